@@ -27,6 +27,39 @@ static inline u32 ovt_sched_wanted_core(const struct ovt_sched_task *task)
 	return task->placed_core ? task->placed_core : task->core;
 }
 
+/* The line of its process in which it waits for its dispatch; of no task with priority 255. */
+static inline struct ovt_sched_line *ovt_sched_line_of(const struct ovt_sched_task *task)
+{
+	struct ovt_sched_process *process = task->process;
+
+	if (!ovt_sched_next_is_bpu(task))
+		return &process->cpu_first;
+	return task->core ? &process->cores[task->core - 1] : &process->any;
+}
+
+/* Of those who wait for a place in the queue and for nothing else that is counted. */
+static inline struct ovt_tree *ovt_sched_ready_tree_of(const struct ovt_sched_task *task)
+{
+	struct ovt_sched_queue *queue = task->process->queue;
+	u32 core = ovt_sched_wanted_core(task);
+
+	if (ovt_sched_is_high(task))
+		return &queue->high;
+	return core ? &queue->cores[core - 1].wanting.ready : &queue->any.ready;
+}
+
+static inline bool ovt_sched_waits_in_line(const struct ovt_sched_task *task)
+{
+	return task->state == OVT_SCHED_WAITING && !ovt_sched_is_high(task);
+}
+
+/* A place of the task limit is kept for the process if it waits. */
+static inline bool ovt_sched_is_without_place(const struct ovt_sched_process *process)
+{
+	return process->queue->sched->settings.share && !process->no_kept_place &&
+	       !process->dispatched && !process->gone;
+}
+
 /* waiting.c: the trees in which tasks wait for their turn. */
 bool ovt_sched_goes_before(struct ovt_sched *sched, const struct ovt_sched_task *a,
 			   const struct ovt_sched_task *b);

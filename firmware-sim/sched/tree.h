@@ -42,6 +42,20 @@ u32 ovt_tree_count(const struct ovt_tree *tree,
 		   bool (*leading)(const void *context, const struct ovt_tree_node *node),
 		   const void *context, u64 *steps);
 
+/* The one behind @node; NULL: none.  A walk through a tree looks at each node twice at most. */
+static inline struct ovt_tree_node *ovt_tree_next(struct ovt_tree_node *node)
+{
+	if (node->right) {
+		node = node->right;
+		while (node->left)
+			node = node->left;
+		return node;
+	}
+	while (node->parent && node->parent->right == node)
+		node = node->parent;
+	return node->parent;
+}
+
 static inline u32 ovt_tree_size(const struct ovt_tree *tree)
 {
 	return tree->root ? tree->root->size : 0;

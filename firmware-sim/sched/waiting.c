@@ -54,15 +54,6 @@ static bool line_before(const void *policy, const struct ovt_tree_node *a,
 	return comes_before(policy, line_at(a)->tasks.first, line_at(b)->tasks.first);
 }
 
-static struct ovt_sched_line *line_of(const struct ovt_sched_task *task)
-{
-	struct ovt_sched_process *process = task->process;
-
-	if (!ovt_sched_next_is_bpu(task))
-		return &process->cpu_first;
-	return task->core ? &process->cores[task->core - 1] : &process->any;
-}
-
 static struct ovt_sched_lines *lines_of(const struct ovt_sched_task *task)
 {
 	struct ovt_sched_queue *queue = task->process->queue;
@@ -72,17 +63,10 @@ static struct ovt_sched_lines *lines_of(const struct ovt_sched_task *task)
 	return task->core ? &queue->cores[task->core - 1].wanting.waiting : &queue->any.waiting;
 }
 
-/* A place of the task limit is kept for the process if it waits. */
-static bool is_without_place(const struct ovt_sched_process *process)
-{
-	return process->queue->sched->settings.share && !process->no_kept_place &&
-	       !process->dispatched && !process->gone;
-}
-
 static struct ovt_tree *tree_of_line(const struct ovt_sched_process *process,
 				     struct ovt_sched_lines *lines)
 {
-	return is_without_place(process) ? &lines->first_place : &lines->more;
+	return ovt_sched_is_without_place(process) ? &lines->first_place : &lines->more;
 }
 
 static void insert_line(struct ovt_sched_process *process, struct ovt_sched_lines *lines,
@@ -124,7 +108,7 @@ static void move_lines(struct ovt_sched_process *process, move_line *move)
 static void change_places(struct ovt_sched_process *process, u32 dispatched)
 {
 	struct ovt_sched_queue *queue = process->queue;
-	bool kept = is_without_place(process) && process->waiting;
+	bool kept = ovt_sched_is_without_place(process) && process->waiting;
 
 	queue->dispatched += dispatched - process->dispatched;
 	if (queue->sched->settings.share && !process->no_kept_place &&
@@ -134,7 +118,7 @@ static void change_places(struct ovt_sched_process *process, u32 dispatched)
 		move_lines(process, insert_line);
 	}
 	process->dispatched = dispatched;
-	queue->places_kept += (is_without_place(process) && process->waiting) - kept;
+	queue->places_kept += (ovt_sched_is_without_place(process) && process->waiting) - kept;
 }
 
 void ovt_sched_count(struct ovt_sched_task *task)
@@ -170,7 +154,7 @@ static void note_waiting_core(struct ovt_sched_task *task)
 	if (!ovt_sched_next_is_bpu(task) || !task->core)
 		return;
 	process->cores_waiting = with_bit(process->cores_waiting, ovt_sched_core_bit(task->core),
-					  !ovt_tree_empty(&line_of(task)->tasks));
+					  !ovt_tree_empty(&ovt_sched_line_of(task)->tasks));
 	note_queue_core(process->queue, task->core);
 }
 
@@ -179,7 +163,7 @@ void ovt_sched_withdraw_lines(struct ovt_sched_process *process)
 	struct ovt_sched_queue *queue = process->queue;
 	u64 left;
 
-	queue->places_kept -= is_without_place(process) && process->waiting;
+	queue->places_kept -= ovt_sched_is_without_place(process) && process->waiting;
 	move_lines(process, remove_line);
 	for (left = process->cores_waiting; left; left &= left - 1)
 		note_queue_core(queue, (u32)__builtin_ctzll(left) + 1);
@@ -190,8 +174,8 @@ static void change_line(struct ovt_sched_task *task, bool comes)
 {
 	struct ovt_sched_process *process = task->process;
 	struct ovt_sched *sched = process->queue->sched;
-	struct ovt_sched_line *line = line_of(task);
-	u32 kept = is_without_place(process) && process->waiting;
+	struct ovt_sched_line *line = ovt_sched_line_of(task);
+	u32 kept = ovt_sched_is_without_place(process) && process->waiting;
 
 	remove_line(process, lines_of(task), line);
 	if (comes)
@@ -201,19 +185,9 @@ static void change_line(struct ovt_sched_task *task, bool comes)
 		ovt_tree_remove(&line->tasks, &task->link, &sched->steps);
 	insert_line(process, lines_of(task), line);
 	process->waiting += comes ? 1u : ~0u;
-	process->queue->places_kept += (is_without_place(process) && process->waiting) - kept;
+	process->queue->places_kept +=
+		(ovt_sched_is_without_place(process) && process->waiting) - kept;
 	note_waiting_core(task);
-}
-
-/* Of those who wait for a place in the queue and for nothing else that is counted. */
-static struct ovt_tree *ready_tree_of(const struct ovt_sched_task *task)
-{
-	struct ovt_sched_queue *queue = task->process->queue;
-	u32 core = ovt_sched_wanted_core(task);
-
-	if (ovt_sched_is_high(task))
-		return &queue->high;
-	return core ? &queue->cores[core - 1].wanting.ready : &queue->any.ready;
 }
 
 static void note_ready_core(const struct ovt_sched_task *task)
@@ -223,34 +197,30 @@ static void note_ready_core(const struct ovt_sched_task *task)
 
 	if (!ovt_sched_is_high(task) && core)
 		queue->cores_ready = with_bit(queue->cores_ready, ovt_sched_core_bit(core),
-					      !ovt_tree_empty(ready_tree_of(task)));
-}
-
-static bool waits_in_line(const struct ovt_sched_task *task)
-{
-	return task->state == OVT_SCHED_WAITING && !ovt_sched_is_high(task);
+					      !ovt_tree_empty(ovt_sched_ready_tree_of(task)));
 }
 
 void ovt_sched_enter_waiting(struct ovt_sched_task *task)
 {
 	struct ovt_sched *sched = task->process->queue->sched;
 
-	if (waits_in_line(task)) {
+	if (ovt_sched_waits_in_line(task)) {
 		change_line(task, true);
 		return;
 	}
-	ovt_tree_insert(ready_tree_of(task), &task->link, comes_before, sched->settings.policy,
-			&sched->steps);
+	ovt_tree_insert(ovt_sched_ready_tree_of(task), &task->link, comes_before,
+			sched->settings.policy, &sched->steps);
 	note_ready_core(task);
 }
 
 void ovt_sched_leave_waiting(struct ovt_sched_task *task)
 {
-	if (waits_in_line(task)) {
+	if (ovt_sched_waits_in_line(task)) {
 		change_line(task, false);
 		return;
 	}
-	ovt_tree_remove(ready_tree_of(task), &task->link, &task->process->queue->sched->steps);
+	ovt_tree_remove(ovt_sched_ready_tree_of(task), &task->link,
+			&task->process->queue->sched->steps);
 	note_ready_core(task);
 }
 

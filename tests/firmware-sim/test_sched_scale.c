@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "cmocka_all.h"
-#include "sched/sched.h"
+#include "sched/waits_for.h"
 
 #define TASKS		100000u
 #define LOG2_OF_TASKS	17u	/* rounded up */
@@ -68,6 +68,7 @@ struct crowd {
 	u64 unfinished[OVT_SCHED_MAX_CORES];	/* by core - 1 */
 	u64 now;
 	u64 calls;
+	u64 questions;
 	u64 steps;			/* before the call that is made */
 	u64 dispatches;			/* the same */
 	u64 most;			/* of a call, for each task that it dispatches */
@@ -199,6 +200,38 @@ static void arrive(struct crowd *crowd, u32 number)
 	count_call(crowd);
 }
 
+static u32 gaps_on(const struct crowd *crowd, const struct ovt_sched_queue *queue, u64 cores)
+{
+	u32 count = 0;
+	u32 core;
+
+	for (core = 0; core < crowd->row->cores; core++) {
+		if (cores & (1ull << core))
+			count += ovt_tree_size(&queue->cores[core].gaps.steady) +
+				 ovt_tree_size(&queue->cores[core].gaps.falling);
+	}
+	return count;
+}
+
+/* A question takes some steps for each core, and one for each gap on those that are named. */
+static void ask(struct crowd *crowd)
+{
+	struct ovt_sched_task *task = &crowd->tasks[crowd->questions++ * 7919 % TASKS];
+	const struct ovt_sched_queue *queue = task->process->queue;
+	u64 before = crowd->sched.steps;
+	struct ovt_sched_wait wait;
+	u64 cores;
+	u64 steps;
+
+	ovt_sched_waits_for(&crowd->sched, task, crowd->now, &wait);
+	steps = crowd->sched.steps - before;
+	crowd->sched.steps = before;
+	cores = (u64)__builtin_popcountll(wait.cores);
+	assert_in_range(steps, 0, 8 + 6 * crowd->row->cores + gaps_on(crowd, queue, wait.cores));
+	if (wait.type == OVT_SCHED_WAIT_SLOT)
+		assert_in_range(steps, cores + gaps_on(crowd, queue, wait.cores), ~0ull);
+}
+
 static void go(struct crowd *crowd)
 {
 	struct ovt_sched_action action;
@@ -210,6 +243,7 @@ static void go(struct crowd *crowd)
 		if (acts)
 			carry_out(crowd, &action);
 	} while (acts);
+	ask(crowd);
 }
 
 static void end_one(struct crowd *crowd)

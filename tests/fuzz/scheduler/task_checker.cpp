@@ -403,6 +403,7 @@ void TaskChecker::next(std::uint64_t now, const ovt_sched_action* action) {
     if (action != nullptr)
         violate("{} ns: task {} gets action {}, though it may not go", now,
                 Task::of(action->task).number, static_cast<int>(action->type));
+    check_waits(now);
 }
 
 namespace {

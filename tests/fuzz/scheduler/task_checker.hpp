@@ -11,6 +11,10 @@
 
 #include "scheduler/case.hpp"
 
+extern "C" {
+#include "sched/waits_for.h"
+}
+
 namespace overtake::fuzz {
 
 /// A task as its host holds it; memory of its own to the end of the case, as a Job.
@@ -78,6 +82,13 @@ private:
         std::uint64_t cores = 0; ///< bit k - 1: core k may take it
     };
 
+    /// What a task waits for once nobody may go on.
+    struct Wait {
+        ovt_sched_wait_type type = OVT_SCHED_WAIT_NONE;
+        const ovt_sched_task* ahead = nullptr;
+        std::uint64_t cores = 0;
+    };
+
     View& view(const Task& task) { return views_[task.number]; }
     std::uint32_t queue_of(const View& view) const;
     /// What the policy orders by (docs/scenarios.md, "Policies").
@@ -101,6 +112,9 @@ private:
     Choice first_of(std::uint32_t queue, std::uint64_t now) const;
     Choice first(std::uint64_t now) const;
     View* first_for_worker() const;
+    Wait wait_of(const View& of) const;
+    void check_obstacles(const View& of, const ovt_sched_wait& wait) const;
+    void check_waits(std::uint64_t now);
     void take_dispatched(std::uint64_t now);
     void dispatch(View& view, std::uint64_t cores);
     void expect(const View& view, const ovt_sched_action* action, ovt_sched_action_type type) const;
@@ -113,6 +127,7 @@ private:
     std::vector<std::vector<View*>> active_;  ///< of each queue: dispatched, not over
     std::vector<std::uint32_t> workers_;      ///< busy ones of each process
     std::uint64_t next_dispatch_ = 1;
+    std::size_t checks_ = 0; ///< of waits
 };
 
 } // namespace overtake::fuzz

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * A look at the tasks of a queue: who is first for which slot, given the task limit.
+ *
+ * What decides (dispatch.c) and what explains (waits_for.c) look in the same way.
+ */
+#ifndef OVT_SCHED_LOOK_H
+#define OVT_SCHED_LOOK_H
+
+#include "sched/internal.h"
+
+struct ovt_sched_look {
+	struct ovt_sched *sched;
+	struct ovt_sched_queue *queue;
+	u64 now;
+	bool full;			/* the task limit is reached */
+	bool rest_kept;			/* as many of its places as are left are kept */
+};
+
+static inline struct ovt_sched_look ovt_sched_look(struct ovt_sched *sched,
+						   struct ovt_sched_queue *queue, u64 now)
+{
+	return (struct ovt_sched_look){
+		.sched = sched,
+		.queue = queue,
+		.now = now,
+		.full = queue->dispatched >= sched->settings.task_limit,
+		.rest_kept = (u64)queue->dispatched + queue->places_kept >=
+			     sched->settings.task_limit,
+	};
+}
+
+static inline u64 ovt_sched_all_cores(const struct ovt_sched *sched)
+{
+	return ~0ull >> (OVT_SCHED_MAX_CORES - sched->core_count);
+}
+
+static inline bool ovt_sched_is_better(const struct ovt_sched_look *look,
+				       const struct ovt_sched_task *task,
+				       const struct ovt_sched_task *than)
+{
+	return task && (!than || ovt_sched_goes_before(look->sched, task, than));
+}
+
+/* The best placed task in @lines for which there is room below the task limit; NULL: none. */
+static inline struct ovt_sched_task *
+ovt_sched_first_with_room(const struct ovt_sched_look *look, const struct ovt_sched_lines *lines)
+{
+	struct ovt_sched_task *more =
+		look->rest_kept ? NULL : ovt_sched_first_in_line(&lines->more);
+	struct ovt_sched_task *first_place =
+		look->full ? NULL : ovt_sched_first_in_line(&lines->first_place);
+
+	return ovt_sched_is_better(look, first_place, more) ? first_place : more;
+}
+
+/* The best placed task that wants a slot and waits for nothing else; NULL: none. */
+static inline struct ovt_sched_task *
+ovt_sched_first_for_slot(const struct ovt_sched_look *look, const struct ovt_sched_wanting *wanting)
+{
+	struct ovt_sched_task *ready = ovt_sched_first(&wanting->ready);
+	struct ovt_sched_task *waiting = ovt_sched_first_with_room(look, &wanting->waiting);
+
+	return ovt_sched_is_better(look, ready, waiting) ? ready : waiting;
+}
+
+#endif
