@@ -85,7 +85,7 @@ DECODER_CORPUS = Stage(("fuzz_decoder_replay",), r"^fuzz\.decoder_corpus$", sani
 FOLDERS = {
     "firmware-sim/fw": (FW, DEVICES, SIMULATOR),
     "firmware-sim/sched": (
-        firmware_tests("sched_dispatch", "sched_end", "sched_insert", "sched_service", "sched_tree",
+        firmware_tests("sched_dispatch", "sched_end", "sched_follow", "sched_insert", "sched_service", "sched_tree",
                        "sched_waits_for"), SIMULATOR, DEVICES,
         firmware_tests("sched_scale")),
     "firmware-sim/service": (firmware_tests("service", "service_times"), SERVER),

@@ -103,7 +103,8 @@ static void a_task_that_goes_waits_for_nothing(void **state)
 
 static void high_waits_for_a_worker_alone(void **state)
 {
-	struct host *host = host_new(state, &(struct host_options){ .workers = 1, .task_limit = 1 });
+	struct host *host =
+		host_new(state, &(struct host_options){ .workers = 1, .task_limit = 1 });
 	struct host_task *a = host_arrive(host, 'a', LONG, 1, 1, 0);
 	struct host_task *h;
 	struct host_task *i;

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Following another scheduler: a task is moved from what it was in to what an event says, in the
+ * trees and counts in which the scheduler's own decisions move it.
+ */
+#include "sched/follow.h"
+
+#include "sched/internal.h"
+
+static void take_slot(struct ovt_sched_task *task)
+{
+	task->holds_slot = true;
+	task->process->queue->cores[task->placed_core - 1].holders++;
+}
+
+static void release_slot(struct ovt_sched_task *task)
+{
+	if (!task->holds_slot)
+		return;
+	task->holds_slot = false;
+	task->process->queue->cores[task->placed_core - 1].holders--;
+}
+
+/* What it does next is up to the caller; until then it is on its way to a core. */
+static void leave(struct ovt_sched_task *task)
+{
+	switch (task->state) {
+	case OVT_SCHED_WAITING:
+	case OVT_SCHED_READY:
+		ovt_sched_leave_waiting(task);
+		break;
+	case OVT_SCHED_CPU_WAITING:
+		ovt_sched_leave_cpu_waiting(task);
+		break;
+	case OVT_SCHED_CPU_RUNNING:
+		task->process->workers_busy--;
+		break;
+	default:
+		break;
+	}
+	ovt_sched_close_gap(task);
+	task->state = OVT_SCHED_BPU;
+}
+
+/* Which may be wrong of a task that holds a slot, if events are missing. */
+static bool has_bpu_after_cpu(const struct ovt_sched_task *task)
+{
+	u32 segment;
+
+	for (segment = task->segment + 1; segment < task->segment_count; segment++) {
+		if (task->segments[segment].fc_count)
+			return !ovt_sched_next_is_bpu(task);
+	}
+	return false;
+}
+
+static void enter_cpu_waiting(struct ovt_sched_task *task)
+{
+	task->state = OVT_SCHED_CPU_WAITING;
+	ovt_sched_enter_cpu_waiting(task);
+	if (has_bpu_after_cpu(task))
+		ovt_sched_open_gap(task);
+}
+
+void ovt_sched_follow_go(struct ovt_sched_task *task)
+{
+	leave(task);
+}
+
+void ovt_sched_follow_dispatch(struct ovt_sched_task *task, u64 now)
+{
+	struct ovt_sched *sched = task->process->queue->sched;
+
+	leave(task);
+	if (!task->dispatch_sequence) {
+		task->dispatch_sequence = ++sched->next_dispatch;
+		task->dispatch_time = now;
+	}
+	if (!task->counted && !ovt_sched_is_high(task))
+		ovt_sched_count(task);
+	if (!ovt_sched_next_is_bpu(task))
+		enter_cpu_waiting(task);
+}
+
+void ovt_sched_follow_ready(struct ovt_sched_task *task, u32 core)
+{
+	leave(task);
+	release_slot(task);
+	if (core && task->placed_core)
+		task->placed_core = core;
+	else if (core)
+		task->core = core;
+	task->state = OVT_SCHED_READY;
+	ovt_sched_enter_waiting(task);
+}
+
+void ovt_sched_follow_job(struct ovt_sched_task *task, u32 core)
+{
+	leave(task);
+	if (task->placed_core != core)
+		release_slot(task);
+	task->placed_core = core;
+	if (!task->holds_slot && !ovt_sched_is_high(task))
+		take_slot(task);
+}
+
+void ovt_sched_follow_cpu(struct ovt_sched_task *task, u32 segment, bool runs, u64 now)
+{
+	leave(task);
+	task->segment = segment;
+	enter_cpu_waiting(task);
+	if (!runs)
+		return;
+	ovt_sched_leave_cpu_waiting(task);
+	task->state = OVT_SCHED_CPU_RUNNING;
+	task->process->workers_busy++;
+	task->segment_start = now;
+	ovt_sched_run_gap(task, now);
+}
+
+void ovt_sched_follow_release(struct ovt_sched_task *task)
+{
+	ovt_sched_close_gap(task);
+	release_slot(task);
+	task->bpu_left = 0;
+}
+
+void ovt_sched_follow_overdue(struct ovt_sched_task *task)
+{
+	ovt_sched_close_gap(task);
+	release_slot(task);
+	if (task->counted)
+		ovt_sched_discount(task);
+}
+
+void ovt_sched_follow_end(struct ovt_sched_task *task)
+{
+	leave(task);
+	release_slot(task);
+	if (task->counted)
+		ovt_sched_discount(task);
+	ovt_list_remove(&task->of_process);
+	task->state = OVT_SCHED_ENDED;
+}
