@@ -415,7 +415,9 @@ TEST(Blame, AJobIsItsOwnClientsTasksFirst) {
 
 TEST(Blame, EachEngineHasItsOwnQueueOfTasks) {
     for (const bool one_queue : {false, true}) { // of service mode
-        Told told({.rules = {.task_limit = 1, .one_queue = one_queue}});
+        ovt_sched_settings settings = settings_without_plans();
+        settings.task_limit = 1;
+        Told told({.rules = {.one_queue = one_queue, .settings = settings}});
         for (const std::uint64_t engine : {0, 1})
             told.add(EventType::task_arrive, 0, engine_client + engine, engine + 1);
         told.add(EventType::task_dispatch, 0, engine_client, 1);
@@ -423,6 +425,51 @@ TEST(Blame, EachEngineHasItsOwnQueueOfTasks) {
         told.add(EventType::task_end, 10, engine_client + 1, 2);
         EXPECT_EQ(told.causes(0), (Causes{{Cause::host, 10}}));
     }
+}
+
+/// A watcher that begins in the middle and loses events, of clients that tell what they like.
+TEST(Blame, EventsMayBeMissingOrWild) {
+    for (unsigned seed = 1; seed <= 20; seed++) {
+        std::mt19937 random(seed);
+        const auto below = [&](std::uint32_t count) { return random() % count; };
+        Told told({.rules = {.one_queue = seed % 2 != 0}, .most_live = 30});
+        std::uint64_t time = 0;
+        for (int i = 0; i < 20'000; i++) {
+            const auto type = static_cast<EventType>(below(event_type_count));
+            const std::uint64_t client =
+                type < EventType::task_arrive ? below(2) : engine_client + below(2);
+            time += below(100);
+            told.add(type, time, client, 1 + below(40), [&](Event& event) {
+                event.pid = 1;
+                event.core = static_cast<std::uint16_t>(below(8) == 0 ? random() : below(4));
+                event.priority = below(10) == 0 ? 255 + below(2) : below(3);
+                event.custom_id = below(2);
+                event.segment = below(8) == 0 ? random() : below(4);
+                event.segment_count = random();
+                event.model = below(3);
+                event.task = 1 + below(40);
+                event.slots = static_cast<std::uint16_t>(below(3));
+                event.limit = below(5);
+                event.share = below(2) != 0;
+                event.fc_count = 1 + below(3);
+                event.fc_index = below(3);
+                event.status = below(4) == 0 ? -1 : 0;
+            });
+            ASSERT_LE(told.blame.live(), 60u);
+        }
+        EXPECT_GT(told.reports.size(), 100u);
+        EXPECT_GT(told.blame.dropped(), 0u);
+        told.blame.forget({1});
+        EXPECT_EQ(told.blame.live(), 0u);
+    }
+}
+
+TEST(Blame, EnginesAreNotWithoutNumber) {
+    Told told({.most_live = 1u << 15});
+    for (std::uint64_t engine = 0; engine < 30'000; engine++)
+        told.add(EventType::task_arrive, engine, engine_client + engine, engine + 1);
+    EXPECT_LE(told.blame.live(), (1u << 15) / 16);
+    EXPECT_EQ(told.blame.live() + told.blame.dropped(), 30'000u);
 }
 
 } // namespace

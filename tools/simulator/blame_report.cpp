@@ -2,7 +2,6 @@
 #include "simulator/blame_report.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,22 +14,6 @@ namespace overtake::simulator {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// The segments that a chain is on the device with.
-std::optional<std::uint32_t> last_bpu_segment(const Chain& chain) {
-    for (std::size_t i = chain.segments.size(); i-- > 0;)
-        if (!chain.segments[i].fcs.empty())
-            return static_cast<std::uint32_t>(i);
-    return {};
-}
-
-std::uint64_t bpu_time(const Chain& chain) {
-    std::uint64_t time = 0;
-    for (const ovt_sched_segment& segment : chain.schedule)
-        if (segment.fc_count != 0)
-            time += segment.time;
-    return time;
-}
 
 bool is_queued(blame::Cause cause) {
     return cause == blame::Cause::task_limit || cause == blame::Cause::barred ||
@@ -53,57 +36,23 @@ std::string column_head(blame::Cause cause, const std::string& by) {
 BlameReport::BlameReport(const Scenario& scenario, std::size_t most, const Window& window)
     : EventSource(scenario, [this](const Event& event) { blame_.add(event); }), scenario_(scenario),
       window_(window), classes_(scenario.classes.size()), worst_(most),
-      blame_(options(), [this](const blame::Report& of) { report(of); }) {
-    rules_.settings = scenario.settings;
-}
+      blame_(options(), [this](const blame::Report& of) { report(of); }) {}
 
 blame::Blame::Options BlameReport::options() {
     return {.rules = {.cores = scenario_.cores,
-                      .slots = scenario_.settings.slots,
-                      .task_limit = scenario_.settings.task_limit,
+                      .most_cores = scenario_.cores,
+                      .time_unit_ns = scenario_.tick_ns,
                       .one_queue = scenario_.service_mode,
-                      .share = scenario_.settings.share,
-                      .in_the_way = [this](const blame::Gap& gap) { return in_the_way(gap); }},
+                      .settings = scenario_.settings},
             .plan = [this](const Event& arrive) { return plan_of(arrive); }};
 }
 
-/// The order of the policy, which events do not tell.
+/// What the scheduler is told, which events do not tell.
 blame::Plan BlameReport::plan_of(const Event& arrive) const {
     const LiveTask& task = *live_.at(arrive.tag);
-    blame::Plan plan = {blame::rank_by_priority(arrive.priority, arrive.custom_id),
-                        last_bpu_segment(*task.kind->chain)};
-    const std::string_view policy = scenario_.settings.policy->name;
-    if (policy == "fifo")
-        plan.rank = {};
-    else if (policy == "shortest")
-        plan.rank[1] = bpu_time(*task.kind->chain);
-    else if (policy == "deadline")
-        plan.rank[1] = task.kind->slo && *task.kind->slo < ~std::uint64_t{0} - task.arrival
-                           ? task.arrival + *task.kind->slo
-                           : ~std::uint64_t{0};
-    return plan;
-}
-
-/// T7, by the policy itself and by what the scheduler takes for the times.
-bool BlameReport::in_the_way(const blame::Gap& gap) const {
-    if (scenario_.settings.policy->insertion == nullptr)
-        return true;
-    const std::vector<ovt_sched_segment>& segments = live_.at(gap.holder)->kind->chain->schedule;
-    // It goes straight on to another BPU segment, or that is what the next event says.
-    if (gap.segment >= segments.size() || segments[gap.segment].fc_count != 0)
-        return true;
-    ovt_sched_task holder{};
-    holder.segments = segments.data();
-    holder.segment_count = static_cast<u32>(segments.size());
-    holder.segment = gap.segment;
-    ovt_sched_insertion insertion;
-    scenario_.settings.policy->insertion(&rules_, &holder, &insertion);
-    std::uint64_t left = segments[gap.segment].time;
-    if (gap.running_since_ns)
-        left -= std::min(left, (gap.now_ns - *gap.running_since_ns) / scenario_.tick_ns);
-    const auto bpu = ovt_wide(bpu_time(*live_.at(gap.waiting)->kind->chain));
-    return !ovt_wide_below(bpu, insertion.floor) &&
-           !ovt_wide_below(bpu, ovt_wide_add(insertion.slack, ovt_wide(left)));
+    const bool has_deadline = task.kind->slo && *task.kind->slo < ~std::uint64_t{0} - task.arrival;
+    return {task.kind->chain->schedule,
+            has_deadline ? task.arrival + *task.kind->slo : ~std::uint64_t{0}};
 }
 
 std::string BlameReport::id_of(const LiveTask& task) const {

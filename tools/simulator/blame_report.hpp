@@ -43,7 +43,6 @@ private:
 
     blame::Blame::Options options();
     blame::Plan plan_of(const Event& arrive) const;
-    bool in_the_way(const blame::Gap& gap) const;
     void report(const blame::Report& report);
     std::string id_of(const LiveTask& task) const;
     std::pair<const char*, const std::vector<std::string>*> clients() const;
@@ -51,7 +50,6 @@ private:
     std::string sentence_of(const blame::Worst::Item& item) const;
 
     const Scenario& scenario_;
-    ovt_sched rules_{}; ///< what the scheduler was told, and nothing else
     Window window_;
     std::unordered_map<std::uint64_t, const LiveTask*> live_; ///< by the tag of its events
     std::vector<ClassSums> classes_;

@@ -8,27 +8,27 @@
 // Options bounds both.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
+#include "observe/blame/followed_queue.hpp"
 #include "observe/blame/parts.hpp"
-#include "observe/blame/task_queue.hpp"
 #include "overtake/event.hpp"
 
 namespace overtake::blame {
 
 /// What is known of a task beyond its events.
 struct Plan {
-    /// Its place in the queue: the smaller goes first, then who arrived first.
-    std::array<std::uint64_t, 2> rank{};
-    /// After this segment it gives its slot up. None: as its model's earlier tasks did.
-    std::optional<std::uint32_t> last_bpu_segment{};
+    /// As its scheduler has them; they outlive the task. Empty: its events say which are CPU
+    /// segments, and earlier tasks of its model after which it gives its slot up.
+    std::span<const ovt_sched_segment> segments{};
+    std::uint64_t deadline = 0; ///< for policies that look at it
 };
 
 struct Report {
@@ -56,7 +56,7 @@ class Blame {
 public:
     struct Options {
         Rules rules{};
-        /// Of an event task_arrive; by default, by priority and custom_id.
+        /// Of an event task_arrive; by default, nothing is known.
         std::function<Plan(const Event&)> plan = {};
         /// Live jobs, and as many live tasks: the oldest are dropped to make room.
         std::size_t most_live = SIZE_MAX;
@@ -97,8 +97,5 @@ private:
     class State;
     std::unique_ptr<State> state_;
 };
-
-/// The order of the contract: priority, then custom_id.
-std::array<std::uint64_t, 2> rank_by_priority(std::uint32_t priority, std::int64_t custom_id);
 
 } // namespace overtake::blame

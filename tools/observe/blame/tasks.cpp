@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "observe/blame/tasks.hpp"
 
+#include <algorithm>
 #include <array>
 #include <iterator>
+#include <span>
 
 #include "drop_oldest.hpp"
 
 namespace overtake::blame {
 namespace {
 
-constexpr std::uint32_t priority_high = 255;
+/// Of a task of which no more is known: its first one needs a slot, all others may be CPU segments.
+constexpr std::array<ovt_sched_segment, 2> unknown_segments{{{.time = 0, .fc_count = 1}, {}}};
+
+/// A queue takes some 10 KB.
+constexpr std::size_t least_engines = 1024;
 
 /// A task of an engine, of which its jobs say nothing but the tag.
 Identity of_engine(std::uint64_t tag) {
@@ -22,13 +28,15 @@ Identity identity_of(const Event& event) {
     return {event.device, event.context, event.client, event.tag};
 }
 
-} // namespace
-
-std::array<std::uint64_t, 2> rank_by_priority(std::uint32_t priority, std::int64_t custom_id) {
-    // The order of signed numbers as unsigned ones.
-    return {priority_high - priority,
-            static_cast<std::uint64_t>(custom_id) ^ (std::uint64_t{1} << 63)};
+/// After which a task gives its slot up.
+std::optional<std::uint32_t> last_bpu_segment(std::span<const ovt_sched_segment> segments) {
+    for (std::size_t i = segments.size(); i-- > 0;)
+        if (segments[i].fc_count != 0)
+            return static_cast<std::uint32_t>(i);
+    return {};
 }
+
+} // namespace
 
 Identity Tasks::task_of(const Event& job) const {
     const auto found = tasks_.find(of_engine(job.task));
@@ -36,11 +44,6 @@ Identity Tasks::task_of(const Event& job) const {
         !tasks_.contains({job.device, job.context, job.client, job.task}))
         return found->first;
     return {job.device, job.context, job.client, job.task};
-}
-
-/// 255 waits in no line, and holds neither a place nor a slot.
-bool Tasks::is_high(const Task& task) {
-    return task.report.priority >= priority_high;
 }
 
 void Tasks::add(const Event& event) {
@@ -67,8 +70,7 @@ void Tasks::add(const Event& event) {
         cpu_done(task, event);
         break;
     case EventType::task_overdue:
-        task.queue->give_slot(task.queued, event.time_ns);
-        task.queue->discount(task.queued, event.time_ns);
+        task.queue->overdue(task.queued, event.time_ns);
         break;
     case EventType::task_end:
         end(task, event);
@@ -84,13 +86,17 @@ Tasks::QueueKey Tasks::key_of(std::uint32_t device, std::uint64_t client) const 
 }
 
 Tasks::Queue& Tasks::queue_of(const QueueKey& key) {
-    const auto [found, is_new] = queues_.try_emplace(key, TaskQueue(options_.rules));
-    if (is_new)
-        // Engines do not say which device is theirs.
-        for (const auto& [device, cores] : cores_)
-            if (device == key.first || key.second >= engine_client)
-                found->second.tasks.see_core(cores);
-    return found->second;
+    const auto found = queues_.find(key);
+    if (found != queues_.end())
+        return found->second;
+    const bool of_engine = key.second >= engine_client;
+    std::uint16_t most = 0;
+    // Engines do not say which device is theirs.
+    for (const auto& [device, cores] : cores_)
+        if (device == key.first || of_engine)
+            most = std::max(most, cores);
+    engines_ += of_engine;
+    return queues_.try_emplace(key, options_.rules, most).first->second;
 }
 
 void Tasks::see_core(std::uint32_t device, std::uint16_t core) {
@@ -112,10 +118,11 @@ void Tasks::erase(Live::iterator task) {
         return;
     steps_ += queue->second.tasks.steps();
     queues_.erase(queue);
+    engines_--;
 }
 
 Tasks::Live::iterator Tasks::drop(Live::iterator task, std::uint64_t time) {
-    leave_queue(task->second, time);
+    task->second.queue->end(task->second.queued, time);
     const auto next = std::next(task);
     erase(task);
     return next;
@@ -134,9 +141,10 @@ void Tasks::forget(const std::set<std::uint32_t>& pids, std::uint64_t time) {
 void Tasks::arrive(const Event& event) {
     if (const auto other = tasks_.find(identity_of(event)); other != tasks_.end())
         drop(other, event.time_ns);
-    if (tasks_.size() >= options_.most_live)
+    while (!tasks_.empty() && (tasks_.size() >= options_.most_live ||
+                               engines_ >= std::max(least_engines, options_.most_live / 16)))
         dropped_ += drop_oldest(
-            tasks_, [](const auto& of) { return of.second.queued.arrival; },
+            tasks_, [](const auto& of) { return of.second.arrival; },
             [&](Live::iterator oldest) { return drop(oldest, event.time_ns); });
     Task& task = tasks_[identity_of(event)];
     Queue& queue = queue_of(key_of(event.device, event.client));
@@ -153,24 +161,28 @@ void Tasks::arrive(const Event& event) {
     task.report.custom_id = event.custom_id;
     task.report.arrival_ns = event.time_ns;
     task.since = event.time_ns;
-    task.core = event.core;
-    task.queued.owner = owners_.number(task.report.who);
-    task.queued.client = event.client;
-    task.queued.tag = event.tag;
-    task.queued.arrival = next_arrival_++;
-    Plan plan = {rank_by_priority(event.priority, event.custom_id), {}};
-    if (options_.plan)
-        plan = options_.plan(event);
-    task.queued.rank = plan.rank;
-    task.last_bpu_segment = plan.last_bpu_segment;
-    if (!is_high(task))
-        task.queue->join(task.queued, task.core, false, event.time_ns);
+    task.arrival = next_arrival_++;
+    const Plan plan = options_.plan ? options_.plan(event) : Plan{};
+    task.last_bpu_segment = last_bpu_segment(plan.segments);
+    QueuedTask& queued = task.queued;
+    queued.owner = owners_.number(task.report.who);
+    queued.client = event.client;
+    const std::span segments = plan.segments.empty()
+                                   ? std::span<const ovt_sched_segment>(unknown_segments)
+                                   : plan.segments;
+    queued.segments = segments.data();
+    queued.segment_count = static_cast<u32>(segments.size());
+    queued.priority = std::min(event.priority, OVT_SCHED_PRIORITY_HIGH);
+    queued.core = event.core;
+    queued.custom_id = event.custom_id;
+    queued.deadline = plan.deadline;
+    task.queue->arrive(queued, event.time_ns);
 }
 
 /// Ends the state that it is in; what `between` was is known by now.
 void Tasks::close(Task& task, Cause between, std::uint64_t time) {
     const std::uint64_t spent = time - task.since;
-    if (task.queued.waits)
+    if (task.queued.waits())
         task.queue->leave(task.queued, time);
     else if (task.state == State::cpu)
         task.queued.parts.add(
@@ -189,29 +201,36 @@ void Tasks::close(Task& task, Cause between, std::uint64_t time) {
 
 void Tasks::dispatch(Task& task, std::uint64_t time) {
     close(task, Cause::host, time);
-    if (!is_high(task))
-        task.queue->count(task.queued, time);
+    task.queue->dispatch(task.queued, time);
 }
 
 void Tasks::ready(Task& task, const Event& event) {
     close(task, Cause::host, event.time_ns);
-    if (event.core != 0)
-        task.core = event.core;
     task.state = State::waits;
-    if (!is_high(task))
-        task.queue->join(task.queued, task.core, true, event.time_ns);
+    task.queue->ready(task.queued, event.core, event.time_ns);
+}
+
+/// The next events say whether it is in a CPU segment, as long as its segments are not known.
+void Tasks::be_in_segment(Task& task, std::uint32_t segment, bool runs, std::uint64_t time) {
+    const QueuedTask& queued = task.queued;
+    if (queued.segments == unknown_segments.data())
+        task.queue->cpu(task.queued, 1, runs, time);
+    else if (segment < queued.segment_count && queued.segments[segment].fc_count == 0)
+        task.queue->cpu(task.queued, segment, runs, time);
+    else
+        task.queue->leave(task.queued, time);
 }
 
 void Tasks::cpu_start(Task& task, const Event& event) {
     close(task, Cause::worker, event.time_ns);
     task.state = State::cpu;
-    task.queue->set_gap(task.queued, event.segment, true, event.time_ns);
+    be_in_segment(task, event.segment, true, event.time_ns);
 }
 
 void Tasks::cpu_done(Task& task, const Event& event) {
     if (task.state == State::cpu)
         close(task, Cause::host, event.time_ns);
-    task.queue->set_gap(task.queued, event.segment + 1, false, event.time_ns);
+    be_in_segment(task, event.segment + 1, false, event.time_ns);
 }
 
 bool Tasks::job_queued(const Event& event) {
@@ -231,12 +250,8 @@ void Tasks::job_on_core(const Identity& identity, std::uint16_t core, std::uint6
     if (found == tasks_.end())
         return;
     Task& task = found->second;
-    task.core = core;
     task.report.core = core;
-    if (is_high(task))
-        return;
-    task.queue->take_slot(task.queued, core, time);
-    task.queue->end_gap(task.queued, time);
+    task.queue->job(task.queued, core, time);
 }
 
 void Tasks::job_done(const Identity& identity, std::uint32_t segment, std::uint32_t preemptions,
@@ -255,20 +270,13 @@ void Tasks::job_done(const Identity& identity, std::uint32_t segment, std::uint3
     if (task.last_bpu_segment && segment >= *task.last_bpu_segment)
         task.queue->give_slot(task.queued, time);
     else
-        task.queue->set_gap(task.queued, segment + 1, false, time);
-}
-
-void Tasks::leave_queue(Task& task, std::uint64_t time) {
-    if (task.queued.waits)
-        task.queue->leave(task.queued, time);
-    task.queue->give_slot(task.queued, time);
-    task.queue->discount(task.queued, time);
+        be_in_segment(task, segment + 1, false, time);
 }
 
 void Tasks::end(Task& task, const Event& event) {
     // A task that is cancelled between two segments waits for a worker: nothing else takes time.
     close(task, event.status != 0 ? Cause::worker : Cause::host, event.time_ns);
-    leave_queue(task, event.time_ns);
+    task.queue->end(task.queued, event.time_ns);
     if (event.status == 0 && task.had_bpu)
         last_bpu_of_[task.queued.owner] = task.bpu_seen;
     task.report.end_ns = event.time_ns;

@@ -65,10 +65,10 @@ private:
     struct Task {
         QueuedTask queued;
         Report report;
-        TaskQueue* queue = nullptr;
+        FollowedQueue* queue = nullptr;
+        std::uint64_t arrival = 0; ///< its number among all
         State state = State::waits;
         std::uint64_t since = 0; ///< until then everything is in its parts
-        std::uint16_t core = 0;  ///< asked for, then the one it has
         bool had_bpu = false;
         std::optional<std::uint32_t> last_bpu_segment;
         std::uint32_t bpu_seen = 0; ///< the last BPU segment that was queued
@@ -76,7 +76,9 @@ private:
 
     /// Of a process's own or of service mode.
     struct Queue {
-        TaskQueue tasks;
+        Queue(const Rules& rules, std::uint32_t cores) : tasks(rules, cores) {}
+
+        FollowedQueue tasks;
         std::size_t live = 0; ///< tasks of it, waiting or not
     };
     /// Device and client, or device alone.
@@ -95,9 +97,8 @@ private:
     void cpu_start(Task& task, const Event& event);
     void cpu_done(Task& task, const Event& event);
     void end(Task& task, const Event& event);
-    static void leave_queue(Task& task, std::uint64_t time);
+    static void be_in_segment(Task& task, std::uint32_t segment, bool runs, std::uint64_t time);
     void close(Task& task, Cause between, std::uint64_t time);
-    static bool is_high(const Task& task);
 
     const Blame::Options& options_;
     Owners& owners_;
@@ -107,6 +108,7 @@ private:
     Live tasks_;
     std::uint64_t dropped_ = 0;
     std::map<QueueKey, Queue> queues_;
+    std::size_t engines_ = 0;                                      ///< of these, of engines
     std::map<std::uint32_t, std::uint16_t> cores_;                 ///< seen, by device
     std::uint64_t steps_ = 0;                                      ///< of queues that are no more
     std::unordered_map<std::uint32_t, std::uint32_t> last_bpu_of_; ///< learned, by owner

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+//
+// FollowedQueue: a queue of tasks as its events show it, and why each task in it waits.
+//
+// The shipped task scheduler says why: one of its own follows the events (sched/follow.h) and is
+// asked what a task waits for (sched/waits_for.h). Of tasks that wait beside each other all but the
+// first have the same answer, so an event costs as much as there are such groups, not tasks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "observe/blame/meter.hpp"
+#include "observe/blame/parts.hpp"
+#include "observe/blame/scheduler.hpp"
+
+namespace overtake::blame {
+
+/// What the scheduler was told.  Events may know better, and then they do.
+struct Rules {
+    std::uint32_t cores = 1;                        ///< at least
+    std::uint32_t most_cores = OVT_SCHED_MAX_CORES; ///< jobs on others hold no slot
+    std::uint64_t time_unit_ns = 1;                 ///< of times in `settings` and of segments
+    bool one_queue = false; ///< service mode: all clients of a device share one
+    ovt_sched_settings settings = settings_without_plans();
+};
+
+/// A task of a queue, as its scheduler has it. What Tasks does not set is the queue's.
+struct QueuedTask : ovt_sched_task {
+    QueuedTask() : ovt_sched_task{} {}
+    QueuedTask(const QueuedTask&) = delete; // trees link it
+    QueuedTask& operator=(const QueuedTask&) = delete;
+
+    std::uint32_t owner = 0;
+    std::uint64_t client = 0;
+
+    const ovt_tree* among = nullptr; ///< the group in which it waits
+    bool first = false;              ///< of its group
+    Meter::Snapshot snapshot; ///< of the group's meter as it became, or was no more, the first
+    std::uint64_t joined = 0; ///< when it began to wait
+    std::uint64_t waited = 0; ///< of the time since, what is in `parts`
+    Parts parts;              ///< of the task
+    std::uint64_t place = 0;  ///< its number among those that count for the limit; 0: none
+    std::uint64_t slot = 0;   ///< its number among holders of slots; 0: holds none
+
+    bool waits() const { return among != nullptr; }
+};
+
+class FollowedQueue {
+public:
+    FollowedQueue(const Rules& rules, std::uint32_t cores);
+    ~FollowedQueue();
+    FollowedQueue(const FollowedQueue&) = delete;
+    FollowedQueue& operator=(const FollowedQueue&) = delete;
+
+    /// As a task that arrives says.
+    void set_rules(std::uint32_t slots, std::uint32_t task_limit, bool share);
+    void see_core(std::uint32_t core);
+    std::uint64_t steps() const { return steps_; }
+
+    /// With what its host sets of it (sched/sched.h). It stays where it is in memory until end().
+    void arrive(QueuedTask& task, std::uint64_t time);
+    /// What follows is in any order: events may be missing.
+    void dispatch(QueuedTask& task, std::uint64_t time);
+    /// It waits for nothing in the queue, nor is it in a CPU segment; its parts get what it waited
+    /// for.
+    void leave(QueuedTask& task, std::uint64_t time);
+    void ready(QueuedTask& task, std::uint32_t core, std::uint64_t time);
+    void job(QueuedTask& task, std::uint32_t core, std::uint64_t time);
+    /// It is in CPU segment `segment`, which runs or waits for a worker.
+    void cpu(QueuedTask& task, std::uint32_t segment, bool runs, std::uint64_t time);
+    void give_slot(QueuedTask& task, std::uint64_t time);
+    void overdue(QueuedTask& task, std::uint64_t time);
+    void end(QueuedTask& task, std::uint64_t time);
+
+private:
+    /// Tasks that wait beside each other, sorted in a tree of the scheduler.
+    struct Group {
+        std::size_t size = 0;
+        Meter first; ///< why the first waits, by part_key()
+        Meter others;
+        std::uint32_t first_key = part_key(Cause::host);
+        std::uint32_t others_key = part_key(Cause::host);
+        std::uint64_t since = 0; ///< until then it is in the meters
+
+        void count(std::uint64_t time);
+    };
+    struct Process {
+        ovt_sched_process sched{};
+        std::vector<ovt_sched_line> lines;
+        std::size_t tasks = 0;
+    };
+
+    std::uint64_t now(std::uint64_t time) const { return time / rules_.time_unit_ns; }
+    ovt_sched_process* process_of(std::uint64_t client);
+    void join(QueuedTask& task, std::uint64_t time);
+    void stop_waiting(QueuedTask& task, std::uint64_t time);
+    static void collect(const Group& group, QueuedTask& task);
+    static void look_at_first(const ovt_tree& tree, const Group& group);
+    void note_holdings(QueuedTask& task);
+    void settle(std::uint64_t time);
+    std::uint32_t key_of(const QueuedTask& task, std::uint64_t time);
+    std::uint32_t slot_key(const ovt_sched_wait& wait);
+
+    const Rules rules_;
+    ovt_sched sched_{};
+    ovt_sched_queue queue_{};
+    std::vector<ovt_sched_queue_core> cores_;
+    std::map<std::uint64_t, Process> processes_; ///< by client: those with tasks
+    std::map<const ovt_tree*, Group> groups_;    ///< none is empty
+    std::map<std::uint64_t, QueuedTask*> counted_;
+    std::map<std::uint64_t, QueuedTask*> holders_;
+    std::uint64_t next_ = 1;
+    std::uint64_t steps_ = 0;
+};
+
+} // namespace overtake::blame
