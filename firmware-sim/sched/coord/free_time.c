@@ -71,6 +71,8 @@ static u64 core_seen_by_high(const struct ovt_coord_processor *core, u64 free_ti
 
 	if (!core->core_limit)
 		return free_time;
+	if (below && below->longest_fc >= OVT_COORD_NEVER / core->core_limit)
+		return free_time;
 	if (below)
 		most = ovt_coord_add(most, core->core_limit * below->longest_fc);
 	return ovt_coord_min(free_time, most);
