@@ -24,6 +24,8 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("OVERTAKE", str(SOURCE / "build/bin/overtake"))
 SCENARIOS = SOURCE / "scenarios"
 PAGES = [SOURCE / f"docs/{name}.md" for name in ("scenarios", "what-if", "configuration", "zoo")]
+# Its scenarios have another summary.
+PROCESSORS = SOURCE / "docs/processors.md"
 MAN_PAGE = SOURCE / "docs/man/overtake-sim.1"
 
 class Docs(unittest.TestCase):
@@ -34,6 +36,8 @@ class Docs(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.directory = pathlib.Path(directory.name)
         for path in SCENARIOS.glob("*.json"):
+            (self.directory / path.name).write_bytes(path.read_bytes())
+        for path in (SOURCE / "examples").glob("*.json"):
             (self.directory / path.name).write_bytes(path.read_bytes())
         shutil.copytree(SOURCE / "models/glyphs", self.directory / "glyphs")
         for page in PAGES:
@@ -80,7 +84,7 @@ class Docs(unittest.TestCase):
 
     def test_sessions_in_the_pages_print_what_stands_there(self):
         count = 0
-        for page in PAGES:
+        for page in [*PAGES, PROCESSORS]:
             for number, _, lines in blocks(page):
                 if not lines or not lines[0].startswith("$ "):
                     continue

@@ -31,9 +31,10 @@
 #include "simulator/bundled.hpp"
 #include "simulator/experiment.hpp"
 #include "simulator/pictures.hpp"
+#include "simulator/processors/recorder.hpp"
+#include "simulator/processors/summary.hpp"
 #include "simulator/recorder.hpp"
 #include "simulator/shard_file.hpp"
-#include "simulator/simulate.hpp"
 #include "simulator/what_if.hpp"
 
 namespace overtake::command {
@@ -191,26 +192,36 @@ void print_report(const SimOptions& options, const simulator::Scenario& scenario
     fmt::print("{}{}", observers.accounts ? "\n" : "", printable(blamed, true));
 }
 
-/// Networks of units on several processors: the timeline.
+/// Networks of units on several processors: the timeline, or a summary.
 int run_processors(const SimOptions& options, const Source& source) {
+    using namespace simulator::processors;
+    if (options.wants_pictures() || options.blame || options.wants_experiment() ||
+        !options.what_if.empty() || options.trim.warm_up != 0 || options.trim.drain != 0)
+        throw Error(EINVAL, fmt::format("{}: a scenario with processors has a timeline and a "
+                                        "summary: give -o, --summary, --json, --set or --seed",
+                                        source.path.string()));
     const auto scenario = named(source, [&] {
-        return simulator::processors::parse_processor_scenario(source.document,
-                                                               source.path.parent_path());
+        return parse_processor_scenario(source.document, source.path.parent_path());
     });
-    const auto write = [&](std::ostream& out) { simulator::processors::simulate(scenario, out); };
-    named(source, [&] {
-        if (options.output.empty())
-            write(std::cout);
-        else
-            write_file(options.output, write);
-        return 0;
-    });
+    ProcessorRecorder recorder(scenario);
+    Tally tally(scenario);
+    const bool wants_timeline = !options.output.empty() || !options.wants_summary();
+    std::vector<Observer*> observers = {&tally};
+    if (wants_timeline)
+        observers.push_back(&recorder);
+    named(source, [&] { ProcessorEngine(scenario, scenario.seed, observers).run(); });
+    if (!options.output.empty())
+        write_file(options.output, [&](std::ostream& out) { recorder.write(out); });
+    else if (!options.wants_summary())
+        recorder.write(std::cout);
+    if (options.json)
+        fmt::print("{}\n", text_of(tally.json()));
+    else if (options.summary)
+        fmt::print("{}", printable(tally.text(), true));
     return 0;
 }
 
 int run_once(const SimOptions& options, const Source& source) {
-    if (simulator::processors::has_processors(source.document))
-        return run_processors(options, source);
     const auto scenario = named(source, [&] {
         return simulator::parse_scenario(source.document, source.path.parent_path());
     });
@@ -359,6 +370,8 @@ int run_sim(const SimOptions& options) {
     if (options.scenario.empty())
         throw CLI::RequiredError("SCENARIO");
     const Source source = read_source(options);
+    if (simulator::processors::has_processors(source.document))
+        return run_processors(options, source);
     if (!options.what_if.empty())
         return run_what_if(options, source);
     for (const std::string& path : {options.output, options.svg, options.png, options.perfetto})
