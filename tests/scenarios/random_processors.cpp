@@ -55,11 +55,6 @@ private:
     std::int64_t units(std::uint64_t limit) {
         return unit_ * static_cast<std::int64_t>(draw_.below(limit));
     }
-    /// No number passes 2^40.
-    static std::int64_t limited(std::int64_t number) {
-        return std::min(number, std::int64_t{1} << 40);
-    }
-
     std::int64_t duration() {
         const std::int64_t whole = unit_ + units(6);
         return draw_.one_in(20) ? whole + 1 : whole;
@@ -149,8 +144,7 @@ private:
             if (sizes && !draw_.one_in(4))
                 unit["bytes"] = units(40);
             if (draw_.one_in(3))
-                unit["ops"] = std::min<std::int64_t>(draw_.of({0, 1, 500, 5000, 20000}) * unit_,
-                                                     std::int64_t{1} << 40);
+                unit["ops"] = std::min(draw_.of({0, 1, 500, 5000, 20000}) * unit_, most_);
             model["units"].push_back(unit);
         }
         if (draw_.one_in(3))
@@ -235,7 +229,7 @@ private:
     json task(std::size_t number) {
         const std::uint64_t model = draw_.below(scenario_["models"].size());
         json task = {{"id", "t" + std::to_string(number)},
-                     {"at", limited(origin_ + units(arrivals_))},
+                     {"at", origin_ + units(arrivals_)},
                      {"model", "m" + std::to_string(model)}};
         if (draw_.one_in(40))
             task["id"] = "t" + std::to_string(number) + ".0 \"\\é";
@@ -325,9 +319,9 @@ private:
         const std::size_t count = 1 + draw_.below(often ? 14 : 4);
         for (std::size_t i = 0; i < count; i++) {
             const bool fails = i % 2 == 0;
-            events.push_back({{"at", limited(at)},
-                              {"processor", processor},
-                              {"event", fails ? "fail" : "recover"}});
+            at = std::min(at, most_);
+            events.push_back(
+                {{"at", at}, {"processor", processor}, {"event", fails ? "fail" : "recover"}});
             if (often && draw_.one_in(2))
                 at += fails ? units(2) : retry_after_ + units(2);
             else if (draw_.one_in(2))
@@ -343,8 +337,9 @@ private:
                        const std::vector<std::int64_t>& instants) {
         const std::size_t count = 1 + draw_.below(3);
         for (std::size_t i = 0; i < count; i++) {
-            const std::int64_t at = draw_.one_in(3) ? origin_ + units(20) : draw_.of(instants);
-            const json event = {{"at", limited(at)},
+            const std::int64_t at =
+                std::min(draw_.one_in(3) ? origin_ + units(20) : draw_.of(instants), most_);
+            const json event = {{"at", at},
                                 {"processor", processor},
                                 {"event", "throttle"},
                                 {"factor", draw_.of({1, 50, 100, 101, 150, 200, 300, 1000})}};
@@ -364,12 +359,15 @@ private:
             std::int64_t at = arrival + units(20);
             if (!instants.empty() && !draw_.one_in(4))
                 at = draw_.of(instants) + (draw_.one_in(4) ? 1 : 0);
-            scenario_["cancels"].push_back({{"id", task["id"]}, {"at", limited(at)}});
+            at = std::min(at, most_);
+            scenario_["cancels"].push_back({{"id", task["id"]}, {"at", at}});
             if (draw_.one_in(4)) // a second time
                 scenario_["cancels"].push_back(
-                    {{"id", task["id"]}, {"at", limited(at + units(3))}});
+                    {{"id", task["id"]}, {"at", std::min(at + units(3), most_)}});
         }
     }
+
+    static constexpr std::int64_t most_ = 1ll << 40; ///< of any number in a file
 
     Draw draw_;
     json scenario_;
