@@ -114,7 +114,6 @@ void ovt_sched_follow_cpu(struct ovt_sched_task *task, u32 segment, bool runs, u
 	ovt_sched_leave_cpu_waiting(task);
 	task->state = OVT_SCHED_CPU_RUNNING;
 	task->process->workers_busy++;
-	task->segment_start = now;
 	ovt_sched_run_gap(task, now);
 }
 

@@ -20,7 +20,7 @@ struct side {
 	struct ovt_sched_task tasks[TASKS];
 };
 
-/* @real decides, @follower is told; or @follower alone, told anything. */
+/* @real decides, and @follower gets its events; or @follower alone gets any events. */
 struct pair {
 	struct side real;
 	struct side follower;
@@ -312,12 +312,14 @@ static void tell_anything(struct pair *pair, u32 number)
 		break;
 	case 5:
 		ovt_sched_follow_release(task);
+		assert_false(ovt_tree_holds(&task->gap.link) || ovt_sched_in_gap(task));
 		break;
 	case 6:
 		ovt_sched_follow_overdue(task);
 		break;
 	default:
 		ovt_sched_follow_end(task);
+		assert_int_equal(task->state, OVT_SCHED_ENDED);
 		pair->live[number] = false;
 		break;
 	}
@@ -354,7 +356,7 @@ static void events_may_be_missing(void **state)
 	}
 }
 
-/* Of @count of the four segments, of which it is told to be in one after a job. */
+/* A task of the first @count segments, after a job, is in @segment: does a gap open? */
 static bool opens_a_gap(const u32 *fc_counts, u32 count, u32 segment)
 {
 	static struct pair pair;

@@ -240,7 +240,7 @@ static void its_turn_behind_a_better_placed_task(void **state)
 	expect_wait(host, better, 0, "slot 2: b");
 }
 
-/* Who waits for a place of the limit bars nobody. */
+/* A task that waits for a place of the limit bars no other task. */
 static void a_ready_task_waits_for_its_slot(void **state)
 {
 	struct host *host = host_new(state, &(struct host_options){ .cores = 2, .task_limit = 4 });

@@ -46,7 +46,7 @@ FollowedQueue::FollowedQueue(const Rules& rules, std::uint32_t cores)
 
 FollowedQueue::~FollowedQueue() = default;
 
-/// Whoever is in it stands where the old rules have put him.
+/// Tasks that wait already stay where the old rules have put them.
 void FollowedQueue::set_rules(std::uint32_t slots, std::uint32_t task_limit, bool share) {
     sched_.settings.slots = slots;
     sched_.settings.task_limit = task_limit;
@@ -217,8 +217,8 @@ void FollowedQueue::end(QueuedTask& task, std::uint64_t time) {
     settle(time);
 }
 
-/// Whoever has had a slot for longest of those that are not in a gap, or else of those whose gap
-/// is closed to the task that waits, on the lowest of the cores.
+/// Of the tasks that hold slots of the lowest core: the one that has had its slot for longest and
+/// is not in a gap, or else the one whose gap is closed to the task that waits.
 std::uint32_t FollowedQueue::slot_key(const ovt_sched_wait& wait) {
     ovt_sched_wait lowest = wait;
     lowest.cores = std::uint64_t{1} << std::countr_zero(wait.cores);
@@ -240,7 +240,7 @@ std::uint32_t FollowedQueue::key_of(const QueuedTask& task, std::uint64_t time) 
     switch (wait.type) {
     case OVT_SCHED_WAIT_PLACE:
     case OVT_SCHED_WAIT_KEPT_PLACE:
-        // Whoever has had a place for longest.
+        // The task that has had its place for longest.
         return counted_.empty() ? part_key(Cause::host)
                                 : part_key(Cause::task_limit, counted_.begin()->second->owner);
     case OVT_SCHED_WAIT_TASK:
@@ -252,7 +252,7 @@ std::uint32_t FollowedQueue::key_of(const QueuedTask& task, std::uint64_t time) 
     }
 }
 
-/// What everybody waits for from now on.
+/// What each task waits for from now on.
 void FollowedQueue::settle(std::uint64_t time) {
     const std::uint64_t before = sched_.steps;
     for (auto& [tree, group] : groups_) {

@@ -18,7 +18,7 @@
 
 namespace overtake::blame {
 
-/// What the scheduler was told.  Events may know better, and then they do.
+/// What is known of the scheduler beforehand. What events say of it takes precedence.
 struct Rules {
     std::uint32_t cores = 1;                        ///< at least
     std::uint32_t most_cores = OVT_SCHED_MAX_CORES; ///< jobs on others hold no slot

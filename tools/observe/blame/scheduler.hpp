@@ -14,7 +14,7 @@ extern "C" {
 namespace overtake::blame {
 
 /// Of events that do not say how long segments take: the order is that of the contract, and no gap
-/// is open to anybody.
+/// is open to any task.
 ovt_sched_settings settings_without_plans();
 
 } // namespace overtake::blame
