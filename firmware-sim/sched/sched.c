@@ -33,7 +33,7 @@ static void look_at(struct ovt_sched_queue *queue)
 		ovt_tree_insert(&sched->queues, &queue->link, queue_before, NULL, &sched->steps);
 }
 
-static void look_away(struct ovt_sched_queue *queue)
+static void stop_looking_at(struct ovt_sched_queue *queue)
 {
 	struct ovt_sched *sched = queue->sched;
 
@@ -77,7 +77,7 @@ void ovt_sched_add_queue(struct ovt_sched *sched, struct ovt_sched_queue *queue,
 
 void ovt_sched_remove_queue(struct ovt_sched_queue *queue)
 {
-	look_away(queue);
+	stop_looking_at(queue);
 }
 
 void ovt_sched_add_process(struct ovt_sched *sched, struct ovt_sched_process *process,
@@ -402,7 +402,7 @@ static bool dispatch_from(struct ovt_sched *sched, struct ovt_sched_queue *queue
 		if (dispatch(sched, task, cores, now, action))
 			return true;
 	}
-	look_away(queue);
+	stop_looking_at(queue);
 	return false;
 }
 
@@ -421,7 +421,7 @@ static void run_cpu(struct ovt_sched_process *process, u64 now, struct ovt_sched
 }
 
 /* It stands in nobody's way any more, however long its process takes. */
-static void give_way(struct ovt_sched_task *task, u64 now)
+static void release_overdue(struct ovt_sched_task *task, u64 now)
 {
 	ovt_sched_unwatch(task, now);
 	set_overdue(task, true);
@@ -438,7 +438,7 @@ bool ovt_sched_next(struct ovt_sched *sched, u64 now, struct ovt_sched_action *a
 	struct ovt_sched_task *overdue = ovt_sched_next_overdue(sched);
 
 	if (overdue && overdue->overdue_time <= now) {
-		give_way(overdue, now);
+		release_overdue(overdue, now);
 		return act(action, OVT_SCHED_OVERDUE, overdue);
 	}
 	while (!ovt_tree_empty(&sched->queues)) {

@@ -96,7 +96,7 @@ private:
         std::set<std::size_t> begun; ///< CPU segments
     };
 
-    engine::Engine& engine() { return process_.engine()->state().engine; }
+    engine::ThreadedEngine& engine() { return process_.engine()->state().engine; }
 
     /// What the engine has given to workers and has not been told of.
     std::vector<CpuKey> cpu_segments_begun(std::size_t number, Submitted& task) {

@@ -11,17 +11,17 @@
 #include <gtest/gtest.h>
 
 #include "backends.hpp"
-#include "engine/engine.hpp"
+#include "engine/threaded_engine.hpp"
 #include "made_segments.hpp"
 #include "programs.hpp"
 
 namespace overtake::test {
 namespace {
 
-using engine::Engine;
 using engine::Estimate;
 using engine::RunOptions;
 using engine::SchedulerOptions;
+using engine::ThreadedEngine;
 
 TEST(Estimate, IsTheCompilersUntilTheFirstRecordReplacesIt) {
     Estimate estimate(1000);
@@ -73,7 +73,7 @@ protected:
 };
 
 TEST_F(EngineTest, RunsAChainInOrder) {
-    Engine engine(device, {});
+    ThreadedEngine engine(device, {});
     std::vector<int> order;
     const auto note = [&order](int number) {
         return cpu([&order, number] {
@@ -95,7 +95,7 @@ TEST_F(EngineTest, RunsAChainInOrder) {
 }
 
 TEST_F(EngineTest, MeasuresWhatItRuns) {
-    Engine engine(device, {});
+    ThreadedEngine engine(device, {});
     const MadeSegment job = bpu(2), computation = cpu([] {
                                         std::this_thread::sleep_for(std::chrono::milliseconds(2));
                                         return 0;
@@ -128,7 +128,7 @@ protected:
     std::unique_ptr<TestServer> server = std::make_unique<TestServer>(timed());
     const std::shared_ptr<Device> device = open_server(server->path());
     const Program program{*device, {delay_insn(3'600'000'000u)}};
-    Engine engine{device, {}};
+    ThreadedEngine engine{device, {}};
 };
 
 TEST_F(EngineOfAServer, WhatItHasAndWhatComesLaterEndsWhenItIsGone) {
@@ -181,7 +181,7 @@ TEST_F(EngineOfAServer, WhatIsComputedWhenItIsGoneEndsWhenThatIsDone) {
 }
 
 TEST_F(EngineTest, AFailureEndsTheTaskAndIsItsStatus) {
-    Engine engine(device, {});
+    ThreadedEngine engine(device, {});
     bool went_on = false;
     const MadeSegment fails = cpu([] { return -EDOM; });
     const auto failing = run_of({fails, cpu([&] {
@@ -215,12 +215,12 @@ TEST_F(EngineTest, WhatCannotBeIsRefused) {
                              &ovt_sched_settings::workers}) {
         SchedulerOptions none;
         none.settings.*field = 0;
-        EXPECT_THROW(Engine(device, none), Error);
+        EXPECT_THROW(ThreadedEngine(device, none), Error);
     }
     SchedulerOptions unknown;
     unknown.policy = "best";
-    EXPECT_THROW(Engine(device, unknown), Error);
-    Engine engine(device, {});
+    EXPECT_THROW(ThreadedEngine(device, unknown), Error);
+    ThreadedEngine engine(device, {});
     const auto without_right = run_of({bpu()}, {.priority = 255});
     const auto without_core = run_of({bpu()}, {.core = 3});
     engine.submit(without_right);
@@ -231,7 +231,7 @@ TEST_F(EngineTest, WhatCannotBeIsRefused) {
 }
 
 TEST_F(EngineTest, ACancelledTaskDoesNotGoOn) {
-    Engine engine(device, {});
+    ThreadedEngine engine(device, {});
     std::promise<void> begun, may_end;
     std::shared_future<void> end = may_end.get_future();
     std::atomic<int> later = 0;
@@ -254,7 +254,7 @@ TEST_F(EngineTest, ACancelledTaskDoesNotGoOn) {
 }
 
 TEST_F(EngineTest, CallsBackOnceAlsoWhenAskedAfterTheEnd) {
-    Engine engine(device, {});
+    ThreadedEngine engine(device, {});
     std::promise<std::thread::id> first, second;
     const auto run = run_of({bpu()});
     engine.on_end(run, [&] { first.set_value(std::this_thread::get_id()); });
@@ -267,7 +267,7 @@ TEST_F(EngineTest, CallsBackOnceAlsoWhenAskedAfterTheEnd) {
 }
 
 TEST_F(EngineTest, ACallbackMaySubmitAndWait) {
-    Engine engine(device, {});
+    ThreadedEngine engine(device, {});
     std::promise<std::int32_t> status;
     const auto first = run_of({bpu()}), second = run_of({bpu()});
     engine.on_end(first, [&] {
@@ -283,7 +283,7 @@ TEST_F(EngineTest, EndsWithWhatItHasCancelled) {
     std::vector<std::shared_ptr<engine::Run>> runs;
     std::atomic<int> callbacks = 0;
     {
-        Engine engine(device, {});
+        ThreadedEngine engine(device, {});
         for (int i = 0; i < 50; i++) {
             runs.push_back(run_of({cpu(), bpu(), cpu(), bpu()}));
             engine.on_end(runs.back(), [&] { callbacks++; });
@@ -296,7 +296,7 @@ TEST_F(EngineTest, EndsWithWhatItHasCancelled) {
 }
 
 TEST_F(EngineTest, MemoryIsKeptUntilTheEndAndNoLonger) {
-    Engine engine(device, {});
+    ThreadedEngine engine(device, {});
     auto memory = std::make_shared<int>(1);
     const std::weak_ptr<int> watched = memory;
     std::promise<void> may_end;
@@ -313,7 +313,7 @@ TEST_F(EngineTest, MemoryIsKeptUntilTheEndAndNoLonger) {
 TEST_F(EngineTest, ManyThreadsShareIt) {
     SchedulerOptions options;
     options.max_priority = 255;
-    Engine engine(device, options);
+    ThreadedEngine engine(device, options);
     constexpr int threads = 8, tasks = 100;
     std::atomic<int> ended = 0, callbacks = 0, wrong = 0;
     const auto client = [&](unsigned seed) {
@@ -397,7 +397,7 @@ private:
 
 TEST_F(EngineTest, LooksAtTheDeviceOnlyWhenThereIsNews) {
     const auto counting = std::make_shared<FailingDevice>(device);
-    Engine engine(counting, {});
+    ThreadedEngine engine(counting, {});
     const auto run = run_of({cpu([] {
         std::this_thread::sleep_for(std::chrono::milliseconds(50)); // what waits badly, spins
         return 0;
@@ -409,7 +409,7 @@ TEST_F(EngineTest, LooksAtTheDeviceOnlyWhenThereIsNews) {
 
 TEST_F(EngineTest, EverythingEndsWhenTheDeviceFails) {
     const auto failing = std::make_shared<FailingDevice>(device);
-    Engine engine(failing, {});
+    ThreadedEngine engine(failing, {});
     const auto before = run_of({bpu()});
     engine.submit(before);
     ASSERT_TRUE(before->wait(patience()));

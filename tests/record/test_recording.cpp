@@ -64,7 +64,7 @@ Recorded record_run(const simulator::Scenario& scenario) {
         recording.add(event);
     });
     const std::array<simulator::Observer*, 2> observers = {&recorder, &source};
-    simulator::Engine(scenario, scenario.seed, observers).run();
+    simulator::Simulator(scenario, scenario.seed, observers).run();
     std::ostringstream text;
     recording.write(text);
     return {json::parse(text.str()), timeline_of(recorder, scenario.tick_ns, *origin), *origin,
@@ -75,7 +75,7 @@ Timeline replay(const json& recorded) {
     const simulator::Scenario scenario = simulator::parse_scenario(recorded, ".");
     Recorder recorder(scenario);
     const std::array<simulator::Observer*, 1> observers = {&recorder};
-    simulator::Engine(scenario, scenario.seed, observers).run();
+    simulator::Simulator(scenario, scenario.seed, observers).run();
     return timeline_of(recorder, scenario.tick_ns, 0);
 }
 

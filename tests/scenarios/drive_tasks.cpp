@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "engine/scheduler.hpp"
+#include "engine/process_task_scheduler.hpp"
 #include "made_segments.hpp"
 #include "programs.hpp"
 #include "scenario_device.hpp"
@@ -49,7 +49,7 @@ public:
         log_.push_back({&run, segment, tag});
     }
 
-    engine::Scheduler scheduler;
+    engine::ProcessTaskScheduler scheduler;
     std::vector<CpuRun> begun; ///< since somebody looked
 
 private:

@@ -286,7 +286,7 @@ TEST(Accounts, AddUpUnderLoad) {
         Accounts accounts(scenario);
         Recorder recorder(scenario);
         const std::array<Observer*, 2> observers = {&accounts, &recorder};
-        Engine(scenario, seed, observers).run();
+        Simulator(scenario, seed, observers).run();
         EXPECT_NO_THROW(accounts.check());
 
         // The timeline is an account of its own.

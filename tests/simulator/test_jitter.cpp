@@ -87,7 +87,7 @@ Times times_of(const nlohmann::json& document, std::uint64_t seed) {
     const Scenario scenario = parse_scenario(document, {});
     Recorder recorder(scenario);
     const std::array<Observer*, 1> observers = {&recorder};
-    Engine(scenario, seed, observers).run();
+    Simulator(scenario, seed, observers).run();
     std::ostringstream out;
     recorder.write(out);
     const auto timeline = nlohmann::json::parse(out.str());
@@ -142,7 +142,7 @@ TEST(Jitter, OfALoadIsNotChangedByAnotherBehindIt) {
         const Scenario scenario = parse_scenario(document, {});
         Accounts accounts(scenario);
         const std::array<Observer*, 1> observers = {&accounts};
-        Engine(scenario, 1, observers).run();
+        Simulator(scenario, 1, observers).run();
         for (std::size_t i = 0; i < scenario.classes.size(); i++)
             if (scenario.classes[i].name == "l")
                 sum = accounts.classes()[i].running;

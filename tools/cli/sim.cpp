@@ -209,7 +209,7 @@ int run_processors(const SimOptions& options, const Source& source) {
     std::vector<Observer*> observers = {&tally};
     if (wants_timeline)
         observers.push_back(&recorder);
-    named(source, [&] { ProcessorEngine(scenario, scenario.seed, observers).run(); });
+    named(source, [&] { ProcessorSimulator(scenario, scenario.seed, observers).run(); });
     if (!options.output.empty())
         write_file(options.output, [&](std::ostream& out) { recorder.write(out); });
     else if (!options.wants_summary())
@@ -228,7 +228,7 @@ int run_once(const SimOptions& options, const Source& source) {
     const auto made =
         named(source, [&] { return std::make_unique<Observers>(options, scenario, source); });
     Observers& observers = *made;
-    named(source, [&] { simulator::Engine(scenario, scenario.seed, observers.all).run(); });
+    named(source, [&] { simulator::Simulator(scenario, scenario.seed, observers.all).run(); });
     if (observers.recorder) {
         if (options.output.empty())
             observers.recorder->write(std::cout);
@@ -259,7 +259,7 @@ Outcome outcome_of(const SimOptions& options, const Source& source, const std::s
             observers.push_back(
                 &pictures.emplace(scenario, title.empty() ? title_of(scenario, source) : title,
                                   window_of_pictures(options, scenario)));
-        simulator::Engine(scenario, scenario.seed, observers).run();
+        simulator::Simulator(scenario, scenario.seed, observers).run();
         if (pictures)
             pictures->demand_content();
         return Outcome{simulator::summarise(scenario, accounts), pictures ? pictures->svg() : ""};

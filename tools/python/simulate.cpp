@@ -155,7 +155,7 @@ std::shared_ptr<Simulation> run(const Source& source, const simulator::Trim& tri
     simulator::Recorder recorder(scenario);
     simulator::Accounts accounts(scenario, simulator::window_of(scenario, scenario.seed, trim));
     const std::array<simulator::Observer*, 2> observers = {&recorder, &accounts};
-    simulator::Engine(scenario, scenario.seed, observers).run();
+    simulator::Simulator(scenario, scenario.seed, observers).run();
     recorder.sort();
     auto result = std::make_shared<Simulation>();
     result->is_task_level = scenario.kind == simulator::Kind::task;

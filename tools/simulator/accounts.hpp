@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "simulator/distribution.hpp"
-#include "simulator/engine.hpp"
+#include "simulator/simulator.hpp"
 
 namespace overtake::simulator {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "overtake/event.hpp"
-#include "simulator/engine.hpp"
+#include "simulator/simulator.hpp"
 
 namespace overtake::simulator {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "simulator/arrivals.hpp"
-#include "simulator/engine.hpp"
+#include "simulator/simulator.hpp"
 
 namespace overtake::simulator {
 

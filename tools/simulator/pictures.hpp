@@ -8,7 +8,7 @@
 
 #include "observe/timeline/density.hpp"
 #include "observe/timeline/timeline.hpp"
-#include "simulator/engine.hpp"
+#include "simulator/simulator.hpp"
 
 namespace overtake::simulator {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "simulator/engine.hpp"
+#include "simulator/simulator.hpp"
 
 namespace overtake::simulator {
 

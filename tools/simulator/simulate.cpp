@@ -23,14 +23,14 @@ void simulate(const nlohmann::json& document, const std::filesystem::path& direc
     const Scenario scenario = parse_scenario(document, directory);
     Recorder recorder(scenario);
     const std::array<Observer*, 1> observers = {&recorder};
-    Engine(scenario, scenario.seed, observers).run();
+    Simulator(scenario, scenario.seed, observers).run();
     recorder.write(out);
 }
 
 void processors::simulate(const ProcessorScenario& scenario, std::ostream& out) {
     ProcessorRecorder recorder(scenario);
     const std::array<Observer*, 1> observers = {&recorder};
-    ProcessorEngine(scenario, scenario.seed, observers).run();
+    ProcessorSimulator(scenario, scenario.seed, observers).run();
     recorder.write(out);
 }
 
@@ -65,7 +65,7 @@ Window window_of(const Scenario& scenario, std::uint64_t seed, const Trim& trim)
         return {};
     Extent extent;
     const std::array<Observer*, 1> observers = {&extent};
-    Engine(scenario, seed, observers).run();
+    Simulator(scenario, seed, observers).run();
     const std::uint64_t whole = extent.last() - extent.first();
     const std::uint64_t warm_up = ticks(trim.warm_up, scenario.tick_ns);
     const std::uint64_t drain = ticks(trim.drain, scenario.tick_ns);
@@ -81,7 +81,7 @@ Window window_of(const Scenario& scenario, std::uint64_t seed, const Trim& trim)
 Summary simulate(const Scenario& scenario, std::uint64_t seed, const Trim& trim) {
     Accounts accounts(scenario, window_of(scenario, seed, trim));
     const std::array<Observer*, 1> observers = {&accounts};
-    Engine(scenario, seed, observers).run();
+    Simulator(scenario, seed, observers).run();
     return summarise(scenario, accounts);
 }
 

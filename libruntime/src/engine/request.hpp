@@ -7,9 +7,9 @@
 #include <mutex>
 #include <vector>
 
-#include "engine/engine.hpp"
 #include "engine/loaded_model.hpp"
 #include "engine/run.hpp"
+#include "engine/threaded_engine.hpp"
 #include "fork_origin.hpp"
 #include "overtake/engine.hpp"
 
@@ -22,7 +22,7 @@ struct Engine::State {
 
     const ForkOrigin origin;
     std::shared_ptr<Device> device;
-    engine::Engine engine;
+    engine::ThreadedEngine engine;
 };
 
 /// Thread safe.

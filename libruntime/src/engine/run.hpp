@@ -41,8 +41,8 @@ struct TaskSegmentRecord {
     Completion job{};           ///< of a BPU segment
 };
 
-/// Made by anybody; from Scheduler::arrive() to its end the scheduler's.  All the memory that it
-/// takes to bring it to its end is allocated when it is made.
+/// Made by anybody; from ProcessTaskScheduler::arrive() to its end the scheduler's.  All the memory
+/// that it takes to bring it to its end is allocated when it is made.
 class Run : public std::enable_shared_from_this<Run> {
 public:
     /// At least one segment.  `memory`, what they work on, is kept until the end, also if nobody
@@ -77,10 +77,10 @@ public:
     unsigned core() const noexcept { return task_.placed_core; }
 
 private:
-    friend class TaskScheduler;
-    friend class Scheduler;
-    friend class SharedScheduler;
-    friend class Engine;
+    friend class TaskSchedulerInterface;
+    friend class ProcessTaskScheduler;
+    friend class ServiceTaskScheduler;
+    friend class ThreadedEngine;
     friend class Workers;
 
     /// Takes the estimates of this moment, which stay the run's.

@@ -9,7 +9,7 @@
 #include "compiler/import/context.hpp"
 #include "compiler/ir/layout.hpp"
 #include "compiler/ir/limits.hpp"
-#include "compiler/ir/soundness.hpp"
+#include "compiler/ir/verify_graph.hpp"
 
 namespace overtake::compiler {
 

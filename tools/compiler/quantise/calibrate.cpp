@@ -5,7 +5,7 @@
 
 #include "compiler/float/executor.hpp"
 #include "compiler/ir/error.hpp"
-#include "compiler/quantise/told_apart.hpp"
+#include "compiler/quantise/distinct_range.hpp"
 
 namespace overtake::compiler {
 
@@ -134,7 +134,7 @@ std::vector<Range> Calibration::ranges(CalibrationMethod method, double percenti
             break;
         }
         if (functions_[id])
-            result.back() = told_apart(result.back(), functions_[id]);
+            result.back() = distinct_range(result.back(), functions_[id]);
     }
     return result;
 }

@@ -31,7 +31,7 @@ public:
 
     /// The range of each value, by ValueId, by a method that it was made for; not by best, which
     /// looks at more than one value.  What a value's only reader does not tell apart is left out;
-    /// see told_apart().  A percentile leaves out the (100 - percentile) % least and
+    /// see distinct_range().  A percentile leaves out the (100 - percentile) % least and
     /// greatest elements.
     std::vector<Range> ranges(CalibrationMethod method, double percentile) const;
 

@@ -13,8 +13,8 @@
 #include "load/demo/picture.hpp"
 #include "overtake/model_contents.hpp"
 #include "simulator/bundled.hpp"
-#include "simulator/engine.hpp"
 #include "simulator/models.hpp"
+#include "simulator/simulator.hpp"
 
 namespace overtake::demo {
 namespace {
@@ -80,7 +80,7 @@ std::array<std::vector<load::Request>, 2> simulate(const nlohmann::json& documen
                                                    Requests requests, simulator::Observer& other) {
     const simulator::Scenario scenario = simulator::parse_scenario(document, ".");
     const std::array<simulator::Observer*, 2> observers = {&requests, &other};
-    simulator::Engine(scenario, scenario.seed, observers).run();
+    simulator::Simulator(scenario, scenario.seed, observers).run();
     for (auto& list : requests.of_load)
         std::ranges::sort(list, {}, &load::Request::queued_ns);
     return std::move(requests.of_load);

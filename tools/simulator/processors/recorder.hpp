@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "simulator/processors/engine.hpp"
+#include "simulator/processors/simulator.hpp"
 
 namespace overtake::simulator::processors {
 

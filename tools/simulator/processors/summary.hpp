@@ -10,7 +10,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "simulator/processors/engine.hpp"
+#include "simulator/processors/simulator.hpp"
 
 namespace overtake::simulator::processors {
 

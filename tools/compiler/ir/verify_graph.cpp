@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "compiler/ir/soundness.hpp"
+#include "compiler/ir/verify_graph.hpp"
 
 #include <algorithm>
 #include <array>

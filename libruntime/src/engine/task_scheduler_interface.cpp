@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/task_scheduler.hpp"
+#include "engine/task_scheduler_interface.hpp"
 
 #include <cerrno>
 #include <exception>
@@ -11,19 +11,19 @@
 
 namespace overtake::engine {
 
-TaskScheduler::TaskScheduler(std::shared_ptr<Device> device, SchedulerOptions options,
-                             SchedulerHost& host)
+TaskSchedulerInterface::TaskSchedulerInterface(std::shared_ptr<Device> device,
+                                               SchedulerOptions options, SchedulerHost& host)
     : device_(std::move(device)), host_(host), options_(std::move(options)),
       cores_(device_->info().core_count), clock_(device_->manual_clock()) {}
 
-TaskScheduler::~TaskScheduler() {
+TaskSchedulerInterface::~TaskSchedulerInterface() {
     while (first_live_) {
         const std::shared_ptr<Run> last_reference = std::move(first_live_->live_self_);
         first_live_ = last_reference->live_behind_;
     }
 }
 
-std::uint64_t TaskScheduler::now_ns() const noexcept {
+std::uint64_t TaskSchedulerInterface::now_ns() const noexcept {
     if (!clock_)
         return monotonic_ns();
     try {
@@ -33,7 +33,7 @@ std::uint64_t TaskScheduler::now_ns() const noexcept {
     return last_ns_;
 }
 
-void TaskScheduler::check(const RunOptions& options) const {
+void TaskSchedulerInterface::check(const RunOptions& options) const {
     if (options.priority > options_.max_priority)
         throw Error(EPERM, fmt::format("task: priority {}, but the engine was made for at most {}",
                                        options.priority, options_.max_priority));
@@ -42,7 +42,7 @@ void TaskScheduler::check(const RunOptions& options) const {
                                         options.core, cores_));
 }
 
-void TaskScheduler::arrive(std::shared_ptr<Run> arriving) {
+void TaskSchedulerInterface::arrive(std::shared_ptr<Run> arriving) {
     Run& run = *arriving;
     begin_live(std::move(arriving));
     // The tasks that it had when the device failed are no more.
@@ -62,7 +62,7 @@ void TaskScheduler::arrive(std::shared_ptr<Run> arriving) {
         end_live(run, status, now_ns());
 }
 
-void TaskScheduler::cancel_all() {
+void TaskSchedulerInterface::cancel_all() {
     for (Run* run = first_live_; run;) {
         Run* const behind = run->live_behind_;
         cancel(*run);
@@ -70,7 +70,7 @@ void TaskScheduler::cancel_all() {
     }
 }
 
-void TaskScheduler::begin_live(std::shared_ptr<Run> run) {
+void TaskSchedulerInterface::begin_live(std::shared_ptr<Run> run) {
     Run* const first = run.get();
     first->live_behind_ = first_live_;
     first->live_before_ = nullptr;
@@ -81,7 +81,7 @@ void TaskScheduler::begin_live(std::shared_ptr<Run> run) {
     first->live_self_ = std::move(run);
 }
 
-void TaskScheduler::end_live(Run& run, std::int32_t status, std::uint64_t ended_ns) {
+void TaskSchedulerInterface::end_live(Run& run, std::int32_t status, std::uint64_t ended_ns) {
     if (run.live_behind_)
         run.live_behind_->live_before_ = run.live_before_;
     (run.live_before_ ? run.live_before_->live_behind_ : first_live_) = run.live_behind_;
@@ -90,7 +90,7 @@ void TaskScheduler::end_live(Run& run, std::int32_t status, std::uint64_t ended_
     ended_.push(std::move(run.live_self_));
 }
 
-void TaskScheduler::end_all(std::int32_t status) {
+void TaskSchedulerInterface::end_all(std::int32_t status) {
     for (Run* run = first_live_; run;) {
         Run* const behind = run->live_behind_;
         if (!run->with_worker_)

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
 //
-// SharedScheduler: an engine's tasks in service mode.  The device has them, and decides for all of
-// its processes which goes on; here are only the workers.
+// ServiceTaskScheduler: an engine's tasks in service mode.  The device has them, and decides for
+// all of its processes which goes on; here are only the workers.
 //
 // Thread safety: one thread at a time, but for interrupt().
 #pragma once
 
 #include <memory>
 
-#include "engine/task_scheduler.hpp"
+#include "engine/task_scheduler_interface.hpp"
 #include "overtake/service.hpp"
 
 namespace overtake::engine {
 
-class SharedScheduler final : public TaskScheduler {
+class ServiceTaskScheduler final : public TaskSchedulerInterface {
 public:
     /// Throws Error, as Device::create_service_queue() does.
-    SharedScheduler(std::shared_ptr<Device> device, const SchedulerOptions& options,
-                    SchedulerHost& host);
+    ServiceTaskScheduler(std::shared_ptr<Device> device, const SchedulerOptions& options,
+                         SchedulerHost& host);
 
     /// The device's, not the engine's.
     const ServiceSettings& settings() const noexcept { return queue_->settings(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Engine: the host of the shipped firmware and the shipped task scheduler under virtual time.
+// Simulator: the host of the shipped firmware and the shipped task scheduler under virtual time.
 //
 // It decides nothing. It brings arrivals, cancels and the ends of CPU segments to the schedulers in
 // the order of time (and, within an instant, in the contract's order), carries their actions out,
@@ -93,13 +93,13 @@ public:
     virtual void ended(LiveTask&, std::uint64_t time) { (void)time; }
 };
 
-class Engine {
+class Simulator {
 public:
     /// `scenario` and `observers` outlive it. `seed` is that of the generated loads.
-    Engine(const Scenario& scenario, std::uint64_t seed, std::span<Observer* const> observers);
-    ~Engine();
-    Engine(const Engine&) = delete;
-    Engine& operator=(const Engine&) = delete;
+    Simulator(const Scenario& scenario, std::uint64_t seed, std::span<Observer* const> observers);
+    ~Simulator();
+    Simulator(const Simulator&) = delete;
+    Simulator& operator=(const Simulator&) = delete;
 
     /// Until nothing is left to happen. Throws Error ERANGE when virtual time runs out.
     void run();

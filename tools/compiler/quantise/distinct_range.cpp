@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "compiler/quantise/told_apart.hpp"
+#include "compiler/quantise/distinct_range.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -37,7 +37,7 @@ float span(Range range) {
 
 } // namespace
 
-Range told_apart(Range range, const std::function<float(float)>& function) {
+Range distinct_range(Range range, const std::function<float(float)>& function) {
     if (!(range.high > range.low))
         return range;
     const std::vector<float> places = places_in(range);

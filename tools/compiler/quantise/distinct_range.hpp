@@ -11,6 +11,6 @@ namespace overtake::compiler {
 /// than half of the 255 steps that its own result has.  Ends in which it does not are cut off if
 /// that makes the value's steps several times finer, and not so much finer that what the value is
 /// computed from could no longer be scaled to it exactly; otherwise the range stays as it is.
-Range told_apart(Range range, const std::function<float(float)>& function);
+Range distinct_range(Range range, const std::function<float(float)>& function);
 
 } // namespace overtake::compiler

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Scheduler: the second host of firmware-sim/sched, beside the simulator.  It gives the task
-// scheduler a device's queue and its time; whoever calls it gives it a thread.
+// ProcessTaskScheduler: the second host of firmware-sim/sched, beside the simulator.  It gives the
+// task scheduler a device's queue and its time; whoever calls it gives it a thread.
 //
 // What has ended is handled in front of the next arrival, cancel or dispatch, or one by one by
 // handle_first_end().
@@ -16,14 +16,15 @@
 #include <optional>
 #include <vector>
 
-#include "engine/task_scheduler.hpp"
+#include "engine/task_scheduler_interface.hpp"
 
 namespace overtake::engine {
 
-class Scheduler final : public TaskScheduler {
+class ProcessTaskScheduler final : public TaskSchedulerInterface {
 public:
     /// Throws Error: EINVAL for options that are impossible, or what create_queue() says.
-    Scheduler(std::shared_ptr<Device> device, const SchedulerOptions& options, SchedulerHost& host);
+    ProcessTaskScheduler(std::shared_ptr<Device> device, const SchedulerOptions& options,
+                         SchedulerHost& host);
     void gather(std::int64_t deadline_ns) override;
     void cpu_ended(Run& run, std::int32_t status, std::uint64_t executed_ns) override;
     /// Of the segments that have ended, the one whose task was dispatched first; or null.

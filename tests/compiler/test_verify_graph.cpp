@@ -2,7 +2,7 @@
 //
 // check_node() passes what fits and nothing that would leave its values: of every operator of the
 // device one node, and the same node with something that is one too many or one too few.
-#include "compiler/ir/soundness.hpp"
+#include "compiler/ir/verify_graph.hpp"
 
 #include <gtest/gtest.h>
 #include <vector>

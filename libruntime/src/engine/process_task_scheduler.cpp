@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/scheduler.hpp"
+#include "engine/process_task_scheduler.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -38,10 +38,10 @@ std::unique_ptr<Queue> open_queue(Device& device, const SchedulerOptions& option
 
 } // namespace
 
-Scheduler::Scheduler(std::shared_ptr<Device> device, const SchedulerOptions& options,
-                     SchedulerHost& host)
-    : TaskScheduler(std::move(device), options, host), queue_cores_(cores_), lines_(cores_),
-      next_tag_(options.first_tag), queue_(open_queue(*device_, options)) {
+ProcessTaskScheduler::ProcessTaskScheduler(std::shared_ptr<Device> device,
+                                           const SchedulerOptions& options, SchedulerHost& host)
+    : TaskSchedulerInterface(std::move(device), options, host), queue_cores_(cores_),
+      lines_(cores_), next_tag_(options.first_tag), queue_(open_queue(*device_, options)) {
     const ovt_sched_settings settings = checked_settings(options_);
     ovt_sched_init(&sched_, cores_, &settings);
     ovt_sched_add_queue(&sched_, &library_queue_, queue_cores_.data());
@@ -50,7 +50,7 @@ Scheduler::Scheduler(std::shared_ptr<Device> device, const SchedulerOptions& opt
 
 // Ends
 
-void Scheduler::gather(std::int64_t deadline_ns) {
+void ProcessTaskScheduler::gather(std::int64_t deadline_ns) {
     const auto end_segment = [this](Run& run, const Completion& job) {
         TaskSegmentRecord& record = run.records_[run.task_.segment];
         record.job = job;
@@ -63,7 +63,7 @@ void Scheduler::gather(std::int64_t deadline_ns) {
         deadline_ns = 0;
 }
 
-void Scheduler::cpu_ended(Run& run, std::int32_t status, std::uint64_t executed_ns) {
+void ProcessTaskScheduler::cpu_ended(Run& run, std::int32_t status, std::uint64_t executed_ns) {
     if (!run.live_self_)
         return;
     const std::uint64_t now = now_ns();
@@ -78,16 +78,16 @@ void Scheduler::cpu_ended(Run& run, std::int32_t status, std::uint64_t executed_
     ends_.push_back({&run, status});
 }
 
-std::vector<Scheduler::End>::const_iterator Scheduler::earliest() const {
+std::vector<ProcessTaskScheduler::End>::const_iterator ProcessTaskScheduler::earliest() const {
     return std::ranges::min_element(
         ends_, {}, [](const End& end) { return end.run->task_.dispatch_sequence; });
 }
 
-const Run* Scheduler::first_end() const {
+const Run* ProcessTaskScheduler::first_end() const {
     return ends_.empty() ? nullptr : earliest()->run;
 }
 
-void Scheduler::handle_first_end() {
+void ProcessTaskScheduler::handle_first_end() {
     const auto first = earliest();
     const End over = *first;
     ends_.erase(first);
@@ -102,14 +102,14 @@ void Scheduler::handle_first_end() {
         probe::task_ready(&task, now);
 }
 
-void Scheduler::handle_ends() {
+void ProcessTaskScheduler::handle_ends() {
     while (first_end())
         handle_first_end();
 }
 
 // What is asked for
 
-void Scheduler::admit(Run& run) {
+void ProcessTaskScheduler::admit(Run& run) {
     handle_ends();
     if (ends_.capacity() < live())
         ends_.reserve(2 * live() + 16);
@@ -119,7 +119,7 @@ void Scheduler::admit(Run& run) {
     ovt_sched_arrive(&sched_, &run.task_, now);
 }
 
-void Scheduler::cancel(Run& run) {
+void ProcessTaskScheduler::cancel(Run& run) {
     handle_ends();
     ovt_sched_action action;
     if (!run.live_self_)
@@ -128,7 +128,7 @@ void Scheduler::cancel(Run& run) {
         carry_out(action);
 }
 
-void Scheduler::dispatch() {
+void ProcessTaskScheduler::dispatch() {
     if (failed_ != 0)
         return;
     ovt_sched_action action;
@@ -141,7 +141,7 @@ void Scheduler::dispatch() {
 }
 
 /// A device that still works writes into memory that is the callers' again when their runs end.
-void Scheduler::stop_jobs() noexcept {
+void ProcessTaskScheduler::stop_jobs() noexcept {
     if (!has_real_time())
         return;
     try {
@@ -152,7 +152,7 @@ void Scheduler::stop_jobs() noexcept {
     }
 }
 
-void Scheduler::fail(int code) {
+void ProcessTaskScheduler::fail(int code) {
     failed_ = code;
     stop_jobs();
     queue_.forget_all();
@@ -165,7 +165,7 @@ void Scheduler::fail(int code) {
 
 // What the scheduler wants
 
-void Scheduler::carry_out(const ovt_sched_action& action) {
+void ProcessTaskScheduler::carry_out(const ovt_sched_action& action) {
     Run& run = Run::of(action.task);
     if (action.segment == 0 &&
         (action.type == OVT_SCHED_SUBMIT || action.type == OVT_SCHED_RUN_CPU))
@@ -190,7 +190,7 @@ void Scheduler::carry_out(const ovt_sched_action& action) {
     }
 }
 
-void Scheduler::submit(Run& run, const ovt_sched_action& action) {
+void ProcessTaskScheduler::submit(Run& run, const ovt_sched_action& action) {
     const TaskSegment& segment = run.segments_[action.segment];
     const unsigned first_core = static_cast<unsigned>(std::countr_zero(action.cores)) + 1;
     unsigned core = first_core;
@@ -225,7 +225,7 @@ void Scheduler::submit(Run& run, const ovt_sched_action& action) {
     host_.submitted(run, action.segment, run.tag_);
 }
 
-void Scheduler::end(Run& run) {
+void ProcessTaskScheduler::end(Run& run) {
     const bool cancelled = run.task_.cancelled;
     const std::int32_t status = run.failure_ != 0 ? run.failure_ : (cancelled ? -ECANCELED : 0);
     const std::uint64_t now = now_ns();

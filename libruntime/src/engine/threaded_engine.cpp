@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/engine.hpp"
+#include "engine/threaded_engine.hpp"
 
 #include <cerrno>
 #include <new>
@@ -27,15 +27,15 @@ std::thread start_thread(std::function<void()> work) {
 
 } // namespace
 
-Engine::Engine(std::shared_ptr<Device> device, const SchedulerOptions& options,
-               const ThreadOptions& threads)
+ThreadedEngine::ThreadedEngine(std::shared_ptr<Device> device, const SchedulerOptions& options,
+                               const ThreadOptions& threads)
     : scheduler_(
           make_scheduler(std::move(device), interruptible(options, threads), threads.service)),
       workers_(
           options.settings.workers, threads.worker_cpus, [this] { return scheduler_->now_ns(); },
           [this](std::shared_ptr<Run> run) {
-              post([&](Mail& mail) {
-                  mail.cpu_ends.push(std::move(run));
+              post([&](Messages& messages) {
+                  messages.cpu_ends.push(std::move(run));
                   cpu_ends_++;
               });
           }),
@@ -50,28 +50,28 @@ Engine::Engine(std::shared_ptr<Device> device, const SchedulerOptions& options,
     }
 }
 
-std::unique_ptr<TaskScheduler> Engine::make_scheduler(std::shared_ptr<Device> device,
-                                                      const SchedulerOptions& options,
-                                                      bool service) {
+std::unique_ptr<TaskSchedulerInterface>
+ThreadedEngine::make_scheduler(std::shared_ptr<Device> device, const SchedulerOptions& options,
+                               bool service) {
     SchedulerHost& host = *this;
     if (service) {
-        auto shared = std::make_unique<SharedScheduler>(std::move(device), options, host);
+        auto shared = std::make_unique<ServiceTaskScheduler>(std::move(device), options, host);
         service_settings_ = &shared->settings();
         return shared;
     }
-    auto own = std::make_unique<Scheduler>(std::move(device), options, host);
+    auto own = std::make_unique<ProcessTaskScheduler>(std::move(device), options, host);
     own_ = own.get();
     return own;
 }
 
-Engine::~Engine() {
+ThreadedEngine::~ThreadedEngine() {
     stop();
 }
 
-void Engine::stop() {
+void ThreadedEngine::stop() {
     if (!caller_.joinable())
         return;
-    post([this](Mail&) { stopping_ = true; });
+    post([this](Messages&) { stopping_ = true; });
     if (thread_.joinable())
         thread_.join();
     else
@@ -87,9 +87,9 @@ void Engine::stop() {
 // Messages
 
 template <class Write>
-void Engine::post(Write write) {
+void ThreadedEngine::post(Write write) {
     const std::lock_guard lock(mutex_);
-    write(mail_);
+    write(messages_);
     if (!reaping_) {
         news_.notify_one();
         return;
@@ -100,47 +100,47 @@ void Engine::post(Write write) {
     }
 }
 
-void Engine::submit(std::shared_ptr<Run> run) {
-    post([&](Mail& mail) {
+void ThreadedEngine::submit(std::shared_ptr<Run> run) {
+    post([&](Messages& messages) {
         if (!gone_)
-            mail.arrivals.push(std::move(run));
+            messages.arrivals.push(std::move(run));
     });
     if (run)
         lose(std::move(run));
 }
 
 /// There is nobody any more who would run it.
-void Engine::lose(std::shared_ptr<Run> run) {
+void ThreadedEngine::lose(std::shared_ptr<Run> run) {
     run->finish(-ECANCELED, scheduler_->now_ns());
     hand_over(std::move(run));
 }
 
-void Engine::cancel(std::shared_ptr<Run> run) {
-    post([&](Mail& mail) {
+void ThreadedEngine::cancel(std::shared_ptr<Run> run) {
+    post([&](Messages& messages) {
         if (!std::exchange(run->is_cancel_posted_, true))
-            mail.cancels.push(std::move(run));
+            messages.cancels.push(std::move(run));
     });
 }
 
-void Engine::on_end(std::shared_ptr<Run> run, std::function<void()> callback) {
+void ThreadedEngine::on_end(std::shared_ptr<Run> run, std::function<void()> callback) {
     if (run->set_callback(std::move(callback)))
         hand_over(std::move(run));
 }
 
 // The engine's thread
 
-void Engine::run() {
+void ThreadedEngine::run() {
     bool stopping = false;
     do {
         wait_for_news(stopping);
-        Mail mail;
+        Messages messages;
         {
             const std::lock_guard lock(mutex_);
-            mail = std::exchange(mail_, {});
+            messages = std::exchange(messages_, {});
             stopping = stopping_;
         }
         try {
-            run_instant(mail);
+            run_instant(messages);
             if (stopping)
                 scheduler_->cancel_all();
         } catch (const Error& error) {
@@ -149,8 +149,8 @@ void Engine::run() {
             give_up(ENOMEM);
         }
         if (failure_ != 0) { // what it had not come to ends, too
-            end_cpu(mail.cpu_ends);
-            arrive(std::move(mail.arrivals));
+            end_cpu(messages.cpu_ends);
+            arrive(std::move(messages.arrivals));
             scheduler_->fail(failure_);
         }
         hand_over_ended();
@@ -158,30 +158,30 @@ void Engine::run() {
     leave();
 }
 
-void Engine::leave() {
-    Mail mail;
+void ThreadedEngine::leave() {
+    Messages messages;
     {
         const std::lock_guard lock(mutex_);
         gone_ = true;
-        mail = std::exchange(mail_, {});
+        messages = std::exchange(messages_, {});
     }
-    while (!mail.arrivals.empty())
-        lose(mail.arrivals.pop());
+    while (!messages.arrivals.empty())
+        lose(messages.arrivals.pop());
 }
 
-void Engine::hand_over_ended() {
+void ThreadedEngine::hand_over_ended() {
     auto ended = scheduler_->take_ended();
     while (!ended.empty())
         hand_over(ended.pop());
 }
 
 /// The device has failed.
-void Engine::give_up(int code) {
+void ThreadedEngine::give_up(int code) {
     failure_ = code;
     scheduler_->fail(code);
 }
 
-void Engine::gather(std::int64_t deadline_ns) {
+void ThreadedEngine::gather(std::int64_t deadline_ns) {
     if (failure_ != 0)
         return;
     try {
@@ -194,9 +194,9 @@ void Engine::gather(std::int64_t deadline_ns) {
 }
 
 /// Until there may be something to do.  `stopping`: that it stops is no news.
-void Engine::wait_for_news(bool stopping) {
+void ThreadedEngine::wait_for_news(bool stopping) {
     std::unique_lock lock(mutex_);
-    const auto is_news = [&] { return !mail_.empty() || stopping_ != stopping; };
+    const auto is_news = [&] { return !messages_.empty() || stopping_ != stopping; };
     if (is_news())
         return;
     if (failure_ != 0 || !scheduler_->has_jobs()) {
@@ -211,16 +211,16 @@ void Engine::wait_for_news(bool stopping) {
 }
 
 /// In the order of the contract: ends, arrivals, cancels, dispatches.  What it has come to when it
-/// throws is no longer in the mail.
-void Engine::run_instant(Mail& mail) {
+/// throws is no longer in the messages.
+void ThreadedEngine::run_instant(Messages& messages) {
     gather(0);
-    end_cpu(mail.cpu_ends);
-    arrive(std::move(mail.arrivals));
-    cancel(std::move(mail.cancels));
+    end_cpu(messages.cpu_ends);
+    arrive(std::move(messages.arrivals));
+    cancel(std::move(messages.cancels));
     scheduler_->dispatch();
 }
 
-void Engine::end_cpu(RunList<&Run::cpu_end_link_>& ends) {
+void ThreadedEngine::end_cpu(RunList<&Run::cpu_end_link_>& ends) {
     while (!ends.empty()) {
         const std::shared_ptr<Run> run = ends.pop();
         run->with_worker_ = false;
@@ -228,17 +228,17 @@ void Engine::end_cpu(RunList<&Run::cpu_end_link_>& ends) {
     }
 }
 
-void Engine::arrive(RunList<&Run::arrival_link_> arrivals) {
+void ThreadedEngine::arrive(RunList<&Run::arrival_link_> arrivals) {
     while (!arrivals.empty())
         scheduler_->arrive(arrivals.pop());
 }
 
-void Engine::cancel(RunList<&Run::cancel_link_> cancels) {
+void ThreadedEngine::cancel(RunList<&Run::cancel_link_> cancels) {
     while (!cancels.empty())
         scheduler_->cancel(*cancels.pop());
 }
 
-void Engine::run_cpu(Run& run, std::size_t segment) {
+void ThreadedEngine::run_cpu(Run& run, std::size_t segment) {
     cpu_begins_++;
     run.with_worker_ = true;
     workers_.compute(run.shared_from_this(), segment);
@@ -246,55 +246,55 @@ void Engine::run_cpu(Run& run, std::size_t segment) {
 
 // An instant of a stepped engine
 
-std::size_t Engine::cpu_ends() const {
+std::size_t ThreadedEngine::cpu_ends() const {
     const std::lock_guard lock(mutex_);
     return cpu_ends_;
 }
 
-void Engine::step_gather() {
+void ThreadedEngine::step_gather() {
     gather(0);
-    Mail mail;
+    Messages messages;
     {
         const std::lock_guard lock(mutex_);
-        mail.cpu_ends = std::move(mail_.cpu_ends);
+        messages.cpu_ends = std::move(messages_.cpu_ends);
     }
-    end_cpu(mail.cpu_ends);
+    end_cpu(messages.cpu_ends);
 }
 
-void Engine::step_arrivals() {
-    Mail mail;
+void ThreadedEngine::step_arrivals() {
+    Messages messages;
     {
         const std::lock_guard lock(mutex_);
-        mail.arrivals = std::move(mail_.arrivals);
+        messages.arrivals = std::move(messages_.arrivals);
     }
-    arrive(std::move(mail.arrivals));
+    arrive(std::move(messages.arrivals));
 }
 
-void Engine::step_cancels() {
-    Mail mail;
+void ThreadedEngine::step_cancels() {
+    Messages messages;
     {
         const std::lock_guard lock(mutex_);
-        mail.cancels = std::move(mail_.cancels);
+        messages.cancels = std::move(messages_.cancels);
     }
-    cancel(std::move(mail.cancels));
+    cancel(std::move(messages.cancels));
 }
 
-void Engine::step_dispatch() {
+void ThreadedEngine::step_dispatch() {
     scheduler_->dispatch();
     hand_over_ended();
 }
 
 /// Nobody steps it any more.
-void Engine::end_stepping() {
+void ThreadedEngine::end_stepping() {
     scheduler_->fail(ECANCELED);
     while (scheduler_->live() != 0) { // what is with a worker
-        Mail mail;
+        Messages messages;
         {
             std::unique_lock lock(mutex_);
-            news_.wait(lock, [&] { return !mail_.cpu_ends.empty(); });
-            mail.cpu_ends = std::move(mail_.cpu_ends);
+            news_.wait(lock, [&] { return !messages_.cpu_ends.empty(); });
+            messages.cpu_ends = std::move(messages_.cpu_ends);
         }
-        end_cpu(mail.cpu_ends);
+        end_cpu(messages.cpu_ends);
     }
     hand_over_ended();
     leave();
@@ -303,7 +303,7 @@ void Engine::end_stepping() {
 // Callbacks
 
 /// Of a run that has ended: its callback, if it has one.  Who sets one later hands it over again.
-void Engine::hand_over(std::shared_ptr<Run> run) {
+void ThreadedEngine::hand_over(std::shared_ptr<Run> run) {
     if (!run->has_callback())
         return;
     {
@@ -320,7 +320,7 @@ void Engine::hand_over(std::shared_ptr<Run> run) {
         callback();
 }
 
-void Engine::call_back() {
+void ThreadedEngine::call_back() {
     std::unique_lock lock(callbacks_mutex_);
     for (;;) {
         callbacks_changed_.wait(lock, [&] { return callbacks_stopping_ || !callbacks_.empty(); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "simulator/engine.hpp"
+#include "simulator/simulator.hpp"
 
 #include <algorithm>
 #include <array>
@@ -39,7 +39,7 @@ using MinHeap = std::priority_queue<Item, std::vector<Item>, std::greater<>>;
 
 } // namespace
 
-class Engine::Simulation {
+class Simulator::Simulation {
 public:
     Simulation(const Scenario& scenario, std::uint64_t seed, std::span<Observer* const> observers)
         : scenario_(scenario), seed_(seed), observers_(observers.begin(), observers.end()),
@@ -573,12 +573,13 @@ private:
     std::vector<LiveTask*> segments_ended_;
 };
 
-Engine::Engine(const Scenario& scenario, std::uint64_t seed, std::span<Observer* const> observers)
+Simulator::Simulator(const Scenario& scenario, std::uint64_t seed,
+                     std::span<Observer* const> observers)
     : simulation_(std::make_unique<Simulation>(scenario, seed, observers)) {}
 
-Engine::~Engine() = default;
+Simulator::~Simulator() = default;
 
-void Engine::run() {
+void Simulator::run() {
     simulation_->run();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Engine: one library queue of a process on one device, with threads of its own.
+// ThreadedEngine: one library queue of a process on one device, with threads of its own.
 //
 // What was submitted has all the memory that it needs to come to its end (run.hpp).
 //
@@ -20,9 +20,9 @@
 #include <thread>
 #include <vector>
 
+#include "engine/process_task_scheduler.hpp"
 #include "engine/run.hpp"
-#include "engine/scheduler.hpp"
-#include "engine/shared_scheduler.hpp"
+#include "engine/service_task_scheduler.hpp"
 #include "engine/workers.hpp"
 
 namespace overtake::engine {
@@ -36,21 +36,21 @@ struct ThreadOptions {
     bool service = false; ///< its tasks wait in the queue of all processes
 };
 
-class Engine final : private SchedulerHost {
+class ThreadedEngine final : private SchedulerHost {
 public:
-    /// Throws Error as Scheduler and Workers do.
-    Engine(std::shared_ptr<Device> device, const SchedulerOptions& options,
-           const ThreadOptions& threads = {});
+    /// Throws Error as ProcessTaskScheduler and Workers do.
+    ThreadedEngine(std::shared_ptr<Device> device, const SchedulerOptions& options,
+                   const ThreadOptions& threads = {});
     /// stop()
-    ~Engine() override;
-    Engine(const Engine&) = delete;
-    Engine& operator=(const Engine&) = delete;
+    ~ThreadedEngine() override;
+    ThreadedEngine(const ThreadedEngine&) = delete;
+    ThreadedEngine& operator=(const ThreadedEngine&) = delete;
 
     /// Cancels what it has, and waits for the ends and for the last callback.  Not from a callback.
     /// What is submitted from now on ends as cancelled.
     void stop();
 
-    /// Throws Error as Scheduler::check() does.  Thread safe.
+    /// Throws Error as ProcessTaskScheduler::check() does.  Thread safe.
     void check(const RunOptions& options) const { scheduler_->check(options); }
     /// A run is submitted once.
     void submit(std::shared_ptr<Run> run);
@@ -80,7 +80,7 @@ public:
 
 private:
     /// What others have left for the engine's thread.
-    struct Mail {
+    struct Messages {
         RunList<&Run::cpu_end_link_> cpu_ends;
         RunList<&Run::arrival_link_> arrivals;
         RunList<&Run::cancel_link_> cancels;
@@ -93,7 +93,7 @@ private:
     template <class Write>
     void post(Write write);
     void run();
-    void run_instant(Mail& mail);
+    void run_instant(Messages& messages);
     void give_up(int code);
     void gather(std::int64_t deadline_ns);
     void wait_for_news(bool stopping);
@@ -107,17 +107,17 @@ private:
     void leave();
     void lose(std::shared_ptr<Run> run);
 
-    std::unique_ptr<TaskScheduler> make_scheduler(std::shared_ptr<Device> device,
-                                                  const SchedulerOptions& options, bool service);
+    std::unique_ptr<TaskSchedulerInterface>
+    make_scheduler(std::shared_ptr<Device> device, const SchedulerOptions& options, bool service);
 
-    Scheduler* own_ = nullptr;                          ///< scheduler_, but in service mode
+    ProcessTaskScheduler* own_ = nullptr;               ///< scheduler_, but in service mode
     const ServiceSettings* service_settings_ = nullptr; ///< scheduler_'s, in service mode
-    std::unique_ptr<TaskScheduler> scheduler_;
+    std::unique_ptr<TaskSchedulerInterface> scheduler_;
     int failure_ = 0; ///< of the device: nothing is taken any more; the engine's thread's
 
     mutable std::mutex mutex_;
     std::condition_variable news_;
-    Mail mail_;
+    Messages messages_;
     bool reaping_ = false; ///< the engine's thread waits in the device's queue
     bool stopping_ = false;
     bool gone_ = false; ///< nobody reads messages any more

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// TaskScheduler: where an engine's tasks wait for their turn: in a queue of the process's own
-// (Scheduler), or in the one that all processes of the device share (SharedScheduler).
+// TaskSchedulerInterface: where an engine's tasks wait for their turn: in a queue of the process's
+// own (ProcessTaskScheduler), or in the one that all processes of the device share
+// (ServiceTaskScheduler).
 //
 // One instant is worked through in the order of the contract (docs/scenarios.md): gather(), then
 // what arrives and is cancelled, then dispatch().  What has ended is handled before any of these.
@@ -44,12 +45,12 @@ public:
     virtual void submitted(Run&, std::size_t /*segment*/, std::uint64_t /*tag*/) {}
 };
 
-class TaskScheduler {
+class TaskSchedulerInterface {
 public:
     /// What it still had has no end any more.
-    virtual ~TaskScheduler();
-    TaskScheduler(const TaskScheduler&) = delete;
-    TaskScheduler& operator=(const TaskScheduler&) = delete;
+    virtual ~TaskSchedulerInterface();
+    TaskSchedulerInterface(const TaskSchedulerInterface&) = delete;
+    TaskSchedulerInterface& operator=(const TaskSchedulerInterface&) = delete;
 
     /// Device time; the last that was known, when the device has failed.
     std::uint64_t now_ns() const noexcept;
@@ -82,7 +83,8 @@ public:
     virtual void interrupt() = 0;
 
 protected:
-    TaskScheduler(std::shared_ptr<Device> device, SchedulerOptions options, SchedulerHost& host);
+    TaskSchedulerInterface(std::shared_ptr<Device> device, SchedulerOptions options,
+                           SchedulerHost& host);
 
     /// Takes a run that arrives, and is live.  Throws Error or std::bad_alloc if it cannot.
     virtual void admit(Run& run) = 0;

@@ -2,7 +2,7 @@
 //
 // The host of the shipped firmware and the shipped coordinator under virtual time.
 //
-// Like simulator/engine.hpp it decides nothing: it brings ends, events, arrivals and cancels to
+// Like simulator/simulator.hpp it decides nothing: it brings ends, events, arrivals and cancels to
 // both in the contract's order, carries their actions out and tells observers.
 #pragma once
 
@@ -68,14 +68,14 @@ public:
     virtual void ended(LiveTask&, std::uint64_t time) { (void)time; }
 };
 
-class ProcessorEngine {
+class ProcessorSimulator {
 public:
     /// `scenario` and `observers` outlive it.  `seed` is that of the generated loads.
-    ProcessorEngine(const ProcessorScenario& scenario, std::uint64_t seed,
-                    std::span<Observer* const> observers);
-    ~ProcessorEngine();
-    ProcessorEngine(const ProcessorEngine&) = delete;
-    ProcessorEngine& operator=(const ProcessorEngine&) = delete;
+    ProcessorSimulator(const ProcessorScenario& scenario, std::uint64_t seed,
+                       std::span<Observer* const> observers);
+    ~ProcessorSimulator();
+    ProcessorSimulator(const ProcessorSimulator&) = delete;
+    ProcessorSimulator& operator=(const ProcessorSimulator&) = delete;
 
     /// Until nothing is left to happen.  Throws Error ERANGE when virtual time runs out.
     void run();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/shared_scheduler.hpp"
+#include "engine/service_task_scheduler.hpp"
 
 #include <cerrno>
 #include <exception>
@@ -24,12 +24,12 @@ std::unique_ptr<ServiceQueue> open_service_queue(Device& device, const Scheduler
 
 } // namespace
 
-SharedScheduler::SharedScheduler(std::shared_ptr<Device> device, const SchedulerOptions& options,
-                                 SchedulerHost& host)
-    : TaskScheduler(std::move(device), options, host), next_tag_(options.first_tag.value_or(1)),
-      queue_(open_service_queue(*device_, options)) {}
+ServiceTaskScheduler::ServiceTaskScheduler(std::shared_ptr<Device> device,
+                                           const SchedulerOptions& options, SchedulerHost& host)
+    : TaskSchedulerInterface(std::move(device), options, host),
+      next_tag_(options.first_tag.value_or(1)), queue_(open_service_queue(*device_, options)) {}
 
-void SharedScheduler::gather(std::int64_t deadline_ns) {
+void ServiceTaskScheduler::gather(std::int64_t deadline_ns) {
     for (const ServiceEvent& event : queue_->reap(deadline_ns)) {
         Run* const found = tasks_.find(event.tag);
         if (!found)
@@ -46,7 +46,7 @@ void SharedScheduler::gather(std::int64_t deadline_ns) {
     }
 }
 
-void SharedScheduler::end(Run& run, const ServiceEvent& event) {
+void ServiceTaskScheduler::end(Run& run, const ServiceEvent& event) {
     run.task_.dispatch_time = event.dispatched_ns;
     run.task_.placed_core = event.core;
     for (std::size_t i = 0; i < event.segments.size() && i < run.segments_.size(); i++) {
@@ -65,7 +65,7 @@ void SharedScheduler::end(Run& run, const ServiceEvent& event) {
     end_live(run, event.status, event.ended_ns);
 }
 
-void SharedScheduler::cpu_ended(Run& run, std::int32_t status, std::uint64_t /*executed_ns*/) {
+void ServiceTaskScheduler::cpu_ended(Run& run, std::int32_t status, std::uint64_t /*executed_ns*/) {
     if (!run.live_self_)
         return;
     if (failed_ == 0)
@@ -77,7 +77,7 @@ void SharedScheduler::cpu_ended(Run& run, std::int32_t status, std::uint64_t /*e
     end_live(run, -failed_, now_ns());
 }
 
-void SharedScheduler::admit(Run& run) {
+void ServiceTaskScheduler::admit(Run& run) {
     std::vector<ServiceSegment> segments(run.segments_.size());
     for (std::size_t i = 0; i < segments.size(); i++) {
         const TaskSegment& own = run.segments_[i];
@@ -105,20 +105,21 @@ void SharedScheduler::admit(Run& run) {
     tasks_.add(run.job_, run.tag_);
 }
 
-void SharedScheduler::cancel(Run& run) {
+void ServiceTaskScheduler::cancel(Run& run) {
     if (!run.live_self_)
         run.is_cancelled_early_ = true;
     else if (failed_ == 0)
         queue_->cancel(run.tag_);
 }
 
-void SharedScheduler::dispatch() {
+void ServiceTaskScheduler::dispatch() {
     if (failed_ == 0)
         gather(0);
 }
 
-/// As Scheduler::stop_jobs(), but for a while only: what events were lost may be what it waits for.
-void SharedScheduler::stop_tasks() noexcept {
+/// As ProcessTaskScheduler::stop_jobs(), but for a while only: what events were lost may be what it
+/// waits for.
+void ServiceTaskScheduler::stop_tasks() noexcept {
     constexpr std::int64_t patience_ns = 2'000'000'000;
     if (!has_real_time())
         return;
@@ -143,7 +144,7 @@ void SharedScheduler::stop_tasks() noexcept {
     }
 }
 
-void SharedScheduler::fail(int code) {
+void ServiceTaskScheduler::fail(int code) {
     failed_ = code;
     stop_tasks();
     tasks_.clear();

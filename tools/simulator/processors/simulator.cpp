@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "simulator/processors/engine.hpp"
+#include "simulator/processors/simulator.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -27,7 +27,7 @@ struct LiveModel {
 
 } // namespace
 
-class ProcessorEngine::Simulation {
+class ProcessorSimulator::Simulation {
 public:
     Simulation(const ProcessorScenario& scenario, std::uint64_t seed,
                std::span<Observer* const> observers)
@@ -555,17 +555,17 @@ private:
     std::vector<LiveTask::Run*> ended_; ///< now, not reported yet
 };
 
-ProcessorEngine::ProcessorEngine(const ProcessorScenario& scenario, std::uint64_t seed,
-                                 std::span<Observer* const> observers)
+ProcessorSimulator::ProcessorSimulator(const ProcessorScenario& scenario, std::uint64_t seed,
+                                       std::span<Observer* const> observers)
     : simulation_(std::make_unique<Simulation>(scenario, seed, observers)) {}
 
-ProcessorEngine::~ProcessorEngine() = default;
+ProcessorSimulator::~ProcessorSimulator() = default;
 
-void ProcessorEngine::run() {
+void ProcessorSimulator::run() {
     simulation_->run();
 }
 
-std::uint64_t ProcessorEngine::steps() const {
+std::uint64_t ProcessorSimulator::steps() const {
     return simulation_->steps();
 }
 
