@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #ifdef OVERTAKE_TEST_CONFINEMENT
+#include "allocator_settings.hpp"
 #include "confinement.hpp"
-#include "server_memory.hpp"
 #endif
 
 namespace overtake::test {

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <vector>
 
-#include "server/memory_limit.hpp"
+#include "server/available_memory.hpp"
 #include "service_clients.hpp"
 
 namespace overtake::test {

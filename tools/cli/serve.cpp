@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "allocator_settings.hpp"
 #include "commands.hpp"
 #include "confinement.hpp"
 #include "device_facts.hpp"
@@ -23,7 +24,6 @@
 #include "option_checks.hpp"
 #include "overtake/server.hpp"
 #include "overtake/settings.hpp"
-#include "server_memory.hpp"
 #include "units.hpp"
 
 extern "C" {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// BlameReport: who made the tasks (or, at FC level, jobs) of a run late, by tools/blame.
+// BlameReport: who made the tasks (or, at FC level, jobs) of a run late, by tools/observe/blame.
 #pragma once
 
 #include <cstdint>

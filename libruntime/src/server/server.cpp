@@ -21,10 +21,10 @@
 #include "fork_origin.hpp"
 #include "monotonic_clock.hpp"
 #include "overtake/settings.hpp"
+#include "server/available_memory.hpp"
 #include "server/event_flag.hpp"
 #include "server/fail_with_errno.hpp"
 #include "server/listener.hpp"
-#include "server/memory_limit.hpp"
 #include "server/served_client.hpp"
 
 namespace overtake::server {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "server/memory_limit.hpp"
+#include "server/available_memory.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "server_memory.hpp"
+#include "allocator_settings.hpp"
 
 #include <malloc.h>
 
