@@ -225,6 +225,21 @@ TEST(Blame, LostEventsAreSaid) {
               std::string::npos);
 }
 
+TEST(Blame, ATaskWhoseJobLostItsEndIsNotReported) {
+    Told told;
+    told.add(EventType::task_arrive, 0, 1, 1);
+    told.add(EventType::task_dispatch, 0, 1, 1);
+    told.queue(0, 1, 7, 1, 0, 1);
+    told.run(0, 10, 1, 7);
+    told.blame.lost(); // job_done is among them
+    told.add(EventType::task_end, 30, 1, 1);
+    EXPECT_EQ(told.reports.size(), 0u);
+    told.queue(40, 1, 8, 1);
+    told.run(40, 50, 1, 8);
+    told.done(50, 1, 8);
+    EXPECT_EQ(told.reports.size(), 1u);
+}
+
 TEST(Blame, WhatEnginesLostIsSaidOfTheirTasksAlone) {
     Told told;
     told.add(EventType::task_arrive, 0, engine_client, 1);

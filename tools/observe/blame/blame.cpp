@@ -235,8 +235,10 @@ private:
 
     void tell(Report report, const Parts& parts) {
         report.parts = parts.list(owners_);
-        // A process may pass the probes of its engine as it likes.
-        if (report.who.client >= engine_client && parts.total() != report.latency_ns())
+        // A process may pass the probes of its engine as it likes, and where events were lost a
+        // part may have no end.
+        const bool may_be_wrong = report.who.client >= engine_client || report.incomplete;
+        if (may_be_wrong && parts.total() != report.latency_ns())
             return;
         if (parts.total() != report.latency_ns())
             throw std::logic_error(

@@ -46,6 +46,7 @@ struct Report {
     std::int32_t status = 0;
     std::uint64_t task = 0; ///< of a job: tag of its task; 0: it has none
     /// Events of it, or around it, are known to be missing: the parts add up, but may be wrong.
+    /// One whose parts do not add up is not reported.
     bool incomplete = false;
     std::vector<Part> parts; ///< none is 0
 
