@@ -2,10 +2,12 @@
 //
 // Networks of units on several processors: the shipped coordinator and firmware, in the simulator,
 // make the examples' timelines, and those of an oracle that was written from the rules alone.
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -37,12 +39,80 @@ TEST(ProcessorScenario, ExamplesHaveTheirTimelines) {
     EXPECT_GE(processors_examples().size(), 21u);
 }
 
+/// Situations of the scheduler tests of Band (mrsnu/band, band/test/scheduler_test.cc): which
+/// requests are dispatched in the instant in which all arrive, and in which order.
+struct Situation {
+    const char* name;
+    const char* policy;
+    int window;
+    int workers;
+    std::vector<int> busy;      ///< workers that have something to do already
+    std::vector<int> latencies; ///< of each request, on any worker
+    std::vector<int> slos;      ///< of each request; empty: none
+    std::vector<int> targets;   ///< of each request; empty: any worker
+    std::vector<int> map;       ///< of each model; empty: none
+    std::vector<int> dispatched;
+    bool in_any_order;
+};
+
+nlohmann::json scenario_of(const Situation& situation) {
+    const auto worker = [](int number) { return "w" + std::to_string(number); };
+    const auto request = [](int number) { return "r" + std::to_string(number); };
+    nlohmann::json scenario = {{"version", 1},
+                               {"kind", "task"},
+                               {"policy", situation.policy},
+                               {"window", situation.window}};
+    for (int i = 0; i < situation.workers; i++)
+        scenario["processors"].push_back({{"name", worker(i)}, {"class", "c"}, {"cores", 1}});
+    scenario["models"]["busy"]["units"] = {{{"time", {{"c", 1000}}}}};
+    for (const int number : situation.busy)
+        scenario["tasks"].push_back({{"id", "busy" + worker(number)},
+                                     {"at", 0},
+                                     {"model", "busy"},
+                                     {"on", worker(number)}});
+    for (std::size_t i = 0; i < situation.latencies.size(); i++) {
+        const std::string name = request(static_cast<int>(i));
+        scenario["models"][name]["units"] = {{{"time", {{"c", situation.latencies[i]}}}}};
+        nlohmann::json task = {{"id", name}, {"at", 1}, {"model", name}};
+        if (!situation.slos.empty())
+            task["slo"] = situation.slos[i];
+        if (!situation.targets.empty())
+            task["on"] = worker(situation.targets[i]);
+        if (!situation.map.empty())
+            scenario["map"][name] = worker(situation.map[i]);
+        scenario["tasks"].push_back(task);
+    }
+    return scenario;
+}
+
+TEST(ProcessorScenario, DecidesAsBandDoes) {
+    const Situation situations[] = {
+        {"least slack", "least-slack", 5, 3, {}, {1, 1}, {100, 80}, {}, {}, {1, 0}, false},
+        {"round robin", "round-robin", 8, 2, {}, {1, 1, 1}, {}, {}, {}, {0, 1}, false},
+        {"fixed, by map", "fixed", 8, 3, {}, {1, 1, 1}, {}, {}, {0, 1, 2}, {0, 1, 2}, true},
+        {"fixed, one target", "fixed", 8, 3, {}, {1, 1, 1}, {}, {0, 0, 0}, {}, {0, 1, 2}, true},
+        {"shortest latency", "shortest-latency", 3, 3, {}, {2, 1, 3}, {}, {}, {}, {2, 0, 1}, false},
+        {"heft, one target", "heft", 3, 3, {}, {2, 1, 3}, {}, {0, 0, 0}, {}, {2}, false},
+        {"heft, one busy", "heft", 3, 3, {1}, {2, 1, 3}, {}, {0, 1, 2}, {}, {2, 0}, false},
+    };
+    for (const Situation& situation : situations) {
+        std::vector<int> dispatched;
+        const nlohmann::json timeline = simulated(scenario_of(situation));
+        for (const nlohmann::json& run : timeline["runs"])
+            if (run["dispatched"] == 1)
+                dispatched.push_back(std::stoi(run["task"].get<std::string>().substr(1)));
+        if (situation.in_any_order)
+            std::ranges::sort(dispatched);
+        EXPECT_EQ(dispatched, situation.dispatched) << situation.name;
+    }
+}
+
 /// OVERTAKE_TEST_SCENARIOS: how many, from seed 1 on.
 TEST(ProcessorScenario, RandomOnesHaveTheTimelinesOfTheOracle) {
     const char* const wanted = std::getenv("OVERTAKE_TEST_SCENARIOS");
-    const std::uint64_t count = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 4000;
+    const std::uint64_t count = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 1500;
     int different = 0;
-    for (std::uint64_t seed = 1; seed <= count && different < 40; seed++) {
+    for (std::uint64_t seed = 1; seed <= count && different < 3; seed++) {
         const nlohmann::json scenario = random_processors_scenario(seed);
         const nlohmann::json expected = processors_timeline(scenario);
         const nlohmann::json actual = simulated(scenario);
