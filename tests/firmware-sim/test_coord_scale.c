@@ -166,6 +166,7 @@ static void test_late_tasks_are_dropped_one_by_one(void **state)
 	while (ovt_coord_next(&crowd->coord, crowd->now, &action)) {
 		assert_int_equal(action.type, OVT_COORD_END);
 		assert_int_equal(action.task->status, OVT_COORD_DROPPED);
+		assert_ptr_equal(action.task, &crowd->tasks[dropped]); /* in order of arrival */
 		dropped++;
 	}
 	assert_int_equal(dropped, TASKS);
@@ -192,12 +193,60 @@ static void test_tasks_without_a_plan_stand_apart(void **state)
 	free_crowd(crowd);
 }
 
+/* Failed runs are reported in the order in which they were dispatched. */
+static void test_runs_of_a_processor_are_found_in_order(void **state)
+{
+	struct crowd *crowd = make_crowd("shortest-latency", OVT_COORD_DROP_NEVER, 0);
+	struct ovt_coord_end end = { .status = OVT_COORD_FAILED };
+	struct ovt_coord_run *run;
+	u64 before = 0;
+	u32 count = 0;
+
+	(void)state;
+	crowd->settings.window = 1;
+	decide(crowd);
+	ovt_coord_fail(&crowd->coord, 3, 0);
+	while ((run = ovt_coord_first_run(&crowd->coord, 3))) {
+		assert_true(run->dispatch_sequence > before);
+		before = run->dispatch_sequence;
+		ovt_coord_run_ended(&crowd->coord, run, &end, 0);
+		count++;
+	}
+	assert_true(count > 2);
+	free_crowd(crowd);
+}
+
+/* A fault of the program ends its task, and is no failure of the processor. */
+static void test_a_fault_ends_its_task(void **state)
+{
+	struct crowd *crowd = make_crowd("priority", OVT_COORD_DROP_NEVER, 0);
+	struct ovt_coord_end end = { .status = OVT_COORD_FAILED, .fault = true, .started = true };
+	struct ovt_coord_action action;
+	struct ovt_coord_run *run;
+	struct ovt_coord_task *task;
+
+	(void)state;
+	decide(crowd);
+	run = ovt_coord_first_run(&crowd->coord, 0);
+	task = run->task;
+	ovt_coord_run_ended(&crowd->coord, run, &end, 5);
+	assert_true(ovt_coord_left_to_do(&crowd->coord, &action));
+	assert_int_equal(action.type, OVT_COORD_END);
+	assert_ptr_equal(action.task, task);
+	assert_int_equal(task->status, OVT_COORD_FAILED);
+	assert_int_equal(task->retries, 0);
+	assert_true(crowd->processors[0].in_use);
+	free_crowd(crowd);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_policies_take_as_many_steps_as_a_window),
 		cmocka_unit_test(test_late_tasks_are_dropped_one_by_one),
 		cmocka_unit_test(test_tasks_without_a_plan_stand_apart),
+		cmocka_unit_test(test_runs_of_a_processor_are_found_in_order),
+		cmocka_unit_test(test_a_fault_ends_its_task),
 	};
 
 	return cmocka_run_group_tests_name("coord_scale", tests, NULL, NULL);

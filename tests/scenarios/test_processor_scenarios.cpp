@@ -3,7 +3,9 @@
 // Networks of units on several processors: the shipped coordinator and firmware, in the simulator,
 // make the examples' timelines, and those of an oracle that was written from the rules alone.
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -13,8 +15,10 @@
 #include <nlohmann/json.hpp>
 
 #include "examples.hpp"
+#include "overtake/error.hpp"
 #include "processors_oracle.hpp"
 #include "random_processors.hpp"
+#include "simulator/processors/summary.hpp"
 #include "simulator/simulate.hpp"
 
 namespace overtake::test {
@@ -37,6 +41,87 @@ TEST(ProcessorScenario, ExamplesHaveTheirTimelines) {
                   read(processors_example_file(name + ".expected.json")))
             << name;
     EXPECT_GE(processors_examples().size(), 21u);
+}
+
+/// Numbers so large that a product wraps, and what no random scenario has shown.
+TEST(ProcessorScenario, CornersHaveTheTimelinesOfTheOracle) {
+    int corners = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(OVERTAKE_PROCESSOR_CORNERS)) {
+        const nlohmann::json scenario = read(entry.path().string());
+        EXPECT_EQ(simulated(scenario), processors_timeline(scenario)) << entry.path();
+        corners++;
+    }
+    EXPECT_GE(corners, 3);
+}
+
+/// Of a piece that takes longer than can be counted, each unit still runs where it can.
+TEST(ProcessorScenario, TimesBeyondCountingKeepUnitsWhereTheyRun) {
+    constexpr std::uint64_t most = std::uint64_t{1} << 40;
+    nlohmann::json units;
+    for (int i = 0; i < 9; i++)
+        units.push_back({{"time", {{i % 2 == 0 ? "npu" : "cpu", 1}}}, {"ops", i == 0 ? 1 : most}});
+    const nlohmann::json timeline =
+        simulated({{"version", 1},
+                   {"kind", "task"},
+                   {"processors",
+                    {{{"name", "npu"}, {"class", "npu"}, {"cores", 1}},
+                     {{"name", "cpu"}, {"class", "cpu"}, {"workers", 1}}}},
+                   {"models", {{"M", {{"units", units}, {"measured", {{"npu", most}}}}}}},
+                   {"tasks", {{{"id", "a"}, {"at", 0}, {"model", "M"}}}}});
+    ASSERT_EQ(timeline["runs"].size(), 9u);
+    for (std::size_t i = 0; i < 9; i++)
+        EXPECT_EQ(timeline["runs"][i]["processor"], i % 2 == 0 ? "npu" : "cpu") << i;
+}
+
+nlohmann::json one_core_with_load(int think) {
+    return {{"version", 1},
+            {"kind", "task"},
+            {"drop", "predicted"},
+            {"processors", {{{"name", "npu"}, {"class", "npu"}, {"cores", 1}}}},
+            {"models", {{"M", {{"units", {{{"time", {{"npu", 100}}}}}}}}}},
+            {"loads",
+             {{{"id", "l"},
+               {"model", "M"},
+               {"slo", 50},
+               {"arrivals", {{"type", "closed_loop"}, {"depth", 1}, {"think", think}}},
+               {"until", 1000}}}}};
+}
+
+TEST(ProcessorScenario, ALoadThatIsDroppedAsItArrivesWithoutEndIsRefused) {
+    EXPECT_THROW(simulated(one_core_with_load(0)), Error);
+    EXPECT_EQ(simulated(one_core_with_load(100))["tasks"].size(), 10u);
+}
+
+/// Trials of a processor that never recovers end with the scenario.
+TEST(ProcessorScenario, TrialsWithoutARecoveryAreNotWaitedFor) {
+    const nlohmann::json scenario = {
+        {"version", 1},
+        {"kind", "task"},
+        {"retry_after", 1},
+        {"processors", {{{"name", "npu"}, {"class", "npu"}, {"cores", 2}}}},
+        {"models", {{"M", {{"units", {{{"time", {{"npu", 100}}}}}}}}}},
+        {"tasks", {{{"id", "a"}, {"at", 0}, {"model", "M"}}}},
+        {"events",
+         {{{"at", 0}, {"processor", "npu.1"}, {"event", "fail"}},
+          {{"at", 1ll << 40}, {"processor", "npu.2"}, {"event", "throttle"}, {"factor", 200}}}}};
+    EXPECT_EQ(simulated(scenario)["tasks"][0]["end"], 100);
+}
+
+TEST(ProcessorSummary, RequestsThatNeverEndMissTheirDeadline) {
+    const auto scenario = simulator::processors::parse_processor_scenario(
+        {{"version", 1},
+         {"kind", "task"},
+         {"processors", {{{"name", "npu"}, {"class", "npu"}, {"cores", 1}}}},
+         {"models", {{"M", {{"units", {{{"time", {{"npu", 100}}}}}}}}}},
+         {"tasks",
+          {{{"id", "x"}, {"at", 0}, {"model", "M"}, {"slo", 1000}},
+           {{"id", "y"}, {"at", 100}, {"model", "M"}, {"slo", 1000}}}},
+         {"events", {{{"at", 150}, {"processor", "npu"}, {"event", "fail"}}}}},
+        {});
+    simulator::processors::Tally tally(scenario);
+    simulator::processors::Observer* const observers[] = {&tally};
+    simulator::processors::ProcessorSimulator(scenario, 1, observers).run();
+    EXPECT_EQ(tally.json()["classes"][0]["within_slo"], 0.5);
 }
 
 /// Situations of the scheduler tests of Band (mrsnu/band, band/test/scheduler_test.cc): which

@@ -22,6 +22,14 @@ void ovt_coord_init(struct ovt_coord *coord, const struct ovt_coord_settings *se
 	for (q = 0; q < processor_count; q++) {
 		struct ovt_coord_processor *processor = &processors[q];
 
+		*processor = (struct ovt_coord_processor){
+			.class_index = processor->class_index,
+			.entry = processor->entry,
+			.workers = processor->workers,
+			.core_limit = processor->core_limit,
+			.depth = processor->depth,
+			.overhead = processor->overhead,
+		};
 		processor->in_use = true;
 		processor->ratio = OVT_COORD_RATIO_USUAL;
 		processor->first_worker = first_worker;
@@ -55,6 +63,7 @@ void ovt_coord_arrive(struct ovt_coord *coord, struct ovt_coord_task *task, u64 
 	task->ending = false;
 	task->whole = 0;
 	task->reserved = 0;
+	task->reserved_on = 0;
 	task->in_queue.size = 0;
 	task->in_deadlines.size = 0;
 	ovt_list_init(&task->unfinished);

@@ -212,7 +212,7 @@ struct ovt_coord_processor {
 	u32 class_index;
 	u32 entry;
 	u32 workers;
-	u32 core_limit;
+	u64 core_limit;
 	u32 depth;
 	u64 overhead;
 

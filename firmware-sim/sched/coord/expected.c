@@ -36,7 +36,7 @@ u64 ovt_coord_expected(const struct ovt_coord_processor *processor,
 		       const struct ovt_coord_record *record)
 {
 	u64 time = record->time;
-	u64 most = OVT_COORD_NEVER / 2 / OVT_COORD_RATIO_MOST;
+	u64 most = OVT_COORD_NEVER / OVT_COORD_RATIO_MOST - 1;
 
 	if (!is_throttled(processor))
 		return time;
@@ -50,7 +50,7 @@ void ovt_coord_learn(struct ovt_coord *coord, const struct ovt_coord_run *run, u
 	struct ovt_coord_record *record =
 		ovt_coord_record_of(run->task->model, processor->class_index, run->chain,
 				    run->first, run->last);
-	u64 most = OVT_COORD_NEVER / 200;
+	u64 most = OVT_COORD_NEVER / (4 * OVT_COORD_RATIO_USUAL);
 	u64 time = executed > run->lead ? executed - run->lead : 1;
 
 	time = ovt_coord_min(time, most);

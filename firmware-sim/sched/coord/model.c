@@ -178,7 +178,10 @@ static u64 cost_of(const struct ovt_coord *coord, const struct ovt_coord_model *
 								      BYTE_COST_OF_CORES);
 }
 
-/* @a * @b / @divisor, half up; as far as it can be counted. */
+/* As much as the units of a model may take by its times: sums of this stay countable. */
+#define MOST_SCALED	(1ull << 54)
+
+/* @a * @b / @divisor, half up, but at most MOST_SCALED. */
 static u64 scale(u64 a, u64 b, u64 divisor)
 {
 	struct ovt_wide rest = ovt_wide_add(ovt_wide_multiply(a, b), ovt_wide(divisor / 2));
@@ -187,7 +190,7 @@ static u64 scale(u64 a, u64 b, u64 divisor)
 	u32 bit;
 
 	if (remainder >= divisor)
-		return OVT_COORD_NEVER / 2;
+		return MOST_SCALED;
 	for (bit = 64; bit--;) {
 		bool carry = remainder >> 63;
 
@@ -198,7 +201,7 @@ static u64 scale(u64 a, u64 b, u64 divisor)
 			quotient |= 1;
 		}
 	}
-	return ovt_coord_min(quotient, OVT_COORD_NEVER / 2);
+	return ovt_coord_min(quotient, MOST_SCALED);
 }
 
 bool ovt_coord_largest_piece(const struct ovt_coord *coord, const struct ovt_coord_model *model,

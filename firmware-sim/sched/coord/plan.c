@@ -93,8 +93,8 @@ static void begin_first(struct ovt_coord *coord, const struct ovt_coord_task *ta
 		u32 q = ovt_coord_lowest(rest);
 
 		scratch->begins[0][q] =
-			ovt_coord_add(coord->processors[q].overhead +
-				      ovt_coord_max(ready, scratch->soonest[q]),
+			ovt_coord_add(ovt_coord_add(coord->processors[q].overhead,
+						    ovt_coord_max(ready, scratch->soonest[q])),
 				      moves_to(coord, task, unit, q));
 	}
 }
@@ -118,7 +118,7 @@ static void begin_later(struct ovt_coord *coord, const struct ovt_coord_task *ta
 						  ovt_coord_move(coord, p, q, bytes));
 
 			coord->steps++;
-			if (begin < best) {
+			if (begin < best || sources == scratch->usable[before]) {
 				best = begin;
 				scratch->before_of[step][q] = (u8)p;
 			}
@@ -148,7 +148,7 @@ static void end_pieces(struct ovt_coord *coord, const struct ovt_coord_task *tas
 						ovt_coord_expected(processor, record));
 
 			coord->steps++;
-			if (end < best) {
+			if (end < best || begin == since[q]) {
 				best = end;
 				scratch->first_of[step][q] = (u8)begin;
 			}

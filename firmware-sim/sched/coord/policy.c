@@ -31,6 +31,7 @@ static s64 least_slack(const struct ovt_coord_task *task, u64 latency, u64 now)
 
 	if (task->deadline == OVT_COORD_NEVER)
 		return most;
+	now = ovt_coord_min(now, (u64)most - 1);
 	return (s64)ovt_coord_min(task->deadline, (u64)most - 1) - (s64)now -
 	       (s64)ovt_coord_min(latency, (u64)most - 1 - now);
 }

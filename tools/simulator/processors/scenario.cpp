@@ -180,8 +180,7 @@ private:
         described.entry = static_cast<std::uint32_t>(scenario_.entries.size());
         described.depth = 1;
         if (place.has("core_limit"))
-            described.core_limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(
-                number(place.at("core_limit")), std::numeric_limits<std::uint32_t>::max()));
+            described.core_limit = number(place.at("core_limit"));
         if (place.has("depth"))
             described.depth = static_cast<std::uint32_t>(place.at("depth").integer(1, 8));
         if (place.has("overhead"))

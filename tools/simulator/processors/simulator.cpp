@@ -8,6 +8,8 @@
 #include <numeric>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "overtake/device.hpp"
 #include "simulator/arrivals.hpp"
 #include "simulator/firmware.hpp"
@@ -50,6 +52,9 @@ public:
         for (std::size_t i = 0; i < scenario.loads.size(); i++)
             sources_.emplace_back(scenario.loads[i].arrivals, seed * 0x9e3779b97f4a7c15 + i);
         pending_.assign(scenario.loads.size(), 0);
+        recovers_left_.assign(scenario.processors.size(), 0);
+        for (const ProcessorEvent& event : scenario.events)
+            recovers_left_[event.processor] += event.type == EventType::recover;
     }
 
     void run() {
@@ -129,7 +134,10 @@ private:
             if (processor.core == 0)
                 continue;
             ovt_fw_reserve(&fw_, 1);
-            ovt_fw_limit(&fw_, processor.core, processor.described.core_limit, 0);
+            ovt_fw_limit(
+                &fw_, processor.core,
+                static_cast<u32>(std::min<std::uint64_t>(processor.described.core_limit, ~u32{0})),
+                0);
             prepare();
         }
     }
@@ -159,11 +167,11 @@ private:
         return next;
     }
 
-    /// A trial of a processor that does not work changes nothing, unless an event is to come.
+    /// A trial of a processor that does not work changes nothing, unless it is to work again.
     std::uint64_t tried() const {
         std::uint64_t processors = 0;
         for (std::size_t i = 0; i < works_.size(); i++)
-            if (works_[i] || next_event_ < scenario_.events.size())
+            if (works_[i] || recovers_left_[i] != 0)
                 processors |= std::uint64_t{1} << i;
         return processors;
     }
@@ -313,15 +321,19 @@ private:
         });
     }
 
-    /// What is over, in the order in which it was dispatched.
     void end_runs() {
+        report_ended();
+        leave_nothing_to_do();
+    }
+
+    /// What is over, in the order in which it was dispatched.
+    void report_ended() {
         std::ranges::sort(ended_, {},
                           [](const LiveTask::Run* run) { return run->run->dispatch_sequence; });
         std::vector<LiveTask::Run*> ended;
         ended.swap(ended_);
         for (LiveTask::Run* run : ended)
             end_run(*run, is_cancelled(*run) ? OVT_COORD_CANCELLED : OVT_COORD_DONE);
-        leave_nothing_to_do();
     }
 
     bool is_cancelled(const LiveTask::Run& run) const {
@@ -345,7 +357,7 @@ private:
             return;
         }
         cancel_job(run);
-        end_runs();
+        report_ended(); // what else there is to do comes next: no recursion, a task has many runs
     }
 
     void cancel_job(LiveTask::Run& run) {
@@ -366,6 +378,7 @@ private:
                 factors_[event.processor] = event.factor;
             else
                 works_[event.processor] = event.type == EventType::recover;
+            recovers_left_[event.processor] -= event.type == EventType::recover;
             if (event.type == EventType::fail)
                 fail(event.processor);
         }
@@ -487,10 +500,22 @@ private:
         if (task.load == LiveTask::not_a_load) {
             listed_live_[task.number] = nullptr;
         } else {
+            refuse_endless(task);
             pending_[task.load]--;
             sources_[task.load].task_ended(now_);
         }
         free_.push_back(&task);
+    }
+
+    /// Dropped as it arrives, and the one that takes its place arrives now: so that is, too.
+    void refuse_endless(const LiveTask& task) const {
+        const Load& load = scenario_.loads[task.load].arrivals;
+        if (task.coord.arrival_time == now_ && load.arrivals == Arrivals::closed_loop &&
+            load.think == 0 && !load.count)
+            throw Error(ERANGE, fmt::format("load {}: at {} a task is dropped when it arrives, and "
+                                            "the next one arrives at once, without end: give it a "
+                                            "think or a count",
+                                            load.id, now_));
     }
 
     // What the coordinator wants.
@@ -548,6 +573,7 @@ private:
     std::vector<LiveTask*> listed_live_; ///< by number
     std::size_t next_cancel_ = 0;
     std::size_t next_event_ = 0;
+    std::vector<std::size_t> recovers_left_; ///< by processor
     std::vector<ArrivalSource> sources_;
     std::vector<std::uint32_t> pending_; ///< of each load: arrived, not over
     std::uint64_t generated_ = 0;

@@ -31,13 +31,17 @@ double Tally::us(std::uint64_t time) const {
 }
 
 void Tally::arrived(LiveTask& task, std::uint64_t time) {
-    classes_[task.kind->task_class].tasks++;
+    OfClass& of = classes_[task.kind->task_class];
+    of.tasks++;
+    of.with_slo += task.kind->slo.has_value();
     first_ = std::min(first_, time);
     last_ = std::max(last_, time);
 }
 
 void Tally::refused(const Generated& load, std::uint64_t) {
-    classes_[load.kind.task_class].refused++;
+    OfClass& of = classes_[load.kind.task_class];
+    of.refused++;
+    of.with_slo += load.kind.slo.has_value();
 }
 
 void Tally::run_started(LiveTask&, LiveTask::Run& run, std::uint64_t) {
@@ -47,7 +51,7 @@ void Tally::run_started(LiveTask&, LiveTask::Run& run, std::uint64_t) {
 void Tally::run_ended(LiveTask&, LiveTask::Run& run, ovt_coord_status status, std::uint64_t time) {
     OfProcessor& processor = processors_[run.run->processor];
     processor.executed += run.executed;
-    processor.failed += status == OVT_COORD_FAILED;
+    processor.failed += status == OVT_COORD_FAILED && run.started;
     last_ = std::max(last_, time);
 }
 
@@ -60,10 +64,7 @@ void Tally::ended(LiveTask& task, std::uint64_t time) {
     of.cancelled += task.coord.status == OVT_COORD_CANCELLED;
     of.dropped += task.coord.status == OVT_COORD_DROPPED;
     of.retries += task.coord.retries;
-    if (task.kind->slo) {
-        of.with_slo++;
-        of.within_slo += is_done && latency <= *task.kind->slo;
-    }
+    of.within_slo += is_done && task.kind->slo && latency <= *task.kind->slo;
     if (is_done)
         of.latencies.push_back(latency);
     last_ = std::max(last_, time);
