@@ -357,7 +357,7 @@ struct ovt_coord {
 enum ovt_coord_action_type {
 	OVT_COORD_DISPATCH,	/* @run to its processor: to a core as a job, to a pool to wait */
 	OVT_COORD_START,	/* a worker of its pool takes @run */
-	OVT_COORD_CANCEL,	/* what has not started of @run ends; its end is reported as others */
+	OVT_COORD_CANCEL,	/* what has not started of @run ends */
 	OVT_COORD_END,		/* @task is over; the coordinator has let go of it */
 };
 
