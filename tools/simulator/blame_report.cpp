@@ -47,7 +47,7 @@ blame::Blame::Options BlameReport::options() {
             .plan = [this](const Event& arrive) { return plan_of(arrive); }};
 }
 
-/// What the scheduler is told, which events do not tell.
+/// What the scheduler has to know and events do not have.
 blame::Plan BlameReport::plan_of(const Event& arrive) const {
     const LiveTask& task = *live_.at(arrive.tag);
     const bool has_deadline = task.kind->slo && *task.kind->slo < ~std::uint64_t{0} - task.arrival;

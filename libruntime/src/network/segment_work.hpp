@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the segments of a task do, whoever decides when: a session, or the scheduler of an engine.
+// What the segments of a task do; a session, or the scheduler of an engine, decides when.
 #pragma once
 
 #include <cstddef>

@@ -82,7 +82,7 @@ private:
         std::uint64_t cores = 0; ///< bit k - 1: core k may take it
     };
 
-    /// What a task waits for once nobody may go on.
+    /// What a task waits for once no task may go on.
     struct Wait {
         ovt_sched_wait_type type = OVT_SCHED_WAIT_NONE;
         const ovt_sched_task* ahead = nullptr;

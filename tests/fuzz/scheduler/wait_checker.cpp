@@ -35,7 +35,7 @@ TaskChecker::Wait TaskChecker::wait_of(const View& of) const {
         open &= ~barred;
         if (ahead == nullptr)
             ahead = better;
-        // A task behind another one that takes any core is told that one.
+        // For a task behind one that takes any core, the answer is that one.
         if (wanted(of) == 0 && wanted(*better) == 0) {
             ahead = better;
             break;
