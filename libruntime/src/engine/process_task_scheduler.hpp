@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // ProcessTaskScheduler: the second host of firmware-sim/sched, beside the simulator.  It gives the
-// task scheduler a device's queue and its time; whoever calls it gives it a thread.
+// task scheduler a device's queue and its time; its caller brings the thread.
 //
 // What has ended is handled in front of the next arrival, cancel or dispatch, or one by one by
 // handle_first_end().

@@ -45,8 +45,8 @@ struct TaskSegmentRecord {
 /// that it takes to bring it to its end is allocated when it is made.
 class Run : public std::enable_shared_from_this<Run> {
 public:
-    /// At least one segment.  `memory`, what they work on, is kept until the end, also if nobody
-    /// else keeps the Run.
+    /// At least one segment.  The run keeps `memory`, which they work on, until its end, even if
+    /// its owner has let go of it.
     Run(std::span<const TaskSegment> segments, const RunOptions& options,
         std::shared_ptr<void> memory = nullptr);
     Run(const Run&) = delete;
