@@ -80,6 +80,33 @@ struct Segment {
     std::uint64_t expected_ns = 0;
 };
 
+/// A class of processors for which a model's units were compiled.
+struct UnitClass {
+    std::string_view name;         ///< as `overtake compile --class` was given it
+    std::string_view profile_name; ///< of its cores; empty: CPU workers
+    std::uint32_t clock_khz = 0;   ///< of that profile; 0: CPU workers
+
+    bool is_cores() const noexcept { return clock_khz != 0; }
+};
+
+/// A unit on processors of one class.
+struct UnitWork {
+    /// FCs, cut for the class; CPU workers run them with the device's operators, or compute CPU
+    /// operators.  What crosses the unit's border is in tensors of the model, never in scratch.
+    Segment segment;
+    /// What the compiler takes it to last, nanoseconds, at least 1; segment.expected_ns is the same.
+    std::uint64_t expected_ns = 0;
+};
+
+/// A part of the network that the same classes support, and that no path leaves and enters again.
+struct Unit {
+    std::uint64_t after = 0;        ///< bit k: unit k, a lower one, is a predecessor
+    std::uint64_t operations = 0;   ///< multiply-accumulates, and elements of other operators
+    std::uint64_t output_bytes = 0; ///< of tensors that later units or the caller read
+    /// By class; null where the class does not support it.  At least one is not null.
+    std::vector<std::shared_ptr<const UnitWork>> work;
+};
+
 /// A model file, read and verified.  Views point into the file.
 struct ModelContents {
     /// Those of a loaded model; they live as long as it does.  Thread safe.
@@ -93,6 +120,10 @@ struct ModelContents {
     std::vector<std::uint32_t> inputs;  ///< tensor numbers
     std::vector<std::uint32_t> outputs; ///< tensor numbers
     std::vector<Segment> segments;      ///< in the order in which they run
+    /// The same network in parts for several processors; at most 64 units, in an order in which
+    /// they can run.  Both are empty in a file that has no units.
+    std::vector<UnitClass> classes;
+    std::vector<Unit> units;
     std::span<const std::byte> program;
     std::span<const std::byte> weights;
     /// The model's own table in the file, for readers of what is not above (reports).
