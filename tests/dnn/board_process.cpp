@@ -96,12 +96,14 @@ private:
         std::set<std::size_t> begun; ///< CPU segments
     };
 
-    engine::ThreadedEngine& engine() { return process_.engine()->state().engine; }
+    engine::ThreadedEngine& engine() {
+        return static_cast<engine::ThreadedEngine&>(*process_.engine()->state().engine);
+    }
 
     /// What the engine has given to workers and has not been told of.
     std::vector<CpuKey> cpu_segments_begun(std::size_t number, Submitted& task) {
         std::vector<CpuKey> begun;
-        const auto& run = task.request->state().run;
+        const auto run = std::static_pointer_cast<const engine::Run>(task.request->state().task);
         for (std::size_t i = 0; i < run->segments().size(); i++)
             if (!run->segments()[i].on_bpu() && run->records()[i].start_ns != 0 &&
                 task.begun.insert(i).second)

@@ -82,7 +82,9 @@ private:
         options.watchdog_cycles = ~0ull >> 1;
         return open_embedded(options);
     }
-    engine::ThreadedEngine& engine() { return process_.engine()->state().engine; }
+    engine::ThreadedEngine& engine() {
+        return static_cast<engine::ThreadedEngine&>(*process_.engine()->state().engine);
+    }
     std::shared_ptr<Request> request_of(hbDNNTaskHandle_t task) {
         return process_.tasks.find(task)->request();
     }

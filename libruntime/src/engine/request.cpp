@@ -42,7 +42,8 @@ engine::RunOptions run_options(const TaskOptions& options) {
 
 Engine::State::State(std::shared_ptr<Device> device_, const EngineOptions& options,
                      const engine::ThreadOptions& threads)
-    : device(std::move(device_)), engine(device, scheduler_options(options, threads), threads) {}
+    : device(std::move(device_)), engine(std::make_unique<engine::ThreadedEngine>(
+                                      device, scheduler_options(options, threads), threads)) {}
 
 Engine::Engine(std::shared_ptr<Device> device, const EngineOptions& options)
     : state_(make_shared_where_made<State>(
@@ -53,7 +54,7 @@ Engine::Engine(std::shared_ptr<State> state) noexcept : state_(std::move(state))
 
 Engine::~Engine() {
     if (state_->origin.is_here())
-        state_->engine.stop();
+        state_->engine->stop();
 }
 
 std::shared_ptr<LoadedModel> Engine::load(std::shared_ptr<const Model> model) {
@@ -68,7 +69,7 @@ std::shared_ptr<Request> Engine::create_request() {
 }
 
 const ServiceSettings* Engine::service_settings() const noexcept {
-    return state_->engine.service_settings();
+    return state_->engine->service_settings();
 }
 
 // Request
@@ -93,7 +94,7 @@ void Request::add_all(const std::shared_ptr<LoadedModel>& model,
     state_->require_own_process();
     model->state_->origin.require("loaded model");
     const std::lock_guard lock(state_->mutex);
-    if (state_->run)
+    if (state_->task)
         refuse_submitted();
     const std::size_t before = state_->segments.size();
     try {
@@ -113,7 +114,7 @@ void Request::add_all(const std::shared_ptr<LoadedModel>& model,
 void Request::add(std::function<std::int32_t()> compute, std::uint64_t expected_ns) {
     state_->require_own_process();
     const std::lock_guard lock(state_->mutex);
-    if (state_->run)
+    if (state_->task)
         refuse_submitted();
     const auto computation = std::make_shared<engine::Computation>(std::move(compute), expected_ns);
     state_->memory->kept.push_back(computation);
@@ -123,7 +124,7 @@ void Request::add(std::function<std::int32_t()> compute, std::uint64_t expected_
 void Request::keep(std::shared_ptr<void> memory) {
     state_->require_own_process();
     const std::lock_guard lock(state_->mutex);
-    if (state_->run)
+    if (state_->task)
         refuse_submitted();
     state_->memory->kept.push_back(std::move(memory));
 }
@@ -131,92 +132,85 @@ void Request::keep(std::shared_ptr<void> memory) {
 void Request::submit(const TaskOptions& options) {
     state_->require_own_process();
     engine::RunOptions wanted = run_options(options);
-    std::shared_ptr<engine::Run> run;
+    std::shared_ptr<engine::SubmittedTask> task;
     std::function<void()> callback;
     {
         const std::lock_guard lock(state_->mutex);
-        if (state_->run)
+        if (state_->task)
             refuse_submitted();
         if (state_->segments.empty())
             throw Error(EINVAL, "request: there is nothing in it");
         wanted.model = state_->model;
-        state_->engine->engine.check(wanted);
-        run = std::make_shared<engine::Run>(state_->segments, wanted, state_->memory);
+        state_->engine->engine->check(wanted);
+        task = state_->engine->engine->make_task(state_->segments, wanted, state_->memory);
         state_->memory.reset();
-        state_->run = run;
+        state_->task = task;
         callback = std::exchange(state_->callback, nullptr);
     }
     if (callback)
-        state_->engine->engine.on_end(run, std::move(callback));
-    state_->engine->engine.submit(std::move(run));
+        state_->engine->engine->on_end(task, std::move(callback));
+    state_->engine->engine->submit_task(std::move(task));
 }
 
 bool Request::wait(std::int64_t deadline_ns) {
-    const std::shared_ptr<engine::Run> run = state_->submitted();
-    if (!run)
+    const std::shared_ptr<engine::SubmittedTask> task = state_->submitted();
+    if (!task)
         throw Error(EINVAL, "request: it has not been submitted");
-    return run->wait(deadline_ns);
+    return task->wait(deadline_ns);
 }
 
 void Request::cancel() {
-    const std::shared_ptr<engine::Run> run = state_->submitted();
-    if (run && run->status() == -EINPROGRESS)
-        state_->engine->engine.cancel(run);
+    const std::shared_ptr<engine::SubmittedTask> task = state_->submitted();
+    if (task && task->status() == -EINPROGRESS)
+        state_->engine->engine->cancel_task(task);
 }
 
 void Request::on_end(std::function<void()> callback) {
     state_->require_own_process();
-    std::shared_ptr<engine::Run> run;
+    std::shared_ptr<engine::SubmittedTask> task;
     {
         const std::lock_guard lock(state_->mutex);
-        run = state_->run;
-        if (!run)
+        task = state_->task;
+        if (!task)
             state_->callback = std::exchange(callback, nullptr);
     }
-    if (run)
-        state_->engine->engine.on_end(run, std::move(callback));
+    if (task)
+        state_->engine->engine->on_end(task, std::move(callback));
 }
 
 std::int32_t Request::status() const {
     if (!state_->engine->origin.is_here())
         return -ENOTSUP;
-    const std::shared_ptr<engine::Run> run = state_->submitted();
-    return run ? run->status() : -EINVAL;
+    const std::shared_ptr<engine::SubmittedTask> task = state_->submitted();
+    return task ? task->status() : -EINVAL;
 }
 
 std::string Request::error() const {
     if (!state_->engine->origin.is_here())
         return ForkOrigin::refusal("request");
-    const std::shared_ptr<engine::Run> run = state_->submitted();
-    return run ? run->error() : std::string();
+    const std::shared_ptr<engine::SubmittedTask> task = state_->submitted();
+    return task ? task->error() : std::string();
 }
 
 std::vector<SegmentRecord> Request::segments() const {
-    std::vector<SegmentRecord> segments;
-    const std::shared_ptr<engine::Run> run = state_->submitted();
-    if (!run || run->status() == -EINPROGRESS)
-        return segments;
-    for (std::size_t i = 0; i < run->segments().size(); i++) {
-        const engine::TaskSegmentRecord& record = run->records()[i];
-        segments.push_back(
-            {record.start_ns, record.end_ns, run->segments()[i].on_bpu(), record.job});
-    }
-    return segments;
+    const std::shared_ptr<engine::SubmittedTask> task = state_->submitted();
+    return task && task->status() != -EINPROGRESS ? task->segment_records()
+                                                  : std::vector<SegmentRecord>();
 }
 
 std::uint64_t Request::dispatched_ns() const {
-    const std::shared_ptr<engine::Run> run = state_->submitted();
-    return run && run->status() != -EINPROGRESS ? run->dispatched_ns() : 0;
+    const std::shared_ptr<engine::SubmittedTask> task = state_->submitted();
+    return task && task->status() != -EINPROGRESS ? task->dispatched_ns() : 0;
 }
 
 std::uint64_t Request::ended_ns() const {
-    const std::shared_ptr<engine::Run> run = state_->submitted();
-    return run && run->status() != -EINPROGRESS ? run->ended_ns() : 0;
+    const std::shared_ptr<engine::SubmittedTask> task = state_->submitted();
+    return task && task->status() != -EINPROGRESS ? task->ended_ns() : 0;
 }
 
 unsigned Request::core() const {
-    const std::shared_ptr<engine::Run> run = state_->submitted();
-    return run && run->status() != -EINPROGRESS ? run->core() : 0;
+    const std::shared_ptr<engine::SubmittedTask> task = state_->submitted();
+    return task && task->status() != -EINPROGRESS ? task->core() : 0;
 }
 
 } // namespace overtake

@@ -22,7 +22,7 @@ struct Engine::State {
 
     const ForkOrigin origin;
     std::shared_ptr<Device> device;
-    engine::ThreadedEngine engine;
+    const std::unique_ptr<engine::TaskEngine> engine;
 };
 
 /// Thread safe.
@@ -32,10 +32,10 @@ struct Request::State {
     /// Throws Error ENOTSUP in a child of fork().
     void require_own_process() const { engine->origin.require("request"); }
     /// Null before submit().  Throws Error ENOTSUP in a child of fork().
-    std::shared_ptr<engine::Run> submitted() const {
+    std::shared_ptr<engine::SubmittedTask> submitted() const {
         require_own_process();
         const std::lock_guard lock(mutex);
-        return run;
+        return task;
     }
 
     const std::shared_ptr<Engine::State> engine;
@@ -44,7 +44,7 @@ struct Request::State {
     std::uint64_t model = 0; ///< for events: of the first that was added
     std::shared_ptr<engine::RequestMemory> memory = std::make_shared<engine::RequestMemory>();
     std::function<void()> callback;
-    std::shared_ptr<engine::Run> run;
+    std::shared_ptr<engine::SubmittedTask> task;
 };
 
 } // namespace overtake

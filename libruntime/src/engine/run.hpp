@@ -4,16 +4,13 @@
 // on the CPU, whatever they compute and for whom.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "engine/run_list.hpp"
+#include "engine/owning_list.hpp"
+#include "engine/submitted_task.hpp"
 #include "engine/task_segment.hpp"
 #include "network/job_queue.hpp"
 #include "overtake/device.hpp"
@@ -25,6 +22,11 @@ extern "C" {
 }
 
 namespace overtake::engine {
+
+class Run;
+using RunLink = ListLink<Run>;
+template <RunLink Run::*link>
+using RunList = OwningList<Run, link>;
 
 struct RunOptions {
     unsigned priority = 0;                  ///< 0..254 NORMAL, 255 HIGH
@@ -43,38 +45,21 @@ struct TaskSegmentRecord {
 
 /// Made by anybody; from ProcessTaskScheduler::arrive() to its end the scheduler's.  All the memory
 /// that it takes to bring it to its end is allocated when it is made.
-class Run : public std::enable_shared_from_this<Run> {
+class Run final : public SubmittedTask {
 public:
-    /// At least one segment.  The run keeps `memory`, which they work on, until its end, even if
-    /// its owner has let go of it.
+    /// At least one segment; they work on `memory`.
     Run(std::span<const TaskSegment> segments, const RunOptions& options,
         std::shared_ptr<void> memory = nullptr);
-    Run(const Run&) = delete;
-    Run& operator=(const Run&) = delete;
 
     /// Constant.  Their work is gone once the run has ended.
     const std::vector<TaskSegment>& segments() const noexcept { return segments_; }
     const RunOptions& options() const noexcept { return options_; }
 
-    /// Until it has ended or deadline_ns (absolute CLOCK_MONOTONIC).  True if it has.  Any number
-    /// of threads.
-    bool wait(std::int64_t deadline_ns = deadline_never);
-    /// 0, or a negative errno; -EINPROGRESS before its end.  Thread safe.
-    std::int32_t status() const;
-    /// What a CPU segment said when it failed.  Thread safe.
-    std::string error() const;
-    /// None is kept if there is no memory for it.
-    void set_error(const char* text) noexcept;
-    /// What was to be kept, until the end.  Thread safe.
-    std::shared_ptr<void> memory() const;
     /// By segment; constant once it has ended.
     const std::vector<TaskSegmentRecord>& records() const noexcept { return records_; }
-    /// Device time; 0 = was not dispatched.  Constant once it has ended.
-    std::uint64_t dispatched_ns() const noexcept { return task_.dispatch_time; }
-    /// Device time.
-    std::uint64_t ended_ns() const noexcept { return ended_ns_; }
-    /// That took its BPU segments; 0 = none did.  Constant once it has ended.
-    unsigned core() const noexcept { return task_.placed_core; }
+    std::uint64_t dispatched_ns() const noexcept override { return task_.dispatch_time; }
+    unsigned core() const noexcept override { return task_.placed_core; }
+    std::vector<SegmentRecord> segment_records() const override;
 
 private:
     friend class TaskSchedulerInterface;
@@ -85,11 +70,8 @@ private:
 
     /// Takes the estimates of this moment, which stay the run's.
     void prepare(ovt_sched_process& process);
-    void finish(std::int32_t status, std::uint64_t now_ns);
-    /// True if it has ended already.
-    bool set_callback(std::function<void()> callback);
-    std::function<void()> take_callback();
-    bool has_callback() const;
+    using SubmittedTask::finish;
+    std::shared_ptr<Run> shared() { return std::static_pointer_cast<Run>(shared_from_this()); }
 
     static Run& of(ovt_sched_task* task) { return *static_cast<Task*>(task)->run; }
 
@@ -125,16 +107,8 @@ private:
     RunLink worker_link_;
 
     // The engine's.
-    RunLink arrival_link_, cancel_link_, cpu_end_link_, callback_link_;
+    RunLink arrival_link_, cancel_link_, cpu_end_link_;
     bool is_cancel_posted_ = false;
-
-    mutable std::mutex mutex_;
-    std::condition_variable ended_;
-    std::shared_ptr<void> memory_;
-    std::int32_t status_ = -EINPROGRESS;
-    std::uint64_t ended_ns_ = 0;
-    std::string error_;
-    std::function<void()> callback_;
 };
 
 } // namespace overtake::engine

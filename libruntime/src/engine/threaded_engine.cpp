@@ -3,8 +3,6 @@
 
 #include <cerrno>
 #include <new>
-#include <string>
-#include <system_error>
 #include <utility>
 
 namespace overtake::engine {
@@ -15,14 +13,6 @@ namespace {
 SchedulerOptions interruptible(SchedulerOptions options, const ThreadOptions& threads) {
     options.interruptible = !threads.stepped;
     return options;
-}
-
-std::thread start_thread(std::function<void()> work) {
-    try {
-        return std::thread(std::move(work));
-    } catch (const std::system_error& error) {
-        throw Error(EAGAIN, std::string("engine: no thread can be had: ") + error.what());
-    }
 }
 
 } // namespace
@@ -38,8 +28,7 @@ ThreadedEngine::ThreadedEngine(std::shared_ptr<Device> device, const SchedulerOp
                   messages.cpu_ends.push(std::move(run));
                   cpu_ends_++;
               });
-          }),
-      caller_(start_thread([this] { call_back(); })) {
+          }) {
     if (threads.stepped)
         return;
     try {
@@ -69,19 +58,14 @@ ThreadedEngine::~ThreadedEngine() {
 }
 
 void ThreadedEngine::stop() {
-    if (!caller_.joinable())
+    if (std::exchange(is_stopped_, true))
         return;
     post([this](Messages&) { stopping_ = true; });
     if (thread_.joinable())
         thread_.join();
     else
         end_stepping();
-    {
-        const std::lock_guard lock(callbacks_mutex_);
-        callbacks_stopping_ = true;
-    }
-    callbacks_changed_.notify_one();
-    caller_.join();
+    callbacks_.stop();
 }
 
 // Messages
@@ -112,7 +96,7 @@ void ThreadedEngine::submit(std::shared_ptr<Run> run) {
 /// There is nobody any more who would run it.
 void ThreadedEngine::lose(std::shared_ptr<Run> run) {
     run->finish(-ECANCELED, scheduler_->now_ns());
-    hand_over(std::move(run));
+    callbacks_.hand_over(std::move(run));
 }
 
 void ThreadedEngine::cancel(std::shared_ptr<Run> run) {
@@ -120,11 +104,6 @@ void ThreadedEngine::cancel(std::shared_ptr<Run> run) {
         if (!std::exchange(run->is_cancel_posted_, true))
             messages.cancels.push(std::move(run));
     });
-}
-
-void ThreadedEngine::on_end(std::shared_ptr<Run> run, std::function<void()> callback) {
-    if (run->set_callback(std::move(callback)))
-        hand_over(std::move(run));
 }
 
 // The engine's thread
@@ -172,7 +151,7 @@ void ThreadedEngine::leave() {
 void ThreadedEngine::hand_over_ended() {
     auto ended = scheduler_->take_ended();
     while (!ended.empty())
-        hand_over(ended.pop());
+        callbacks_.hand_over(ended.pop());
 }
 
 /// The device has failed.
@@ -241,7 +220,7 @@ void ThreadedEngine::cancel(RunList<&Run::cancel_link_> cancels) {
 void ThreadedEngine::run_cpu(Run& run, std::size_t segment) {
     cpu_begins_++;
     run.with_worker_ = true;
-    workers_.compute(run.shared_from_this(), segment);
+    workers_.compute(run.shared(), segment);
 }
 
 // An instant of a stepped engine
@@ -298,40 +277,6 @@ void ThreadedEngine::end_stepping() {
     }
     hand_over_ended();
     leave();
-}
-
-// Callbacks
-
-/// Of a run that has ended: its callback, if it has one.  Who sets one later hands it over again.
-void ThreadedEngine::hand_over(std::shared_ptr<Run> run) {
-    if (!run->has_callback())
-        return;
-    {
-        const std::lock_guard lock(callbacks_mutex_);
-        if (!callbacks_stopping_)
-            callbacks_.push(std::exchange(run, nullptr));
-    }
-    if (!run) {
-        callbacks_changed_.notify_one();
-        return;
-    }
-    // The thread that calls back has gone.
-    if (const std::function<void()> callback = run->take_callback())
-        callback();
-}
-
-void ThreadedEngine::call_back() {
-    std::unique_lock lock(callbacks_mutex_);
-    for (;;) {
-        callbacks_changed_.wait(lock, [&] { return callbacks_stopping_ || !callbacks_.empty(); });
-        if (callbacks_.empty())
-            return;
-        const std::shared_ptr<Run> run = callbacks_.pop();
-        lock.unlock();
-        if (const std::function<void()> callback = run->take_callback())
-            callback();
-        lock.lock();
-    }
 }
 
 } // namespace overtake::engine

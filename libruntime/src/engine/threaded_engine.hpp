@@ -20,9 +20,11 @@
 #include <thread>
 #include <vector>
 
+#include "engine/callback_thread.hpp"
 #include "engine/process_task_scheduler.hpp"
 #include "engine/run.hpp"
 #include "engine/service_task_scheduler.hpp"
+#include "engine/task_engine.hpp"
 #include "engine/workers.hpp"
 
 namespace overtake::engine {
@@ -36,32 +38,36 @@ struct ThreadOptions {
     bool service = false; ///< its tasks wait in the queue of all processes
 };
 
-class ThreadedEngine final : private SchedulerHost {
+class ThreadedEngine final : public TaskEngine, private SchedulerHost {
 public:
     /// Throws Error as ProcessTaskScheduler and Workers do.
     ThreadedEngine(std::shared_ptr<Device> device, const SchedulerOptions& options,
                    const ThreadOptions& threads = {});
     /// stop()
     ~ThreadedEngine() override;
-    ThreadedEngine(const ThreadedEngine&) = delete;
-    ThreadedEngine& operator=(const ThreadedEngine&) = delete;
 
-    /// Cancels what it has, and waits for the ends and for the last callback.  Not from a callback.
-    /// What is submitted from now on ends as cancelled.
-    void stop();
+    void stop() override;
+    void check(const RunOptions& options) const override { scheduler_->check(options); }
+    std::shared_ptr<SubmittedTask> make_task(std::span<const TaskSegment> segments,
+                                             const RunOptions& options,
+                                             std::shared_ptr<void> memory) override {
+        return std::make_shared<Run>(segments, options, std::move(memory));
+    }
+    void submit_task(std::shared_ptr<SubmittedTask> task) override {
+        submit(std::static_pointer_cast<Run>(std::move(task)));
+    }
+    void cancel_task(std::shared_ptr<SubmittedTask> task) override {
+        cancel(std::static_pointer_cast<Run>(std::move(task)));
+    }
+    void on_end(std::shared_ptr<SubmittedTask> task, std::function<void()> callback) override {
+        callbacks_.on_end(std::move(task), std::move(callback));
+    }
+    const ServiceSettings* service_settings() const noexcept override { return service_settings_; }
 
-    /// Throws Error as ProcessTaskScheduler::check() does.  Thread safe.
-    void check(const RunOptions& options) const { scheduler_->check(options); }
     /// A run is submitted once.
     void submit(std::shared_ptr<Run> run);
     /// What has not started never runs.  Returns at once; the run ends some time later.
     void cancel(std::shared_ptr<Run> run);
-    /// Calls back once when the run has ended, or soon if it has.  A later callback replaces one
-    /// that has not been called.
-    void on_end(std::shared_ptr<Run> run, std::function<void()> callback);
-
-    /// In service mode: what the device has been told.  Null otherwise.
-    const ServiceSettings* service_settings() const noexcept { return service_settings_; }
 
     // An instant of a stepped engine, in the order of the contract.
 
@@ -97,8 +103,6 @@ private:
     void give_up(int code);
     void gather(std::int64_t deadline_ns);
     void wait_for_news(bool stopping);
-    void call_back();
-    void hand_over(std::shared_ptr<Run> run);
     void hand_over_ended();
     void end_cpu(RunList<&Run::cpu_end_link_>& ends);
     void arrive(RunList<&Run::arrival_link_> arrivals);
@@ -120,18 +124,15 @@ private:
     Messages messages_;
     bool reaping_ = false; ///< the engine's thread waits in the device's queue
     bool stopping_ = false;
-    bool gone_ = false; ///< nobody reads messages any more
+    bool gone_ = false;       ///< messages are read no more
+    bool is_stopped_ = false; ///< stop() has been called
     std::size_t cpu_ends_ = 0;
     std::size_t cpu_begins_ = 0; ///< the engine's thread's
 
-    std::mutex callbacks_mutex_;
-    std::condition_variable callbacks_changed_;
-    RunList<&Run::callback_link_> callbacks_;
-    bool callbacks_stopping_ = false;
+    CallbackThread callbacks_;
 
     /// Behind all that they write to: one may compute when everything else has ended.
     Workers workers_;
-    std::thread caller_;
     std::thread thread_; ///< not of a stepped engine
 };
 
