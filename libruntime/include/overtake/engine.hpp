@@ -37,6 +37,40 @@
 
 namespace overtake {
 
+/// What becomes of a task below 255 that has not begun, or waits between two runs, at its deadline.
+enum class Drop : std::uint8_t {
+    never,    ///< it goes on
+    late,     ///< it ends with -ETIME
+    predicted ///< likewise, as soon as its plan ends behind the deadline
+};
+
+/// Cores of a device, or CPU workers, as a processor of an engine (docs/processors.md).
+struct ProcessorOptions {
+    std::string name; ///< of several cores NAME.1 to NAME.n are the names of each
+    /// Of the model's classes (overtake compile --class); empty: `name`.  Where a model has no such
+    /// class it is the one of the cores' profile, or the model's first class of workers.
+    std::string class_name{};
+    unsigned workers = 0;             ///< threads of a pool; 0: cores
+    std::shared_ptr<Device> device{}; ///< of cores; null: the engine's
+    std::vector<unsigned> cores{};    ///< of the device, from 1; empty: all
+    unsigned depth = 1;               ///< of cores: runs that wait on one; 1..8
+    std::uint64_t overhead_ns = 0;    ///< in front of each run, for the plan
+};
+
+/// How a processor of an engine does.
+struct ProcessorState {
+    std::string name;
+    std::string class_name;
+    bool in_use;               ///< false: it has failed, and is tried again
+    double slowness;           ///< what runs take by what they took before; 1 = the same
+    unsigned unfinished;       ///< runs
+    std::uint64_t runs;        ///< that are done
+    std::uint64_t busy_ns;     ///< execution time of these and of others that have ended
+    std::uint64_t failures;    ///< of the processor
+    std::uint64_t retries;     ///< runs that its failures stopped
+    std::uint64_t trial_in_ns; ///< while it is not in use: until the next trial
+};
+
 /// What an engine is told once; the defaults are the documented ones (docs/scenarios.md).
 struct EngineOptions {
     std::string policy = "priority"; ///< of the task scheduler: what `overtake sim` knows by name
@@ -53,6 +87,15 @@ struct EngineOptions {
     /// device server or a kernel device.  Then policy, slots, task_limit and the three times above
     /// are the device's, which its administrator chooses; workers stay the engine's own.
     bool service = false;
+    /// Several processors behind one coordinator (docs/processors.md).  Then `policy` is one of its
+    /// seven, `workers` are threads that copy tensors and compute what requests add, and slots,
+    /// task_limit and the three times above have no meaning.  Empty: one library queue, as above.
+    /// The tensors are in memory of the engine's own device.
+    std::vector<ProcessorOptions> processors;
+    unsigned window = 8;                        ///< waiting tasks that a decision plans; 1..64
+    Drop drop = Drop::never;                    ///< of tasks that are late
+    unsigned smoothing_percent = 10;            ///< of a new record in expected times; 1..100
+    std::uint64_t retry_after_ns = 100'000'000; ///< from a processor's failure to its first trial
 };
 
 /// How the elements of a TensorMemory lie.
@@ -124,6 +167,15 @@ struct SegmentRecord {
     Completion job;       ///< zero on the CPU
 };
 
+/// A piece of a request on one of several processors.
+struct RunRecord {
+    std::uint64_t units;    ///< of the model, one bit each
+    std::string processor;  ///< its name
+    std::uint64_t start_ns; ///< device time; 0: it never started
+    std::uint64_t end_ns;   ///< device time
+    std::int32_t status;    ///< 0 or a negative errno; -EIO of a processor that failed
+};
+
 /// A task: inferences and computations, one after the other, that wait and compete as one.
 class OVERTAKE_API Request : public std::enable_shared_from_this<Request> {
 public:
@@ -170,6 +222,9 @@ public:
     std::string error() const;
     /// Of each segment, in order; empty before its end.
     std::vector<SegmentRecord> segments() const;
+    /// On several processors: each run, in the order in which they ended; empty before its end, and
+    /// without EngineOptions::processors.
+    std::vector<RunRecord> runs() const;
     /// Device time when it left the queue; 0 before its end, or if it never left.
     std::uint64_t dispatched_ns() const;
     /// Device time when it ended; 0 before.
@@ -205,6 +260,8 @@ public:
     std::shared_ptr<Request> create_request();
     /// In service mode: what the device has been told for all processes.  Null otherwise.
     const ServiceSettings* service_settings() const noexcept;
+    /// Of EngineOptions::processors, each core by itself; empty without.
+    std::vector<ProcessorState> processors() const;
 
     struct OVERTAKE_HIDDEN State;
     /// For the library alone.

@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "overtake/device.hpp"
@@ -46,6 +47,9 @@ struct TaskOptions {
     std::int64_t custom_id = 0;   ///< within one priority the smaller goes first
     unsigned core = core_any;     ///< settled by the first BPU segment and kept
     std::int64_t deadline_ns = 0; ///< of each of its jobs; see Job::deadline_ns
+    /// Of an engine with several processors: the processor or the entry that runs it; empty: each
+    /// may.  There deadline_ns is the task's, for policies and EngineOptions::drop.
+    std::string on{};
 };
 
 /// One inference request and its buffers; may be started again once it has ended.  Sessions make

@@ -7,9 +7,9 @@
 #include <cstdlib>
 
 #include "embedded/disposal.hpp"
+#include "embedded/step_clock.hpp"
 #include "monotonic_clock.hpp"
 #include "simd_choice.hpp"
-#include "thread_clock.hpp"
 #include <fmt/format.h>
 
 namespace overtake {
@@ -17,7 +17,7 @@ namespace overtake {
 namespace {
 
 /// Longer than a driver's: here an FC holds up nobody but its own process.
-constexpr std::uint64_t default_fc_clock_ns = 60'000'000'000;
+constexpr std::uint64_t default_fc_clock_ns = step_clock_ns;
 /// Not 0: a result record says 0 for what never happened.
 constexpr std::uint64_t manual_clock_origin_ns = 1'000'000'000;
 /// What a client may hold: two commands of each job, KILL_CONTEXT and two LIMITs a core of a queue.
@@ -30,8 +30,6 @@ std::uint32_t command_count(unsigned clients) {
 }
 /// As many as are delivered before others may have the lock.
 constexpr std::size_t event_count = steps_per_hold;
-/// The longest step: short enough that an aborted FC lets go of its core at once.
-constexpr std::uint64_t step_cycles = 4096;
 
 EmbeddedOptions checked(EmbeddedOptions options) {
     const auto refuse = [](const std::string& what) {
@@ -68,25 +66,6 @@ ovt_mode firmware_mode(unsigned mode) {
         return OVT_MODE_FUNCTIONAL;
     }
 }
-
-/// The steps of one FC, which it holds to its clock.
-class StepClock {
-public:
-    ovt_step step(ovt_core& core) {
-        const std::uint64_t begin_ns = monotonic_ns();
-        const ovt_step step = ovt_core_step(&core, cycles_);
-        const std::uint64_t end_ns = monotonic_ns();
-        cycles_ = ovt_step_budget(cycles_, end_ns - begin_ns, step_cycles);
-        if (step != OVT_STEP_FINISHED)
-            ovt_core_watch(&core, thread_cpu_ns() - cpu_begin_ns_, end_ns - begin_ns_, end_ns);
-        return step;
-    }
-
-private:
-    const std::uint64_t begin_ns_ = monotonic_ns();
-    const std::uint64_t cpu_begin_ns_ = thread_cpu_ns();
-    std::uint64_t cycles_ = step_cycles;
-};
 
 } // namespace
 

@@ -47,7 +47,7 @@ void Inference::lend(std::span<const std::uint32_t> numbers, std::span<const Ten
 
 void Inference::use(std::shared_ptr<ExecutionMemory> memory, PicturePrograms& pictures) {
     memory_ = std::move(memory);
-    execution_.bind(memory_->workspace, *memory_->cpu, lent_tensors_);
+    execution_.bind(memory_->workspace, memory_->cpu.get(), lent_tensors_);
     if (!layouts_.empty())
         use_pictures(pictures);
 }
@@ -100,13 +100,46 @@ void Inference::describe(std::size_t segment, Job& job) const {
 std::int32_t Inference::compute(std::size_t segment) {
     const std::size_t segments = plan().segments().size();
     const bool is_all = segments == 0; // then the copies are all that there is
-    if (segment == 0 || segment == fill_segment() || is_all)
+    const bool has_units = plan().unit_table() != nullptr;
+    if ((segment == 0 && !has_units) || segment == fill_segment() || is_all)
         fill_inputs();
     if (segment < segments)
         execution_.compute(segment);
-    if (segment + 1 == segments || segment == drain_segment() || is_all)
+    if ((segment + 1 == segments && !has_units) || segment == drain_segment() || is_all)
         drain_outputs();
     return 0;
+}
+
+std::int32_t Inference::execute(std::size_t segment, HostCore& core) const {
+    Job job;
+    execution_.describe(segment, job);
+    HostRegions regions{};
+    for (const overtake_binding& binding : job.bindings)
+        regions[binding.region] = host_region(segment, binding);
+    return core.execute(job.fcs, regions, job.scratch_bytes);
+}
+
+ovt_region Inference::host_region(std::size_t segment, const overtake_binding& binding) const {
+    const u32 flags = OVT_REGION_READ | (binding.flags & OVERTAKE_MAP_WRITE ? OVT_REGION_WRITE : 0);
+    const auto region = [&](const std::byte* data) {
+        // What is not to be written has no OVT_REGION_WRITE.
+        return ovt_region{reinterpret_cast<u8*>(const_cast<std::byte*>(data)), binding.length,
+                          flags, 0};
+    };
+    if (binding.region == OVERTAKE_REGION_PROGRAM)
+        return region(picture_program_ ? picture_program_->data()
+                                       : plan().model().program().data());
+    if (binding.region == OVERTAKE_REGION_WEIGHTS)
+        return region(plan().model().weights().data());
+    const std::vector<TensorBinding>& bound = plan().segments()[segment].model->bindings;
+    for (const TensorBinding& each : bound)
+        if (each.region == binding.region)
+            return region(execution_.places()[each.tensor].device.data());
+    for (const TensorBinding& each : bound)
+        if (const TensorPlace& place = execution_.places()[each.tensor];
+            place.row_stride != 0 && place.chroma_address == binding.address)
+            return region(place.chroma);
+    return {};
 }
 
 void Inference::fill_inputs() const {

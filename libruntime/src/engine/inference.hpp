@@ -14,6 +14,7 @@
 
 #include "engine/picture_program.hpp"
 #include "network/execution.hpp"
+#include "network/host_core.hpp"
 #include "overtake/engine.hpp"
 
 namespace overtake::engine {
@@ -31,7 +32,8 @@ struct ExecutionMemory {
 
 /// Its segments are those of the plan, and two on the CPU that only copy: one in front of a first
 /// segment and one behind a last segment that are on the BPU.  On the CPU these copy themselves.
-/// One thread at a time.
+/// Of a plan of units these two are the only ones that copy.
+/// One thread at a time, but for execute().
 class Inference final : public SegmentWork {
 public:
     explicit Inference(std::shared_ptr<const Plan> plan);
@@ -57,6 +59,12 @@ public:
 
     void describe(std::size_t segment, Job& job) const override;
     std::int32_t compute(std::size_t segment) override;
+    /// A BPU segment, on the thread that calls: the status of HostCore::execute().
+    std::int32_t execute(std::size_t segment, HostCore& core) const;
+    /// By tensor number, since use().
+    std::span<const TensorPlace> places() const noexcept { return execution_.places(); }
+    /// Whether a picture of the caller's is bound as it lies, which other devices cannot copy.
+    bool has_pictures() const noexcept { return !layouts_.empty(); }
 
 private:
     struct Transfer {
@@ -68,6 +76,7 @@ private:
               const char* kind, std::vector<Transfer>& transfers, PictureLayouts* layouts);
     void use_pictures(PicturePrograms& pictures);
     void bind_pictures(const PicturePrograms& pictures, std::size_t segment);
+    ovt_region host_region(std::size_t segment, const overtake_binding& binding) const;
     void fill_inputs() const;
     void drain_outputs() const;
 

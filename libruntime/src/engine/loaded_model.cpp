@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "engine/loaded_model.hpp"
 
+#include "coordination/coordinated_engine.hpp"
+#include "engine/request.hpp"
+
 #include <algorithm>
 #include <cerrno>
 
@@ -26,10 +29,10 @@ std::shared_ptr<ExecutionMemory> memory_for(InferencePool& pool, RequestMemory& 
 
 } // namespace engine
 
-LoadedModel::State::State(const std::shared_ptr<Device>& device,
-                          const std::shared_ptr<const Model>& model)
-    : plan(plan_once(device, model)), inferences(std::make_shared<engine::InferencePool>(plan)),
-      pictures(plan) {
+LoadedModel::State::State(const Engine::State& engine, const std::shared_ptr<const Model>& model)
+    : plan(plan_once(engine.device, model)),
+      coordinated(engine.coordinated ? engine.coordinated->load(model) : nullptr),
+      inferences(std::make_shared<engine::InferencePool>(plan)), pictures(plan) {
     for (const PlanSegment& segment : plan->segments())
         estimates.emplace_back(segment.model->expected_ns);
 }
@@ -38,6 +41,12 @@ void LoadedModel::State::add_segments(std::vector<engine::TaskSegment>& segments
                                       engine::RequestMemory& memory,
                                       std::span<const TensorMemory> inputs,
                                       std::span<const TensorMemory> outputs) {
+    if (coordinated) {
+        const auto whole = coordinated->make_inference(inputs, outputs);
+        memory.kept.push_back(whole);
+        segments.push_back({nullptr, 0, 0, &fill, whole.get()});
+        return;
+    }
     const std::shared_ptr<engine::Inference> inference = inferences->take();
     inference->lend(inputs, outputs);
     inference->use(engine::memory_for(*inferences, memory, inference->lent()), pictures);

@@ -20,6 +20,10 @@
 
 namespace overtake {
 
+namespace coordination {
+class CoordinatedModel;
+}
+
 namespace engine {
 
 /// What a request works on until its end.
@@ -35,7 +39,7 @@ struct RequestMemory {
 
 struct LoadedModel::State {
     /// Throws Error ENOSPC or ENOMEM, or what makes an operator impossible.
-    State(const std::shared_ptr<Device>& device, const std::shared_ptr<const Model>& model);
+    State(const Engine::State& engine, const std::shared_ptr<const Model>& model);
 
     const Model& model() const noexcept { return plan->model(); }
     /// Appends the segments of an inference, whose work is in `memory`.  Throws Error as
@@ -45,6 +49,8 @@ struct LoadedModel::State {
 
     const ForkOrigin origin;
     const std::shared_ptr<const Plan> plan;
+    /// On several processors, which use this instead of what follows; else null.
+    const std::shared_ptr<coordination::CoordinatedModel> coordinated;
     std::deque<engine::Estimate> estimates; ///< by segment
     engine::Estimate fill{0};               ///< of inputs, in front of a BPU segment
     engine::Estimate drain{0};              ///< of outputs, behind a BPU segment

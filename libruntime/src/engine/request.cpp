@@ -27,9 +27,19 @@ engine::RunOptions run_options(const TaskOptions& options) {
     run.priority = options.priority;
     run.custom_id = options.custom_id;
     run.core = options.core;
+    run.on = options.on;
     if (options.deadline_ns != 0)
         run.deadline_ns = static_cast<std::uint64_t>(options.deadline_ns);
     return run;
+}
+
+std::unique_ptr<engine::TaskEngine> make_engine(const std::shared_ptr<Device>& device,
+                                                const EngineOptions& options,
+                                                const engine::ThreadOptions& threads) {
+    if (!options.processors.empty())
+        return std::make_unique<coordination::CoordinatedEngine>(device, options);
+    return std::make_unique<engine::ThreadedEngine>(device, scheduler_options(options, threads),
+                                                    threads);
 }
 
 [[noreturn]] void refuse_submitted() {
@@ -42,8 +52,8 @@ engine::RunOptions run_options(const TaskOptions& options) {
 
 Engine::State::State(std::shared_ptr<Device> device_, const EngineOptions& options,
                      const engine::ThreadOptions& threads)
-    : device(std::move(device_)), engine(std::make_unique<engine::ThreadedEngine>(
-                                      device, scheduler_options(options, threads), threads)) {}
+    : device(std::move(device_)), engine(make_engine(device, options, threads)),
+      coordinated(dynamic_cast<coordination::CoordinatedEngine*>(engine.get())) {}
 
 Engine::Engine(std::shared_ptr<Device> device, const EngineOptions& options)
     : state_(make_shared_where_made<State>(
@@ -60,7 +70,7 @@ Engine::~Engine() {
 std::shared_ptr<LoadedModel> Engine::load(std::shared_ptr<const Model> model) {
     state_->origin.require("engine");
     return std::make_shared<LoadedModel>(
-        std::make_unique<LoadedModel::State>(state_->device, std::move(model)));
+        std::make_unique<LoadedModel::State>(*state_, std::move(model)));
 }
 
 std::shared_ptr<Request> Engine::create_request() {
@@ -70,6 +80,11 @@ std::shared_ptr<Request> Engine::create_request() {
 
 const ServiceSettings* Engine::service_settings() const noexcept {
     return state_->engine->service_settings();
+}
+
+std::vector<ProcessorState> Engine::processors() const {
+    state_->origin.require("engine");
+    return state_->coordinated ? state_->coordinated->states() : std::vector<ProcessorState>();
 }
 
 // Request
@@ -196,6 +211,11 @@ std::vector<SegmentRecord> Request::segments() const {
     const std::shared_ptr<engine::SubmittedTask> task = state_->submitted();
     return task && task->status() != -EINPROGRESS ? task->segment_records()
                                                   : std::vector<SegmentRecord>();
+}
+
+std::vector<RunRecord> Request::runs() const {
+    const std::shared_ptr<engine::SubmittedTask> task = state_->submitted();
+    return task && task->status() != -EINPROGRESS ? task->run_records() : std::vector<RunRecord>();
 }
 
 std::uint64_t Request::dispatched_ns() const {

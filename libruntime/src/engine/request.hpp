@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "coordination/coordinated_engine.hpp"
 #include "engine/loaded_model.hpp"
 #include "engine/run.hpp"
 #include "engine/threaded_engine.hpp"
@@ -23,6 +24,8 @@ struct Engine::State {
     const ForkOrigin origin;
     std::shared_ptr<Device> device;
     const std::unique_ptr<engine::TaskEngine> engine;
+    /// The same one, if it has several processors; else null.
+    coordination::CoordinatedEngine* const coordinated = nullptr;
 };
 
 /// Thread safe.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/owning_list.hpp"
@@ -34,6 +35,7 @@ struct RunOptions {
     unsigned core = core_any;               ///< settled by the first BPU segment and kept
     std::uint64_t model = 0;                ///< as in Job
     std::uint64_t deadline_ns = UINT64_MAX; ///< device time, for policies that look at it
+    std::string on = {};                    ///< a processor or an entry; empty: each may run it
 };
 
 /// What became of one segment.

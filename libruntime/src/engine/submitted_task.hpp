@@ -46,6 +46,8 @@ public:
     /// That took its BPU segments; 0 = none did.
     virtual unsigned core() const noexcept = 0;
     virtual std::vector<SegmentRecord> segment_records() const = 0;
+    /// Of several processors; empty on one.
+    virtual std::vector<RunRecord> run_records() const { return {}; }
 
 protected:
     /// The task keeps `memory`, which it works on, until its end, even if its owner has let go.

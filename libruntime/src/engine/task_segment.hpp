@@ -10,6 +10,10 @@
 #include "engine/estimate.hpp"
 #include "network/segment_work.hpp"
 
+namespace overtake::coordination {
+class UnitInference;
+}
+
 namespace overtake::engine {
 
 /// One segment of a task: a part of a work, which is the memory of the task's (Run) or lives
@@ -21,6 +25,9 @@ struct TaskSegment {
     std::uint32_t number;   ///< in the work
     std::uint32_t fc_count; ///< of a BPU segment; 0: CPU
     Estimate* estimate;     ///< never null; lives as long as the work
+    /// Of an engine with several processors: all of an inference, in the task's memory; then there
+    /// is no work.
+    coordination::UnitInference* whole = nullptr;
 };
 
 /// A program's own computation: one CPU segment.

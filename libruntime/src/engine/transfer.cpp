@@ -125,6 +125,7 @@ void place_picture(const Tensor& tensor, const TensorMemory& memory, TensorPlace
     place.row_stride = layout.row_stride;
     place.chroma_rows = layout.height / 2;
     place.chroma_address = memory.chroma ? memory.chroma_address : memory.address + luma_bytes;
+    place.chroma = memory.chroma ? memory.chroma : memory.data + luma_bytes;
 }
 
 /// How bytes of a user differ from those of the device.

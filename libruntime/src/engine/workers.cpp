@@ -2,57 +2,19 @@
 #include "engine/workers.hpp"
 
 #include <cerrno>
-#include <new>
 #include <pthread.h>
-#include <sched.h>
 #include <string>
 #include <system_error>
 #include <utility>
 
-#include <fmt/format.h>
+#include "engine/cpu_set.hpp"
+#include "engine/guarded_compute.hpp"
 
 namespace overtake::engine {
 
-namespace {
-
-std::int32_t compute_segment(Run& run, std::size_t number) {
-    constexpr std::int32_t most_errno = 4095;
-    try {
-        const TaskSegment& segment = run.segments()[number];
-        const std::int32_t status = segment.work->compute(segment.number);
-        if (status <= 0 && status >= -most_errno)
-            return status;
-        run.set_error(
-            fmt::format("a computation ended with {}, which is no errno", status).c_str());
-        return -EIO;
-    } catch (const Error& error) {
-        run.set_error(error.what());
-        return error.code() > 0 && error.code() <= most_errno ? -error.code() : -EIO;
-    } catch (const std::bad_alloc&) {
-        run.set_error("there is not enough memory");
-        return -ENOMEM;
-    } catch (const std::exception& exception) { // of a program's own operator
-        run.set_error(exception.what());
-        return -EIO;
-    }
-}
-
-cpu_set_t set_of(const std::vector<unsigned>& cpus) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (const unsigned cpu : cpus) {
-        if (cpu >= CPU_SETSIZE)
-            throw Error(EINVAL, "engine: there is no CPU " + std::to_string(cpu));
-        CPU_SET(cpu, &set);
-    }
-    return set;
-}
-
-} // namespace
-
 Workers::Workers(std::uint32_t count, const std::vector<unsigned>& cpus, Clock clock, Done done)
     : most_(count), clock_(std::move(clock)), done_(std::move(done)), pinned_(!cpus.empty()),
-      cpus_(set_of(cpus)) {
+      cpus_(cpu_set_of(cpus)) {
     // The first one here, so that what is impossible is known; others when there is work for them.
     int refused;
     try {
@@ -118,7 +80,10 @@ void Workers::work() {
         lock.unlock();
         Run::CpuSegment& segment = run->cpu_segment_;
         const std::uint64_t begin_ns = clock_();
-        segment.status = compute_segment(*run, segment.number);
+        segment.status = compute_guarded(*run, [&] {
+            const TaskSegment& work = run->segments()[segment.number];
+            return work.work->compute(work.number);
+        });
         segment.executed_ns = clock_() - begin_ns;
         segment.memory.reset();
         done_(std::move(run));

@@ -12,9 +12,9 @@ Execution::Execution(std::shared_ptr<const Plan> plan)
     places_.reserve(plan_->model().tensors().size());
 }
 
-void Execution::bind(const Workspace& workspace, CpuSegments& cpu,
+void Execution::bind(const Workspace& workspace, CpuSegments* cpu,
                      std::span<const LentTensor> lent) {
-    cpu_ = &cpu;
+    cpu_ = cpu;
     places_ = workspace.places();
     for (const LentTensor& each : lent)
         places_[each.tensor] = each.place;

@@ -34,8 +34,9 @@ public:
     /// By tensor number, as of bind().
     std::span<const TensorPlace> places() const noexcept { return places_; }
 
-    /// The next inference uses these.  All of them outlive it.
-    void bind(const Workspace& workspace, CpuSegments& cpu, std::span<const LentTensor> lent = {});
+    /// The next inference uses these.  All of them outlive it.  Without `cpu` it computes no CPU
+    /// segments.
+    void bind(const Workspace& workspace, CpuSegments* cpu, std::span<const LentTensor> lent = {});
     /// Of a BPU segment, for the caller to change until the next bind().
     std::vector<overtake_binding>& bindings(std::size_t segment) { return bindings_[segment]; }
 

@@ -85,6 +85,10 @@ public:
     /// Queue::submit(); nothing is in flight then.
     void submit(JobEntry<Owner>& entry, const SegmentWork& work, std::size_t segment, Job job) {
         work.describe(segment, job);
+        submit(entry, job);
+    }
+    /// The same of a job that is no segment's.
+    void submit(JobEntry<Owner>& entry, const Job& job) {
         queue_->submit({&job, 1});
         jobs_.add(entry, job.tag);
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <tuple>
 #include <utility>
 
 #include "fork_origin.hpp"
@@ -18,7 +19,7 @@ namespace {
 struct KnownPlans {
     std::mutex mutex;
     // A plan keeps its device and model alive, so the addresses of a live entry are unique.
-    std::map<std::pair<const Device*, const Model*>, std::weak_ptr<const Plan>> plans;
+    std::map<std::tuple<const Device*, const Model*, PlanParts>, std::weak_ptr<const Plan>> plans;
 };
 
 KnownPlans& plans_of_process() {
@@ -28,16 +29,25 @@ KnownPlans& plans_of_process() {
 
 } // namespace
 
-Plan::Plan(Upload upload)
+Plan::Plan(Upload upload, PlanParts parts)
     : upload_(std::move(upload)), model_id_(overtake::model_id(upload_.model->name())) {
-    for (const Segment& segment : ModelContents::of(model()).segments) {
-        PlanSegment& planned = segments_.emplace_back();
-        planned.model = &segment;
-        if (planned.on_bpu())
-            add_bindings(planned);
-        for (const CpuOp& op : segment.cpu_ops)
-            measure(op);
+    if (parts == PlanParts::segments) {
+        for (const Segment& segment : ModelContents::of(model()).segments)
+            add(segment);
+        return;
     }
+    units_ = make_unit_table(model());
+    for (const Segment* segment : units_->segments)
+        add(*segment);
+}
+
+void Plan::add(const Segment& segment) {
+    PlanSegment& planned = segments_.emplace_back();
+    planned.model = &segment;
+    if (planned.on_bpu())
+        add_bindings(planned);
+    for (const CpuOp& op : segment.cpu_ops)
+        measure(op);
 }
 
 void Plan::add_bindings(PlanSegment& segment) const {
@@ -66,14 +76,14 @@ void Plan::measure(const CpuOp& op) {
 }
 
 std::shared_ptr<const Plan> plan_once(const std::shared_ptr<Device>& device,
-                                      const std::shared_ptr<const Model>& model) {
+                                      const std::shared_ptr<const Model>& model, PlanParts parts) {
     KnownPlans& known = plans_of_process();
     const std::lock_guard lock(known.mutex);
     std::erase_if(known.plans, [](const auto& entry) { return entry.second.expired(); });
-    std::weak_ptr<const Plan>& entry = known.plans[{device.get(), model.get()}];
+    std::weak_ptr<const Plan>& entry = known.plans[{device.get(), model.get(), parts}];
     std::shared_ptr<const Plan> plan = entry.lock();
     if (!plan)
-        entry = plan = std::make_shared<const Plan>(upload(device, model));
+        entry = plan = std::make_shared<const Plan>(upload(device, model), parts);
     return plan;
 }
 

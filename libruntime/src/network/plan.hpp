@@ -6,13 +6,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "network/unit_table.hpp"
 #include "network/upload.hpp"
 #include "overtake/model_contents.hpp"
 
 namespace overtake {
+
+/// What a plan has segments of: the model's, one after the other, or those of its units, of which a
+/// coordinator picks.
+enum class PlanParts { segments, units };
 
 /// A segment of the model, and what its job binds in every inference.
 struct PlanSegment {
@@ -28,7 +34,8 @@ struct PlanSegment {
 /// Constant once made, so that sessions and engines share it.  Thread safe.
 class Plan {
 public:
-    explicit Plan(Upload upload);
+    /// Throws Error EINVAL for units of a model that has too many segments.
+    explicit Plan(Upload upload, PlanParts parts = PlanParts::segments);
     Plan(const Plan&) = delete;
     Plan& operator=(const Plan&) = delete;
 
@@ -36,27 +43,33 @@ public:
     const Model& model() const noexcept { return *upload_.model; }
     /// What the events of its jobs call the model: Job::model.
     std::uint64_t model_id() const noexcept { return model_id_; }
-    /// In the order in which they run.
+    /// In the order in which they run; of units those that unit_table() numbers.
     std::span<const PlanSegment> segments() const noexcept { return segments_; }
+    /// Null unless this is a plan of units.
+    const UnitTable* unit_table() const noexcept { return units_ ? &*units_ : nullptr; }
     /// What an operator of the CPU needs beside the tensors, at most: values of operands that are
     /// in device memory, and operands.
     std::size_t most_cpu_values() const noexcept { return most_cpu_values_; }
     std::size_t most_cpu_inputs() const noexcept { return most_cpu_inputs_; }
 
 private:
+    void add(const Segment& segment);
     void add_bindings(PlanSegment& segment) const;
     void measure(const CpuOp& op);
 
     const Upload upload_;
     const std::uint64_t model_id_;
+    std::optional<UnitTable> units_;
     std::vector<PlanSegment> segments_;
     std::size_t most_cpu_values_ = 0;
     std::size_t most_cpu_inputs_ = 0;
 };
 
-/// The one plan of this pair that lives, or a new one.  Throws Error as upload().  Thread safe.
+/// The one plan of this pair that lives, or a new one.  Throws Error as upload() and Plan().
+/// Thread safe.
 std::shared_ptr<const Plan> plan_once(const std::shared_ptr<Device>& device,
-                                      const std::shared_ptr<const Model>& model);
+                                      const std::shared_ptr<const Model>& model,
+                                      PlanParts parts = PlanParts::segments);
 
 /// How many plan_once() remembers: those that live, and those that have gone since the last
 /// plan_once().  Thread safe.

@@ -18,6 +18,7 @@ struct TensorPlace {
     std::span<std::byte> device;      ///< as Tensor describes it
     std::uint64_t address = 0;        ///< of `device`
     std::uint64_t chroma_address = 0; ///< of an nv12 picture of a caller's, with row_stride
+    std::byte* chroma = nullptr;      ///< the same in this process
     std::uint32_t row_stride = 0;     ///< 0: not such a picture
     std::uint32_t chroma_rows = 0;    ///< of such a picture; luma has twice as many
     std::span<float> host;            ///< dense row-major

@@ -19,7 +19,7 @@ namespace overtake {
 Task::State::State(std::shared_ptr<Session::State> session_)
     : session(std::move(session_)), workspace(*session->plan), execution(session->plan),
       in_flight(*this) {
-    execution.bind(workspace, session->cpu);
+    execution.bind(workspace, &session->cpu);
     completions.reserve(plan().segments().size());
 }
 

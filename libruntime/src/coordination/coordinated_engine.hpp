@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+//
+// CoordinatedEngine: requests on several processors, with threads of its own.
+//
+// One thread owns the coordinator; each device has a thread that talks to it, each pool has its
+// workers, and a few threads copy and run the computations of requests.  Whatever happens is left
+// as a message.
+//
+// Thread safety: every function, from any thread, callbacks included, but for the destructor.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "coordination/coordinated_task.hpp"
+#include "coordination/coordinator.hpp"
+#include "coordination/runner.hpp"
+#include "engine/callback_thread.hpp"
+#include "engine/task_engine.hpp"
+#include "overtake/engine.hpp"
+
+namespace overtake::coordination {
+
+class CoordinatedEngine final : public engine::TaskEngine,
+                                private RunnerHost,
+                                private CoordinatedTask::SideHost {
+public:
+    /// Throws Error EINVAL for options that are impossible, and what its queues and threads throw.
+    CoordinatedEngine(std::shared_ptr<Device> device, const EngineOptions& options);
+    /// stop()
+    ~CoordinatedEngine() override;
+
+    void stop() override;
+    void check(const engine::RunOptions& options) const override;
+    std::shared_ptr<engine::SubmittedTask> make_task(std::span<const engine::TaskSegment> segments,
+                                                     const engine::RunOptions& options,
+                                                     std::shared_ptr<void> memory) override;
+    void submit_task(std::shared_ptr<engine::SubmittedTask> task) override;
+    void cancel_task(std::shared_ptr<engine::SubmittedTask> task) override;
+    void on_end(std::shared_ptr<engine::SubmittedTask> task,
+                std::function<void()> callback) override {
+        callbacks_.on_end(std::move(task), std::move(callback));
+    }
+
+    /// The one of this model, or a new one.  Throws Error as CoordinatedModel().
+    std::shared_ptr<CoordinatedModel> load(const std::shared_ptr<const Model>& model);
+    /// In the order in which they count.
+    const std::vector<CoordinatedProcessor>& processors() const noexcept {
+        return coordinator_->setup().processors;
+    }
+    /// Of each processor, now.
+    std::vector<ProcessorState> states() const;
+
+private:
+    template <auto link>
+    using Tasks = engine::OwningList<CoordinatedTask, link>;
+    struct Messages {
+        UnitRun* first_ended = nullptr;
+        UnitRun* last_ended = nullptr;
+        std::uint64_t failed = 0;      ///< processors
+        std::uint64_t trials_good = 0; ///< processors
+        std::uint64_t trials_bad = 0;  ///< processors
+        Tasks<&CoordinatedTask::arrival_link_> arrivals;
+        Tasks<&CoordinatedTask::cancel_link_> cancels;
+        Tasks<&CoordinatedTask::side_link_> side_ends;
+
+        bool is_empty() const noexcept {
+            return !first_ended && failed == 0 && trials_good == 0 && trials_bad == 0 &&
+                   arrivals.empty() && cancels.empty() && side_ends.empty();
+        }
+    };
+
+    void run_ended(UnitRun& run) noexcept override;
+    void processor_failed(std::uint32_t processor) noexcept override;
+    void trial_ended(std::uint32_t processor, bool works) noexcept override;
+    void side_work_ended(std::shared_ptr<CoordinatedTask> task) noexcept override;
+
+    template <class Write>
+    void post(Write write) noexcept;
+    void run();
+    Messages wait(bool& is_stopping);
+    void run_instant(Messages& messages, std::uint64_t now);
+    void handle_failures(const Messages& messages, std::uint64_t now);
+    void handle_ends(UnitRun* first, std::uint64_t now);
+    void arrive(std::shared_ptr<CoordinatedTask> task, std::uint64_t now);
+    void cancel(CoordinatedTask& task, std::uint64_t now);
+    void begin_stage(CoordinatedTask& task, std::uint64_t now);
+    void begin_side_work(CoordinatedTask& task, CoordinatedTask::Side side);
+    void side_work_ended_here(CoordinatedTask& task, std::uint64_t now);
+    bool end_stages(std::uint64_t now);
+    void next_stage(CoordinatedTask& task, std::uint64_t now);
+    void end(CoordinatedTask& task, std::uint64_t now);
+    void cancel_all(std::uint64_t now);
+    void resolve(const engine::RunOptions& options, std::uint64_t& on,
+                 std::uint32_t& on_class) const;
+
+    const unsigned max_priority_;
+    Domains domains_;
+    std::shared_ptr<const std::vector<std::string>> names_; ///< of processors
+    engine::CallbackThread callbacks_;
+    std::vector<std::unique_ptr<Runner>> runners_;
+    mutable std::mutex state_mutex_; ///< of the coordinator, for those who look
+    std::unique_ptr<Coordinator> coordinator_;
+
+    std::mutex models_mutex_;
+    std::map<const Model*, std::weak_ptr<CoordinatedModel>> models_;
+
+    std::mutex mutex_;
+    std::condition_variable news_;
+    Messages messages_;
+    bool is_stopping_ = false;
+    bool is_gone_ = false; ///< messages are read no more
+    bool is_stopped_ = false;
+
+    CoordinatedTask* first_live_ = nullptr; ///< the engine's thread's
+    std::size_t live_ = 0;
+
+    std::unique_ptr<WorkThreads> side_threads_;
+    std::thread thread_;
+};
+
+} // namespace overtake::coordination

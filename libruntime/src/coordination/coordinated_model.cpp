@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+#include "coordination/coordinated_model.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "overtake/error.hpp"
+
+namespace overtake::coordination {
+
+namespace {
+
+constexpr std::size_t no_class = ~std::size_t{0};
+
+std::vector<std::shared_ptr<const Plan>> plan_units(const std::shared_ptr<const Model>& model,
+                                                    const Domains& domains) {
+    std::vector<std::shared_ptr<const Plan>> plans;
+    for (const std::shared_ptr<Device>& device : domains)
+        plans.push_back(plan_once(device, model, PlanParts::units));
+    return plans;
+}
+
+std::uint64_t longest_fc_ns(const Segment& segment) {
+    std::uint64_t most = 0;
+    std::uint64_t all = 0;
+    for (const std::uint64_t cycles : segment.fc_cycles) {
+        most = std::max(most, cycles);
+        all += cycles;
+    }
+    if (all == 0)
+        return segment.expected_ns;
+    // In the unit of the segment's time, whose clock the file has only once.
+    const auto share = static_cast<double>(most) / static_cast<double>(all);
+    return static_cast<std::uint64_t>(share * static_cast<double>(segment.expected_ns));
+}
+
+} // namespace
+
+// CoordinatedModel
+
+CoordinatedModel::CoordinatedModel(const std::shared_ptr<const Model>& model,
+                                   const Domains& domains, std::span<const ProcessorClass> classes)
+    : plans_(plan_units(model, domains)),
+      inferences_(std::make_shared<engine::InferencePool>(plans_[home_domain])),
+      pictures_(plans_[home_domain]), idle_(domains.size()) {
+    for (const ProcessorClass& each : classes)
+        class_of_.push_back(class_for(table(), each));
+    describe(classes);
+}
+
+/// By its name, or else by the profile; or else the first of its kind.
+std::size_t CoordinatedModel::class_for(const UnitTable& table, const ProcessorClass& wanted) {
+    const bool are_cores = !wanted.profile_name.empty();
+    for (std::size_t c = 0; c < table.classes.size(); c++)
+        if (table.classes[c].name == wanted.name && table.classes[c].is_cores() == are_cores)
+            return c;
+    for (std::size_t c = 0; c < table.classes.size(); c++)
+        if (table.classes[c].profile_name == wanted.profile_name)
+            return c;
+    for (std::size_t c = 0; c < table.classes.size(); c++)
+        if (table.classes[c].is_cores() == are_cores)
+            return c;
+    return no_class;
+}
+
+void CoordinatedModel::describe(std::span<const ProcessorClass> classes) {
+    const std::size_t count = table().units.size();
+    units_.resize(count);
+    times_.resize(count * classes.size());
+    longest_.resize(count * classes.size());
+    records_.resize(classes.size() * ovt_coord_record_count(static_cast<u32>(count)));
+    for (std::size_t u = 0; u < count; u++) {
+        const UnitTable::Unit& unit = table().units[u];
+        units_[u] = {unit.after, unit.output_bytes, unit.operations};
+        for (std::size_t c = 0; c < classes.size(); c++) {
+            if (class_of_[c] == no_class || !unit.work[class_of_[c]].is_supported())
+                continue;
+            const UnitTable::Work& work = unit.work[class_of_[c]];
+            times_[u * classes.size() + c] = work.expected_ns;
+            longest_[u * classes.size() + c] = longest_fc_ns(*table().segments[work.segment]);
+        }
+    }
+    described_.units = units_.data();
+    described_.unit_count = static_cast<u32>(count);
+    described_.input_bytes = table().input_bytes;
+    described_.times = times_.data();
+    described_.longest = longest_.data();
+    described_.records = records_.data();
+}
+
+std::size_t CoordinatedModel::segment(std::size_t unit, std::size_t engine_class) const noexcept {
+    return table().units[unit].work[class_of_[engine_class]].segment;
+}
+
+std::shared_ptr<UnitInference>
+CoordinatedModel::make_inference(std::span<const TensorMemory> inputs,
+                                 std::span<const TensorMemory> outputs) {
+    const std::shared_ptr<engine::Inference> home = inferences_->take();
+    home->lend(inputs, outputs);
+    home->use(inferences_->take_memory(home->lent()), pictures_);
+    if (home->has_pictures() && domain_count() > 1)
+        throw Error(ENOTSUP, fmt::format("{}: an input that is a part of a picture, or whose rows "
+                                         "have a stride of their own, needs processors of one "
+                                         "device; copy it",
+                                         model().name()));
+    return std::make_shared<UnitInference>(shared_from_this(), home);
+}
+
+CoordinatedModel::Away::Away(const std::shared_ptr<const Plan>& plan)
+    : workspace(*plan), execution(plan) {
+    execution.bind(workspace, nullptr);
+}
+
+std::unique_ptr<CoordinatedModel::Away> CoordinatedModel::take_away(unsigned domain) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!idle_[domain].empty()) {
+            std::unique_ptr<Away> away = std::move(idle_[domain].back());
+            idle_[domain].pop_back();
+            return away;
+        }
+    }
+    return std::make_unique<Away>(plans_[domain]);
+}
+
+void CoordinatedModel::give_back(unsigned domain, std::unique_ptr<Away> away) noexcept {
+    const std::lock_guard lock(mutex_);
+    try {
+        idle_[domain].push_back(std::move(away));
+    } catch (const std::bad_alloc&) { // then the next one is made anew
+    }
+}
+
+// UnitInference
+
+UnitInference::UnitInference(std::shared_ptr<CoordinatedModel> model,
+                             std::shared_ptr<engine::Inference> home)
+    : model_(std::move(model)), home_(std::move(home)), away_(model_->domain_count()),
+      present_(model_->model().tensors().size(), 1u << home_domain) {
+    for (unsigned domain = home_domain + 1; domain < away_.size(); domain++) {
+        try {
+            away_[domain] = model_->take_away(domain);
+            domains_ |= std::uint64_t{1} << domain;
+        } catch (const Error&) { // of a device that has gone, say: others run it
+        }
+    }
+}
+
+UnitInference::~UnitInference() {
+    for (unsigned domain = 0; domain < away_.size(); domain++)
+        if (away_[domain])
+            model_->give_back(domain, std::move(away_[domain]));
+}
+
+const SegmentWork& UnitInference::work(unsigned domain) const noexcept {
+    if (domain == home_domain)
+        return *home_;
+    return away_[domain]->execution;
+}
+
+std::span<std::byte> UnitInference::bytes_of(std::uint32_t tensor, unsigned domain) const {
+    const TensorPlace& place =
+        domain == home_domain ? home_->places()[tensor] : away_[domain]->execution.places()[tensor];
+    return place.device;
+}
+
+bool UnitInference::is_written_by(std::uint64_t units, std::uint32_t tensor) const {
+    for (std::uint64_t rest = units; rest != 0; rest &= rest - 1) {
+        const UnitTable::Unit& unit =
+            model_->table().units[static_cast<std::size_t>(std::countr_zero(rest))];
+        if (std::ranges::find(unit.writes, tensor) != unit.writes.end())
+            return true;
+    }
+    return false;
+}
+
+void UnitInference::bring(std::size_t unit, unsigned domain, std::uint64_t made_there) {
+    if (away_.size() == 1)
+        return;
+    const std::uint64_t there = std::uint64_t{1} << domain;
+    const std::lock_guard lock(copies_);
+    for (const std::uint32_t tensor : model_->table().units[unit].reads) {
+        if (present_[tensor] & there || !model_->model().tensors()[tensor].on_device() ||
+            is_written_by(made_there, tensor))
+            continue;
+        const auto from = static_cast<unsigned>(std::countr_zero(present_[tensor]));
+        const std::span<const std::byte> bytes = bytes_of(tensor, from);
+        std::memcpy(bytes_of(tensor, domain).data(), bytes.data(), bytes.size());
+        present_[tensor] |= there;
+    }
+}
+
+void UnitInference::note_written(std::size_t unit, unsigned domain) {
+    if (away_.size() == 1)
+        return;
+    const std::lock_guard lock(copies_);
+    for (const std::uint32_t tensor : model_->table().units[unit].writes)
+        present_[tensor] = std::uint64_t{1} << domain;
+}
+
+std::int32_t UnitInference::compute(std::size_t segment, HostCore& core) {
+    if (home_->plan().segments()[segment].on_bpu())
+        return home_->execute(segment, core);
+    const std::lock_guard lock(cpu_);
+    return home_->compute(segment);
+}
+
+void UnitInference::fill() {
+    home_->compute(home_->fill_segment());
+}
+
+void UnitInference::drain() {
+    if (away_.size() > 1) {
+        const std::lock_guard lock(copies_);
+        for (const std::uint32_t tensor : model_->model().outputs()) {
+            if (present_[tensor] & 1u || !model_->model().tensors()[tensor].on_device())
+                continue;
+            const auto from = static_cast<unsigned>(std::countr_zero(present_[tensor]));
+            const std::span<const std::byte> bytes = bytes_of(tensor, from);
+            std::memcpy(bytes_of(tensor, home_domain).data(), bytes.data(), bytes.size());
+        }
+    }
+    home_->compute(home_->drain_segment());
+}
+
+} // namespace overtake::coordination

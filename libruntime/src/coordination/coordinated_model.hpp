@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+//
+// CoordinatedModel: a model on an engine's devices, as its coordinator sees it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/inference.hpp"
+#include "engine/picture_program.hpp"
+#include "network/execution.hpp"
+#include "network/plan.hpp"
+
+extern "C" {
+#include "sched/coord/coord.h"
+}
+
+namespace overtake::coordination {
+
+/// A class of an engine's processors.
+struct ProcessorClass {
+    std::string name;
+    std::string profile_name; ///< of its cores; empty: workers
+};
+
+/// Where tensors can be: the memory of the engine's device, which is 0, and of each other device.
+using Domains = std::vector<std::shared_ptr<Device>>;
+constexpr unsigned home_domain = 0;
+constexpr std::size_t most_domains = 64;
+
+class UnitInference;
+
+/// Thread safe, but for described(), which is the coordinator's.
+class CoordinatedModel : public std::enable_shared_from_this<CoordinatedModel> {
+public:
+    /// Throws Error ENOSPC or ENOMEM, or EINVAL for a model with too many segments.
+    CoordinatedModel(const std::shared_ptr<const Model>& model, const Domains& domains,
+                     std::span<const ProcessorClass> classes);
+
+    const Model& model() const noexcept { return plans_[home_domain]->model(); }
+    const UnitTable& table() const noexcept { return *plans_[home_domain]->unit_table(); }
+    const std::shared_ptr<const Plan>& plan(unsigned domain) const noexcept {
+        return plans_[domain];
+    }
+    std::size_t domain_count() const noexcept { return plans_.size(); }
+    ovt_coord_model& described() noexcept { return described_; }
+    /// Where a unit's segment on a class of the engine is in the plans; the class supports it.
+    std::size_t segment(std::size_t unit, std::size_t engine_class) const noexcept;
+
+    /// Throws Error as Request::add() does.
+    std::shared_ptr<UnitInference> make_inference(std::span<const TensorMemory> inputs,
+                                                  std::span<const TensorMemory> outputs);
+
+private:
+    friend class UnitInference;
+
+    /// An inference's memory on another device than the engine's.
+    struct Away {
+        explicit Away(const std::shared_ptr<const Plan>& plan);
+        Workspace workspace;
+        Execution execution;
+    };
+
+    static std::size_t class_for(const UnitTable& table, const ProcessorClass& wanted);
+    void describe(std::span<const ProcessorClass> classes);
+    std::unique_ptr<Away> take_away(unsigned domain);
+    void give_back(unsigned domain, std::unique_ptr<Away> away) noexcept;
+
+    std::vector<std::shared_ptr<const Plan>> plans_; ///< by domain
+    std::vector<std::size_t> class_of_;              ///< the model's, by the engine's; or no_class
+    std::shared_ptr<engine::InferencePool> inferences_;
+    engine::PicturePrograms pictures_;
+    ovt_coord_model described_{};
+    std::vector<ovt_coord_unit> units_;
+    std::vector<std::uint64_t> times_;
+    std::vector<std::uint64_t> longest_;
+    std::vector<ovt_coord_record> records_;
+    std::mutex mutex_;
+    std::vector<std::vector<std::unique_ptr<Away>>> idle_; ///< by domain
+};
+
+/// One inference and its tensors, wherever these are.
+class UnitInference {
+public:
+    UnitInference(std::shared_ptr<CoordinatedModel> model, std::shared_ptr<engine::Inference> home);
+    ~UnitInference();
+    UnitInference(const UnitInference&) = delete;
+    UnitInference& operator=(const UnitInference&) = delete;
+
+    CoordinatedModel& model() const noexcept { return *model_; }
+    engine::Inference& home() const noexcept { return *home_; }
+    /// One bit for each domain that it has memory in.
+    std::uint64_t domains() const noexcept { return domains_; }
+    /// What makes the jobs of a domain.
+    const SegmentWork& work(unsigned domain) const noexcept;
+
+    // Of several runs at a time.
+
+    /// Copies to a domain what the unit reads and is not there yet.  What units of `made_there`,
+    /// one bit each, write is not looked at: they run there before it.
+    void bring(std::size_t unit, unsigned domain, std::uint64_t made_there = 0);
+    /// The unit has run there: other copies of what it writes are old.
+    void note_written(std::size_t unit, unsigned domain);
+    /// Computes a unit in the home domain on the thread that calls: 0, or a negative errno.  May
+    /// throw Error and std::bad_alloc.
+    std::int32_t compute(std::size_t segment, HostCore& core);
+
+    // Before its first run and behind its last one.
+
+    void fill();
+    void drain();
+    bool needs_drain() const noexcept { return home_->drains() || away_.size() > 1; }
+
+private:
+    bool is_written_by(std::uint64_t units, std::uint32_t tensor) const;
+    std::span<std::byte> bytes_of(std::uint32_t tensor, unsigned domain) const;
+
+    const std::shared_ptr<CoordinatedModel> model_;
+    const std::shared_ptr<engine::Inference> home_;
+    std::vector<std::unique_ptr<CoordinatedModel::Away>> away_; ///< by domain; the home's is null
+    std::uint64_t domains_ = 1u << home_domain;
+    std::mutex copies_;
+    std::vector<std::uint64_t> present_; ///< domains, by tensor
+    std::mutex cpu_;                     ///< CPU operators of an inference share memory
+};
+
+} // namespace overtake::coordination

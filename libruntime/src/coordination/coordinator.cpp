@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+#include "coordination/coordinator.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "overtake/error.hpp"
+
+namespace overtake::coordination {
+
+namespace {
+
+std::uint64_t bit(std::uint32_t number) {
+    return std::uint64_t{1} << number;
+}
+
+} // namespace
+
+Coordinator::Coordinator(CoordinatorSetup setup) : setup_(std::move(setup)) {
+    counts_.resize(setup_.processors.size());
+    ovt_coord_init(&coord_, &setup_.settings, setup_.described.data(),
+                   static_cast<u32>(setup_.described.size()), setup_.entries,
+                   static_cast<u32>(setup_.classes.size()), setup_.rates.data());
+}
+
+void Coordinator::check(const UnitInference& inference, const engine::RunOptions& options,
+                        std::uint64_t on, std::uint32_t on_class) const {
+    CoordinatedModel& model = inference.model();
+    const ovt_coord_model& described = model.described();
+    std::uint64_t all_can = ~std::uint64_t{0};
+    for (u32 u = 0; u < described.unit_count; u++) {
+        std::uint64_t can = 0;
+        for (u32 q = 0; q < coord_.processor_count; q++) {
+            const u32 c = coord_.processors[q].class_index;
+            if (described.times[u * coord_.class_count + c] == 0 ||
+                !(inference.domains() & bit(setup_.processors[q].domain)))
+                continue;
+            const bool falls_back = coord_.processors[q].workers != 0 &&
+                                    described.times[u * coord_.class_count + on_class] == 0;
+            if (on == 0 || on & bit(q) || falls_back)
+                can |= bit(q);
+        }
+        all_can &= can;
+        if (can == 0)
+            throw Error(EINVAL,
+                        fmt::format("{}: no processor of the engine can run its unit {}{}; name a "
+                                    "processor of a class that it was compiled for (overtake info "
+                                    "prints them)",
+                                    model.model().name(), u,
+                                    options.on.empty() ? "" : " on '" + options.on + "'"));
+    }
+    if (setup_.settings.policy->whole && all_can == 0 && options.priority != priority_high)
+        throw Error(EINVAL, fmt::format("{}: under the policy {} one processor runs all of it, and "
+                                        "none of the engine's can",
+                                        model.model().name(), setup_.settings.policy->name));
+}
+
+void Coordinator::run_ended(UnitRun& run, std::uint64_t now) {
+    CoordinatedTask& task = *run.task;
+    run.is_with_runner = false;
+    auto* described = const_cast<ovt_coord_run*>(run.described);
+    const ovt_coord_end end = {
+        .status = run.outcome == RunOutcome::done        ? OVT_COORD_DONE
+                  : run.outcome == RunOutcome::cancelled ? OVT_COORD_CANCELLED
+                                                         : OVT_COORD_FAILED,
+        .fault = run.outcome == RunOutcome::fault,
+        .started = run.has_started,
+        .executed = run.has_started ? run.executed_ns + described->lead : 0,
+    };
+    if (run.outcome == RunOutcome::fault && task.failure_ == 0)
+        task.failure_ = run.status;
+    Counts& counts = counts_[described->processor];
+    counts.runs += run.outcome == RunOutcome::done;
+    counts.busy_ns += run.executed_ns;
+    counts.retries += run.outcome == RunOutcome::failed && run.has_started;
+    task.add_record(run);
+    if (run.job.core != 0)
+        task.core_ = run.job.core;
+    ovt_coord_run_ended(&coord_, described, &end, now);
+    leave_nothing_to_do(now);
+}
+
+void Coordinator::processor_failed(std::uint32_t processor, std::uint64_t now) {
+    if (!ovt_coord_fail(&coord_, processor, now))
+        return;
+    counts_[processor].failures++;
+    setup_.processors[processor].runner->stop(processor);
+}
+
+void Coordinator::trial_ended(std::uint32_t processor, bool works, std::uint64_t now) {
+    on_trial_ &= ~bit(processor);
+    if (!coord_.processors[processor].in_use)
+        ovt_coord_trial_ended(&coord_, processor, works, now);
+}
+
+void Coordinator::arrive(CoordinatedTask& task, std::uint64_t now) {
+    const UnitInference& inference = *task.inference();
+    ovt_coord_task& coord = task.coord_;
+    coord.model = &inference.model().described();
+    coord.priority = task.options_.priority;
+    coord.custom_id = task.options_.custom_id;
+    coord.on = task.on_;
+    coord.on_class = task.on_class_;
+    if (inference.domains() != (inference.model().domain_count() < 64
+                                    ? bit(static_cast<u32>(inference.model().domain_count())) - 1
+                                    : ~std::uint64_t{0})) {
+        std::uint64_t usable = 0; // a domain is missing: its processors cannot run this task
+        for (u32 q = 0; q < coord_.processor_count; q++)
+            if (inference.domains() & bit(setup_.processors[q].domain))
+                usable |= bit(q);
+        coord.on = coord.on == 0 ? usable : coord.on & usable;
+    }
+    coord.deadline = task.options_.deadline_ns;
+    coord.runs = task.runs_.data();
+    coord.links = task.links_.empty() ? nullptr : task.links_.data();
+    task.is_in_coordinator_ = true;
+    ovt_coord_arrive(&coord_, &coord, now);
+}
+
+void Coordinator::cancel(CoordinatedTask& task) {
+    if (task.is_in_coordinator_)
+        ovt_coord_cancel(&coord_, &task.coord_);
+}
+
+void Coordinator::act(std::uint64_t now) {
+    u32 due = 0;
+    for (u32 q = 0; q < coord_.processor_count; q++) {
+        const ovt_coord_processor& processor = coord_.processors[q];
+        due = q;
+        // A processor is tried once all that it had has come back.
+        if (processor.in_use || processor.trial_time > now || processor.unfinished != 0 ||
+            on_trial_ & bit(due))
+            continue;
+        on_trial_ |= bit(due);
+        setup_.processors[due].runner->begin_trial(due);
+    }
+    ovt_coord_action action;
+    while (ovt_coord_next(&coord_, now, &action))
+        carry_out(action, now);
+}
+
+std::uint64_t Coordinator::next_time() const {
+    std::uint64_t next = ovt_coord_next_deadline(&coord_);
+    for (u32 q = 0; q < coord_.processor_count; q++) {
+        const ovt_coord_processor& processor = coord_.processors[q];
+        if (!processor.in_use && processor.unfinished == 0 && !(on_trial_ & bit(q)))
+            next = std::min<std::uint64_t>(next, processor.trial_time);
+    }
+    return next;
+}
+
+std::vector<ProcessorState> Coordinator::states(std::uint64_t now) const {
+    std::vector<ProcessorState> states;
+    for (std::size_t q = 0; q < setup_.processors.size(); q++) {
+        const ovt_coord_processor& processor = setup_.described[q];
+        states.push_back(
+            {setup_.processors[q].name, setup_.classes[processor.class_index].name,
+             processor.in_use, static_cast<double>(processor.ratio) / 1000, processor.unfinished,
+             counts_[q].runs, counts_[q].busy_ns, counts_[q].failures, counts_[q].retries,
+             processor.in_use || processor.trial_time <= now ? 0 : processor.trial_time - now});
+    }
+    return states;
+}
+
+engine::OwningList<CoordinatedTask, &CoordinatedTask::stage_link_> Coordinator::take_ended() {
+    return std::exchange(ended_, {});
+}
+
+// What the scheduler wants
+
+void Coordinator::leave_nothing_to_do(std::uint64_t now) {
+    ovt_coord_action action;
+    while (ovt_coord_left_to_do(&coord_, &action))
+        carry_out(action, now);
+}
+
+void Coordinator::carry_out(const ovt_coord_action& action, std::uint64_t now) {
+    switch (action.type) {
+    case OVT_COORD_DISPATCH:
+        dispatch(action);
+        break;
+    case OVT_COORD_START:
+        start(*static_cast<UnitRun*>(action.run->host));
+        break;
+    case OVT_COORD_CANCEL:
+        cancel_run(*static_cast<UnitRun*>(action.run->host), now);
+        break;
+    case OVT_COORD_END:
+        end(CoordinatedTask::of(action.task));
+        break;
+    }
+}
+
+Runner& Coordinator::runner_of(const UnitRun& run) const {
+    return *setup_.processors[run.described->processor].runner;
+}
+
+/// To a core; a pool's run waits for its start.
+void Coordinator::dispatch(const ovt_coord_action& action) {
+    CoordinatedTask& task = CoordinatedTask::of(action.task);
+    if (task.dispatched_ns_ == 0)
+        task.dispatched_ns_ = action.run->dispatch_time;
+    UnitRun& run = *static_cast<UnitRun*>(action.run->host);
+    run.is_cancelled.store(false, std::memory_order_relaxed);
+    run.is_cancelled_there = false;
+    run.engine_class = coord_.processors[action.run->processor].class_index;
+    run.outcome = RunOutcome::done;
+    run.status = 0;
+    run.has_started = false;
+    run.executed_ns = 0;
+    run.start_ns = 0;
+    run.end_ns = 0;
+    run.job = {};
+    if (!ovt_coord_is_pool(&coord_.processors[action.run->processor]))
+        start(run);
+}
+
+void Coordinator::start(UnitRun& run) {
+    run.is_with_runner = true;
+    runner_of(run).start(run);
+}
+
+void Coordinator::cancel_run(UnitRun& run, std::uint64_t now) {
+    if (run.is_with_runner) {
+        run.is_cancelled.store(true, std::memory_order_release);
+        runner_of(run).note_cancel();
+        return;
+    }
+    run.outcome = RunOutcome::cancelled; // it waited for a worker
+    run.end_ns = now;
+    run.task->add_record(run);
+    const ovt_coord_end end = {
+        .status = OVT_COORD_CANCELLED, .fault = false, .started = false, .executed = 0};
+    ovt_coord_run_ended(&coord_, const_cast<ovt_coord_run*>(run.described), &end, now);
+}
+
+void Coordinator::end(CoordinatedTask& task) {
+    task.is_in_coordinator_ = false;
+    task.retries_ += task.coord_.retries;
+    if (task.failure_ == 0)
+        switch (task.coord_.status) {
+        case OVT_COORD_FAILED:
+            task.failure_ = -EIO;
+            break;
+        case OVT_COORD_CANCELLED:
+            task.failure_ = -ECANCELED;
+            break;
+        case OVT_COORD_DROPPED:
+            task.failure_ = -ETIME;
+            break;
+        default:
+            break;
+        }
+    ended_.push(task.shared());
+}
+
+} // namespace overtake::coordination

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+//
+// Coordinator: the second host of firmware-sim/sched/coord, beside the simulator.  It brings it
+// what happens, carries its actions out by runners, and knows which task is at which stage.
+//
+// Thread safety: one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coordination/coordinated_task.hpp"
+#include "coordination/runner.hpp"
+#include "overtake/engine.hpp"
+
+namespace overtake::coordination {
+
+/// A core, or a pool.
+struct CoordinatedProcessor {
+    std::string name;
+    std::string entry_name;
+    unsigned core = 0;             ///< on its device, from 1; 0: a pool
+    unsigned domain = home_domain; ///< of its device
+    Runner* runner = nullptr;      ///< the engine's
+};
+
+struct CoordinatorSetup {
+    std::vector<CoordinatedProcessor> processors;
+    std::vector<ovt_coord_processor> described; ///< beside them
+    std::vector<ProcessorClass> classes;
+    std::uint32_t entries = 0;
+    std::vector<std::uint64_t> rates; ///< bytes per nanosecond, as of ovt_coord
+    ovt_coord_settings settings{};
+};
+
+class Coordinator {
+public:
+    /// Keeps nothing of `setup` but a copy.
+    explicit Coordinator(CoordinatorSetup setup);
+    Coordinator(const Coordinator&) = delete;
+    Coordinator& operator=(const Coordinator&) = delete;
+
+    const CoordinatorSetup& setup() const noexcept { return setup_; }
+    const ovt_coord& state() const noexcept { return coord_; }
+    /// Before its first task arrives.  Thread safe.
+    void add_model(CoordinatedModel& model) { ovt_coord_add_model(&coord_, &model.described()); }
+    /// Throws Error EINVAL, naming a unit, for a stage that no processor, or no set of processors,
+    /// can bring to its end.  Thread safe.
+    void check(const UnitInference& inference, const engine::RunOptions& options, std::uint64_t on,
+               std::uint32_t on_class) const;
+
+    // An instant, in this order.
+
+    void run_ended(UnitRun& run, std::uint64_t now);
+    void processor_failed(std::uint32_t processor, std::uint64_t now);
+    void trial_ended(std::uint32_t processor, bool works, std::uint64_t now);
+    /// The task's stage begins.
+    void arrive(CoordinatedTask& task, std::uint64_t now);
+    void cancel(CoordinatedTask& task);
+    void act(std::uint64_t now);
+
+    std::vector<ProcessorState> states(std::uint64_t now) const;
+    /// When act() is to be called though nothing happens; OVT_COORD_NEVER: never.
+    std::uint64_t next_time() const;
+    /// Tasks whose stage is over since the last call, and how: task.failure_ or 0.
+    engine::OwningList<CoordinatedTask, &CoordinatedTask::stage_link_> take_ended();
+
+private:
+    void carry_out(const ovt_coord_action& action, std::uint64_t now);
+    void leave_nothing_to_do(std::uint64_t now);
+    void dispatch(const ovt_coord_action& action);
+    void start(UnitRun& run);
+    void cancel_run(UnitRun& run, std::uint64_t now);
+    void end(CoordinatedTask& task);
+    Runner& runner_of(const UnitRun& run) const;
+
+    CoordinatorSetup setup_;
+    ovt_coord coord_{};
+    std::uint64_t on_trial_ = 0; ///< processors whose trial is under way
+    struct Counts {
+        std::uint64_t runs = 0;
+        std::uint64_t busy_ns = 0;
+        std::uint64_t failures = 0;
+        std::uint64_t retries = 0;
+    };
+    std::vector<Counts> counts_; ///< by processor
+    engine::OwningList<CoordinatedTask, &CoordinatedTask::stage_link_> ended_;
+};
+
+} // namespace overtake::coordination

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// PoolRunner: CPU workers as a processor.  A worker computes the units of a run one after the
+// other: FCs with the device's operators, CPU operators as an engine's workers do.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "coordination/runner.hpp"
+#include "coordination/work_threads.hpp"
+
+namespace overtake::coordination {
+
+class PoolRunner final : public Runner {
+public:
+    /// Throws Error as WorkThreads().
+    PoolRunner(std::uint32_t workers, const std::vector<unsigned>& cpus, RunnerHost& host);
+
+    void start(UnitRun& run) noexcept override;
+    /// A worker ends what it has begun.
+    void note_cancel() noexcept override {}
+    void stop(std::uint32_t /*processor*/) noexcept override {} // all comes back by itself
+    void begin_trial(std::uint32_t processor) noexcept override;
+
+private:
+    friend struct UnitRun;
+    void compute(UnitRun& run, ThreadMemory& memory) noexcept;
+
+    RunnerHost& host_;
+    WorkThreads threads_;
+};
+
+} // namespace overtake::coordination

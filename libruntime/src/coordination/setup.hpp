@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// From what an engine's owner names to the processors of its coordinator.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coordination/coordinator.hpp"
+#include "overtake/engine.hpp"
+
+namespace overtake::coordination {
+
+struct EngineSetup {
+    CoordinatorSetup coordinator; ///< its runners are null
+    Domains domains;
+    /// By domain: whether the engine uses cores of it.
+    std::vector<bool> has_cores;
+};
+
+/// Throws Error EINVAL, naming the entry and the remedy, for options that are impossible.
+EngineSetup make_setup(const std::shared_ptr<Device>& device, const EngineOptions& options);
+
+} // namespace overtake::coordination
