@@ -324,5 +324,6 @@ struct overtake_insn {
 #define OVERTAKE_FAULT_KILLED		11u	/* the context was destroyed under the FC */
 #define OVERTAKE_FAULT_CLOCK		12u	/* executing the FC took its host too long */
 #define OVERTAKE_FAULT_STOPPED		13u	/* kept executing after a cancel or deadline */
+#define OVERTAKE_FAULT_UNSUPPORTED	14u	/* this core lacks the opcode */
 
 #endif

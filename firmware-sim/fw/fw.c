@@ -27,6 +27,7 @@ void ovt_fw_init(struct ovt_fw *fw, const struct ovt_fw_config *config)
 		struct ovt_fw_core *state = ovt_fw_state(fw, core);
 
 		ovt_core_init(ovt_fw_hw(fw, core), core, config->profile, config->mode);
+		ovt_fw_hw(fw, core)->watchdog_cycles = config->watchdog_cycles;
 		ovt_fw_hw(fw, core)->clock = config->clock;
 		memset(state, 0, sizeof(*state));
 		ovt_list_init(&state->circle);
@@ -89,12 +90,9 @@ void ovt_fw_stop(struct ovt_fw *fw, struct ovt_fw_job *job, u64 stop_ns)
 static void settle_end(struct ovt_fw *fw, u32 number)
 {
 	struct ovt_fw_core *state = ovt_fw_state(fw, number);
-	u64 ns;
 
-	if (state->end_ns != OVT_TIME_NEVER)
-		return;
-	ns = ovt_cycles_to_ns(fw->config.profile, ovt_fw_hw(fw, number)->exec.cycles);
-	state->end_ns = state->start_ns + (ns ? ns : 1);
+	if (state->end_ns == OVT_TIME_NEVER)
+		state->end_ns = state->start_ns + ovt_core_time_ns(ovt_fw_hw(fw, number));
 }
 
 void ovt_fw_priced(struct ovt_fw *fw, u32 core)
@@ -333,7 +331,7 @@ static void start_fc(struct ovt_fw *fw, u32 core, enum ovt_ring_index ring)
 	struct ovt_fw_job *job;
 	bool resumes;
 
-	ovt_core_start(hw, ring, fw->config.watchdog_cycles);
+	ovt_core_start(hw, ring, hw->watchdog_cycles);
 	job = hw->exec.descriptor.job;
 	resumes = job->overtaken;
 	state->waiting[ring]--;

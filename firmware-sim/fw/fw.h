@@ -185,13 +185,13 @@ struct ovt_event {
 
 /**
  * struct ovt_fw_config - what the host decides
- * @profile: numbers of the device, outlives it
+ * @profile: numbers of every core, unless ovt_core_set_profile() gives one others; outlives them
  * @mode: how cores spend an FC's time
  * @core_count: 1..OVT_MAX_CORES
  * @fair: NORMAL takes turns by context; each then needs ovt_fw_context_take_turns()
  * @quota_ns: for how long a context may hold cores with NORMAL in a second; 0: as long as it likes.
  *	Less than OVT_QUOTA_WINDOW_NS; 0 if not @fair
- * @watchdog_cycles: cycles one FC may execute
+ * @watchdog_cycles: cycles one FC may execute, as @profile
  * @clock: what one FC may take the host
  * @lag_max_ns: how far the timeline may fall behind the horizon before commands overtake it; 0 for
  *	a host whose clock waits for the device: they never do

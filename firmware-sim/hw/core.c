@@ -168,6 +168,16 @@ u64 ovt_step_budget(u64 budget, u64 took_ns, u64 most)
 	return budget ? budget : 1;
 }
 
+u64 ovt_core_time_ns(const struct ovt_core *core)
+{
+	u64 ns = ovt_cycles_to_ns(core->profile, core->exec.cycles);
+	u32 percent = core->exec.time_factor;
+
+	if (percent)
+		ns = ns / 100 * percent + (ns % 100 * percent + 99) / 100;
+	return ns ? ns : 1;
+}
+
 static u64 fetch_limit(u64 cycle_limit)
 {
 	u64 limit = cycle_limit / OVT_CYCLES_PER_FETCH;
@@ -187,6 +197,7 @@ void ovt_core_start(struct ovt_core *core, enum ovt_ring_index index, u64 cycle_
 	exec->pc = exec->descriptor.first_insn;
 	exec->pricing = core->mode != OVT_MODE_FUNCTIONAL;
 	exec->retired = core->profile->fc_overhead_cycles;
+	exec->time_factor = core->time_factor;
 	ring->head++;
 	if (index == OVT_RING_HIGH && core->limit_active &&
 	    (ovt_ring_used(&core->rings[OVT_RING_NORMAL]) || core->normal_next))

@@ -135,6 +135,7 @@ struct ovt_exec {
 	u32 priced;		/* modelled cost known (timed modes) */
 	u32 in_insn;		/* @insn is being executed */
 	u32 pricing;		/* the pass that only adds up costs */
+	u32 time_factor;	/* the core's when the FC started */
 	enum ovt_simd_use simd_use;	/* of @insn */
 	struct overtake_insn insn;
 	struct ovt_operands operands;
@@ -155,6 +156,8 @@ struct ovt_core {
 	u32 bad_accesses;
 	u64 normal_next;
 	struct ovt_clock clock;
+	u64 watchdog_cycles;		/* that one FC may execute */
+	u32 time_factor;		/* of the modelled time, percent; 0 = 100 */
 	u64 commit_end;
 	u64 busy_ns;
 	u64 done[OVT_RING_COUNT];
@@ -175,6 +178,29 @@ static inline void ovt_core_use_simd(struct ovt_core *core, struct ovt_simd_scra
 {
 	core->simd = scratch;
 }
+
+/*
+ * A core that is unlike the others of its device: its own prices, clock, opcodes and watchdog.
+ * Before its first FC; @profile outlives the core.
+ */
+static inline void ovt_core_set_profile(struct ovt_core *core, const struct ovt_profile *profile,
+					u64 watchdog_cycles)
+{
+	core->profile = profile;
+	core->watchdog_cycles = watchdog_cycles;
+}
+
+/*
+ * FCs that start from now on take @percent of their modelled time, rounded up, as on a core that
+ * is throttled.  Modes timed and both; 0 and 100: the modelled time.  Under the host's lock.
+ */
+static inline void ovt_core_set_time_factor(struct ovt_core *core, u32 percent)
+{
+	core->time_factor = percent;
+}
+
+/* Device time that the running FC takes, whose cost is known; at least 1. */
+u64 ovt_core_time_ns(const struct ovt_core *core);
 
 /* Fetch the head of @ring, which is not empty, and make it the running FC.  Firmware only. */
 void ovt_core_start(struct ovt_core *core, enum ovt_ring_index ring, u64 cycle_limit);

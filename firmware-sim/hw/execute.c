@@ -94,6 +94,8 @@ static u32 begin_insn(struct ovt_core *core, struct ovt_exec *exec)
 		return hang(exec);
 	if (!fetch(exec))
 		return OVERTAKE_FAULT_PROGRAM;
+	if (ovt_profile_lacks(core->profile, exec->insn.opcode))
+		return OVERTAKE_FAULT_UNSUPPORTED;
 	fault = ovt_insn_check(&exec->insn, exec->descriptor.regions, &exec->operands);
 	if (fault)
 		return fault;

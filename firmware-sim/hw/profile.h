@@ -48,6 +48,7 @@ struct ovt_insn_cost {
  * @fc_overhead_cycles: fixed cost of an FC
  * @costs: NULL, or by opcode (OVERTAKE_OP_COUNT of them) what replaces the formula of the
  *	numbers above where it was measured; outlives the profile
+ * @without: opcodes that its cores lack, one bit each
  */
 struct ovt_profile {
 	const char *name;
@@ -58,7 +59,14 @@ struct ovt_profile {
 	u32 insn_overhead_cycles;
 	u32 fc_overhead_cycles;
 	const struct ovt_insn_cost *costs;
+	u64 without;
 };
+
+/* True if cores of @profile lack @opcode; false of one that there is not. */
+static inline bool ovt_profile_lacks(const struct ovt_profile *profile, u32 opcode)
+{
+	return opcode < OVERTAKE_OP_COUNT && (profile->without >> opcode & 1);
+}
 
 /* Those built in, with their sources: docs/profiles.md. */
 const struct ovt_profile *ovt_profile_find(const char *name);
