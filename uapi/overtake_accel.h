@@ -102,6 +102,8 @@ extern "C" {
 #define OVERTAKE_QUERY_CORES		1u	/* struct drm_overtake_core_info[core_count] */
 #define OVERTAKE_QUERY_LIMITS		2u	/* struct drm_overtake_limit[] */
 #define OVERTAKE_QUERY_SERVICE		3u	/* struct drm_overtake_service_info */
+/* struct drm_overtake_core_profiles, and behind it a struct drm_overtake_core_profile per core */
+#define OVERTAKE_QUERY_CORE_PROFILES	4u
 
 /**
  * struct drm_overtake_query - read one topic
@@ -124,6 +126,10 @@ struct drm_overtake_query {
 
 /**
  * struct drm_overtake_device_info - what a client needs to know of the device
+ *
+ * Cores of one device may be unlike.  Then the numbers of a core are those of core 1, and
+ * OVERTAKE_QUERY_CORE_PROFILES has those of each.
+ *
  * @isa_version: out: OVERTAKE_ISA_VERSION of the device
  * @core_count: out: number of cores
  * @mode: out: OVERTAKE_MODE_*
@@ -153,6 +159,42 @@ struct drm_overtake_device_info {
 	__u64 watchdog_cycles;
 	__u64 queue_timeout_ns;
 	__u64 device_time_ns;
+};
+
+#define OVERTAKE_PROFILE_NAME_BYTES	32u
+
+/**
+ * struct drm_overtake_core_profiles - how to read the profiles behind it
+ * @core_count: out: how many there are, that of core 1 first
+ * @profile_bytes: out: from the start of one to the start of the next; they may grow
+ */
+struct drm_overtake_core_profiles {
+	__u32 core_count;
+	__u32 profile_bytes;
+};
+
+/**
+ * struct drm_overtake_core_profile - the numbers of one core
+ * @name: out: of its profile, ending in 0
+ * @clock_khz: out: cycles per millisecond
+ * @macs_per_cycle: out: multiply-accumulates in one cycle
+ * @vector_per_cycle: out: elements of everything else in one cycle
+ * @bytes_per_cycle: out: bytes of memory traffic in one cycle
+ * @insn_overhead_cycles: out: fixed cost of an instruction
+ * @fc_overhead_cycles: out: fixed cost of an FC
+ * @watchdog_cycles: out: cycles that one FC may execute
+ * @without: out: opcodes that the core lacks, bit n for opcode n: OVERTAKE_FAULT_UNSUPPORTED
+ */
+struct drm_overtake_core_profile {
+	char name[OVERTAKE_PROFILE_NAME_BYTES];
+	__u32 clock_khz;
+	__u32 macs_per_cycle;
+	__u32 vector_per_cycle;
+	__u32 bytes_per_cycle;
+	__u32 insn_overhead_cycles;
+	__u32 fc_overhead_cycles;
+	__u64 watchdog_cycles;
+	__u64 without;
 };
 
 /**

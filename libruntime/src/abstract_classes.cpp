@@ -30,4 +30,16 @@ std::unique_ptr<EventSource> Device::events(const EventOptions&) {
                              ") tells them through the driver's tracepoints: see overtake trace");
 }
 
+std::vector<drm_overtake_core_profile> Device::core_profiles() const {
+    const drm_overtake_device_info device = info();
+    drm_overtake_core_profile core{};
+    core.clock_khz = device.clock_khz;
+    core.macs_per_cycle = device.macs_per_cycle;
+    core.bytes_per_cycle = device.bytes_per_cycle;
+    core.insn_overhead_cycles = device.insn_overhead_cycles;
+    core.fc_overhead_cycles = device.fc_overhead_cycles;
+    core.watchdog_cycles = device.watchdog_cycles;
+    return {device.core_count, core};
+}
+
 } // namespace overtake

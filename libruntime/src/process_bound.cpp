@@ -145,6 +145,9 @@ public:
     std::unique_ptr<EventSource> events(const EventOptions& options) override {
         return std::make_unique<BoundEvents>(use().events(options));
     }
+    std::vector<drm_overtake_core_profile> core_profiles() const override {
+        return use().core_profiles();
+    }
 
 private:
     Device& use() const { return *device_.use("device"); }

@@ -60,6 +60,7 @@ void print_device() {
     VIRTUAL(Device, manual_clock);
     VIRTUAL(Device, create_service_queue);
     VIRTUAL(Device, events);
+    VIRTUAL(Device, core_profiles);
     TYPE(EventSource);
     VIRTUAL(EventSource, read);
     VIRTUAL(EventSource, lost);
@@ -164,6 +165,7 @@ void print_embedded_options() {
     FIELD(EmbeddedOptions, queue_timeout_ns);
     FIELD(EmbeddedOptions, on_fc);
     FIELD(EmbeddedOptions, on_fc_context);
+    FIELD(EmbeddedOptions, profiles);
 }
 
 void print_model() {

@@ -146,7 +146,7 @@ public:
     virtual ~Device();
     /// "embedded", "server", "ioctl" or "io_uring"
     virtual std::string_view backend() const noexcept = 0;
-    /// Cores, mode, profile and limits, as overtake_accel.h describes them.
+    /// Cores, mode, profile of core 1 and limits, as overtake_accel.h describes them.
     virtual drm_overtake_device_info info() const = 0;
     /// One entry for each core.
     /// Coarse on a kernel device, unless the process has CAP_PERFMON: see overtake_accel.h.
@@ -166,6 +166,9 @@ public:
     /// EPERM, naming the remedy, for who may not see others' work on a server; EINVAL for an option
     /// that is impossible; ENOTSUP on a kernel device, whose events are the driver's tracepoints.
     virtual std::unique_ptr<EventSource> events(const EventOptions& options);
+    /// One entry for each core, whose profiles may differ; info() has the numbers of core 1.  Of a
+    /// driver or a backend that does not know: those of info(), with no name.
+    virtual std::vector<drm_overtake_core_profile> core_profiles() const;
 };
 
 /// Settings of an embedded device (its own cores inside this process, not shared with others).
@@ -184,7 +187,8 @@ struct EmbeddedOptions {
     /// AVX2 where the CPU has it: the same bytes, sooner.  OVERTAKE_SIMD=off in the environment
     /// turns it off as well.
     bool simd = true;
-    std::uint64_t watchdog_cycles = 0; ///< cycles one FC may execute, 0 = one second of them
+    /// Cycles one FC may execute, 0 = one second of its core's.
+    std::uint64_t watchdog_cycles = 0;
     /// CPU time that executing one FC may take, 0 = default (60 s); five times that in all, on a
     /// busy machine.  Then its job ends with -ETIMEDOUT.
     std::uint64_t fc_clock_ns = 0;
@@ -196,6 +200,8 @@ struct EmbeddedOptions {
     /// device and must not wait for a lock that somebody holds who does.
     void (*on_fc)(void* context, const FcRecord& record) = nullptr;
     void* on_fc_context = nullptr; ///< what on_fc is handed; outlives the device
+    /// Built-in profiles' names, one per core, instead of profile; empty = not used.
+    std::vector<std::string> profiles;
 };
 
 /// How to talk to a kernel device.

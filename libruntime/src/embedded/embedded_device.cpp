@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <unistd.h>
 
+#include "embedded/core_faults.hpp"
 #include "embedded/embedded_events.hpp"
 #include "embedded/firmware_host.hpp"
 #include "embedded/job.hpp"
@@ -44,13 +45,17 @@ private:
 
 class EmbeddedDevice final : public Device, public std::enable_shared_from_this<EmbeddedDevice> {
 public:
-    explicit EmbeddedDevice(const EmbeddedOptions& options) : host(options), clock_(host) {
+    explicit EmbeddedDevice(const EmbeddedOptions& options, std::vector<ovt_profile> profiles = {})
+        : host(options, {}, std::move(profiles)), clock_(host) {
         client.pid = static_cast<std::uint32_t>(getpid());
     }
 
     std::string_view backend() const noexcept override { return "embedded"; }
     drm_overtake_device_info info() const override { return host.info(); }
     std::vector<drm_overtake_core_info> cores() const override { return host.cores(); }
+    std::vector<drm_overtake_core_profile> core_profiles() const override {
+        return host.core_profiles();
+    }
     std::unique_ptr<Buffer> create_buffer(std::size_t bytes) override;
     std::unique_ptr<Queue> create_queue(const QueueOptions& options) override;
     std::unique_ptr<EventSource> events(const EventOptions& options) override {
@@ -124,10 +129,30 @@ std::size_t EmbeddedQueue::reap(std::span<Completion> out, std::int64_t deadline
     return device_->host.reap(*context_, out, deadline_ns);
 }
 
+class EmbeddedFaults final : public CoreFaults {
+public:
+    explicit EmbeddedFaults(std::shared_ptr<EmbeddedDevice> device) : device_(std::move(device)) {}
+    void fail(unsigned core) override { device_->host.fail_core(core); }
+    void recover(unsigned core) override { device_->host.recover_core(core); }
+    void throttle(unsigned core, unsigned percent) override {
+        device_->host.throttle_core(core, percent);
+    }
+
+private:
+    std::shared_ptr<EmbeddedDevice> device_;
+};
+
 } // namespace
 
 std::shared_ptr<Device> open_embedded(const EmbeddedOptions& options) {
     return bind_to_process(std::make_shared<EmbeddedDevice>(options));
+}
+
+FaultyDevice open_faulty(const EmbeddedOptions& options, std::vector<ovt_profile> profiles) {
+    if (!profiles.empty() && profiles.size() != options.cores)
+        throw Error(EINVAL, "embedded device: as many profiles as cores are needed");
+    auto device = std::make_shared<EmbeddedDevice>(options, std::move(profiles));
+    return {.device = bind_to_process(device), .faults = std::make_shared<EmbeddedFaults>(device)};
 }
 
 } // namespace overtake

@@ -39,16 +39,11 @@ EmbeddedOptions checked(EmbeddedOptions options) {
         refuse(fmt::format("{} cores, but 1..{} are possible", options.cores, OVERTAKE_MAX_CORES));
     if (options.mode > OVERTAKE_MODE_BOTH)
         refuse(fmt::format("mode {}, but 0..2 are defined", options.mode));
-    const ovt_profile* profile = ovt_profile_find(options.profile.c_str());
-    if (!profile)
-        refuse(fmt::format("no profile named '{}'", options.profile));
     if (options.core_limits.empty())
         options.core_limits.assign(options.cores, options.core_limit);
     if (options.core_limits.size() != options.cores)
         refuse(
             fmt::format("{} core limits for {} cores", options.core_limits.size(), options.cores));
-    if (options.watchdog_cycles == 0)
-        options.watchdog_cycles = ovt_watchdog_cycles(profile, OVT_WATCHDOG_MS);
     if (options.fc_clock_ns == 0)
         options.fc_clock_ns = default_fc_clock_ns;
     if (options.queue_timeout_ns == 0)
@@ -67,19 +62,28 @@ ovt_mode firmware_mode(unsigned mode) {
     }
 }
 
+std::uint64_t watchdog_cycles(const EmbeddedOptions& options, const ovt_profile& profile) {
+    return options.watchdog_cycles != 0 ? options.watchdog_cycles
+                                        : ovt_watchdog_cycles(&profile, OVT_WATCHDOG_MS);
+}
+
 } // namespace
 
-FirmwareHost::FirmwareHost(const EmbeddedOptions& options, const SharedOptions& shared)
-    : options_(checked(options)), silicon_(options_.cores), core_states_(options_.cores),
+FirmwareHost::FirmwareHost(const EmbeddedOptions& options, const SharedOptions& shared,
+                           std::vector<ovt_profile> profiles)
+    : options_(checked(options)),
+      profiles_(profiles.empty() ? core_profiles_of(options_) : std::move(profiles)),
+      like_cores_(ovt_profiles_alike(profiles_.data(), options_.cores)), silicon_(options_.cores),
+      failed_(options_.cores), core_states_(options_.cores),
       commands_(std::make_unique_for_overwrite<ovt_command[]>(command_count(shared.clients))),
       events_(event_count), mutex_(shared.measure_lock), manual_now_(manual_clock_origin_ns),
       limits_(options_.cores, 0), job_max_ns_(shared.job_max_ns), coarse_(options_.cores),
       core_wake_(options_.cores) {
-    config_.profile = ovt_profile_find(options_.profile.c_str());
+    config_.profile = &profiles_.front();
     config_.mode = firmware_mode(options_.mode);
     config_.core_count = options_.cores;
     config_.fair = options_.fair;
-    config_.watchdog_cycles = options_.watchdog_cycles;
+    config_.watchdog_cycles = watchdog_cycles(options_, profiles_.front());
     config_.clock = ovt_fc_clock(options_.fc_clock_ns);
     config_.lag_max_ns = options_.manual_clock ? 0 : OVT_LAG_MAX_NS; // that clock waits
     config_.stretch_max_ns = options_.manual_clock ? 0 : OVT_STRETCH_MAX_NS;
@@ -90,6 +94,8 @@ FirmwareHost::FirmwareHost(const EmbeddedOptions& options, const SharedOptions& 
     config_.events = events_.data();
     config_.event_count = event_count;
     ovt_fw_init(&firmware_, &config_);
+    for (unsigned i = 0; i < options_.cores; i++)
+        ovt_core_set_profile(&silicon_[i], &profiles_[i], watchdog_cycles(options_, profiles_[i]));
     if (shared.service) {
         service_ = std::make_unique<TaskService>(*this, *shared.service, options_.cores);
         init_context(service_->context());
@@ -263,6 +269,8 @@ void FirmwareHost::deliver(const ovt_event& event) {
         return;
     case OVT_EVENT_STARTED:
         tell_start(event);
+        if (failed_[event.core - 1])
+            stop_by_register(event.core);
         mutex_.notify_when_free(core_wake_[event.core - 1]);
         return;
     case OVT_EVENT_DONE:

@@ -23,6 +23,7 @@
 #include "embedded/device_mutex.hpp"
 #include "embedded/event_ring.hpp"
 #include "embedded/job.hpp"
+#include "embedded/profiles.hpp"
 #include "embedded/task_service.hpp"
 #include "overtake/device.hpp"
 
@@ -39,8 +40,10 @@ struct SharedOptions {
 
 class FirmwareHost {
 public:
-    /// Throws Error EINVAL for options that make no device.
-    explicit FirmwareHost(const EmbeddedOptions& options, const SharedOptions& shared = {});
+    /// Throws Error EINVAL for options that make no device.  `profiles`: of each core, in place of
+    /// those that the options name.
+    explicit FirmwareHost(const EmbeddedOptions& options, const SharedOptions& shared = {},
+                          std::vector<ovt_profile> profiles = {});
     /// All contexts have been closed.
     ~FirmwareHost() { stop_threads(); }
     FirmwareHost(const FirmwareHost&) = delete;
@@ -51,8 +54,11 @@ public:
     std::vector<drm_overtake_core_info> cores();
     /// The same for those whom the work of others does not concern.
     std::vector<drm_overtake_core_info> coarse_cores();
+    std::vector<drm_overtake_core_profile> core_profiles() const;
+    bool has_like_cores() const noexcept { return like_cores_; }
     unsigned core_count() const noexcept { return config_.core_count; }
-    const ovt_profile& profile() const noexcept { return *config_.profile; }
+    /// Of core 1.
+    const ovt_profile& profile() const noexcept { return profiles_.front(); }
     /// Of the device's lock, ever.
     DeviceMutex::Longest longest_hold() { return mutex_.longest(); }
     /// Of the command queue: for jobs, contexts and limits that are not over; otherwise none.
@@ -106,6 +112,11 @@ public:
     void watch(EventWriter& writer);
     void forget(EventWriter& writer);
 
+    // See CoreFaults.
+    void fail_core(unsigned core);
+    void recover_core(unsigned core);
+    void throttle_core(unsigned core, unsigned percent);
+
     bool has_manual_clock() const noexcept { return options_.manual_clock; }
     std::uint64_t manual_now();
     /// See ManualClock::advance_to().
@@ -115,6 +126,7 @@ private:
     friend class TaskService;
     using Lock = DeviceLock;
 
+    void require_core(unsigned core) const;
     void stop_threads();
     void run_core(unsigned core);
     void execute(Lock& lock, unsigned core);
@@ -127,6 +139,7 @@ private:
     ovt_advance advance();
     void pump(Lock& lock);
     void pause(Lock& lock);
+    void stop_by_register(unsigned core);
     drm_overtake_core_info exact_core(std::size_t index);
     void roll_coarse_counters();
     void deliver_events();
@@ -166,8 +179,11 @@ private:
     unsigned wanted_limit(unsigned core_index) const;
 
     const EmbeddedOptions options_;
+    const std::vector<ovt_profile> profiles_; ///< by core
+    const bool like_cores_;
     ovt_fw_config config_{};
     std::vector<ovt_core> silicon_;
+    std::vector<bool> failed_;           ///< by core
     std::vector<ovt_simd_scratch> simd_; ///< one per core; empty: scalar operators
     std::vector<ovt_fw_core> core_states_;
     std::unique_ptr<ovt_command[]> commands_;

@@ -25,6 +25,13 @@ drm_overtake_device_info FirmwareHost::info() {
     return info;
 }
 
+std::vector<drm_overtake_core_profile> FirmwareHost::core_profiles() const {
+    std::vector<drm_overtake_core_profile> shown;
+    for (unsigned i = 0; i < config_.core_count; i++)
+        shown.push_back(ovt_core_profile(&profiles_[i], silicon_[i].watchdog_cycles));
+    return shown;
+}
+
 std::uint32_t FirmwareHost::command_slots_reserved() {
     const Lock lock(mutex_);
     return firmware_.commands_reserved;

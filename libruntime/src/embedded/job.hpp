@@ -22,6 +22,7 @@
 extern "C" {
 #include "fw/fw.h"
 #include "host/coarse.h"
+#include "host/core_profile.h"
 }
 
 namespace overtake {

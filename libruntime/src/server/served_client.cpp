@@ -223,6 +223,10 @@ ServedClient::Answer ServedClient::perform(const Request& request, Packet& packe
         return {.payload = info()};
     case Operation::cores:
         return {.payload = cores()};
+    case Operation::core_profiles: {
+        const auto profiles = device_->host.core_profiles();
+        return {.payload = text_of(profiles.data(), profiles.size())};
+    }
     case Operation::create_buffer:
         return create_buffer(packet);
     case Operation::destroy_buffer:

@@ -117,6 +117,10 @@ public:
     std::vector<drm_overtake_core_info> cores() const override {
         return values_of<drm_overtake_core_info>(connection_->call(Operation::cores).payload);
     }
+    std::vector<drm_overtake_core_profile> core_profiles() const override {
+        return values_of<drm_overtake_core_profile>(
+            connection_->call(Operation::core_profiles).payload);
+    }
     std::unique_ptr<Buffer> create_buffer(std::size_t bytes) override {
         if (const auto refusal = buffer_refusal(bytes))
             throw *refusal;

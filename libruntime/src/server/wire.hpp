@@ -26,7 +26,7 @@ extern "C" {
 namespace overtake::server {
 
 /// Of everything in this file; other versions do not talk to each other.
-constexpr std::uint32_t protocol_version = 3;
+constexpr std::uint32_t protocol_version = 4;
 
 enum class Operation : std::uint32_t {
     hello = 1,      ///< version -> -, cores; drm_overtake_device_info
@@ -48,6 +48,7 @@ enum class Operation : std::uint32_t {
     /// descriptor
     create_events,
     destroy_events, ///< id ->
+    core_profiles,  ///< -> drm_overtake_core_profile of each core
 };
 
 struct Request {
