@@ -263,6 +263,7 @@ static void print_device(struct drm_printer *printer, const struct overtake_snap
 {
 	static const char * const modes[] = { "functional", "timed", "both" };
 	const struct overtake_settings *settings = &snapshot->device->settings;
+	u32 core = snapshot->guilty.core;
 
 	drm_printf(printer, "== device ==\n");
 	drm_printf(printer, "driver: overtake\n");
@@ -271,8 +272,8 @@ static void print_device(struct drm_printer *printer, const struct overtake_snap
 	drm_printf(printer, "time_ns: %llu\n", snapshot->time_ns);
 	drm_printf(printer, "mode: %s\n", modes[settings->mode]);
 	drm_printf(printer, "cores: %u\n", settings->cores);
-	drm_printf(printer, "clock_khz: %u\n", settings->profile.clock_khz);
-	drm_printf(printer, "watchdog_cycles: %llu\n", settings->watchdog_cycles);
+	drm_printf(printer, "clock_khz: %u\n", settings->profiles[core - 1].clock_khz);
+	drm_printf(printer, "watchdog_cycles: %llu\n", overtake_watchdog_cycles(settings, core));
 	drm_printf(printer, "queue_timeout_ns: %llu\n", settings->queue_timeout_ns);
 	drm_printf(printer, "fair: %u\n", settings->fair);
 	drm_printf(printer, "quota_ms: %u\n", settings->quota_ms);

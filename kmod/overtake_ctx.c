@@ -282,6 +282,11 @@ int overtake_context_create_ioctl(struct drm_device *drm, void *data, struct drm
 	ret = overtake_judge(client, ovt_check_queue(args->max_priority, args->core_limit));
 	if (ret)
 		return ret;
+	/* Tasks of all processes share the cores, and a task's times hold on any of them. */
+	if (args->flags && !client->device->settings.like_cores) {
+		drm_dbg(drm, "CONTEXT_CREATE: no queue of tasks where cores are unlike\n");
+		return -EOPNOTSUPP;
+	}
 	/* The right travels with the file from here on: no check when a job is submitted. */
 	if (args->max_priority == OVERTAKE_PRIORITY_HIGH && !capable(CAP_SYS_NICE))
 		return -EPERM;

@@ -9,6 +9,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_gem.h>
 #include <drm/drm_ioctl.h>
+#include <drm/drm_managed.h>
 
 #include <ovt_simd_port.h>
 
@@ -29,6 +30,7 @@
 #include "overtake_task.h"
 #include "overtake_uring.h"
 #include "overtake_workqueues.h"
+#include "host/core_profile.h"
 #include "host/limits.h"
 
 #define MAX_DEVICES	8
@@ -58,7 +60,7 @@ MODULE_PARM_DESC(mode, "functional, timed or both, for each device (functional)"
 
 DEVICE_PARAMETER(char *, charp, profile, "default", 0444);
 MODULE_PARM_DESC(profile,
-		 "numbers of each device: default, ideal, ethos-u65-512 or rk3588-core (default)");
+		 "numbers of each device: default, ideal, ethos-u65-512 or rk3588-core; or one such name for each core, joined by '+' (default)");
 
 DEVICE_PARAMETER(unsigned int, uint, clock_khz, 0, 0444);
 MODULE_PARM_DESC(clock_khz,
@@ -154,23 +156,70 @@ static int read_turns(struct device *dev, u32 index, struct overtake_settings *s
 	return 0;
 }
 
-static int read_profile(struct device *dev, u32 index, struct overtake_settings *settings)
+static u32 count_names(const char *names)
 {
-	const struct ovt_profile *found = ovt_profile_find(OF_DEVICE(profile, index));
-	u32 khz = OF_DEVICE(clock_khz, index);
+	u32 count = 1;
 
-	if (!found)
-		return dev_err_probe(dev, -EINVAL, "profile: not built in\n");
-	if (khz && (khz < 1000 || khz > 4000000))
-		return dev_err_probe(dev, -EINVAL, "clock_khz: not 0 or 1000..4000000\n");
-	settings->profile = *found;
-	if (khz)
-		settings->profile.clock_khz = khz;
+	while ((names = strchr(names, '+'))) {
+		count++;
+		names++;
+	}
+	return count;
+}
+
+/* @names: one for all cores, or one for each, joined by '+'; is changed. */
+static int find_profiles(struct device *dev, char *names, struct overtake_settings *settings)
+{
+	const struct ovt_profile *found = NULL;
+	u32 count = count_names(names);
+	u32 core;
+
+	if (count != 1 && count != settings->cores)
+		return dev_err_probe(dev, -EINVAL,
+				     "profile: %u names for %u cores; name one for each, or one for all\n",
+				     count, settings->cores);
+	for (core = 1; core <= settings->cores; core++) {
+		const char *name = strsep(&names, "+");
+
+		if (name)
+			found = ovt_profile_find(name);
+		if (!found && count == 1)
+			return dev_err_probe(dev, -EINVAL, "profile: not built in\n");
+		if (!found)
+			return dev_err_probe(dev, -EINVAL, "profile: core %u: not built in\n",
+					     core);
+		settings->profiles[core - 1] = *found;
+	}
 	return 0;
 }
 
-static int read_settings(struct device *dev, u32 index, struct overtake_settings *settings)
+static int read_profiles(struct overtake_device *device, struct overtake_settings *settings)
 {
+	u32 khz = OF_DEVICE(clock_khz, device->index);
+	struct device *dev = device->drm.dev;
+	char *names;
+	u32 i;
+	int ret;
+
+	if (khz && (khz < 1000 || khz > 4000000))
+		return dev_err_probe(dev, -EINVAL, "clock_khz: not 0 or 1000..4000000\n");
+	settings->profiles = drmm_kcalloc(&device->drm, settings->cores,
+					  sizeof(*settings->profiles), GFP_KERNEL);
+	names = kstrdup(OF_DEVICE(profile, device->index), GFP_KERNEL);
+	ret = settings->profiles && names ? find_profiles(dev, names, settings) : -ENOMEM;
+	kfree(names);
+	if (ret)
+		return ret;
+	for (i = 0; khz && i < settings->cores; i++)
+		settings->profiles[i].clock_khz = khz;
+	settings->like_cores = ovt_profiles_alike(settings->profiles, settings->cores);
+	return 0;
+}
+
+static int read_settings(struct overtake_device *device, struct overtake_settings *settings)
+{
+	struct device *dev = device->drm.dev;
+	u32 index = device->index;
 	int ret;
 
 	settings->cores = OF_DEVICE(cores, index);
@@ -178,18 +227,17 @@ static int read_settings(struct device *dev, u32 index, struct overtake_settings
 		return dev_err_probe(dev, -EINVAL, "cores: not 1..%u\n", OVERTAKE_MAX_CORES);
 	if (parse_mode(OF_DEVICE(mode, index), &settings->mode))
 		return dev_err_probe(dev, -EINVAL, "mode: not functional, timed or both\n");
-	ret = read_profile(dev, index, settings);
+	ret = read_profiles(device, settings);
 	if (ret)
 		return ret;
 	if (parse_simd(OF_DEVICE(simd, index), &settings->simd))
 		return dev_err_probe(dev, -EINVAL, "simd: not auto or off\n");
-	settings->watchdog_cycles = ovt_watchdog_cycles(&settings->profile,
-							OF_DEVICE(watchdog_ms, index));
+	settings->watchdog_ms = OF_DEVICE(watchdog_ms, index);
 	settings->fc_clock_ns = (u64)OF_DEVICE(fc_clock_ms, index) * NSEC_PER_MSEC;
 	settings->stop_grace_ns = (u64)OF_DEVICE(stop_grace_ms, index) * NSEC_PER_MSEC;
 	settings->queue_timeout_ns = (u64)OF_DEVICE(queue_timeout_ms, index) * NSEC_PER_MSEC;
 	settings->deadline_max_ns = (u64)OF_DEVICE(deadline_max_ms, index) * NSEC_PER_MSEC;
-	if (!settings->watchdog_cycles || !settings->fc_clock_ns || !settings->queue_timeout_ns ||
+	if (!settings->watchdog_ms || !settings->fc_clock_ns || !settings->queue_timeout_ns ||
 	    !settings->deadline_max_ns)
 		return dev_err_probe(dev, -EINVAL,
 				     "watchdog_ms, fc_clock_ms, queue_timeout_ms, deadline_max_ms: not 0\n");
@@ -310,7 +358,7 @@ static int overtake_probe(struct platform_device *platform)
 	if (ret)
 		return ret;
 	device->index = platform->id;
-	ret = read_settings(&platform->dev, device->index, &device->settings);
+	ret = read_settings(device, &device->settings);
 	if (ret)
 		return ret;
 	ret = overtake_host_init(device);

@@ -33,6 +33,7 @@
 #include "fw/ban.h"
 #include "fw/fw.h"
 #include "host/coarse.h"
+#include "host/limits.h"
 
 struct core_directory;
 struct overtake_coarse;
@@ -98,8 +99,9 @@ struct overtake_core {
  * struct overtake_settings - a device's share of the module parameters
  * @cores: number of cores
  * @mode: how cores spend an FC's time
- * @profile: the device's numbers, a copy
- * @watchdog_cycles: cycles that one FC may execute
+ * @profiles: the numbers of each core, copies
+ * @like_cores: they are the same for all
+ * @watchdog_ms: device time that one FC may execute
  * @fc_clock_ns: CPU time that one FC may take its core's thread
  * @stop_grace_ns: host time that an FC may still execute once its job was cancelled
  * @queue_timeout_ns: how long a job may be in flight by default
@@ -114,8 +116,9 @@ struct overtake_core {
 struct overtake_settings {
 	u32 cores;
 	enum ovt_mode mode;
-	struct ovt_profile profile;
-	u64 watchdog_cycles;
+	struct ovt_profile *profiles;
+	bool like_cores;
+	u32 watchdog_ms;
 	u64 fc_clock_ns;
 	u64 stop_grace_ns;
 	u64 queue_timeout_ns;
@@ -127,6 +130,12 @@ struct overtake_settings {
 	bool fair;
 	u32 quota_ms;
 };
+
+/* Cycles that one FC may execute on @core, from 1. */
+static inline u64 overtake_watchdog_cycles(const struct overtake_settings *settings, u32 core)
+{
+	return ovt_watchdog_cycles(&settings->profiles[core - 1], settings->watchdog_ms);
+}
 
 /**
  * struct overtake_device - one accelerator

@@ -283,12 +283,12 @@ static const struct overtake_host_operations operations = {
 void overtake_host_boot_locked(struct overtake_device *device)
 {
 	struct ovt_fw_config config = {
-		.profile = &device->settings.profile,
+		.profile = device->settings.profiles,
 		.mode = device->settings.mode,
 		.core_count = device->settings.cores,
 		.fair = device->settings.fair,
 		.quota_ns = (u64)device->settings.quota_ms * NSEC_PER_MSEC,
-		.watchdog_cycles = device->settings.watchdog_cycles,
+		.watchdog_cycles = overtake_watchdog_cycles(&device->settings, 1),
 		.clock = ovt_fc_clock(device->settings.fc_clock_ns),
 		/* The manual clock waits for what executes. */
 		.lag_max_ns = device->manual ? 0 : OVT_LAG_MAX_NS,
@@ -311,6 +311,8 @@ void overtake_host_boot_locked(struct overtake_device *device)
 	overtake_service_boot_locked(device);
 	for (i = 0; i < device->settings.cores; i++) {
 		device->cores[i].limit_pushed = 0;
+		ovt_core_set_profile(&device->hw[i], &device->settings.profiles[i],
+				     overtake_watchdog_cycles(&device->settings, i + 1));
 		ovt_core_write(&device->hw[i], OVT_REG_NORMAL_FLOOR, device->cores[i].normal_floor);
 		if (device->simd)
 			ovt_core_use_simd(&device->hw[i], &device->simd[i]);

@@ -9,6 +9,7 @@
 #include "overtake_lock.h"
 #include "overtake_query.h"
 #include "overtake_service.h"
+#include "host/core_profile.h"
 
 /*
  * Exact for those who may look at the whole system, coarse for others; the core limit is what all
@@ -38,18 +39,19 @@ static void core_info(struct overtake_device *device, u32 core,
 static void device_info(struct overtake_device *device, struct drm_overtake_device_info *info)
 {
 	const struct overtake_settings *settings = &device->settings;
+	const struct ovt_profile *profile = settings->profiles; /* of core 1 */
 
 	*info = (struct drm_overtake_device_info){
 		.isa_version = OVERTAKE_ISA_VERSION,
 		.core_count = settings->cores,
 		.mode = settings->mode,
-		.clock_khz = settings->profile.clock_khz,
-		.macs_per_cycle = settings->profile.macs_per_cycle,
-		.bytes_per_cycle = settings->profile.bytes_per_cycle,
-		.insn_overhead_cycles = settings->profile.insn_overhead_cycles,
-		.fc_overhead_cycles = settings->profile.fc_overhead_cycles,
+		.clock_khz = profile->clock_khz,
+		.macs_per_cycle = profile->macs_per_cycle,
+		.bytes_per_cycle = profile->bytes_per_cycle,
+		.insn_overhead_cycles = profile->insn_overhead_cycles,
+		.fc_overhead_cycles = profile->fc_overhead_cycles,
 		.ring_entries = OVT_RING_ENTRIES,
-		.watchdog_cycles = settings->watchdog_cycles,
+		.watchdog_cycles = overtake_watchdog_cycles(settings, 1),
 		.queue_timeout_ns = settings->queue_timeout_ns,
 	};
 	overtake_lock(device);
@@ -90,6 +92,38 @@ static int query_cores(struct overtake_device *device, struct drm_overtake_query
 	return 0;
 }
 
+/* Copies to @args' buffer what of @length bytes at @offset of the topic fits into it. */
+static int copy_part(const struct drm_overtake_query *args, u64 offset, const void *part,
+		     u64 length)
+{
+	if (offset >= args->size)
+		return 0;
+	return copy_to_user(u64_to_user_ptr(args->data) + offset, part,
+			    min(length, args->size - offset)) ? -EFAULT : 0;
+}
+
+static int query_core_profiles(struct overtake_device *device, struct drm_overtake_query *args)
+{
+	const struct overtake_settings *settings = &device->settings;
+	struct drm_overtake_core_profiles head = {
+		.core_count = settings->cores,
+		.profile_bytes = sizeof(struct drm_overtake_core_profile),
+	};
+	int ret = copy_part(args, 0, &head, sizeof(head));
+	u32 i;
+
+	for (i = 0; i < settings->cores && !ret; i++) {
+		struct drm_overtake_core_profile profile =
+			ovt_core_profile(&settings->profiles[i],
+					 overtake_watchdog_cycles(settings, i + 1));
+
+		ret = copy_part(args, sizeof(head) + i * sizeof(profile), &profile,
+				sizeof(profile));
+	}
+	args->size = sizeof(head) + settings->cores * sizeof(struct drm_overtake_core_profile);
+	return ret;
+}
+
 int overtake_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct overtake_device *device = to_overtake_device(drm);
@@ -106,6 +140,8 @@ int overtake_query_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 		return overtake_query_limits(file->driver_priv, args);
 	case OVERTAKE_QUERY_SERVICE:
 		return overtake_query_service(device, args);
+	case OVERTAKE_QUERY_CORE_PROFILES:
+		return query_core_profiles(device, args);
 	default:
 		return -EINVAL;
 	}

@@ -18,7 +18,7 @@
  *	npu_busy_time_us, npu_memory_utilization
  *				struct overtake_device_counters
  *	npu_current_frequency_mhz
- *				of the device's profile
+ *				of the profile of core 1
  *
  * Those that begin with npu_ have the names and units of the kernel's ivpu driver, which monitors
  * read.
@@ -192,7 +192,7 @@ static struct device_file npu_memory_utilization = {
 static ssize_t npu_current_frequency_mhz_show(struct device *dev,
 					      struct device_attribute *attribute, char *text)
 {
-	u32 khz = device_of(dev)->settings.profile.clock_khz;
+	u32 khz = device_of(dev)->settings.profiles[0].clock_khz;
 
 	return sysfs_emit(text, "%u\n", DIV_ROUND_CLOSEST(khz, 1000));
 }

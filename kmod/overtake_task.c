@@ -188,7 +188,7 @@ static u64 guess(struct overtake_task *task, u32 index, const struct overtake_jo
 		return time_ns;
 	if (index && task->keys[index - 1] == task->keys[index])
 		return task->segments[index - 1].time;
-	ovt_cost_begin(&cost, &settings->profile, job->fw.regions,
+	ovt_cost_begin(&cost, settings->profiles, job->fw.regions,
 		       (const struct overtake_fc *)job->fcs, job->fw.fc_count);
 	while (ovt_cost_step(&cost, PRICED_AT_ONCE)) {
 		cond_resched();

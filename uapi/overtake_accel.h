@@ -366,7 +366,7 @@ struct drm_overtake_bo_wait {
  * @core_limit: in: core limit asked for, 0 = none; non-zero needs @max_priority 255 (EINVAL)
  * @flags: in: OVERTAKE_CONTEXT_WORKERS: 0 for a queue of jobs; 1..OVERTAKE_MAX_WORKERS for one of
  *         tasks, of which its process runs so many CPU segments at a time.  It takes TASK_SUBMIT
- *         and no jobs.  All other bits zero
+ *         and no jobs; EOPNOTSUPP where cores are unlike.  All other bits zero
  * @context_id: out: id, per open file, from 1
  */
 struct drm_overtake_context_create {

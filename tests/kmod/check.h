@@ -31,6 +31,7 @@ struct test_case {
 	X(lifetime_cases) \
 	X(usage_cases) \
 	X(device_cases) \
+	X(core_profile_cases) \
 	X(power_cases) \
 	X(share_cases) \
 	X(pipeline_cases) \

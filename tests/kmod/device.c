@@ -80,6 +80,25 @@ void device_query_core(int fd, unsigned int core, struct drm_overtake_core_info 
 	check_equal(info->core, core);
 }
 
+struct drm_overtake_core_profile device_query_profile(int fd, unsigned int core)
+{
+	struct {
+		struct drm_overtake_core_profiles head;
+		struct drm_overtake_core_profile profiles[OVERTAKE_MAX_CORES];
+	} all;
+	struct drm_overtake_query query = {
+		.topic = OVERTAKE_QUERY_CORE_PROFILES,
+		.size = sizeof(all),
+		.data = (uintptr_t)&all,
+	};
+
+	check_equal(device_ioctl(fd, DRM_IOCTL_OVERTAKE_QUERY, &query), 0);
+	check_equal(all.head.profile_bytes, sizeof(all.profiles[0]));
+	check_equal(query.size, sizeof(all.head) + all.head.core_count * sizeof(all.profiles[0]));
+	check(core <= all.head.core_count);
+	return all.profiles[core - 1];
+}
+
 struct buffer buffer_create(int fd, uint64_t size, uint32_t map_flags)
 {
 	struct drm_overtake_bo_create create = { .size = size };

@@ -39,6 +39,7 @@ int device_try_open(unsigned int index);
 int device_open(unsigned int index);
 void device_query(int fd, struct drm_overtake_device_info *info);
 void device_query_core(int fd, unsigned int core, struct drm_overtake_core_info *info);
+struct drm_overtake_core_profile device_query_profile(int fd, unsigned int core);
 
 struct buffer buffer_create(int fd, uint64_t size, uint32_t map_flags);
 void buffer_destroy(int fd, struct buffer *buffer);

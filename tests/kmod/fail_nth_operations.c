@@ -68,6 +68,7 @@ const struct operation file_operations[] = {
 	{ "open", NULL, run_open, 0 },
 	{ "QUERY device", NULL, run_query, OVERTAKE_QUERY_DEVICE },
 	{ "QUERY cores", NULL, run_query, OVERTAKE_QUERY_CORES },
+	{ "QUERY core profiles", NULL, run_query, OVERTAKE_QUERY_CORE_PROFILES },
 	{ "fdinfo", NULL, run_fdinfo, 0 },
 	{ "debugfs state", NULL, run_debugfs, 0 },
 	{ "debugfs stats", NULL, run_debugfs, 1 },

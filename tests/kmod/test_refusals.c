@@ -318,11 +318,13 @@ static void queries_and_others(void)
 	struct drm_mode_create_dumb { uint32_t fields[8]; } dumb = { { 64, 64, 32 } };
 	struct drm_overtake_device_info info;
 
-	check_refused(&client, query(&client, 4, 0, 0, 0), EINVAL);
+	check_refused(&client, query(&client, 5, 0, 0, 0), EINVAL);
 	check_refused(&client, query(&client, ~0u, 0, 0, 0), EINVAL);
 	check_refused(&client, query(&client, 0, 1, 0, 0), EINVAL);
 	check_refused(&client, query(&client, 0, 0, 64, 0), EFAULT);
 	check_refused(&client, query(&client, 1, 0, 64, 0xffff888000000000ull), EFAULT);
+	check_refused(&client, query(&client, 4, 0, 1, 0), EFAULT);
+	check_refused(&client, query(&client, 4, 0, 64, 0xffff888000000000ull), EFAULT);
 	/* No way round BO_CREATE and its limits. */
 	check_refused(&client, device_ioctl(client.fd, _IOWR('d', 0xb2,
 							     struct drm_mode_create_dumb), &dumb),
