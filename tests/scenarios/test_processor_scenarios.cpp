@@ -92,6 +92,21 @@ TEST(ProcessorScenario, ALoadThatIsDroppedAsItArrivesWithoutEndIsRefused) {
     EXPECT_EQ(simulated(one_core_with_load(100))["tasks"].size(), 10u);
 }
 
+/// Nothing happens to it, nothing is cancelled, and moves cost nothing.
+TEST(ProcessorScenario, ListsMayBeEmpty) {
+    nlohmann::json scenario = {{"version", 1},
+                               {"kind", "task"},
+                               {"processors", {{{"name", "npu"}, {"class", "npu"}, {"cores", 1}}}},
+                               {"models", {{"M", {{"units", {{{"time", {{"npu", 100}}}}}}}}}},
+                               {"tasks", {{{"id", "a"}, {"at", 0}, {"model", "M"}}}}};
+    const nlohmann::json expected = simulated(scenario);
+    for (const char* list : {"rates", "events", "cancels"})
+        scenario[list] = nlohmann::json::array();
+    EXPECT_EQ(simulated(scenario), expected);
+    scenario["tasks"] = nlohmann::json::array();
+    EXPECT_EQ(simulated(scenario)["tasks"], nlohmann::json::array());
+}
+
 /// Trials of a processor that never recovers end with the scenario.
 TEST(ProcessorScenario, TrialsWithoutARecoveryAreNotWaitedFor) {
     const nlohmann::json scenario = {

@@ -89,10 +89,15 @@ Place Place::at(std::string_view key) const {
 }
 
 std::vector<Place> Place::elements() const {
+    std::vector<Place> elements = elements_if_any();
+    if (elements.empty())
+        fail("the list is empty");
+    return elements;
+}
+
+std::vector<Place> Place::elements_if_any() const {
     if (!value_->is_array())
         fail(fmt::format("{} is not a list", quote(*value_)));
-    if (value_->empty())
-        fail("the list is empty");
     std::vector<Place> elements;
     elements.reserve(value_->size());
     for (const nlohmann::json& element : *value_)

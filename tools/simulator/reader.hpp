@@ -34,6 +34,8 @@ public:
     Place at(std::string_view key) const; ///< the key is required
     /// The elements of a list that is not empty.
     std::vector<Place> elements() const;
+    /// The elements of a list, or none.
+    std::vector<Place> elements_if_any() const;
 
     std::uint64_t time() const;     ///< 0..2^63
     std::uint64_t duration() const; ///< 1..2^63

@@ -40,9 +40,7 @@ std::uint64_t after_of(const Place& place, std::size_t unit) {
     std::uint64_t after = 0;
     if (!place.value().is_array())
         place.fail("not a list");
-    if (place.value().empty())
-        return 0;
-    for (const Place& before : place.elements()) {
+    for (const Place& before : place.elements_if_any()) {
         const std::uint64_t number = before.integer(0, most_number);
         if (number >= unit)
             before.fail(fmt::format("{} does not stand before unit {}", number, unit));

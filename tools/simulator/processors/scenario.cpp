@@ -63,16 +63,16 @@ public:
         if (top_.has("map"))
             read_map(top_.at("map"));
         if (top_.has("tasks") || !top_.has("loads"))
-            for (const Place& task : top_.at("tasks").elements())
+            for (const Place& task : top_.at("tasks").elements_if_any())
                 read_task(task);
         if (top_.has("loads"))
             for (const Place& load : top_.at("loads").elements())
                 read_load(load);
         if (top_.has("events"))
-            for (const Place& event : top_.at("events").elements())
+            for (const Place& event : top_.at("events").elements_if_any())
                 read_event(event);
         if (top_.has("cancels"))
-            for (const Place& cancel : top_.at("cancels").elements())
+            for (const Place& cancel : top_.at("cancels").elements_if_any())
                 read_cancel(cancel);
         std::ranges::stable_sort(scenario_.cancels, {}, &simulator::Cancel::at);
         std::ranges::stable_sort(scenario_.events, {}, &ProcessorEvent::at);
@@ -230,7 +230,7 @@ private:
     void read_rates(const Place& place) {
         const std::size_t count = scenario_.entries.size();
         scenario_.rates.assign(count * count, 0);
-        for (const Place& rate : place.elements()) {
+        for (const Place& rate : place.elements_if_any()) {
             const std::vector<Place> parts = rate.elements();
             if (parts.size() != 3)
                 rate.fail("not two names and a rate");
