@@ -22,16 +22,10 @@ namespace processors {
 
 namespace {
 
-std::optional<Time> time_or_none(const json& value) {
-    return value.is_null() ? std::nullopt : std::optional(value.get<Time>());
-}
-
 class Checker {
 public:
-    Checker(const json& scenario, const json& timeline) : scenario_(scenario_from(scenario)) {
-        read(timeline);
-        for (std::size_t processor = 0; processor < scenario_.processors.size(); processor++)
-            outages_.push_back(outages_of(processor));
+    Checker(const json& scenario, const json& timeline) : seen_(scenario, timeline) {
+        check_jobs(timeline.at("jobs"));
     }
 
     std::vector<std::string> violations() {
@@ -49,49 +43,16 @@ public:
     }
 
 private:
-    using Interval = std::pair<Time, Time>;
-
-    void read(const json& timeline) {
-        const json& jobs = timeline.at("jobs");
+    /// Each run on a core is a job, in the same order.
+    void check_jobs(const json& jobs) {
         std::size_t job = 0;
-        for (const json& entry : timeline.at("runs")) {
-            SeenRun run{
-                .name = entry.at("task").get<std::string>() + "." + entry.at("run").dump(),
-                .task = number_of(scenario_.tasks, &Task::id, entry.at("task")),
-                .units = entry.at("units").get<std::vector<std::size_t>>(),
-                .processor =
-                    number_of(scenario_.processors, &Processor::name, entry.at("processor")),
-                .dispatched = entry.at("dispatched"),
-                .start = time_or_none(entry.at("start")),
-                .end = entry.at("end"),
-                .status = entry.at("status"),
-            };
-            if (!scenario_.processors[run.processor].pool) {
-                expect(job < jobs.size() && is_job_of(jobs[job], run), run.name, "has its job");
-                job++;
-            }
-            runs_.push_back(run);
+        for (const SeenRun& run : runs_) {
+            if (scenario_.processors[run.processor].pool)
+                continue;
+            expect(job < jobs.size() && is_job_of(jobs[job], run), run.name, "has its job");
+            job++;
         }
         expect(job == jobs.size(), "timeline", "has a run for each job");
-        for (const json& entry : timeline.at("fcs")) {
-            const auto run =
-                std::ranges::find(runs_, entry.at("job").get<std::string>(), &SeenRun::name);
-            const auto processor = std::ranges::find(
-                scenario_.processors, entry.at("core").get<unsigned>(), &Processor::core_number);
-            run->fcs.push_back({entry.at("index"),
-                                static_cast<std::size_t>(processor - scenario_.processors.begin()),
-                                entry.at("ring") == "high", entry.at("start"), entry.at("end")});
-        }
-        for (const json& entry : timeline.at("tasks"))
-            tasks_.push_back({time_or_none(entry.at("dispatched")), time_or_none(entry.at("end")),
-                              entry.at("status").is_null() ? "" : entry.at("status"),
-                              entry.at("retries")});
-    }
-
-    template <typename Entry>
-    static std::size_t number_of(const std::vector<Entry>& entries, std::string Entry::*name,
-                                 const std::string& value) {
-        return static_cast<std::size_t>(std::ranges::find(entries, value, name) - entries.begin());
     }
 
     bool is_job_of(const json& job, const SeenRun& run) const {
@@ -107,47 +68,12 @@ private:
             violations_.push_back(subject + ": not so: " + rule);
     }
 
-    bool high(const SeenRun& run) const { return scenario_.tasks[run.task].priority == 255; }
+    bool high(const SeenRun& run) const { return seen_.high(run); }
     const Model& model_of(const SeenRun& run) const {
         return scenario_.model_of(scenario_.tasks[run.task]);
     }
 
-    /// From each failure until the trial that brings the processor back.
-    std::vector<Interval> outages_of(std::size_t processor) const {
-        std::vector<Interval> outages;
-        std::vector<std::pair<Time, bool>> changes; // whether it works from then on
-        for (const Event& event : scenario_.events)
-            if (event.processor == processor && event.kind != Event::Kind::throttle)
-                changes.emplace_back(event.at, event.kind == Event::Kind::recover);
-        std::ranges::stable_sort(changes, {}, &std::pair<Time, bool>::first);
-        for (const auto& [at, works] : changes) {
-            if (works || (!outages.empty() && at <= outages.back().second))
-                continue;
-            // The trials that follow, up to the one that finds it working.
-            Time interval = scenario_.retry_after;
-            Time trial = at + interval;
-            const auto works_at = [&](Time time) {
-                bool state = true;
-                for (const auto& change : changes)
-                    if (change.first <= time)
-                        state = change.second;
-                return state;
-            };
-            while (!works_at(trial) && trial <= changes.back().first) {
-                interval = std::min(2 * interval, 16 * scenario_.retry_after);
-                trial += interval;
-            }
-            outages.emplace_back(at, works_at(trial) ? trial : std::numeric_limits<Time>::max());
-        }
-        return outages;
-    }
-
-    /// In use when looks are made at this instant.
-    bool in_use(std::size_t processor, Time at) const {
-        return std::ranges::none_of(outages_[processor], [&](const Interval& outage) {
-            return outage.first <= at && at < outage.second;
-        });
-    }
+    bool in_use(std::size_t processor, Time at) const { return seen_.in_use(processor, at); }
 
     bool any_outage() const {
         return std::ranges::any_of(outages_, [](const auto& outages) { return !outages.empty(); });
@@ -562,10 +488,11 @@ private:
             expect(triggers.contains(run.dispatched), run.name, "dispatched when there is a look");
     }
 
-    Scenario scenario_;
-    std::vector<SeenRun> runs_;
-    std::vector<SeenTask> tasks_;
-    std::vector<std::vector<Interval>> outages_; ///< by processor
+    Seen seen_;
+    const Scenario& scenario_ = seen_.scenario;
+    const std::vector<SeenRun>& runs_ = seen_.runs;
+    const std::vector<SeenTask>& tasks_ = seen_.tasks;
+    const std::vector<std::vector<Interval>>& outages_ = seen_.outages;
     std::vector<std::string> violations_;
 };
 

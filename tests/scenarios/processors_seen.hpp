@@ -4,6 +4,9 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "processors_format.hpp"
 
@@ -37,5 +40,26 @@ struct SeenTask {
     std::string status; ///< "" for null
     std::size_t retries;
 };
+
+using Interval = std::pair<Time, Time>;
+
+struct Seen {
+    Seen(const nlohmann::json& file, const nlohmann::json& timeline);
+
+    /// When looks are made at this instant.
+    bool in_use(std::size_t processor, Time at) const;
+    bool high(const SeenRun& run) const { return scenario.tasks[run.task].priority == 255; }
+
+    Scenario scenario;
+    std::vector<SeenRun> runs; ///< in order of dispatch
+    std::vector<SeenTask> tasks;
+    /// By processor: from each failure until the trial that brings it back.
+    std::vector<std::vector<Interval>> outages;
+
+private:
+    std::vector<Interval> outages_of(std::size_t processor) const;
+};
+
+std::optional<Time> time_or_none(const nlohmann::json& value);
 
 } // namespace overtake::test::processors

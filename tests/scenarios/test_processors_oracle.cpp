@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "examples.hpp"
+#include "processors_decisions.hpp"
 #include "processors_invariants.hpp"
 #include "processors_oracle.hpp"
 #include "random_processors.hpp"
@@ -36,13 +37,20 @@ TEST_P(ProcessorsOracleTest, HasAConsistentExample) {
     EXPECT_EQ(processors_violations(read(processors_example_file(GetParam() + ".json")),
                                     read(processors_example_file(GetParam() + ".expected.json"))),
               std::vector<std::string>{});
+    EXPECT_EQ(processors_decision_violations(
+                  read(processors_example_file(GetParam() + ".json")),
+                  read(processors_example_file(GetParam() + ".expected.json"))),
+              std::vector<std::string>{});
 }
 
 TEST(ProcessorsOracle, IsConsistentOnRandomScenarios) {
     for (std::uint64_t seed = 0; seed < 600; seed++) {
         const json scenario = random_processors_scenario(seed);
-        ASSERT_EQ(processors_violations(scenario, processors_timeline(scenario)),
-                  std::vector<std::string>{})
+        const json timeline = processors_timeline(scenario);
+        ASSERT_EQ(processors_violations(scenario, timeline), std::vector<std::string>{})
+            << "seed " << seed << "\n"
+            << processors_text(scenario);
+        ASSERT_EQ(processors_decision_violations(scenario, timeline), std::vector<std::string>{})
             << "seed " << seed << "\n"
             << processors_text(scenario);
     }

@@ -29,6 +29,20 @@ enum ovt_planted_bug {
 	OVT_BUG_SHARE_IGNORED,		/* no place is kept for anybody */
 	OVT_BUG_SHARE_ONE_SHORT,	/* one place too few is kept */
 	OVT_BUG_DEATH_KEEPS_WORKER,	/* a CPU worker of a dead process stays busy */
+	/* Of the coordinator: */
+	OVT_BUG_COORD_FIRST,
+	OVT_BUG_COORD_DEPTH = OVT_BUG_COORD_FIRST,	/* a core takes one run too many */
+	OVT_BUG_COORD_RETRIES,		/* one retry too many */
+	OVT_BUG_COORD_PROGRESS,		/* a failed run finishes its units */
+	OVT_BUG_COORD_LOST,		/* a task without a plan never comes back */
+	OVT_BUG_COORD_FAILED_USED,	/* plans count on a processor that has failed */
+	OVT_BUG_COORD_HIGH_WAITS,	/* a run of 255 waits behind others on a pool */
+	OVT_BUG_COORD_ON_IGNORED,	/* a pool takes what `on` gives to a core */
+	OVT_BUG_COORD_DROPS_RUNNING,	/* a task that runs is dropped */
+	OVT_BUG_COORD_CLOSED_GOES_ON,	/* waiting runs of a cancelled task go on */
+	OVT_BUG_COORD_NO_LOOK,		/* no look when a processor comes back */
+	OVT_BUG_COORD_WINDOW,		/* one task too many is planned */
+	OVT_BUG_COORD_READY_EARLY,	/* a unit is ready while a predecessor runs */
 	OVT_BUG_COUNT,
 };
 

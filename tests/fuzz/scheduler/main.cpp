@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // fuzz_scheduler: random cases of misbehaving hosts and clients against the shipped device code and
-// task scheduler, or a case that was written again.
+// task scheduler, random scenarios with several processors against the coordinator, or a case that
+// was written again.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -31,9 +32,13 @@ int run(int argc, char** argv) {
     app.add_option("--seed", options.seed, "Of the first case; default: 1")
         ->check(whole_number(0, ~std::uint64_t{0}))
         ->needs(cases);
-    app.add_option("--commands", options.commands, "In each case; default: 100")
-        ->check(whole_number(1, 100000))
-        ->needs(cases);
+    auto* commands = app.add_option("--commands", options.commands, "In each case; default: 100")
+                         ->check(whole_number(1, 100000))
+                         ->needs(cases);
+    app.add_flag("--processors", options.processors,
+                 "Scenarios with several processors, on the coordinator")
+        ->needs(cases)
+        ->excludes(commands);
     app.add_option("--threads", options.threads, "Default: all CPUs")
         ->check(whole_number(1, 1024))
         ->needs(cases);

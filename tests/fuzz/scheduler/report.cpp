@@ -10,7 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "overtake/device.hpp"
+#include "processors/campaign.hpp"
 #include "scheduler/campaign.hpp"
+#include "simulator/processors/scenario.hpp"
 
 namespace overtake::fuzz {
 namespace {
@@ -53,9 +55,44 @@ void report(const ProgramOptions& options, const Failure& failure) {
                plural(failure.shrunk.commands.size(), "command"), failure.shrunk_violation, path);
 }
 
+int run_scenarios(const ProgramOptions& options) {
+    const ProcessorCampaignResult result = processor_campaign({.cases = options.cases,
+                                                               .seed = options.seed,
+                                                               .threads = options.threads,
+                                                               .progress = options.progress});
+    if (const auto& failure = result.failure) {
+        const std::string path =
+            options.output.empty() ? fmt::format("fuzz-{}.json", failure->seed) : options.output;
+        fmt::print(stderr, "seed {}, commit {}: {}\n", failure->seed, options.commit,
+                   failure->violation);
+        write(path, failure->shrunk);
+        fmt::print(stderr, "shrunk to {}: {}\nreplay: fuzz_scheduler {}\n",
+                   plural(failure->shrunk["tasks"].size(), "task"), failure->shrunk_violation,
+                   path);
+        return 1;
+    }
+    const ProcessorTotals& totals = result.totals;
+    fmt::print("{} clean: {}, {} of them cancelled, {} dropped, {}, {} of them failed\n",
+               plural(result.cases, "scenario"), plural(totals.tasks, "task"), totals.cancelled,
+               totals.dropped, plural(totals.runs, "run"), totals.failed);
+    return 0;
+}
+
+int replay_scenario(const nlohmann::json& scenario) {
+    ProcessorTotals totals;
+    if (const auto violation = processor_violation(scenario, &totals)) {
+        fmt::print(stderr, "{}\n", *violation);
+        return 1;
+    }
+    fmt::print("clean: {}\n", plural(totals.tasks, "task"));
+    return 0;
+}
+
 } // namespace
 
 int run_cases(const ProgramOptions& options) {
+    if (options.processors)
+        return run_scenarios(options);
     CampaignOptions campaign_options;
     campaign_options.cases = options.cases;
     campaign_options.seed = options.seed;
@@ -78,6 +115,8 @@ int replay(const std::string& path) {
     const nlohmann::json document = read(path);
     Case replayed;
     try {
+        if (simulator::processors::has_processors(document))
+            return replay_scenario(document);
         replayed = from_json(document);
     } catch (const Error& error) {
         throw Error(error.code(), fmt::format("{}: {}", path, error.what()));

@@ -39,11 +39,39 @@ class Program(unittest.TestCase):
         self.assertNotEqual(other.stdout, results[0].stdout)
         self.assertEqual(list(self.directory.iterdir()), [])
 
+    def test_scenarios_with_processors_are_counted(self):
+        result = self.run_program("--processors", "--cases", "20", "--seed", "3")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(
+            result.stdout, r"\A20 scenarios clean: \d+ tasks, \d+ of them cancelled, \d+ dropped, \d+ runs, \d+ of them failed\n\Z"
+        )
+        self.assertEqual(list(self.directory.iterdir()), [])
+
+    def test_a_scenario_with_processors_is_replayed(self):
+        scenario = self.directory / "scenario.json"
+        document = {
+            "version": 1,
+            "kind": "task",
+            "processors": [{"name": "npu", "class": "npu", "cores": 1}],
+            "models": {"M": {"units": [{"time": {"npu": 5}}]}},
+            "tasks": [{"id": "a", "at": 0, "model": "M"}],
+        }
+        scenario.write_text(json.dumps(document), encoding="utf-8")
+        result = self.run_program("scenario.json")
+        self.assertEqual((result.returncode, result.stdout), (0, "clean: 1 task\n"), result.stderr)
+        document["tasks"][0]["model"] = "N"
+        scenario.write_text(json.dumps(document), encoding="utf-8")
+        result = self.run_program("scenario.json")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, r'\Afuzz_scheduler: scenario\.json: tasks\[0\]\.model: "N" is no model')
+
     def test_wrong_options_are_refused(self):
         for options, message in (
             ((), "--cases or CASE.json is required"),
             (("--cases", "0"), "--cases: '0' is not a whole number"),
             (("--commands", "5"), "--commands requires --cases"),
+            (("--processors",), "--processors requires --cases"),
+            (("--cases", "5", "--processors", "--commands", "5"), "excludes"),
             (("--cases", "5", "case.json"), "excludes"),
             (("--cases", "5", "--sweep=a"), "--sweep=a"),
         ):
