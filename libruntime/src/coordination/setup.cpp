@@ -130,7 +130,7 @@ private:
         if (entry.depth < 1 || entry.depth > most_depth)
             refuse(fmt::format("'{}' has depth {}, but 1..{} are possible", entry.name, entry.depth,
                                most_depth));
-        const std::string profile = profile_of(device);
+        const std::vector<drm_overtake_core_profile> profiles = device.core_profiles();
         for (const unsigned& core : cores) {
             if (core < 1 || core > known.size())
                 refuse(fmt::format("'{}' names core {}, but its device has {}", entry.name, core,
@@ -142,7 +142,9 @@ private:
             ovt_coord_processor described{};
             described.core_limit = std::max(known[core - 1].core_limit, options_.core_limit);
             described.depth = entry.depth;
-            describe(entry, profile, described);
+            const char* const profile = profiles[core - 1].name;
+            describe(entry, {profile, strnlen(profile, sizeof(profiles[core - 1].name))},
+                     described);
             const std::string name =
                 cores.size() == 1 ? entry.name
                                   : fmt::format("{}.{}", entry.name, &core - cores.data() + 1);
@@ -152,9 +154,6 @@ private:
         setup_.has_cores[domain] = true;
         domain_of_entry_.push_back(domain);
     }
-
-    /// Until a device says which one it is.
-    static std::string profile_of(const Device& /*device*/) { return "unknown"; }
 
     unsigned domain_of(const std::shared_ptr<Device>& device) {
         if (!device)
@@ -177,9 +176,10 @@ private:
         if (known == classes.end())
             classes.push_back({name, profile});
         else if (known->profile_name != profile)
-            refuse(fmt::format("class '{}' has processors of different kinds; '{}' needs a class "
-                               "of its own",
-                               name, entry.name));
+            refuse(
+                fmt::format("class '{}' has processors of unlike kinds or profiles; '{}' needs a "
+                            "class of its own, or fewer cores",
+                            name, entry.name));
         described.entry = entries_;
         described.overhead = entry.overhead_ns;
     }
