@@ -21,10 +21,11 @@ QueueOptions interruptible(QueueOptions options) {
     return options;
 }
 
-/// One instruction that does nothing.
+/// One instruction that takes a cycle.
 std::unique_ptr<Buffer> make_trial_program(Device& device) {
     overtake_insn nothing{};
     nothing.opcode = OVERTAKE_OP_DELAY;
+    nothing.delay_cycles = 1;
     std::unique_ptr<Buffer> buffer = device.create_buffer(sizeof(nothing));
     std::memcpy(buffer->data(), &nothing, sizeof(nothing));
     return buffer;

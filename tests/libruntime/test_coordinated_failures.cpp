@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+//
+// An engine with several processors of which some fail, become slow, and come back.
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "embedded/core_faults.hpp"
+#include "model_spec.hpp"
+#include "overtake/engine.hpp"
+#include "overtake/error.hpp"
+
+namespace overtake::test {
+namespace {
+
+constexpr std::size_t elements = 4 * 5 * 3;
+constexpr std::uint64_t trial_ns = 200'000;
+
+TensorMemory dense(std::vector<float>& values) {
+    TensorMemory memory;
+    memory.data = reinterpret_cast<std::byte*>(values.data());
+    return memory;
+}
+
+/// Inferences of copy_and_softmax(), and what they are to give.
+class Inferences {
+public:
+    explicit Inferences(float first) : in(elements) { std::iota(in.begin(), in.end(), first); }
+
+    std::shared_ptr<Request> submit(Engine& engine, const std::shared_ptr<LoadedModel>& model,
+                                    const TaskOptions& options = {}) {
+        auto request = engine.create_request();
+        const TensorMemory from = dense(in);
+        const std::array to = {dense(softmax), dense(copied)};
+        request->add(model, {&from, 1}, to);
+        request->submit(options);
+        return request;
+    }
+
+    std::vector<float> in;
+    std::vector<float> softmax = std::vector<float>(elements);
+    std::vector<float> copied = std::vector<float>(elements);
+};
+
+EngineOptions two_cores_and_a_pool() {
+    ProcessorOptions npu, cpu;
+    npu.name = "npu";
+    npu.depth = 2;
+    cpu.name = "cpu";
+    cpu.workers = 2;
+    EngineOptions options;
+    options.processors = {npu, cpu};
+    options.retry_after_ns = trial_ns;
+    return options;
+}
+
+EmbeddedOptions modelled_and_computed() {
+    EmbeddedOptions options;
+    options.mode = OVERTAKE_MODE_BOTH;
+    return options;
+}
+
+ProcessorState state_of(const Engine& engine, const std::string& name) {
+    for (const ProcessorState& state : engine.processors())
+        if (state.name == name)
+            return state;
+    ADD_FAILURE() << "no processor " << name;
+    return {};
+}
+
+void wait_until(const std::function<bool()>& is_so) {
+    while (!is_so())
+        std::this_thread::yield();
+}
+
+TEST(CoordinatedFailures, WorkOfAFailedCoreIsDoneElsewhere) {
+    const FaultyDevice faulty = open_faulty(modelled_and_computed());
+    Engine engine(faulty.device, two_cores_and_a_pool());
+    const auto model = engine.load(Model::from_bytes(build(copy_and_softmax())));
+    faulty.faults->fail(1);
+    Inferences inference(1);
+    TaskOptions on_both;
+    on_both.on = "npu";
+    const auto request = inference.submit(engine, model, on_both);
+    ASSERT_TRUE(request->wait());
+    EXPECT_EQ(request->status(), 0) << request->error();
+    EXPECT_EQ(inference.copied, inference.in);
+    const std::vector<RunRecord> runs = request->runs();
+    ASSERT_GE(runs.size(), 3u);
+    EXPECT_EQ(runs[0].processor, "npu.1");
+    EXPECT_EQ(runs[0].status, -EIO);
+    EXPECT_EQ(runs[1].processor, "npu.2");
+    EXPECT_EQ(runs[1].status, 0);
+    EXPECT_FALSE(state_of(engine, "npu.1").in_use);
+    EXPECT_EQ(state_of(engine, "npu.1").failures, 1u);
+
+    faulty.faults->recover(1);
+    wait_until([&] { return state_of(engine, "npu.1").in_use; });
+    TaskOptions on_first;
+    on_first.on = "npu.1";
+    const auto again = inference.submit(engine, model, on_first);
+    ASSERT_TRUE(again->wait());
+    EXPECT_EQ(again->status(), 0);
+    EXPECT_EQ(again->runs().front().processor, "npu.1");
+}
+
+TEST(CoordinatedFailures, ATaskForAFailedCoreAloneWaitsForIt) {
+    const FaultyDevice faulty = open_faulty(modelled_and_computed());
+    Engine engine(faulty.device, two_cores_and_a_pool());
+    const auto model = engine.load(Model::from_bytes(build(copy_and_softmax())));
+    faulty.faults->fail(2);
+    Inferences inference(1), other(2);
+    TaskOptions on_second;
+    on_second.on = "npu.2";
+    const auto request = inference.submit(engine, model, on_second);
+    wait_until([&] { return !state_of(engine, "npu.2").in_use; });
+    const auto elsewhere = other.submit(engine, model);
+    ASSERT_TRUE(elsewhere->wait()); // a task without a plan holds up no other
+    EXPECT_EQ(request->status(), -EINPROGRESS);
+    faulty.faults->recover(2);
+    ASSERT_TRUE(request->wait());
+    EXPECT_EQ(request->status(), 0);
+    EXPECT_EQ(inference.copied, inference.in);
+}
+
+TEST(CoordinatedFailures, AnEngineThatStopsDoesNotWaitForAFailedCore) {
+    const FaultyDevice faulty = open_faulty(modelled_and_computed());
+    auto engine = std::make_unique<Engine>(faulty.device, two_cores_and_a_pool());
+    const auto model = engine->load(Model::from_bytes(build(copy_and_softmax())));
+    faulty.faults->fail(1);
+    Inferences inference(1);
+    TaskOptions on_first;
+    on_first.on = "npu.1";
+    const auto request = inference.submit(*engine, model, on_first);
+    wait_until([&] { return !state_of(*engine, "npu.1").in_use; });
+    engine.reset();
+    EXPECT_EQ(request->status(), -ECANCELED);
+}
+
+/// Nothing is lost, and every result has its bits, whenever cores fail, slow down and come back.
+TEST(CoordinatedFailures, LoseNothingAtAnyTime) {
+    constexpr int changes = 1000;
+    constexpr int clients = 3;
+    const FaultyDevice faulty = open_faulty(modelled_and_computed());
+    Engine engine(faulty.device, two_cores_and_a_pool());
+    const auto model = engine.load(Model::from_bytes(build(copy_and_softmax())));
+    std::atomic<bool> is_over = false;
+    std::atomic<std::uint64_t> ended = 0;
+    std::atomic<std::uint64_t> wrong = 0;
+    std::atomic<std::uint64_t> given_up = 0;
+    std::vector<std::thread> threads;
+    for (int client = 0; client < clients; client++)
+        threads.emplace_back([&, client] {
+            auto round = static_cast<unsigned>(client);
+            while (!is_over) {
+                std::array<Inferences, 3> several{Inferences(1), Inferences(2), Inferences(3)};
+                std::vector<std::shared_ptr<Request>> requests;
+                TaskOptions options;
+                options.priority = round % 200;
+                for (Inferences& inference : several)
+                    requests.push_back(inference.submit(engine, model, options));
+                for (std::size_t i = 0; i < requests.size(); i++) {
+                    requests[i]->wait();
+                    const std::int32_t status = requests[i]->status();
+                    std::size_t failed = 0;
+                    for (const RunRecord& run : requests[i]->runs())
+                        failed += run.status == -EIO;
+                    if (status == -EIO && failed > 3)
+                        given_up++;
+                    else if (status != 0 || several[i].copied != several[i].in)
+                        wrong++;
+                    ended++;
+                }
+                round++;
+            }
+        });
+    std::mt19937 random(7);
+    bool works[2] = {true, true};
+    for (int change = 0; change < changes; change++) {
+        const std::uint64_t before = ended;
+        const unsigned core = random() % 2;
+        if (random() % 3 == 0)
+            faulty.faults->throttle(core + 1, random() % 2 == 0 ? 300 : 100);
+        else if (std::exchange(works[core], !works[core]))
+            faulty.faults->fail(core + 1);
+        else
+            faulty.faults->recover(core + 1);
+        wait_until([&, more = random() % 8] { return ended >= before + more; });
+    }
+    is_over = true;
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(wrong, 0u);
+    EXPECT_LE(given_up, ended / 100);
+    EXPECT_GT(state_of(engine, "npu.1").failures + state_of(engine, "npu.2").failures, 9u);
+    std::uint64_t unfinished = 0;
+    for (const ProcessorState& state : engine.processors())
+        unfinished += state.unfinished;
+    EXPECT_EQ(unfinished, 0u);
+}
+
+} // namespace
+} // namespace overtake::test
