@@ -32,6 +32,7 @@
 #include "overtake/device.hpp"
 #include "overtake/export.hpp"
 #include "overtake/model.hpp"
+#include "overtake/processor.hpp"
 #include "overtake/service.hpp"
 #include "overtake/session.hpp"
 
@@ -50,7 +51,10 @@ struct ProcessorOptions {
     /// Of the model's classes (overtake compile --class); empty: `name`.  Where a model has no such
     /// class it is the one of the cores' profile, or the model's first class of workers.
     std::string class_name{};
-    unsigned workers = 0;             ///< threads of a pool; 0: cores
+    unsigned workers = 0; ///< threads of a pool; 0: cores
+    /// A processor of the program's own (overtake/processor.hpp).  Null: what register_processor()
+    /// has under the class's name, if anything, and there are no workers, device and cores.
+    std::shared_ptr<OwnProcessor> own{};
     std::shared_ptr<Device> device{}; ///< of cores; null: the engine's
     std::vector<unsigned> cores{};    ///< of the device, from 1; empty: all
     unsigned depth = 1;               ///< of cores: runs that wait on one; 1..8

@@ -10,5 +10,6 @@
 #include "overtake/event.hpp"
 #include "overtake/event_source.hpp"
 #include "overtake/model.hpp"
+#include "overtake/processor.hpp"
 #include "overtake/service.hpp"
 #include "overtake/session.hpp"

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "coordination/device_runner.hpp"
+#include "coordination/own_runner.hpp"
 #include "coordination/pool_runner.hpp"
 #include "coordination/setup.hpp"
 #include "monotonic_clock.hpp"
@@ -46,8 +47,15 @@ CoordinatedEngine::CoordinatedEngine(std::shared_ptr<Device> device, const Engin
     for (std::size_t q = 0; q < setup.coordinator.processors.size(); q++) {
         if (setup.coordinator.processors[q].core != 0)
             continue;
-        runners_.push_back(std::make_unique<PoolRunner>(setup.coordinator.described[q].workers,
-                                                        options.worker_cpus, host));
+        const ProcessorClass& of =
+            setup.coordinator.classes[setup.coordinator.described[q].class_index];
+        if (of.own)
+            runners_.push_back(std::make_unique<OwnRunner>(of.own, static_cast<std::uint32_t>(q),
+                                                           setup.coordinator.processors[q].domain,
+                                                           host));
+        else
+            runners_.push_back(std::make_unique<PoolRunner>(setup.coordinator.described[q].workers,
+                                                            options.worker_cpus, host));
         setup.coordinator.processors[q].runner = runners_.back().get();
     }
     auto names = std::make_shared<std::vector<std::string>>();

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "network/host_regions.hpp"
 #include "overtake/error.hpp"
 
 namespace overtake::coordination {
@@ -45,12 +46,23 @@ std::uint64_t longest_fc_ns(const Segment& segment) {
 
 CoordinatedModel::CoordinatedModel(const std::shared_ptr<const Model>& model,
                                    const Domains& domains, std::span<const ProcessorClass> classes)
-    : plans_(plan_units(model, domains)),
+    : plans_(plan_units(model, domains)), classes_(classes.begin(), classes.end()),
       inferences_(std::make_shared<engine::InferencePool>(plans_[home_domain])),
       pictures_(plans_[home_domain]), idle_(domains.size()) {
-    for (const ProcessorClass& each : classes)
+    for (const ProcessorClass& each : classes_)
         class_of_.push_back(class_for(table(), each));
-    describe(classes);
+    describe();
+}
+
+CoordinatedModel::~CoordinatedModel() {
+    for (std::size_t u = 0; u < units_.size(); u++)
+        for (std::size_t c = 0; c < classes_.size(); c++)
+            if (classes_[c].own && times_[u * classes_.size() + c] != 0) {
+                try {
+                    classes_[c].own->release(description(u));
+                } catch (const std::exception&) { // the program's
+                }
+            }
 }
 
 /// By its name, or else by the profile; or else the first of its kind.
@@ -68,22 +80,21 @@ std::size_t CoordinatedModel::class_for(const UnitTable& table, const ProcessorC
     return no_class;
 }
 
-void CoordinatedModel::describe(std::span<const ProcessorClass> classes) {
+void CoordinatedModel::describe() {
     const std::size_t count = table().units.size();
     units_.resize(count);
-    times_.resize(count * classes.size());
-    longest_.resize(count * classes.size());
-    records_.resize(classes.size() * ovt_coord_record_count(static_cast<u32>(count)));
+    times_.resize(count * classes_.size());
+    longest_.resize(count * classes_.size());
+    segments_.resize(count * classes_.size());
+    records_.resize(classes_.size() * ovt_coord_record_count(static_cast<u32>(count)));
     for (std::size_t u = 0; u < count; u++) {
         const UnitTable::Unit& unit = table().units[u];
         units_[u] = {unit.after, unit.output_bytes, unit.operations};
-        for (std::size_t c = 0; c < classes.size(); c++) {
-            if (class_of_[c] == no_class || !unit.work[class_of_[c]].is_supported())
-                continue;
-            const UnitTable::Work& work = unit.work[class_of_[c]];
-            times_[u * classes.size() + c] = work.expected_ns;
-            longest_[u * classes.size() + c] = longest_fc_ns(*table().segments[work.segment]);
-        }
+        for (std::size_t c = 0; c < classes_.size(); c++)
+            if (classes_[c].own)
+                describe_own(u, c);
+            else if (class_of_[c] != no_class && unit.work[class_of_[c]].is_supported())
+                set_work(u, c, unit.work[class_of_[c]]);
     }
     described_.units = units_.data();
     described_.unit_count = static_cast<u32>(count);
@@ -93,8 +104,44 @@ void CoordinatedModel::describe(std::span<const ProcessorClass> classes) {
     described_.records = records_.data();
 }
 
+void CoordinatedModel::set_work(std::size_t unit, std::size_t engine_class,
+                                const UnitTable::Work& work) {
+    const std::size_t index = unit * classes_.size() + engine_class;
+    times_[index] = work.expected_ns;
+    longest_[index] = longest_fc_ns(*table().segments[work.segment]);
+    segments_[index] = work.segment;
+}
+
+/// What CPU workers do with it, or else what cores do: both can be computed in this process.
+const UnitTable::Work& CoordinatedModel::computed_work(std::size_t unit) const {
+    const std::vector<UnitTable::Work>& work = table().units[unit].work;
+    for (std::size_t c = 0; c < work.size(); c++)
+        if (!table().classes[c].is_cores() && work[c].is_supported())
+            return work[c];
+    return *std::ranges::find_if(work, &UnitTable::Work::is_supported);
+}
+
+UnitDescription CoordinatedModel::description(std::size_t unit) const {
+    const UnitTable::Work& work = computed_work(unit);
+    const bool is_of_cpu = std::ranges::any_of(table().classes, [&](const UnitTable::Class& each) {
+        const auto c = static_cast<std::size_t>(&each - table().classes.data());
+        return !each.is_cores() && &table().units[unit].work[c] == &work;
+    });
+    return {model(), unit, table().units[unit].operations, is_of_cpu ? work.expected_ns : 0};
+}
+
+void CoordinatedModel::describe_own(std::size_t unit, std::size_t engine_class) {
+    UnitTable::Work work = computed_work(unit);
+    const UnitDescription described = description(unit);
+    work.expected_ns = described.expected_ns;
+    if (classes_[engine_class].own->prepare(described, work.expected_ns) != 0)
+        return;
+    work.expected_ns = std::clamp<std::uint64_t>(work.expected_ns, 1, std::uint64_t{1} << 40);
+    set_work(unit, engine_class, work);
+}
+
 std::size_t CoordinatedModel::segment(std::size_t unit, std::size_t engine_class) const noexcept {
-    return table().units[unit].work[class_of_[engine_class]].segment;
+    return segments_[unit * classes_.size() + engine_class];
 }
 
 std::shared_ptr<UnitInference>
@@ -116,19 +163,37 @@ CoordinatedModel::Away::Away(const std::shared_ptr<const Plan>& plan)
     execution.bind(workspace, nullptr);
 }
 
-std::unique_ptr<CoordinatedModel::Away> CoordinatedModel::take_away(unsigned domain) {
+std::int32_t CoordinatedModel::Away::compute(std::size_t segment) {
+    const Plan& plan = execution.plan();
+    if (!plan.segments()[segment].on_bpu()) {
+        if (!cpu)
+            cpu = std::make_unique<CpuSegments>(execution.shared_plan());
+        cpu->compute(segment, execution.places());
+        return 0;
+    }
+    if (!core)
+        core = std::make_unique<HostCore>();
+    Job job;
+    execution.describe(segment, job);
+    return core->execute(job.fcs, host_regions(plan, segment, job.bindings, execution.places()),
+                         job.scratch_bytes);
+}
+
+std::shared_ptr<CoordinatedModel::Away> CoordinatedModel::take_away(unsigned domain) {
     {
         const std::lock_guard lock(mutex_);
         if (!idle_[domain].empty()) {
-            std::unique_ptr<Away> away = std::move(idle_[domain].back());
+            std::shared_ptr<Away> away = std::move(idle_[domain].back());
             idle_[domain].pop_back();
             return away;
         }
     }
-    return std::make_unique<Away>(plans_[domain]);
+    return std::make_shared<Away>(plans_[domain]);
 }
 
-void CoordinatedModel::give_back(unsigned domain, std::unique_ptr<Away> away) noexcept {
+void CoordinatedModel::give_back(unsigned domain, std::shared_ptr<Away> away) noexcept {
+    if (away.use_count() != 1)
+        return; // a call of the program's that has not ended
     const std::lock_guard lock(mutex_);
     try {
         idle_[domain].push_back(std::move(away));
@@ -164,9 +229,18 @@ const SegmentWork& UnitInference::work(unsigned domain) const noexcept {
 }
 
 std::span<std::byte> UnitInference::bytes_of(std::uint32_t tensor, unsigned domain) const {
-    const TensorPlace& place =
-        domain == home_domain ? home_->places()[tensor] : away_[domain]->execution.places()[tensor];
-    return place.device;
+    return coordination::bytes_of(domain == home_domain
+                                      ? home_->places()[tensor]
+                                      : away_[domain]->execution.places()[tensor]);
+}
+
+/// From where it is.  The caller holds copies_.
+void UnitInference::copy(std::uint32_t tensor, unsigned domain) {
+    const auto from = static_cast<unsigned>(std::countr_zero(present_[tensor]));
+    const std::span<const std::byte> bytes = bytes_of(tensor, from);
+    if (!bytes.empty())
+        std::memcpy(bytes_of(tensor, domain).data(), bytes.data(), bytes.size());
+    present_[tensor] |= std::uint64_t{1} << domain;
 }
 
 bool UnitInference::is_written_by(std::uint64_t units, std::uint32_t tensor) const {
@@ -184,15 +258,9 @@ void UnitInference::bring(std::size_t unit, unsigned domain, std::uint64_t made_
         return;
     const std::uint64_t there = std::uint64_t{1} << domain;
     const std::lock_guard lock(copies_);
-    for (const std::uint32_t tensor : model_->table().units[unit].reads) {
-        if (present_[tensor] & there || !model_->model().tensors()[tensor].on_device() ||
-            is_written_by(made_there, tensor))
-            continue;
-        const auto from = static_cast<unsigned>(std::countr_zero(present_[tensor]));
-        const std::span<const std::byte> bytes = bytes_of(tensor, from);
-        std::memcpy(bytes_of(tensor, domain).data(), bytes.data(), bytes.size());
-        present_[tensor] |= there;
-    }
+    for (const std::uint32_t tensor : model_->table().units[unit].reads)
+        if (!(present_[tensor] & there) && !is_written_by(made_there, tensor))
+            copy(tensor, domain);
 }
 
 void UnitInference::note_written(std::size_t unit, unsigned domain) {
@@ -217,13 +285,9 @@ void UnitInference::fill() {
 void UnitInference::drain() {
     if (away_.size() > 1) {
         const std::lock_guard lock(copies_);
-        for (const std::uint32_t tensor : model_->model().outputs()) {
-            if (present_[tensor] & 1u || !model_->model().tensors()[tensor].on_device())
-                continue;
-            const auto from = static_cast<unsigned>(std::countr_zero(present_[tensor]));
-            const std::span<const std::byte> bytes = bytes_of(tensor, from);
-            std::memcpy(bytes_of(tensor, home_domain).data(), bytes.data(), bytes.size());
-        }
+        for (const std::uint32_t tensor : model_->model().outputs())
+            if (!(present_[tensor] & 1u))
+                copy(tensor, home_domain);
     }
     home_->compute(home_->drain_segment());
 }

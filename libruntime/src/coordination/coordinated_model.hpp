@@ -15,6 +15,7 @@
 #include "engine/picture_program.hpp"
 #include "network/execution.hpp"
 #include "network/plan.hpp"
+#include "overtake/processor.hpp"
 
 extern "C" {
 #include "sched/coord/coord.h"
@@ -25,15 +26,22 @@ namespace overtake::coordination {
 /// A class of an engine's processors.
 struct ProcessorClass {
     std::string name;
-    std::string profile_name; ///< of its cores; empty: workers
+    std::string profile_name;            ///< of its cores; empty: workers
+    std::shared_ptr<OwnProcessor> own{}; ///< of the program's; null: ours
 };
 
-/// Where tensors can be: the memory of the engine's device, which is 0, and of each other device.
+/// Where tensors can be: the memory of the engine's device, which is 0, of each other device, and
+/// of each processor of the program's, for which it is memory of the engine's device.
 using Domains = std::vector<std::shared_ptr<Device>>;
 constexpr unsigned home_domain = 0;
 constexpr std::size_t most_domains = 64;
 
 class UnitInference;
+
+/// The memory of a tensor, whichever it is in.
+inline std::span<std::byte> bytes_of(const TensorPlace& place) {
+    return place.device.empty() ? std::as_writable_bytes(place.host) : place.device;
+}
 
 /// Thread safe, but for described(), which is the coordinator's.
 class CoordinatedModel : public std::enable_shared_from_this<CoordinatedModel> {
@@ -41,6 +49,9 @@ public:
     /// Throws Error ENOSPC or ENOMEM, or EINVAL for a model with too many segments.
     CoordinatedModel(const std::shared_ptr<const Model>& model, const Domains& domains,
                      std::span<const ProcessorClass> classes);
+    ~CoordinatedModel();
+    CoordinatedModel(const CoordinatedModel&) = delete;
+    CoordinatedModel& operator=(const CoordinatedModel&) = delete;
 
     const Model& model() const noexcept { return plans_[home_domain]->model(); }
     const UnitTable& table() const noexcept { return *plans_[home_domain]->unit_table(); }
@@ -56,23 +67,35 @@ public:
     std::shared_ptr<UnitInference> make_inference(std::span<const TensorMemory> inputs,
                                                   std::span<const TensorMemory> outputs);
 
+    /// An inference's memory in another domain than the home.
+    struct Away {
+        explicit Away(const std::shared_ptr<const Plan>& plan);
+        /// On the thread that calls: 0, or a negative errno.  May throw Error and std::bad_alloc.
+        /// One thread at a time.
+        std::int32_t compute(std::size_t segment);
+
+        Workspace workspace;
+        Execution execution;
+        std::unique_ptr<CpuSegments> cpu; ///< once it has computed
+        std::unique_ptr<HostCore> core;   ///< once it has computed
+    };
+
 private:
     friend class UnitInference;
 
-    /// An inference's memory on another device than the engine's.
-    struct Away {
-        explicit Away(const std::shared_ptr<const Plan>& plan);
-        Workspace workspace;
-        Execution execution;
-    };
-
     static std::size_t class_for(const UnitTable& table, const ProcessorClass& wanted);
-    void describe(std::span<const ProcessorClass> classes);
-    std::unique_ptr<Away> take_away(unsigned domain);
-    void give_back(unsigned domain, std::unique_ptr<Away> away) noexcept;
+    void describe();
+    void set_work(std::size_t unit, std::size_t engine_class, const UnitTable::Work& work);
+    const UnitTable::Work& computed_work(std::size_t unit) const;
+    UnitDescription description(std::size_t unit) const;
+    void describe_own(std::size_t unit, std::size_t engine_class);
+    std::shared_ptr<Away> take_away(unsigned domain);
+    void give_back(unsigned domain, std::shared_ptr<Away> away) noexcept;
 
     std::vector<std::shared_ptr<const Plan>> plans_; ///< by domain
+    const std::vector<ProcessorClass> classes_;      ///< the engine's
     std::vector<std::size_t> class_of_;              ///< the model's, by the engine's; or no_class
+    std::vector<std::size_t> segments_;              ///< [unit * classes + class]
     std::shared_ptr<engine::InferencePool> inferences_;
     engine::PicturePrograms pictures_;
     ovt_coord_model described_{};
@@ -81,7 +104,7 @@ private:
     std::vector<std::uint64_t> longest_;
     std::vector<ovt_coord_record> records_;
     std::mutex mutex_;
-    std::vector<std::vector<std::unique_ptr<Away>>> idle_; ///< by domain
+    std::vector<std::vector<std::shared_ptr<Away>>> idle_; ///< by domain
 };
 
 /// One inference and its tensors, wherever these are.
@@ -96,6 +119,9 @@ public:
     engine::Inference& home() const noexcept { return *home_; }
     /// One bit for each domain that it has memory in.
     std::uint64_t domains() const noexcept { return domains_; }
+    const std::shared_ptr<CoordinatedModel::Away>& away(unsigned domain) const noexcept {
+        return away_[domain];
+    }
     /// What makes the jobs of a domain.
     const SegmentWork& work(unsigned domain) const noexcept;
 
@@ -119,10 +145,11 @@ public:
 private:
     bool is_written_by(std::uint64_t units, std::uint32_t tensor) const;
     std::span<std::byte> bytes_of(std::uint32_t tensor, unsigned domain) const;
+    void copy(std::uint32_t tensor, unsigned domain);
 
     const std::shared_ptr<CoordinatedModel> model_;
     const std::shared_ptr<engine::Inference> home_;
-    std::vector<std::unique_ptr<CoordinatedModel::Away>> away_; ///< by domain; the home's is null
+    std::vector<std::shared_ptr<CoordinatedModel::Away>> away_; ///< by domain; the home's is null
     std::uint64_t domains_ = 1u << home_domain;
     std::mutex copies_;
     std::vector<std::uint64_t> present_; ///< domains, by tensor

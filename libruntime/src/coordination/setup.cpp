@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "coordination/own_registry.hpp"
 #include "monotonic_clock.hpp"
 #include "overtake/error.hpp"
 
@@ -99,7 +100,17 @@ private:
         for (const CoordinatedProcessor& known : setup_.coordinator.processors)
             if (known.name == entry.name || known.entry_name == entry.name)
                 refuse(fmt::format("two processors named '{}'", entry.name));
-        if (entry.workers != 0)
+        const bool is_plain = entry.workers == 0 && !entry.device && entry.cores.empty();
+        std::shared_ptr<OwnProcessor> own = entry.own;
+        if (!own && is_plain)
+            own = registered_processor(class_name_of(entry));
+        if (own && !is_plain)
+            refuse(fmt::format("'{}' is a processor of the program's, so it has no workers, no "
+                               "device and no cores",
+                               entry.name));
+        if (own)
+            add_own(entry, own);
+        else if (entry.workers != 0)
             add_pool(entry);
         else
             add_cores(entry);
@@ -112,10 +123,28 @@ private:
         workers_ += entry.workers;
         ovt_coord_processor described{};
         described.workers = entry.workers;
-        describe(entry, "", described);
+        describe(entry, "", nullptr, described);
         setup_.coordinator.processors.push_back({entry.name, entry.name});
         setup_.coordinator.described.push_back(described);
         domain_of_entry_.push_back(home_domain);
+    }
+
+    /// One worker, with tensors of its own.
+    void add_own(const ProcessorOptions& entry, const std::shared_ptr<OwnProcessor>& own) {
+        workers_++;
+        ovt_coord_processor described{};
+        described.workers = 1;
+        describe(entry, "", own, described);
+        const auto domain = static_cast<unsigned>(setup_.domains.size());
+        setup_.domains.push_back(setup_.domains[home_domain]);
+        setup_.has_cores.push_back(false);
+        setup_.coordinator.processors.push_back({entry.name, entry.name, 0, domain});
+        setup_.coordinator.described.push_back(described);
+        domain_of_entry_.push_back(domain);
+    }
+
+    static std::string class_name_of(const ProcessorOptions& entry) {
+        return entry.class_name.empty() ? entry.name : entry.class_name;
     }
 
     void add_cores(const ProcessorOptions& entry) {
@@ -142,9 +171,7 @@ private:
             ovt_coord_processor described{};
             described.core_limit = std::max(known[core - 1].core_limit, options_.core_limit);
             described.depth = entry.depth;
-            const char* const profile = profiles[core - 1].name;
-            describe(entry, {profile, strnlen(profile, sizeof(profiles[core - 1].name))},
-                     described);
+            describe(entry, profile_of(profiles[core - 1]), nullptr, described);
             const std::string name =
                 cores.size() == 1 ? entry.name
                                   : fmt::format("{}.{}", entry.name, &core - cores.data() + 1);
@@ -153,6 +180,12 @@ private:
         }
         setup_.has_cores[domain] = true;
         domain_of_entry_.push_back(domain);
+    }
+
+    /// Not empty: a device that does not say which one it is has an unknown one.
+    static std::string profile_of(const drm_overtake_core_profile& core) {
+        const std::string name(core.name, strnlen(core.name, sizeof(core.name)));
+        return name.empty() ? "unknown" : name;
     }
 
     unsigned domain_of(const std::shared_ptr<Device>& device) {
@@ -168,14 +201,14 @@ private:
     }
 
     void describe(const ProcessorOptions& entry, const std::string& profile,
-                  ovt_coord_processor& described) {
-        const std::string name = entry.class_name.empty() ? entry.name : entry.class_name;
+                  const std::shared_ptr<OwnProcessor>& own, ovt_coord_processor& described) {
+        const std::string name = class_name_of(entry);
         std::vector<ProcessorClass>& classes = setup_.coordinator.classes;
         const auto known = std::ranges::find(classes, name, &ProcessorClass::name);
         described.class_index = static_cast<u32>(known - classes.begin());
         if (known == classes.end())
-            classes.push_back({name, profile});
-        else if (known->profile_name != profile)
+            classes.push_back({name, profile, own});
+        else if (known->profile_name != profile || known->own != own)
             refuse(
                 fmt::format("class '{}' has processors of unlike kinds or profiles; '{}' needs a "
                             "class of its own, or fewer cores",

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "engine/transfer.hpp"
+#include "network/host_regions.hpp"
 #include "overtake_isa.h"
 
 namespace overtake::engine {
@@ -113,33 +114,10 @@ std::int32_t Inference::compute(std::size_t segment) {
 std::int32_t Inference::execute(std::size_t segment, HostCore& core) const {
     Job job;
     execution_.describe(segment, job);
-    HostRegions regions{};
-    for (const overtake_binding& binding : job.bindings)
-        regions[binding.region] = host_region(segment, binding);
-    return core.execute(job.fcs, regions, job.scratch_bytes);
-}
-
-ovt_region Inference::host_region(std::size_t segment, const overtake_binding& binding) const {
-    const u32 flags = OVT_REGION_READ | (binding.flags & OVERTAKE_MAP_WRITE ? OVT_REGION_WRITE : 0);
-    const auto region = [&](const std::byte* data) {
-        // What is not to be written has no OVT_REGION_WRITE.
-        return ovt_region{reinterpret_cast<u8*>(const_cast<std::byte*>(data)), binding.length,
-                          flags, 0};
-    };
-    if (binding.region == OVERTAKE_REGION_PROGRAM)
-        return region(picture_program_ ? picture_program_->data()
-                                       : plan().model().program().data());
-    if (binding.region == OVERTAKE_REGION_WEIGHTS)
-        return region(plan().model().weights().data());
-    const std::vector<TensorBinding>& bound = plan().segments()[segment].model->bindings;
-    for (const TensorBinding& each : bound)
-        if (each.region == binding.region)
-            return region(execution_.places()[each.tensor].device.data());
-    for (const TensorBinding& each : bound)
-        if (const TensorPlace& place = execution_.places()[each.tensor];
-            place.row_stride != 0 && place.chroma_address == binding.address)
-            return region(place.chroma);
-    return {};
+    return core.execute(job.fcs,
+                        host_regions(plan(), segment, job.bindings, execution_.places(),
+                                     picture_program_ ? picture_program_->data() : nullptr),
+                        job.scratch_bytes);
 }
 
 void Inference::fill_inputs() const {

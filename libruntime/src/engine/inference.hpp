@@ -76,7 +76,6 @@ private:
               const char* kind, std::vector<Transfer>& transfers, PictureLayouts* layouts);
     void use_pictures(PicturePrograms& pictures);
     void bind_pictures(const PicturePrograms& pictures, std::size_t segment);
-    ovt_region host_region(std::size_t segment, const overtake_binding& binding) const;
     void fill_inputs() const;
     void drain_outputs() const;
 

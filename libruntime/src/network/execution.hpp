@@ -31,6 +31,7 @@ public:
     explicit Execution(std::shared_ptr<const Plan> plan);
 
     const Plan& plan() const noexcept { return *plan_; }
+    const std::shared_ptr<const Plan>& shared_plan() const noexcept { return plan_; }
     /// By tensor number, as of bind().
     std::span<const TensorPlace> places() const noexcept { return places_; }
 

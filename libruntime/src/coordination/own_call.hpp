@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// OwnCall: what a processor of the program's is handed: one unit, and copies of its tensors.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "coordination/coordinated_model.hpp"
+#include "overtake/processor.hpp"
+
+namespace overtake::coordination {
+
+class OwnCall final : public UnitCall {
+public:
+    /// Calls `ended` once, from the thread that says done().
+    OwnCall(std::shared_ptr<CoordinatedModel> model, std::shared_ptr<CoordinatedModel::Away> away,
+            std::size_t unit, std::size_t segment, std::function<void(std::int32_t)> ended);
+
+    const Model& model() const noexcept override { return model_->model(); }
+    std::size_t unit() const noexcept override { return unit_; }
+    std::span<const UnitTensor> inputs() const noexcept override { return inputs_; }
+    std::span<const UnitTensor> outputs() const noexcept override { return outputs_; }
+    std::int32_t compute() override;
+    void done(std::int32_t status) noexcept override;
+
+private:
+    const std::shared_ptr<CoordinatedModel> model_;
+    const std::shared_ptr<CoordinatedModel::Away> away_;
+    const std::size_t unit_;
+    const std::size_t segment_;
+    std::vector<UnitTensor> inputs_, outputs_;
+    std::mutex mutex_;
+    std::function<void(std::int32_t)> ended_; ///< empty once it has been called
+};
+
+} // namespace overtake::coordination

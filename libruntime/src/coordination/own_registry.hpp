@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "overtake/processor.hpp"
+
+namespace overtake::coordination {
+
+/// What register_processor() was given; null if nothing was.  Thread safe.
+std::shared_ptr<OwnProcessor> registered_processor(const std::string& class_name);
+
+} // namespace overtake::coordination

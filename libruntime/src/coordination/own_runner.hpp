@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//
+// OwnRunner: a processor of the program's.  One thread calls its functions, another watches it, so
+// a function that does not return is a failure of the processor and not of the engine.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <thread>
+
+#include "coordination/runner.hpp"
+#include "overtake/processor.hpp"
+
+namespace overtake::coordination {
+
+class OwnRunner final : public Runner {
+public:
+    /// Throws Error EAGAIN if no thread can be had.
+    OwnRunner(std::shared_ptr<OwnProcessor> own, std::uint32_t processor, unsigned domain,
+              RunnerHost& host);
+    /// When it has no runs any more.  A function of the program's that does not return goes on in a
+    /// thread that is left to itself.
+    ~OwnRunner() override;
+
+    void start(UnitRun& run) noexcept override;
+    void note_cancel() noexcept override;
+    void stop(std::uint32_t processor) noexcept override;
+    void begin_trial(std::uint32_t processor) noexcept override;
+
+private:
+    class Shared;
+
+    const std::shared_ptr<Shared> shared_;
+    std::thread caller_;
+    std::thread watcher_;
+};
+
+} // namespace overtake::coordination
