@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // overtake compile: an ONNX network becomes a model file.
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -84,6 +86,8 @@ bool apply_configuration(const CLI::App& command, CompileCommandOptions& options
         file.compile.max_time_per_fc_us = options.compile.max_time_per_fc_us;
     if (command.count("--profile") > 0)
         file.compile.profile = options.compile.profile;
+    file.compile.classes = options.compile.classes;
+    file.compile.min_unit = options.compile.min_unit;
     options.compile = std::move(file.compile);
     if (options.output.empty()) {
         options.output = file.output;
@@ -116,6 +120,8 @@ std::string output_of(const CompileCommandOptions& options) {
 
 std::vector<std::string> files_read(const CompileCommandOptions& options) {
     std::vector<std::string> files = {options.configuration, options.compile.profile};
+    for (const compiler::ClassOption& of : options.compile.classes)
+        files.push_back(of.profile);
     for (const std::string& specification : options.compile.calibration) {
         files.push_back(specification);
         // Names and files may hold '=' too.
@@ -274,6 +280,52 @@ void add_profile_and_seed(CLI::App& command, const Options& options) {
         ->capture_default_str();
 }
 
+// NAME=PROFILE or NAME; names are those of scenarios and of requests.
+compiler::ClassOption class_of(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    compiler::ClassOption of{text.substr(0, equals), ""};
+    const bool is_name = !of.name.empty() && std::ranges::all_of(of.name, [](unsigned char c) {
+        return std::isalnum(c) || c == '-' || c == '_';
+    });
+    if (!is_name)
+        throw CLI::ValidationError("--class", "'" + text +
+                                                  "' is neither NAME=PROFILE nor NAME, of letters, "
+                                                  "digits, - and _");
+    if (equals != std::string::npos) {
+        of.profile = text.substr(equals + 1);
+        if (of.profile.empty())
+            throw CLI::ValidationError("--class", "'" + text + "' names no profile");
+    }
+    return of;
+}
+
+void add_units(CLI::App& command, const Options& options) {
+    command
+        .add_option_function<std::vector<std::string>>(
+            "--class",
+            [options](const std::vector<std::string>& texts) {
+                constexpr std::size_t most = 64;
+                std::vector<compiler::ClassOption>& classes = options->compile.classes;
+                for (const std::string& text : texts) {
+                    const compiler::ClassOption of = class_of(text);
+                    if (std::ranges::find(classes, of.name, &compiler::ClassOption::name) !=
+                        classes.end())
+                        throw CLI::ValidationError("--class", "'" + of.name + "' is given twice");
+                    classes.push_back(of);
+                }
+                if (classes.size() > most)
+                    throw CLI::ValidationError("--class", "at most 64 can be given");
+            },
+            "NAME=PROFILE of cores, or NAME of CPU workers, for which units are compiled; once for "
+            "each class; default: npu, cores of --profile, and cpu")
+        ->allow_extra_args(false);
+    command
+        .add_option("--min-unit", options->compile.min_unit,
+                    "Operators that a part of the network needs for an accelerator to take it")
+        ->check(whole_number(1, 4294967295))
+        ->capture_default_str();
+}
+
 // Of single inputs and nodes.
 void add_exceptions(CLI::App& command, const Options& options) {
     add_network_options(command, options->network);
@@ -314,6 +366,7 @@ void add_compile(CLI::App& app, int& status) {
     add_fc_limit(*command, options);
     add_calibration(*command, options);
     add_profile_and_seed(*command, options);
+    add_units(*command, options);
     auto* report = command->add_option(
         "--report", options->report,
         "Write a report to FILE.html, FILE.json or FILE.txt, or all three to a directory");

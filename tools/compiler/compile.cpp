@@ -5,6 +5,7 @@
 #include <functional>
 #include <new>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include "compiler/ir/error.hpp"
 #include "compiler/lower/host_time.hpp"
 #include "compiler/lower/lower.hpp"
+#include "compiler/lower/opcodes.hpp"
 #include "compiler/lower/split.hpp"
 #include "compiler/passes/equalise.hpp"
 #include "compiler/passes/fold.hpp"
@@ -24,6 +26,7 @@
 #include "compiler/quantise/best_method.hpp"
 #include "compiler/quantise/concat_scales.hpp"
 #include "compiler/quantise/given_scales.hpp"
+#include "compiler/units/compile_units.hpp"
 #include "overtake/custom_operator.hpp"
 #include "overtake/error.hpp"
 
@@ -93,28 +96,52 @@ std::vector<InputOptions> inputs_of(const Graph& graph, const CompileOptions& op
     return inputs;
 }
 
-// Imports the model with `attempt`, which returns its graph, or null to end.  A model that comes
-// quantised leaves to the CPU, in float, what has no scale in it, unless there are samples to
-// choose one by.
+// Nodes of the device with instructions that its cores lack.
+std::set<std::string> nodes_that_lack(const Graph& graph, std::uint64_t without) {
+    std::set<std::string> names;
+    for (const Node& node : graph.nodes)
+        if ((opcodes_of(graph, node) & without) != 0)
+            names.insert(node.name);
+    return names;
+}
+
+// Says of nodes that run on the CPU why they do; nothing of none.
+void tell_of(const std::set<std::string>& names, const CompileOptions& options,
+             const std::string& before, const std::string& behind) {
+    if (!names.empty() && options.warn)
+        options.warn(options.model + ": " + before + listed(names) + behind);
+}
+
+// Imports the model with `attempt`, which returns its graph, or null to end.  To the CPU, in float,
+// go nodes whose instructions cores lack; of a model that comes quantised, without samples to
+// choose a scale by, those that have none in it.
 void import_with(const CompileOptions& options,
                  const std::function<const Graph*(const ImportOptions&)>& attempt) {
+    const std::uint64_t without = find_profile(options.profile)->numbers.without;
+    std::set<std::string> lacking, unscaled;
     ImportOptions import = options.import;
     for (;; import.warn = nullptr) { // what it says is the same each time
         const Graph* graph = attempt(import);
-        if (!graph || !graph->comes_quantised || !options.calibration.empty())
+        const bool wants_scales = graph && graph->comes_quantised && options.calibration.empty();
+        if (!graph || (!wants_scales && without == 0))
             return;
         Graph prepared = *graph;
         std::vector<InputOptions> inputs = inputs_of(prepared, options);
         naming_the_model(options.model, [&] { apply_input_options(prepared, inputs); });
         prepare(prepared);
-        const std::size_t before = import.keep_on_cpu.size();
-        import.keep_on_cpu.merge(nodes_without_scales(prepared));
-        if (import.keep_on_cpu.size() > before)
+        const std::size_t before = lacking.size() + unscaled.size();
+        lacking.merge(nodes_that_lack(prepared, without));
+        if (wants_scales)
+            unscaled.merge(nodes_without_scales(prepared));
+        if (lacking.size() + unscaled.size() > before) {
+            for (const auto* names : {&lacking, &unscaled})
+                import.keep_on_cpu.insert(names->begin(), names->end());
             continue;
-        if (before > 0 && options.warn)
-            options.warn(options.model + ": the model gives no scales for " +
-                         listed(import.keep_on_cpu) +
-                         ", which run on the CPU in float; --calibration chooses scales for them");
+        }
+        tell_of(lacking, options, "cores of profile " + options.profile + " lack instructions of ",
+                ", which run on the CPU in float");
+        tell_of(unscaled, options, "the model gives no scales for ",
+                ", which run on the CPU in float; --calibration chooses scales for them");
         return;
     }
 }
@@ -250,6 +277,50 @@ Candidate best_candidate(const Graph& graph, const Calibration& calibration,
     return candidate(graph, calibration, methods[best_method(errors)], options);
 }
 
+// What importing has left where cores cannot run it.
+void check_opcodes(const Graph& graph, const Program& program, const ovt_profile& profile) {
+    for (const Step& step : program.steps)
+        if (profile.without >> step.insn.opcode & 1)
+            throw CompileError(describe(graph.nodes[step.node]),
+                               "needs an instruction that cores of profile " +
+                                   std::string(profile.name) +
+                                   " lack; --run-on-cpu can move it to the CPU");
+}
+
+UnitOptions unit_options(const CompileOptions& options,
+                         const std::shared_ptr<const DeviceProfile>& device) {
+    UnitOptions units{{}, options.min_unit, options.max_time_per_fc_us, device->cpu};
+    for (const ClassOption& of : options.classes)
+        units.classes.push_back({of.name, of.profile.empty() ? nullptr : find_profile(of.profile)});
+    if (units.classes.empty())
+        units.classes = {{"npu", device}, {"cpu", nullptr}};
+    return units;
+}
+
+// None, and a warning, of a network that cannot have them for the classes that were not asked for.
+std::optional<CompiledUnits> units_of(Candidate& chosen, const CompileOptions& options,
+                                      const std::shared_ptr<const DeviceProfile>& device) {
+    const UnitOptions asked = unit_options(options, device);
+    std::optional<CompiledUnits> units;
+    try {
+        units = compile_units(chosen.graph, chosen.quantised, chosen.program, asked);
+    } catch (const CompileError& error) {
+        if (!options.classes.empty())
+            throw;
+        if (options.warn)
+            options.warn(options.model +
+                         ": has no units, so engines of several processors run it "
+                         "in segments: " +
+                         error.what());
+        return std::nullopt;
+    }
+    if (options.warn && units->joined_fronts > 0)
+        options.warn(options.model + ": its " + std::to_string(units->joined_fronts) +
+                     " units are joined to " + std::to_string(units->units.size()) +
+                     ", the most that schedulers take");
+    return units;
+}
+
 } // namespace
 
 Survey check(const CompileOptions& options) {
@@ -305,11 +376,14 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
                    : candidate(imported, calibration, options.method, options);
     });
     Graph& graph = chosen.graph;
-    const QuantisedGraph& quantised = chosen.quantised;
+    const QuantisedGraph& quantised = chosen.quantised; // not while its units are made
     Program& program = chosen.program;
     split(graph, program, profile,
           std::uint64_t{options.max_time_per_fc_us} * profile.clock_khz / 1000);
     check_steps(graph, program);
+    check_opcodes(graph, program, profile);
+    const std::optional<CompiledUnits> units =
+        naming_the_model(options.model, [&] { return units_of(chosen, options, device); });
     if (options.warn)
         for (const std::string& text : {long_fc_warning(graph, program, profile, host_path()),
                                         long_job_warning(program, host_path())})
@@ -324,7 +398,8 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
                                static_cast<std::uint32_t>(samples.size()),
                                static_cast<std::uint32_t>(compared.size()),
                                options.calibration.empty(),
-                               device->cpu};
+                               device->cpu,
+                               units ? &*units : nullptr};
         keep_in_8_bits(graph, options);
         if (!options.name.empty())
             graph.name = options.name;

@@ -22,6 +22,12 @@ struct NamedTensor {
     std::string place; ///< begins warnings about it
 };
 
+/// A class of processors that units are compiled for.
+struct ClassOption {
+    std::string name;
+    std::string profile; ///< of its cores, a built-in name or a path; empty: CPU workers
+};
+
 struct CompileOptions {
     std::string model;                    ///< path of the ONNX file
     std::string name;                     ///< of the compiled model; empty: the file's
@@ -39,6 +45,8 @@ struct CompileOptions {
     std::vector<NamedTensor> int8_input_names, int8_output_names; ///< the same of single tensors
     std::uint32_t max_time_per_fc_us = 0; ///< 0 = one FC per BPU segment; or from 1000
     std::string profile = "default";      ///< built-in name or path of a profile file
+    std::vector<ClassOption> classes;     ///< for units; none: npu, cores of `profile`, and cpu
+    std::uint32_t min_unit = 7;           ///< operators of a unit that an accelerator takes
     unsigned seed = 1;                    ///< of the random calibration
     /// A shared object or a directory of them that registers custom operators; empty: none.
     std::string custom_op_library;

@@ -118,7 +118,7 @@ public:
                                                          built_in_names() +
                                                          ") nor a file that can be read");
         }
-        std::vector<const char*> keys = {"name", "source", "instructions"};
+        std::vector<const char*> keys = {"name", "source", "instructions", "without"};
         for (const NumberKey& key : number_keys)
             keys.push_back(key.name);
         for (const CpuKey& key : cpu_keys)
@@ -140,6 +140,8 @@ public:
                     root[key.name], key.name, key.least, std::numeric_limits<u32>::max(), true));
         if (root["instructions"])
             read_costs(root["instructions"], *profile);
+        if (root["without"])
+            profile->numbers.without = opcodes(root["without"]);
         profile->numbers.name = profile->name.c_str();
         return profile;
     }
@@ -223,6 +225,25 @@ private:
         profile.numbers.costs = profile.costs.data();
     }
 
+    std::uint64_t opcodes(const YAML::Node& list) const {
+        if (!list.IsSequence())
+            fail(list.Mark(), "key 'without' needs a list of opcodes, as in [RESIZE_BILINEAR]");
+        std::vector<const char*> names;
+        for (const OpcodeName& opcode : opcode_names)
+            names.push_back(opcode.name);
+        std::uint64_t bits = 0;
+        for (const YAML::Node& entry : list) {
+            const std::string name = entry.IsScalar() ? entry.Scalar() : "";
+            const auto* known = std::ranges::find_if(
+                opcode_names, [&](const OpcodeName& opcode) { return name == opcode.name; });
+            if (known == std::end(opcode_names))
+                fail(entry.Mark(), fmt::format("key 'without': no opcode '{}'; did you mean '{}'?",
+                                               name, nearest(name, names)));
+            bits |= std::uint64_t{1} << known->opcode;
+        }
+        return bits;
+    }
+
     // The key at the smallest edit distance.
     static std::string nearest(const std::string& word, const std::vector<const char*>& keys) {
         const auto distance = [&](const std::string& key) {
@@ -273,6 +294,12 @@ std::string profile_file(const DeviceProfile& profile) {
     for (const CpuKey& key : cpu_keys)
         if (profile.cpu != CpuRates{})
             text += fmt::format("{}: {}\n", key.name, profile.cpu.*key.field);
+    std::string without;
+    for (const OpcodeName& opcode : opcode_names)
+        if (profile.numbers.without >> opcode.opcode & 1)
+            without += (without.empty() ? "" : ", ") + std::string(opcode.name);
+    if (!without.empty())
+        text += fmt::format("without: [{}]\n", without);
     if (!profile.numbers.costs)
         return text;
     text += "instructions:\n";

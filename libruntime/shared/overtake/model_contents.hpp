@@ -91,10 +91,12 @@ struct UnitClass {
 
 /// A unit on processors of one class.
 struct UnitWork {
-    /// FCs, cut for the class; CPU workers run them with the device's operators, or compute CPU
-    /// operators.  What crosses the unit's border is in tensors of the model, never in scratch.
-    Segment segment;
-    /// What the compiler takes it to last, nanoseconds, at least 1; segment.expected_ns is the same.
+    /// In this order.  Of cores it is one, of FCs that are cut for the class.  CPU workers run FCs
+    /// with the device's operators and compute CPU operators; a unit of both kinds has a segment
+    /// for each turn.  What crosses the border of a segment is in tensors of the model, never in
+    /// scratch.
+    std::vector<Segment> segments;
+    /// What the compiler takes it to last, nanoseconds, at least 1: the sum over the segments.
     std::uint64_t expected_ns = 0;
 };
 
@@ -116,7 +118,9 @@ struct ModelContents {
     std::string_view profile_name;
     std::uint32_t clock_khz = 0;
     std::uint32_t max_time_per_fc_us = 0;
+    /// Those of the segments (Model::tensors()) and, behind them, those of units alone.
     std::vector<Tensor> tensors;
+    std::size_t segment_tensors = 0;    ///< how many of them the segments need
     std::vector<std::uint32_t> inputs;  ///< tensor numbers
     std::vector<std::uint32_t> outputs; ///< tensor numbers
     std::vector<Segment> segments;      ///< in the order in which they run

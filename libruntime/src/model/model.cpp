@@ -122,7 +122,7 @@ std::uint32_t Model::max_time_per_fc_us() const noexcept {
 }
 
 std::span<const Tensor> Model::tensors() const noexcept {
-    return state_->contents.tensors;
+    return std::span(state_->contents.tensors).first(state_->contents.segment_tensors);
 }
 std::span<const std::uint32_t> Model::inputs() const noexcept {
     return state_->contents.inputs;

@@ -8,8 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "cpu/operation.hpp"
+#include "model/place.hpp"
+#include "model/segment_reader.hpp"
 #include "model/tensor_layout.hpp"
+#include "model/unit_reader.hpp"
 #include "overtake/device.hpp"
 
 namespace overtake {
@@ -18,7 +20,6 @@ namespace {
 
 constexpr std::uint64_t largest_element_count = 1ull << 31;
 constexpr std::size_t largest_rank = 8;
-constexpr std::uint64_t most_expected_ns = INT64_MAX;
 
 std::string_view view(const flatbuffers::String* text) {
     return text ? std::string_view(text->data(), text->size()) : std::string_view();
@@ -30,24 +31,41 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
 
 using Root = fbs::Model;
 
-/// A part of the file: what messages call it, and where it begins.
-struct Place {
-    std::string name;
-    const void* address;
-
-    /// A field of the table that is here; where it is left out, the table itself.
-    Place field(flatbuffers::voffset_t number, const char* what) const {
-        const auto* at = static_cast<const flatbuffers::Table*>(address)->GetAddressOf(number);
-        return {name.empty() ? what : fmt::format("{}.{}", name, what), at ? at : address};
+/// Segments in the order in which they run, and what tensors hold at this point of it.
+class SegmentTensors final : public TensorUse {
+public:
+    SegmentTensors(const FileView& file, const std::vector<Tensor>& tensors) : file_(file) {
+        for (const Tensor& tensor : tensors)
+            state_.push_back(tensor.is_constant() ? State::constant : State::unset);
     }
 
-    /// An element of the vector that the field here holds.
-    Place element(std::size_t index, const void* at) const {
-        return {fmt::format("{}[{}]", name, index), at};
+    void take_input(std::uint32_t number, const Place& place) {
+        file_.require(state_[number] == State::unset, place,
+                      "the same tensor twice, or a constant");
+        state_[number] = State::input;
     }
-    Place number(const flatbuffers::Vector<std::uint32_t>& vector, std::size_t index) const {
-        return element(index, vector.data() + index);
+
+    void read(std::uint32_t number, const Place& place) override {
+        file_.require(state_[number] != State::unset, place,
+                      fmt::format("tensor {} is read before anything wrote it", number));
     }
+
+    void write(std::uint32_t number, const Place& place) override {
+        file_.require(
+            state_[number] != State::input, place,
+            fmt::format("tensor {} is an input of the model and would be overwritten", number));
+        file_.require(state_[number] != State::constant, place,
+                      fmt::format("tensor {} is a constant and would be overwritten", number));
+        state_[number] = State::written;
+    }
+
+    bool is_written(std::uint32_t number) const { return state_[number] == State::written; }
+
+private:
+    enum class State { unset, constant, input, written };
+
+    const FileView& file_;
+    std::vector<State> state_;
 };
 
 /// Reads and checks one file, part by part; a part relies on those before it.
@@ -55,7 +73,7 @@ class Reader {
 public:
     Reader(const fbs::Model& root, const flatbuffers::Vector<std::uint8_t>& weights,
            std::span<const std::byte> file, const std::string& path)
-        : file_(file), path_(path), root_(root), weights_(weights) {}
+        : file_{file, path}, root_(root), weights_(weights) {}
 
     ModelContents read() {
         contents_.table = &root_;
@@ -63,29 +81,27 @@ public:
         const Place tensors = of_root(Root::VT_TENSORS, "tensors");
         for (const fbs::Tensor* tensor : *root_.tensors())
             read_tensor(*tensor, tensors.element(contents_.tensors.size(), tensor));
-        for (const Tensor& tensor : contents_.tensors)
-            state_.push_back(tensor.is_constant() ? TensorState::constant : TensorState::unset);
-        read_inputs();
-        const Place segments = of_root(Root::VT_SEGMENTS, "segments");
-        require(root_.segments()->size() != 0, segments, "none");
-        for (const fbs::Segment* segment : *root_.segments())
-            read_segment(*segment, segments.element(contents_.segments.size(), segment));
-        read_outputs();
+        contents_.segment_tensors = contents_.tensors.size();
+        read_segments();
         if (root_.fc_shares()) // of reports, which read it in place
-            check_alignment(*root_.fc_shares(), of_root(Root::VT_FC_SHARES, "fc_shares"));
-        check_total_memory();
+            file_.check_alignment(*root_.fc_shares(), of_root(Root::VT_FC_SHARES, "fc_shares"));
+        check_total_memory(of_root(Root::VT_TENSORS, "tensors"));
+        if (!root_.units() && !root_.unit_classes())
+            return std::move(contents_);
+        const Place unit_tensors = of_root(Root::VT_UNIT_TENSORS, "unit_tensors");
+        if (root_.unit_tensors())
+            for (const fbs::Tensor* tensor : *root_.unit_tensors())
+                read_tensor(*tensor,
+                            unit_tensors.element(
+                                contents_.tensors.size() - contents_.segment_tensors, tensor));
+        check_total_memory(unit_tensors);
+        read_units(root_, file_, contents_);
         return std::move(contents_);
     }
 
 private:
-    enum class TensorState { unset, constant, input, written };
-
     void require(bool condition, const Place& place, const std::string& reason) const {
-        if (!condition)
-            throw Error(EINVAL,
-                        fmt::format("{}: offset {}: {}: {}", path_,
-                                    static_cast<const std::byte*>(place.address) - file_.data(),
-                                    place.name, reason));
+        file_.require(condition, place, reason);
     }
 
     Place of_root(flatbuffers::voffset_t field, const char* name) const {
@@ -114,14 +130,6 @@ private:
         require(contents_.program.size() % sizeof(overtake_insn) == 0, program,
                 fmt::format("{} bytes are no whole number of instructions of {} bytes",
                             contents_.program.size(), sizeof(overtake_insn)));
-    }
-
-    /// Of vectors whose elements want more than the four bytes that the verifier looks at.
-    template <typename Elements>
-    void check_alignment(const Elements& elements, const Place& place) const {
-        require(elements.size() == 0 ||
-                    reinterpret_cast<std::uintptr_t>(elements.Data()) % alignof(std::uint64_t) == 0,
-                place, "misaligned");
     }
 
     std::span<const std::byte> bytes(const flatbuffers::Vector<std::uint8_t>& data,
@@ -287,208 +295,47 @@ private:
                 fmt::format("{} elements for {}", tensor.data.size(), tensor.elements()));
     }
 
-    std::uint32_t tensor_number(std::uint32_t number, const Place& place) const {
-        require(number < contents_.tensors.size(), place,
-                fmt::format("tensor {}, but there are {}", number, contents_.tensors.size()));
-        return number;
-    }
-
-    void read_inputs() {
+    void read_segments() {
+        const SegmentReader reader(file_, contents_.tensors,
+                                   contents_.program.size() / sizeof(overtake_insn));
+        SegmentTensors tensors(file_, contents_.tensors);
         const Place inputs = of_root(Root::VT_INPUTS, "inputs");
         require(root_.inputs()->size() != 0, inputs, "none");
         for (const std::uint32_t number : *root_.inputs()) {
             const Place place = inputs.number(*root_.inputs(), contents_.inputs.size());
-            tensor_number(number, place);
-            require(state_[number] == TensorState::unset, place,
-                    "the same tensor twice, or a constant");
-            state_[number] = TensorState::input;
+            tensors.take_input(reader.tensor_number(number, place), place);
             contents_.inputs.push_back(number);
         }
-    }
-
-    void read_outputs() {
+        const Place segments = of_root(Root::VT_SEGMENTS, "segments");
+        require(root_.segments()->size() != 0, segments, "none");
+        for (const fbs::Segment* segment : *root_.segments())
+            contents_.segments.push_back(
+                reader.read(*segment, segments.element(contents_.segments.size(), segment),
+                            contents_.clock_khz, tensors));
         const Place outputs = of_root(Root::VT_OUTPUTS, "outputs");
         require(root_.outputs()->size() != 0, outputs, "none");
         for (const std::uint32_t number : *root_.outputs()) {
             const Place place = outputs.number(*root_.outputs(), contents_.outputs.size());
-            tensor_number(number, place);
-            require(state_[number] == TensorState::written, place, "no segment writes this tensor");
+            require(tensors.is_written(reader.tensor_number(number, place)), place,
+                    "no segment writes this tensor");
             contents_.outputs.push_back(number);
         }
     }
 
-    void read_segment(const fbs::Segment& from, const Place& place) {
-        require((from.bpu() != nullptr) != (from.cpu() != nullptr), place,
-                "needs exactly one of bpu and cpu");
-        Segment segment;
-        if (from.bpu())
-            read_bpu_segment(*from.bpu(), segment, {place.name + ".bpu", from.bpu()});
-        else
-            read_cpu_segment(*from.cpu(), segment, {place.name + ".cpu", from.cpu()});
-        contents_.segments.push_back(std::move(segment));
-    }
-
-    std::uint64_t expected_ns(const std::vector<std::uint64_t>& fc_cycles) const {
-        unsigned __int128 cycles = 0;
-        for (const std::uint64_t fc : fc_cycles)
-            cycles += fc;
-        const unsigned __int128 ns =
-            (cycles * 1'000'000 + contents_.clock_khz - 1) / contents_.clock_khz;
-        return static_cast<std::uint64_t>(std::min<unsigned __int128>(ns, most_expected_ns));
-    }
-
-    void read_bpu_segment(const fbs::BpuSegment& from, Segment& segment, const Place& place) {
-        const std::uint64_t insns = contents_.program.size() / sizeof(overtake_insn);
-        const Place fcs = place.field(fbs::BpuSegment::VT_FCS, "fcs");
-        require(
-            from.fcs()->size() != 0 && from.fcs()->size() <= OVERTAKE_MAX_FCS, fcs,
-            fmt::format("{} FCs, but 1..{} are possible", from.fcs()->size(), OVERTAKE_MAX_FCS));
-        check_alignment(*from.fcs(), fcs);
-        for (const fbs::Fc* fc : *from.fcs()) {
-            const std::uint64_t end = std::uint64_t{fc->first_insn()} + fc->insn_count();
-            require(fc->insn_count() != 0 && end <= insns, fcs.element(segment.fcs.size(), fc),
-                    fmt::format("instructions {}..{} of a program of {}", fc->first_insn(), end,
-                                insns));
-            segment.fcs.push_back({fc->first_insn(), fc->insn_count()});
-            segment.fc_cycles.push_back(fc->cycles());
-        }
-        segment.expected_ns = expected_ns(segment.fc_cycles);
-        segment.scratch_bytes = from.scratch_bytes();
-        require(segment.scratch_bytes <= OVERTAKE_MAX_SCRATCH_BYTES,
-                place.field(fbs::BpuSegment::VT_SCRATCH_BYTES, "scratch_bytes"),
-                fmt::format("{}, at most {}", segment.scratch_bytes, OVERTAKE_MAX_SCRATCH_BYTES));
-        read_bindings(from, segment, place.field(fbs::BpuSegment::VT_BINDINGS, "bindings"));
-    }
-
-    void read_bindings(const fbs::BpuSegment& from, Segment& segment, const Place& place) {
-        std::uint32_t regions = 0;
-        for (const fbs::Binding* binding : *from.bindings()) {
-            const Place here = place.element(segment.bindings.size(), binding);
-            const Place region_place{here.name + ".region", binding};
-            const Place tensor_place{here.name + ".tensor", binding};
-            const std::uint32_t region = binding->region();
-            require(region >= OVERTAKE_REGION_IO && region < OVERTAKE_MAX_REGIONS, region_place,
-                    fmt::format("{}, but {}..{} are possible", region, OVERTAKE_REGION_IO,
-                                OVERTAKE_MAX_REGIONS - 1));
-            require(!(regions & (1u << region)), region_place, "bound twice");
-            regions |= 1u << region;
-            const std::uint32_t number = tensor_number(binding->tensor(), tensor_place);
-            require(contents_.tensors[number].on_device(), tensor_place, "is not in device memory");
-            segment.bindings.push_back({region, number, binding->writable()});
-        }
-        for (const TensorBinding& binding : segment.bindings)
-            if (!binding.writable)
-                require_value(binding.tensor, place);
-        for (const TensorBinding& binding : segment.bindings)
-            if (binding.writable)
-                mark_written(binding.tensor, place);
-    }
-
-    void require_value(std::uint32_t number, const Place& place) const {
-        require(state_[number] != TensorState::unset, place,
-                fmt::format("tensor {} is read before anything wrote it", number));
-    }
-
-    void mark_written(std::uint32_t number, const Place& place) {
-        require(state_[number] != TensorState::input, place,
-                fmt::format("tensor {} is an input of the model and would be overwritten", number));
-        require(state_[number] != TensorState::constant, place,
-                fmt::format("tensor {} is a constant and would be overwritten", number));
-        state_[number] = TensorState::written;
-    }
-
-    void read_cpu_segment(const fbs::CpuSegment& from, Segment& segment, const Place& place) {
-        const Place ops = place.field(fbs::CpuSegment::VT_OPS, "ops");
-        require(from.ops()->size() != 0, ops, "none");
-        segment.expected_ns = std::min(from.expected_ns(), most_expected_ns);
-        for (const fbs::CpuOp* op : *from.ops())
-            segment.cpu_ops.push_back(read_cpu_op(*op, ops.element(segment.cpu_ops.size(), op)));
-    }
-
-    CpuOp read_cpu_op(const fbs::CpuOp& from, const Place& place) {
-        CpuOp op{};
-        op.type = static_cast<CpuOpType>(from.type());
-        require(cpu::name_of(op.type) != nullptr, place.field(fbs::CpuOp::VT_TYPE, "type"),
-                fmt::format("no operator {}", static_cast<int>(from.type())));
-        const Place inputs = place.field(fbs::CpuOp::VT_INPUTS, "inputs");
-        const Place outputs = place.field(fbs::CpuOp::VT_OUTPUTS, "outputs");
-        require(from.inputs() && from.inputs()->size() >= 1, inputs, "none");
-        require(from.outputs() && from.outputs()->size() == 1, outputs, "needs exactly one");
-        op.name = view(from.name());
-        op.output = tensor_number(from.outputs()->Get(0), outputs.number(*from.outputs(), 0));
-        for (const std::uint32_t number : *from.inputs()) {
-            const Place here = inputs.number(*from.inputs(), op.inputs.size());
-            op.inputs.push_back(tensor_number(number, here));
-            require_value(number, here);
-            require(number != op.output, place, "reads what it writes");
-        }
-        if (from.integers()) {
-            check_alignment(*from.integers(), place.field(fbs::CpuOp::VT_INTEGERS, "integers"));
-            op.integers.assign(from.integers()->begin(), from.integers()->end());
-        } else if (from.type() == fbs::CpuOpType::Softmax) {
-            op.integers = {read_axis(from, op, place.field(fbs::CpuOp::VT_AXIS, "axis"))};
-        }
-        if (from.reals())
-            op.reals.assign(from.reals()->begin(), from.reals()->end());
-        if (op.type == CpuOpType::custom)
-            op.custom = read_custom(from);
-        const std::string reason = cpu::check(cpu::operation_of(contents_.tensors, op));
-        require(reason.empty(), place, fmt::format("{} {}", cpu::name_of(op.type), reason));
-        mark_written(op.output, outputs.number(*from.outputs(), 0));
-        return op;
-    }
-
-    static std::string text(const flatbuffers::String* from) { return from ? from->str() : ""; }
-
-    template <class To, class From>
-    static void copy(const From* from, std::vector<To>& to) {
-        if (from)
-            to.assign(from->begin(), from->end());
-    }
-
-    static std::shared_ptr<const OperatorDescription> read_custom(const fbs::CpuOp& from) {
-        auto custom = std::make_shared<OperatorDescription>();
-        custom->domain = text(from.domain());
-        custom->type = text(from.custom_type());
-        custom->node = text(from.name());
-        if (!from.attributes())
-            return custom;
-        for (const fbs::Attribute* attribute : *from.attributes()) {
-            OperatorAttribute& read = custom->attributes.emplace_back();
-            read.name = text(attribute->name());
-            copy(attribute->integers(), read.integers);
-            copy(attribute->reals(), read.reals);
-            copy(attribute->shape(), read.shape);
-            if (attribute->strings())
-                for (const flatbuffers::String* string : *attribute->strings())
-                    read.strings.push_back(text(string));
-        }
-        return custom;
-    }
-
-    std::int64_t read_axis(const fbs::CpuOp& from, const CpuOp& op, const Place& place) const {
-        const int rank = static_cast<int>(contents_.tensors[op.inputs[0]].shape.size());
-        require(from.axis() >= -rank && from.axis() < rank, place,
-                fmt::format("{} for {} dimensions", from.axis(), rank));
-        return from.axis() < 0 ? from.axis() + rank : from.axis();
-    }
-
     /// What one upload and one task need together.
-    void check_total_memory() const {
+    void check_total_memory(const Place& place) const {
         std::uint64_t total = contents_.program.size() + contents_.weights.size();
         for (const Tensor& tensor : contents_.tensors) {
             total += tensor.bytes; // each at most 2^30, and fewer than 2^32 of them
-            require(total <= OVERTAKE_MAX_CLIENT_BYTES, of_root(Root::VT_TENSORS, "tensors"),
+            require(total <= OVERTAKE_MAX_CLIENT_BYTES, place,
                     fmt::format("need more than {} bytes together", OVERTAKE_MAX_CLIENT_BYTES));
         }
     }
 
-    const std::span<const std::byte> file_;
-    const std::string& path_;
+    const FileView file_;
     const fbs::Model& root_;
     const flatbuffers::Vector<std::uint8_t>& weights_;
     ModelContents contents_;
-    std::vector<TensorState> state_; ///< at this point of the reading, which is the running order
 };
 
 } // namespace

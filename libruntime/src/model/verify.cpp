@@ -38,7 +38,10 @@ public:
                            vector<std::uint32_t>(Model::VT_OUTPUTS, "outputs", broken) &&
                            vector<std::uint8_t>(Model::VT_PROGRAM, "program", broken) &&
                            vector<std::uint8_t>(Model::VT_WEIGHTS, "weights", broken) &&
-                           tables<fbs::NodeReport>(Model::VT_NODES, "nodes", broken);
+                           tables<fbs::NodeReport>(Model::VT_NODES, "nodes", broken) &&
+                           tables<fbs::UnitClass>(Model::VT_UNIT_CLASSES, "unit_classes", broken) &&
+                           tables<fbs::Unit>(Model::VT_UNITS, "units", broken) &&
+                           tables<fbs::Tensor>(Model::VT_UNIT_TENSORS, "unit_tensors", broken);
         return sound ? fmt::format("offset {}: root table", offset_of(root_)) : broken;
     }
 

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <span>
 
 #include "compiler/float/onednn.hpp"
 #include "compiler/ir/error.hpp"
 #include "compiler/lower/memory_plan.hpp"
+#include "compiler/units/compile_units.hpp"
 #include "model_generated.h"
 #include "overtake_accel.h"
 #include "overtake_isa.h"
@@ -17,11 +20,6 @@ namespace {
 constexpr std::uint32_t format_version = 1u << 16;
 // Of what FlatBuffers addresses; names and reports of nodes come on top.
 constexpr std::uint64_t largest_file = FLATBUFFERS_MAX_BUFFER_SIZE / 8 * 7;
-
-// Bytes of a value that is a tensor of the file; what is in scratch memory is not.
-std::uint64_t tensor_bytes(const Value& value, bool on_device) {
-    return on_device ? dense_place(value).bytes : std::uint64_t{value.elements()} * sizeof(float);
-}
 
 // Tensors that the file names: what crosses the border of a segment.
 class TensorTable {
@@ -123,19 +121,18 @@ private:
 };
 
 flatbuffers::Offset<fbs::Segment> bpu_segment(flatbuffers::FlatBufferBuilder& builder,
-                                              const Program& program, const ProgramSegment& segment,
-                                              TensorTable& tensors) {
+                                              std::span<const FunctionCall> calls,
+                                              const std::vector<IoRegion>& io,
+                                              std::uint64_t scratch_bytes, TensorTable& tensors) {
     std::vector<fbs::Fc> fcs;
-    for (std::size_t index = 0; index < segment.fc_count; ++index) {
-        const FunctionCall& fc = program.fcs[segment.first_fc + index];
+    for (const FunctionCall& fc : calls)
         fcs.emplace_back(fc.first_step, fc.step_count, fc.cycles);
-    }
     std::vector<fbs::Binding> bindings;
-    for (std::size_t index = 0; index < segment.io.size(); ++index)
+    for (std::size_t index = 0; index < io.size(); ++index)
         bindings.emplace_back(OVERTAKE_REGION_IO + static_cast<std::uint32_t>(index),
-                              tensors.number(segment.io[index].value), segment.io[index].writable);
+                              tensors.number(io[index].value), io[index].writable);
     const auto bpu = fbs::CreateBpuSegmentDirect(builder, &fcs, &bindings,
-                                                 static_cast<std::uint32_t>(segment.scratch_bytes));
+                                                 static_cast<std::uint32_t>(scratch_bytes));
     return fbs::CreateSegment(builder, bpu);
 }
 
@@ -163,28 +160,49 @@ std::uint64_t elements(const Graph& graph, const Node& node) {
     return count;
 }
 
-flatbuffers::Offset<fbs::Segment> cpu_segment(flatbuffers::FlatBufferBuilder& builder,
-                                              const Graph& graph, const ProgramSegment& segment,
-                                              const CpuRates& rates, TensorTable& tensors) {
-    std::vector<flatbuffers::Offset<fbs::CpuOp>> ops;
-    double expected_us = 0;
-    for (std::size_t index = 0; index < segment.node_count; ++index) {
-        const Node& node = graph.nodes[segment.first_node + index];
-        const auto inputs = tensors.numbers(node.inputs);
-        const auto outputs = tensors.numbers({node.output});
+// Segments of the CPU; each of their operators is in the file once.
+class CpuSegments {
+public:
+    CpuSegments(flatbuffers::FlatBufferBuilder& builder, const Graph& graph, const CpuRates& rates,
+                TensorTable& tensors)
+        : builder_(builder), graph_(graph), rates_(rates), tensors_(tensors) {}
+
+    flatbuffers::Offset<fbs::Segment> of(const std::vector<std::size_t>& nodes) {
+        std::vector<flatbuffers::Offset<fbs::CpuOp>> ops;
+        double expected_us = 0;
+        for (const std::size_t index : nodes) {
+            const Node& node = graph_.nodes[index];
+            if (!ops_.contains(index))
+                ops_[index] = make(node);
+            ops.push_back(ops_[index]);
+            expected_us +=
+                rates_.microseconds(multiply_accumulates(graph_, node), elements(graph_, node));
+        }
+        return fbs::CreateSegment(
+            builder_, 0,
+            fbs::CreateCpuSegmentDirect(builder_, &ops, CpuRates::nanoseconds(expected_us)));
+    }
+
+private:
+    flatbuffers::Offset<fbs::CpuOp> make(const Node& node) {
+        const auto inputs = tensors_.numbers(node.inputs);
+        const auto outputs = tensors_.numbers({node.output});
         const auto& form = std::get<op::Cpu>(node.operation);
-        const auto attributes = attributes_of(builder, form);
+        const auto attributes = attributes_of(builder_, form);
         const bool has_axis = form.type == CpuOpType::softmax;
-        ops.push_back(fbs::CreateCpuOpDirect(
-            builder, static_cast<fbs::CpuOpType>(form.type), node.name.c_str(), &inputs, &outputs,
+        return fbs::CreateCpuOpDirect(
+            builder_, static_cast<fbs::CpuOpType>(form.type), node.name.c_str(), &inputs, &outputs,
             has_axis ? static_cast<int>(form.integers[0]) : -1, &form.integers, &form.reals,
             form.custom ? form.custom->domain.c_str() : nullptr,
-            form.custom ? form.custom->type.c_str() : nullptr, &attributes));
-        expected_us += rates.microseconds(multiply_accumulates(graph, node), elements(graph, node));
+            form.custom ? form.custom->type.c_str() : nullptr, &attributes);
     }
-    return fbs::CreateSegment(
-        builder, 0, fbs::CreateCpuSegmentDirect(builder, &ops, CpuRates::nanoseconds(expected_us)));
-}
+
+    flatbuffers::FlatBufferBuilder& builder_;
+    const Graph& graph_;
+    const CpuRates& rates_;
+    TensorTable& tensors_;
+    std::map<std::size_t, flatbuffers::Offset<fbs::CpuOp>> ops_; // by node
+};
 
 // What the cycle model says of one node's steps.
 struct NodeCost {
@@ -253,7 +271,54 @@ flatbuffers::Offset<fbs::Profile> profile_table(flatbuffers::FlatBufferBuilder& 
     return fbs::CreateProfileDirect(
         builder, profile.name, profile.clock_khz, profile.macs_per_cycle, profile.vector_per_cycle,
         profile.bytes_per_cycle, profile.insn_overhead_cycles, profile.fc_overhead_cycles,
-        cpu.macs_per_us, cpu.bytes_per_us, cpu.operator_ns);
+        cpu.macs_per_us, cpu.bytes_per_us, cpu.operator_ns, profile.without);
+}
+
+flatbuffers::Offset<fbs::UnitWork> unit_work(flatbuffers::FlatBufferBuilder& builder,
+                                             const CompiledUnit& unit, const CompiledWork& work,
+                                             CpuSegments& cpu_segments, TensorTable& tensors) {
+    std::vector<flatbuffers::Offset<fbs::Segment>> segments;
+    for (std::size_t index = 0; index < unit.segments.size(); ++index) {
+        const UnitSegment& segment = unit.segments[index];
+        segments.push_back(segment.on_bpu ? bpu_segment(builder, work.fcs[index], segment.io,
+                                                        segment.scratch_bytes, tensors)
+                                          : cpu_segments.of(segment.nodes));
+    }
+    return fbs::CreateUnitWorkDirect(builder, static_cast<std::uint32_t>(work.class_index),
+                                     &segments);
+}
+
+std::vector<flatbuffers::Offset<fbs::Unit>> unit_tables(flatbuffers::FlatBufferBuilder& builder,
+                                                        const CompiledUnits& units,
+                                                        CpuSegments& cpu_segments,
+                                                        TensorTable& tensors) {
+    std::vector<flatbuffers::Offset<fbs::Unit>> tables;
+    for (const CompiledUnit& unit : units.units) {
+        std::vector<flatbuffers::Offset<fbs::UnitWork>> works;
+        for (const CompiledWork& work : unit.work)
+            works.push_back(unit_work(builder, unit, work, cpu_segments, tensors));
+        tables.push_back(fbs::CreateUnitDirect(builder, unit.after, unit.operations, &works));
+    }
+    return tables;
+}
+
+std::vector<flatbuffers::Offset<fbs::UnitClass>>
+class_tables(flatbuffers::FlatBufferBuilder& builder, const CompiledUnits& units) {
+    std::vector<flatbuffers::Offset<fbs::UnitClass>> tables;
+    for (const ProcessorClass& of : units.classes) {
+        flatbuffers::Offset<fbs::Profile> profile;
+        if (of.profile)
+            profile = profile_table(builder, of.profile->numbers, of.profile->cpu);
+        tables.push_back(fbs::CreateUnitClassDirect(builder, of.name.c_str(), profile));
+    }
+    return tables;
+}
+
+std::vector<overtake_insn> instructions_of(const Program& program) {
+    std::vector<overtake_insn> instructions;
+    for (const Step& step : program.steps)
+        instructions.push_back(step.insn);
+    return instructions;
 }
 
 flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>>
@@ -262,17 +327,27 @@ aligned_bytes(flatbuffers::FlatBufferBuilder& builder, const void* data, std::si
     return builder.CreateVector(static_cast<const std::uint8_t*>(data), bytes);
 }
 
+std::vector<std::size_t> numbers(std::size_t first, std::size_t count) {
+    std::vector<std::size_t> result(count);
+    std::iota(result.begin(), result.end(), first);
+    return result;
+}
+
 // Code, weights and constants of the CPU are what makes a file large.
-void check_file(const Graph& graph, const Program& program) {
+void check_file(const Graph& graph, const Program& program, std::size_t instructions) {
     const std::uint64_t weights = program.constants.bytes().size();
     check_buffer(graph.name + ": its weights", weights);
-    std::uint64_t bytes = weights + program.steps.size() * sizeof(overtake_insn);
+    std::uint64_t bytes = weights + instructions * sizeof(overtake_insn);
     for (const Value& value : graph.values)
         bytes += value.constant.size() * sizeof(float);
     check_file_bytes(graph.name, bytes);
 }
 
 } // namespace
+
+std::uint64_t tensor_bytes(const Value& value, bool on_device) {
+    return on_device ? dense_place(value).bytes : std::uint64_t{value.elements()} * sizeof(float);
+}
 
 void check_buffer(const std::string& what, std::uint64_t bytes) {
     if (bytes > OVERTAKE_MAX_BUFFER_BYTES)
@@ -317,32 +392,51 @@ void check_sizes(const Graph& graph) {
 
 std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& quantised,
                                     const Program& program, const ModelFacts& facts) {
-    check_file(graph, program);
+    const std::vector<overtake_insn> instructions =
+        facts.units ? facts.units->instructions : instructions_of(program);
+    check_file(graph, program, instructions.size());
     flatbuffers::FlatBufferBuilder builder(program.constants.bytes().size() + (1 << 16));
     TensorTable tensors(builder, graph, quantised);
+    CpuSegments cpu_segments(builder, graph, facts.cpu, tensors);
     const auto inputs = tensors.numbers(graph.inputs);
     const auto outputs = tensors.numbers(graph.outputs);
     std::vector<flatbuffers::Offset<fbs::Segment>> segments;
     for (const ProgramSegment& segment : program.segments)
         if (!segment.on_bpu)
-            segments.push_back(cpu_segment(builder, graph, segment, facts.cpu, tensors));
+            segments.push_back(cpu_segments.of(numbers(segment.first_node, segment.node_count)));
         else if (segment.fc_count > 0) // views alone need nobody to run them
-            segments.push_back(bpu_segment(builder, program, segment, tensors));
-    std::vector<overtake_insn> instructions;
-    for (const Step& step : program.steps)
-        instructions.push_back(step.insn);
+            segments.push_back(bpu_segment(
+                builder, std::span(program.fcs).subspan(segment.first_fc, segment.fc_count),
+                segment.io, segment.scratch_bytes, tensors));
+    const std::size_t segment_tensors = tensors.offsets().size();
+    std::vector<flatbuffers::Offset<fbs::UnitClass>> classes;
+    std::vector<flatbuffers::Offset<fbs::Unit>> units;
+    if (facts.units) {
+        classes = class_tables(builder, *facts.units);
+        units = unit_tables(builder, *facts.units, cpu_segments, tensors);
+    }
 
     const auto name = builder.CreateString(graph.name);
     const auto producer =
         builder.CreateString("overtake " OVERTAKE_VERSION ", " + onednn_version());
     const auto profile = profile_table(builder, *facts.profile, facts.cpu);
-    const auto tensor_vector = builder.CreateVector(tensors.offsets());
+    const std::span all_tensors(tensors.offsets());
+    const auto tensor_vector = builder.CreateVector(all_tensors.data(), segment_tensors);
     const auto input_vector = builder.CreateVector(inputs);
     const auto output_vector = builder.CreateVector(outputs);
     const auto segment_vector = builder.CreateVector(segments);
     const auto nodes = builder.CreateVector(node_reports(builder, graph, program, facts));
     const auto scratch = builder.CreateVector(scratch_uses(builder, graph, program));
     const auto shares = builder.CreateVectorOfStructs(fc_shares(program, *facts.profile));
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fbs::UnitClass>>> class_vector;
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fbs::Unit>>> unit_vector;
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fbs::Tensor>>> unit_tensors;
+    if (facts.units) {
+        class_vector = builder.CreateVector(classes);
+        unit_vector = builder.CreateVector(units);
+        const auto own = all_tensors.subspan(segment_tensors);
+        unit_tensors = builder.CreateVector(own.data(), own.size());
+    }
     const auto code =
         aligned_bytes(builder, instructions.data(), instructions.size() * sizeof(overtake_insn));
     const auto weights =
@@ -366,6 +460,11 @@ std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& qu
     model.add_calibration_samples(facts.samples);
     model.add_compared_samples(facts.compared);
     model.add_noise(facts.noise);
+    if (facts.units) {
+        model.add_unit_classes(class_vector);
+        model.add_units(unit_vector);
+        model.add_unit_tensors(unit_tensors);
+    }
     fbs::FinishModelBuffer(builder, model.Finish());
     return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
 }

@@ -12,6 +12,8 @@
 
 namespace overtake::compiler {
 
+struct CompiledUnits;
+
 /// What a model file holds beside graph and program.
 struct ModelFacts {
     const ovt_profile* profile;
@@ -21,7 +23,11 @@ struct ModelFacts {
     std::uint32_t compared = 0;               // of them
     bool noise = false;                       // they are random
     CpuRates cpu = {};                        // for estimates
+    const CompiledUnits* units = nullptr;     // of the same graph and program; null: none
 };
+
+/// Bytes of a value that is a tensor of the file; what is in scratch memory is not.
+std::uint64_t tensor_bytes(const Value& value, bool on_device);
 
 /// Refuses a buffer, called `what`, that is larger than devices take.  Throws CompileError.
 void check_buffer(const std::string& what, std::uint64_t bytes);

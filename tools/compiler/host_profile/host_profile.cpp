@@ -158,7 +158,8 @@ HostProfile measure_host(const std::string& name, unsigned runs,
                         .insn_overhead_cycles = whole(least_fixed),
                         .fc_overhead_cycles =
                             whole(std::max(boundary.inside_ns, boundary.total_ns)),
-                        .costs = profile->costs.data()};
+                        .costs = profile->costs.data(),
+                        .without = 0};
     return {profile, compare(modelled, measured)};
 }
 

@@ -100,7 +100,8 @@ ovt_profile host_profile(HostPath path) {
             .bytes_per_cycle = 2,
             .insn_overhead_cycles = 1,
             .fc_overhead_cycles = 1000,
-            .costs = path == HostPath::avx2 ? avx2_costs.data() : scalar_costs.data()};
+            .costs = path == HostPath::avx2 ? avx2_costs.data() : scalar_costs.data(),
+            .without = 0};
 }
 
 std::uint64_t host_ns_of(const FunctionCall& fc, const Program& program, const ovt_profile& host) {

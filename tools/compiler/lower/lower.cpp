@@ -12,7 +12,6 @@
 #include "compiler/lower/images.hpp"
 #include "compiler/lower/memory_plan.hpp"
 #include "compiler/lower/pack_weights.hpp"
-#include "compiler/passes/order_segments.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -22,8 +21,9 @@ public:
     Lowering(const Graph& graph, const QuantisedGraph& quantised)
         : graph_(graph), quantised_(quantised) {}
 
-    Program run() {
-        for (const NodeRange& range : segments_of(graph_)) {
+    Program run(const std::vector<NodeRange>& ranges, Constants constants) {
+        program_.constants = std::move(constants);
+        for (const NodeRange& range : ranges) {
             ProgramSegment segment;
             segment.on_bpu = range.on_bpu;
             segment.first_node = range.first;
@@ -435,7 +435,12 @@ private:
 } // namespace
 
 Program lower(const Graph& graph, const QuantisedGraph& quantised) {
-    return Lowering(graph, quantised).run();
+    return lower(graph, quantised, segments_of(graph), {});
+}
+
+Program lower(const Graph& graph, const QuantisedGraph& quantised,
+              const std::vector<NodeRange>& ranges, Constants constants) {
+    return Lowering(graph, quantised).run(ranges, std::move(constants));
 }
 
 void check_steps(const Graph& graph, const Program& program) {

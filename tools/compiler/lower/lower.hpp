@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <vector>
+
 #include "compiler/ir/program.hpp"
+#include "compiler/passes/order_segments.hpp"
 #include "compiler/quantise/quantise.hpp"
 
 namespace overtake::compiler {
@@ -10,6 +13,11 @@ namespace overtake::compiler {
 /// of their own and everything else in scratch.  Leaves Program::fcs empty. Throws CompileError
 /// where the device's limits are exceeded.
 Program lower(const Graph& graph, const QuantisedGraph& quantised);
+
+/// The same with other segments: ranges that cover the nodes in order, each of one processor.  What
+/// the weights region has to hold comes on top of `constants`.
+Program lower(const Graph& graph, const QuantisedGraph& quantised,
+              const std::vector<NodeRange>& ranges, Constants constants);
 
 /// Checks every step with the device's own decoder.  Throws CompileError naming node and fault.
 void check_steps(const Graph& graph, const Program& program);

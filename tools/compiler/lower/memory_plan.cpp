@@ -274,6 +274,20 @@ std::vector<std::size_t> last_readers(const Graph& graph) {
     return readers;
 }
 
+std::size_t count_crossing(const Graph& graph, std::size_t first_node, std::size_t node_count,
+                           const std::vector<std::size_t>& last_readers) {
+    std::unordered_set<ValueId> written, crossing;
+    for (const Node& node : std::span(graph.nodes).subspan(first_node, node_count)) {
+        for (ValueId input : node.inputs)
+            if (!written.contains(input) && !graph.values[input].is_constant())
+                crossing.insert(input);
+        written.insert(node.output);
+        if (last_readers[node.output] > first_node + node_count)
+            crossing.insert(node.output);
+    }
+    return crossing.size();
+}
+
 void place(const Graph& graph, ProgramSegment& segment,
            const std::vector<std::size_t>& last_readers) {
     Placer(graph, segment, last_readers).run();

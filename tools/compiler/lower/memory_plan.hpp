@@ -13,6 +13,10 @@ Place dense_place(const Value& value);
 /// greatest number: the graph's caller does.
 std::vector<std::size_t> last_readers(const Graph& graph);
 
+/// How many values cross the border of these nodes (indices), constants aside.
+std::size_t count_crossing(const Graph& graph, std::size_t first_node, std::size_t node_count,
+                           const std::vector<std::size_t>& last_readers);
+
 /// Gives every value of a BPU segment its place: those that cross its border get regions of their
 /// own, the others share the scratch region in turns.  What a slice, a concat or a reshape can see
 /// or show where it lies is not moved: its place is a part of another value's.  Fills `places`,

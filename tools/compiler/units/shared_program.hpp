@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/ir/program.hpp"
+
+namespace overtake::compiler {
+
+/// Instructions of several lowerings of one network.  What is there already is not added again.
+class SharedProgram {
+public:
+    explicit SharedProgram(const std::vector<Step>& steps);
+
+    /// Where these instructions, which an FC runs in this order, begin.  Throws CompileError if the
+    /// program gets too large.
+    std::uint32_t place(std::span<const Step> steps);
+
+    std::vector<overtake_insn> take() { return std::move(instructions_); }
+
+private:
+    void add(const overtake_insn& insn);
+
+    std::vector<overtake_insn> instructions_;
+    std::unordered_multimap<std::size_t, std::uint32_t> known_; // numbers by hash
+};
+
+} // namespace overtake::compiler
