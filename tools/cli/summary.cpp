@@ -14,6 +14,7 @@
 #include "overtake/model.hpp"
 #include "overtake/model_contents.hpp"
 #include "overtake_isa.h"
+#include "unit_summary.hpp"
 
 namespace overtake::command {
 namespace {
@@ -246,6 +247,8 @@ nlohmann::ordered_json summarise(const Model& loaded) {
         fcs += entry["fc_count"].get<std::size_t>();
         most_scratch = std::max(most_scratch, entry["scratch_bytes"].get<std::uint64_t>());
     }
+    if (Json units = summarise_units(contents); !units.is_null())
+        json["units"] = std::move(units);
     std::size_t on_bpu = 0;
     Json least_cosine; // null if nothing was compared
     for (const Json& node : json["nodes"]) {

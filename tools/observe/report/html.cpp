@@ -300,6 +300,48 @@ std::string segment_section(const Json& summary) {
                        rows + "</table>\n");
 }
 
+// Of one class in one row: its time, and the FCs of cores.
+std::string unit_cell(const Json& unit, const Json& of) {
+    for (const Json& work : unit["work"])
+        if (work["class"] == of["name"])
+            return fmt::format(
+                "<td class=\"n\">{}{}</td>", duration(work["us"].get<double>()),
+                work.contains("fc_count") ? ", " + counted(count_of(work, "fc_count"), "FC") : "");
+    return "<td class=\"n\">&ndash;</td>";
+}
+
+std::string unit_section(const Json& summary) {
+    if (!summary.contains("units"))
+        return "";
+    const Json& units = summary["units"];
+    std::string head = "<tr><th class=\"n\">#</th><th>after</th><th class=\"n\">operations</th>"
+                       "<th class=\"n\">output</th>";
+    for (const Json& of : units["classes"])
+        head += fmt::format("<th class=\"n\">{}, {}</th>", name_of(of),
+                            of.contains("profile")
+                                ? "cores of " + escape(of["profile"].get<std::string>())
+                                : "CPU workers");
+    std::string rows;
+    std::size_t number = 0;
+    for (const Json& unit : units["units"]) {
+        const auto after = unit["after"].get<std::vector<std::size_t>>();
+        rows += fmt::format(
+            "<tr><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>",
+            number++, after.empty() ? "&ndash;" : fmt::format("{}", fmt::join(after, ", ")),
+            grouped(count_of(unit, "operations")), bytes(count_of(unit, "output_bytes")));
+        for (const Json& of : units["classes"])
+            rows += unit_cell(unit, of);
+        rows += "</tr>\n";
+    }
+    return section("Units",
+                   fmt::format("The network once more, in parts for several processors: what each "
+                               "takes on each class, by the cycle model or the rates of the "
+                               "CPU. What crosses their borders adds {} to the memory of a "
+                               "request.",
+                               bytes(count_of(units, "added_bytes"))),
+                   "<table>" + head + "</tr>\n" + rows + "</table>\n");
+}
+
 std::string profile_section(const Json& summary) {
     std::string rows;
     for (const auto& [key, value] : summary["profile"].items()) {
@@ -329,7 +371,8 @@ std::string html(const Json& summary) {
         for (const Json& note : summary["notes"])
             page += fmt::format("<p>{}</p>\n", escape(note.get<std::string>()));
     page += tiles(summary) + fc_section(summary) + time_section(summary);
-    page += segment_section(summary) + node_section(summary) + memory_section(summary);
+    page += segment_section(summary) + unit_section(summary) + node_section(summary);
+    page += memory_section(summary);
     page += tensor_section(summary) + profile_section(summary);
     return page + "</main>\n</body>\n</html>\n";
 }

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -147,6 +149,49 @@ void add_nodes(Text& text, const Json& nodes) {
     }
 }
 
+// "npu (cores of default), cpu (workers)"
+std::string classes(const Json& units) {
+    std::vector<std::string> names;
+    for (const Json& of : units["classes"])
+        names.push_back(fmt::format(
+            "{} ({})", of["name"].get<std::string>(),
+            of.contains("profile") ? "cores of " + of["profile"].get<std::string>() : "workers"));
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// For each class a column, and for cores how many FCs that makes.
+void add_units(Text& text, const Json& summary) {
+    if (!summary.contains("units"))
+        return;
+    const Json& units = summary["units"];
+    text.add("\nunits for {}; their borders add {} to the memory of a request\n", classes(units),
+             bytes(units["added_bytes"].get<std::uint64_t>()));
+    text.add("  {:>4} {:>12} {:>14} {:>12}", "unit", "after", "operations", "output bytes");
+    for (const Json& of : units["classes"]) {
+        text.add("  {:>12}", of["name"].get<std::string>() + " us");
+        if (of.contains("profile"))
+            text.add(" {:>5}", "FCs");
+    }
+    std::size_t number = 0;
+    for (const Json& unit : units["units"]) {
+        const auto after = unit["after"].get<std::vector<std::size_t>>();
+        text.add("\n  {:>4} {:>12} {:>14} {:>12}", number++,
+                 after.empty() ? "-" : fmt::format("{}", fmt::join(after, ",")),
+                 unit["operations"].get<std::uint64_t>(),
+                 unit["output_bytes"].get<std::uint64_t>());
+        for (const Json& of : units["classes"]) {
+            const auto work = std::ranges::find(unit["work"], of["name"],
+                                                [](const Json& entry) { return entry["class"]; });
+            const bool runs = work != unit["work"].end(), has_fcs = of.contains("profile");
+            text.add("  {:>12}", runs ? fmt::format("{:.1f}", (*work)["us"].get<double>()) : "-");
+            if (has_fcs)
+                text.add(" {:>5}",
+                         runs ? std::to_string((*work)["fc_count"].get<std::size_t>()) : "-");
+        }
+    }
+    text.add("\n");
+}
+
 void add_memory(Text& text, const Json& summary) {
     if (summary["scratch"].empty())
         return;
@@ -170,6 +215,7 @@ std::string text(const Json& summary) {
     std::size_t index = 0;
     for (const Json& segment : summary["segments"])
         add_segment(text, index++, segment);
+    add_units(text, summary);
     add_nodes(text, summary["nodes"]);
     add_memory(text, summary);
     return printable(text.take(), true);
