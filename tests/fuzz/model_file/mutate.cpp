@@ -21,6 +21,8 @@ public:
     explicit Mutator(std::uint32_t seed) : random_(seed) {}
 
     void mutate(fbs::ModelT& model) {
+        if (!model.units.empty() && below(3) == 0)
+            return units(model);
         switch (below(12)) {
         case 0:
             return header(model);
@@ -273,7 +275,10 @@ private:
             std::swap(any(model.segments), any(model.segments));
             return;
         }
-        fbs::SegmentT& segment = *any(model.segments);
+        segment(*any(model.segments), how, model);
+    }
+
+    void segment(fbs::SegmentT& segment, std::size_t how, const fbs::ModelT& model) {
         if (how == 2) {
             (below(2) ? segment.bpu.reset() : segment.cpu.reset());
         } else if (segment.bpu) {
@@ -284,6 +289,63 @@ private:
             else
                 cpu(*any(segment.cpu->ops), model);
         }
+    }
+
+    void units(fbs::ModelT& model) {
+        fbs::UnitT& unit = *any(model.units);
+        switch (below(12)) {
+        case 0:
+            return change(unit.after);
+        case 1:
+            return change(unit.operations);
+        case 2:
+            return std::swap(any(model.units), any(model.units));
+        case 3:
+            if (model.units.size() < 70)
+                model.units.push_back(std::make_unique<fbs::UnitT>(unit));
+            return;
+        case 4:
+            return model.units.pop_back();
+        case 5:
+            return classes(model);
+        case 6:
+            if (!model.unit_tensors.empty())
+                change(any(model.unit_tensors)->bytes);
+            return;
+        default:
+            return work(unit, model);
+        }
+    }
+
+    void classes(fbs::ModelT& model) {
+        if (model.unit_classes.empty() || below(4) == 0)
+            model.unit_classes.push_back(std::make_unique<fbs::UnitClassT>());
+        fbs::UnitClassT& of = *any(model.unit_classes);
+        if (below(3) == 0)
+            of.name.assign(below(3), 'n');
+        else if (of.profile && below(2))
+            change(of.profile->clock_khz);
+        else
+            of.profile = below(2) ? std::make_unique<fbs::ProfileT>(*model.profile) : nullptr;
+    }
+
+    void work(fbs::UnitT& unit, const fbs::ModelT& model) {
+        if (unit.work.empty())
+            return;
+        fbs::UnitWorkT& work = *any(unit.work);
+        const std::size_t how = below(10);
+        if (how == 0)
+            return change(work.class_index);
+        if (how == 1)
+            return std::swap(any(unit.work), any(unit.work));
+        if (how == 2)
+            return unit.work.pop_back();
+        if (work.segments.empty())
+            return;
+        if (how == 3 && work.segments.size() < 8)
+            work.segments.push_back(std::make_unique<fbs::SegmentT>(*any(work.segments)));
+        else
+            segment(*any(work.segments), below(24), model);
     }
 
     void bpu(fbs::BpuSegmentT& segment, const fbs::ModelT& model) {
@@ -345,16 +407,24 @@ bool is_aligned(const Elements* elements) {
            reinterpret_cast<std::uintptr_t>(elements->Data()) % alignof(std::uint64_t) == 0;
 }
 
+bool is_aligned(const fbs::Segment& segment) {
+    bool all = !segment.bpu() || is_aligned(segment.bpu()->fcs());
+    if (segment.cpu())
+        for (const fbs::CpuOp* op : *segment.cpu()->ops())
+            all = all && is_aligned(op->integers());
+    return all;
+}
+
 /// Vectors that the verifier lets lie anywhere; the reader refuses such a file.
 bool is_aligned(const fbs::Model& model) {
     bool all = is_aligned(model.fc_shares());
-    for (const fbs::Segment* segment : *model.segments()) {
-        if (segment->bpu())
-            all = all && is_aligned(segment->bpu()->fcs());
-        if (segment->cpu())
-            for (const fbs::CpuOp* op : *segment->cpu()->ops())
-                all = all && is_aligned(op->integers());
-    }
+    for (const fbs::Segment* segment : *model.segments())
+        all = all && is_aligned(*segment);
+    if (model.units())
+        for (const fbs::Unit* unit : *model.units())
+            for (const fbs::UnitWork* work : *unit->work())
+                for (const fbs::Segment* segment : *work->segments())
+                    all = all && is_aligned(*segment);
     return all;
 }
 

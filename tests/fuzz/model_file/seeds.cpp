@@ -140,6 +140,37 @@ fbs::ModelT device_and_host() {
     return builder.finish(builder.copy(back, builder.device(4, 5, 3)));
 }
 
+/// Every segment is a unit as well: on cores and workers, or on workers alone.  The first unit's
+/// output is a tensor of units.
+fbs::ModelT with_units(fbs::ModelT model) {
+    for (const char* name : {"npu", "cpu"}) {
+        model.unit_classes.push_back(std::make_unique<fbs::UnitClassT>());
+        model.unit_classes.back()->name = name;
+    }
+    model.unit_classes[0]->profile = std::make_unique<fbs::ProfileT>(*model.profile);
+    for (const auto& segment : model.segments) {
+        auto unit = std::make_unique<fbs::UnitT>();
+        unit->after = model.units.empty() ? 0 : 1ull << (model.units.size() - 1);
+        for (std::uint32_t of_class = segment->bpu ? 0 : 1; of_class < 2; of_class++) {
+            auto work = std::make_unique<fbs::UnitWorkT>();
+            work->class_index = of_class;
+            work->segments.push_back(std::make_unique<fbs::SegmentT>(*segment));
+            unit->work.push_back(std::move(work));
+        }
+        model.units.push_back(std::move(unit));
+    }
+    const auto between = static_cast<std::uint32_t>(model.tensors.size());
+    for (auto& work : model.units[0]->work) {
+        fbs::Binding& output = work->segments[0]->bpu->bindings[1];
+        if (model.unit_tensors.empty())
+            model.unit_tensors.push_back(
+                std::make_unique<fbs::TensorT>(*model.tensors[output.tensor()]));
+        output = fbs::Binding(output.region(), between, true);
+    }
+    model.units[1]->work[0]->segments[0]->cpu->ops[0]->inputs = {between};
+    return model;
+}
+
 fbs::ModelT picture() {
     Builder builder;
     const std::uint32_t camera = builder.input(builder.device(6, 8, 1));
@@ -164,6 +195,7 @@ std::vector<fbs::ModelT> seed_models() {
     std::vector<fbs::ModelT> models;
     const auto add = [&](fbs::ModelT model) { models.push_back(std::move(model)); };
     add(device_and_host());
+    add(with_units(device_and_host()));
     add(picture());
     add(one_op(Type::Softmax, {image}, image, {2}));
     add(one_op(Type::LogSoftmax, {image}, image, {1}));
