@@ -80,22 +80,6 @@ Chain::Segment written_segment(const Place& place, const Split& split) {
     return segment_of(place, apply(place, split, durations(place.at("bpu"))));
 }
 
-/// Modelled times in whole ticks, at least 1 each. Rounded so that sums stay right: one FC after
-/// the other ends at the nearest tick.
-std::vector<std::uint64_t> modelled_times(const Model& model, const overtake::Segment& segment,
-                                          std::uint64_t tick_ns) {
-    std::vector<std::uint64_t> times;
-    std::uint64_t sum_ns = 0;
-    std::uint64_t sum_ticks = 0;
-    for (const std::uint64_t ns : modelled_ns(model, segment)) {
-        sum_ns += ns;
-        const std::uint64_t end = (sum_ns + tick_ns / 2) / tick_ns;
-        times.push_back(end > sum_ticks ? end - sum_ticks : 1);
-        sum_ticks += times.back();
-    }
-    return times;
-}
-
 void add_compiled(const Place& place, Kind kind, const Split& split,
                   const std::filesystem::path& path, std::uint64_t tick_ns, Chain& chain) {
     std::shared_ptr<const Model> model;
@@ -106,8 +90,8 @@ void add_compiled(const Place& place, Kind kind, const Split& split,
     }
     for (const overtake::Segment& segment : overtake::ModelContents::of(*model).segments) {
         if (segment.on_bpu())
-            chain.add(
-                segment_of(place, apply(place, split, modelled_times(*model, segment, tick_ns))));
+            chain.add(segment_of(
+                place, apply(place, split, whole_ticks(modelled_ns(*model, segment), tick_ns))));
         else if (kind == Kind::task && !place.has("cpu"))
             place.fail("the file has CPU segments: say with cpu how long one takes");
         else if (kind == Kind::task)
@@ -178,11 +162,29 @@ Models read_models(const Place& place, Kind kind, const std::filesystem::path& d
 }
 
 std::vector<std::uint64_t> modelled_ns(const Model& model, const overtake::Segment& segment) {
+    return modelled_ns(model.clock_khz(), segment);
+}
+
+std::vector<std::uint64_t> modelled_ns(std::uint32_t clock_khz, const overtake::Segment& segment) {
     ovt_profile profile{};
-    profile.clock_khz = model.clock_khz();
+    profile.clock_khz = clock_khz;
     std::vector<std::uint64_t> times;
     for (const std::uint64_t cycles : segment.fc_cycles)
         times.push_back(ovt_cycles_to_ns(&profile, cycles));
+    return times;
+}
+
+std::vector<std::uint64_t> whole_ticks(const std::vector<std::uint64_t>& ns,
+                                       std::uint64_t tick_ns) {
+    std::vector<std::uint64_t> times;
+    std::uint64_t sum_ns = 0;
+    std::uint64_t sum_ticks = 0;
+    for (const std::uint64_t one : ns) {
+        sum_ns += one;
+        const std::uint64_t end = (sum_ns + tick_ns / 2) / tick_ns;
+        times.push_back(end > sum_ticks ? end - sum_ticks : 1);
+        sum_ticks += times.back();
+    }
     return times;
 }
 

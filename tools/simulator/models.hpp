@@ -25,6 +25,13 @@ Models read_models(const Place& place, Kind kind, const std::filesystem::path& d
 /// Modelled time of each FC of a compiled BPU segment. Throws Error if the profile is not known.
 std::vector<std::uint64_t> modelled_ns(const Model& model, const Segment& segment);
 
+/// The same of a segment that was compiled for this clock.
+std::vector<std::uint64_t> modelled_ns(std::uint32_t clock_khz, const Segment& segment);
+
+/// Times in whole ticks, at least 1 each. Rounded so that sums stay right: one behind the other
+/// ends at the nearest tick.
+std::vector<std::uint64_t> whole_ticks(const std::vector<std::uint64_t>& ns, std::uint64_t tick_ns);
+
 /// An FC of `time` in as few parts of at most `most` as it takes, which differ by 1 at most.
 std::vector<std::uint64_t> equal_parts(std::uint64_t time, std::uint64_t most);
 

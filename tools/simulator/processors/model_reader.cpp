@@ -2,9 +2,14 @@
 #include "simulator/processors/model_reader.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "overtake/error.hpp"
+#include "simulator/models.hpp"
 
 namespace overtake::simulator::processors {
 namespace {
@@ -51,8 +56,18 @@ std::uint64_t after_of(const Place& place, std::size_t unit) {
     return after;
 }
 
-void read_unit(const Place& place, Model& model, const std::vector<std::string>& class_names,
-               const std::vector<bool>& class_is_pool) {
+/// Sums and longest FCs of the unit whose FCs were added last.
+void add_times(Model& model) {
+    for (const std::vector<std::uint64_t>& of_class : model.fcs.back()) {
+        std::uint64_t sum = 0;
+        for (const std::uint64_t fc : of_class)
+            sum += fc;
+        model.times.push_back(sum);
+        model.longest.push_back(of_class.empty() ? 0 : std::ranges::max(of_class));
+    }
+}
+
+void read_unit(const Place& place, Model& model, const Classes& classes) {
     place.expect_object({"time", "bytes", "ops", "after"});
     const std::size_t number = model.units.size();
     ovt_coord_unit unit{};
@@ -65,49 +80,126 @@ void read_unit(const Place& place, Model& model, const std::vector<std::string>&
     else if (number != 0)
         unit.after = std::uint64_t{1} << (number - 1);
     model.units.push_back(unit);
-    auto& fcs = model.fcs.emplace_back(class_names.size());
+    auto& fcs = model.fcs.emplace_back(classes.names.size());
     const Place time = place.at("time");
     if (!time.value().is_object())
         time.fail("not an object");
     if (time.value().empty())
         time.fail("no processor supports the unit");
     for (const auto& [name, unused] : time.value().items()) {
-        const std::uint32_t index = class_number(time.at(name), name, class_names);
-        fcs[index] = fcs_of(time.at(name), class_is_pool[index]);
+        const std::uint32_t index = class_number(time.at(name), name, classes.names);
+        fcs[index] = fcs_of(time.at(name), classes.are_pools[index]);
     }
-    for (const std::vector<std::uint64_t>& of_class : fcs) {
-        std::uint64_t sum = 0;
-        for (const std::uint64_t fc : of_class)
-            sum += fc;
-        model.times.push_back(sum);
-        model.longest.push_back(of_class.empty() ? 0 : std::ranges::max(of_class));
+    add_times(model);
+}
+
+void read_units(const Place& place, const Classes& classes, Model& model) {
+    const std::vector<Place> units = place.elements();
+    if (units.size() > OVT_COORD_MAX_UNITS)
+        place.fail(fmt::format("{} units, at most {}", units.size(), OVT_COORD_MAX_UNITS));
+    for (const Place& unit : units)
+        read_unit(unit, model, classes);
+}
+
+/// What a class of the scenario is in the file, if it is there.
+std::optional<std::size_t> class_in_file(const Place& place, const ModelContents& contents,
+                                         const std::string& name, bool is_pool) {
+    const auto found = std::ranges::find(contents.classes, name, &UnitClass::name);
+    if (found == contents.classes.end())
+        return {};
+    if (found->is_cores() == is_pool)
+        place.fail(fmt::format("class \"{}\" has {} in the scenario and {} in the file", name,
+                               is_pool ? "workers" : "cores", is_pool ? "cores" : "workers"));
+    return static_cast<std::size_t>(found - contents.classes.begin());
+}
+
+/// In whole ticks: a time for each FC, or of a pool one.
+std::vector<std::uint64_t> times_of(const Place& place, const UnitClass& of, const UnitWork& work,
+                                    std::uint64_t tick_ns) {
+    std::vector<std::uint64_t> times =
+        of.is_cores() ? whole_ticks(modelled_ns(of.clock_khz, work.segment), tick_ns)
+                      : whole_ticks({work.expected_ns}, tick_ns);
+    std::uint64_t sum = 0;
+    for (const std::uint64_t time : times) {
+        sum += std::min(time, most_number + 1);
+        if (sum > most_number)
+            place.fail("the time of a unit passes 2^40");
     }
+    return times;
+}
+
+void read_file(const Place& place, const Classes& classes, const std::filesystem::path& directory,
+               Model& model) {
+    std::shared_ptr<const overtake::Model> file;
+    try {
+        file = overtake::Model::load((directory / place.name()).string());
+    } catch (const Error& error) {
+        place.fail(error.what());
+    }
+    take_units(place, ModelContents::of(*file), classes, model);
 }
 
 } // namespace
 
-Model read_model(const Place& place, const std::string& name,
-                 const std::vector<std::string>& class_names,
-                 const std::vector<bool>& class_is_pool) {
-    place.expect_object({"units", "input", "measured"});
+void take_units(const Place& place, const ModelContents& contents, const Classes& classes,
+                Model& model) {
+    if (contents.units.empty())
+        place.fail("the file has no units for several processors: compile the network again with "
+                   "this version of overtake compile");
+    std::vector<std::optional<std::size_t>> in_file;
+    for (std::size_t i = 0; i < classes.names.size(); i++)
+        in_file.push_back(class_in_file(place, contents, classes.names[i], classes.are_pools[i]));
+    for (const std::uint32_t input : contents.inputs)
+        model.input_bytes += contents.tensors[input].bytes;
+    for (std::size_t number = 0; number < contents.units.size(); number++) {
+        const Unit& unit = contents.units[number];
+        model.units.push_back({.after = unit.after,
+                               .bytes = std::min(unit.output_bytes, most_number),
+                               .ops = std::min(unit.operations, most_number)});
+        auto& fcs = model.fcs.emplace_back(classes.names.size());
+        bool is_supported = false;
+        for (std::size_t i = 0; i < in_file.size(); i++) {
+            if (!in_file[i] || unit.work[*in_file[i]] == nullptr)
+                continue;
+            fcs[i] = times_of(place, contents.classes[*in_file[i]], *unit.work[*in_file[i]],
+                              classes.tick_ns);
+            is_supported = true;
+        }
+        if (!is_supported) {
+            std::string names;
+            for (std::size_t i = 0; i < contents.classes.size(); i++)
+                if (unit.work[i] != nullptr)
+                    names += fmt::format("{}{}", names.empty() ? "" : ", ",
+                                         nlohmann::json(contents.classes[i].name).dump());
+            place.fail(fmt::format("no class of the scenario supports unit {} of the file; "
+                                   "it was compiled for {}",
+                                   number, names));
+        }
+        add_times(model);
+    }
+}
+
+Model read_model(const Place& place, const std::string& name, const Classes& classes,
+                 const std::filesystem::path& directory) {
+    place.expect_object({"units", "file", "input", "measured"});
     Model model;
     model.name = name;
+    if (place.has("file") && place.has("units"))
+        place.fail("both file and units");
+    if (place.has("file"))
+        read_file(place.at("file"), classes, directory, model);
     if (place.has("input"))
         model.input_bytes = place.at("input").integer(0, most_number);
-    const std::vector<Place> units = place.at("units").elements();
-    if (units.size() > OVT_COORD_MAX_UNITS)
-        place.at("units").fail(
-            fmt::format("{} units, at most {}", units.size(), OVT_COORD_MAX_UNITS));
-    for (const Place& unit : units)
-        read_unit(unit, model, class_names, class_is_pool);
-    model.measured.assign(class_names.size(), 0);
+    if (!place.has("file"))
+        read_units(place.at("units"), classes, model);
+    model.measured.assign(classes.names.size(), 0);
     if (!place.has("measured"))
         return model;
     const Place measured = place.at("measured");
     if (!measured.value().is_object())
         measured.fail("not an object");
     for (const auto& [of_class, unused] : measured.value().items())
-        model.measured[class_number(measured.at(of_class), of_class, class_names)] =
+        model.measured[class_number(measured.at(of_class), of_class, classes.names)] =
             measured.at(of_class).integer(1, most_number);
     return model;
 }

@@ -3,9 +3,11 @@
 // A model of a scenario with processors: its units, and what they take on each class.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "overtake/model_contents.hpp"
 #include "simulator/processors/scenario.hpp"
 #include "simulator/reader.hpp"
 
@@ -14,9 +16,20 @@ namespace overtake::simulator::processors {
 /// The largest number of such a scenario.
 inline constexpr std::uint64_t most_number = std::uint64_t{1} << 40;
 
-/// Throws Error EINVAL, naming the place.
-Model read_model(const Place& place, const std::string& name,
-                 const std::vector<std::string>& class_names,
-                 const std::vector<bool>& class_is_pool);
+/// The classes of a scenario's processors, and what one unit of its times is.
+struct Classes {
+    const std::vector<std::string>& names;
+    const std::vector<bool>& are_pools;
+    std::uint64_t tick_ns = 1000;
+};
+
+/// Throws Error EINVAL, naming the place.  Files are relative to `directory`.
+Model read_model(const Place& place, const std::string& name, const Classes& classes,
+                 const std::filesystem::path& directory);
+
+/// The units of a compiled network: work by the names of classes.  A class of the scenario that the
+/// network was not compiled for has none of them.  `place` is for messages.
+void take_units(const Place& place, const ModelContents& contents, const Classes& classes,
+                Model& model);
 
 } // namespace overtake::simulator::processors

@@ -253,7 +253,8 @@ private:
         for (const auto& [name, unused] : place.value().items()) {
             models_.add(place, name, static_cast<std::uint32_t>(scenario_.models.size()));
             scenario_.models.push_back(
-                read_model(place.at(name), name, scenario_.class_names, class_is_pool_));
+                read_model(place.at(name), name,
+                           {scenario_.class_names, class_is_pool_, scenario_.tick_ns}, directory_));
             check_measured(place.at(name), scenario_.models.back());
         }
     }
