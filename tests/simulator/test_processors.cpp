@@ -7,7 +7,10 @@
 
 #include "overtake/error.hpp"
 #include "simulated.hpp"
+#include "simulator/experiment.hpp"
 #include "simulator/processors/model_reader.hpp"
+#include "simulator/processors/summary.hpp"
+#include "simulator/simulate.hpp"
 
 namespace overtake::simulator::processors {
 namespace {
@@ -138,6 +141,115 @@ TEST(FileUnits, ComeFromAFileOrAreWrittenOut) {
     EXPECT_EQ(error_of([&] { read(document); }), "models.M: both file and units");
     document["models"]["M"].erase("units");
     EXPECT_NE(error_of([&] { read(document); }).find("models.M.file: "), std::string::npos);
+}
+
+// Summaries and tables.
+
+Summary run(const json& document, const Trim& trim = {}) {
+    return simulate(read(document), 1, trim);
+}
+
+TEST(ProcessorTally, HasWhatOtherSummariesHave) {
+    const Summary summary = run(two_cores());
+    EXPECT_EQ(summary.from, 0u);
+    EXPECT_EQ(summary.to, 1200u);
+    ASSERT_EQ(summary.classes.size(), 2u);
+    const ClassSummary& tasks = summary.classes[0];
+    EXPECT_EQ(tasks.name, "tasks");
+    EXPECT_EQ(tasks.tasks, 2u);
+    EXPECT_EQ(tasks.slo, 300u);
+    EXPECT_EQ(tasks.slo_met, 0.5);
+    EXPECT_EQ(tasks.latency.max, 200u);
+    EXPECT_EQ(tasks.turnaround, 1.0) << "two cores, two workers: nothing waits";
+    EXPECT_EQ(summary.antt, 1.0);
+    EXPECT_EQ(summary.stp, 2.0);
+    ASSERT_EQ(summary.cores.size(), 3u);
+    EXPECT_EQ(summary.cores[0].name, "npu.1");
+    EXPECT_EQ(summary.cores[0].fcs_normal, 4u);
+    EXPECT_DOUBLE_EQ(summary.cores[0].utilisation, 200.0 / 1200);
+    EXPECT_DOUBLE_EQ(summary.cores[2].utilisation, 300.0 / 2400);
+    EXPECT_EQ(summary.fcs, 6u);
+}
+
+TEST(ProcessorTally, CountsWhatIsInItsWindow) {
+    const Summary summary = run(two_cores(), {.warm_up = 150, .drain = 50});
+    EXPECT_EQ(summary.from, 150u);
+    EXPECT_EQ(summary.to, 1150u);
+    EXPECT_EQ(summary.classes[0].tasks, 0u);
+    EXPECT_EQ(summary.classes[1].tasks, 1u);
+    EXPECT_DOUBLE_EQ(summary.cores[0].utilisation, 0.1);
+    // Of two runs of 100 the second half, and of one the first.
+    EXPECT_DOUBLE_EQ(summary.cores[2].utilisation, 150.0 / 2000);
+    EXPECT_THROW(run(two_cores(), {.warm_up = 1200}), Error);
+}
+
+TEST(ProcessorTally, HasColumnsForWhatHappened) {
+    json document = two_cores();
+    const auto text_of = [&] {
+        const ProcessorScenario scenario = read(document);
+        Tally tally(scenario);
+        Observer* const observers[] = {&tally};
+        ProcessorSimulator(scenario, 1, observers).run();
+        return tally.text();
+    };
+    EXPECT_EQ(text_of().find("cancelled"), std::string::npos);
+    document["cancels"] = {{{"id", "a"}, {"at", 10}}};
+    EXPECT_NE(text_of().find("   tasks    done dropped cancelled  retries"), std::string::npos)
+        << text_of();
+}
+
+std::vector<Point> swept(const json& document, const Grid& grid) {
+    Experiment experiment;
+    experiment.document = document;
+    experiment.grid = &grid;
+    return run_experiment(experiment);
+}
+
+/// What each point of a sweep comes to is what its scenario comes to alone.
+TEST(ProcessorSweep, RunsEachSetting) {
+    json document = two_cores();
+    document["loads"] = json::parse(R"([{"id": "load", "model": "M", "slo": 600, "until": 100000,
+        "arrivals": {"type": "poisson", "mean": 60}}])");
+    document["processors"][0]["core_limit"] = 0;
+    document["processors"][0]["depth"] = 1;
+    for (const char* keys :
+         {"policy=priority|heft|least-slack,window=1|8", "processors.0.depth=1..3",
+          "processors.0.core_limit=0|2,loads.load.priority=0|255", "smoothing=1|50|100",
+          "drop=never|late|predicted"}) {
+        const Grid grid(keys);
+        const std::vector<Point> points = swept(document, grid);
+        EXPECT_EQ(points.size(), grid.size());
+        for (const Point& point : points) {
+            json alone = document;
+            for (const Setting& setting : point.settings)
+                apply_setting(alone, setting);
+            const Summary expected = run(alone);
+            ASSERT_EQ(point.runs.size(), 1u);
+            EXPECT_EQ(point.runs[0].classes[2].latency.p99, expected.classes[2].latency.p99);
+            EXPECT_EQ(point.runs[0].classes[2].dropped, expected.classes[2].dropped);
+            EXPECT_EQ(point.runs[0].to, expected.to) << keys;
+        }
+    }
+    const Grid drops("drop=never|predicted");
+    const std::vector<Point> points = swept(document, drops);
+    EXPECT_EQ(points[0].runs[0].classes[2].dropped, 0u);
+    EXPECT_GT(points[1].runs[0].classes[2].dropped, 0u);
+}
+
+TEST(ProcessorSweep, HasAColumnForEachProcessor) {
+    const Grid grid("window=1|2");
+    const std::vector<Point> points = swept(two_cores(), grid);
+    EXPECT_EQ(to_text(points, {"cpu busy", "failed"}),
+              "window  cpu busy  tasks failed  late failed\n"
+              "1          12.5%             0            0\n"
+              "2          12.5%             0            0\n");
+    EXPECT_EQ(to_text(points).find("failed"), std::string::npos) << "none did";
+}
+
+TEST(ProcessorSweep, NamesTheSettingsThatAreRefused) {
+    const Grid grid("window=1|65");
+    EXPECT_EQ(error_of([&] { swept(two_cores(), grid); }),
+              "with window=65: window: 65, but at most 64 is possible");
 }
 
 } // namespace

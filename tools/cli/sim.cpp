@@ -195,16 +195,16 @@ void print_report(const SimOptions& options, const simulator::Scenario& scenario
 /// Networks of units on several processors: the timeline, or a summary.
 int run_processors(const SimOptions& options, const Source& source) {
     using namespace simulator::processors;
-    if (options.wants_pictures() || options.blame || options.wants_experiment() ||
-        !options.what_if.empty() || options.trim.warm_up != 0 || options.trim.drain != 0)
-        throw Error(EINVAL, fmt::format("{}: a scenario with processors has a timeline and a "
-                                        "summary: give -o, --summary, --json, --set or --seed",
+    if (options.wants_pictures() || options.blame)
+        throw Error(EINVAL, fmt::format("{}: a scenario with processors has a timeline, a summary "
+                                        "and sweeps, but neither pictures nor blame",
                                         source.path.string()));
     const auto scenario = named(source, [&] {
         return parse_processor_scenario(source.document, source.path.parent_path());
     });
     ProcessorRecorder recorder(scenario);
-    Tally tally(scenario);
+    Tally tally(scenario,
+                named(source, [&] { return window_of(scenario, scenario.seed, options.trim); }));
     const bool wants_timeline = !options.output.empty() || !options.wants_summary();
     std::vector<Observer*> observers = {&tally};
     if (wants_timeline)
@@ -249,6 +249,13 @@ struct Outcome {
 
 /// `title` is for the picture; empty: the scenario's own.
 Outcome outcome_of(const SimOptions& options, const Source& source, const std::string& title = "") {
+    if (simulator::processors::has_processors(source.document))
+        return named(source, [&] {
+            const auto scenario = simulator::processors::parse_processor_scenario(
+                source.document, source.path.parent_path());
+            return Outcome{simulator::processors::simulate(scenario, scenario.seed, options.trim),
+                           ""};
+        });
     return named(source, [&] {
         const auto scenario = simulator::parse_scenario(source.document, source.path.parent_path());
         simulator::Accounts accounts(scenario,
@@ -370,8 +377,6 @@ int run_sim(const SimOptions& options) {
     if (options.scenario.empty())
         throw CLI::RequiredError("SCENARIO");
     const Source source = read_source(options);
-    if (simulator::processors::has_processors(source.document))
-        return run_processors(options, source);
     if (!options.what_if.empty())
         return run_what_if(options, source);
     for (const std::string& path : {options.output, options.svg, options.png, options.perfetto})
@@ -379,6 +384,8 @@ int run_sim(const SimOptions& options) {
             check_output_file(path, {source.path.string()});
     if (options.wants_experiment())
         return run_experiment(options, source);
+    if (simulator::processors::has_processors(source.document))
+        return run_processors(options, source);
     return run_once(options, source);
 }
 

@@ -91,6 +91,8 @@ struct ClassHead {
     bool slo = false;
     bool dropped = false; ///< some of its tasks were
     bool cancelled = false;
+    bool can_fail = false; ///< its tasks run on several processors
+    bool failed = false;
 };
 
 /// The classes of all points, which differ where a setting names them, each once.
@@ -104,6 +106,8 @@ public:
         of.slo |= head.slo;
         of.dropped |= head.dropped;
         of.cancelled |= head.cancelled;
+        of.can_fail |= head.can_fail;
+        of.failed |= head.failed;
     }
     const std::vector<ClassHead>& list() const { return list_; }
 
@@ -137,6 +141,10 @@ public:
         }
         add_count("dropped", "dropped", &ClassSummary::dropped, head_.dropped);
         add_count("cancelled", "cancelled", &ClassSummary::cancelled, head_.cancelled);
+        if (head_.can_fail)
+            add("failed", "failed", Unit::count, [](const auto& of) {
+                return static_cast<double>(of.failed.value_or(0));
+            }).usual = head_.failed;
         add_count("preempted", "preemptions", &ClassSummary::preemptions, false);
         add("per s", "throughput_per_s", Unit::number, [](const auto& of) {
             return of.throughput;
@@ -163,7 +171,7 @@ private:
     Metric& add_completed(const char* of, const char* key, Unit unit, Of value) {
         return add(of, key, unit,
                    [value, unit](const ClassSummary& found) -> std::optional<double> {
-                       if (found.tasks == found.cancelled + found.dropped)
+                       if (!found.any_completed())
                            return {};
                        const auto number = static_cast<double>(value(found));
                        return unit == Unit::time ? number * static_cast<double>(found.tick_ns) / 1e3
@@ -205,10 +213,27 @@ private:
     std::size_t index_;
 };
 
-std::vector<Metric> metrics_of(const ClassHeads& classes) {
+/// How busy one of several processors was, where a run has it.
+Metric busy_of(const std::string& processor) {
+    return {.head = processor + " busy",
+            .key = processor + ".utilisation",
+            .unit = Unit::share,
+            .value = [processor](const Summary& summary) -> std::optional<double> {
+                const auto found = std::ranges::find(summary.cores, processor, &CoreSummary::name);
+                return found == summary.cores.end() ? std::nullopt
+                                                    : std::optional(found->utilisation);
+            },
+            .usual = false};
+}
+
+/// `processors`: the names of several ones.
+std::vector<Metric> metrics_of(const ClassHeads& classes,
+                               const std::vector<std::string>& processors) {
     std::vector<Metric> metrics;
     for (std::size_t i = 0; i < classes.list().size(); i++)
         ClassMetrics(metrics, classes.list()[i], i).add();
+    for (const std::string& processor : processors)
+        metrics.push_back(busy_of(processor));
     // Without a class of which a task completed there are none, and both are 0.
     const auto unless_zero = [](double value) {
         return value == 0 ? std::nullopt : std::optional(value);
@@ -221,16 +246,28 @@ std::vector<Metric> metrics_of(const ClassHeads& classes) {
     return metrics;
 }
 
+/// Each once, as they appear; cores of one device have none.
+void add_name(std::vector<std::string>& names, const std::string& name) {
+    if (!name.empty() && std::ranges::find(names, name) == names.end())
+        names.push_back(name);
+}
+
 std::vector<Metric> metrics_of(const std::vector<Point>& points) {
     ClassHeads classes;
+    std::vector<std::string> processors;
     for (const Point& point : points)
-        for (const Summary& run : point.runs)
+        for (const Summary& run : point.runs) {
             for (const ClassSummary& of : run.classes)
                 classes.add({.name = of.name,
                              .slo = of.slo.has_value(),
                              .dropped = of.dropped != 0,
-                             .cancelled = of.cancelled != 0});
-    return metrics_of(classes);
+                             .cancelled = of.cancelled != 0,
+                             .can_fail = of.failed.has_value(),
+                             .failed = of.failed.value_or(0) != 0});
+            for (const CoreSummary& of : run.cores)
+                add_name(processors, of.name);
+        }
+    return metrics_of(classes, processors);
 }
 
 bool fits(const Metric& metric, const std::string& column) {
@@ -322,12 +359,30 @@ std::string describe(const std::vector<Setting>& settings) {
     return text;
 }
 
-Scenario scenario_at(const Experiment& experiment, const std::vector<Setting>& settings) {
+/// One of either kind.
+struct AnyScenario {
+    std::optional<Scenario> one_device;
+    std::optional<processors::ProcessorScenario> processors;
+
+    std::uint64_t seed() const { return processors ? processors->seed : one_device->seed; }
+    Summary run(std::uint64_t seed, const Trim& trim) const {
+        return processors ? processors::simulate(*processors, seed, trim)
+                          : simulate(*one_device, seed, trim);
+    }
+};
+
+AnyScenario scenario_at(const Experiment& experiment, const std::vector<Setting>& settings) {
     nlohmann::json document = experiment.document;
     for (const Setting& setting : settings)
         apply_setting(document, setting);
     try {
-        return parse_scenario(document, experiment.directory);
+        AnyScenario scenario;
+        if (processors::has_processors(document))
+            scenario.processors =
+                processors::parse_processor_scenario(document, experiment.directory);
+        else
+            scenario.one_device = parse_scenario(document, experiment.directory);
+        return scenario;
     } catch (const Error& error) {
         if (settings.empty())
             throw;
@@ -335,14 +390,33 @@ Scenario scenario_at(const Experiment& experiment, const std::vector<Setting>& s
     }
 }
 
+std::vector<ClassHead> heads_of(const AnyScenario& scenario) {
+    std::vector<ClassHead> heads;
+    if (!scenario.processors) {
+        for (const TaskClass& of : scenario.one_device->classes)
+            heads.push_back({.name = of.name, .slo = of.slo.has_value()});
+        return heads;
+    }
+    for (const std::string& name : scenario.processors->task_classes)
+        heads.push_back({.name = name, .can_fail = true});
+    const auto note_slo = [&](const processors::TaskKind& kind) {
+        heads[kind.task_class].slo |= kind.slo.has_value();
+    };
+    for (const auto& listed : scenario.processors->listed)
+        note_slo(listed.kind);
+    for (const auto& load : scenario.processors->loads)
+        note_slo(load.kind);
+    return heads;
+}
+
 /// The scenario of a point: its runs share it, and it goes with the last of them.
 class SharedScenario {
 public:
-    std::shared_ptr<const Scenario> enter(const Experiment& experiment,
-                                          const std::vector<Setting>& settings) {
+    std::shared_ptr<const AnyScenario> enter(const Experiment& experiment,
+                                             const std::vector<Setting>& settings) {
         const std::scoped_lock lock(mutex_);
         if (!scenario_)
-            scenario_ = std::make_shared<const Scenario>(scenario_at(experiment, settings));
+            scenario_ = std::make_shared<const AnyScenario>(scenario_at(experiment, settings));
         return scenario_;
     }
     /// After each of so many runs.
@@ -354,23 +428,30 @@ public:
 
 private:
     std::mutex mutex_;
-    std::shared_ptr<const Scenario> scenario_;
+    std::shared_ptr<const AnyScenario> scenario_;
     unsigned left_ = 0;
 };
 
 /// Refuses the first point whose scenario is none, and columns that no figure fits.
 void check(const Experiment& experiment, const std::vector<Point>& points) {
     std::vector<std::vector<ClassHead>> classes(points.size());
+    std::vector<std::vector<std::string>> processors(points.size());
     for_each_index(points.size(), experiment.threads, {}, [&](std::size_t i) {
-        const Scenario scenario = scenario_at(experiment, points[i].settings);
-        for (const TaskClass& of : scenario.classes)
-            classes[i].push_back({.name = of.name, .slo = of.slo.has_value()});
+        const AnyScenario scenario = scenario_at(experiment, points[i].settings);
+        classes[i] = heads_of(scenario);
+        if (scenario.processors)
+            for (const auto& processor : scenario.processors->processors)
+                processors[i].push_back(processor.name);
     });
     ClassHeads heads;
-    for (const std::vector<ClassHead>& list : classes)
-        for (const ClassHead& of : list)
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < points.size(); i++) {
+        for (const ClassHead& of : classes[i])
             heads.add(of);
-    chosen(metrics_of(heads), experiment.columns);
+        for (const std::string& name : processors[i])
+            add_name(names, name);
+    }
+    chosen(metrics_of(heads, names), experiment.columns);
 }
 
 std::string cell(const nlohmann::json& value) {
@@ -409,7 +490,7 @@ std::vector<Point> run_experiment(const Experiment& experiment) {
                        SharedScenario& shared = scenarios[i / experiment.repeat];
                        const std::size_t run = i % experiment.repeat;
                        const auto scenario = shared.enter(experiment, point.settings);
-                       point.runs[run] = simulate(*scenario, scenario->seed + run, experiment.trim);
+                       point.runs[run] = scenario->run(scenario->seed() + run, experiment.trim);
                        shared.leave(experiment.repeat);
                    });
     return points;
@@ -419,7 +500,10 @@ std::uint64_t digest_of_files(const Experiment& experiment) {
     const std::vector<Point> points = points_of(experiment.grid);
     std::vector<std::uint64_t> digests(points.size());
     for_each_index(points.size(), experiment.threads, {}, [&](std::size_t i) {
-        digests[i] = digest_of(scenario_at(experiment, points[i].settings));
+        const AnyScenario scenario = scenario_at(experiment, points[i].settings);
+        if (scenario.processors)
+            throw Error(EINVAL, "a scenario with processors is not run in parts");
+        digests[i] = digest_of(*scenario.one_device);
     });
     Digest all;
     for (const std::uint64_t digest : digests)

@@ -10,6 +10,7 @@
 
 #include "overtake/device.hpp"
 #include "simulator/processors/recorder.hpp"
+#include "simulator/processors/summary.hpp"
 #include "simulator/recorder.hpp"
 
 namespace overtake::simulator {
@@ -60,22 +61,49 @@ std::uint64_t ticks(std::uint64_t us, std::uint64_t tick_ns) {
     return us > ~std::uint64_t{0} / of_us ? ~std::uint64_t{0} : us * of_us;
 }
 
+namespace {
+
+/// What is left of a run from `first` to `last`.
+Window window_in(std::uint64_t first, std::uint64_t last, std::uint64_t tick_ns, const Trim& trim) {
+    const std::uint64_t whole = last - first;
+    const std::uint64_t warm_up = ticks(trim.warm_up, tick_ns);
+    const std::uint64_t drain = ticks(trim.drain, tick_ns);
+    if (warm_up >= whole || drain >= whole - warm_up)
+        throw Error(EINVAL, fmt::format("--warm-up and --drain leave nothing of a run of {}",
+                                        format_time(in_us(whole, tick_ns))));
+    Window window = {.from = first + warm_up};
+    if (drain != 0)
+        window.to = last - drain;
+    return window;
+}
+
+} // namespace
+
 Window window_of(const Scenario& scenario, std::uint64_t seed, const Trim& trim) {
     if (trim.warm_up == 0 && trim.drain == 0)
         return {};
     Extent extent;
     const std::array<Observer*, 1> observers = {&extent};
     Simulator(scenario, seed, observers).run();
-    const std::uint64_t whole = extent.last() - extent.first();
-    const std::uint64_t warm_up = ticks(trim.warm_up, scenario.tick_ns);
-    const std::uint64_t drain = ticks(trim.drain, scenario.tick_ns);
-    if (warm_up >= whole || drain >= whole - warm_up)
-        throw Error(EINVAL, fmt::format("--warm-up and --drain leave nothing of a run of {}",
-                                        format_time(in_us(whole, scenario.tick_ns))));
-    Window window = {.from = extent.first() + warm_up};
-    if (drain != 0)
-        window.to = extent.last() - drain;
-    return window;
+    return window_in(extent.first(), extent.last(), scenario.tick_ns, trim);
+}
+
+Window processors::window_of(const ProcessorScenario& scenario, std::uint64_t seed,
+                             const Trim& trim) {
+    if (trim.warm_up == 0 && trim.drain == 0)
+        return {};
+    Tally tally(scenario);
+    const std::array<Observer*, 1> observers = {&tally};
+    ProcessorSimulator(scenario, seed, observers).run();
+    return window_in(tally.from(), tally.to(), scenario.tick_ns, trim);
+}
+
+Summary processors::simulate(const ProcessorScenario& scenario, std::uint64_t seed,
+                             const Trim& trim) {
+    Tally tally(scenario, window_of(scenario, seed, trim));
+    const std::array<Observer*, 1> observers = {&tally};
+    ProcessorSimulator(scenario, seed, observers).run();
+    return tally.summary();
 }
 
 Summary simulate(const Scenario& scenario, std::uint64_t seed, const Trim& trim) {

@@ -41,4 +41,10 @@ Window window_of(const Scenario& scenario, std::uint64_t seed, const Trim& trim)
 /// safe.
 Summary simulate(const Scenario& scenario, std::uint64_t seed, const Trim& trim = {});
 
+namespace processors {
+/// The same of several processors.
+Window window_of(const ProcessorScenario& scenario, std::uint64_t seed, const Trim& trim);
+Summary simulate(const ProcessorScenario& scenario, std::uint64_t seed, const Trim& trim = {});
+} // namespace processors
+
 } // namespace overtake::simulator

@@ -98,7 +98,7 @@ std::string class_table(const Summary& summary) {
     head.insert(head.end(), {"preempted", "x alone"});
     Table table(head);
     for (const ClassSummary& of : summary.classes) {
-        const bool any = of.tasks > of.dropped + of.cancelled;
+        const bool any = of.any_completed();
         std::vector<std::string> row = {of.name, std::to_string(of.tasks)};
         add_latency(row, of.latency, any, summary.tick_ns);
         if (slo)
@@ -232,7 +232,7 @@ Json to_json(const Summary& summary, const ClassSummary& of) {
         if (of.preempted_by[i] != 0)
             preempted[summary.classes[i].name] = us(of.preempted_by[i]);
     }
-    const bool any = of.tasks > of.dropped + of.cancelled;
+    const bool any = of.any_completed();
     return {{"class", of.name},
             {"tasks", of.tasks},
             {"dropped", of.dropped},
@@ -302,8 +302,12 @@ Summary summarise(const Scenario& scenario, const Accounts& accounts) {
         if (const auto& of = accounts.priorities()[priority])
             summary.priorities.push_back({priority, of->count(), percentiles(*of)});
     for (const CoreAccount& core : accounts.cores()) {
-        summary.cores.push_back({ratio(core.busy, summary.to - summary.from), core.fcs[1],
-                                 core.fcs[0], core.gap, core.gap_filled});
+        summary.cores.push_back({ratio(core.busy, summary.to - summary.from),
+                                 core.fcs[1],
+                                 core.fcs[0],
+                                 core.gap,
+                                 core.gap_filled,
+                                 {}});
         summary.fcs += core.fcs[0] + core.fcs[1];
     }
     return summary;

@@ -51,6 +51,11 @@ struct ClassSummary {
     std::vector<std::uint64_t> blocked_by;   ///< by class
     std::vector<std::uint64_t> preempted_by; ///< by class
     std::uint64_t over = 0;                  ///< tasks in these sums
+    /// Of several processors, whose summary has no such sums: tasks that ended as failed.
+    std::optional<std::uint64_t> failed;
+
+    /// Without one there is no latency.
+    bool any_completed() const { return tasks > dropped + cancelled + failed.value_or(0); }
 };
 
 struct PrioritySummary {
@@ -65,6 +70,7 @@ struct CoreSummary {
     std::uint64_t fcs_normal;
     std::uint64_t gap;        ///< while a task kept a slot during a CPU segment
     std::uint64_t gap_filled; ///< of it in which the core ran something
+    std::string name{};       ///< of one of several processors
 };
 
 struct Summary {

@@ -90,7 +90,7 @@ struct Figure {
 
 template <std::uint64_t Percentiles::*Value>
 std::optional<double> latency(const ClassSummary& of) {
-    if (of.tasks == of.cancelled + of.dropped)
+    if (!of.any_completed())
         return {};
     return in_us(of.latency.*Value, of.tick_ns);
 }

@@ -5,22 +5,31 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "simulator/accounts.hpp"
 #include "simulator/processors/simulator.hpp"
+#include "simulator/summary.hpp"
 
 namespace overtake::simulator::processors {
 
 class Tally : public Observer {
 public:
-    /// `scenario` outlives it.
-    explicit Tally(const ProcessorScenario& scenario);
+    /// `scenario` outlives it.  Counted are tasks that arrive in `window`, runs that start in it,
+    /// and what processors do in it.
+    explicit Tally(const ProcessorScenario& scenario, const Window& window = {});
 
     void arrived(LiveTask& task, std::uint64_t time) override;
     void refused(const Generated& load, std::uint64_t time) override;
+    void fc_started(LiveTask& task, LiveTask::Run& run, bool high, std::uint32_t index,
+                    std::uint64_t time) override;
+    void fc_ended(LiveTask& task, LiveTask::Run& run, std::uint64_t time) override;
     void run_started(LiveTask& task, LiveTask::Run& run, std::uint64_t time) override;
     void run_ended(LiveTask& task, LiveTask::Run& run, ovt_coord_status status,
                    std::uint64_t time) override;
@@ -30,6 +39,11 @@ public:
     nlohmann::ordered_json json() const;
     /// Two tables.
     std::string text() const;
+    /// As other scenarios have it, for tables of many runs; "alone" is by this scenario's policy.
+    Summary summary() const;
+    /// When what was counted begins and ends: with the first arrival, with the last end.
+    std::uint64_t from() const;
+    std::uint64_t to() const;
 
 private:
     struct OfClass {
@@ -39,17 +53,25 @@ private:
         std::uint64_t retries = 0;
         std::uint64_t with_slo = 0;
         std::uint64_t within_slo = 0;
+        std::uint64_t preemptions = 0;
+        std::optional<std::uint64_t> slo;     ///< of its first task that has one
         std::vector<std::uint64_t> latencies; ///< of those that are done
+        std::uint64_t alone = 0;              ///< sum of their latencies alone
     };
     struct OfProcessor {
         std::uint64_t runs = 0;
         std::uint64_t failed = 0;
         std::uint64_t executed = 0;
+        std::uint64_t fcs_high = 0, fcs_normal = 0;
     };
 
+    bool is_counted(const LiveTask& task) const;
+    std::uint64_t alone(const TaskKind& kind);
     double us(std::uint64_t time) const;
 
     const ProcessorScenario& scenario_;
+    Window window_;
+    std::map<std::tuple<std::uint32_t, std::uint64_t, bool>, std::uint64_t> alone_;
     std::vector<OfClass> classes_;
     std::vector<OfProcessor> processors_;
     std::uint64_t first_ = ~std::uint64_t{0};
