@@ -7,7 +7,8 @@
  * holds none of its places may take one that is kept.  A task that begins with a CPU segment needs
  * nothing else.  A task that begins with a BPU segment needs a free slot on its core, and no
  * better placed task may be waiting for one there: such a task bars its core, or every core
- * if it would take any.
+ * if it would take any.  Where cores are unlike, it may take some only: they are what it bars, but
+ * that it goes before all other tasks without a core.
  *
  * A slot is free when fewer than the configured number of its holders stand in the way, and a
  * holder in a gap does not if the policy lets the task be inserted.
@@ -44,11 +45,13 @@ static void may_go(struct choice *choice, struct ovt_sched_task *task, u64 cores
 
 /*
  * The first task of each core, unless somebody better placed goes or bars them all: @any, the
- * first that takes any core, does so if it does not go itself.  The cores that are barred for @any.
+ * first that takes any core, does so with its cores if it does not go itself.  The cores that are
+ * barred for @any.
  */
 static u64 look_at_cores(struct choice *choice, const struct ovt_sched_task *any)
 {
 	const struct ovt_sched_look *look = &choice->look;
+	u64 barred_by_any = any ? ovt_sched_cores_of(look->sched, any) : 0;
 	u64 left = look->queue->cores_ready | (look->full ? 0 : look->queue->cores_waiting);
 	u64 barred = 0;
 
@@ -58,7 +61,8 @@ static u64 look_at_cores(struct choice *choice, const struct ovt_sched_task *any
 			ovt_sched_first_for_slot(look, &look->queue->cores[core - 1].wanting);
 
 		if (!ovt_sched_is_better(look, task, choice->best) ||
-		    !ovt_sched_is_better(look, task, any))
+		    ((barred_by_any & ovt_sched_core_bit(core)) &&
+		     !ovt_sched_is_better(look, task, any)))
 			continue;
 		if (slot_free(look, task, core))
 			may_go(choice, task, ovt_sched_core_bit(core));
@@ -72,7 +76,7 @@ static u64 look_at_cores(struct choice *choice, const struct ovt_sched_task *any
 static u64 open_cores(const struct ovt_sched_look *look, const struct ovt_sched_task *task,
 		      u64 barred)
 {
-	u64 left = ovt_sched_all_cores(look->sched) & ~barred;
+	u64 left = ovt_sched_cores_of(look->sched, task) & ~barred;
 	u64 open = 0;
 
 	for (; left; left &= left - 1) {
@@ -110,7 +114,7 @@ struct ovt_sched_task *ovt_sched_first_that_may_go(struct ovt_sched *sched,
 	look_at_slots(&choice);
 	if (choice.best && ovt_sched_is_high(choice.best) && ovt_sched_next_is_bpu(choice.best))
 		choice.cores = choice.best->core ? ovt_sched_core_bit(choice.best->core) :
-						   ovt_sched_all_cores(sched);
+						   ovt_sched_cores_of(sched, choice.best);
 	*cores = choice.cores;
 	return choice.best;
 }

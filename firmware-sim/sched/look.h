@@ -35,6 +35,15 @@ static inline u64 ovt_sched_all_cores(const struct ovt_sched *sched)
 	return ~0ull >> (OVT_SCHED_MAX_CORES - sched->core_count);
 }
 
+/* Those that a task which names none may go to. */
+static inline u64 ovt_sched_cores_of(const struct ovt_sched *sched,
+				     const struct ovt_sched_task *task)
+{
+	u64 all = ovt_sched_all_cores(sched);
+
+	return sched->cores_of ? sched->cores_of(task) & all : all;
+}
+
 static inline bool ovt_sched_is_better(const struct ovt_sched_look *look,
 				       const struct ovt_sched_task *task,
 				       const struct ovt_sched_task *than)

@@ -123,6 +123,8 @@ struct ovt_sched {
 	/* The host may set these after ovt_sched_init(): it is told of each task dispatched. */
 	void (*dispatched)(void *host, struct ovt_sched_task *task);
 	void *host;
+	/* And this, where cores are unlike: those for a task that names none, bit k - 1 for core k. */
+	u64 (*cores_of)(const struct ovt_sched_task *task);
 };
 
 /*

@@ -66,7 +66,8 @@ static void wait_for_core(const struct ovt_sched_look *look, struct ovt_sched_wa
 		ovt_sched_first_for_slot(look, &look->queue->cores[core - 1].wanting);
 	struct ovt_sched_task *any = ovt_sched_first_for_slot(look, &look->queue->any);
 
-	if (ovt_sched_is_better(look, any, first))
+	if (any && (ovt_sched_cores_of(look->sched, any) & ovt_sched_core_bit(core)) &&
+	    ovt_sched_is_better(look, any, first))
 		first = any;
 	if (ovt_sched_is_better(look, first, wait->task))
 		wait_behind(wait, first);
@@ -78,8 +79,8 @@ static void wait_for_core(const struct ovt_sched_look *look, struct ovt_sched_wa
 static void wait_for_any_core(const struct ovt_sched_look *look, struct ovt_sched_wait *wait)
 {
 	struct ovt_sched_task *ahead = ovt_sched_first_for_slot(look, &look->queue->any);
-	u64 cores = ovt_sched_all_cores(look->sched);
-	u64 left = look->queue->cores_ready | look->queue->cores_waiting;
+	u64 cores = ovt_sched_cores_of(look->sched, wait->task);
+	u64 left = (look->queue->cores_ready | look->queue->cores_waiting) & cores;
 
 	if (ovt_sched_is_better(look, ahead, wait->task)) {
 		wait_behind(wait, ahead);

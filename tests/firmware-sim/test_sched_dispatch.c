@@ -462,6 +462,56 @@ static void arrival_and_dispatch_are_recorded(void **state)
 	assert_int_equal(second->sched.segment_start, 8);
 }
 
+/* Where cores are unlike: tasks say by their deadlines, which this policy ignores, who takes them. */
+static u64 cores_of(const struct ovt_sched_task *task)
+{
+	return task->deadline;
+}
+
+/* As host_arrive(), for those of @cores alone. */
+static void arrive_for(struct host *host, char name, const char *segments, u32 priority, u64 cores,
+		       u64 now)
+{
+	struct host_task *task = host_task(host, name, segments, priority, 0);
+
+	host->sched.cores_of = cores_of;
+	task->sched.deadline = cores;
+	host_arrive_task(host, task, now);
+}
+
+static void a_task_for_some_cores_goes_to_one_of_them(void **state)
+{
+	struct host *host = host_new(state, &(struct host_options){ .cores = 4 });
+
+	arrive_for(host, 'a', "b10", 0, 0x6, 0);
+	host_goes(host, 0, "a0>2");
+	assert_int_equal(host->open_cores, 0x6);
+	arrive_for(host, 'b', "b10", 0, 0x6, 1);
+	host_goes(host, 1, "b0>3");
+	assert_int_equal(host->open_cores, 0x4);
+	arrive_for(host, 'c', "b10", 0, 0x6, 2);
+	host_goes(host, 2, ""); /* cores 1 and 4 are free, and not for it */
+	arrive_for(host, 'h', "b10", 255, 0x6, 3);
+	host_goes(host, 3, "h0>2");
+	assert_int_equal(host->open_cores, 0x6);
+	host_segment_ends(host, &host->tasks[1]);
+	host_goes(host, 10, "b. c0>3");
+}
+
+static void what_waits_for_some_cores_bars_them_alone(void **state)
+{
+	struct host *host = host_new(state, &(struct host_options){ .cores = 2 });
+
+	arrive_for(host, 'a', "b10", 9, 0x1, 0);
+	host_goes(host, 0, "a0>1");
+	arrive_for(host, 'b', "b10", 9, 0x1, 1);
+	host_arrive(host, 'c', "b10", 5, 2, 1);
+	host_arrive(host, 'd', "b10", 5, 1, 1);
+	host_goes(host, 1, "c0>2");
+	host_segment_ends(host, &host->tasks[0]);
+	host_goes(host, 10, "a. b0>1");
+}
+
 static void a_long_queue_is_passed_by_those_that_may(void **state)
 {
 	struct host *host = host_new(state, &(struct host_options){ .cores = 2, .task_limit = 3 });
@@ -503,6 +553,8 @@ int main(void)
 		CASE(service_mode_shares_the_queue_and_keeps_the_workers_apart),
 		CASE(a_queue_chooses_after_the_submissions_of_the_one_before),
 		CASE(arrival_and_dispatch_are_recorded),
+		CASE(a_task_for_some_cores_goes_to_one_of_them),
+		CASE(what_waits_for_some_cores_bars_them_alone),
 		CASE(a_long_queue_is_passed_by_those_that_may),
 	};
 
