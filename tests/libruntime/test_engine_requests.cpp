@@ -156,6 +156,35 @@ private:
     bool open_ = false;
 };
 
+TEST(EngineRequests, GoToCoresOfTheModelsProfileUnlessTheyNameOne) {
+    for (const auto& [profiles, cores] :
+         {std::pair(std::vector<std::string>{"ideal", "default", "ideal"}, 0b010u),
+          {{"default", "ideal", "default"}, 0b101u}}) {
+        EmbeddedOptions device;
+        device.cores = 3;
+        device.profiles = profiles;
+        Engine engine(open_embedded(device));
+        const auto model = load(engine, copying(2));
+        std::vector<std::uint8_t> in(elements), out(elements);
+        const TensorMemory from = dense(in, Element::int8), to = dense(out, Element::int8);
+        const auto core_of = [&](unsigned core, unsigned priority) {
+            const auto request = engine.create_request();
+            request->add(model, {&from, 1}, {&to, 1});
+            request->submit({.priority = priority, .core = core});
+            request->wait();
+            EXPECT_EQ(request->status(), 0);
+            unsigned taken = 0;
+            for (const SegmentRecord& segment : request->segments())
+                taken = segment.on_bpu ? segment.job.core : taken;
+            return taken;
+        };
+        for (unsigned round = 0; round < 4; round++)
+            EXPECT_NE(cores >> (core_of(core_any, round) - 1) & 1, 0u);
+        for (unsigned core = 1; core <= 3; core++)
+            EXPECT_EQ(core_of(core, 0), core);
+    }
+}
+
 TEST(EngineRequests, OneThatNobodyKeepsIsCancelled) {
     EngineOptions options;
     options.workers = 1;

@@ -62,5 +62,22 @@ TEST(Plan, HasTheBindingsOfItsJobsButForAddresses) {
     EXPECT_EQ(plan->most_cpu_values(), 60u) << "the values of its operand, which is on the device";
 }
 
+/// Which cores take the jobs of a model compiled for "default", on a device of these.
+std::uint64_t cores_of(std::vector<std::string> profiles) {
+    EmbeddedOptions options;
+    options.cores = static_cast<unsigned>(profiles.size());
+    options.profiles = std::move(profiles);
+    return plan_once(open_embedded(options), Model::from_bytes(build(copy_and_softmax())))->cores();
+}
+
+TEST(Plan, JobsAreForTheCoresOfTheModelsProfile) {
+    EXPECT_EQ(cores_of({"default", "default"}), 0u) << "all, as where nobody names profiles";
+    EXPECT_EQ(cores_of({"ideal", "ideal", "ideal"}), 0u);
+    EXPECT_EQ(cores_of({"ideal", "default"}), 0b10u);
+    EXPECT_EQ(cores_of({"default", "ideal", "default"}), 0b101u);
+    EXPECT_EQ(cores_of({"ideal", "rk3588-core", "ideal"}), 0b101u)
+        << "like core 1: none is named so";
+}
+
 } // namespace
 } // namespace overtake::test

@@ -280,6 +280,19 @@ TEST(Session, ACancelledTaskRunsNoFurtherSegment) {
     EXPECT_EQ(code_of([&] { task.output(0); }), ECANCELED);
 }
 
+TEST(Session, TasksGoToCoresOfTheModelsProfileUnlessTheyNameOne) {
+    EmbeddedOptions options;
+    options.cores = 3;
+    options.profiles = {"ideal", "default", "ideal"};
+    Session session(open_embedded(options), Model::from_bytes(build(copy_and_softmax())));
+    for (const unsigned core : {core_any, core_any, core_any, 1u, 3u}) {
+        Task task = session.submit(std::vector<float>(60, 1.0f), {.core = core});
+        ASSERT_TRUE(task.wait(patience()));
+        ASSERT_EQ(task.status(), 0);
+        EXPECT_EQ(task.completions()[0].core, core == core_any ? 2 : core);
+    }
+}
+
 TEST(Session, SessionsOfOneModelAndDeviceShareAnUpload) {
     const auto device = std::make_shared<WatchedDevice>();
     const auto model = Model::from_bytes(build(copy_and_softmax()));

@@ -44,6 +44,7 @@ ProcessTaskScheduler::ProcessTaskScheduler(std::shared_ptr<Device> device,
       lines_(cores_), next_tag_(options.first_tag), queue_(open_queue(*device_, options)) {
     const ovt_sched_settings settings = checked_settings(options_);
     ovt_sched_init(&sched_, cores_, &settings);
+    sched_.cores_of = [](const ovt_sched_task* task) { return Run::cores_of(*task); };
     ovt_sched_add_queue(&sched_, &library_queue_, queue_cores_.data());
     ovt_sched_add_process(&sched_, &process_, &library_queue_, lines_.data());
 }

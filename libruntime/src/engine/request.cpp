@@ -122,8 +122,10 @@ void Request::add_all(const std::shared_ptr<LoadedModel>& model,
                                state_->segments.end());
         throw;
     }
-    if (state_->model == 0)
+    if (state_->model == 0) {
         state_->model = model->state_->plan->model_id();
+        state_->cores = model->state_->plan->cores();
+    }
 }
 
 void Request::add(std::function<std::int32_t()> compute, std::uint64_t expected_ns) {
@@ -156,6 +158,7 @@ void Request::submit(const TaskOptions& options) {
         if (state_->segments.empty())
             throw Error(EINVAL, "request: there is nothing in it");
         wanted.model = state_->model;
+        wanted.cores = state_->cores;
         state_->engine->engine->check(wanted);
         task = state_->engine->engine->make_task(state_->segments, wanted, state_->memory);
         state_->memory.reset();

@@ -45,6 +45,7 @@ struct Request::State {
     mutable std::mutex mutex;
     std::vector<engine::TaskSegment> segments;
     std::uint64_t model = 0; ///< for events: of the first that was added
+    std::uint64_t cores = 0; ///< that may take it: of the same
     std::shared_ptr<engine::RequestMemory> memory = std::make_shared<engine::RequestMemory>();
     std::function<void()> callback;
     std::shared_ptr<engine::SubmittedTask> task;

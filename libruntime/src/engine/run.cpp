@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/run.hpp"
 
+#include <bit>
 #include <cerrno>
 #include <utility>
 
@@ -26,6 +27,8 @@ void Run::prepare(ovt_sched_process& process) {
     task_.segment_count = static_cast<u32>(scheduled_.size());
     task_.priority = options_.priority;
     task_.core = options_.core;
+    if (options_.core == core_any && std::has_single_bit(options_.cores))
+        task_.core = static_cast<u32>(std::countr_zero(options_.cores)) + 1;
     task_.custom_id = options_.custom_id;
     task_.deadline = options_.deadline_ns;
 }

@@ -33,6 +33,7 @@ struct RunOptions {
     unsigned priority = 0;                  ///< 0..254 NORMAL, 255 HIGH
     std::int64_t custom_id = 0;             ///< within one priority the smaller goes first
     unsigned core = core_any;               ///< settled by the first BPU segment and kept
+    std::uint64_t cores = 0;                ///< with core_any: as Job::cores
     std::uint64_t model = 0;                ///< as in Job
     std::uint64_t deadline_ns = UINT64_MAX; ///< device time, for policies that look at it
     std::string on = {};                    ///< a processor or an entry; empty: each may run it
@@ -76,6 +77,11 @@ private:
     std::shared_ptr<Run> shared() { return std::static_pointer_cast<Run>(shared_from_this()); }
 
     static Run& of(ovt_sched_task* task) { return *static_cast<Task*>(task)->run; }
+    /// That may take it, of one that names none.
+    static u64 cores_of(const ovt_sched_task& task) {
+        const u64 cores = static_cast<const Task&>(task).run->options_.cores;
+        return cores != 0 ? cores : ~u64{0};
+    }
 
     const std::vector<TaskSegment> segments_;
     const RunOptions options_;

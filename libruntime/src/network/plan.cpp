@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "fork_origin.hpp"
+#include "overtake/core_profiles.hpp"
 #include "overtake/event.hpp"
 #include "overtake_isa.h"
 
@@ -30,7 +31,8 @@ KnownPlans& plans_of_process() {
 } // namespace
 
 Plan::Plan(Upload upload, PlanParts parts)
-    : upload_(std::move(upload)), model_id_(overtake::model_id(upload_.model->name())) {
+    : upload_(std::move(upload)), model_id_(overtake::model_id(upload_.model->name())),
+      cores_(cores_for(upload_.device->core_profiles(), upload_.model->profile_name())) {
     if (parts == PlanParts::segments) {
         for (const Segment& segment : ModelContents::of(model()).segments)
             add(segment);

@@ -43,6 +43,9 @@ public:
     const Model& model() const noexcept { return *upload_.model; }
     /// What the events of its jobs call the model: Job::model.
     std::uint64_t model_id() const noexcept { return model_id_; }
+    /// Cores that take its jobs unless one is named, as Job::cores: where cores are unlike those of
+    /// the model's profile; 0 = all.
+    std::uint64_t cores() const noexcept { return cores_; }
     /// In the order in which they run; of units those that unit_table() numbers.
     std::span<const PlanSegment> segments() const noexcept { return segments_; }
     /// Null unless this is a plan of units.
@@ -59,6 +62,7 @@ private:
 
     const Upload upload_;
     const std::uint64_t model_id_;
+    const std::uint64_t cores_;
     std::optional<UnitTable> units_;
     std::vector<PlanSegment> segments_;
     std::size_t most_cpu_values_ = 0;

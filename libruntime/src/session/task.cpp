@@ -77,6 +77,7 @@ void Task::State::submit_segment() {
     job.priority = options.priority;
     job.custom_id = options.custom_id;
     job.core = options.core;
+    job.cores = options.core == core_any ? plan().cores() : 0;
     job.deadline_ns = options.deadline_ns;
     job.model = plan().model_id();
     session->queue.submit(in_flight, execution, segment, job);

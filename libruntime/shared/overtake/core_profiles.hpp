@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//
+// What a device says of its cores' profiles: are they alike, and which cores a model is for.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "overtake_accel.h"
+
+namespace overtake {
+
+/// A structure without padding.
+inline bool is_like(const drm_overtake_core_profile& one, const drm_overtake_core_profile& other) {
+    static_assert(sizeof(one) == OVERTAKE_PROFILE_NAME_BYTES + 6 * sizeof(std::uint32_t) +
+                                     2 * sizeof(std::uint64_t));
+    return std::memcmp(&one, &other, sizeof(one)) == 0;
+}
+
+inline bool are_alike(std::span<const drm_overtake_core_profile> profiles) {
+    return std::ranges::all_of(
+        profiles, [&](const auto& profile) { return is_like(profile, profiles.front()); });
+}
+
+inline std::string_view name_of(const drm_overtake_core_profile& profile) {
+    return {profile.name, strnlen(profile.name, sizeof(profile.name))};
+}
+
+/// "default+ideal", as the module's parameter and overtake serve take it.
+inline std::string joined_names(std::span<const drm_overtake_core_profile> profiles) {
+    std::string text;
+    for (const drm_overtake_core_profile& profile : profiles)
+        text.append(text.empty() ? "" : "+").append(name_of(profile));
+    return text;
+}
+
+/// Cores that take a job which names none and is of a model compiled for `profile`, bit k - 1 for
+/// core k: those of that name, or, if there are none, those like core 1.  0: all, as where cores
+/// are alike.
+inline std::uint64_t cores_for(std::span<const drm_overtake_core_profile> profiles,
+                               std::string_view profile) {
+    if (are_alike(profiles))
+        return 0;
+    std::uint64_t named = 0, like_first = 0;
+    for (std::size_t i = 0; i < profiles.size(); i++) {
+        named |= std::uint64_t{name_of(profiles[i]) == profile} << i;
+        like_first |= std::uint64_t{is_like(profiles[i], profiles.front())} << i;
+    }
+    return named != 0 ? named : like_first;
+}
+
+} // namespace overtake
