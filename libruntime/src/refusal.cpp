@@ -255,4 +255,10 @@ std::optional<Error> workers_refusal(std::uint32_t workers) {
                                      workers, OVT_SERVICE_MAX_WORKERS));
 }
 
+Error unlike_cores_refusal() {
+    return Error(ENOTSUP, "service mode: the cores of this device have unlike profiles: schedule "
+                          "without service mode, or use a device of like cores (one --profile of "
+                          "overtake serve, one profile of the kernel module)");
+}
+
 } // namespace overtake

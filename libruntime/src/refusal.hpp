@@ -75,5 +75,7 @@ std::optional<Error> buffer_refusal(std::size_t bytes);
 std::optional<Error> queue_refusal(const QueueOptions& options);
 /// Of a queue of service mode, besides.
 std::optional<Error> workers_refusal(std::uint32_t workers);
+/// Of a queue of service mode on a device whose cores are unlike.
+Error unlike_cores_refusal();
 
 } // namespace overtake

@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "expect_error.hpp"
 #include "overtake/engine.hpp"
 #include "service_clients.hpp"
 
@@ -50,6 +51,19 @@ private:
 INSTANTIATE_TEST_SUITE_P(All, ServiceTest,
                          testing::Values(Backend{"server"}, Backend{"ioctl"}, Backend{"io_uring"}),
                          backend_name);
+
+TEST(Service, IsRefusedWhereCoresAreUnlike) {
+    ServerOptions options = options_of(2);
+    options.device.profiles = {"default", "ideal"};
+    const TestServer server(options);
+    const auto device = open_server(server.path());
+    expect_error(ENOTSUP, "service mode: the cores of this device have unlike profiles",
+                 [&] { device->create_service_queue({}); });
+    EXPECT_EQ(device->create_queue()->in_flight(), 0u) << "its own queues go on";
+    options.device.profiles = {"ideal", "ideal"};
+    const TestServer alike(options);
+    EXPECT_NE(open_server(alike.path())->create_service_queue({}), nullptr);
+}
 
 /// A server for which nothing is overdue, on a slow host either.
 class ServiceOnServer : public testing::Test {

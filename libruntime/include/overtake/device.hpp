@@ -30,7 +30,7 @@ namespace overtake {
 
 /// The priority that overtakes all others; needs a right (QueueOptions::max_priority).
 constexpr unsigned priority_high = OVERTAKE_PRIORITY_HIGH;
-/// Whichever core is free first; cores are counted from 1.
+/// Whichever core is free first, of those that Job::cores names; cores are counted from 1.
 constexpr unsigned core_any = OVERTAKE_CORE_ANY;
 /// A deadline that never passes.
 constexpr std::int64_t deadline_never = OVERTAKE_DEADLINE_NEVER;
@@ -160,7 +160,8 @@ public:
     /// device.
     virtual ManualClock* manual_clock() noexcept { return nullptr; }
     /// A queue of service mode (overtake/service.hpp).  EINVAL and EPERM as create_queue();
-    /// ENOTSUP, naming the remedy, on a device that is this process's alone.
+    /// ENOTSUP, naming the remedy, on a device that is this process's alone, and on one whose cores
+    /// are unlike.
     virtual std::unique_ptr<ServiceQueue> create_service_queue(const ServiceQueueOptions& options);
     /// What happens on the device from now on (overtake/event_source.hpp), of all its clients.
     /// EPERM, naming the remedy, for who may not see others' work on a server; EINVAL for an option

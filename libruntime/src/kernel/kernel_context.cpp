@@ -24,6 +24,8 @@ KernelContext::KernelContext(std::shared_ptr<KernelFile> file, const QueueOption
     }
     if (const auto refusal = queue_refusal(options); refusal && refusal->code() == code)
         throw *refusal;
+    if (code == EOPNOTSUPP && workers != 0)
+        throw unlike_cores_refusal();
     if (code == EINVAL && workers != 0)
         throw Error(ENOTSUP, fmt::format("{}: create queue: the driver is older than service mode",
                                          file_->path()));

@@ -23,6 +23,10 @@ public:
     std::string_view backend() const noexcept override { return use_uring_ ? "io_uring" : "ioctl"; }
     drm_overtake_device_info info() const override { return file_->info(); }
     std::vector<drm_overtake_core_info> cores() const override { return file_->cores(); }
+    std::vector<drm_overtake_core_profile> core_profiles() const override {
+        auto profiles = file_->core_profiles();
+        return profiles.empty() ? Device::core_profiles() : profiles;
+    }
     std::unique_ptr<Buffer> create_buffer(std::size_t bytes) override {
         return create_kernel_buffer(file_, bytes);
     }

@@ -139,4 +139,24 @@ std::vector<drm_overtake_core_info> KernelFile::cores() const {
     return cores;
 }
 
+std::vector<drm_overtake_core_profile> KernelFile::core_profiles() const {
+    drm_overtake_query size{.topic = OVERTAKE_QUERY_CORE_PROFILES, .pad = 0, .size = 0, .data = 0};
+    if (try_call(DRM_IOCTL_OVERTAKE_QUERY, &size) == EINVAL)
+        return {};
+    std::vector<std::byte> answer(size.size);
+    answer.resize(query(OVERTAKE_QUERY_CORE_PROFILES, answer.data(), answer.size()));
+    drm_overtake_core_profiles head{};
+    std::memcpy(&head, answer.data(), std::min(sizeof(head), answer.size()));
+    std::vector<drm_overtake_core_profile> profiles(head.core_count);
+    std::size_t place = sizeof(head);
+    for (drm_overtake_core_profile& profile : profiles) {
+        const std::size_t known = std::min<std::size_t>(sizeof(profile), head.profile_bytes);
+        if (place + known > answer.size())
+            throw Error(EPROTO, fmt::format("{}: query: the driver's profiles end early", path_));
+        std::memcpy(&profile, answer.data() + place, known);
+        place += head.profile_bytes;
+    }
+    return profiles;
+}
+
 } // namespace overtake

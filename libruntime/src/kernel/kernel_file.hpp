@@ -48,6 +48,8 @@ public:
 
     drm_overtake_device_info info() const;
     std::vector<drm_overtake_core_info> cores() const;
+    /// Empty of a driver that is older than the question.
+    std::vector<drm_overtake_core_profile> core_profiles() const;
     ServiceSettings service_settings() const;
 
 private:

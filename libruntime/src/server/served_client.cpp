@@ -303,6 +303,8 @@ ServedClient::Answer ServedClient::create_tasks(const Request& request) {
     const auto workers = static_cast<std::uint32_t>(request.arguments[1] >> 32);
     if (const auto refusal = workers_refusal(workers))
         throw *refusal;
+    if (!device_->host.has_like_cores())
+        throw unlike_cores_refusal();
     check_queue(options);
     Answer answer = keep(tasks_, make_with_room(client_, [&] {
                              return std::make_unique<ServedTasks>(device_->host, client_, options,
