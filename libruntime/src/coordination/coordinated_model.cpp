@@ -85,7 +85,7 @@ void CoordinatedModel::describe() {
     units_.resize(count);
     times_.resize(count * classes_.size());
     longest_.resize(count * classes_.size());
-    segments_.resize(count * classes_.size());
+    works_.resize(count * classes_.size());
     records_.resize(classes_.size() * ovt_coord_record_count(static_cast<u32>(count)));
     for (std::size_t u = 0; u < count; u++) {
         const UnitTable::Unit& unit = table().units[u];
@@ -94,7 +94,7 @@ void CoordinatedModel::describe() {
             if (classes_[c].own)
                 describe_own(u, c);
             else if (class_of_[c] != no_class && unit.work[class_of_[c]].is_supported())
-                set_work(u, c, unit.work[class_of_[c]]);
+                set_work(u, c, unit.work[class_of_[c]], unit.work[class_of_[c]].expected_ns);
     }
     described_.units = units_.data();
     described_.unit_count = static_cast<u32>(count);
@@ -105,11 +105,11 @@ void CoordinatedModel::describe() {
 }
 
 void CoordinatedModel::set_work(std::size_t unit, std::size_t engine_class,
-                                const UnitTable::Work& work) {
+                                const UnitTable::Work& work, std::uint64_t expected_ns) {
     const std::size_t index = unit * classes_.size() + engine_class;
-    times_[index] = work.expected_ns;
+    times_[index] = expected_ns;
     longest_[index] = longest_fc_ns(*table().segments[work.segment]);
-    segments_[index] = work.segment;
+    works_[index] = &work;
 }
 
 /// What CPU workers do with it, or else what cores do: both can be computed in this process.
@@ -131,17 +131,12 @@ UnitDescription CoordinatedModel::description(std::size_t unit) const {
 }
 
 void CoordinatedModel::describe_own(std::size_t unit, std::size_t engine_class) {
-    UnitTable::Work work = computed_work(unit);
     const UnitDescription described = description(unit);
-    work.expected_ns = described.expected_ns;
-    if (classes_[engine_class].own->prepare(described, work.expected_ns) != 0)
+    std::uint64_t expected_ns = described.expected_ns;
+    if (classes_[engine_class].own->prepare(described, expected_ns) != 0)
         return;
-    work.expected_ns = std::clamp<std::uint64_t>(work.expected_ns, 1, std::uint64_t{1} << 40);
-    set_work(unit, engine_class, work);
-}
-
-std::size_t CoordinatedModel::segment(std::size_t unit, std::size_t engine_class) const noexcept {
-    return segments_[unit * classes_.size() + engine_class];
+    set_work(unit, engine_class, computed_work(unit),
+             std::clamp<std::uint64_t>(expected_ns, 1, std::uint64_t{1} << 40));
 }
 
 std::shared_ptr<UnitInference>
@@ -163,7 +158,14 @@ CoordinatedModel::Away::Away(const std::shared_ptr<const Plan>& plan)
     execution.bind(workspace, nullptr);
 }
 
-std::int32_t CoordinatedModel::Away::compute(std::size_t segment) {
+std::int32_t CoordinatedModel::Away::compute(const UnitTable::Work& work) {
+    for (std::size_t i = 0; i < work.count; i++)
+        if (const std::int32_t status = compute_segment(work.segment + i); status != 0)
+            return status;
+    return 0;
+}
+
+std::int32_t CoordinatedModel::Away::compute_segment(std::size_t segment) {
     const Plan& plan = execution.plan();
     if (!plan.segments()[segment].on_bpu()) {
         if (!cpu)
@@ -271,11 +273,19 @@ void UnitInference::note_written(std::size_t unit, unsigned domain) {
         present_[tensor] = std::uint64_t{1} << domain;
 }
 
-std::int32_t UnitInference::compute(std::size_t segment, HostCore& core) {
-    if (home_->plan().segments()[segment].on_bpu())
-        return home_->execute(segment, core);
-    const std::lock_guard lock(cpu_);
-    return home_->compute(segment);
+std::int32_t UnitInference::compute(const UnitTable::Work& work, HostCore& core) {
+    for (std::size_t segment = work.segment; segment < work.segment + work.count; segment++) {
+        std::int32_t status;
+        if (home_->plan().segments()[segment].on_bpu()) {
+            status = home_->execute(segment, core);
+        } else {
+            const std::lock_guard lock(cpu_);
+            status = home_->compute(segment);
+        }
+        if (status != 0)
+            return status;
+    }
+    return 0;
 }
 
 void UnitInference::fill() {

@@ -60,8 +60,10 @@ public:
     }
     std::size_t domain_count() const noexcept { return plans_.size(); }
     ovt_coord_model& described() noexcept { return described_; }
-    /// Where a unit's segment on a class of the engine is in the plans; the class supports it.
-    std::size_t segment(std::size_t unit, std::size_t engine_class) const noexcept;
+    /// A unit on a class of the engine, which supports it: its segments in the plans.
+    const UnitTable::Work& work(std::size_t unit, std::size_t engine_class) const noexcept {
+        return *works_[unit * classes_.size() + engine_class];
+    }
 
     /// Throws Error as Request::add() does.
     std::shared_ptr<UnitInference> make_inference(std::span<const TensorMemory> inputs,
@@ -72,12 +74,15 @@ public:
         explicit Away(const std::shared_ptr<const Plan>& plan);
         /// On the thread that calls: 0, or a negative errno.  May throw Error and std::bad_alloc.
         /// One thread at a time.
-        std::int32_t compute(std::size_t segment);
+        std::int32_t compute(const UnitTable::Work& work);
 
         Workspace workspace;
         Execution execution;
         std::unique_ptr<CpuSegments> cpu; ///< once it has computed
         std::unique_ptr<HostCore> core;   ///< once it has computed
+
+    private:
+        std::int32_t compute_segment(std::size_t segment);
     };
 
 private:
@@ -85,7 +90,8 @@ private:
 
     static std::size_t class_for(const UnitTable& table, const ProcessorClass& wanted);
     void describe();
-    void set_work(std::size_t unit, std::size_t engine_class, const UnitTable::Work& work);
+    void set_work(std::size_t unit, std::size_t engine_class, const UnitTable::Work& work,
+                  std::uint64_t expected_ns);
     const UnitTable::Work& computed_work(std::size_t unit) const;
     UnitDescription description(std::size_t unit) const;
     void describe_own(std::size_t unit, std::size_t engine_class);
@@ -95,7 +101,7 @@ private:
     std::vector<std::shared_ptr<const Plan>> plans_; ///< by domain
     const std::vector<ProcessorClass> classes_;      ///< the engine's
     std::vector<std::size_t> class_of_;              ///< the model's, by the engine's; or no_class
-    std::vector<std::size_t> segments_;              ///< [unit * classes + class]
+    std::vector<const UnitTable::Work*> works_;      ///< [unit * classes + class]
     std::shared_ptr<engine::InferencePool> inferences_;
     engine::PicturePrograms pictures_;
     ovt_coord_model described_{};
@@ -134,7 +140,7 @@ public:
     void note_written(std::size_t unit, unsigned domain);
     /// Computes a unit in the home domain on the thread that calls: 0, or a negative errno.  May
     /// throw Error and std::bad_alloc.
-    std::int32_t compute(std::size_t segment, HostCore& core);
+    std::int32_t compute(const UnitTable::Work& work, HostCore& core);
 
     // Before its first run and behind its last one.
 

@@ -199,7 +199,7 @@ void DeviceRunner::submit_jobs(UnitRun& run) {
         job.tag = next_job_tag();
         // What the units before it in the run write is there when it begins.
         inference.bring(unit, domain_, run.described->units);
-        queue_.submit(job.entry, work, inference.model().segment(unit, run.engine_class),
+        queue_.submit(job.entry, work, inference.model().work(unit, run.engine_class).segment,
                       plain_job(run, job.tag));
         job.is_in_flight = true;
         run.jobs_left++;

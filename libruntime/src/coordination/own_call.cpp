@@ -11,8 +11,8 @@ namespace overtake::coordination {
 
 OwnCall::OwnCall(std::shared_ptr<CoordinatedModel> model,
                  std::shared_ptr<CoordinatedModel::Away> away, std::size_t unit,
-                 std::size_t segment, std::function<void(std::int32_t)> ended)
-    : model_(std::move(model)), away_(std::move(away)), unit_(unit), segment_(segment),
+                 const UnitTable::Work& work, std::function<void(std::int32_t)> ended)
+    : model_(std::move(model)), away_(std::move(away)), unit_(unit), work_(work),
       ended_(std::move(ended)) {
     const UnitTable::Unit& described = model_->table().units[unit_];
     const auto add = [&](std::vector<UnitTensor>& to, const std::vector<std::uint32_t>& numbers) {
@@ -26,7 +26,7 @@ OwnCall::OwnCall(std::shared_ptr<CoordinatedModel> model,
 
 std::int32_t OwnCall::compute() {
     try {
-        return away_->compute(segment_);
+        return away_->compute(work_);
     } catch (const Error& error) {
         return error.code() > 0 ? -error.code() : -EIO;
     } catch (const std::bad_alloc&) {

@@ -18,7 +18,7 @@ class OwnCall final : public UnitCall {
 public:
     /// Calls `ended` once, from the thread that says done().
     OwnCall(std::shared_ptr<CoordinatedModel> model, std::shared_ptr<CoordinatedModel::Away> away,
-            std::size_t unit, std::size_t segment, std::function<void(std::int32_t)> ended);
+            std::size_t unit, const UnitTable::Work& work, std::function<void(std::int32_t)> ended);
 
     const Model& model() const noexcept override { return model_->model(); }
     std::size_t unit() const noexcept override { return unit_; }
@@ -31,7 +31,7 @@ private:
     const std::shared_ptr<CoordinatedModel> model_;
     const std::shared_ptr<CoordinatedModel::Away> away_;
     const std::size_t unit_;
-    const std::size_t segment_;
+    const UnitTable::Work& work_;
     std::vector<UnitTensor> inputs_, outputs_;
     std::mutex mutex_;
     std::function<void(std::int32_t)> ended_; ///< empty once it has been called

@@ -184,7 +184,7 @@ void OwnRunner::Shared::begin_unit(std::unique_lock<std::mutex>& lock) {
         inference.bring(unit, domain_);
         call =
             std::make_shared<OwnCall>(inference.model().shared_from_this(), inference.away(domain_),
-                                      unit, inference.model().segment(unit, run.engine_class),
+                                      unit, inference.model().work(unit, run.engine_class),
                                       [self = shared_from_this(), number](std::int32_t status) {
                                           self->call_done(number, status);
                                       });

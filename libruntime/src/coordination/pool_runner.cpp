@@ -40,8 +40,7 @@ void PoolRunner::compute(UnitRun& run, ThreadMemory& memory) noexcept {
             inference.bring(unit, home_domain);
             const std::uint64_t begin = monotonic_ns();
             HostCore& core = memory.core();
-            const std::int32_t status =
-                inference.compute(model.segment(unit, run.engine_class), core);
+            const std::int32_t status = inference.compute(model.work(unit, run.engine_class), core);
             run.executed_ns += monotonic_ns() - begin;
             if (status == -ENOEXEC || status == -ETIMEDOUT)
                 task.set_error(fmt::format("unit {} on a CPU worker: fault {} at instruction {}",

@@ -28,7 +28,10 @@ void add_once(std::vector<std::uint32_t>& numbers, std::uint32_t number) {
 /// Those that come from outside of the segment, and those that it leaves there.
 void note_tensors(UnitTable::Unit& unit, const Segment& segment, const Model& model) {
     for (const TensorBinding& binding : segment.bindings)
-        add_once(binding.writable ? unit.writes : unit.reads, binding.tensor);
+        if (binding.writable)
+            add_once(unit.writes, binding.tensor);
+        else if (std::ranges::find(unit.writes, binding.tensor) == unit.writes.end())
+            add_once(unit.reads, binding.tensor);
     for (const CpuOp& op : segment.cpu_ops) {
         for (const std::uint32_t input : op.inputs)
             if (!model.tensors()[input].is_constant() &&
@@ -71,10 +74,11 @@ UnitTable from_segments(const Model& model) {
         unit.work.resize(table.classes.size());
         const std::uint64_t expected = std::max<std::uint64_t>(segment.expected_ns, 1);
         if (segment.on_bpu()) {
-            unit.work[usual_core_class] = {number, expected};
-            unit.work[usual_cpu_class] = {number, cpu_ns_of(segment, *contents.table->profile())};
+            unit.work[usual_core_class] = {number, 1, expected};
+            unit.work[usual_cpu_class] = {number, 1,
+                                          cpu_ns_of(segment, *contents.table->profile())};
         } else {
-            unit.work[usual_cpu_class] = {number, expected};
+            unit.work[usual_cpu_class] = {number, 1, expected};
         }
         note_tensors(unit, segment, model);
         for (const std::uint32_t written : unit.writes)
@@ -102,10 +106,18 @@ UnitTable make_unit_table(const Model& model) {
         for (std::size_t c = 0; c < table.classes.size(); c++) {
             if (!of_file.work[c])
                 continue;
-            unit.work[c] = {table.segments.size(),
-                            std::max<std::uint64_t>(of_file.work[c]->expected_ns, 1)};
-            table.segments.push_back(&of_file.work[c]->segment);
-            note_tensors(unit, of_file.work[c]->segment, model);
+            const UnitWork& work = *of_file.work[c];
+            unit.work[c] = {table.segments.size(), work.segments.size(),
+                            std::max<std::uint64_t>(work.expected_ns, 1)};
+            UnitTable::Unit noted;
+            for (const Segment& segment : work.segments) {
+                table.segments.push_back(&segment);
+                note_tensors(noted, segment, model);
+            }
+            // Between its segments a class may have tensors that others have in scratch.
+            std::ranges::for_each(noted.reads, [&](auto number) { add_once(unit.reads, number); });
+            std::ranges::for_each(noted.writes,
+                                  [&](auto number) { add_once(unit.writes, number); });
         }
     }
     return table;

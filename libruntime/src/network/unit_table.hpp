@@ -22,7 +22,8 @@ struct UnitTable {
     /// A unit on one class.
     struct Work {
         bool is_supported() const noexcept { return expected_ns != 0; }
-        std::size_t segment = 0;       ///< in `segments`
+        std::size_t segment = 0;       ///< its first one in `segments`
+        std::size_t count = 1;         ///< of segments, in their order; of cores 1
         std::uint64_t expected_ns = 0; ///< 0: the class does not support the unit
     };
     struct Unit {

@@ -117,7 +117,7 @@ std::optional<std::size_t> class_in_file(const Place& place, const ModelContents
 std::vector<std::uint64_t> times_of(const Place& place, const UnitClass& of, const UnitWork& work,
                                     std::uint64_t tick_ns) {
     std::vector<std::uint64_t> times =
-        of.is_cores() ? whole_ticks(modelled_ns(of.clock_khz, work.segment), tick_ns)
+        of.is_cores() ? whole_ticks(modelled_ns(of.clock_khz, work.segments.front()), tick_ns)
                       : whole_ticks({work.expected_ns}, tick_ns);
     std::uint64_t sum = 0;
     for (const std::uint64_t time : times) {
