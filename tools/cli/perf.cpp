@@ -17,12 +17,14 @@
 #include "commands.hpp"
 #include "device_facts.hpp"
 #include "json_text.hpp"
+#include "load/client.hpp"
 #include "load/load.hpp"
 #include "load/records.hpp"
 #include "option_checks.hpp"
 #include "output_file.hpp"
 #include "overtaking.hpp"
 #include "perf_report.hpp"
+#include "processor_options.hpp"
 #include "progress.hpp"
 #include "units.hpp"
 
@@ -44,6 +46,7 @@ struct PerfOptions {
     unsigned threads = 1;
     bool engine = false;
     bool service = false;
+    ProcessorArguments processors;
     unsigned workers = EngineOptions{}.workers;
     double seconds = 0;
     unsigned core_limit = 0;
@@ -102,12 +105,15 @@ Models load_models(const PerfOptions& options) {
     return models;
 }
 
-/// Null unless --engine was given.
+/// Null unless --engine or --processors was given.
 std::shared_ptr<Engine> make_engine(const PerfOptions& options,
                                     const std::shared_ptr<Device>& device) {
-    if (!options.engine)
+    const bool has_processors = !options.processors.processors.empty();
+    if (!options.engine && !has_processors)
         return nullptr;
     EngineOptions wanted;
+    if (has_processors)
+        set_processors(wanted, options.processors, device);
     wanted.service = options.service;
     wanted.workers = options.workers;
     wanted.max_priority = std::max(options.load.task.priority, wanted.max_priority);
@@ -116,8 +122,8 @@ std::shared_ptr<Engine> make_engine(const PerfOptions& options,
 }
 
 std::vector<load::Load> make_loads(const PerfOptions& options, const Models& models,
-                                   const std::shared_ptr<Device>& device) {
-    const std::shared_ptr<Engine> engine = make_engine(options, device);
+                                   const std::shared_ptr<Device>& device,
+                                   const std::shared_ptr<Engine>& engine) {
     SessionOptions rights;
     rights.max_priority = std::max(options.load.task.priority, rights.max_priority);
     rights.core_limit = options.core_limit;
@@ -125,6 +131,7 @@ std::vector<load::Load> make_loads(const PerfOptions& options, const Models& mod
     for (const auto& model : models) {
         load::Load& load = loads.emplace_back();
         load.options = options.load;
+        load.options.task.slo_ns = slo_ns(options.processors);
         const auto network = engine ? engine->load(model) : nullptr;
         for (unsigned thread = 0; thread < options.threads; thread++)
             load.sources.push_back(engine ? load::engine_source(device, engine, network)
@@ -133,9 +140,11 @@ std::vector<load::Load> make_loads(const PerfOptions& options, const Models& mod
     return loads;
 }
 
-/// Throws if a request failed.
-void check_requests(const std::string& path, const load::Outcome& outcome) {
-    const auto is_failed = [](const load::Request& request) { return request.status != 0; };
+/// Throws if a request failed.  What was dropped for its deadline has not.
+void check_requests(const std::string& path, const load::Load& load, const load::Outcome& outcome) {
+    const auto is_failed = [&](const load::Request& request) {
+        return request.status != 0 && !load::is_dropped(load.options, request);
+    };
     const auto failed = std::ranges::count_if(outcome.requests, is_failed);
     if (failed == 0)
         return;
@@ -160,14 +169,17 @@ int run_perf(const PerfOptions& options, const std::string& node) {
         throw Error(EINVAL, fmt::format("{}: its clock is stepped by hand, so there is no time to "
                                         "measure; load the module without manual_clock",
                                         node));
-    std::vector<load::Load> loads = make_loads(options, models, device);
+    const std::shared_ptr<Engine> engine = make_engine(options, device);
+    std::vector<load::Load> loads = make_loads(options, models, device, engine);
     warn_unless_overtaking(*device, options.load.task, options.core_limit);
     const DeviceFacts facts = facts_of(*device, node, options.embedded);
     if (!options.json) {
         fmt::print("{}\n", one_line(facts));
         std::fflush(stdout);
     }
+    const std::int64_t begin_ns = load::monotonic_ns();
     const std::vector<load::Outcome> outcomes = run_loads(loads);
+    const std::int64_t lasted_ns = load::monotonic_ns() - begin_ns; // with what warmed up
     if (!options.records.empty())
         write_file(options.records, [&](std::ostream& file) {
             load::write_records(file, outcomes.front().requests);
@@ -176,13 +188,14 @@ int run_perf(const PerfOptions& options, const std::string& node) {
     for (std::size_t index = 0; index < loads.size(); index++)
         json["models"].push_back(
             perf_report(loads[index].sources.front()->model(), loads[index], outcomes[index]));
+    if (engine)
+        add_processors(json, engine->processors(), lasted_ns);
     if (options.json)
         fmt::print("{}\n", text_of(json));
     else
-        for (const Json& report : json["models"])
-            print_perf_report(report);
+        print_perf_reports(json);
     for (std::size_t index = 0; index < loads.size(); index++)
-        check_requests(options.models[index], outcomes[index]);
+        check_requests(options.models[index], loads[index], outcomes[index]);
     return 0;
 }
 
@@ -243,11 +256,14 @@ void add_load_options(CLI::App& command, PerfOptions& options) {
         ->check(whole_number(1, 256))
         ->capture_default_str()
         ->needs(engine);
-    command
-        .add_flag(
-            "--service", options.service,
-            "With --engine: service mode: wait in one queue with the tasks of other processes")
-        ->needs(engine);
+    auto* service =
+        command
+            .add_flag(
+                "--service", options.service,
+                "With --engine: service mode: wait in one queue with the tasks of other processes")
+            ->needs(engine);
+    add_processor_options(command, options.processors);
+    service->excludes("--processors");
     command.add_option("--threads", options.threads, "Threads that make requests to a model")
         ->check(whole_number(1, 64))
         ->capture_default_str();

@@ -2,6 +2,7 @@
 #include "perf_report.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -92,6 +93,23 @@ Json arrivals(const load::Load& load, const load::Outcome& outcome) {
     return json;
 }
 
+// How many requests kept their deadline.
+Json deadline(const load::Load& load, const load::Outcome& outcome) {
+    const std::uint64_t slo_ns = load.options.task.slo_ns;
+    std::size_t met = 0;
+    std::size_t dropped = 0;
+    for (const load::Request& request : outcome.requests) {
+        met += request.status == 0 && request.done_ns - request.due_ns <= slo_ns;
+        dropped += load::is_dropped(load.options, request);
+    }
+    const std::size_t count = outcome.requests.size();
+    return {{"ms", ms(slo_ns)},
+            {"met", met},
+            {"dropped", dropped},
+            {"satisfaction",
+             count == 0 ? Json() : Json(static_cast<double>(met) / static_cast<double>(count))}};
+}
+
 // Printing
 
 std::string value(const Json& times, const char* name) {
@@ -159,34 +177,28 @@ void print_waiting(const Json& report) {
             waiting, report["longest_wait_at_end_ms"].get<double>());
 }
 
-} // namespace
+void print_deadline(const Json& report) {
+    if (!report.contains("slo"))
+        return;
+    const Json& slo = report["slo"];
+    fmt::print("deadline    {} ms: {} of {} requests kept it, {} were dropped\n",
+               slo["ms"].get<double>(), slo["met"].get<std::size_t>(),
+               report["requests"].get<std::size_t>(), slo["dropped"].get<std::size_t>());
+}
 
-Json perf_report(const Model& model, const load::Load& load, const load::Outcome& outcome) {
-    const auto response_times = load::response_times(outcome.requests);
-    std::uint64_t executed = 0;
-    std::uint64_t preemptions = 0;
-    bool runs_on_device = false;
-    for (const load::Request& request : outcome.requests) {
-        executed += request.executed_ns;
-        preemptions += request.preemptions;
-        runs_on_device = runs_on_device || request.queued_ns != 0;
+void print_processors(const Json& processors) {
+    const char* label = "processors";
+    for (const Json& processor : processors) {
+        const std::string failures =
+            processor["failures"] == 0
+                ? ""
+                : fmt::format(", failed {} times", processor["failures"].get<std::uint64_t>());
+        fmt::print("{:<12}{:<12} {:>8} runs, busy {:5.1f} %{}{}\n", label,
+                   processor["name"].get<std::string>(), processor["runs"].get<std::uint64_t>(),
+                   100 * processor["busy"].get<double>(), failures,
+                   processor["in_use"].get<bool>() ? "" : ", out of use");
+        label = "";
     }
-    const std::size_t count = outcome.requests.size();
-    Json report = {{"model", model.name()},
-                   {"threads", load.sources.size()},
-                   {"warm_up_requests", outcome.warm_up},
-                   {"requests", count},
-                   {"failed", count - response_times.size()},
-                   {"latency_ms", distribution(response_times)},
-                   {"device_latency_ms",
-                    runs_on_device ? distribution(load::latencies(outcome.requests)) : Json()},
-                   {"histogram", histogram(response_times)},
-                   {"executed_ms_mean", count == 0 ? 0 : ms(executed) / static_cast<double>(count)},
-                   {"preemptions", preemptions}};
-    report.update(arrivals(load, outcome));
-    report["buffer_sets"] = outcome.tasks;
-    report["memory_bytes"] = memory(model);
-    return report;
 }
 
 void print_perf_report(const Json& report) {
@@ -208,7 +220,64 @@ void print_perf_report(const Json& report) {
         print_histogram(report["histogram"]);
         print_rates(report);
     }
+    print_deadline(report);
     print_waiting(report);
+}
+
+} // namespace
+
+Json perf_report(const Model& model, const load::Load& load, const load::Outcome& outcome) {
+    const auto response_times = load::response_times(outcome.requests);
+    std::uint64_t executed = 0;
+    std::uint64_t preemptions = 0;
+    bool runs_on_device = false;
+    std::size_t dropped = 0;
+    for (const load::Request& request : outcome.requests) {
+        dropped += load::is_dropped(load.options, request);
+        executed += request.executed_ns;
+        preemptions += request.preemptions;
+        runs_on_device = runs_on_device || request.queued_ns != 0;
+    }
+    const std::size_t count = outcome.requests.size();
+    Json report = {{"model", model.name()},
+                   {"threads", load.sources.size()},
+                   {"warm_up_requests", outcome.warm_up},
+                   {"requests", count},
+                   {"failed", count - response_times.size() - dropped},
+                   {"latency_ms", distribution(response_times)},
+                   {"device_latency_ms",
+                    runs_on_device ? distribution(load::latencies(outcome.requests)) : Json()},
+                   {"histogram", histogram(response_times)},
+                   {"executed_ms_mean", count == 0 ? 0 : ms(executed) / static_cast<double>(count)},
+                   {"preemptions", preemptions}};
+    report.update(arrivals(load, outcome));
+    if (load.options.task.slo_ns != 0)
+        report["slo"] = deadline(load, outcome);
+    report["buffer_sets"] = outcome.tasks;
+    report["memory_bytes"] = memory(model);
+    return report;
+}
+
+void add_processors(Json& json, const std::vector<ProcessorState>& processors,
+                    std::int64_t lasted_ns) {
+    const auto lasted = static_cast<double>(lasted_ns);
+    for (const ProcessorState& processor : processors)
+        json["processors"].push_back(
+            {{"name", processor.name},
+             {"class", processor.class_name},
+             {"in_use", processor.in_use},
+             {"slowness", processor.slowness},
+             {"runs", processor.runs},
+             {"busy", lasted > 0 ? static_cast<double>(processor.busy_ns) / lasted : 0},
+             {"failures", processor.failures},
+             {"retries", processor.retries}});
+}
+
+void print_perf_reports(const Json& json) {
+    for (const Json& report : json["models"])
+        print_perf_report(report);
+    if (json.contains("processors"))
+        print_processors(json["processors"]);
 }
 
 } // namespace overtake::command

@@ -3,9 +3,12 @@
 // What overtake perf has to say of a load: as JSON, and that as text.
 #pragma once
 
+#include <vector>
+
 #include <nlohmann/json.hpp>
 
 #include "load/load.hpp"
+#include "overtake/engine.hpp"
 #include "overtake/model.hpp"
 
 namespace overtake::command {
@@ -14,7 +17,11 @@ namespace overtake::command {
 nlohmann::ordered_json perf_report(const Model& model, const load::Load& load,
                                    const load::Outcome& outcome);
 
-/// Prints such a report.
-void print_perf_report(const nlohmann::ordered_json& report);
+/// Adds what each processor of an engine did in so long, if there are any.
+void add_processors(nlohmann::ordered_json& json, const std::vector<ProcessorState>& processors,
+                    std::int64_t lasted_ns);
+
+/// Prints what overtake perf says as JSON.
+void print_perf_reports(const nlohmann::ordered_json& json);
 
 } // namespace overtake::command

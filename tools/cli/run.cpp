@@ -28,9 +28,10 @@
 #include "overtake/session.hpp"
 #include "overtaking.hpp"
 #include "printable.hpp"
+#include "processor_options.hpp"
 #include "progress.hpp"
+#include "run_engine.hpp"
 #include "run_samples.hpp"
-#include "run_service.hpp"
 
 namespace overtake::command {
 namespace {
@@ -51,6 +52,7 @@ struct RunOptions {
     TaskOptions task;
     unsigned core_limit = 0;
     bool service = false;
+    ProcessorArguments processors;
     bool quiet = false;
     bool json = false;
 };
@@ -142,7 +144,7 @@ private:
     std::vector<std::string> texts_;
 };
 
-// What ServiceRun is in service mode, without it.
+// What EngineRun is with an engine, without one.
 class SessionRun {
 public:
     SessionRun(const std::shared_ptr<Device>& device, const std::shared_ptr<const Model>& model,
@@ -205,8 +207,17 @@ int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>&
     const auto take = [&](std::size_t output, std::span<const float> values) {
         outputs.append(output, values);
     };
-    if (options.service) {
-        ServiceRun run(device, model, options.task, options.core_limit);
+    if (options.service || !options.processors.processors.empty()) {
+        EngineOptions wanted;
+        wanted.max_priority = rights.max_priority;
+        wanted.core_limit = options.core_limit;
+        wanted.service = options.service;
+        TaskOptions task = options.task;
+        if (!options.service) {
+            set_processors(wanted, options.processors, device);
+            task.slo_ns = slo_ns(options.processors);
+        }
+        EngineRun run(device, model, task, wanted);
         run_samples(run, inputs, count, take);
     } else {
         SessionRun run(device, model, options.task, rights);
@@ -306,8 +317,11 @@ void add_task_options(CLI::App& command, RunOptions& options) {
     command.add_option("--core", options.task.core, "Core, from 1; 0 = any")
         ->check(whole_number(0, OVERTAKE_MAX_CORES))
         ->capture_default_str();
-    command.add_flag("--service", options.service,
-                     "Service mode: wait in one queue with the tasks of other processes");
+    auto* service =
+        command.add_flag("--service", options.service,
+                         "Service mode: wait in one queue with the tasks of other processes");
+    add_processor_options(command, options.processors);
+    service->excludes("--processors");
 }
 
 } // namespace

@@ -100,7 +100,7 @@ std::uint64_t Client::warm_up() {
         collect(monotonic_ns() + patience_ns);
     }
     for (const Request& request : done_)
-        if (request.status != 0)
+        if (request.status != 0 && !is_dropped(options, request))
             throw Error(-request.status,
                         fmt::format("{}: a request failed while warming up: {}",
                                     source_.model().name(), why_it_failed(request)));
@@ -218,6 +218,10 @@ Request Client::summarise(const Flight& flight) const {
     const bool has_device_end = ends_on_bpu_ && request.status == 0;
     request.done_ns = has_device_end ? request.end_ns : flight.inference->ended_ns();
     return request;
+}
+
+bool is_dropped(const Options& options, const Request& request) {
+    return options.task.slo_ns != 0 && request.status == -ETIME;
 }
 
 std::string why_it_failed(const Request& request) {

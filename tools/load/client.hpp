@@ -50,7 +50,8 @@ class Client {
 public:
     Client(Source& source, Shared& shared)
         : source_(source), shared_(shared),
-          ends_on_bpu_(ModelContents::of(source.model()).segments.back().on_bpu()) {}
+          ends_on_bpu_(source.has_one_place() &&
+                       ModelContents::of(source.model()).segments.back().on_bpu()) {}
 
     /// Returns how many requests that were. Throws Error if one fails.
     std::uint64_t warm_up();

@@ -41,6 +41,9 @@ struct Request {
     std::uint32_t fault = 0; ///< OVERTAKE_FAULT_* of the job that failed
 };
 
+/// Whether a request was dropped for its deadline (TaskOptions::slo_ns), which is no failure.
+bool is_dropped(const Options& options, const Request& request);
+
 /// Of a request that failed: the limit of the device that it went beyond, and the remedy, or what
 /// its status means.
 std::string why_it_failed(const Request& request);

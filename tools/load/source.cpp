@@ -107,6 +107,7 @@ public:
     std::unique_ptr<Inference> make() override {
         return std::make_unique<EngineInference>(*device_, engine_, model_);
     }
+    bool has_one_place() const override { return engine_->processors().empty(); }
 
 private:
     const std::shared_ptr<Device> device_;

@@ -35,6 +35,8 @@ public:
     virtual ~Source() = default;
     virtual const Model& model() const = 0;
     virtual std::unique_ptr<Inference> make() = 0;
+    /// Whether a model's last part runs where the model says, rather than where a coordinator does.
+    virtual bool has_one_place() const { return true; }
 };
 
 std::unique_ptr<Source> session_source(Session session);

@@ -83,7 +83,8 @@ void bind_session(py::module_& module) {
     py::class_<Session>(module, "Session")
         .def(py::init([](const std::shared_ptr<Device>& device, const std::shared_ptr<Model>& model,
                          unsigned max_priority, unsigned core_limit, unsigned workers,
-                         unsigned slots, unsigned task_limit, bool service) {
+                         unsigned slots, unsigned task_limit, bool service,
+                         const std::string& processors, const std::string& policy) {
                  EngineOptions options;
                  options.max_priority = max_priority;
                  options.core_limit = core_limit;
@@ -91,12 +92,16 @@ void bind_session(py::module_& module) {
                  options.slots = slots;
                  options.task_limit = task_limit;
                  options.service = service;
+                 options.policy = policy;
+                 if (!processors.empty())
+                     options.processors = parse_processors(processors, device);
                  return make_session(device, model, options);
              }),
              py::arg("device").none(false), py::arg("model").none(false), py::kw_only(),
              py::arg("max_priority") = 254, py::arg("core_limit") = 0,
              py::arg("workers") = EngineOptions{}.workers, py::arg("slots") = EngineOptions{}.slots,
-             py::arg("task_limit") = EngineOptions{}.task_limit, py::arg("service") = false)
+             py::arg("task_limit") = EngineOptions{}.task_limit, py::arg("service") = false,
+             py::arg("processors") = "", py::arg("policy") = EngineOptions{}.policy)
         .def_property_readonly("model",
                                [](const Session& session) {
                                    return std::const_pointer_cast<Model>(session.state->model());

@@ -396,6 +396,12 @@ void ovt_coord_add_model(struct ovt_coord *coord, struct ovt_coord_model *model)
 bool ovt_coord_largest_piece(const struct ovt_coord *coord, const struct ovt_coord_model *model,
 			     u32 class_index, u64 *units, u64 *cost);
 
+/*
+ * What a task takes at most, each unit by itself on the slowest class that supports it, by the
+ * records.
+ */
+u64 ovt_coord_worst_expected(const struct ovt_coord *coord, const struct ovt_coord_model *model);
+
 /* Arrivals of one instant in their order. */
 void ovt_coord_arrive(struct ovt_coord *coord, struct ovt_coord_task *task, u64 now);
 

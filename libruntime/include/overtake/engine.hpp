@@ -61,6 +61,15 @@ struct ProcessorOptions {
     std::uint64_t overhead_ns = 0;    ///< in front of each run, for the plan
 };
 
+/// Processors as a text names them, for options of a program: entries with commas between them.
+/// An entry is NAME, which is a processor that register_processor() has under that name, or else
+/// cores of `device`; NAME=1+2: cores 1 and 2 of it; NAME=x4, or `cpu` alone: four CPU workers.
+/// NAME@DEVICE and NAME=1+2@DEVICE: of another device, which open_device() opens.  Entries without
+/// numbers take the groups of like cores of their device that are left, in order.
+/// EINVAL, naming the entry and the remedy.
+OVERTAKE_API std::vector<ProcessorOptions> parse_processors(const std::string& text,
+                                                            const std::shared_ptr<Device>& device);
+
 /// How a processor of an engine does.
 struct ProcessorState {
     std::string name;

@@ -50,6 +50,11 @@ struct TaskOptions {
     /// Of an engine with several processors: the processor or the entry that runs it; empty: each
     /// may.  There deadline_ns is the task's, for policies and EngineOptions::drop.
     std::string on{};
+    /// There: the deadline is so long after submit(); 0 = none.
+    std::uint64_t slo_ns = 0;
+    /// There, without slo_ns: the deadline is so many times the worst expected latency of the
+    /// model, that of each unit on the slowest class that supports it; 0 = none.
+    double slo_scale = 0;
 };
 
 /// One inference request and its buffers; may be started again once it has ended.  Sessions make

@@ -114,11 +114,24 @@ void Coordinator::arrive(CoordinatedTask& task, std::uint64_t now) {
                 usable |= bit(q);
         coord.on = coord.on == 0 ? usable : coord.on & usable;
     }
-    coord.deadline = task.options_.deadline_ns;
+    coord.deadline = deadline_of(task);
     coord.runs = task.runs_.data();
     coord.links = task.links_.empty() ? nullptr : task.links_.data();
     task.is_in_coordinator_ = true;
     ovt_coord_arrive(&coord_, &coord, now);
+}
+
+std::uint64_t Coordinator::deadline_of(const CoordinatedTask& task) const {
+    const engine::RunOptions& options = task.options_;
+    std::uint64_t slo = options.slo_ns;
+    if (slo == 0 && options.slo_scale > 0)
+        slo = static_cast<std::uint64_t>(
+            std::min(options.slo_scale * static_cast<double>(ovt_coord_worst_expected(
+                                             &coord_, &task.inference()->model().described())),
+                     0x1p62));
+    if (slo == 0)
+        return options.deadline_ns;
+    return std::min(options.deadline_ns, task.arrival_ns_ + std::min(slo, UINT64_MAX / 2));
 }
 
 void Coordinator::cancel(CoordinatedTask& task) {

@@ -74,6 +74,7 @@ private:
     void start(UnitRun& run);
     void cancel_run(UnitRun& run, std::uint64_t now);
     void end(CoordinatedTask& task);
+    std::uint64_t deadline_of(const CoordinatedTask& task) const;
     Runner& runner_of(const UnitRun& run) const;
 
     CoordinatorSetup setup_;

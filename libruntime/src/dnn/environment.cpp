@@ -140,6 +140,13 @@ Environment read_environment(const std::function<const char*(const char*)>& get)
     if (engine.service)
         environment.wishes = wishes_of(engine, reader);
 
+    environment.processors = reader.text("OVERTAKE_PROCESSORS");
+    for (const auto& [name, setting] : variables())
+        environment.sets_queue =
+            environment.sets_queue || !reader.text(setting->variable.name).empty();
+    if (std::string policy = reader.text("OVERTAKE_POLICY"); !policy.empty())
+        engine.policy = std::move(policy);
+
     environment.log_level = static_cast<LogLevel>(reader.number("HB_DNN_LOG_LEVEL", 0, 5, 3));
     environment.plugin_path = reader.text("HB_DNN_PLUGIN_PATH");
     environment.profile_path = reader.text("HB_DNN_PROFILER_LOG_PATH");

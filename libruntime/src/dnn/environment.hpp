@@ -16,7 +16,9 @@ struct ovt_setting;
 namespace overtake::dnn {
 
 struct Environment {
-    EngineOptions engine; ///< priority 255 and BPLAT_CORELIMIT are asked for
+    EngineOptions engine;    ///< priority 255 and BPLAT_CORELIMIT are asked for
+    std::string processors;  ///< as parse_processors() reads them; empty: one queue
+    bool sets_queue = false; ///< a variable of the one queue is set, too
     std::string device = "auto";
     EmbeddedOptions embedded;
     LogLevel log_level = LogLevel::warning;

@@ -77,6 +77,19 @@ std::unique_ptr<Engine> open_engine(const std::shared_ptr<Device>& device, Engin
     return std::make_unique<Engine>(device, options);
 }
 
+EngineOptions engine_options(const Environment& environment,
+                             const std::shared_ptr<Device>& device) {
+    EngineOptions options = environment.engine;
+    if (environment.processors.empty())
+        return options;
+    options.processors = parse_processors(environment.processors, device);
+    if (options.service || environment.sets_queue)
+        log(LogLevel::warning, "OVERTAKE_PROCESSORS is set, so a coordinator schedules, and the "
+                               "HB_ variables of the library's queue have no effect");
+    options.service = false;
+    return options;
+}
+
 Process* make_process() {
     const Environment environment = read_environment(getenv);
     set_log_level(environment.log_level);
@@ -96,7 +109,7 @@ Process* make_process() {
 Process::Process(const Environment& environment)
     : memory(open_device(environment.device, environment.embedded), environment.memory_bytes),
       device_(memory.device()), cores_(device_->info().core_count),
-      engine_(open_engine(device_, environment.engine, no_high_)),
+      engine_(open_engine(device_, engine_options(environment, device_), no_high_)),
       profile_path_(environment.profile_path) {
     if (const ServiceSettings* settings = engine_->service_settings())
         if (const std::string line = differences(environment, *settings); !line.empty())

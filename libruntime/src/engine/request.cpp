@@ -28,6 +28,8 @@ engine::RunOptions run_options(const TaskOptions& options) {
     run.custom_id = options.custom_id;
     run.core = options.core;
     run.on = options.on;
+    run.slo_ns = options.slo_ns;
+    run.slo_scale = options.slo_scale;
     if (options.deadline_ns != 0)
         run.deadline_ns = static_cast<std::uint64_t>(options.deadline_ns);
     return run;

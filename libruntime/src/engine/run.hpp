@@ -37,6 +37,8 @@ struct RunOptions {
     std::uint64_t model = 0;                ///< as in Job
     std::uint64_t deadline_ns = UINT64_MAX; ///< device time, for policies that look at it
     std::string on = {};                    ///< a processor or an entry; empty: each may run it
+    std::uint64_t slo_ns = 0;               ///< as of TaskOptions
+    double slo_scale = 0;                   ///< as of TaskOptions
 };
 
 /// What became of one segment.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "run_service.hpp"
+#include "run_engine.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -12,14 +11,6 @@
 namespace overtake::command {
 
 namespace {
-
-EngineOptions engine_options(const TaskOptions& task, unsigned core_limit) {
-    EngineOptions options;
-    options.max_priority = std::max(task.priority, options.max_priority);
-    options.core_limit = core_limit;
-    options.service = true;
-    return options;
-}
 
 TensorMemory memory_at(const float* data) {
     TensorMemory memory;
@@ -37,12 +28,12 @@ std::string why_task_failed(const Request& request) {
 
 } // namespace
 
-ServiceRun::ServiceRun(const std::shared_ptr<Device>& device, std::shared_ptr<const Model> model,
-                       const TaskOptions& task, unsigned core_limit)
-    : model_(std::move(model)), task_(task), engine_(device, engine_options(task, core_limit)),
+EngineRun::EngineRun(const std::shared_ptr<Device>& device, std::shared_ptr<const Model> model,
+                     const TaskOptions& task, const EngineOptions& options)
+    : model_(std::move(model)), task_(task), engine_(device, options),
       loaded_(engine_.load(model_)) {}
 
-void ServiceRun::submit(const std::vector<std::span<const float>>& sample) {
+void EngineRun::submit(const std::vector<std::span<const float>>& sample) {
     Running& running = running_.emplace_back();
     std::vector<TensorMemory> inputs;
     std::vector<TensorMemory> outputs;
@@ -56,7 +47,7 @@ void ServiceRun::submit(const std::vector<std::span<const float>>& sample) {
     running.request->submit(task_);
 }
 
-void ServiceRun::collect(const std::function<void(std::size_t, std::span<const float>)>& take) {
+void EngineRun::collect(const std::function<void(std::size_t, std::span<const float>)>& take) {
     const Running running = std::move(running_.front());
     running_.pop_front();
     running.request->wait();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake run --service: samples through an engine in service mode.
+// overtake run --service and --processors: samples through an engine.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 namespace overtake::command {
 
 /// Samples that run, of which the ends come in their order.
-class ServiceRun {
+class EngineRun {
 public:
     /// Throws Error, as Engine does.
-    ServiceRun(const std::shared_ptr<Device>& device, std::shared_ptr<const Model> model,
-               const TaskOptions& task, unsigned core_limit);
+    EngineRun(const std::shared_ptr<Device>& device, std::shared_ptr<const Model> model,
+              const TaskOptions& task, const EngineOptions& options);
 
     std::size_t in_flight() const noexcept { return running_.size(); }
     /// Of each input, which is read until the sample has ended.

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "processor_options.hpp"
+
+#include "option_checks.hpp"
+#include "units.hpp"
+
+namespace overtake::command {
+
+void add_processor_options(CLI::App& command, ProcessorArguments& arguments) {
+    auto* processors =
+        command
+            .add_option("--processors", arguments.processors,
+                        "Several processors behind one coordinator: NAME or NAME=1+2 (cores), "
+                        "cpu or NAME=x4 (CPU workers), NAME@DEVICE, with commas between them")
+            ->check(not_empty());
+    command
+        .add_option("--policy", arguments.policy,
+                    "With --processors: priority, fixed, round-robin, shortest-latency, heft, "
+                    "heft-reserved or least-slack")
+        ->check(one_of({"priority", "fixed", "round-robin", "shortest-latency", "heft",
+                        "heft-reserved", "least-slack"}))
+        ->capture_default_str()
+        ->needs(processors);
+    auto* slo = command
+                    .add_option("--slo", arguments.slo_ms,
+                                "With --processors: each request's deadline after its submission, "
+                                "milliseconds")
+                    ->transform(duration(TimeUnit::millisecond, 1e-3, 1e7))
+                    ->needs(processors);
+    command
+        .add_option("--drop", arguments.drop,
+                    "With --slo: requests to drop: never, late, or predicted to be late")
+        ->check(one_of({"never", "late", "predicted"}))
+        ->capture_default_str()
+        ->needs(slo);
+}
+
+void set_processors(EngineOptions& options, const ProcessorArguments& arguments,
+                    const std::shared_ptr<Device>& device) {
+    options.processors = parse_processors(arguments.processors, device);
+    options.policy = arguments.policy;
+    options.drop = arguments.drop == "late"        ? Drop::late
+                   : arguments.drop == "predicted" ? Drop::predicted
+                                                   : Drop::never;
+}
+
+std::uint64_t slo_ns(const ProcessorArguments& arguments) {
+    return static_cast<std::uint64_t>(arguments.slo_ms * 1e6);
+}
+
+} // namespace overtake::command

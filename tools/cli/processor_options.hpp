@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+//
+// --processors, --policy, --slo and --drop, of commands that run models on several processors.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "overtake/engine.hpp"
+
+namespace overtake::command {
+
+struct ProcessorArguments {
+    std::string processors; ///< empty: one queue of one device
+    std::string policy = "priority";
+    std::string drop = "never";
+    double slo_ms = 0; ///< 0: none
+};
+
+void add_processor_options(CLI::App& command, ProcessorArguments& arguments);
+/// Opens the devices that entries name.  Throws Error, naming the entry.
+void set_processors(EngineOptions& options, const ProcessorArguments& arguments,
+                    const std::shared_ptr<Device>& device);
+std::uint64_t slo_ns(const ProcessorArguments& arguments);
+
+} // namespace overtake::command
