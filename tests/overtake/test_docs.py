@@ -40,7 +40,7 @@ class Docs(unittest.TestCase):
         for path in (SOURCE / "examples").glob("*.json"):
             (self.directory / path.name).write_bytes(path.read_bytes())
         shutil.copytree(SOURCE / "models/glyphs", self.directory / "glyphs")
-        for page in PAGES:
+        for page in [*PAGES, PROCESSORS]:
             for _, language, lines in blocks(page):
                 if language == "yaml":
                     name = lines[0].removeprefix("# ")

@@ -290,10 +290,19 @@ void check_opcodes(const Graph& graph, const Program& program, const ovt_profile
 UnitOptions unit_options(const CompileOptions& options,
                          const std::shared_ptr<const DeviceProfile>& device) {
     UnitOptions units{{}, options.min_unit, options.max_time_per_fc_us, device->cpu};
+    const auto add = [&](const std::string& name,
+                         const std::shared_ptr<const DeviceProfile>& cores) {
+        units.classes.push_back({name, {cores, &cores->numbers}, cores->cpu});
+    };
+    if (options.classes.empty()) {
+        add("npu", device);
+        units.classes.push_back({"cpu", nullptr});
+    }
     for (const ClassOption& of : options.classes)
-        units.classes.push_back({of.name, of.profile.empty() ? nullptr : find_profile(of.profile)});
-    if (units.classes.empty())
-        units.classes = {{"npu", device}, {"cpu", nullptr}};
+        if (of.profile.empty())
+            units.classes.push_back({of.name, nullptr});
+        else
+            add(of.name, find_profile(of.profile));
     return units;
 }
 

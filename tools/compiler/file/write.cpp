@@ -308,7 +308,7 @@ class_tables(flatbuffers::FlatBufferBuilder& builder, const CompiledUnits& units
     for (const ProcessorClass& of : units.classes) {
         flatbuffers::Offset<fbs::Profile> profile;
         if (of.profile)
-            profile = profile_table(builder, of.profile->numbers, of.profile->cpu);
+            profile = profile_table(builder, *of.profile, of.cpu);
         tables.push_back(fbs::CreateUnitClassDirect(builder, of.name.c_str(), profile));
     }
     return tables;
@@ -344,10 +344,6 @@ void check_file(const Graph& graph, const Program& program, std::size_t instruct
 }
 
 } // namespace
-
-std::uint64_t tensor_bytes(const Value& value, bool on_device) {
-    return on_device ? dense_place(value).bytes : std::uint64_t{value.elements()} * sizeof(float);
-}
 
 void check_buffer(const std::string& what, std::uint64_t bytes) {
     if (bytes > OVERTAKE_MAX_BUFFER_BYTES)

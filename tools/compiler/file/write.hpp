@@ -26,9 +26,6 @@ struct ModelFacts {
     const CompiledUnits* units = nullptr;     // of the same graph and program; null: none
 };
 
-/// Bytes of a value that is a tensor of the file; what is in scratch memory is not.
-std::uint64_t tensor_bytes(const Value& value, bool on_device);
-
 /// Refuses a buffer, called `what`, that is larger than devices take.  Throws CompileError.
 void check_buffer(const std::string& what, std::uint64_t bytes);
 

@@ -264,6 +264,10 @@ Place dense_place(const Value& value) {
     return place;
 }
 
+std::uint64_t tensor_bytes(const Value& value, bool on_device) {
+    return on_device ? dense_place(value).bytes : std::uint64_t{value.elements()} * sizeof(float);
+}
+
 std::vector<std::size_t> last_readers(const Graph& graph) {
     std::vector<std::size_t> readers(graph.values.size());
     for (std::size_t index = 0; index < graph.nodes.size(); ++index)

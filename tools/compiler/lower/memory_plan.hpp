@@ -9,6 +9,9 @@ namespace overtake::compiler {
 /// How a value that crosses a segment's border lies in its own buffer; without region and offset.
 Place dense_place(const Value& value);
 
+/// Bytes of a value that is a tensor of the file; what is in scratch memory is not.
+std::uint64_t tensor_bytes(const Value& value, bool on_device);
+
 /// By value the last node that reads it, as an index into Graph::nodes plus one; 0: none does, the
 /// greatest number: the graph's caller does.
 std::vector<std::size_t> last_readers(const Graph& graph);

@@ -6,7 +6,6 @@
 #include <span>
 #include <utility>
 
-#include "compiler/file/write.hpp"
 #include "compiler/ir/error.hpp"
 #include "compiler/lower/lower.hpp"
 #include "compiler/lower/memory_plan.hpp"
@@ -22,6 +21,7 @@ namespace {
 constexpr std::size_t most_units = 64;
 constexpr std::size_t most_crossing = OVERTAKE_MAX_REGIONS - OVERTAKE_REGION_IO;
 constexpr std::size_t most_fcs = 1 << 20; // of all units and classes; readers take no more
+constexpr std::uint64_t most_file_bytes = 3ull << 29; // a file may be 2 GiB, and holds more
 constexpr std::size_t no_unit = std::numeric_limits<std::size_t>::max();
 
 // Graph and quantised graph with their nodes in another order, for as long as this lives.
@@ -167,8 +167,8 @@ private:
         const std::uint64_t opcodes = opcodes_of(graph_, node);
         std::uint64_t bits = 0;
         for (std::size_t index = 0; index < options_.classes.size(); ++index) {
-            const DeviceProfile* profile = options_.classes[index].profile.get();
-            if (!profile || (node.on_bpu() && (profile->numbers.without & opcodes) == 0))
+            const ovt_profile* profile = options_.classes[index].profile.get();
+            if (!profile || (node.on_bpu() && (profile->without & opcodes) == 0))
                 bits |= std::uint64_t{1} << index;
         }
         if (bits == 0)
@@ -293,9 +293,8 @@ private:
         }
         std::swap(program.constants, lowered.constants);
         try {
-            split(graph_, program, of.profile->numbers,
-                  std::uint64_t{options_.max_time_per_fc_us} * of.profile->numbers.clock_khz /
-                      1000);
+            split(graph_, program, *of.profile,
+                  std::uint64_t{options_.max_time_per_fc_us} * of.profile->clock_khz / 1000);
         } catch (const CompileError& error) {
             throw CompileError("class " + of.name, error.what());
         }
@@ -319,7 +318,7 @@ private:
 
     void check_opcodes(const Program& program, const ProcessorClass& of) const {
         for (const Step& step : program.steps)
-            if (of.profile->numbers.without >> step.insn.opcode & 1)
+            if (of.profile->without >> step.insn.opcode & 1)
                 throw CompileError(describe(graph_.nodes[step.node]),
                                    "needs an instruction that class " + of.name + " lacks");
     }
@@ -386,18 +385,17 @@ private:
         const std::vector<bool> on_device = device_values(graph_);
         std::uint64_t total =
             lowered.constants.bytes().size() + result_.instructions.size() * sizeof(overtake_insn);
-        check_file_bytes(graph_.name, total);
+        bool fits = total <= most_file_bytes;
         for (ValueId id = 0; id < graph_.values.size(); ++id) {
             if (!in_memory[id])
                 continue;
             const std::uint64_t bytes = tensor_bytes(graph_.values[id], on_device[id]);
-            check_buffer("tensor '" + graph_.values[id].name + "'", bytes);
+            fits = fits && bytes <= OVERTAKE_MAX_BUFFER_BYTES;
             total += bytes;
         }
-        if (total > OVERTAKE_MAX_CLIENT_BYTES)
-            throw CompileError(graph_.name, "would need more than the " +
-                                                std::to_string(OVERTAKE_MAX_CLIENT_BYTES >> 20) +
-                                                " MiB of a request");
+        if (!fits || total > OVERTAKE_MAX_CLIENT_BYTES)
+            throw CompileError(graph_.name, "is too large: with them, a tensor, the file or the "
+                                            "memory of a request would exceed its limit");
     }
 
     Graph& graph_;

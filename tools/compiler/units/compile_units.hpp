@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ir/cpu_rates.hpp"
 #include "compiler/ir/program.hpp"
-#include "compiler/profile.hpp"
 #include "compiler/quantise/quantise.hpp"
 
 namespace overtake::compiler {
@@ -17,7 +17,8 @@ namespace overtake::compiler {
 /// A class of processors: cores of a profile, or CPU workers.
 struct ProcessorClass {
     std::string name;
-    std::shared_ptr<const DeviceProfile> profile; ///< null: CPU workers
+    std::shared_ptr<const ovt_profile> profile; ///< null: CPU workers
+    CpuRates cpu = {};                          ///< beside the profile in its file
 };
 
 struct UnitOptions {
