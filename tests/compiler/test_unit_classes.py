@@ -53,6 +53,36 @@ def alternating(turns):
     return model
 
 
+def branches(count, join):
+    """Each a pool and a product, joined by a chain of Add or by one Concat."""
+    initializers, nodes = [], []
+    for branch in range(count):
+        weights = np.random.default_rng(branch).normal(size=(8, 8, 1, 1)).astype(np.float32)
+        initializers.append(numpy_helper.from_array(weights, f"w{branch}"))
+        nodes.append(helper.make_node("MaxPool", ["x"], [f"p{branch}"], f"p{branch}", kernel_shape=[3, 3],
+                                      pads=[1, 1, 1, 1]))  # fmt: skip
+    for branch in range(count):
+        nodes.append(helper.make_node("Conv", [f"p{branch}", f"w{branch}"], [f"c{branch}"], f"c{branch}"))
+    total, channels = "c0", 8
+    if join == "Add":
+        for branch in range(1, count):
+            nodes.append(helper.make_node("Add", [total, f"c{branch}"], [f"a{branch}"], f"a{branch}"))
+            total = f"a{branch}"
+    else:
+        nodes.append(helper.make_node("Concat", [f"c{branch}" for branch in range(count)], ["all"], "all", axis=1))
+        total, channels = "all", 8 * count
+    model = helper.make_model(
+        helper.make_graph(
+            nodes, "branches",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8, 6, 6])],
+            [helper.make_tensor_value_info(total, TensorProto.FLOAT, [1, channels, 6, 6])], initializers,
+        ),
+        opset_imports=[helper.make_opsetid("", 13)],
+    )  # fmt: skip
+    model.ir_version = 8
+    return model
+
+
 class Units(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -157,6 +187,27 @@ class Units(unittest.TestCase):
         self.assertIn("its 80 units are joined to 64, the most that schedulers take", said)
         self.assertEqual(len(self.units(model)["units"]), 64)
         self.check_bits(model)
+
+    def test_a_unit_that_crosses_more_than_a_job_can_name_is_halved(self):
+        self.little.write_text(LITTLE.replace("ADD, ", ""))
+        # Twenty pools are one front, of twenty outputs.
+        model, _ = self.compile(self.save(branches(20, "Add")), "halved", *self.three)
+        units = self.units(model)["units"]
+        self.assertGreater(len(units), 2)
+        self.assertEqual(units[0]["classes"], ["npu", "cpu"])
+        self.assertEqual(units[-1]["classes"], ["npu", "little", "cpu"])
+        self.check_bits(model)
+
+    def test_a_network_that_cannot_have_units_for_its_classes_is_refused(self):
+        self.little.write_text(LITTLE.replace("ADD, ", ""))
+        network = self.save(branches(20, "Concat"))
+        result = overtake("compile", network, "-o", self.folder / "no.ovm", *self.three)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("node 'all' (Concat): has more inputs and outputs than the 13 that a job can name", result.stderr)
+        # Of the classes of the default no front ends in front of the Concat.
+        model, said = self.compile(network, "one")
+        self.assertNotIn("units", said)
+        self.assertEqual(len(self.units(model)["units"]), 1)
 
     def test_cores_get_nothing_that_they_lack(self):
         pool = helper.make_node("MaxPool", ["x"], ["y"], "pool", kernel_shape=[2, 2])

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/profile.hpp"
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "compiler/ir/error.hpp"
+
+using namespace overtake::compiler;
+
+namespace {
+
+std::shared_ptr<const DeviceProfile> read_text(const std::string& text) {
+    const std::string path = testing::TempDir() + "/overtake_test_profile.yaml";
+    std::ofstream(path) << text;
+    const auto profile = find_profile(path);
+    std::remove(path.c_str());
+    return profile;
+}
+
+} // namespace
+
+TEST(ProfileFile, SaysWhichOpcodesCoresLack) {
+    const std::string numbers = "name: small\nclock_khz: 1000\nmacs_per_cycle: 1\n"
+                                "vector_per_cycle: 1\nbytes_per_cycle: 1\n"
+                                "insn_overhead_cycles: 0\nfc_overhead_cycles: 0\n";
+    EXPECT_EQ(read_text(numbers)->numbers.without, 0u);
+    const auto profile = read_text(numbers + "without: [MAX_POOL, NV12]\n");
+    EXPECT_EQ(profile->numbers.without, 1ull << OVERTAKE_OP_MAX_POOL | 1ull << OVERTAKE_OP_NV12);
+    EXPECT_EQ(read_text(profile_file(*profile))->numbers.without, profile->numbers.without);
+    EXPECT_THROW(read_text(numbers + "without: MAX_POOL\n"), CompileError);
+    EXPECT_THROW(read_text(numbers + "without: [DELAY]\n"), CompileError);
+}
