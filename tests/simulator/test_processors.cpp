@@ -2,6 +2,8 @@
 //
 // Several processors: what the simulator adds around the coordinator, whose decisions
 // tests/scenarios compares with a reference.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +11,7 @@
 #include "simulated.hpp"
 #include "simulator/experiment.hpp"
 #include "simulator/processors/model_reader.hpp"
+#include "simulator/processors/pictures.hpp"
 #include "simulator/processors/summary.hpp"
 #include "simulator/simulate.hpp"
 
@@ -250,6 +253,89 @@ TEST(ProcessorSweep, NamesTheSettingsThatAreRefused) {
     const Grid grid("window=1|65");
     EXPECT_EQ(error_of([&] { swept(two_cores(), grid); }),
               "with window=65: window: 65, but at most 64 is possible");
+}
+
+// Pictures.
+
+ProcessorPictures drawn(const ProcessorScenario& scenario, const Pictures::Options& options) {
+    ProcessorPictures pictures(scenario, "a title", options);
+    Observer* const observers[] = {&pictures};
+    ProcessorSimulator(scenario, 1, observers).run();
+    return pictures;
+}
+
+json with_events() {
+    json document = two_cores();
+    document["retry_after"] = 500;
+    document["loads"] = json::parse(R"([{"id": "load", "model": "M", "until": 4000,
+        "arrivals": {"type": "poisson", "mean": 90}}])");
+    document["events"] = json::parse(R"([
+        {"at": 500, "processor": "npu.2", "event": "throttle", "factor": 300},
+        {"at": 900, "processor": "npu.2", "event": "throttle", "factor": 100},
+        {"at": 1000, "processor": "cpu", "event": "fail"},
+        {"at": 1600, "processor": "cpu", "event": "recover"},
+        {"at": 3000, "processor": "npu.1", "event": "throttle", "factor": 50}])");
+    return document;
+}
+
+TEST(ProcessorPicture, HasALaneForEachCoreAndEachWorker) {
+    const ProcessorScenario scenario = read(with_events());
+    const timeline::Timeline timeline = drawn(scenario, {.every_fc = true}).timeline();
+    std::vector<std::string> names;
+    for (const timeline::Lane& lane : timeline.lanes)
+        names.push_back(lane.name + (lane.rings ? " with rings" : ""));
+    EXPECT_EQ(names, (std::vector<std::string>{"npu.1 with rings", "npu.2 with rings", "cpu #1",
+                                               "cpu #2"}));
+    // What runs in one lane does not overlap, and what a run of the same scenario has is there.
+    std::vector<std::uint64_t> ends(5);
+    std::vector<timeline::Fc> fcs = timeline.fcs;
+    std::ranges::stable_sort(fcs, {}, &timeline::Fc::start_ns);
+    std::uint64_t on_cpu = 0;
+    for (const timeline::Fc& fc : fcs) {
+        EXPECT_GE(fc.start_ns, ends[fc.core]) << fc.core;
+        ends[fc.core] = fc.end_ns;
+        if (fc.core > 2)
+            on_cpu += fc.end_ns - fc.start_ns;
+        EXPECT_EQ(fc.what.empty(), fc.core <= 2) << fc.what;
+    }
+    const Summary summary = simulate(scenario, 1);
+    EXPECT_DOUBLE_EQ(static_cast<double>(on_cpu) / 2000.0 /
+                         static_cast<double>(summary.to - summary.from),
+                     summary.cores[2].utilisation);
+    EXPECT_TRUE(std::ranges::any_of(fcs, [](const auto& fc) { return fc.core == 4; }));
+}
+
+TEST(ProcessorPicture, ShowsWhatFailedAndWhatWasSlower) {
+    const ProcessorScenario scenario = read(with_events());
+    const timeline::Timeline timeline = drawn(scenario, {}).timeline();
+    std::vector<std::string> conditions;
+    for (const timeline::Condition& of : timeline.conditions)
+        conditions.push_back(std::to_string(of.core) + " " + of.what +
+                             (of.works ? " " : " without work ") +
+                             std::to_string(of.from_ns / 1000) + " " +
+                             (of.to_ns < 3'000'000 ? std::to_string(of.to_ns / 1000) : "end"));
+    // The CPU fails at 1000: a trial at 1500 finds it so, the one at 2500 does not.
+    EXPECT_EQ(conditions,
+              (std::vector<std::string>{"1 takes 50 % 3000 end", "2 takes 300 % 500 900",
+                                        "3 out of use without work 1000 2500",
+                                        "4 out of use without work 1000 2500"}));
+    const std::string svg = drawn(scenario, {}).svg();
+    for (const char* words : {"a title", ">npu.2<", ">cpu #2<", ">takes 300 %<", ">out of use<",
+                              "does not work", "at another speed"})
+        EXPECT_NE(svg.find(words), std::string::npos) << words;
+}
+
+TEST(ProcessorPicture, OfManyRunsIsTheirDensity) {
+    json document = with_events();
+    document["loads"][0]["until"] = 400'000;
+    const ProcessorScenario scenario = read(document);
+    const std::string svg = drawn(scenario, {}).svg();
+    for (const char* words : {">npu.1<", ">cpu #1<", "a bar is", "cpu #1 out of use", "busy "})
+        EXPECT_NE(svg.find(words), std::string::npos) << words;
+    const std::string part = drawn(scenario, {.from = 900, .to = 1100}).svg();
+    EXPECT_EQ(part.find("a bar is"), std::string::npos);
+    EXPECT_NE(part.find(">out of use<"), std::string::npos);
+    EXPECT_THROW(drawn(scenario, {.from = 1'000'000}).demand_content(), Error);
 }
 
 } // namespace

@@ -77,6 +77,33 @@ TEST(Picture, TellsRequestsOfOneTaskApart) {
     EXPECT_FALSE(has_text(narrow, "large 1 #0"));
 }
 
+/// A core, a core that fails, and a worker that is slower for a while.
+Timeline three_lanes() {
+    return {.title = "lanes",
+            .fcs = {{"large", 7, 0, 1, false, 0, 2 * ms, 1},
+                    {"small", 8, 0, 3, false, 2 * ms, 4 * ms, 2, "units 1 to 2"}},
+            .lanes = {{"npu.1", true}, {"npu.2 with a long name", true}, {"cpu #1", false}},
+            .conditions = {{2, 1 * ms, 4 * ms, "out of use", false},
+                           {3, 2 * ms, 3 * ms, "takes 200 %", true}}};
+}
+
+TEST(Picture, HasARowForEachLaneAndShowsItsConditions) {
+    const auto contents = inspect(to_svg(three_lanes(), 0, 5 * ms));
+    expect_tidy(contents);
+    EXPECT_EQ(contents["titles"]["fc"][0], "large 1 FC 0 on npu.1, NORMAL: 2 ms from 0 ns");
+    EXPECT_EQ(contents["titles"]["fc"][1], "small 2 units 1 to 2 on cpu #1: 2 ms from 2 ms");
+    EXPECT_EQ(contents["titles"]["condition"],
+              nlohmann::json(
+                  {"npu.2 with a long name out of use from 1 ms", "cpu #1 takes 200 % from 2 ms"}));
+    for (const char* words : {"npu.1", "cpu #1", "out of use", "takes 200 %", "small 2",
+                              "2 FCs and runs of workers on 3 cores and workers"})
+        EXPECT_TRUE(has_text(contents, words) ||
+                    contents["texts"].dump().find(words) != std::string::npos)
+            << words;
+    EXPECT_EQ(contents["texts"].dump().find("with a long name"), std::string::npos) << "shortened";
+    EXPECT_EQ(count(contents, "legend"), 5u);
+}
+
 TEST(Picture, ShowsOnlyItsWindowAndTheSameColoursInEach) {
     const Timeline timeline = {
         .title = "windows",

@@ -31,6 +31,7 @@
 #include "simulator/bundled.hpp"
 #include "simulator/experiment.hpp"
 #include "simulator/pictures.hpp"
+#include "simulator/processors/pictures.hpp"
 #include "simulator/processors/recorder.hpp"
 #include "simulator/processors/summary.hpp"
 #include "simulator/recorder.hpp"
@@ -121,15 +122,15 @@ int list_bundled() {
     return 0;
 }
 
-std::string title_of(const simulator::Scenario& scenario, const Source& source) {
+template <class Scenario>
+std::string title_of(const Scenario& scenario, const Source& source) {
     const std::string name = scenario.name.empty() ? source.path.stem().string() : scenario.name;
     return scenario.description.empty() ? name : fmt::format("{}: {}", name, scenario.description);
 }
 
-simulator::Pictures::Options window_of_pictures(const SimOptions& options,
-                                                const simulator::Scenario& scenario) {
-    return {.from = simulator::ticks(options.from, scenario.tick_ns),
-            .to = simulator::ticks(options.to.value_or(~std::uint64_t{0}), scenario.tick_ns),
+simulator::Pictures::Options window_of_pictures(const SimOptions& options, std::uint64_t tick_ns) {
+    return {.from = simulator::ticks(options.from, tick_ns),
+            .to = simulator::ticks(options.to.value_or(~std::uint64_t{0}), tick_ns),
             .every_fc = !options.perfetto.empty()};
 }
 
@@ -149,7 +150,7 @@ struct Observers {
             all.push_back(&recorder.emplace(scenario));
         if (options.wants_pictures())
             all.push_back(&pictures.emplace(scenario, title_of(scenario, source),
-                                            window_of_pictures(options, scenario)));
+                                            window_of_pictures(options, scenario.tick_ns)));
     }
 
     std::optional<simulator::Accounts> accounts;
@@ -159,8 +160,8 @@ struct Observers {
     std::vector<simulator::Observer*> all;
 };
 
-void write_pictures(const SimOptions& options, const Source& source,
-                    const simulator::Pictures& pictures) {
+template <class Pictures>
+void write_pictures(const SimOptions& options, const Source& source, const Pictures& pictures) {
     named(source, [&] { pictures.demand_content(); });
     const std::string svg = pictures.svg();
     if (!options.svg.empty())
@@ -195,9 +196,8 @@ void print_report(const SimOptions& options, const simulator::Scenario& scenario
 /// Networks of units on several processors: the timeline, or a summary.
 int run_processors(const SimOptions& options, const Source& source) {
     using namespace simulator::processors;
-    if (options.wants_pictures() || options.blame)
-        throw Error(EINVAL, fmt::format("{}: a scenario with processors has a timeline, a summary "
-                                        "and sweeps, but neither pictures nor blame",
+    if (options.blame)
+        throw Error(EINVAL, fmt::format("{}: --blame is for scenarios without processors",
                                         source.path.string()));
     const auto scenario = named(source, [&] {
         return parse_processor_scenario(source.document, source.path.parent_path());
@@ -205,15 +205,21 @@ int run_processors(const SimOptions& options, const Source& source) {
     ProcessorRecorder recorder(scenario);
     Tally tally(scenario,
                 named(source, [&] { return window_of(scenario, scenario.seed, options.trim); }));
-    const bool wants_timeline = !options.output.empty() || !options.wants_summary();
+    const bool to_stdout = !options.wants_summary() && !options.wants_pictures();
     std::vector<Observer*> observers = {&tally};
-    if (wants_timeline)
+    if (!options.output.empty() || to_stdout)
         observers.push_back(&recorder);
+    std::optional<ProcessorPictures> pictures;
+    if (options.wants_pictures())
+        observers.push_back(&pictures.emplace(scenario, title_of(scenario, source),
+                                              window_of_pictures(options, scenario.tick_ns)));
     named(source, [&] { ProcessorSimulator(scenario, scenario.seed, observers).run(); });
     if (!options.output.empty())
         write_file(options.output, [&](std::ostream& out) { recorder.write(out); });
-    else if (!options.wants_summary())
+    else if (to_stdout)
         recorder.write(std::cout);
+    if (pictures)
+        write_pictures(options, source, *pictures);
     if (options.json)
         fmt::print("{}\n", text_of(tally.json()));
     else if (options.summary)
@@ -247,15 +253,27 @@ struct Outcome {
     std::string svg; ///< if it was wanted
 };
 
+Outcome outcome_of_processors(const SimOptions& options, const Source& source,
+                              const std::string& title) {
+    using namespace simulator::processors;
+    const auto scenario = parse_processor_scenario(source.document, source.path.parent_path());
+    Tally tally(scenario, window_of(scenario, scenario.seed, options.trim));
+    std::vector<Observer*> observers = {&tally};
+    std::optional<ProcessorPictures> pictures;
+    if (!options.output.empty())
+        observers.push_back(&pictures.emplace(scenario,
+                                              title.empty() ? title_of(scenario, source) : title,
+                                              window_of_pictures(options, scenario.tick_ns)));
+    ProcessorSimulator(scenario, scenario.seed, observers).run();
+    if (pictures)
+        pictures->demand_content();
+    return {tally.summary(), pictures ? pictures->svg() : ""};
+}
+
 /// `title` is for the picture; empty: the scenario's own.
 Outcome outcome_of(const SimOptions& options, const Source& source, const std::string& title = "") {
     if (simulator::processors::has_processors(source.document))
-        return named(source, [&] {
-            const auto scenario = simulator::processors::parse_processor_scenario(
-                source.document, source.path.parent_path());
-            return Outcome{simulator::processors::simulate(scenario, scenario.seed, options.trim),
-                           ""};
-        });
+        return named(source, [&] { return outcome_of_processors(options, source, title); });
     return named(source, [&] {
         const auto scenario = simulator::parse_scenario(source.document, source.path.parent_path());
         simulator::Accounts accounts(scenario,
@@ -265,7 +283,7 @@ Outcome outcome_of(const SimOptions& options, const Source& source, const std::s
         if (!options.output.empty())
             observers.push_back(
                 &pictures.emplace(scenario, title.empty() ? title_of(scenario, source) : title,
-                                  window_of_pictures(options, scenario)));
+                                  window_of_pictures(options, scenario.tick_ns)));
         simulator::Simulator(scenario, scenario.seed, observers).run();
         if (pictures)
             pictures->demand_content();

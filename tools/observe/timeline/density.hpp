@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "observe/timeline/timeline.hpp"
+
 namespace overtake::timeline {
 
 /// Busy time of each core, task and ring, and preemptions of each core, over bins of time. The bins
@@ -63,5 +65,7 @@ private:
 /// The utilisation of each core over the whole run, stacked by task with the HIGH part hatched,
 /// above a strip of its preemptions, as a stand-alone SVG document. Pure.
 std::string to_svg(const Density& density, std::string_view title);
+/// The same with title, lanes and conditions of a timeline, whose other contents do not count.
+std::string to_svg(const Density& density, const Timeline& described);
 
 } // namespace overtake::timeline

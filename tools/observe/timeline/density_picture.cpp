@@ -28,8 +28,8 @@ struct Layer {
 
 class DensityPicture {
 public:
-    DensityPicture(const Density& density, std::string_view title)
-        : density_(density), title_(title), cores_(density.cores()),
+    DensityPicture(const Density& density, const Timeline& described)
+        : density_(density), described_(described), cores_(rows(density, described)),
           axis_(density.empty() ? 0 : density.first_ns(), density.empty() ? 1 : density.last_ns(),
                 plot_left, plot_right),
           styles_(density.tasks()) {
@@ -55,11 +55,12 @@ public:
         const double bottom =
             y + static_cast<double>(std::max<std::size_t>(cores_.size(), 1)) * pitch() - row_gap_ +
             10;
-        canvas_.head(title_, density_.empty()
-                                 ? "nothing ran"
-                                 : fmt::format("{} of device time; a bar is {} wide",
-                                               duration_text(axis_.to_ns() - axis_.from_ns(), 3),
-                                               duration_text(bar_ns())));
+        canvas_.head(described_.title,
+                     density_.empty()
+                         ? "nothing ran"
+                         : fmt::format("{} of device time; a bar is {} wide",
+                                       duration_text(axis_.to_ns() - axis_.from_ns(), 3),
+                                       duration_text(bar_ns())));
         legend.draw(canvas_, plot_left, legend_top, plot_right - plot_left);
         for (std::size_t row = 0; row < cores_.size(); row++) {
             canvas_.rectangle(plot_left, y, plot_right - plot_left, row_height_,
@@ -72,6 +73,7 @@ public:
         y = top;
         for (unsigned core : cores_) {
             draw_core(core, y);
+            draw_conditions(core, y);
             y += pitch();
         }
         axis_.draw_labels(canvas_, bottom);
@@ -79,6 +81,37 @@ public:
     }
 
 private:
+    static std::vector<unsigned> rows(const Density& density, const Timeline& described) {
+        std::vector<unsigned> numbers;
+        for (unsigned lane = 1; lane <= described.lanes.size(); lane++)
+            numbers.push_back(lane);
+        return numbers.empty() ? density.cores() : numbers;
+    }
+    std::string name_of(unsigned core) const {
+        return core <= described_.lanes.size() ? described_.lanes[core - 1].name
+                                               : fmt::format("core {}", core);
+    }
+
+    /// A bar below the row, and grey behind it while it does not work.
+    void draw_conditions(unsigned core, double y) {
+        for (const Condition& condition : described_.conditions) {
+            const std::uint64_t from = std::max(condition.from_ns, axis_.from_ns());
+            const std::uint64_t to = std::min(condition.to_ns, axis_.to_ns());
+            if (condition.core != core || from >= to)
+                continue;
+            const double begin = axis_.x(from);
+            const double wide = std::max(axis_.x(to) - begin, 1.0);
+            canvas_.begin_group("condition", fmt::format("{} {}", name_of(core), condition.what));
+            if (condition.works)
+                canvas_.rectangle(begin, y - 5, wide, 4, "fill=\"#c77700\"");
+            else
+                canvas_.rectangle(begin, y, wide, row_height_,
+                                  fmt::format("fill=\"{}\" stroke=\"#8a8a8a\" stroke-width=\"0.8\"",
+                                              unrecorded_pattern));
+            canvas_.end_group();
+        }
+    }
+
     bool has_strips() const { return most_preemptions_ != 0; }
     double pitch() const {
         return row_height_ + (has_strips() ? strip_gap + strip_height : 0) + row_gap_;
@@ -136,6 +169,23 @@ private:
         Legend legend;
         legend.add_tasks(styles_, density_.tasks());
         legend.add_high_ring();
+        const auto any = [&](bool works) {
+            return std::ranges::any_of(described_.conditions, [&](const Condition& of) {
+                return of.works == works && of.to_ns > axis_.from_ns() &&
+                       of.from_ns < axis_.to_ns();
+            });
+        };
+        if (any(false))
+            legend.add("does not work", [](Canvas& canvas, double x, double y) {
+                canvas.rectangle(x, y, 18, 14,
+                                 fmt::format("fill=\"{}\" stroke=\"#8a8a8a\" "
+                                             "stroke-width=\"0.8\"",
+                                             unrecorded_pattern));
+            });
+        if (any(true))
+            legend.add("at another speed", [](Canvas& canvas, double x, double y) {
+                canvas.rectangle(x, y + 5, 18, 4, "fill=\"#c77700\"");
+            });
         if (has_strips())
             legend.add_preemption_strip(most_preemptions_, "a bar");
         return legend;
@@ -152,7 +202,7 @@ private:
             return 100 * static_cast<double>(ns) /
                    static_cast<double>(axis_.to_ns() - axis_.from_ns());
         };
-        canvas_.text(14, y + 15, fmt::format("core {}", core),
+        canvas_.text(14, y + 15, shortened(name_of(core), 92, 14),
                      "font-size=\"14\" font-weight=\"bold\"");
         const std::string small = "font-size=\"11\" fill=\"#555555\"";
         if (row_height_ >= 60) {
@@ -213,7 +263,7 @@ private:
             outline += upper + lower + "z";
             bar = end;
         }
-        canvas_.begin_group("layer", fmt::format("{} on core {}, {}: {}", task, core,
+        canvas_.begin_group("layer", fmt::format("{} on {}, {}: {}", task, name_of(core),
                                                  layer.high ? "HIGH" : "NORMAL",
                                                  duration_text(layer.sum, 3)));
         canvas_.path(outline, fmt::format("fill=\"{}\"", style.fill));
@@ -239,7 +289,7 @@ private:
     }
 
     const Density& density_;
-    std::string_view title_;
+    const Timeline& described_;
     std::vector<unsigned> cores_;
     TimeAxis axis_;
     TaskStyles styles_;
@@ -255,7 +305,11 @@ private:
 } // namespace
 
 std::string to_svg(const Density& density, std::string_view title) {
-    return DensityPicture(density, title).draw();
+    return to_svg(density, Timeline{.title = std::string(title)});
+}
+
+std::string to_svg(const Density& density, const Timeline& described) {
+    return DensityPicture(density, described).draw();
 }
 
 } // namespace overtake::timeline

@@ -51,7 +51,8 @@ struct Event {
     std::uint64_t track;
     proto::TrackEvent::Type type;
     /// What begins or happens; nothing for ends.
-    std::variant<std::monostate, const Fc*, const JobPart*, const CpuSegment*, const Preemption*>
+    std::variant<std::monostate, const Fc*, const JobPart*, const CpuSegment*, const Preemption*,
+                 const Condition*>
         subject;
 };
 
@@ -130,18 +131,44 @@ private:
         events_.push_back({time_ns, track, proto::TrackEvent::TYPE_SLICE_END, {}});
     }
 
+    std::string name_of(unsigned core) const {
+        return core <= timeline_.lanes.size() ? timeline_.lanes[core - 1].name
+                                              : fmt::format("Core {}", core);
+    }
+
+    void add_conditions(unsigned core, std::uint64_t parent) {
+        std::uint64_t track = 0;
+        for (const Condition& condition : timeline_.conditions) {
+            if (condition.core != core)
+                continue;
+            if (track == 0)
+                track = add_track(name_of(core) + " state", parent);
+            begin(track, condition.from_ns, &condition);
+            end(track, condition.to_ns);
+        }
+    }
+
     void add_cores() {
         std::map<unsigned, std::vector<const Fc*>[2]> lanes;
+        for (unsigned lane = 1; lane <= timeline_.lanes.size(); lane++)
+            lanes.try_emplace(lane);
         for (const Fc& fc : timeline_.fcs)
             lanes[fc.core][fc.high].push_back(&fc);
         for (const Preemption& preemption : timeline_.preemptions)
             lanes.try_emplace(preemption.core);
         const std::uint64_t root = add_track("Cores", 0);
         for (auto& [core, rings] : lanes) {
-            const std::uint64_t of_core = add_track(fmt::format("Core {}", core), root);
+            const std::string name = name_of(core);
+            const bool has_rings = core > timeline_.lanes.size() || timeline_.lanes[core - 1].rings;
+            const std::uint64_t of_core = add_track(name, root);
+            add_conditions(core, of_core);
             for (bool high : {true, false}) {
+                if (high && !has_rings)
+                    continue;
                 const auto track =
-                    add_track(fmt::format("Core {} {}", core, high ? "HIGH" : "NORMAL"), of_core);
+                    has_rings
+                        ? add_track(fmt::format("{} {}", name, high ? "HIGH" : "NORMAL"), of_core)
+                        : of_core;
                 std::stable_sort(rings[high].begin(), rings[high].end(),
                                  [](auto* a, auto* b) { return a->start_ns < b->start_ns; });
                 for (const Fc* fc : rings[high]) {
@@ -149,7 +176,9 @@ private:
                     end(track, fc->end_ns);
                 }
             }
-            const auto track = add_track(fmt::format("Core {} preemptions", core), of_core);
+            if (!has_rings)
+                continue;
+            const auto track = add_track(fmt::format("{} preemptions", name), of_core);
             for (const Preemption& preemption : timeline_.preemptions)
                 if (preemption.core == core)
                     events_.push_back(
@@ -220,12 +249,18 @@ private:
     static void describe(std::monostate, proto::TrackEvent&) {}
 
     static void describe(const Fc* fc, proto::TrackEvent& event) {
-        event.set_name(valid_utf8(fc->task) + fmt::format(" #{}", fc->index));
+        event.set_name(valid_utf8(fc->task) +
+                       (fc->what.empty() ? fmt::format(" #{}", fc->index) : " " + fc->what));
         event.add_categories("fc");
         annotate(event, "tag", fc->tag);
         annotate(event, "index", fc->index);
         annotate(event, "core", fc->core);
         annotate(event, "ring", fc->high ? "HIGH" : "NORMAL");
+    }
+
+    static void describe(const Condition* condition, proto::TrackEvent& event) {
+        event.set_name(valid_utf8(condition->what));
+        event.add_categories("state");
     }
 
     static void describe(const JobPart* part, proto::TrackEvent& event) {

@@ -17,6 +17,7 @@
 #include "observe/timeline/lanes.hpp"
 #include "observe/timeline/legend.hpp"
 #include "observe/timeline/marks.hpp"
+#include "observe/timeline/narrow_run.hpp"
 #include "observe/timeline/timeline.hpp"
 
 namespace overtake::timeline {
@@ -26,6 +27,7 @@ constexpr double label_size = 11;
 constexpr double narrowest_box = 1; ///< what is narrower is joined with its neighbours
 constexpr double mark_distance = 7; ///< marks that are closer become one
 constexpr double strip_bar = 3;
+constexpr double condition_bar = 4;
 constexpr std::size_t most_marks = 50; ///< of a core; more become a strip
 constexpr std::size_t most_lanes = 8;  ///< of CPU segments, and of requests
 
@@ -44,74 +46,6 @@ struct Sizes {
     double pitch() const { return core() + core_gap; }
 };
 
-/// Neighbouring FCs that are too narrow to be seen one by one: a column of a pixel goes to the task
-/// that fills most of it, and columns of one task become one box.
-class NarrowRun {
-public:
-    struct Box {
-        std::string_view task;
-        double begin;
-        double end;
-        double busy; ///< pixels
-        std::size_t fcs;
-    };
-
-    /// What is finished when an FC at pixels [begin, end) follows; in order of x.
-    std::optional<Box> add(std::string_view task, double begin, double end) {
-        std::optional<Box> done;
-        if (std::floor(begin) != column_)
-            done = close_column();
-        column_ = std::floor(begin);
-        busy_[task] += end - begin;
-        fcs_++;
-        begin_ = std::min(begin_, begin);
-        end_ = std::max(end_, end);
-        return done;
-    }
-    /// The rest, in order of x.
-    std::vector<Box> flush() {
-        std::vector<Box> done;
-        if (auto box = close_column())
-            done.push_back(*box);
-        if (pending_)
-            done.push_back(*pending_);
-        pending_.reset();
-        return done;
-    }
-
-private:
-    std::optional<Box> close_column() {
-        if (fcs_ == 0)
-            return {};
-        double sum = 0;
-        auto most = busy_.begin();
-        for (auto at = busy_.begin(); at != busy_.end(); ++at) {
-            sum += at->second;
-            if (at->second > most->second)
-                most = at;
-        }
-        const Box box{most->first, begin_, end_, sum, fcs_};
-        busy_.clear();
-        fcs_ = 0;
-        begin_ = 1e9;
-        end_ = 0;
-        if (pending_ && pending_->task == box.task && box.begin - pending_->end < 1) {
-            pending_->end = box.end;
-            pending_->busy += box.busy;
-            pending_->fcs += box.fcs;
-            return {};
-        }
-        return std::exchange(pending_, box);
-    }
-
-    double column_ = -1;
-    double begin_ = 1e9;
-    double end_ = 0;
-    std::size_t fcs_ = 0;
-    std::map<std::string_view, double> busy_;
-    std::optional<Box> pending_;
-};
-
 std::vector<std::string> all_tasks(const Timeline& timeline) {
     std::set<std::string> names(timeline.tasks.begin(), timeline.tasks.end());
     for (const Fc& fc : timeline.fcs)
@@ -128,6 +62,8 @@ public:
     Picture(const Timeline& timeline, std::uint64_t from_ns, std::uint64_t to_ns)
         : timeline_(timeline), axis_(from_ns, to_ns, plot_left, plot_right, timeline.origin_ns),
           styles_(all_tasks(timeline)) {
+        for (unsigned lane = 1; lane <= timeline.lanes.size(); lane++)
+            cores_[lane].rings = timeline.lanes[lane - 1].rings;
         for (const Fc& fc : timeline.fcs) {
             cores_.try_emplace(fc.core);
             if (visible(fc.start_ns, fc.end_ns)) {
@@ -158,14 +94,18 @@ public:
         for (const Unrecorded& part : timeline.unrecorded)
             if (visible(part.from_ns, part.to_ns))
                 unrecorded_.push_back(&part);
+        for (const Condition& condition : timeline.conditions)
+            if (visible(condition.from_ns, condition.to_ns))
+                conditions_.push_back(&condition);
         sizes_ = Sizes(cores_.size());
     }
 
     std::string draw() {
         Legend legend = make_legend();
         double y = legend_top + legend.height(plot_right - plot_left) + 14;
-        const double bottom = y + static_cast<double>(cores_.size()) * sizes_.pitch() -
-                              sizes_.core_gap + height_of(cpu_) + height_of(requests_) + 10;
+        double bottom = y - sizes_.core_gap + height_of(cpu_) + height_of(requests_) + 10;
+        for (const auto& [number, core] : cores_)
+            bottom += pitch_of(core);
         const bool tall = bottom > 700;
         if (tall)
             y += 18;
@@ -179,7 +119,8 @@ public:
         const double cores_top = y;
         for (auto& [number, core] : cores_) {
             draw_core(number, core, y);
-            y += sizes_.pitch();
+            draw_conditions(number, core, y);
+            y += pitch_of(core);
         }
         draw_unrecorded(cores_top, y - sizes_.core_gap);
         draw_lanes("CPU", cpu_, y, [this](const CpuSegment& segment, double top) {
@@ -198,11 +139,20 @@ private:
         std::uint64_t end_ns;
     };
     struct Core {
+        bool rings = true;
         std::vector<const Fc*> lanes[2]; ///< NORMAL, HIGH
         std::vector<std::uint64_t> preemptions;
         std::vector<Wait> waits; ///< of preempted jobs
         std::vector<StripBar> strip;
     };
+
+    double height_of(const Core& core) const { return core.rings ? sizes_.core() : sizes_.lane; }
+    double pitch_of(const Core& core) const { return height_of(core) + sizes_.core_gap; }
+
+    std::string name_of(unsigned core) const {
+        return core <= timeline_.lanes.size() ? timeline_.lanes[core - 1].name
+                                              : fmt::format("core {}", core);
+    }
 
     bool visible(std::uint64_t start_ns, std::uint64_t end_ns) const {
         return end_ns > axis_.from_ns() && start_ns < axis_.to_ns();
@@ -268,6 +218,14 @@ private:
         Legend legend;
         legend.add_tasks(styles_, {tasks_.begin(), tasks_.end()});
         legend.add_high_ring();
+        if (std::ranges::any_of(conditions_, [](const auto* of) { return !of->works; }))
+            legend.add("does not work", [](Canvas& canvas, double x, double y) {
+                canvas.rectangle(x, y, 18, 14, unrecorded_style());
+            });
+        if (std::ranges::any_of(conditions_, &Condition::works))
+            legend.add("at another speed", [](Canvas& canvas, double x, double y) {
+                canvas.rectangle(x, y + 5, 18, condition_bar, speed_style());
+            });
         if (requests_.count() != 0)
             legend.add("request, from its arrival to its end",
                        [](Canvas& canvas, double x, double y) {
@@ -305,12 +263,17 @@ private:
                            unrecorded_pattern);
     }
 
+    static std::string speed_style() { return "fill=\"#c77700\""; }
+
     void head() {
-        std::string words =
-            fmt::format("{} of device time: {} FC{} on {} core{}, {} preemption{}",
-                        duration_text(axis_.to_ns() - axis_.from_ns(), 3), fcs_,
-                        fcs_ == 1 ? "" : "s", cores_.size(), cores_.size() == 1 ? "" : "s",
-                        preemptions_, preemptions_ == 1 ? "" : "s");
+        std::string words = timeline_.lanes.empty()
+                                ? fmt::format("{} FC{} on {} core{}", fcs_, fcs_ == 1 ? "" : "s",
+                                              cores_.size(), cores_.size() == 1 ? "" : "s")
+                                : fmt::format("{} FCs and runs of workers on {} cores and workers",
+                                              fcs_, cores_.size());
+        words = fmt::format("{} of device time: {}, {} preemption{}",
+                            duration_text(axis_.to_ns() - axis_.from_ns(), 3), words, preemptions_,
+                            preemptions_ == 1 ? "" : "s");
         if (cpu_.left_out() != 0)
             words += fmt::format("; {} CPU segments are not shown: more than {} at once",
                                  cpu_.left_out(), most_lanes);
@@ -325,10 +288,11 @@ private:
     }
 
     void backgrounds(double y) {
-        for (std::size_t core = 0; core < cores_.size(); core++) {
+        for (const auto& [number, core] : cores_) {
             lane_background(y, sizes_.lane);
-            lane_background(y + sizes_.lane + sizes_.lane_gap, sizes_.lane);
-            y += sizes_.pitch();
+            if (core.rings)
+                lane_background(y + sizes_.lane + sizes_.lane_gap, sizes_.lane);
+            y += pitch_of(core);
         }
         for (std::size_t lane = 0; lane < cpu_.count(); lane++)
             lane_background(y + static_cast<double>(lane) * thin_pitch(), thin_lane());
@@ -341,16 +305,22 @@ private:
     }
 
     void draw_core(unsigned number, Core& core, double y) {
-        const double normal_y = y + sizes_.lane + sizes_.lane_gap;
-        canvas_.text(14, y + sizes_.core() / 2 + 5, fmt::format("core {}", number),
-                     "font-size=\"14\" font-weight=\"bold\"");
-        lane_label("HIGH", y, sizes_.lane);
-        lane_label("NORMAL", normal_y, sizes_.lane);
+        const double normal_y = core.rings ? y + sizes_.lane + sizes_.lane_gap : y;
+        const double size = std::min(14.0, height_of(core));
+        canvas_.text(14, y + height_of(core) / 2 + size * 0.36,
+                     shortened(name_of(number), core.rings ? 68 : 112, size),
+                     fmt::format("font-size=\"{}\" font-weight=\"bold\"", size));
+        if (core.rings) {
+            lane_label("HIGH", y, sizes_.lane);
+            lane_label("NORMAL", normal_y, sizes_.lane);
+        }
         for (const Wait& wait : core.waits)
             canvas_.line(axis_.x(wait.start_ns), normal_y + sizes_.lane / 2, axis_.x(wait.end_ns),
                          normal_y + sizes_.lane / 2, wait_style());
         draw_lane(core.lanes[1], y);
         draw_lane(core.lanes[0], normal_y);
+        if (!core.rings)
+            return;
         if (strips_)
             draw_strip(canvas_, y + sizes_.core() + 2, core.strip, most_in_bar_);
         else
@@ -383,13 +353,48 @@ private:
         return request == 0 ? rest : fmt::format("{}{}{}", request, rest.empty() ? "" : " ", rest);
     }
 
+    /// Where it does not work, and above where its speed is another one.
+    void draw_conditions(unsigned number, const Core& core, double y) {
+        for (const Condition* condition : conditions_) {
+            if (condition->core != number)
+                continue;
+            const double begin = axis_.x(condition->from_ns);
+            const double wide = std::max(axis_.x(condition->to_ns) - begin, 1.0);
+            canvas_.begin_group("condition",
+                                fmt::format("{} {} from {}", name_of(number), condition->what,
+                                            time_text(condition->from_ns)));
+            if (condition->works)
+                canvas_.rectangle(begin, y - condition_bar - 1, wide, condition_bar, speed_style());
+            else
+                canvas_.rectangle(begin, y, wide, height_of(core), unrecorded_style());
+            const double need = text_width(condition->what, label_size) + 8;
+            if (!condition->works && need <= wide && sizes_.lane >= label_size + 2) {
+                canvas_.rectangle(begin + wide / 2 - need / 2, y + height_of(core) / 2 - 8, need,
+                                  16, "rx=\"3\" fill=\"#ffffff\" fill-opacity=\"0.92\"");
+                canvas_.text(begin + wide / 2, y + height_of(core) / 2 + label_size * 0.36,
+                             condition->what,
+                             fmt::format("text-anchor=\"middle\" font-size=\"{}\"", label_size));
+            }
+            if (condition->works && need <= wide && sizes_.core_gap >= 20)
+                canvas_.text(begin, y - condition_bar - 3, condition->what,
+                             fmt::format("font-size=\"10\" fill=\"#8a5200\""));
+            canvas_.end_group();
+        }
+    }
+
+    std::string place_of(const Fc& fc) const {
+        if (fc.core <= timeline_.lanes.size() && !timeline_.lanes[fc.core - 1].rings)
+            return name_of(fc.core);
+        return fmt::format("{}, {}", name_of(fc.core), fc.high ? "HIGH" : "NORMAL");
+    }
+
     void draw_box(const Fc& fc, double begin, double end, double y) {
         const double wide = end - begin;
-        canvas_.begin_group(
-            "fc", fmt::format("{} {} on core {}, {}: {} from {}", fc.task,
-                              with_request(fc.request, fmt::format("FC {}", fc.index)), fc.core,
-                              fc.high ? "HIGH" : "NORMAL",
-                              duration_text(fc.end_ns - fc.start_ns, 3), time_text(fc.start_ns)));
+        const std::string what = fc.what.empty() ? fmt::format("FC {}", fc.index) : fc.what;
+        canvas_.begin_group("fc", fmt::format("{} {} on {}: {} from {}", fc.task,
+                                              with_request(fc.request, what), place_of(fc),
+                                              duration_text(fc.end_ns - fc.start_ns, 3),
+                                              time_text(fc.start_ns)));
         const std::string outline =
             wide > 3 ? "stroke=\"#333333\" stroke-width=\"0.8\""
                      : "stroke=\"#333333\" stroke-opacity=\"0.55\" stroke-width=\"0.35\"";
@@ -398,8 +403,10 @@ private:
             canvas_.rectangle(begin, y, wide, sizes_.lane,
                               fmt::format("fill=\"{}\"", high_pattern));
         if (sizes_.lane >= label_size + 2)
-            draw_label(fc.task, with_request(fc.request, fmt::format("#{}", fc.index)), fc.high,
-                       begin, end, y, sizes_.lane);
+            draw_label(
+                fc.task,
+                with_request(fc.request, fc.what.empty() ? fmt::format("#{}", fc.index) : ""),
+                fc.high, begin, end, y, sizes_.lane);
         canvas_.end_group();
     }
 
@@ -566,6 +573,7 @@ private:
     Lanes<CpuSegment> cpu_{most_lanes};
     Lanes<Request> requests_{most_lanes};
     std::vector<const Unrecorded*> unrecorded_;
+    std::vector<const Condition*> conditions_;
 };
 
 } // namespace

@@ -19,6 +19,7 @@ struct Fc {
     std::uint64_t start_ns;
     std::uint64_t end_ns;
     std::uint64_t request = 0; ///< which one of its client's, to be told apart; 0: not known
+    std::string what{};        ///< in place of "FC INDEX", of what is no FC; may be empty
 };
 
 /// One CPU segment of a task. Times in nanoseconds of device time.
@@ -52,6 +53,21 @@ struct Unrecorded {
     std::string reason{}; ///< may be empty
 };
 
+/// What has a row where not only cores of one device do: a core of any, or a worker of a pool.
+struct Lane {
+    std::string name;
+    bool rings = true; ///< HIGH and NORMAL
+};
+
+/// A part of device time in which a lane did not work, or worked at another speed.
+struct Condition {
+    unsigned core; ///< as Fc::core
+    std::uint64_t from_ns;
+    std::uint64_t to_ns;
+    std::string what;
+    bool works;
+};
+
 struct Timeline {
     std::string title{};
     std::vector<Fc> fcs{};
@@ -59,6 +75,9 @@ struct Timeline {
     std::vector<CpuSegment> cpu{};
     std::vector<Request> requests{};
     std::vector<Unrecorded> unrecorded{};
+    /// Core 1 is the first of these, and each has its row; empty: the cores of one device.
+    std::vector<Lane> lanes{};
+    std::vector<Condition> conditions{}; ///< of lanes
     /// Tasks that have a colour although they may not be seen here: pictures that name the same
     /// tasks, here or in what they show, give each the same colour.
     std::vector<std::string> tasks{};
@@ -70,8 +89,8 @@ struct Timeline {
 /// and hatched, NORMAL below and plain, CPU segments and then requests in rows below the cores, a
 /// colour for each task (and a number too where there are more tasks than colours), preemptions as
 /// marked lines, an axis of device time in a fitting unit, and a legend. What was not recorded is
-/// hatched in grey over all cores. Takes any number of FCs; what is too narrow to be seen is
-/// joined. Pure.
+/// hatched in grey over all cores, and so is, over its row, a lane that does not work. Takes any
+/// number of FCs; what is too narrow to be seen is joined. Pure.
 std::string to_svg(const Timeline& timeline, std::uint64_t from_ns, std::uint64_t to_ns);
 
 } // namespace overtake::timeline

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <deque>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "overtake/device.hpp"
 #include "simulator/arrivals.hpp"
 #include "simulator/firmware.hpp"
+#include "simulator/processors/live_models.hpp"
 #include "simulator/reader.hpp"
 
 namespace overtake::simulator::processors {
@@ -20,12 +22,6 @@ namespace {
 
 constexpr std::uint64_t never = ArrivalSource::never;
 constexpr std::uint32_t queue_length = 256;
-
-/// What the coordinator changes of a model.
-struct LiveModel {
-    ovt_coord_model described{};
-    std::vector<ovt_coord_record> records;
-};
 
 } // namespace
 
@@ -45,7 +41,8 @@ public:
         ovt_coord_init(&coord_, &scenario.settings, processors_.data(), count_of(processors_),
                        count_of(scenario.entries), count_of(scenario.class_names),
                        scenario.rates.data());
-        add_models();
+        models_.emplace(scenario, coord_);
+        program_.resize(models_->longest_program());
         if (scenario.cores != 0)
             start_firmware();
         order_listed();
@@ -80,34 +77,15 @@ public:
     std::uint64_t steps() const { return coord_.steps; }
 
 private:
+    template <class Call>
+    void tell(Call call) {
+        for (Observer* observer : observers_)
+            call(*observer);
+    }
+
     template <class Items>
     static u32 count_of(const Items& items) {
         return static_cast<u32>(items.size());
-    }
-
-    void add_models() {
-        std::size_t longest = 1;
-        models_.resize(scenario_.models.size());
-        for (std::size_t i = 0; i < models_.size(); i++) {
-            const Model& model = scenario_.models[i];
-            models_[i].records.resize(scenario_.class_names.size() *
-                                      ovt_coord_record_count(count_of(model.units)));
-            ovt_coord_model& described = models_[i].described;
-            described.units = model.units.data();
-            described.unit_count = count_of(model.units);
-            described.input_bytes = model.input_bytes;
-            described.times = model.times.data();
-            described.longest = model.longest.data();
-            described.measured = model.measured.data();
-            described.records = models_[i].records.data();
-            ovt_coord_add_model(&coord_, &described);
-            std::size_t fcs = 0;
-            for (const auto& unit : model.fcs)
-                for (const auto& of_class : unit)
-                    fcs += of_class.size();
-            longest = std::max(longest, fcs);
-        }
-        program_.resize(longest);
     }
 
     void start_firmware() {
@@ -222,6 +200,11 @@ private:
         case OVT_EVENT_ENDED:
             ended_.push_back(&run_of(event.job));
             break;
+        case OVT_EVENT_PREEMPTED:
+            tell([&](Observer& observer) {
+                observer.preempted(task_of(run_of(event.job)), run_of(event.job), now_);
+            });
+            break;
         default:
             break;
         }
@@ -255,8 +238,7 @@ private:
     void end_fc(LiveTask::Run& run) {
         run.executed += now_ - run.fc_start;
         run.fc_runs = false;
-        for (Observer* observer : observers_)
-            observer->fc_ended(task_of(run), run, now_);
+        tell([&](Observer& observer) { observer.fc_ended(task_of(run), run, now_); });
     }
 
     // Runs.
@@ -270,8 +252,7 @@ private:
         run.started = false;
         run.cancel_sent = false;
         described.host = &run;
-        for (Observer* observer : observers_)
-            observer->dispatched(task, run, now_);
+        tell([&](Observer& observer) { observer.dispatched(task, run, now_); });
         const Processor& processor = scenario_.processors[described.processor];
         const Model& model = scenario_.models[task.kind->model];
         run.fcs.clear();
@@ -306,8 +287,7 @@ private:
         run.fc_runs = true;
         run.started = true;
         on_workers_.push_back(&run);
-        for (Observer* observer : observers_)
-            observer->run_started(task, run, now_);
+        tell([&](Observer& observer) { observer.run_started(task, run, now_); });
     }
 
     void end_on_pools() {
@@ -345,8 +325,7 @@ private:
             .status = how, .fault = false, .started = run.started, .executed = run.executed};
         LiveTask& task = task_of(run);
         const ovt_coord_status status = ovt_coord_run_ended(&coord_, run.run, &end, now_);
-        for (Observer* observer : observers_)
-            observer->run_ended(task, run, status, now_);
+        tell([&](Observer& observer) { observer.run_ended(task, run, status, now_); });
     }
 
     /// Of a task that ends: what has not started leaves; what executes ends as usual.
@@ -389,6 +368,7 @@ private:
     void fail(std::uint32_t processor) {
         if (!ovt_coord_fail(&coord_, processor, now_))
             return;
+        tell([&](Observer& observer) { observer.out_of_use(processor, now_); });
         if (scenario_.processors[processor].core != 0)
             stop_core(processor);
         while (ovt_coord_run* const described = ovt_coord_first_run(&coord_, processor)) {
@@ -419,8 +399,12 @@ private:
 
     void trials() {
         std::uint32_t processor;
-        while (ovt_coord_trial_due(&coord_, now_, &processor))
+        while (ovt_coord_trial_due(&coord_, now_, &processor)) {
             ovt_coord_trial_ended(&coord_, processor, works_[processor], now_);
+            for (Observer* observer : observers_)
+                if (works_[processor])
+                    observer->in_use_again(processor, now_);
+        }
     }
 
     // Tasks.
@@ -443,8 +427,7 @@ private:
         sources_[index].take();
         const std::uint64_t number = generated_++;
         if (load.arrivals.max_pending && pending_[index] >= *load.arrivals.max_pending) {
-            for (Observer* observer : observers_)
-                observer->refused(load, now_);
+            tell([&](Observer& observer) { observer.refused(load, now_); });
             return;
         }
         pending_[index]++;
@@ -467,7 +450,7 @@ private:
         if (scenario_.settings.policy->whole)
             task.links.resize(scenario_.processors.size());
         ovt_coord_task& coord = task.coord;
-        coord.model = &models_[kind.model].described;
+        coord.model = models_->at(kind.model);
         coord.priority = kind.priority;
         coord.custom_id = kind.custom_id;
         coord.on = kind.on;
@@ -477,8 +460,7 @@ private:
         coord.links = task.links.data();
         if (load == LiveTask::not_a_load)
             listed_live_[number] = &task;
-        for (Observer* observer : observers_)
-            observer->arrived(task, now_);
+        tell([&](Observer& observer) { observer.arrived(task, now_); });
         ovt_coord_arrive(&coord_, &coord, now_);
     }
 
@@ -495,8 +477,7 @@ private:
     }
 
     void end_task(LiveTask& task) {
-        for (Observer* observer : observers_)
-            observer->ended(task, now_);
+        tell([&](Observer& observer) { observer.ended(task, now_); });
         if (task.load == LiveTask::not_a_load) {
             listed_live_[task.number] = nullptr;
         } else {
@@ -562,7 +543,7 @@ private:
     ovt_coord coord_{};
     std::vector<ovt_coord_processor> processors_;
     std::vector<std::uint32_t> processor_of_core_;
-    std::vector<LiveModel> models_;
+    std::optional<LiveModels> models_;
     std::vector<bool> works_;            ///< by processor
     std::vector<std::uint64_t> factors_; ///< percent, by processor
     std::uint64_t now_ = 0;

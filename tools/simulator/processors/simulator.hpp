@@ -59,10 +59,19 @@ public:
         (void)high, (void)index, (void)time;
     }
     virtual void fc_ended(LiveTask&, LiveTask::Run&, std::uint64_t time) { (void)time; }
+    /// A HIGH FC goes ahead of this run, which has begun.
+    virtual void preempted(LiveTask&, LiveTask::Run&, std::uint64_t time) { (void)time; }
     /// The first FC of a run on a core, or the run on a pool.
     virtual void run_started(LiveTask&, LiveTask::Run&, std::uint64_t time) { (void)time; }
     virtual void run_ended(LiveTask&, LiveTask::Run&, ovt_coord_status, std::uint64_t time) {
         (void)time;
+    }
+    /// A processor failed, and by a trial it works again.
+    virtual void out_of_use(std::uint32_t processor, std::uint64_t time) {
+        (void)processor, (void)time;
+    }
+    virtual void in_use_again(std::uint32_t processor, std::uint64_t time) {
+        (void)processor, (void)time;
     }
     /// The last that is seen of it.
     virtual void ended(LiveTask&, std::uint64_t time) { (void)time; }
