@@ -3,7 +3,7 @@
 """What policies make of several processors: throughput and satisfaction on three mixes of networks.
 
     make bench-processors
-    tests/benchmarks/processors.py OVERTAKE [--seeds N] [--mixes FILE]
+    tests/benchmarks/processors.py OVERTAKE [--seeds N] [--mixes FILE] [--recovery]
 
 Throughput: eight requests of each network are in flight all the time. What counts is requests per
 second once the first tenth of the time is over, as a share of the optimum: the solution of a linear
@@ -14,12 +14,18 @@ the best one processor (with the CPU for what it lacks) under the same load.
 Satisfaction: Poisson arrivals of 0.9 of the optimum, all networks alike; the share of requests that
 end within five times what they take alone; a request that the plan says is late is dropped. The
 mean of SEEDS runs.
+
+Recovery: the same at 0.6 of the optimum with least-slack; one processor fails for a second, or takes
+three times as long. What counts is the share in the third second after that ends, against the share
+in the two seconds before it begins, the mean of SEEDS runs: the program fails if that is lower by
+more than 0.08 for any processor, or if a request never ended.
 """
 
 import argparse
 import json
 import pathlib
 import subprocess
+import sys
 import tempfile
 
 import numpy
@@ -32,6 +38,9 @@ THROUGHPUT_US = 20_000_000
 SLO_FACTOR = 5
 SLO_LOAD = 0.9
 SLO_US = 20_000_000
+RECOVERY_LOAD = 0.6
+RECOVERY_BOUND = 0.08
+SECOND = 1_000_000
 
 
 class Mix:
@@ -187,10 +196,11 @@ def throughput(overtake, mix, policy, until=THROUGHPUT_US, **more):
     return rate, [counts[model] / total for model in mix.models]
 
 
-def satisfaction(overtake, mix, policy, seeds, until=SLO_US, **more):
+def slo_loads(mix, share, until):
+    """Poisson arrivals of a share of the optimum, all networks alike."""
     alike = [1 / len(mix.models)] * len(mix.models)
-    rate = SLO_LOAD * mix.optimum(alike)
-    loads = [
+    rate = share * mix.optimum(alike)
+    return [
         {
             "id": model,
             "model": model,
@@ -200,15 +210,56 @@ def satisfaction(overtake, mix, policy, seeds, until=SLO_US, **more):
         }
         for model in mix.models
     ]
+
+
+def is_met(task, slo):
+    return task["status"] == "done" and task["end"] - task["arrival"] <= slo[task["id"].split("#")[0]]
+
+
+def satisfaction(overtake, mix, policy, seeds, until=SLO_US, **more):
+    loads = slo_loads(mix, SLO_LOAD, until)
     slo = {load["id"]: load["slo"] for load in loads}
     met = []
     for seed in range(1, seeds + 1):
         tasks = simulate(overtake, scenario_of(mix, policy, loads=loads, seed=seed, drop="predicted", **more))
-        good = sum(
-            task["status"] == "done" and task["end"] - task["arrival"] <= slo[task["id"].split("#")[0]] for task in tasks
-        )
-        met.append(good / len(tasks))
+        met.append(sum(is_met(task, slo) for task in tasks) / len(tasks))
     return sum(met) / len(met)
+
+
+def recovery(overtake, mix, processor, events, seeds):
+    """Satisfaction before, during and after what happens in the fifth second; how many requests never ended."""
+    loads = slo_loads(mix, RECOVERY_LOAD, 9 * SECOND)
+    slo = {load["id"]: load["slo"] for load in loads}
+    events = [{"at": at, "processor": processor, **event} for at, event in zip((4 * SECOND, 5 * SECOND), events)]
+    shares = {(2, 4): [], (4, 5): [], (7, 8): []}  # seconds
+    endless = 0
+    for seed in range(1, seeds + 1):
+        scenario = scenario_of(mix, "least-slack", loads=loads, seed=seed, drop="predicted", events=events)
+        tasks = simulate(overtake, scenario)
+        endless += sum(task["status"] is None for task in tasks)
+        for (begin, end), met in shares.items():
+            there = [task for task in tasks if begin * SECOND <= task["arrival"] < end * SECOND]
+            met.append(sum(is_met(task, slo) for task in there) / len(there))
+    return *(sum(met) / seeds for met in shares.values()), endless
+
+
+def print_recovery(overtake, mix, seeds):
+    """Whether it stays within the bound for each processor."""
+    kinds = {
+        "fails": ({"event": "fail"}, {"event": "recover"}),
+        "takes 300 %": ({"event": "throttle", "factor": 300}, {"event": "throttle", "factor": 100}),
+    }
+    print(f"  {'for a second':<26}{'before':>9}{'during':>9}{'after':>9}{'lower by':>10}{'never ended':>13}")
+    holds = True
+    for entry in mix.entries:
+        processor = entry["name"] + (".1" if entry.get("cores", 1) > 1 else "")
+        for kind, events in kinds.items():
+            before, during, after, endless = recovery(overtake, mix, processor, events, seeds)
+            lower = before - after
+            holds = holds and lower <= RECOVERY_BOUND and endless == 0
+            what = f"{processor} {kind}"
+            print(f"  {what:<26}{before:>9.3f}{during:>9.3f}{after:>9.3f}{lower:>10.3f}{endless:>13}", flush=True)
+    return holds
 
 
 def best_fixed(overtake, mix, measure):
@@ -221,10 +272,16 @@ def main():
     parser.add_argument("overtake")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--mixes", type=pathlib.Path, default=HERE / "data/mixes.json")
+    parser.add_argument("--recovery", action="store_true", help="nothing but that")
     options = parser.parse_args()
     document = json.loads(options.mixes.read_text())
+    recovered = True
     for name in document["mixes"]:
         mix = Mix(document, name)
+        if options.recovery:
+            print(name)
+            recovered = print_recovery(options.overtake, mix, options.seeds) and recovered
+            continue
         single = max(
             throughput(options.overtake, mix.only(entry["name"]), "priority")[0] for entry in mix.entries
         )
@@ -249,6 +306,9 @@ def main():
                 f"{rate / single:>13.2f}{within:>12.3f}",
                 flush=True,
             )
+        recovered = print_recovery(options.overtake, mix, options.seeds) and recovered
+    if not recovered:
+        sys.exit(f"processors.py: in the third second satisfaction is lower by more than {RECOVERY_BOUND}, or not all ended")
 
 
 if __name__ == "__main__":
