@@ -208,7 +208,7 @@ void CoordinatedModel::give_back(unsigned domain, std::shared_ptr<Away> away) no
 UnitInference::UnitInference(std::shared_ptr<CoordinatedModel> model,
                              std::shared_ptr<engine::Inference> home)
     : model_(std::move(model)), home_(std::move(home)), away_(model_->domain_count()),
-      present_(model_->model().tensors().size(), 1u << home_domain) {
+      present_(model_->tensors().size(), 1u << home_domain) {
     for (unsigned domain = home_domain + 1; domain < away_.size(); domain++) {
         try {
             away_[domain] = model_->take_away(domain);

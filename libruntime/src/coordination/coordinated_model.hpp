@@ -54,6 +54,7 @@ public:
     CoordinatedModel& operator=(const CoordinatedModel&) = delete;
 
     const Model& model() const noexcept { return plans_[home_domain]->model(); }
+    std::span<const Tensor> tensors() const noexcept { return plans_[home_domain]->tensors(); }
     const UnitTable& table() const noexcept { return *plans_[home_domain]->unit_table(); }
     const std::shared_ptr<const Plan>& plan(unsigned domain) const noexcept {
         return plans_[domain];

@@ -17,8 +17,7 @@ OwnCall::OwnCall(std::shared_ptr<CoordinatedModel> model,
     const UnitTable::Unit& described = model_->table().units[unit_];
     const auto add = [&](std::vector<UnitTensor>& to, const std::vector<std::uint32_t>& numbers) {
         for (const std::uint32_t number : numbers)
-            to.push_back(
-                {model_->model().tensors()[number], bytes_of(away_->execution.places()[number])});
+            to.push_back({model_->tensors()[number], bytes_of(away_->execution.places()[number])});
     };
     add(inputs_, described.reads);
     add(outputs_, described.writes);

@@ -14,7 +14,7 @@
 namespace overtake::engine {
 
 Inference::Inference(std::shared_ptr<const Plan> plan)
-    : execution_(std::move(plan)), lent_(this->plan().model().tensors().size()) {}
+    : execution_(std::move(plan)), lent_(this->plan().tensors().size()) {}
 
 void Inference::lend(std::span<const TensorMemory> inputs, std::span<const TensorMemory> outputs) {
     const Model& model = plan().model();
@@ -33,7 +33,7 @@ void Inference::lend(std::span<const std::uint32_t> numbers, std::span<const Ten
                      const char* kind, std::vector<Transfer>& transfers, PictureLayouts* layouts) {
     for (std::size_t i = 0; i < numbers.size(); i++) {
         const std::uint32_t number = numbers[i];
-        const Tensor& tensor = plan().model().tensors()[number];
+        const Tensor& tensor = plan().tensors()[number];
         check_memory(tensor, memory[i], kind, i);
         if (lent_[number] || !is_lendable(tensor, memory[i])) {
             transfers.push_back({number, memory[i]});
@@ -58,7 +58,7 @@ void Inference::use_pictures(PicturePrograms& pictures) {
         if (!pictures.has_regions(number))
             throw Error(EINVAL, fmt::format("input {}: its segment has no room for planes apart or "
                                             "rows of another stride; copy it",
-                                            plan().model().tensors()[number].name));
+                                            plan().tensors()[number].name));
     picture_program_ = pictures.for_pictures(layouts_);
     for (std::size_t i = 0; i < plan().segments().size(); i++)
         if (plan().segments()[i].on_bpu())
@@ -122,12 +122,12 @@ std::int32_t Inference::execute(std::size_t segment, HostCore& core) const {
 
 void Inference::fill_inputs() const {
     for (const Transfer& in : to_fill_)
-        fill(plan().model().tensors()[in.tensor], in.memory, execution_.places()[in.tensor]);
+        fill(plan().tensors()[in.tensor], in.memory, execution_.places()[in.tensor]);
 }
 
 void Inference::drain_outputs() const {
     for (const Transfer& out : to_drain_)
-        drain(plan().model().tensors()[out.tensor], execution_.places()[out.tensor], out.memory);
+        drain(plan().tensors()[out.tensor], execution_.places()[out.tensor], out.memory);
 }
 
 // InferencePool

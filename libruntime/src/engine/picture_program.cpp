@@ -67,7 +67,7 @@ void PicturePrograms::find_readers(std::size_t number, const Segment& segment) {
         next = std::max(next, binding.region + 1);
     std::map<std::uint32_t, std::uint32_t> tensors; // of pictures, by region
     for (const TensorBinding& binding : segment.bindings) {
-        if (plan_->model().tensors()[binding.tensor].data_type != DataType::nv12)
+        if (plan_->tensors()[binding.tensor].data_type != DataType::nv12)
             continue;
         if (next < OVERTAKE_MAX_REGIONS) {
             tensors[binding.region] = binding.tensor;

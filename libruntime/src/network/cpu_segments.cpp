@@ -18,7 +18,7 @@ CpuSegments::CpuSegments(std::shared_ptr<const Plan> plan) : plan_(std::move(pla
     for (const PlanSegment& segment : plan_->segments()) {
         std::vector<cpu::Kernel>& made = kernels_.emplace_back();
         for (const CpuOp& op : segment.model->cpu_ops)
-            made.push_back(cpu::make_kernel(cpu::operation_of(plan_->model().tensors(), op)));
+            made.push_back(cpu::make_kernel(cpu::operation_of(plan_->tensors(), op)));
     }
     try {
         values_.resize(plan_->most_cpu_values());
@@ -55,7 +55,7 @@ void CpuSegments::compute(const CpuOp& op, const cpu::Kernel& kernel,
     };
     inputs_.clear();
     for (const std::uint32_t number : op.inputs) {
-        const Tensor& tensor = plan_->model().tensors()[number];
+        const Tensor& tensor = plan_->tensors()[number];
         if (tensor.is_constant()) {
             inputs_.push_back(tensor.data);
         } else if (!tensor.on_device()) {
@@ -66,7 +66,7 @@ void CpuSegments::compute(const CpuOp& op, const cpu::Kernel& kernel,
             inputs_.push_back(values);
         }
     }
-    const Tensor& output = plan_->model().tensors()[op.output];
+    const Tensor& output = plan_->tensors()[op.output];
     if (!output.on_device()) {
         kernel(inputs_, places[op.output].host);
         return;

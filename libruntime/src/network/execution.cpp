@@ -9,7 +9,7 @@ Execution::Execution(std::shared_ptr<const Plan> plan)
     : plan_(std::move(plan)), bindings_(plan_->segments().size()) {
     for (std::size_t i = 0; i < bindings_.size(); i++)
         bindings_[i] = plan_->segments()[i].bindings;
-    places_.reserve(plan_->model().tensors().size());
+    places_.reserve(plan_->tensors().size());
 }
 
 void Execution::bind(const Workspace& workspace, CpuSegments* cpu,

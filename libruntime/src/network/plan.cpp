@@ -43,6 +43,10 @@ Plan::Plan(Upload upload, PlanParts parts)
         add(*segment);
 }
 
+std::span<const Tensor> Plan::tensors() const noexcept {
+    return units_ ? std::span<const Tensor>(ModelContents::of(model()).tensors) : model().tensors();
+}
+
 void Plan::add(const Segment& segment) {
     PlanSegment& planned = segments_.emplace_back();
     planned.model = &segment;
@@ -61,14 +65,14 @@ void Plan::add_bindings(PlanSegment& segment) const {
                             OVERTAKE_REGION_WEIGHTS, OVERTAKE_MAP_READ});
     segment.fixed_bindings = bindings.size();
     for (const TensorBinding& binding : segment.model->bindings)
-        bindings.push_back({0, model().tensors()[binding.tensor].bytes, binding.region,
+        bindings.push_back({0, tensors()[binding.tensor].bytes, binding.region,
                             OVERTAKE_MAP_READ | (binding.writable ? OVERTAKE_MAP_WRITE : 0)});
 }
 
 void Plan::measure(const CpuOp& op) {
     std::size_t values = 0;
     const auto add = [&](std::uint32_t number) {
-        const Tensor& tensor = model().tensors()[number];
+        const Tensor& tensor = tensors()[number];
         values += tensor.on_device() ? tensor.elements() : 0;
     };
     std::ranges::for_each(op.inputs, add);

@@ -41,6 +41,8 @@ public:
 
     Device& device() const noexcept { return *upload_.device; }
     const Model& model() const noexcept { return *upload_.model; }
+    /// That its segments work with: the model's, and of units those between them.
+    std::span<const Tensor> tensors() const noexcept;
     /// What the events of its jobs call the model: Job::model.
     std::uint64_t model_id() const noexcept { return model_id_; }
     /// Cores that take its jobs unless one is named, as Job::cores: where cores are unlike those of

@@ -20,6 +20,11 @@ namespace {
 constexpr std::size_t usual_core_class = 0;
 constexpr std::size_t usual_cpu_class = 1;
 
+/// Those between units, too.
+const std::vector<Tensor>& tensors_of(const Model& model) {
+    return ModelContents::of(model).tensors;
+}
+
 void add_once(std::vector<std::uint32_t>& numbers, std::uint32_t number) {
     if (std::ranges::find(numbers, number) == numbers.end())
         numbers.push_back(number);
@@ -34,7 +39,7 @@ void note_tensors(UnitTable::Unit& unit, const Segment& segment, const Model& mo
             add_once(unit.reads, binding.tensor);
     for (const CpuOp& op : segment.cpu_ops) {
         for (const std::uint32_t input : op.inputs)
-            if (!model.tensors()[input].is_constant() &&
+            if (!tensors_of(model)[input].is_constant() &&
                 std::ranges::find(unit.writes, input) == unit.writes.end())
                 add_once(unit.reads, input);
         add_once(unit.writes, op.output);
@@ -43,7 +48,7 @@ void note_tensors(UnitTable::Unit& unit, const Segment& segment, const Model& mo
 
 void add_inputs(UnitTable& table, const Model& model) {
     for (const std::uint32_t input : model.inputs())
-        table.input_bytes += model.tensors()[input].bytes;
+        table.input_bytes += tensors_of(model)[input].bytes;
 }
 
 /// What the CPU takes for FCs of the profile, if these only multiply.
@@ -82,7 +87,7 @@ UnitTable from_segments(const Model& model) {
         }
         note_tensors(unit, segment, model);
         for (const std::uint32_t written : unit.writes)
-            unit.output_bytes += model.tensors()[written].bytes;
+            unit.output_bytes += tensors_of(model)[written].bytes;
     }
     return table;
 }

@@ -28,7 +28,7 @@ std::vector<float> array_of(const Tensor& tensor) {
 
 Workspace::Workspace(const Plan& plan, const std::vector<bool>& lent) {
     std::size_t number = 0;
-    for (const Tensor& tensor : plan.model().tensors()) {
+    for (const Tensor& tensor : plan.tensors()) {
         TensorPlace& place = places_.emplace_back();
         const bool is_lent = number < lent.size() && lent[number];
         number++;
