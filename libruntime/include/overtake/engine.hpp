@@ -182,11 +182,13 @@ struct SegmentRecord {
 
 /// A piece of a request on one of several processors.
 struct RunRecord {
-    std::uint64_t units;    ///< of the model, one bit each
-    std::string processor;  ///< its name
-    std::uint64_t start_ns; ///< device time; 0: it never started
-    std::uint64_t end_ns;   ///< device time
-    std::int32_t status;    ///< 0 or a negative errno; -EIO of a processor that failed
+    std::uint32_t number;        ///< of its inference's runs, from 0, as they were dispatched
+    std::uint64_t units;         ///< of the model, one bit each
+    std::string processor;       ///< its name
+    std::uint64_t dispatched_ns; ///< device time
+    std::uint64_t start_ns;      ///< device time; 0: it never started
+    std::uint64_t end_ns;        ///< device time
+    std::int32_t status;         ///< 0 or a negative errno; -EIO of a processor that failed
 };
 
 /// A task: inferences and computations, one after the other, that wait and compete as one.

@@ -155,12 +155,15 @@ CoordinatedEngine::make_task(std::span<const engine::TaskSegment> segments,
     auto task =
         std::make_shared<CoordinatedTask>(segments, options, std::move(memory), processors().size(),
                                           coordinator_->setup().settings.policy->whole);
-    resolve(options, task->on_, task->on_class_);
+    std::uint64_t on;
+    std::uint32_t on_class;
+    resolve(options, on, on_class);
+    task->set_on(on, on_class);
     task->set_processor_names(names_);
     task->side_host_ = this;
     for (const engine::TaskSegment& stage : task->stages())
         if (stage.whole)
-            coordinator_->check(*stage.whole, options, task->on_, task->on_class_);
+            coordinator_->check(*stage.whole, options, on, on_class);
     return task;
 }
 
@@ -263,6 +266,7 @@ void CoordinatedEngine::run() {
 void CoordinatedEngine::run_instant(Messages& messages, std::uint64_t now) {
     handle_ends(messages.first_ended, now);
     handle_failures(messages, now);
+    coordinator_->begin_trials(now);
     while (!messages.side_ends.empty())
         side_work_ended_here(*messages.side_ends.pop(), now);
     end_stages(now);

@@ -59,14 +59,16 @@ void CoordinatedTask::add_record(const UnitRun& run) {
         status = -EIO;
     else if (run.outcome == RunOutcome::cancelled)
         status = -ECANCELED;
-    records_.push_back({run.described->units, run.described->processor, run.start_ns, run.end_ns,
-                        status, run.job.core != 0, run.job});
+    records_.push_back({run.described->number, run.described->units, run.described->processor,
+                        run.described->dispatch_time, run.start_ns, run.end_ns, status,
+                        run.job.core != 0, run.job});
 }
 
 std::vector<RunRecord> CoordinatedTask::run_records() const {
     std::vector<RunRecord> runs;
     for (const Record& run : records_)
-        runs.push_back({run.units, (*names_)[run.processor], run.start_ns, run.end_ns, run.status});
+        runs.push_back({run.number, run.units, (*names_)[run.processor], run.dispatched_ns,
+                        run.start_ns, run.end_ns, run.status});
     return runs;
 }
 

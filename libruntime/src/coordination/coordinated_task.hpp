@@ -55,7 +55,16 @@ public:
     std::vector<SegmentRecord> segment_records() const override;
     /// Constant once it has ended.
     std::vector<overtake::RunRecord> run_records() const override;
-    std::uint32_t retries() const noexcept { return retries_; }
+    std::uint32_t retries() const noexcept {
+        return retries_ + (is_in_coordinator_ ? coord_.retries : 0);
+    }
+    /// Of its last stage: 0, or a negative errno.
+    std::int32_t failure() const noexcept { return failure_; }
+    /// Processors that may run it, one bit each, and the class of the one that was named; 0: each.
+    void set_on(std::uint64_t processors, std::uint32_t class_index) {
+        on_ = processors;
+        on_class_ = class_index;
+    }
     /// Processors by number.
     void set_processor_names(std::shared_ptr<const std::vector<std::string>> names) {
         names_ = std::move(names);
@@ -70,8 +79,10 @@ private:
 
     /// What became of one run.
     struct Record {
+        std::uint32_t number;
         std::uint64_t units;
         std::uint32_t processor;
+        std::uint64_t dispatched_ns;
         std::uint64_t start_ns;
         std::uint64_t end_ns;
         std::int32_t status;

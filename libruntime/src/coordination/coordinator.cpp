@@ -77,10 +77,12 @@ void Coordinator::run_ended(UnitRun& run, std::uint64_t now) {
     counts.runs += run.outcome == RunOutcome::done;
     counts.busy_ns += run.executed_ns;
     counts.retries += run.outcome == RunOutcome::failed && run.has_started;
-    task.add_record(run);
     if (run.job.core != 0)
         task.core_ = run.job.core;
-    ovt_coord_run_ended(&coord_, described, &end, now);
+    // Of a task that ends, a run which came to its end all the same has been cancelled.
+    if (ovt_coord_run_ended(&coord_, described, &end, now) == OVT_COORD_CANCELLED)
+        run.outcome = RunOutcome::cancelled;
+    task.add_record(run);
     leave_nothing_to_do(now);
 }
 
@@ -89,6 +91,37 @@ void Coordinator::processor_failed(std::uint32_t processor, std::uint64_t now) {
         return;
     counts_[processor].failures++;
     setup_.processors[processor].runner->stop(processor);
+    while (UnitRun* const waiting = first_waiting(coord_.processors[processor]))
+        end_unstarted(*waiting, RunOutcome::failed, now);
+    leave_nothing_to_do(now);
+}
+
+/// Of a pool: dispatched to it, and not yet with a worker.
+UnitRun* Coordinator::first_waiting(const ovt_coord_processor& pool) const {
+    const ovt_coord_run* first = nullptr;
+    if (!ovt_coord_is_pool(&pool))
+        return nullptr;
+    for (const ovt_list* queue : {&pool.queued_high, &pool.queued_below}) {
+        if (queue->next == queue)
+            continue;
+        const auto* run = ovt_container_of(queue->next, const ovt_coord_run, of_processor);
+        if (!first || run->dispatch_sequence < first->dispatch_sequence)
+            first = run;
+    }
+    return first ? static_cast<UnitRun*>(first->host) : nullptr;
+}
+
+/// It waited for a worker.
+void Coordinator::end_unstarted(UnitRun& run, RunOutcome outcome, std::uint64_t now) {
+    run.outcome = outcome;
+    run.end_ns = now;
+    run.task->add_record(run);
+    const ovt_coord_end end = {
+        .status = outcome == RunOutcome::failed ? OVT_COORD_FAILED : OVT_COORD_CANCELLED,
+        .fault = false,
+        .started = false,
+        .executed = 0};
+    ovt_coord_run_ended(&coord_, const_cast<ovt_coord_run*>(run.described), &end, now);
 }
 
 void Coordinator::trial_ended(std::uint32_t processor, bool works, std::uint64_t now) {
@@ -139,18 +172,24 @@ void Coordinator::cancel(CoordinatedTask& task) {
         ovt_coord_cancel(&coord_, &task.coord_);
 }
 
-void Coordinator::act(std::uint64_t now) {
-    u32 due = 0;
+void Coordinator::cancel_now(CoordinatedTask& task, std::uint64_t now) {
+    cancel(task);
+    leave_nothing_to_do(now);
+}
+
+void Coordinator::begin_trials(std::uint64_t now) {
     for (u32 q = 0; q < coord_.processor_count; q++) {
         const ovt_coord_processor& processor = coord_.processors[q];
-        due = q;
         // A processor is tried once all that it had has come back.
         if (processor.in_use || processor.trial_time > now || processor.unfinished != 0 ||
-            on_trial_ & bit(due))
+            on_trial_ & bit(q))
             continue;
-        on_trial_ |= bit(due);
-        setup_.processors[due].runner->begin_trial(due);
+        on_trial_ |= bit(q);
+        setup_.processors[q].runner->begin_trial(q);
     }
+}
+
+void Coordinator::act(std::uint64_t now) {
     ovt_coord_action action;
     while (ovt_coord_next(&coord_, now, &action))
         carry_out(action, now);
@@ -243,12 +282,7 @@ void Coordinator::cancel_run(UnitRun& run, std::uint64_t now) {
         runner_of(run).note_cancel();
         return;
     }
-    run.outcome = RunOutcome::cancelled; // it waited for a worker
-    run.end_ns = now;
-    run.task->add_record(run);
-    const ovt_coord_end end = {
-        .status = OVT_COORD_CANCELLED, .fault = false, .started = false, .executed = 0};
-    ovt_coord_run_ended(&coord_, const_cast<ovt_coord_run*>(run.described), &end, now);
+    end_unstarted(run, RunOutcome::cancelled, now);
 }
 
 void Coordinator::end(CoordinatedTask& task) {

@@ -56,9 +56,12 @@ public:
     void run_ended(UnitRun& run, std::uint64_t now);
     void processor_failed(std::uint32_t processor, std::uint64_t now);
     void trial_ended(std::uint32_t processor, bool works, std::uint64_t now);
+    void begin_trials(std::uint64_t now);
     /// The task's stage begins.
     void arrive(CoordinatedTask& task, std::uint64_t now);
     void cancel(CoordinatedTask& task);
+    /// The same, and its runs are cancelled in this instant rather than in act().
+    void cancel_now(CoordinatedTask& task, std::uint64_t now);
     void act(std::uint64_t now);
 
     std::vector<ProcessorState> states(std::uint64_t now) const;
@@ -73,6 +76,8 @@ private:
     void dispatch(const ovt_coord_action& action);
     void start(UnitRun& run);
     void cancel_run(UnitRun& run, std::uint64_t now);
+    UnitRun* first_waiting(const ovt_coord_processor& pool) const;
+    void end_unstarted(UnitRun& run, RunOutcome outcome, std::uint64_t now);
     void end(CoordinatedTask& task);
     std::uint64_t deadline_of(const CoordinatedTask& task) const;
     Runner& runner_of(const UnitRun& run) const;

@@ -38,7 +38,7 @@ bool is_of_processor(std::int32_t status) {
 } // namespace
 
 DeviceRunner::DeviceRunner(std::shared_ptr<Device> device, unsigned domain, QueueOptions options,
-                           std::vector<Core> cores, RunnerHost& host)
+                           std::vector<Core> cores, RunnerHost& host, bool is_stepped)
     : device_(std::move(device)), domain_(domain), host_(host),
       trial_program_(make_trial_program(*device_)),
       queue_(device_->create_queue(interruptible(options))) {
@@ -46,12 +46,14 @@ DeviceRunner::DeviceRunner(std::shared_ptr<Device> device, unsigned domain, Queu
         cores_.push_back(std::make_unique<CoreState>());
         cores_.back()->core = core;
     }
-    thread_ = engine::start_thread([this] { this->run(); });
+    if (!is_stepped)
+        thread_ = engine::start_thread([this] { this->run(); });
 }
 
 DeviceRunner::~DeviceRunner() {
     post([](Inbox& inbox) { inbox.is_stopping = true; });
-    thread_.join();
+    if (thread_.joinable())
+        thread_.join();
 }
 
 DeviceRunner::CoreState& DeviceRunner::state_of(std::uint32_t processor) noexcept {
@@ -108,21 +110,29 @@ void DeviceRunner::run() {
             inbox = std::exchange(inbox_, {});
             is_stopping = inbox.is_stopping;
         }
-        gather(0);
-        for (UnitRun* run = inbox.starts.first; run;) {
-            UnitRun* const behind = run->behind;
-            submit(*run);
-            run = behind;
-        }
-        if (inbox.has_cancels)
-            cancel_wanted();
-        for (const auto& core : cores_) {
-            const std::uint64_t bit = std::uint64_t{1} << core->core.processor;
-            if (inbox.stops & bit)
-                stop_core(*core);
-            if (inbox.trials & bit)
-                try_core(*core);
-        }
+        handle(inbox);
+    }
+}
+
+void DeviceRunner::step() {
+    handle(std::exchange(inbox_, {}));
+}
+
+void DeviceRunner::handle(const Inbox& inbox) {
+    gather(0);
+    for (UnitRun* run = inbox.starts.first; run;) {
+        UnitRun* const behind = run->behind;
+        submit(*run);
+        run = behind;
+    }
+    if (inbox.has_cancels)
+        cancel_wanted();
+    for (const auto& core : cores_) {
+        const std::uint64_t bit = std::uint64_t{1} << core->core.processor;
+        if (inbox.stops & bit)
+            stop_core(*core);
+        if (inbox.trials & bit)
+            try_core(*core);
     }
 }
 

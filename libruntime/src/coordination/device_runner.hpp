@@ -31,7 +31,7 @@ public:
     /// Throws Error as Device::create_queue() and create_buffer() do, and EAGAIN if no thread can
     /// be had.
     DeviceRunner(std::shared_ptr<Device> device, unsigned domain, QueueOptions options,
-                 std::vector<Core> cores, RunnerHost& host);
+                 std::vector<Core> cores, RunnerHost& host, bool is_stepped = false);
     /// When it has nothing any more.
     ~DeviceRunner() override;
 
@@ -39,6 +39,12 @@ public:
     void note_cancel() noexcept override;
     void stop(std::uint32_t processor) noexcept override;
     void begin_trial(std::uint32_t processor) noexcept override;
+
+    /// Of one that is stepped, and so has no thread: does what it was told, and reports what has
+    /// ended.  For tests that step a manual clock.
+    void step();
+    /// The same, in place of a trial, which takes device time: the core works.
+    void take_again(std::uint32_t processor) noexcept { state_of(processor).is_failed = false; }
 
 private:
     struct RunQueue {
@@ -67,6 +73,7 @@ private:
     template <class Write>
     void post(Write write) noexcept;
     void run();
+    void handle(const Inbox& inbox);
     void wait();
     void gather(std::int64_t deadline_ns);
     void submit(UnitRun& run);
