@@ -24,7 +24,7 @@ std::shared_ptr<const DeviceProfile> read_text(const std::string& text) {
 } // namespace
 
 TEST(ProfileFile, SaysWhichOpcodesCoresLack) {
-    const std::string numbers = "name: small\nclock_khz: 1000\nmacs_per_cycle: 1\n"
+    const std::string numbers = "name: small\nsource: here\nclock_khz: 1000\nmacs_per_cycle: 1\n"
                                 "vector_per_cycle: 1\nbytes_per_cycle: 1\n"
                                 "insn_overhead_cycles: 0\nfc_overhead_cycles: 0\n";
     EXPECT_EQ(read_text(numbers)->numbers.without, 0u);
