@@ -52,6 +52,13 @@ TEST_F(Nodes, HaveTheSettingsOfTheirDevice) {
     EXPECT_EQ(nodes[2].facts.core_limits, (std::vector<unsigned>{0, 3, 0}));
     EXPECT_EQ(profile_of_node("/dev/accel/accel10", root_ / "sys"), "ideal");
     EXPECT_EQ(profile_of_node("/dev/accel/accel11", root_ / "sys"), "");
+    const auto unlike = [&](const std::string& parameter) {
+        write("sys/module/overtake/parameters/profile", parameter + "\n");
+        return unlike_profiles_of_node("/dev/accel/accel10", root_ / "sys");
+    };
+    EXPECT_TRUE(unlike("default,ideal").empty());
+    EXPECT_TRUE(unlike("default+ideal,ideal+ideal").empty());
+    EXPECT_EQ(unlike("ideal,default+ideal"), (std::vector<std::string>{"default", "ideal"}));
 }
 
 TEST_F(Nodes, HaveTheRulesOfTheirDevice) {

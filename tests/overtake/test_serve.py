@@ -157,6 +157,28 @@ class Serve(CommandTest):
             capture_output=True, text=True, check=True, timeout=PATIENCE)  # fmt: skip
         self.assertEqual(json.loads(run.stdout)["device"]["backend"], "server")
 
+    def test_its_cores_may_have_profiles_of_their_own(self):
+        self.serve("--profile", "default+ideal+ideal", "--mode", "timed")
+        self.assertEqual(self.said, f"serving 3 cores at {self.socket}\n")
+        device = f"server:{self.socket}"
+        perf = self.succeed("perf", "--device", device, self.model, "--frames", "2", "--warm-up", "0")
+        self.assertIn("profile default+ideal+ideal, 3 cores", perf)
+        self.refuse(1, "service mode: the cores of this device have unlike profiles", "perf", "--device", device,
+                    self.model, "--frames", "1", "--engine", "--service")  # fmt: skip
+        picture = json.loads(self.succeed("top", "--device", device, "--json", "--batch", "1", "--interval", "50ms"))
+        self.assertEqual([core["profile"] for core in picture["cores"]], ["default", "ideal", "ideal"])
+
+    def test_profiles_that_do_not_fit_its_cores_are_refused(self):
+        for words, arguments in (
+            ("serve: --profile names 2 cores, --cores 3: name one profile for each core, or one for all",
+             ("--profile", "default+ideal", "--cores", "3")),
+            ("core 2: no profile named 'fast': name one of default, ideal, ethos-u65-512, rk3588-core",
+             ("--profile", "default+fast")),
+            ("core 2: no profile named ''", ("--profile", "ideal+", "--cores", "2")),
+        ):  # fmt: skip
+            with self.subTest(arguments):
+                self.refuse(1, words, "serve", "--socket", str(self.socket), *arguments)
+
     def test_a_second_one_at_its_socket_is_refused(self):
         self.serve()
         self.refuse(1, "a device server is there already: stop it, or choose another --socket",

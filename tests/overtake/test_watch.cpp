@@ -267,6 +267,23 @@ TEST(Top, FitsAnyTerminalAndSortsAndFilters) {
     EXPECT_EQ(command::to_json(snapshot, view).at("processes").size(), 1u);
 }
 
+TEST(Top, SaysTheProfilesOfUnlikeCores) {
+    watch::Snapshot snapshot;
+    snapshot.interval_ns = 1000 * ms;
+    snapshot.cores = {{.core = 1}, {.core = 2}};
+    command::TopView view;
+    const auto lines = [&] { return command::top_lines(snapshot, view, "head", 0, 0); };
+    const std::string before = lines()[1];
+    EXPECT_TRUE(before.starts_with("core 1  [")) << before;
+    EXPECT_FALSE(command::to_json(snapshot, view).at("cores").at(0).contains("profile"));
+    view.profiles = {"default", "rk3588-core"};
+    EXPECT_TRUE(lines()[1].starts_with("core 1  default     [")) << lines()[1];
+    EXPECT_TRUE(lines()[2].starts_with("core 2  rk3588-core [")) << lines()[2];
+    EXPECT_EQ(command::to_json(snapshot, view).at("cores").at(1).at("profile"), "rk3588-core");
+    snapshot.cores.push_back({.core = 3}); // which an event names
+    EXPECT_TRUE(lines()[3].starts_with("core 3              [")) << lines()[3];
+}
+
 TEST(Lines, SayWhatIsOfTheirType) {
     Event preempted = event(EventType::fc_preempt, 3, 5, 7);
     preempted.fc_index = 2;

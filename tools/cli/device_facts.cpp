@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "overtake/core_profiles.hpp"
+
 namespace overtake::command {
 namespace {
 
@@ -56,8 +58,12 @@ DeviceFacts facts_of(const Device& device, const std::string& path,
     facts.cores = info.core_count;
     for (const drm_overtake_core_info& core : device.cores())
         facts.core_limits.push_back(core.core_limit);
+    if (const auto profiles = device.core_profiles(); !are_alike(profiles)) {
+        facts.profile = joined_names(profiles);
+        return facts;
+    }
     if (path.empty()) {
-        if (facts.backend != "server") // which does not tell
+        if (facts.backend != "server") // that of like cores is not shown
             facts.profile = embedded.profile;
         return facts;
     }

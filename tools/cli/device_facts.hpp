@@ -21,7 +21,7 @@ struct DeviceFacts {
     std::string path;    ///< of its node; empty = embedded
     std::string backend; ///< as Device::backend(); empty if it is not open
     std::string mode;
-    std::string profile;
+    std::string profile; ///< of each core, joined by '+', where they are unlike
     unsigned cores = 0;
     std::vector<unsigned> core_limits; ///< in force, by core
 };
@@ -65,6 +65,10 @@ DeviceRules rules_of_node(const std::string& path, const std::filesystem::path& 
 
 /// The name of a node's profile, from sysfs; empty if it does not tell.
 std::string profile_of_node(const std::string& path, const std::filesystem::path& sys = "/sys");
+
+/// Those of its cores, from sysfs; empty where they are alike, or if it does not tell.
+std::vector<std::string> unlike_profiles_of_node(const std::string& path,
+                                                 const std::filesystem::path& sys = "/sys");
 
 /// The nodes in `dev`/accel, by number, with what `sys` tells of them.
 std::vector<Node> find_nodes(const std::filesystem::path& dev = "/dev",

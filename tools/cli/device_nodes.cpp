@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Device nodes as /dev and sysfs show them, also to those who may not open them.
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
+#include <sstream>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -106,6 +108,16 @@ std::string profile_of_node(const std::string& path, const fs::path& sys) {
     node.facts.path = path;
     read_settings(sys, node);
     return node.facts.profile;
+}
+
+std::vector<std::string> unlike_profiles_of_node(const std::string& path, const fs::path& sys) {
+    std::vector<std::string> names;
+    std::istringstream list(profile_of_node(path, sys));
+    for (std::string name; std::getline(list, name, '+');)
+        names.push_back(name);
+    if (std::ranges::all_of(names, [&](const auto& name) { return name == names.front(); }))
+        return {};
+    return names;
 }
 
 DeviceRules rules_of_node(const std::string& path, const fs::path& sys) {

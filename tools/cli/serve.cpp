@@ -62,6 +62,8 @@ struct ServiceValues {
 struct ServeOptions {
     ServerOptions server;
     std::string mode = "functional";
+    std::string profile = "default"; ///< or one for each core, joined by '+'
+    bool has_cores = false;          ///< --cores was given
     std::vector<std::string> high_users;
     std::vector<std::string> high_groups;
     std::string run_as;
@@ -122,6 +124,28 @@ void become(const std::string& name) {
                     fmt::format("serve: cannot become user {}: {}", name, std::strerror(errno)));
 }
 
+/// Several profiles say how many cores there are.
+void choose_profiles(ServeOptions& options) {
+    EmbeddedOptions& device = options.server.device;
+    std::vector<std::string> names(1);
+    for (const char letter : options.profile) {
+        if (letter == '+')
+            names.emplace_back();
+        else
+            names.back() += letter;
+    }
+    if (names.size() == 1) {
+        device.profile = names.front();
+        return;
+    }
+    if (options.has_cores && names.size() != device.cores)
+        throw Error(EINVAL, fmt::format("serve: --profile names {} cores, --cores {}: name one "
+                                        "profile for each core, or one for all",
+                                        names.size(), device.cores));
+    device.cores = static_cast<unsigned>(names.size());
+    device.profiles = std::move(names);
+}
+
 Server* running_server = nullptr;
 
 void stop_running(int) {
@@ -138,6 +162,7 @@ void stop_serving_on_signals() {
 int serve(ServeOptions& options) {
     ServerOptions& wanted = options.server;
     wanted.device.mode = mode_number(options.mode);
+    choose_profiles(options);
     wanted.memory_bytes = options.memory_mib << 20;
     wanted.device.fc_clock_ns = options.fc_clock_ms * ns_per_ms;
     wanted.device.queue_timeout_ns = options.queue_timeout_ms * ns_per_ms;
@@ -256,13 +281,15 @@ void add_serve(CLI::App& app, int& status) {
         "serve", "Serve one software device to several processes, where there is no driver");
     command->add_option("--socket", server.socket_path, "Where clients find it")
         ->capture_default_str();
-    command->add_option("--cores", server.device.cores, "Cores")
-        ->check(whole_number(1, 64))
-        ->capture_default_str();
+    auto* cores = command->add_option("--cores", server.device.cores, "Cores")
+                      ->check(whole_number(1, 64))
+                      ->capture_default_str();
     command->add_option("--mode", options->mode, "functional, timed or both")
         ->check(one_of({"functional", "timed", "both"}))
         ->capture_default_str();
-    command->add_option("--profile", server.device.profile, "Cost profile (see docs/profiles.md)")
+    command
+        ->add_option("--profile", options->profile,
+                     "Cost profile (see docs/profiles.md), or one for each core, joined by '+'")
         ->capture_default_str();
     command
         ->add_option("--core-limit", server.device.core_limit,
@@ -303,8 +330,10 @@ void add_serve(CLI::App& app, int& status) {
     add_service_options(*command, *options);
     command->add_flag("--status", options->status, "Show who uses the server that runs");
     command->add_flag("--json", options->json, "With --status: print JSON")->needs("--status");
-    command->callback(
-        [options, &status] { status = options->status ? show_status(*options) : serve(*options); });
+    command->callback([options, cores, &status] {
+        options->has_cores = cores->count() != 0;
+        status = options->status ? show_status(*options) : serve(*options);
+    });
 }
 
 } // namespace overtake::command

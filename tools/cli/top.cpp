@@ -17,6 +17,7 @@
 #include "observe/watch/activity.hpp"
 #include "observe/watch/watching.hpp"
 #include "option_checks.hpp"
+#include "overtake/core_profiles.hpp"
 #include "terminal.hpp"
 #include "top_counters.hpp"
 #include "top_view.hpp"
@@ -82,6 +83,7 @@ public:
                        why_counters_);
             counters_->take(last_ns_);
         }
+        options_.view.profiles = unlike_profiles();
         if (!options_.batch)
             terminal_.emplace();
     }
@@ -97,6 +99,18 @@ public:
     }
 
 private:
+    /// By core; empty where cores are alike.
+    std::vector<std::string> unlike_profiles() const {
+        if (!watched_.device)
+            return unlike_profiles_of_node(node_of(options_.device));
+        std::vector<std::string> names;
+        const auto profiles = watched_.device->core_profiles();
+        if (!are_alike(profiles))
+            for (const drm_overtake_core_profile& profile : profiles)
+                names.emplace_back(name_of(profile));
+        return names;
+    }
+
     std::uint64_t now_ns() const {
         ManualClock* clock = watched_.device ? watched_.device->manual_clock() : nullptr;
         return clock ? clock->now_ns() : clock_ns();

@@ -41,11 +41,25 @@ std::string bar(const watch::CoreActivity& core) {
     return text;
 }
 
-std::string line_of(const watch::CoreActivity& core, double seconds, bool has_jobs) {
+/// Empty where cores are alike.
+std::string profile_of(const watch::CoreActivity& core, const TopView& view) {
+    return core.core >= 1 && core.core <= view.profiles.size() ? view.profiles[core.core - 1] : "";
+}
+
+/// The same, in a column as wide as the longest name.
+std::string profile_column(const watch::CoreActivity& core, const TopView& view) {
+    std::size_t width = 0;
+    for (const std::string& name : view.profiles)
+        width = std::max(width, name.size() + 1);
+    return fmt::format("{:<{}}", profile_of(core, view), width);
+}
+
+std::string line_of(const watch::CoreActivity& core, double seconds, bool has_jobs,
+                    const TopView& view) {
     return fmt::format(
-        "core {:<2} [{}] {:>4}  HIGH {:>4}  NORMAL {:>4}  overtakings {:>5.0f}/s  {}", core.core,
-        bar(core), percent(core.high + core.normal), percent(core.high), percent(core.normal),
-        static_cast<double>(core.preemptions) / seconds,
+        "core {:<2} {}[{}] {:>4}  HIGH {:>4}  NORMAL {:>4}  overtakings {:>5.0f}/s  {}", core.core,
+        profile_column(core, view), bar(core), percent(core.high + core.normal), percent(core.high),
+        percent(core.normal), static_cast<double>(core.preemptions) / seconds,
         core.holder ? name_of(*core.holder)
         : has_jobs  ? "idle"
                     : "");
@@ -119,7 +133,7 @@ std::vector<std::string> top_lines(const watch::Snapshot& snapshot, const TopVie
     const double seconds = static_cast<double>(snapshot.interval_ns) / 1e9;
     std::vector<std::string> lines{head};
     for (const watch::CoreActivity& core : snapshot.cores)
-        lines.push_back(line_of(core, seconds, snapshot.has_jobs));
+        lines.push_back(line_of(core, seconds, snapshot.has_jobs, view));
     lines.emplace_back();
     lines.push_back(
         fmt::format("{:>8} {:10} {:>5} {:>5} {:>6} {:>5} {:>5} {:>7} {:>8} {:>8} {:>6} {:>6}  {}",
@@ -145,12 +159,15 @@ nlohmann::ordered_json to_json(const watch::Snapshot& snapshot, const TopView& v
         return snapshot.has_jobs ? Json(value) : Json(nullptr);
     };
     Json cores = Json::array(), processes = Json::array();
-    for (const watch::CoreActivity& core : snapshot.cores)
+    for (const watch::CoreActivity& core : snapshot.cores) {
         cores.push_back({{"core", core.core},
                          {"high", core.high},
                          {"normal", core.normal},
                          {"preemptions", core.preemptions},
                          {"holder", holder(core.holder)}});
+        if (!view.profiles.empty())
+            cores.back()["profile"] = profile_of(core, view);
+    }
     for (const ProcessActivity& process : shown(snapshot, view))
         processes.push_back({{"pid", process.pid},
                              {"model", watch::model_name(process.model)},

@@ -16,8 +16,9 @@ enum class TopOrder { utilisation, pid, waiting, latency };
 
 struct TopView {
     TopOrder order = TopOrder::utilisation;
-    bool high_only = false; ///< processes that ran HIGH FCs
-    std::string words;      ///< that are in the name of those shown; empty: all
+    bool high_only = false;            ///< processes that ran HIGH FCs
+    std::string words;                 ///< that are in the name of those shown; empty: all
+    std::vector<std::string> profiles; ///< by core; empty where cores are alike
 };
 
 /// Lines of at most `width` characters, `height` at most; 0: no bound.
