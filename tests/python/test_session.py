@@ -281,6 +281,18 @@ class Errors(Case):
             self.assertEqual([core["core_limit"] for core in device.cores()], [1, 1, 1])
         self.assertEqual([core["core_limit"] for core in device.cores()], [0, 1, 2])
 
+    def test_cores_may_have_profiles_of_their_own(self):
+        device = overtake.open_device("embedded", cores=2, profiles=["rk3588-core", "ideal"], watchdog_cycles=7)
+        first, second = device.core_profiles()
+        self.assertEqual(first, {
+            "name": "rk3588-core", "clock_khz": 1000000, "macs_per_cycle": 1024, "vector_per_cycle": 64,
+            "bytes_per_cycle": 32, "insn_overhead_cycles": 200, "fc_overhead_cycles": 1000, "watchdog_cycles": 7,
+            "without": 0})  # fmt: skip
+        self.assertEqual((second["name"], second["fc_overhead_cycles"]), ("ideal", 0))
+        with self.assertRaises(overtake.Error) as refused:
+            overtake.open_device("embedded", cores=3, profiles=["ideal"])
+        self.assertEqual(refused.exception.code, errno.EINVAL)
+
 
 class Exit(Case):
     def test_an_interpreter_that_ends_in_the_midst_of_it_ends_well(self):

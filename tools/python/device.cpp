@@ -7,6 +7,7 @@
 #include <pybind11/stl.h>
 
 #include "module.hpp"
+#include "overtake/core_profiles.hpp"
 #include "overtake/device.hpp"
 
 namespace py = pybind11;
@@ -34,6 +35,8 @@ EmbeddedOptions embedded_options(const py::dict& given) {
             options.mode = mode_of(value.cast<std::string>());
         else if (name == "profile")
             options.profile = value.cast<std::string>();
+        else if (name == "profiles")
+            options.profiles = value.cast<std::vector<std::string>>();
         else if (name == "core_limit")
             options.core_limit = value.cast<unsigned>();
         else if (name == "core_limits")
@@ -94,6 +97,24 @@ py::list cores_of(const Device& device) {
     return list;
 }
 
+py::list core_profiles_of(const Device& device) {
+    py::list list;
+    for (const drm_overtake_core_profile& core : device.core_profiles()) {
+        py::dict dict;
+        dict["name"] = std::string(name_of(core));
+        dict["clock_khz"] = core.clock_khz;
+        dict["macs_per_cycle"] = core.macs_per_cycle;
+        dict["vector_per_cycle"] = core.vector_per_cycle;
+        dict["bytes_per_cycle"] = core.bytes_per_cycle;
+        dict["insn_overhead_cycles"] = core.insn_overhead_cycles;
+        dict["fc_overhead_cycles"] = core.fc_overhead_cycles;
+        dict["watchdog_cycles"] = core.watchdog_cycles;
+        dict["without"] = core.without;
+        list.append(dict);
+    }
+    return list;
+}
+
 } // namespace
 
 void bind_device(py::module_& module) {
@@ -109,6 +130,10 @@ void bind_device(py::module_& module) {
              "A new list with a dict for each core: limit in force and counters, as struct "
              "drm_overtake_core_info names them. Coarse on a kernel device, unless the process "
              "has CAP_PERFMON.")
+        .def("core_profiles", &core_profiles_of,
+             "A new list with a dict for each core: its profile's name, its numbers, and the "
+             "opcodes that it lacks, bit n for opcode n, as struct drm_overtake_core_profile names "
+             "them.")
         .def("__repr__", [](const Device& device) {
             return "<overtake.Device " + std::string(device.backend()) + ">";
         });

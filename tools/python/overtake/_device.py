@@ -11,7 +11,8 @@ def open_device(name: str = "auto", *, cores: int | None = None, mode: str | Non
                 core_limits: Sequence[int] | None = None, normal_floor: int | None = None,
                 fair: bool | None = None, simd: bool | None = None,
                 watchdog_cycles: int | None = None, fc_clock_ns: int | None = None,
-                stop_grace_ns: int | None = None, queue_timeout_ns: int | None = None) -> _core.Device:
+                stop_grace_ns: int | None = None, queue_timeout_ns: int | None = None,
+                profiles: Sequence[str] | None = None) -> _core.Device:
     """Opens an accelerator.
 
     `name` is "auto", "embedded", "kernel", "server", "server:SOCKET" or a node's path. "auto" takes
@@ -20,9 +21,10 @@ def open_device(name: str = "auto", *, cores: int | None = None, mode: str | Non
 
     All other arguments are for an embedded device, and None means its default: `cores` (1..64),
     `mode` ("functional": compute as fast as the host can; "timed": take the modelled time;
-    "both"), `profile` (a built-in one's name), `core_limit` of every core (0 = no preemption) or
-    `core_limits` of each, `normal_floor`, `fair`, `simd`, `watchdog_cycles` that one FC may execute,
-    and, in nanoseconds, `fc_clock_ns`, `stop_grace_ns` and `queue_timeout_ns`.
+    "both"), `profile` (a built-in one's name) or `profiles` (one for each core), `core_limit` of
+    every core (0 = no preemption) or `core_limits` of each, `normal_floor`, `fair`, `simd`,
+    `watchdog_cycles` that one FC may execute, and, in nanoseconds, `fc_clock_ns`, `stop_grace_ns` and
+    `queue_timeout_ns`.
 
     The device is open until the last Device, Session and Task of it is gone. Raises Error: EINVAL
     for a name or a setting that is impossible, EACCES, naming the remedy, without permission, or
