@@ -11,7 +11,7 @@
 struct drm_overtake_core_profile ovt_core_profile(const struct ovt_profile *profile,
 						  u64 watchdog_cycles);
 
-/* True if the cores of a device, of which these are the profiles, are alike: all names and numbers. */
+/* True if cores with these profiles are alike: names and all numbers are the same. */
 bool ovt_profiles_alike(const struct ovt_profile *profiles, u32 count);
 
 #endif

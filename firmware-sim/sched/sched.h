@@ -123,7 +123,7 @@ struct ovt_sched {
 	/* The host may set these after ovt_sched_init(): it is told of each task dispatched. */
 	void (*dispatched)(void *host, struct ovt_sched_task *task);
 	void *host;
-	/* And this, where cores are unlike: those for a task that names none, bit k - 1 for core k. */
+	/* And this, where cores are unlike: those of a task that names none, bit core - 1. */
 	u64 (*cores_of)(const struct ovt_sched_task *task);
 };
 

@@ -67,8 +67,8 @@ void Worker::dup_file(File& file) {
 
 void Worker::query(File& file) {
     auto* query = arguments<drm_overtake_query>();
-    query->topic = random_.below(4);
-    query->size = random_.pick<uint64_t>({0, 48, 64, 112, 4096});
+    query->topic = random_.below(6);
+    query->size = random_.pick<uint64_t>({0, 48, 64, 80, 112, 4096});
     query->data = reinterpret_cast<uint64_t>(answers(thread_));
     make(file.fd(), {Kind::query, DRM_IOCTL_OVERTAKE_QUERY, query, sizeof(*query)});
 }
