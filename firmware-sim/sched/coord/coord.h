@@ -314,6 +314,7 @@ struct ovt_coord_scratch {
 	struct ovt_coord_free_times base;	/* of the look, with what is counted */
 	struct ovt_coord_free_times planned;	/* with the chains planned so far */
 	u64 soonest[OVT_COORD_MAX_PROCESSORS];	/* smallest of each in @planned */
+	u64 moves[OVT_COORD_MAX_PROCESSORS];	/* to one entry, by that from which */
 	u64 usable[OVT_COORD_MAX_UNITS];	/* processors, by unit */
 	u64 unit_end[OVT_COORD_MAX_UNITS];	/* planned */
 	u8 unit_place[OVT_COORD_MAX_UNITS];

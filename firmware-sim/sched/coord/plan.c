@@ -9,13 +9,17 @@
  */
 #include "sched/coord/internal.h"
 
-u64 ovt_coord_move(const struct ovt_coord *coord, u32 from, u32 to, u64 bytes)
+static u64 move_between(const struct ovt_coord *coord, u32 from, u32 to, u64 bytes)
 {
-	u32 a = coord->processors[from].entry;
-	u32 b = coord->processors[to].entry;
-	u64 rate = a == b ? 0 : coord->rates[a * coord->entry_count + b];
+	u64 rate = from == to ? 0 : coord->rates[from * coord->entry_count + to];
 
 	return rate ? bytes / rate + (bytes % rate != 0) : 0;
+}
+
+u64 ovt_coord_move(const struct ovt_coord *coord, u32 from, u32 to, u64 bytes)
+{
+	return move_between(coord, coord->processors[from].entry, coord->processors[to].entry,
+			    bytes);
 }
 
 /* The units of a chain that are left: @first to @last of its places.  False: none. */
@@ -99,30 +103,45 @@ static void begin_first(struct ovt_coord *coord, const struct ovt_coord_task *ta
 	}
 }
 
+/* What a move of @bytes to this entry takes from each other one. */
+static void find_moves(struct ovt_coord *coord, u32 to, u64 bytes)
+{
+	u32 from;
+
+	for (from = 0; from < coord->entry_count; from++)
+		coord->scratch.moves[from] = move_between(coord, from, to, bytes);
+}
+
 /* The same of one behind another piece, which runs on any processor. */
 static void begin_later(struct ovt_coord *coord, const struct ovt_coord_task *task, u32 unit,
 			u32 before, u32 step)
 {
 	struct ovt_coord_scratch *scratch = &coord->scratch;
-	u64 bytes = task->model->units[before].bytes;
+	const u64 *ends = scratch->ends[step - 1];
+	u32 entry = OVT_COORD_MAX_PROCESSORS;
 	u64 targets, sources;
 
 	for (targets = scratch->usable[unit]; targets; targets &= targets - 1) {
 		u32 q = ovt_coord_lowest(targets);
 		u64 best = OVT_COORD_NEVER;
+		u32 best_on = ovt_coord_lowest(scratch->usable[before]);
 
+		if (coord->processors[q].entry != entry) {
+			entry = coord->processors[q].entry;
+			find_moves(coord, entry, task->model->units[before].bytes);
+		}
 		for (sources = scratch->usable[before]; sources; sources &= sources - 1) {
 			u32 p = ovt_coord_lowest(sources);
-			u64 begin = ovt_coord_add(ovt_coord_max(scratch->ends[step - 1][p],
-								scratch->soonest[q]),
-						  ovt_coord_move(coord, p, q, bytes));
+			u64 begin = ovt_coord_add(ovt_coord_max(ends[p], scratch->soonest[q]),
+						  scratch->moves[coord->processors[p].entry]);
 
 			coord->steps++;
-			if (begin < best || sources == scratch->usable[before]) {
+			if (begin < best) {
 				best = begin;
-				scratch->before_of[step][q] = (u8)p;
+				best_on = p;
 			}
 		}
+		scratch->before_of[step][q] = (u8)best_on;
 		scratch->begins[step][q] = ovt_coord_add(best, coord->processors[q].overhead);
 	}
 }
