@@ -66,6 +66,7 @@ DEVICES = Stage(("conformance_tests", "scenario_tests"), r"^libruntime\.[A-Z].*(
 SIMULATOR = Stage(
     ("simulator_tests", "sim_differential", "test_fuzz"),
     r"^simulator\.|^sim_(differential|examples)_library$|^(Fuzz|FuzzCase|Campaign)\.")
+PROCESSORS = Stage(("processor_scenario_tests",), r"^scenarios\.Processor(Scenario|Summary)\.")
 MODEL_FUZZ = Stage(("test_model_mutations",), r"^fuzz\.[A-Z]")
 ENGINE = Stage(("engine_tests", "task_scenario_tests"),
                r"^libruntime\.(Engine|Estimate)|^scenarios\.(.*TaskScenarioTest|RandomTaskScenario)")
@@ -88,6 +89,7 @@ FOLDERS = {
         firmware_tests("sched_dispatch", "sched_end", "sched_follow", "sched_insert", "sched_service", "sched_tree",
                        "sched_waits_for"), SIMULATOR, DEVICES,
         firmware_tests("sched_scale")),
+    "firmware-sim/sched/coord": (firmware_tests("coord_host", "coord_plan", "coord_scale"), PROCESSORS),
     "firmware-sim/service": (firmware_tests("service", "service_times"), SERVER),
     "firmware-sim/host": (firmware_tests("job_result", "job_rules", "limits"), DEVICES),
     "firmware-sim/hw": (HW, DECODER_CORPUS, DEVICES, SIMULATOR),

@@ -129,8 +129,6 @@ static void enter_processor(struct ovt_coord_run *run, struct ovt_coord_processo
 	ovt_list_append(queue_of(run, processor), &run->of_processor);
 	if (!ovt_coord_is_pool(processor))
 		return;
-	processor->waiting++;
-	processor->waiting_high += is_high;
 	processor->waiting_expected += run->expected;
 	processor->waiting_expected_high += is_high ? run->expected : 0;
 }
@@ -140,8 +138,6 @@ static void wait_no_more(struct ovt_coord_run *run, struct ovt_coord_processor *
 {
 	bool is_high = ovt_coord_is_high(run->task);
 
-	pool->waiting--;
-	pool->waiting_high -= is_high;
 	pool->waiting_expected -= run->expected;
 	pool->waiting_expected_high -= is_high ? run->expected : 0;
 }

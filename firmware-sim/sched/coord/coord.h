@@ -232,8 +232,6 @@ struct ovt_coord_processor {
 	u64 expected_high;	/* of those of 255 */
 	u64 waiting_expected;	/* on a pool, sum of the waiting runs' */
 	u64 waiting_expected_high;
-	u32 waiting;
-	u32 waiting_high;
 	u64 reserved;		/* by all tasks */
 	struct ovt_list executing;	/* on a pool; in order of dispatch */
 	struct ovt_list queued_high;	/* on a core: all unfinished ones; in order of dispatch */

@@ -292,11 +292,11 @@ static void set_first_times(const struct ovt_coord *coord, struct ovt_coord_mode
 
 void ovt_coord_add_model(struct ovt_coord *coord, struct ovt_coord_model *model)
 {
-	u32 index;
+	u32 class_index;
 
 	find_successors(model);
 	find_chains(model);
 	find_processors(coord, model);
-	for (index = 0; index < coord->class_count; index++)
-		set_first_times(coord, model, index);
+	for (class_index = 0; class_index < coord->class_count; class_index++)
+		set_first_times(coord, model, class_index);
 }
