@@ -10,6 +10,7 @@
 #include "overtake/error.hpp"
 #include "simulated.hpp"
 #include "simulator/experiment.hpp"
+#include "simulator/processors/blame.hpp"
 #include "simulator/processors/model_reader.hpp"
 #include "simulator/processors/pictures.hpp"
 #include "simulator/processors/summary.hpp"
@@ -336,6 +337,68 @@ TEST(ProcessorPicture, OfManyRunsIsTheirDensity) {
     EXPECT_EQ(part.find("a bar is"), std::string::npos);
     EXPECT_NE(part.find(">out of use<"), std::string::npos);
     EXPECT_THROW(drawn(scenario, {.from = 1'000'000}).demand_content(), Error);
+}
+
+// Blame.
+
+nlohmann::ordered_json blamed(const json& document, std::string* text = nullptr) {
+    const ProcessorScenario scenario = read(document);
+    ProcessorBlame blame(scenario, 100);
+    Observer* const observers[] = {&blame};
+    ProcessorSimulator(scenario, 1, observers).run();
+    nlohmann::ordered_json summary;
+    blame.add_to(summary);
+    if (text != nullptr)
+        *text = blame.text();
+    return summary["blame"];
+}
+
+/// The core is busy for 100, and the CPU, which would take 400, is idle: the plan waits.
+TEST(ProcessorBlames, SaysForWhatATaskWaitedAndWhereItCouldHaveRun) {
+    json document = two_cores();
+    document["processors"][0]["cores"] = 1;
+    document["tasks"] = json::parse(R"([{"id": "a", "at": 0, "model": "M"},
+        {"id": "b", "at": 0, "model": "M", "class": "second", "slo": 250}])");
+    std::string text;
+    const auto blame = blamed(document, &text);
+    EXPECT_EQ(text,
+              "a 0.200 ms: 0.200 own\n"
+              "b 0.300 ms, 0.050 late: 0.100 for npu (busy with tasks), could have run on cpu "
+              "(idle for 0.100, takes 0.400); 0.200 own\n");
+    EXPECT_EQ(blame[1]["parts"],
+              nlohmann::ordered_json::parse(R"([{"processor": "npu", "ns": 100000,
+                  "busy_ns": {"tasks": 100000},
+                  "other": {"processor": "cpu", "idle_ns": 100000, "takes_ns": 400000}}])"));
+}
+
+TEST(ProcessorBlames, KnowsWhatIsNotAllowedThere) {
+    json document = two_cores();
+    document["processors"][0]["cores"] = 1;
+    document["tasks"] = json::parse(R"([{"id": "a", "at": 0, "model": "M", "on": "npu"},
+        {"id": "b", "at": 0, "model": "M", "on": "npu"}])");
+    EXPECT_FALSE(blamed(document)[0]["parts"][0].contains("other"));
+    document["tasks"][1].erase("on");
+    document["drop"] = "predicted";
+    document["tasks"][1]["slo"] = 250;
+    std::string text;
+    blamed(document, &text);
+    EXPECT_NE(text.find("b 0.000 ms, dropped: 0.000 own"), std::string::npos) << text;
+}
+
+/// Whatever happens, what a task did and what it waited for is its latency.
+TEST(ProcessorBlames, AddsUp) {
+    json document = with_events();
+    for (const char* policy : {"priority", "heft", "least-slack", "shortest-latency"}) {
+        document["policy"] = policy;
+        const auto blame = blamed(document);
+        EXPECT_GT(blame.size(), 20u);
+        for (const auto& of : blame) {
+            std::uint64_t sum = of["own_ns"];
+            for (const auto& part : of["parts"])
+                sum += part["ns"].get<std::uint64_t>();
+            EXPECT_EQ(sum, of["latency_ns"]) << of.dump();
+        }
+    }
 }
 
 } // namespace

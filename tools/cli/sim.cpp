@@ -31,6 +31,7 @@
 #include "simulator/bundled.hpp"
 #include "simulator/experiment.hpp"
 #include "simulator/pictures.hpp"
+#include "simulator/processors/blame.hpp"
 #include "simulator/processors/pictures.hpp"
 #include "simulator/processors/recorder.hpp"
 #include "simulator/processors/summary.hpp"
@@ -196,17 +197,18 @@ void print_report(const SimOptions& options, const simulator::Scenario& scenario
 /// Networks of units on several processors: the timeline, or a summary.
 int run_processors(const SimOptions& options, const Source& source) {
     using namespace simulator::processors;
-    if (options.blame)
-        throw Error(EINVAL, fmt::format("{}: --blame is for scenarios without processors",
-                                        source.path.string()));
     const auto scenario = named(source, [&] {
         return parse_processor_scenario(source.document, source.path.parent_path());
     });
     ProcessorRecorder recorder(scenario);
-    Tally tally(scenario,
-                named(source, [&] { return window_of(scenario, scenario.seed, options.trim); }));
-    const bool to_stdout = !options.wants_summary() && !options.wants_pictures();
+    const simulator::Window window =
+        named(source, [&] { return window_of(scenario, scenario.seed, options.trim); });
+    Tally tally(scenario, window);
+    const bool to_stdout = !options.wants_summary() && !options.wants_pictures() && !options.blame;
     std::vector<Observer*> observers = {&tally};
+    std::optional<ProcessorBlame> blame;
+    if (options.blame)
+        observers.push_back(&blame.emplace(scenario, *options.blame, window));
     if (!options.output.empty() || to_stdout)
         observers.push_back(&recorder);
     std::optional<ProcessorPictures> pictures;
@@ -220,10 +222,17 @@ int run_processors(const SimOptions& options, const Source& source) {
         recorder.write(std::cout);
     if (pictures)
         write_pictures(options, source, *pictures);
-    if (options.json)
-        fmt::print("{}\n", text_of(tally.json()));
-    else if (options.summary)
+    if (options.json) {
+        nlohmann::ordered_json json = tally.json();
+        if (blame)
+            blame->add_to(json);
+        fmt::print("{}\n", text_of(json));
+        return 0;
+    }
+    if (options.summary)
         fmt::print("{}", printable(tally.text(), true));
+    if (blame)
+        fmt::print("{}{}", options.summary ? "\n" : "", printable(blame->text(), true));
     return 0;
 }
 
