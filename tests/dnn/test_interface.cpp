@@ -488,6 +488,14 @@ TEST(BoardInterface, ReadsItsEnvironmentAndComplainsOfWhatItCannotUse) {
     EXPECT_EQ(set.embedded.cores, 3u);
     EXPECT_TRUE(set.engine.service);
     EXPECT_FALSE(usual.engine.service);
+    EXPECT_EQ(usual.processors, "");
+    EXPECT_EQ(usual.engine.policy, "priority");
+    EXPECT_FALSE(usual.sets_queue);
+    EXPECT_TRUE(set.sets_queue);
+    const dnn::Environment several =
+        read({{"OVERTAKE_PROCESSORS", "npu,cpu"}, {"OVERTAKE_POLICY", "heft"}});
+    EXPECT_EQ(several.processors, "npu,cpu");
+    EXPECT_EQ(several.engine.policy, "heft");
     ServiceSettings device{.slots = 2,
                            .task_limit = 2,
                            .threshold_percent = 25,

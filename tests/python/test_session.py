@@ -46,6 +46,20 @@ class Results(Case):
         self.assertEqual(accuracy, np.mean(theirs.reshape(ours.shape).argmax(axis=1) == glyphs.labels()))
         self.assertGreater(accuracy, 0.95)
 
+    def test_several_processors_give_the_same_bytes(self):
+        images = self.images[:32]
+        with overtake.Session(self.device, self.model) as session:
+            one = [session.run({"image": images[i:i + 1]})["probabilities"].tobytes() for i in range(len(images))]
+        for processors, policy in (("npu,cpu", "heft"), ("npu=2,cpu=x1", "least-slack"), ("cpu", "priority")):
+            with overtake.Session(self.device, self.model, processors=processors, policy=policy) as session:
+                several = [session.run({"image": images[i:i + 1]})["probabilities"].tobytes()
+                           for i in range(len(images))]
+            self.assertEqual(several, one, processors)
+        self.refuse(errno.EINVAL, "core 9, but its device has 2", overtake.Session, self.device, self.model,
+                    processors="npu=9,cpu")
+        self.refuse(errno.EINVAL, "no policy 'fair'", overtake.Session, self.device, self.model,
+                    processors="npu,cpu", policy="fair")
+
     def test_what_a_model_says_of_itself(self):
         self.assertEqual(self.model.name, "glyphs")
         self.assertEqual(self.model.max_time_per_fc_us, 1000)

@@ -42,14 +42,16 @@ ProcessorScenario read(const json& document) {
 
 UnitWork fcs(std::vector<std::uint64_t> cycles) {
     UnitWork work;
-    work.segment.fcs.resize(cycles.size());
-    work.segment.fc_cycles = std::move(cycles);
+    work.segments.resize(1);
+    work.segments[0].fcs.resize(cycles.size());
+    work.segments[0].fc_cycles = std::move(cycles);
     return work;
 }
 
 UnitWork on_cpu(std::uint64_t ns) {
     UnitWork work;
-    work.expected_ns = work.segment.expected_ns = ns;
+    work.segments.resize(1);
+    work.expected_ns = work.segments[0].expected_ns = ns;
     return work;
 }
 

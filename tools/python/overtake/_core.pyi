@@ -68,7 +68,8 @@ class Task:
 
 class Session:
     def __init__(self, device: Device, model: Model, *, max_priority: int = 254, core_limit: int = 0,
-                 workers: int = 4, slots: int = 1, task_limit: int = 8, service: bool = False) -> None: ...
+                 workers: int = 4, slots: int = 1, task_limit: int = 8, service: bool = False,
+                 processors: str = "", policy: str = "priority") -> None: ...
     @property
     def model(self) -> Model: ...
     def _submit(self, inputs: dict[str, np.ndarray], priority: int, custom_id: int, core: int,

@@ -53,7 +53,8 @@ class Session(_core.Session):
     needs max_priority 255. Up to `task_limit` requests below priority 255 are begun at a time, and
     `slots` of them share a core; `workers` threads compute what the device does not. With
     `service=True`, requests wait in one queue with those of all other processes that say so, and the
-    device's administrator chooses slots and task limit.
+    device's administrator chooses slots and task limit. `processors` names several processors behind
+    one coordinator, as `overtake perf --processors` does, and `policy` how it schedules.
 
     The model is uploaded to the device unless another session has done that. Any thread may use a
     session. It is also a context manager, which closes it. Raises Error: EPERM, naming the remedy,
@@ -63,9 +64,10 @@ class Session(_core.Session):
 
     def __init__(self, device: _core.Device, model: _core.Model, *, max_priority: int = 254,
                  core_limit: int = 0, workers: int = 4, slots: int = 1, task_limit: int = 8,
-                 service: bool = False) -> None:
+                 service: bool = False, processors: str = "", policy: str = "priority") -> None:
         super().__init__(device, model, max_priority=max_priority, core_limit=core_limit, workers=workers,
-                         slots=slots, task_limit=task_limit, service=service)
+                         slots=slots, task_limit=task_limit, service=service, processors=processors,
+                         policy=policy)
         _sessions.add(self)
 
     def __enter__(self) -> "Session":
