@@ -45,7 +45,9 @@ struct SessionOptions {
 struct TaskOptions {
     unsigned priority = 0;        ///< 0..254 NORMAL, 255 HIGH
     std::int64_t custom_id = 0;   ///< within one priority the smaller goes first
-    unsigned core = core_any;     ///< settled by the first BPU segment and kept
+    /// core_any: settled by the first BPU segment and kept; where cores are unlike, one of the
+    /// model's profile, or, if there is none, one like core 1.
+    unsigned core = core_any;
     std::int64_t deadline_ns = 0; ///< of each of its jobs; see Job::deadline_ns
     /// Of an engine with several processors: the processor or the entry that runs it; empty: each
     /// may.  There deadline_ns is the task's, for policies and EngineOptions::drop.
