@@ -413,6 +413,32 @@ static void tasks_that_wait_among_each_other(void **state)
 	assert_ptr_equal(tree->first, &ready[1]->sched.link);
 }
 
+/* Where cores are unlike: those without a core are for cores 1 and 2. */
+static u64 cores_of(const struct ovt_sched_task *task)
+{
+	(void)task;
+	return 0x3;
+}
+
+static void some_cores_of_several(void **state)
+{
+	struct host *host = host_new(state, &(struct host_options){ .cores = 3 });
+	struct host_task *any, *third, *first;
+
+	host->sched.cores_of = cores_of;
+	host_arrive(host, 'a', LONG, 9, 1, 0);
+	host_arrive(host, 'b', LONG, 9, 2, 0);
+	host_arrive(host, 'c', LONG, 9, 3, 0);
+	host_goes(host, 0, "a0>1 b0>2 c0>3");
+	any = host_arrive(host, 'x', LONG, 8, 0, 1);
+	third = host_arrive(host, 'y', LONG, 7, 3, 1);
+	first = host_arrive(host, 'z', LONG, 7, 1, 1);
+	host_goes(host, 1, "");
+	expect_wait(host, any, 1, "slot 1 2: a b");
+	expect_wait(host, third, 1, "slot 3: c");
+	expect_wait(host, first, 1, "behind: x");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -430,6 +456,7 @@ int main(void)
 		CASE(a_cpu_worker_of_its_process),
 		CASE(a_process_that_goes_waits_for_nothing),
 		CASE(tasks_that_wait_among_each_other),
+		CASE(some_cores_of_several),
 	};
 
 	return cmocka_run_group_tests_name("sched: waits for", tests, NULL, NULL);
