@@ -114,8 +114,8 @@ std::optional<std::size_t> class_in_file(const Place& place, const ModelContents
 }
 
 /// In whole ticks: a time for each FC, or of a pool one.
-std::vector<std::uint64_t> times_of(const Place& place, const UnitClass& of, const UnitWork& work,
-                                    std::uint64_t tick_ns) {
+std::vector<std::uint64_t> unit_times(const Place& place, const UnitClass& of, const UnitWork& work,
+                                      std::uint64_t tick_ns) {
     std::vector<std::uint64_t> times =
         of.is_cores() ? whole_ticks(modelled_ns(of.clock_khz, work.segments.front()), tick_ns)
                       : whole_ticks({work.expected_ns}, tick_ns);
@@ -152,7 +152,7 @@ void take_units(const Place& place, const ModelContents& contents, const Classes
     for (const std::uint32_t input : contents.inputs)
         model.input_bytes += contents.tensors[input].bytes;
     for (std::size_t number = 0; number < contents.units.size(); number++) {
-        const Unit& unit = contents.units[number];
+        const overtake::Unit& unit = contents.units[number];
         model.units.push_back({.after = unit.after,
                                .bytes = std::min(unit.output_bytes, most_number),
                                .ops = std::min(unit.operations, most_number)});
@@ -161,8 +161,8 @@ void take_units(const Place& place, const ModelContents& contents, const Classes
         for (std::size_t i = 0; i < in_file.size(); i++) {
             if (!in_file[i] || unit.work[*in_file[i]] == nullptr)
                 continue;
-            fcs[i] = times_of(place, contents.classes[*in_file[i]], *unit.work[*in_file[i]],
-                              classes.tick_ns);
+            fcs[i] = unit_times(place, contents.classes[*in_file[i]], *unit.work[*in_file[i]],
+                                classes.tick_ns);
             is_supported = true;
         }
         if (!is_supported) {
