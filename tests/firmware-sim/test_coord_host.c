@@ -145,12 +145,26 @@ static void test_costs_may_be_as_large_as_can_be(void **state)
 	assert_int_equal(ovt_coord_record_of(&host.model, 0, 1, 0, 0)->time, 500);
 }
 
+/* A measured time that cannot be scaled, since the largest piece costs nothing, counts for nothing. */
+static void test_measured_times_need_a_cost(void **state)
+{
+	static struct host host;
+
+	(void)state;
+	begin(&host);
+	host.measured[0] = 1000;
+	host.model.measured = host.measured;
+	add_model(&host, 1);
+	assert_int_equal(ovt_coord_record_of(&host.model, 0, 0, 0, 1)->time, 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory_of_a_task_may_have_anything_in_it),
 		cmocka_unit_test(test_longest_fcs_may_be_left_out),
 		cmocka_unit_test(test_costs_may_be_as_large_as_can_be),
+		cmocka_unit_test(test_measured_times_need_a_cost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
