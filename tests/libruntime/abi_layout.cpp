@@ -110,6 +110,7 @@ void print_jobs() {
     TYPE(overtake_binding);
     TYPE(drm_overtake_device_info);
     TYPE(drm_overtake_core_info);
+    TYPE(drm_overtake_core_profile);
 }
 
 void print_events() {
