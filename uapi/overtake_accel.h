@@ -161,73 +161,6 @@ struct drm_overtake_device_info {
 	__u64 device_time_ns;
 };
 
-#define OVERTAKE_PROFILE_NAME_BYTES	32u
-
-/**
- * struct drm_overtake_core_profiles - how to read the profiles behind it
- * @core_count: out: how many there are, that of core 1 first
- * @profile_bytes: out: from the start of one to the start of the next; they may grow
- */
-struct drm_overtake_core_profiles {
-	__u32 core_count;
-	__u32 profile_bytes;
-};
-
-/**
- * struct drm_overtake_core_profile - the numbers of one core
- * @name: out: of its profile, ending in 0
- * @clock_khz: out: cycles per millisecond
- * @macs_per_cycle: out: multiply-accumulates in one cycle
- * @vector_per_cycle: out: elements of everything else in one cycle
- * @bytes_per_cycle: out: bytes of memory traffic in one cycle
- * @insn_overhead_cycles: out: fixed cost of an instruction
- * @fc_overhead_cycles: out: fixed cost of an FC
- * @watchdog_cycles: out: cycles that one FC may execute
- * @without: out: opcodes that the core lacks, bit n for opcode n: OVERTAKE_FAULT_UNSUPPORTED
- */
-struct drm_overtake_core_profile {
-	char name[OVERTAKE_PROFILE_NAME_BYTES];
-	__u32 clock_khz;
-	__u32 macs_per_cycle;
-	__u32 vector_per_cycle;
-	__u32 bytes_per_cycle;
-	__u32 insn_overhead_cycles;
-	__u32 fc_overhead_cycles;
-	__u64 watchdog_cycles;
-	__u64 without;
-};
-
-/**
- * struct drm_overtake_core_info - counters of one core
- *
- * A client must not learn how long the FCs of others take.  So without CAP_PERFMON (in the initial
- * user namespace) the counters are coarse: they change at most every 100 ms, at whole multiples of
- * 100 ms of CLOCK_MONOTONIC, to their values at that time.  For each open file, @busy_ns counts
- * whole multiples of 10 ms, and @fcs_high and @fcs_normal whole multiples of 16; @preemptions is
- * rounded down to a multiple of 16.  What is left over when a file is closed is not counted.  A
- * client sees its own work exactly, in fdinfo and in struct overtake_result.  @core_limit is
- * always exact.
- *
- * @core: out: number, from 1
- * @core_limit: out: limit in force: 0 = no preemption, n = HIGH waits for at most n NORMAL FCs
- * @busy_ns: out: device time spent executing FCs
- * @fcs_high: out: FCs ended from the HIGH ring
- * @fcs_normal: out: FCs ended from the NORMAL ring
- * @preemptions: out: times a HIGH FC went ahead of a NORMAL job that had begun
- * @faults: out: jobs ended by a fault
- * @resets: out: resets of this core
- */
-struct drm_overtake_core_info {
-	__u32 core;
-	__u32 core_limit;
-	__u64 busy_ns;
-	__u64 fcs_high;
-	__u64 fcs_normal;
-	__u64 preemptions;
-	__u64 faults;
-	__u64 resets;
-};
-
 /**
  * struct drm_overtake_service_info - what the device was told for the tasks of all processes
  * @slots: out: tasks below priority 255 that may interleave on a core
@@ -637,6 +570,7 @@ struct drm_overtake_wait {
 }
 #endif
 
+#include "overtake_accel_cores.h"
 #include "overtake_accel_task.h"
 
 #endif

@@ -16,7 +16,7 @@
 #include "backends.hpp"
 #include "dnn/hb_dnn.h"
 #include "dnn/process.hpp"
-#include "engine/request.hpp"
+#include "requests/request.hpp"
 
 namespace overtake::test {
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/request.hpp"
+#include "requests/request.hpp"
 #include "model_spec.hpp"
 #include "overtake/custom_operator.hpp"
 #include "programs.hpp"

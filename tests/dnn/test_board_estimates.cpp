@@ -7,7 +7,7 @@
 
 #include "board_task.hpp"
 #include "dnn/process.hpp"
-#include "engine/request.hpp"
+#include "requests/request.hpp"
 
 namespace overtake::test {
 namespace {

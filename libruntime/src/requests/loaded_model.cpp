@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "engine/loaded_model.hpp"
+#include "requests/loaded_model.hpp"
 
 #include "coordination/coordinated_engine.hpp"
-#include "engine/request.hpp"
+#include "requests/request.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "coordination/coordinated_engine.hpp"
-#include "engine/loaded_model.hpp"
 #include "engine/run.hpp"
 #include "engine/threaded_engine.hpp"
 #include "fork_origin.hpp"
 #include "overtake/engine.hpp"
+#include "requests/loaded_model.hpp"
 
 namespace overtake {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/request.hpp"
+#include "requests/request.hpp"
 
 #include <algorithm>
 #include <cerrno>
