@@ -42,16 +42,17 @@ ProcessorScenario read(const json& document) {
 
 UnitWork fcs(std::vector<std::uint64_t> cycles) {
     UnitWork work;
-    work.segments.resize(1);
-    work.segments[0].fcs.resize(cycles.size());
-    work.segments[0].fc_cycles = std::move(cycles);
+    overtake::Segment& segment = work.segments.emplace_back();
+    segment.fcs.resize(cycles.size());
+    segment.fc_cycles = std::move(cycles);
     return work;
 }
 
 UnitWork on_cpu(std::uint64_t ns) {
     UnitWork work;
-    work.segments.resize(1);
-    work.expected_ns = work.segments[0].expected_ns = ns;
+    work.expected_ns = ns;
+    work.segments.resize(2); // a turn of FCs, and one of CPU operators
+    work.segments[0].fc_cycles = {1'000};
     return work;
 }
 

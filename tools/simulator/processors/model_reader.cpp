@@ -116,9 +116,14 @@ std::optional<std::size_t> class_in_file(const Place& place, const ModelContents
 /// In whole ticks: a time for each FC, or of a pool one.
 std::vector<std::uint64_t> unit_times(const Place& place, const UnitClass& of, const UnitWork& work,
                                       std::uint64_t tick_ns) {
-    std::vector<std::uint64_t> times =
-        of.is_cores() ? whole_ticks(modelled_ns(of.clock_khz, work.segments.front()), tick_ns)
-                      : whole_ticks({work.expected_ns}, tick_ns);
+    std::vector<std::uint64_t> ns;
+    if (of.is_cores())
+        for (const overtake::Segment& segment : work.segments)
+            for (const std::uint64_t fc : modelled_ns(of.clock_khz, segment))
+                ns.push_back(fc);
+    else
+        ns.push_back(work.expected_ns);
+    std::vector<std::uint64_t> times = whole_ticks(ns, tick_ns);
     std::uint64_t sum = 0;
     for (const std::uint64_t time : times) {
         sum += std::min(time, most_number + 1);
