@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <cstring>
 
+#include "overtake/graph.h"
 #include "overtake/overtake.hpp"
+#include "overtake/processor.h"
 
 // Of classes that are not of standard layout it is only conditionally supported; gcc and clang do.
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
@@ -246,6 +248,58 @@ void print_session() {
     TYPE(Session);
 }
 
+void print_graph() {
+    TYPE(GraphRun);
+    TYPE(UnitRefusal);
+    FIELD(UnitRefusal, unit);
+    FIELD(UnitRefusal, processor);
+    FIELD(UnitRefusal, reason);
+    NUMBER(GraphState::created);
+    NUMBER(GraphState::ready);
+    NUMBER(GraphState::running);
+    NUMBER(GraphState::done);
+    NUMBER(GraphState::error);
+    TYPE(overtake_engine_options);
+    FIELD(overtake_engine_options, device);
+    FIELD(overtake_engine_options, processors);
+    FIELD(overtake_engine_options, policy);
+    FIELD(overtake_engine_options, max_priority);
+    TYPE(overtake_graph_options);
+    FIELD(overtake_graph_options, model_name);
+    FIELD(overtake_graph_options, on);
+    FIELD(overtake_graph_options, priority);
+    FIELD(overtake_graph_options, custom_id);
+    FIELD(overtake_graph_options, slo_ns);
+    TYPE(overtake_unit);
+    FIELD(overtake_unit, model);
+    FIELD(overtake_unit, unit);
+    FIELD(overtake_unit, operations);
+    FIELD(overtake_unit, expected_ns);
+    TYPE(overtake_unit_tensor);
+    FIELD(overtake_unit_tensor, data);
+    FIELD(overtake_unit_tensor, bytes);
+    FIELD(overtake_unit_tensor, name);
+    FIELD(overtake_unit_tensor, name_length);
+    FIELD(overtake_unit_tensor, shape);
+    FIELD(overtake_unit_tensor, dimensions);
+    FIELD(overtake_unit_tensor, height);
+    FIELD(overtake_unit_tensor, width);
+    FIELD(overtake_unit_tensor, channels);
+    FIELD(overtake_unit_tensor, row_stride);
+    FIELD(overtake_unit_tensor, pixel_stride);
+    FIELD(overtake_unit_tensor, scale);
+    FIELD(overtake_unit_tensor, zero_point);
+    TYPE(overtake_processor_functions);
+    FIELD(overtake_processor_functions, prepare);
+    FIELD(overtake_processor_functions, start);
+    FIELD(overtake_processor_functions, poll);
+    FIELD(overtake_processor_functions, cancel);
+    FIELD(overtake_processor_functions, release);
+    FIELD(overtake_processor_functions, probe);
+    FIELD(overtake_processor_functions, poll_ns);
+    FIELD(overtake_processor_functions, timeout_ns);
+}
+
 void print_service() {
     TYPE(ServiceSettings);
 #define OVT_QUEUE_SETTING(name, public_name, ...) FIELD(ServiceSettings, public_name);
@@ -302,5 +356,6 @@ int main() {
     print_events();
     print_model();
     print_session();
+    print_graph();
     print_service();
 }

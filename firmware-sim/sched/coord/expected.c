@@ -66,23 +66,30 @@ void ovt_coord_learn(struct ovt_coord *coord, const struct ovt_coord_run *run, u
 	record->recorded = true;
 }
 
+static u64 slowest_time(const struct ovt_coord *coord, const struct ovt_coord_model *model,
+			u32 unit)
+{
+	u32 chain = model->chain_of[unit];
+	u32 place = ovt_coord_place_in_chain(model, unit);
+	u64 slowest = 0;
+	u32 c;
+
+	for (c = 0; c < coord->class_count; c++) {
+		const struct ovt_coord_record *record =
+			ovt_coord_record_of(model, c, chain, place, place);
+
+		if (model->times[unit * coord->class_count + c])
+			slowest = ovt_coord_max(slowest, record->time);
+	}
+	return slowest;
+}
+
 u64 ovt_coord_worst_expected(const struct ovt_coord *coord, const struct ovt_coord_model *model)
 {
 	u64 sum = 0;
 	u32 unit;
 
-	for (unit = 0; unit < model->unit_count; unit++) {
-		u32 chain = model->chain_of[unit];
-		u32 place = ovt_coord_place_in_chain(model, unit);
-		u64 worst = 0;
-		u32 c;
-
-		for (c = 0; c < coord->class_count; c++) {
-			if (model->times[unit * coord->class_count + c])
-				worst = ovt_coord_max(worst, ovt_coord_record_of(model, c, chain, place,
-										 place)->time);
-		}
-		sum = ovt_coord_add(sum, worst);
-	}
+	for (unit = 0; unit < model->unit_count; unit++)
+		sum = ovt_coord_add(sum, slowest_time(coord, model, unit));
 	return sum;
 }

@@ -9,6 +9,7 @@
 #include "overtake/error.hpp"
 #include "overtake/event.hpp"
 #include "overtake/event_source.hpp"
+#include "overtake/graph.hpp"
 #include "overtake/model.hpp"
 #include "overtake/processor.hpp"
 #include "overtake/service.hpp"

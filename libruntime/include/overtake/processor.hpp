@@ -10,6 +10,8 @@
 //     gpu.name = "gpu";
 //     gpu.own = std::make_shared<Gpu>();
 //
+// overtake/processor.h is the same for C.
+//
 // An engine talks to each of its own processors from a thread for it alone, so one that is slow
 // delays no other.  A call works on copies of the tensors, so one that never ends harms no task.
 #pragma once
@@ -65,7 +67,7 @@ protected:
 
 /// Its functions but the destructor are called by one thread at a time; prepare() and release() by
 /// threads that load models, the others by the engine's thread for it.  What they throw is a
-/// failure of the processor.
+/// failure of the processor; of prepare(), that it cannot run the unit.
 class OVERTAKE_API OwnProcessor {
 public:
     virtual ~OwnProcessor();

@@ -115,6 +115,23 @@ void CoordinatedEngine::check(const engine::RunOptions& options) const {
     resolve(options, on, on_class);
 }
 
+void CoordinatedEngine::check(const UnitInference& inference,
+                              const engine::RunOptions& options) const {
+    std::uint64_t on;
+    std::uint32_t on_class;
+    resolve(options, on, on_class);
+    coordinator_->check(inference, options, on, on_class);
+}
+
+std::optional<std::size_t>
+CoordinatedEngine::unit_without_processor(const UnitInference& inference,
+                                          const engine::RunOptions& options) const {
+    std::uint64_t on;
+    std::uint32_t on_class;
+    resolve(options, on, on_class);
+    return coordinator_->unit_without_processor(inference, on, on_class);
+}
+
 /// What a task's `on`, or the core that it names, stands for.
 void CoordinatedEngine::resolve(const engine::RunOptions& options, std::uint64_t& on,
                                 std::uint32_t& on_class) const {

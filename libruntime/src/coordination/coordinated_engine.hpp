@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -51,6 +52,15 @@ public:
 
     /// The one of this model, or a new one.  Throws Error as CoordinatedModel().
     std::shared_ptr<CoordinatedModel> load(const std::shared_ptr<const Model>& model);
+    /// The rest of what makes a task of the inference impossible.  Throws Error EINVAL.
+    void check(const UnitInference& inference, const engine::RunOptions& options) const;
+    /// The first unit that no processor may run under these options, if there is one.
+    std::optional<std::size_t> unit_without_processor(const UnitInference& inference,
+                                                      const engine::RunOptions& options) const;
+    /// Of each unit, the processors that do not take it, and why.
+    std::vector<UnitRefusal> refusals(const UnitInference& inference) const {
+        return coordinator_->refusals(inference);
+    }
     /// In the order in which they count.
     const std::vector<CoordinatedProcessor>& processors() const noexcept {
         return coordinator_->setup().processors;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -51,10 +52,20 @@ CoordinatedModel::CoordinatedModel(const std::shared_ptr<const Model>& model,
       pictures_(plans_[home_domain]), idle_(domains.size()) {
     for (const ProcessorClass& each : classes_)
         class_of_.push_back(class_for(table(), each));
-    describe();
+    try {
+        describe();
+    } catch (...) { // no destructor will do it
+        release_own();
+        throw;
+    }
 }
 
 CoordinatedModel::~CoordinatedModel() {
+    release_own();
+}
+
+/// What was prepared.
+void CoordinatedModel::release_own() noexcept {
     for (std::size_t u = 0; u < units_.size(); u++)
         for (std::size_t c = 0; c < classes_.size(); c++)
             if (classes_[c].own && times_[u * classes_.size() + c] != 0) {
@@ -86,6 +97,7 @@ void CoordinatedModel::describe() {
     times_.resize(count * classes_.size());
     longest_.resize(count * classes_.size());
     works_.resize(count * classes_.size());
+    own_refusals_.resize(count * classes_.size());
     records_.resize(classes_.size() * ovt_coord_record_count(static_cast<u32>(count)));
     for (std::size_t u = 0; u < count; u++) {
         const UnitTable::Unit& unit = table().units[u];
@@ -133,10 +145,32 @@ UnitDescription CoordinatedModel::description(std::size_t unit) const {
 void CoordinatedModel::describe_own(std::size_t unit, std::size_t engine_class) {
     const UnitDescription described = description(unit);
     std::uint64_t expected_ns = described.expected_ns;
-    if (classes_[engine_class].own->prepare(described, expected_ns) != 0)
+    std::string& refusal = own_refusals_[unit * classes_.size() + engine_class];
+    std::int32_t status = 0;
+    try {
+        status = classes_[engine_class].own->prepare(described, expected_ns);
+    } catch (const std::exception& exception) { // the program's
+        refusal = std::string("prepare() threw: ") + exception.what();
         return;
-    set_work(unit, engine_class, computed_work(unit),
-             std::clamp<std::uint64_t>(expected_ns, 1, std::uint64_t{1} << 40));
+    }
+    if (status == 0)
+        set_work(unit, engine_class, computed_work(unit),
+                 std::clamp<std::uint64_t>(expected_ns, 1, std::uint64_t{1} << 40));
+    else
+        refusal = fmt::format("prepare() returned {} ({})", status,
+                              status < 0 ? std::generic_category().message(-status)
+                                         : std::string("no errno"));
+}
+
+std::string CoordinatedModel::refusal(std::size_t unit, std::size_t engine_class) const {
+    const std::string& own = own_refusals_[unit * classes_.size() + engine_class];
+    if (!own.empty())
+        return own;
+    if (class_of_[engine_class] == no_class)
+        return fmt::format("the model was compiled for no class of {}",
+                           classes_[engine_class].profile_name.empty() ? "workers" : "cores");
+    return fmt::format("the model's class '{}' does not have the unit",
+                       table().classes[class_of_[engine_class]].name);
 }
 
 std::shared_ptr<UnitInference>
@@ -208,12 +242,14 @@ void CoordinatedModel::give_back(unsigned domain, std::shared_ptr<Away> away) no
 UnitInference::UnitInference(std::shared_ptr<CoordinatedModel> model,
                              std::shared_ptr<engine::Inference> home)
     : model_(std::move(model)), home_(std::move(home)), away_(model_->domain_count()),
+      away_refusals_(model_->domain_count()),
       present_(model_->tensors().size(), 1u << home_domain) {
     for (unsigned domain = home_domain + 1; domain < away_.size(); domain++) {
         try {
             away_[domain] = model_->take_away(domain);
             domains_ |= std::uint64_t{1} << domain;
-        } catch (const Error&) { // of a device that has gone, say: others run it
+        } catch (const Error& error) { // of a device that has gone, say: others run it
+            away_refusals_[domain] = error.what();
         }
     }
 }

@@ -65,6 +65,8 @@ public:
     const UnitTable::Work& work(std::size_t unit, std::size_t engine_class) const noexcept {
         return *works_[unit * classes_.size() + engine_class];
     }
+    /// Why a class of the engine, which does not support the unit, does not.
+    std::string refusal(std::size_t unit, std::size_t engine_class) const;
 
     /// Throws Error as Request::add() does.
     std::shared_ptr<UnitInference> make_inference(std::span<const TensorMemory> inputs,
@@ -91,6 +93,7 @@ private:
 
     static std::size_t class_for(const UnitTable& table, const ProcessorClass& wanted);
     void describe();
+    void release_own() noexcept;
     void set_work(std::size_t unit, std::size_t engine_class, const UnitTable::Work& work,
                   std::uint64_t expected_ns);
     const UnitTable::Work& computed_work(std::size_t unit) const;
@@ -103,6 +106,7 @@ private:
     const std::vector<ProcessorClass> classes_;      ///< the engine's
     std::vector<std::size_t> class_of_;              ///< the model's, by the engine's; or no_class
     std::vector<const UnitTable::Work*> works_;      ///< [unit * classes + class]
+    std::vector<std::string> own_refusals_;          ///< likewise; empty: none
     std::shared_ptr<engine::InferencePool> inferences_;
     engine::PicturePrograms pictures_;
     ovt_coord_model described_{};
@@ -128,6 +132,10 @@ public:
     std::uint64_t domains() const noexcept { return domains_; }
     const std::shared_ptr<CoordinatedModel::Away>& away(unsigned domain) const noexcept {
         return away_[domain];
+    }
+    /// Why it has none in a domain; empty: it has.
+    const std::string& away_refusal(unsigned domain) const noexcept {
+        return away_refusals_[domain];
     }
     /// What makes the jobs of a domain.
     const SegmentWork& work(unsigned domain) const noexcept;
@@ -157,6 +165,7 @@ private:
     const std::shared_ptr<CoordinatedModel> model_;
     const std::shared_ptr<engine::Inference> home_;
     std::vector<std::shared_ptr<CoordinatedModel::Away>> away_; ///< by domain; the home's is null
+    std::vector<std::string> away_refusals_;                    ///< by domain
     std::uint64_t domains_ = 1u << home_domain;
     std::mutex copies_;
     std::vector<std::uint64_t> present_; ///< domains, by tensor

@@ -27,36 +27,69 @@ Coordinator::Coordinator(CoordinatorSetup setup) : setup_(std::move(setup)) {
                    static_cast<u32>(setup_.classes.size()), setup_.rates.data());
 }
 
+bool Coordinator::takes(std::uint32_t q, u32 unit, const UnitInference& inference) const {
+    const ovt_coord_model& described = inference.model().described();
+    return described.times[unit * coord_.class_count + coord_.processors[q].class_index] != 0 &&
+           inference.domains() & bit(setup_.processors[q].domain);
+}
+
+/// Of all processors, those that may run the unit, one bit each.
+std::uint64_t Coordinator::able(u32 unit, const UnitInference& inference, std::uint64_t on,
+                                std::uint32_t on_class) const {
+    const ovt_coord_model& described = inference.model().described();
+    std::uint64_t can = 0;
+    for (u32 q = 0; q < coord_.processor_count; q++) {
+        if (!takes(q, unit, inference))
+            continue;
+        const bool falls_back = coord_.processors[q].workers != 0 &&
+                                described.times[unit * coord_.class_count + on_class] == 0;
+        if (on == 0 || on & bit(q) || falls_back)
+            can |= bit(q);
+    }
+    return can;
+}
+
+std::optional<std::size_t> Coordinator::unit_without_processor(const UnitInference& inference,
+                                                               std::uint64_t on,
+                                                               std::uint32_t on_class) const {
+    for (u32 u = 0; u < inference.model().described().unit_count; u++)
+        if (able(u, inference, on, on_class) == 0)
+            return u;
+    return std::nullopt;
+}
+
 void Coordinator::check(const UnitInference& inference, const engine::RunOptions& options,
                         std::uint64_t on, std::uint32_t on_class) const {
     CoordinatedModel& model = inference.model();
-    const ovt_coord_model& described = model.described();
+    if (const auto unit = unit_without_processor(inference, on, on_class))
+        throw Error(EINVAL,
+                    fmt::format("{}: no processor of the engine can run its unit {}{}; name a "
+                                "processor of a class that it was compiled for (overtake info "
+                                "prints them)",
+                                model.model().name(), *unit,
+                                options.on.empty() ? "" : " on '" + options.on + "'"));
     std::uint64_t all_can = ~std::uint64_t{0};
-    for (u32 u = 0; u < described.unit_count; u++) {
-        std::uint64_t can = 0;
-        for (u32 q = 0; q < coord_.processor_count; q++) {
-            const u32 c = coord_.processors[q].class_index;
-            if (described.times[u * coord_.class_count + c] == 0 ||
-                !(inference.domains() & bit(setup_.processors[q].domain)))
-                continue;
-            const bool falls_back = coord_.processors[q].workers != 0 &&
-                                    described.times[u * coord_.class_count + on_class] == 0;
-            if (on == 0 || on & bit(q) || falls_back)
-                can |= bit(q);
-        }
-        all_can &= can;
-        if (can == 0)
-            throw Error(EINVAL,
-                        fmt::format("{}: no processor of the engine can run its unit {}{}; name a "
-                                    "processor of a class that it was compiled for (overtake info "
-                                    "prints them)",
-                                    model.model().name(), u,
-                                    options.on.empty() ? "" : " on '" + options.on + "'"));
-    }
+    for (u32 u = 0; u < model.described().unit_count; u++)
+        all_can &= able(u, inference, on, on_class);
     if (setup_.settings.policy->whole && all_can == 0 && options.priority != priority_high)
         throw Error(EINVAL, fmt::format("{}: under the policy {} one processor runs all of it, and "
                                         "none of the engine's can",
                                         model.model().name(), setup_.settings.policy->name));
+}
+
+std::vector<UnitRefusal> Coordinator::refusals(const UnitInference& inference) const {
+    std::vector<UnitRefusal> refusals;
+    const CoordinatedModel& model = inference.model();
+    for (u32 u = 0; u < inference.model().described().unit_count; u++)
+        for (u32 q = 0; q < coord_.processor_count; q++) {
+            if (takes(q, u, inference))
+                continue;
+            const std::string& away = inference.away_refusal(setup_.processors[q].domain);
+            refusals.push_back(
+                {u, setup_.processors[q].name,
+                 away.empty() ? model.refusal(u, coord_.processors[q].class_index) : away});
+        }
+    return refusals;
 }
 
 void Coordinator::run_ended(UnitRun& run, std::uint64_t now) {
@@ -116,11 +149,11 @@ void Coordinator::end_unstarted(UnitRun& run, RunOutcome outcome, std::uint64_t 
     run.outcome = outcome;
     run.end_ns = now;
     run.task->add_record(run);
-    const ovt_coord_end end = {
-        .status = outcome == RunOutcome::failed ? OVT_COORD_FAILED : OVT_COORD_CANCELLED,
-        .fault = false,
-        .started = false,
-        .executed = 0};
+    const ovt_coord_end end = {.status = outcome == RunOutcome::failed ? OVT_COORD_FAILED
+                                                                       : OVT_COORD_CANCELLED,
+                               .fault = false,
+                               .started = false,
+                               .executed = 0};
     ovt_coord_run_ended(&coord_, const_cast<ovt_coord_run*>(run.described), &end, now);
 }
 

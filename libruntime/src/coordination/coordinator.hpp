@@ -8,12 +8,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "coordination/coordinated_task.hpp"
 #include "coordination/runner.hpp"
 #include "overtake/engine.hpp"
+#include "overtake/graph.hpp"
 
 namespace overtake::coordination {
 
@@ -50,6 +52,12 @@ public:
     /// can bring to its end.  Thread safe.
     void check(const UnitInference& inference, const engine::RunOptions& options, std::uint64_t on,
                std::uint32_t on_class) const;
+    /// The first one, if there is one.  Thread safe.
+    std::optional<std::size_t> unit_without_processor(const UnitInference& inference,
+                                                      std::uint64_t on,
+                                                      std::uint32_t on_class) const;
+    /// Of each unit, the processors that do not take it, and why.  Thread safe.
+    std::vector<UnitRefusal> refusals(const UnitInference& inference) const;
 
     // An instant, in this order.
 
@@ -71,6 +79,9 @@ public:
     engine::OwningList<CoordinatedTask, &CoordinatedTask::stage_link_> take_ended();
 
 private:
+    bool takes(std::uint32_t q, u32 unit, const UnitInference& inference) const;
+    std::uint64_t able(u32 unit, const UnitInference& inference, std::uint64_t on,
+                       std::uint32_t on_class) const;
     void carry_out(const ovt_coord_action& action, std::uint64_t now);
     void leave_nothing_to_do(std::uint64_t now);
     void dispatch(const ovt_coord_action& action);

@@ -20,20 +20,24 @@ public:
     OwnCall(std::shared_ptr<CoordinatedModel> model, std::shared_ptr<CoordinatedModel::Away> away,
             std::size_t unit, const UnitTable::Work& work, std::function<void(std::int32_t)> ended);
 
-    const Model& model() const noexcept override { return model_->model(); }
+    const Model& model() const noexcept override { return plan_->model(); }
     std::size_t unit() const noexcept override { return unit_; }
     std::span<const UnitTensor> inputs() const noexcept override { return inputs_; }
     std::span<const UnitTensor> outputs() const noexcept override { return outputs_; }
     std::int32_t compute() override;
     void done(std::int32_t status) noexcept override;
+    /// It is done, and a function that still refers to it does not keep the model on the
+    /// engine.  Before the task lets go of that.
+    void let_go() noexcept;
 
 private:
-    const std::shared_ptr<CoordinatedModel> model_;
+    const std::shared_ptr<const Plan> plan_;
     const std::shared_ptr<CoordinatedModel::Away> away_;
     const std::size_t unit_;
     const UnitTable::Work& work_;
     std::vector<UnitTensor> inputs_, outputs_;
     std::mutex mutex_;
+    std::shared_ptr<CoordinatedModel> model_; ///< so that its units are not released meanwhile
     std::function<void(std::int32_t)> ended_; ///< empty once it has been called
 };
 

@@ -242,6 +242,8 @@ void OwnRunner::Shared::watch() {
         } else if (run_ && is_done_) {
             const auto unit = static_cast<std::size_t>(std::countr_zero(left_));
             is_done_ = false;
+            if (call_)
+                call_->let_go();
             run_->executed_ns += now - begun_ns_;
             const bool is_last = (left_ & (left_ - 1)) == 0;
             if (status_ == -EIO || status_ == -ENODEV) {

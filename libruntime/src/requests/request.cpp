@@ -9,6 +9,23 @@
 
 namespace overtake {
 
+namespace engine {
+
+RunOptions run_options(const TaskOptions& options) {
+    RunOptions run;
+    run.priority = options.priority;
+    run.custom_id = options.custom_id;
+    run.core = options.core;
+    run.on = options.on;
+    run.slo_ns = options.slo_ns;
+    run.slo_scale = options.slo_scale;
+    if (options.deadline_ns != 0)
+        run.deadline_ns = static_cast<std::uint64_t>(options.deadline_ns);
+    return run;
+}
+
+} // namespace engine
+
 namespace {
 
 engine::SchedulerOptions scheduler_options(const EngineOptions& options,
@@ -20,19 +37,6 @@ engine::SchedulerOptions scheduler_options(const EngineOptions& options,
     scheduler.core_limit = options.core_limit;
     scheduler.first_tag = threads.first_tag;
     return scheduler;
-}
-
-engine::RunOptions run_options(const TaskOptions& options) {
-    engine::RunOptions run;
-    run.priority = options.priority;
-    run.custom_id = options.custom_id;
-    run.core = options.core;
-    run.on = options.on;
-    run.slo_ns = options.slo_ns;
-    run.slo_scale = options.slo_scale;
-    if (options.deadline_ns != 0)
-        run.deadline_ns = static_cast<std::uint64_t>(options.deadline_ns);
-    return run;
 }
 
 std::unique_ptr<engine::TaskEngine> make_engine(const std::shared_ptr<Device>& device,
@@ -150,7 +154,7 @@ void Request::keep(std::shared_ptr<void> memory) {
 
 void Request::submit(const TaskOptions& options) {
     state_->require_own_process();
-    engine::RunOptions wanted = run_options(options);
+    engine::RunOptions wanted = engine::run_options(options);
     std::shared_ptr<engine::SubmittedTask> task;
     std::function<void()> callback;
     {

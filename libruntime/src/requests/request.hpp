@@ -16,6 +16,13 @@
 
 namespace overtake {
 
+namespace engine {
+
+/// What a request's owner wants of its task.
+RunOptions run_options(const TaskOptions& options);
+
+} // namespace engine
+
 /// Kept by requests as well: what they ask for after the engine has gone ends as cancelled.
 struct Engine::State {
     State(std::shared_ptr<Device> device, const EngineOptions& options,

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A processor of the program's, from C: processor.hpp says what it is.
+ *
+ *     static int prepare(void *context, const struct overtake_unit *unit, uint64_t *expected_ns)
+ *     {
+ *         *expected_ns = 100000;
+ *         return 0;
+ *     }
+ *     static void start(void *context, struct overtake_unit_call *call)
+ *     {
+ *         overtake_unit_call_done(call, overtake_unit_call_compute(call));
+ *     }
+ *     static const struct overtake_processor_functions gpu = { .prepare = prepare, .start = start
+ * }; overtake_register_processor("gpu", &gpu, NULL);
+ *
+ * and "gpu" is a processor of the engines that are made later: {.processors = "gpu,cpu"} (graph.h).
+ *
+ * Thread safety: overtake_register_processor() may be called from any thread.  The functions that
+ * it is given are called by one thread at a time: prepare() and release() by threads that load and
+ * release models, the others by the engine's thread for the processor.  Functions of a call may be
+ * called from any thread, from start() until overtake_unit_call_done().
+ */
+#ifndef OVERTAKE_PROCESSOR_H
+#define OVERTAKE_PROCESSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define OVERTAKE_PROCESSOR_API __attribute__((visibility("default")))
+
+/* A unit of a model.  Valid during prepare() and release() only. */
+struct overtake_unit {
+    const char* model;    /* its name */
+    size_t unit;          /* from 0 */
+    uint64_t operations;  /* multiply-accumulates and the like; 0 = unknown */
+    uint64_t expected_ns; /* on CPU workers, by the compiler; 0 = they cannot run it */
+};
+
+/* A tensor of a call.  With height 0 a dense row-major array of float; else int8, height x width x
+ * channels: element (y, x, c) is byte y * row_stride + x * pixel_stride + c, and stands for
+ * scale * (q - zero_point). */
+struct overtake_unit_tensor {
+    void* data; /* of an input not to be changed */
+    size_t bytes;
+    const char* name;      /* not ended by a 0: name_length bytes */
+    size_t name_length;    /* of `name` */
+    const uint32_t* shape; /* as in ONNX; a scalar's is {1} */
+    size_t dimensions;
+    uint32_t height;
+    uint32_t width;
+    uint32_t channels;
+    uint32_t row_stride;
+    uint32_t pixel_stride;
+    float scale;
+    int32_t zero_point;
+};
+
+/* One unit of one inference, to be computed. */
+struct overtake_unit_call;
+
+struct overtake_processor_functions {
+    /* A model is loaded.  0, and what the unit takes here, at least 1; or a negative errno: this
+     * processor cannot run it. */
+    int (*prepare)(void* context, const struct overtake_unit* unit, uint64_t* expected_ns);
+    /* Begins; overtake_unit_call_done() says when it is over, from within start() or later. */
+    void (*start)(void* context, struct overtake_unit_call* call);
+    /* Called every poll_ns while a call is under way.  May be NULL. */
+    void (*poll)(void* context, struct overtake_unit_call* call);
+    /* The call is not needed any more; it is to be done all the same, and soon.  May be NULL. */
+    void (*cancel)(void* context, struct overtake_unit_call* call);
+    /* The model that the unit is of goes.  May be NULL. */
+    void (*release)(void* context, const struct overtake_unit* unit);
+    /* After a failure: 0 if it works again, or a negative errno.  May be NULL: it does. */
+    int (*probe)(void* context);
+    /* 0: poll() is not called. */
+    uint64_t poll_ns;
+    /* A call that is not done after so long is a failure of the processor; 0: ten seconds. */
+    uint64_t timeout_ns;
+};
+
+/* From now on `class_name` means this processor where an engine is given no workers, device and
+ * cores for it.  `functions` is copied.  0; -EEXIST if the class has a processor already; -EINVAL
+ * for NULL, an empty name, or no prepare() or start(); -ENOMEM. */
+OVERTAKE_PROCESSOR_API int
+overtake_register_processor(const char* class_name,
+                            const struct overtake_processor_functions* functions, void* context);
+
+/* The number of the unit, from 0. */
+OVERTAKE_PROCESSOR_API size_t overtake_unit_call_unit(struct overtake_unit_call* call);
+OVERTAKE_PROCESSOR_API size_t overtake_unit_call_input_count(struct overtake_unit_call* call);
+OVERTAKE_PROCESSOR_API size_t overtake_unit_call_output_count(struct overtake_unit_call* call);
+/* 0, and what the unit reads or writes, valid until the call is done; -EINVAL if there is no such
+ * tensor. */
+OVERTAKE_PROCESSOR_API int overtake_unit_call_input(struct overtake_unit_call* call, size_t index,
+                                                    struct overtake_unit_tensor* tensor);
+OVERTAKE_PROCESSOR_API int overtake_unit_call_output(struct overtake_unit_call* call, size_t index,
+                                                     struct overtake_unit_tensor* tensor);
+/* Computes the unit here and now, with the operators of the device: 0, or a negative errno.  One
+ * thread at a time. */
+OVERTAKE_PROCESSOR_API int overtake_unit_call_compute(struct overtake_unit_call* call);
+/* The unit is computed, with 0, or has failed: -EIO and -ENODEV are failures of the processor, any
+ * other negative errno is one of the task.  Once, and the call is gone.  Any thread. */
+OVERTAKE_PROCESSOR_API void overtake_unit_call_done(struct overtake_unit_call* call, int status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
