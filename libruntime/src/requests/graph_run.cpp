@@ -13,8 +13,8 @@
 #include <fmt/format.h>
 
 #include "coordination/coordinated_engine.hpp"
-#include "engine/loaded_model.hpp"
-#include "engine/request.hpp"
+#include "requests/loaded_model.hpp"
+#include "requests/request.hpp"
 
 namespace overtake {
 
