@@ -17,11 +17,7 @@
 
 namespace overtake {
 
-namespace {
-
 class CProcessor;
-
-} // namespace
 
 } // namespace overtake
 
@@ -38,8 +34,6 @@ struct overtake_unit_call {
 };
 
 namespace overtake {
-
-namespace {
 
 class CProcessor final : public OwnProcessor {
 public:
@@ -113,6 +107,8 @@ private:
     /// So that a second done() in a row finds that there is no call any more.
     std::shared_ptr<overtake_unit_call> last_done_;
 };
+
+namespace {
 
 int describe_unit_tensor(std::span<const UnitTensor> tensors, std::size_t index,
                          overtake_unit_tensor* to) {

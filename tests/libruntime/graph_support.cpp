@@ -103,7 +103,7 @@ void Board::add(Call call) {
 
 std::vector<std::size_t> Board::await(std::size_t count) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::seconds(30), [&] { return under_way_.size() >= count; });
+    changed_.wait_for(lock, std::chrono::seconds(9), [&] { return under_way_.size() >= count; });
     std::vector<std::size_t> units;
     for (const Call& call : under_way_)
         units.push_back(call->unit());

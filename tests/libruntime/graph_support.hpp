@@ -42,7 +42,7 @@ public:
     using Call = std::shared_ptr<UnitCall>;
 
     void add(Call call);
-    /// Until so many are under way: their units, sorted.  Fewer after half a minute, which is a
+    /// Until so many are under way: their units, sorted.  Fewer after nine seconds, which is a
     /// failure of the test.
     std::vector<std::size_t> await(std::size_t count);
     /// Computes what is under way and says so; of `failing`, it says `status`.

@@ -222,6 +222,19 @@ TEST_F(Graphs, AreReleasedAfterARunThatFailed) {
 TEST_F(Graphs, WaitUntilTheDeadlineOrTheEnd) {
     graph->prerun();
     begin(1);
+    std::thread finisher([&] {
+        for (int unit = 0; unit < 3; unit++) {
+            board.await(1);
+            board.finish();
+        }
+    });
+    bool has_ended = false;
+    EXPECT_NO_THROW(has_ended = graph->wait());
+    finisher.join();
+    ASSERT_TRUE(has_ended);
+    expect_values(1);
+
+    begin(1);
     for (std::size_t unit = 0; unit < 3; unit++) {
         EXPECT_EQ(board.await(1), std::vector{unit});
         EXPECT_FALSE(graph->wait(0)); // it cannot have ended
@@ -236,16 +249,20 @@ TEST_F(Graphs, WaitUntilTheDeadlineOrTheEnd) {
 
 /// Defect 9: it is not released before it is; and no message speaks of another call.
 TEST_F(Graphs, AreOnlyCreatedOnceAllIsReleased) {
-    std::vector<GraphState> states;
-    std::vector<std::string> refusals;
+    struct Seen {
+        std::vector<GraphState> states;
+        std::vector<std::string> refusals;
+    };
+    const auto seen = std::make_shared<Seen>(); // outlives the graph, if this test fails
+    auto& [states, refusals] = *seen;
     for (const auto& [name, own] : processors)
-        own->on_release = [&] {
-            states.push_back(graph->state());
+        own->on_release = [seen, graph = graph.get()] {
+            seen->states.push_back(graph->state());
             try {
                 graph->prerun();
             } catch (const Error& error) {
                 EXPECT_EQ(error.code(), EBUSY);
-                refusals.push_back(error.what());
+                seen->refusals.push_back(error.what());
             }
         };
     graph->prerun();

@@ -62,7 +62,7 @@ TEST(GraphRounds, AreThoseOfTheDependencies) {
             graph.run(false);
             std::vector<std::size_t> in_order;
             for (const auto& round : each.rounds) {
-                EXPECT_EQ(board.await(round.size()), round);
+                ASSERT_EQ(board.await(round.size()), round);
                 board.finish();
                 in_order.insert(in_order.end(), round.begin(), round.end());
             }
@@ -94,7 +94,7 @@ TEST(GraphRounds, BeginAnewAfterAFailureInABranch) {
         graph.run(false);
         for (std::size_t r = 0; graph.state() == GraphState::running && r < 3; r++) {
             const auto& round = round_cases[0].rounds[r];
-            EXPECT_EQ(board.await(round.size()), round);
+            ASSERT_EQ(board.await(round.size()), round);
             board.finish(failing, -EDOM);
             if (std::ranges::find(round, failing) != round.end())
                 break;
@@ -105,7 +105,7 @@ TEST(GraphRounds, BeginAnewAfterAFailureInABranch) {
         std::ranges::copy(graph_values(2), graph.input(0).begin());
         graph.run(false);
         for (const auto& round : round_cases[0].rounds) {
-            EXPECT_EQ(board.await(round.size()), round) << failing;
+            ASSERT_EQ(board.await(round.size()), round) << failing;
             board.finish();
         }
         ASSERT_TRUE(graph.wait());
