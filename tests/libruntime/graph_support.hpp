@@ -45,7 +45,7 @@ public:
     /// Until so many are under way: their units, sorted.  Fewer after nine seconds, which is a
     /// failure of the test.
     std::vector<std::size_t> await(std::size_t count);
-    /// Computes what is under way and says so; of `failing`, it says `status`.
+    /// Computes what is under way and calls done(); of `failing` with `status`.
     void finish(std::size_t failing = ~std::size_t{0}, std::int32_t status = 0);
     /// Units in the order in which they were started, since the last call.
     std::vector<std::size_t> take_started();

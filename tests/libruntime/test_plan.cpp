@@ -71,7 +71,7 @@ std::uint64_t cores_of(std::vector<std::string> profiles) {
 }
 
 TEST(Plan, JobsAreForTheCoresOfTheModelsProfile) {
-    EXPECT_EQ(cores_of({"default", "default"}), 0u) << "all, as where nobody names profiles";
+    EXPECT_EQ(cores_of({"default", "default"}), 0u) << "all, as where no profile is named";
     EXPECT_EQ(cores_of({"ideal", "ideal", "ideal"}), 0u);
     EXPECT_EQ(cores_of({"ideal", "default"}), 0b10u);
     EXPECT_EQ(cores_of({"default", "ideal", "default"}), 0b101u);

@@ -32,7 +32,7 @@ namespace overtake {
 struct UnitDescription {
     const Model& model;
     std::size_t unit;          ///< from 0
-    std::uint64_t operations;  ///< multiply-accumulates and the like; 0 = unknown
+    std::uint64_t operations;  ///< multiply-accumulates, other elements; 0 = unknown
     std::uint64_t expected_ns; ///< on CPU workers, by the compiler; 0 = they cannot run it
 };
 

@@ -2,6 +2,7 @@
 #include "coordination/coordinated_engine.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <new>
@@ -16,6 +17,45 @@
 #include "monotonic_clock.hpp"
 
 namespace overtake::coordination {
+
+namespace {
+
+bool is_before(const UnitRun& a, const UnitRun& b) {
+    return a.described->dispatch_sequence < b.described->dispatch_sequence;
+}
+
+UnitRun* merged(UnitRun* a, UnitRun* b) {
+    UnitRun* first = nullptr;
+    UnitRun** last = &first;
+    while (a && b) {
+        UnitRun*& earlier = is_before(*a, *b) ? a : b;
+        *last = earlier;
+        last = &earlier->ended_behind;
+        earlier = *last;
+    }
+    *last = a ? a : b;
+    return first;
+}
+
+/// A list by ended_behind, sorted without memory: a great many runs may end at once.
+UnitRun* sorted_by_dispatch(UnitRun* first) {
+    constexpr std::size_t most_doublings = 64;
+    std::array<UnitRun*, most_doublings> sorted{}; // of 1, 2, 4, ... runs
+    while (first) {
+        UnitRun* run = std::exchange(first, first->ended_behind);
+        run->ended_behind = nullptr;
+        std::size_t i = 0;
+        for (; sorted[i]; i++)
+            run = merged(std::exchange(sorted[i], nullptr), run);
+        sorted[i] = run;
+    }
+    UnitRun* all = nullptr;
+    for (UnitRun* part : sorted)
+        all = merged(part, all);
+    return all;
+}
+
+} // namespace
 
 CoordinatedEngine::CoordinatedEngine(std::shared_ptr<Device> device, const EngineOptions& options)
     : max_priority_(options.max_priority) {
@@ -298,15 +338,10 @@ void CoordinatedEngine::run_instant(Messages& messages, std::uint64_t now) {
 
 /// Those that were dispatched first go first.
 void CoordinatedEngine::handle_ends(UnitRun* first, std::uint64_t now) {
-    // Few at a time: the list is sorted as it is walked.
-    while (first) {
-        UnitRun** earliest = &first;
-        for (UnitRun** link = &first; *link; link = &(*link)->ended_behind)
-            if ((*link)->described->dispatch_sequence < (*earliest)->described->dispatch_sequence)
-                earliest = link;
-        UnitRun* const run = *earliest;
-        *earliest = run->ended_behind;
+    for (UnitRun* run = sorted_by_dispatch(first); run;) {
+        UnitRun* const behind = run->ended_behind;
         coordinator_->run_ended(*run, now);
+        run = behind;
     }
 }
 

@@ -298,7 +298,7 @@ void DeviceRunner::end(UnitRun& run) noexcept {
     host_.run_ended(run);
 }
 
-/// The host hears of it before it gets the run back, so that the run has failed there, too.
+/// The report of the failure precedes the run, so that the run has failed at the host, too.
 void DeviceRunner::fail(CoreState& core) noexcept {
     if (std::exchange(core.is_failed, true))
         return;

@@ -40,8 +40,8 @@ public:
     void stop(std::uint32_t processor) noexcept override;
     void begin_trial(std::uint32_t processor) noexcept override;
 
-    /// Of one that is stepped, and so has no thread: does what it was told, and reports what has
-    /// ended.  For tests that step a manual clock.
+    /// Of one that is stepped, and so has no thread: carries out its messages, and reports what
+    /// has ended.  For tests that step a manual clock.
     void step();
     /// The same, in place of a trial, which takes device time: the core works.
     void take_again(std::uint32_t processor) noexcept { state_of(processor).is_failed = false; }

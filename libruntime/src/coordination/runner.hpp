@@ -72,7 +72,7 @@ struct UnitRun final : public ThreadWork {
     UnitRun* ended_behind = nullptr; ///< the host's
 };
 
-/// Who hears of ends.  From any thread.
+/// To which runners report.  From any thread.
 class RunnerHost {
 public:
     virtual ~RunnerHost() = default;
@@ -83,8 +83,8 @@ public:
     virtual void trial_ended(std::uint32_t processor, bool works) noexcept = 0;
 };
 
-/// Functions are called by the coordinator's thread and return at once; what comes of them is told
-/// to the host some time later, not from within a call.
+/// The coordinator's thread calls the functions, which return at once.  The runner reports to the
+/// host some time later, not from within a call.
 class Runner {
 public:
     virtual ~Runner() = default;

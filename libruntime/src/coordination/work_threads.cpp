@@ -25,7 +25,7 @@ WorkThreads::WorkThreads(std::size_t count, const std::vector<unsigned>& cpus)
     if (refused == 0)
         return;
     stop();
-    throw Error(refused, "engine: no worker may run on the CPUs that it is told to use");
+    throw Error(refused, "engine: no worker may run on the CPUs of worker_cpus");
 }
 
 WorkThreads::~WorkThreads() {

@@ -18,13 +18,13 @@
 
 namespace overtake {
 
-namespace {
-
 /// Values of a graph's inputs and outputs, in memory of its own or of its caller's.
 struct GraphTensors {
     std::vector<std::vector<float>> own_inputs, own_outputs; ///< empty: the caller's
     std::vector<TensorMemory> inputs, outputs;
 };
+
+namespace {
 
 std::vector<TensorMemory> memory_of(std::vector<std::vector<float>>& arrays) {
     std::vector<TensorMemory> memory(arrays.size());
