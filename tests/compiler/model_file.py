@@ -225,9 +225,23 @@ class ModelFile:
         ]
 
 
+UNITS = (18, 19, 20)  # fields of Model: unit_classes, units, unit_tensors
+
+
+def remove_fields(data, table, fields):
+    """Of the table that begins there."""
+    vtable = table - struct.unpack_from("<i", data, table)[0]
+    size = struct.unpack_from("<H", data, vtable)[0]
+    for field in fields:
+        place = 4 + 2 * field
+        if place < size:
+            struct.pack_into("<H", data, vtable + place, 0)
+
+
 def write_open(path, target):
     """Copies a model file so that every tensor between segments is an output as well, and tensor
-    number N is called tN: what lies inside can be looked at."""
+    number N is called tN: what lies inside can be looked at. Units, which do not write all of these
+    tensors, are not in the copy."""
     model = ModelFile(path)
     with open(path, "rb") as file:
         data = bytearray(file.read())
@@ -245,5 +259,6 @@ def write_open(path, target):
     for number, place in enumerate(places):
         name = f"t{number}".encode()
         append(place, struct.pack("<I", len(name)) + name + b"\0")
+    remove_fields(data, struct.unpack_from("<I", data)[0], UNITS)
     with open(target, "wb") as file:
         file.write(data)
