@@ -14,8 +14,10 @@
 
 #include "embedded/core_faults.hpp"
 #include "model_spec.hpp"
+#include "network/job_queue.hpp"
 #include "overtake/engine.hpp"
 #include "overtake/error.hpp"
+#include "watched_device.hpp"
 
 namespace overtake::test {
 namespace {
@@ -142,6 +144,50 @@ TEST(CoordinatedFailures, AnEngineThatStopsDoesNotWaitForAFailedCore) {
     wait_until([&] { return !state_of(*engine, "npu.1").in_use; });
     engine.reset();
     EXPECT_EQ(request->status(), -ECANCELED);
+}
+
+TEST(JobTable, AnEntryWhoseJobIsForgottenMayHaveAnother) {
+    JobTable<const int> table;
+    const int owner = 0;
+    JobEntry<const int> entry(owner);
+    table.add(entry, 1);
+    table.clear();
+    EXPECT_EQ(table.find(1), nullptr);
+    table.add(entry, 2);
+    EXPECT_EQ(table.find(2), &owner);
+    EXPECT_EQ(table.take(2), &owner);
+}
+
+/// A second device ends while it has work: that is done on the first one, jobs after it included.
+TEST(CoordinatedFailures, ADeviceThatEndsLosesNoJob) {
+    const auto second = std::make_shared<WatchedDevice>();
+    ProcessorOptions npu, other, cpu;
+    npu.name = "npu";
+    other.name = "other";
+    other.device = second;
+    cpu.name = "cpu";
+    cpu.workers = 1;
+    EngineOptions options;
+    options.processors = {npu, other, cpu};
+    options.retry_after_ns = trial_ns;
+    Engine engine(open_embedded({}), options);
+    const auto model = engine.load(Model::from_bytes(build(copy_and_softmax())));
+    std::vector<std::thread> threads;
+    std::atomic<int> right = 0;
+    for (int client = 0; client < 4; client++)
+        threads.emplace_back([&] {
+            for (int round = 0; round < 100; round++) {
+                Inferences inference(static_cast<float>(1 + round % 3));
+                const auto request = inference.submit(engine, model);
+                request->wait();
+                right += request->status() == 0 && inference.copied == inference.in;
+                if (round == 50)
+                    second->is_gone = true;
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(right, 400);
 }
 
 /// Nothing is lost, and every result has its bits, whenever cores fail, slow down and come back.

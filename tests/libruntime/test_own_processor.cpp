@@ -256,6 +256,45 @@ TEST_F(OwnProcessors, ThatNeverAnswerAreGivenUp) {
     expect_done(inference.submit(*engine, model, "mine"), inference);
 }
 
+/// A call that its processor drops is one that failed, at once or when it is given up.
+TEST_F(OwnProcessors, ThatDropACallHaveFailed) {
+    own->patience_ns = 1'000'000;
+    own->on_start = [](const std::shared_ptr<UnitCall>&) {};
+    make();
+    OneInference inference;
+    expect_done(inference.submit(*engine, model, ""), inference);
+    own->on_start = [](const std::shared_ptr<UnitCall>& call) { call->done(call->compute()); };
+    while (!state().in_use)
+        std::this_thread::yield();
+    expect_done(inference.submit(*engine, model, "mine"), inference);
+}
+
+TEST_F(OwnProcessors, MayThrowAnything) {
+    own->on_start = [](const auto&) { throw 42; };
+    own->on_probe = [] { return false; };
+    make();
+    OneInference inference;
+    expect_done(inference.submit(*engine, model, ""), inference);
+}
+
+/// What a request keeps goes on a thread that holds nothing of the engine.
+TEST_F(OwnProcessors, WhatARequestKeepsMayAskTheEngine) {
+    make();
+    OneInference inference;
+    std::atomic<std::size_t> seen = 0;
+    {
+        auto request = engine->create_request();
+        const TensorMemory from = dense(inference.in);
+        const std::array to = {dense(inference.softmax), dense(inference.copied)};
+        request->add(model, {&from, 1}, to);
+        request->keep(
+            std::shared_ptr<void>(nullptr, [&](void*) { seen = engine->processors().size(); }));
+        request->submit();
+        ASSERT_TRUE(request->wait());
+    }
+    EXPECT_EQ(seen, 4u);
+}
+
 TEST_F(OwnProcessors, ThatDoNotReturnDoNotHoldTheEngine) {
     std::mutex mutex;
     std::condition_variable changed;

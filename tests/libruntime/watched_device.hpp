@@ -5,6 +5,7 @@
 // broken device would.
 #pragma once
 
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <functional>
@@ -25,6 +26,7 @@ public:
     unsigned cancels = 0;                     ///< of jobs
     bool says_it_twice = false;               ///< each completion
     bool refuses_next = false;                ///< the next submission
+    std::atomic<bool> is_gone = false;        ///< each call of a queue then fails with ENODEV
     std::function<void(Completion&)> changes; ///< each completion, if set
 
     std::string_view backend() const noexcept override { return device_->backend(); }
@@ -45,6 +47,7 @@ private:
             : device_(device), queue_(std::move(queue)) {}
 
         void submit(std::span<const Job> jobs) override {
+            require_device();
             if (std::exchange(device_.refuses_next, false)) {
                 if (jobs.front().chosen_core)
                     *jobs.front().chosen_core = 0; // as if it had not been told
@@ -53,6 +56,7 @@ private:
             queue_->submit(jobs);
         }
         std::size_t reap(std::span<Completion> out, std::int64_t deadline_ns) override {
+            require_device();
             if (!device_.says_it_twice)
                 return changed(out, queue_->reap(out, deadline_ns));
             const std::size_t count = queue_->reap(out.first(out.size() / 2), deadline_ns);
@@ -68,6 +72,10 @@ private:
         void interrupt() override { queue_->interrupt(); }
 
     private:
+        void require_device() const {
+            if (device_.is_gone)
+                throw Error(ENODEV, "the device is gone");
+        }
         std::size_t changed(std::span<Completion> completions, std::size_t count) {
             for (Completion& completion : completions.first(count))
                 if (device_.changes)

@@ -154,6 +154,7 @@ struct ovt_coord_link {
  * @priority: 255 overtakes all others.  Those below matter to some policies alone
  * @on: bit q: processor q may run it.  0: each may
  * @on_class: the class that @on names: pools run the units that it lacks
+ * @barred: bit q: processor q may not run it, whatever @on says
  * @deadline: absolute; OVT_COORD_NEVER: none
  * @runs: unit_count of them
  * @links: processor_count of them under a policy that takes tasks whole, else NULL
@@ -164,6 +165,7 @@ struct ovt_coord_task {
 	s64 custom_id;
 	u64 on;
 	u32 on_class;
+	u64 barred;
 	u64 deadline;
 	struct ovt_coord_run *runs;
 	struct ovt_coord_link *links;

@@ -88,7 +88,7 @@ static void find_processors(const struct ovt_coord *coord, struct ovt_coord_mode
 
 u64 ovt_coord_can_run(const struct ovt_coord *coord, const struct ovt_coord_task *task, u32 unit)
 {
-	u64 processors = task->model->processors[unit];
+	u64 processors = task->model->processors[unit] & ~task->barred;
 	u64 allowed = task->on;
 
 	if (!task->on)

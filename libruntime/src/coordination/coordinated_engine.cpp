@@ -104,6 +104,7 @@ CoordinatedEngine::CoordinatedEngine(std::shared_ptr<Device> device, const Engin
     names_ = std::move(names);
     coordinator_ = std::make_unique<Coordinator>(std::move(setup.coordinator));
     side_threads_ = std::make_unique<WorkThreads>(options.workers, options.worker_cpus);
+    end_thread_ = std::make_unique<WorkThreads>(1, options.worker_cpus);
     thread_ = engine::start_thread([this] { this->run(); });
 }
 
@@ -121,6 +122,7 @@ void CoordinatedEngine::stop() {
     news_.notify_one();
     thread_.join();
     side_threads_.reset();
+    end_thread_.reset();
     runners_.clear();
     callbacks_.stop();
 }
@@ -274,6 +276,10 @@ void CoordinatedEngine::trial_ended(std::uint32_t processor, bool works) noexcep
     post([&](Messages& messages) {
         (works ? messages.trials_good : messages.trials_bad) |= std::uint64_t{1} << processor;
     });
+}
+
+void CoordinatedEngine::task_ended(std::shared_ptr<CoordinatedTask> task) noexcept {
+    callbacks_.hand_over(std::move(task));
 }
 
 void CoordinatedEngine::side_work_ended(std::shared_ptr<CoordinatedTask> task) noexcept {
@@ -443,9 +449,9 @@ void CoordinatedEngine::end(CoordinatedTask& task, std::uint64_t now) {
         task.live_behind_->live_before_ = task.live_before_;
     (task.live_before_ ? task.live_before_->live_behind_ : first_live_) = task.live_behind_;
     live_--;
-    const std::shared_ptr<CoordinatedTask> self = std::move(task.live_self_);
-    task.finish(task.failure_, now);
-    callbacks_.hand_over(self);
+    task.end_ns_ = now;
+    task.ending_self_ = std::move(task.live_self_);
+    end_thread_->add(task.end_work_, task.options_.priority == priority_high);
 }
 
 } // namespace overtake::coordination

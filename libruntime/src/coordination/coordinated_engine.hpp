@@ -91,6 +91,7 @@ private:
     void processor_failed(std::uint32_t processor) noexcept override;
     void trial_ended(std::uint32_t processor, bool works) noexcept override;
     void side_work_ended(std::shared_ptr<CoordinatedTask> task) noexcept override;
+    void task_ended(std::shared_ptr<CoordinatedTask> task) noexcept override;
 
     template <class Write>
     void post(Write write) noexcept;
@@ -133,6 +134,8 @@ private:
     std::size_t live_ = 0;
 
     std::unique_ptr<WorkThreads> side_threads_;
+    /// Tasks end here, and what they kept goes: destructors of the program's may take long.
+    std::unique_ptr<WorkThreads> end_thread_;
     std::thread thread_;
 };
 

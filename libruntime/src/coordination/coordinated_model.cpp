@@ -5,6 +5,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <cxxabi.h>
 #include <system_error>
 #include <utility>
 
@@ -71,7 +72,7 @@ void CoordinatedModel::release_own() noexcept {
             if (classes_[c].own && times_[u * classes_.size() + c] != 0) {
                 try {
                     classes_[c].own->release(description(u));
-                } catch (const std::exception&) { // the program's
+                } catch (...) { // the program's
                 }
             }
 }
@@ -151,6 +152,11 @@ void CoordinatedModel::describe_own(std::size_t unit, std::size_t engine_class) 
         status = classes_[engine_class].own->prepare(described, expected_ns);
     } catch (const std::exception& exception) { // the program's
         refusal = std::string("prepare() threw: ") + exception.what();
+        return;
+    } catch (const abi::__forced_unwind&) { // the thread is cancelled
+        throw;
+    } catch (...) {
+        refusal = "prepare() threw what is no std::exception";
         return;
     }
     if (status == 0)

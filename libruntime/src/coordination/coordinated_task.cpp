@@ -93,4 +93,10 @@ void CoordinatedTask::SideWork::run(ThreadMemory& /*memory*/) noexcept {
     task->side_host_->side_work_ended(task);
 }
 
+void CoordinatedTask::EndWork::run(ThreadMemory& /*memory*/) noexcept {
+    const std::shared_ptr<CoordinatedTask> task = std::move(task_.ending_self_);
+    task->finish(task->failure_, task->end_ns_);
+    task->side_host_->task_ended(task);
+}
+
 } // namespace overtake::coordination

@@ -32,11 +32,21 @@ public:
     private:
         CoordinatedTask& task_;
     };
-    /// Told from a thread when side work is over.
+    /// The end of a task: its owner learns of it, and what the task kept goes.
+    class EndWork final : public ThreadWork {
+    public:
+        explicit EndWork(CoordinatedTask& task) : task_(task) {}
+        void run(ThreadMemory& memory) noexcept override;
+
+    private:
+        CoordinatedTask& task_;
+    };
+    /// Threads report to it when side work is over, and when a task has ended.
     class SideHost {
     public:
         virtual ~SideHost() = default;
         virtual void side_work_ended(std::shared_ptr<CoordinatedTask> task) noexcept = 0;
+        virtual void task_ended(std::shared_ptr<CoordinatedTask> task) noexcept = 0;
     };
     enum class Side : std::uint8_t { none, fill, compute, drain };
 
@@ -125,6 +135,9 @@ private:
     // Side work.
     SideHost* side_host_ = nullptr;
     SideWork side_work_{*this};
+    EndWork end_work_{*this};
+    std::shared_ptr<CoordinatedTask> ending_self_; ///< from its end until its owner knows of it
+    std::uint64_t end_ns_ = 0;
     Side side_ = Side::none;
     std::int32_t side_status_ = 0;
 

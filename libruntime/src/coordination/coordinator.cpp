@@ -171,15 +171,10 @@ void Coordinator::arrive(CoordinatedTask& task, std::uint64_t now) {
     coord.custom_id = task.options_.custom_id;
     coord.on = task.on_;
     coord.on_class = task.on_class_;
-    if (inference.domains() != (inference.model().domain_count() < 64
-                                    ? bit(static_cast<u32>(inference.model().domain_count())) - 1
-                                    : ~std::uint64_t{0})) {
-        std::uint64_t usable = 0; // a domain is missing: its processors cannot run this task
-        for (u32 q = 0; q < coord_.processor_count; q++)
-            if (inference.domains() & bit(setup_.processors[q].domain))
-                usable |= bit(q);
-        coord.on = coord.on == 0 ? usable : coord.on & usable;
-    }
+    coord.barred = 0; // where it has no memory
+    for (u32 q = 0; q < coord_.processor_count; q++)
+        if (!(inference.domains() & bit(setup_.processors[q].domain)))
+            coord.barred |= bit(q);
     coord.deadline = deadline_of(task);
     coord.runs = task.runs_.data();
     coord.links = task.links_.empty() ? nullptr : task.links_.data();

@@ -20,6 +20,9 @@ public:
     OwnCall(std::shared_ptr<CoordinatedModel> model, std::shared_ptr<CoordinatedModel::Away> away,
             std::size_t unit, const UnitTable::Work& work, std::function<void(std::int32_t)> ended);
 
+    /// One that is not done is done now, with -EIO.
+    ~OwnCall() override { done(-EIO); }
+
     const Model& model() const noexcept override { return plan_->model(); }
     std::size_t unit() const noexcept override { return unit_; }
     std::span<const UnitTensor> inputs() const noexcept override { return inputs_; }

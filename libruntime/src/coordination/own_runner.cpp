@@ -2,9 +2,11 @@
 #include "coordination/own_runner.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <condition_variable>
+#include <cxxabi.h>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -16,13 +18,21 @@
 
 namespace overtake::coordination {
 
+namespace {
+
+/// Longer than any wait, and added to a time it still is one.
+constexpr std::uint64_t never_ns = std::uint64_t{1} << 62;
+
+} // namespace
+
 /// What both threads, and calls that are never done, refer to.
 class OwnRunner::Shared : public std::enable_shared_from_this<Shared> {
 public:
     Shared(std::shared_ptr<OwnProcessor> own, std::uint32_t processor, unsigned domain,
            RunnerHost& host)
         : own_(std::move(own)), processor_(processor), domain_(domain), host_(&host),
-          timeout_ns_(own_->timeout_ns()), poll_ns_(own_->poll_ns()) {}
+          timeout_ns_(std::min(own_->timeout_ns(), never_ns)),
+          poll_ns_(std::min(own_->poll_ns(), never_ns)) {}
 
     void start(UnitRun& run) noexcept;
     void note_cancel() noexcept;
@@ -40,6 +50,7 @@ private:
     void begin_unit(std::unique_lock<std::mutex>& lock);
     void call_done(std::uint64_t number, std::int32_t status) noexcept;
     void end_run(RunOutcome outcome, std::int32_t status) noexcept;
+    void give_up_call() noexcept;
     void fail() noexcept;
     void give_order(Order order);
 
@@ -64,7 +75,8 @@ private:
     std::int32_t status_ = 0;
     bool is_cancel_told_ = false;
     bool is_failed_ = false;
-    std::uint64_t unanswered_ = 0; ///< calls that were given up
+    std::atomic<std::uint64_t> unanswered_ = 0;      ///< calls that were given up and are not done
+    std::shared_ptr<std::atomic<bool>> is_given_up_; ///< of the call that is under way
     bool wants_trial_ = false;
 
     Order order_ = Order::none;
@@ -144,7 +156,9 @@ void OwnRunner::Shared::call() {
             case Order::none:
                 break;
             }
-        } catch (const std::exception&) {
+        } catch (const abi::__forced_unwind&) { // the thread is cancelled
+            throw;
+        } catch (...) {
             works = false;
             if (called)
                 called->done(-EIO);
@@ -180,18 +194,25 @@ void OwnRunner::Shared::begin_unit(std::unique_lock<std::mutex>& lock) {
     const std::uint64_t number = ++number_;
     lock.unlock(); // copies of large tensors take a while
     std::shared_ptr<OwnCall> call;
+    std::shared_ptr<std::atomic<bool>> given_up;
     try {
+        given_up = std::make_shared<std::atomic<bool>>(false);
         inference.bring(unit, domain_);
-        call =
-            std::make_shared<OwnCall>(inference.model().shared_from_this(), inference.away(domain_),
-                                      unit, inference.model().work(unit, run.engine_class),
-                                      [self = shared_from_this(), number](std::int32_t status) {
-                                          self->call_done(number, status);
-                                      });
+        call = std::make_shared<OwnCall>(
+            inference.model().shared_from_this(), inference.away(domain_), unit,
+            inference.model().work(unit, run.engine_class),
+            [self = shared_from_this(), number, given_up](std::int32_t status) {
+                // Perhaps from a destructor, with the lock held.
+                if (given_up->load())
+                    self->unanswered_--;
+                else
+                    self->call_done(number, status);
+            });
     } catch (const std::exception&) { // no memory
     }
     lock.lock();
     call_ = std::move(call);
+    is_given_up_ = std::move(given_up);
     is_done_ = !call_;
     status_ = -ENOMEM;
     is_cancel_told_ = false;
@@ -209,6 +230,12 @@ void OwnRunner::Shared::end_run(RunOutcome outcome, std::int32_t status) noexcep
     left_ = 0;
     call_.reset();
     host_->run_ended(run);
+}
+
+/// It counts as unanswered until it is done, or goes.
+void OwnRunner::Shared::give_up_call() noexcept {
+    unanswered_++;
+    is_given_up_->store(true);
 }
 
 /// The host learns of it before it gets the run back.
@@ -234,7 +261,8 @@ void OwnRunner::Shared::watch() {
             host_->trial_ended(processor_, false);
         }
         if (run_ && is_failed_) {
-            unanswered_ += call_ && !is_done_;
+            if (call_ && !is_done_)
+                give_up_call();
             end_run(RunOutcome::failed, -EIO);
         } else if (run_ && !call_ && !is_done_) {
             begin_unit(lock);
@@ -264,7 +292,7 @@ void OwnRunner::Shared::watch() {
             }
             continue;
         } else if (run_ && call_ && now - begun_ns_ >= timeout_ns_) {
-            unanswered_++;
+            give_up_call();
             fail();
             continue;
         } else if (run_ && call_ && !is_calling_ && order_ == Order::none) {

@@ -88,6 +88,11 @@ public:
             refuse(fmt::format("{} processors, at most {}", count, OVT_COORD_MAX_PROCESSORS));
         if (workers_ > OVT_COORD_MAX_WORKERS)
             refuse(fmt::format("{} workers, at most {}", workers_, OVT_COORD_MAX_WORKERS));
+        if (setup_.domains.size() > most_domains)
+            refuse(
+                fmt::format("{} memories, at most {}: one of the engine's device, and one for each "
+                            "other device and each processor of the program's",
+                            setup_.domains.size(), most_domains));
         setup_.coordinator.entries = static_cast<std::uint32_t>(options_.processors.size());
         add_rates();
         return std::move(setup_);

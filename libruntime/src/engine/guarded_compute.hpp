@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cxxabi.h>
 #include <exception>
 #include <new>
 
@@ -34,6 +35,11 @@ std::int32_t compute_guarded(SubmittedTask& task, const Compute& compute) {
         return -ENOMEM;
     } catch (const std::exception& exception) { // of a program's own operator
         task.set_error(exception.what());
+        return -EIO;
+    } catch (const abi::__forced_unwind&) { // the thread is cancelled
+        throw;
+    } catch (...) {
+        task.set_error("a computation threw what is no std::exception");
         return -EIO;
     }
 }

@@ -62,8 +62,14 @@ public:
         entry.node_ = jobs_.extract(job);
         return entry.owner_;
     }
-    /// Of those that it had none gets a job again.
-    void clear() noexcept { jobs_.clear(); }
+    /// Every job is forgotten.  The entries, which live, may have other jobs.
+    void clear() noexcept {
+        while (!jobs_.empty()) {
+            const auto job = jobs_.begin();
+            JobEntry<Owner>& entry = *job->second;
+            entry.node_ = jobs_.extract(job);
+        }
+    }
     /// Calls visit(tag, owner) for each.
     template <class Visit>
     void for_each(Visit visit) const {

@@ -19,8 +19,11 @@ RunOptions run_options(const TaskOptions& options) {
     run.on = options.on;
     run.slo_ns = options.slo_ns;
     run.slo_scale = options.slo_scale;
+    if (!(run.slo_scale >= 0))
+        throw Error(EINVAL, "request: slo_scale is negative or no number");
     if (options.deadline_ns != 0)
-        run.deadline_ns = static_cast<std::uint64_t>(options.deadline_ns);
+        run.deadline_ns =
+            static_cast<std::uint64_t>(std::max<std::int64_t>(options.deadline_ns, 1));
     return run;
 }
 
