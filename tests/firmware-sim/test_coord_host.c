@@ -63,6 +63,7 @@ static struct ovt_coord_task *arrive(struct host *host, u32 index, u32 priority,
 	task->priority = priority;
 	task->custom_id = 0;
 	task->on = 0;
+	task->barred = 0;
 	task->deadline = OVT_COORD_NEVER;
 	task->runs = host->runs[index];
 	task->links = NULL;

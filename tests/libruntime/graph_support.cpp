@@ -61,7 +61,8 @@ std::unique_ptr<fbs::ModelT> graph_of(const std::vector<Subgraph>& subgraphs) {
         auto unit = std::make_unique<fbs::UnitT>();
         for (std::size_t other = 0; other < subgraphs.size(); other++)
             for (const std::uint32_t in : each.in)
-                if (std::ranges::find(subgraphs[other].out, in) != subgraphs[other].out.end())
+                if (other < 64 && // a file has no more units, and is refused with more
+                    std::ranges::find(subgraphs[other].out, in) != subgraphs[other].out.end())
                     unit->after |= std::uint64_t{1} << other;
         auto segment = std::make_unique<fbs::SegmentT>(*model->segments[0]);
         const bool joins = each.in.size() == 2;

@@ -192,7 +192,8 @@ void print_processors(const Json& processors) {
         const std::string failures =
             processor["failures"] == 0
                 ? ""
-                : fmt::format(", failed {} times", processor["failures"].get<std::uint64_t>());
+                : fmt::format(", failed {} time{}", processor["failures"].get<std::uint64_t>(),
+                              processor["failures"] == 1 ? "" : "s");
         fmt::print("{:<12}{:<12} {:>8} runs, busy {:5.1f} %{}{}\n", label,
                    processor["name"].get<std::string>(), processor["runs"].get<std::uint64_t>(),
                    100 * processor["busy"].get<double>(), failures,

@@ -359,6 +359,12 @@ void add_run(CLI::App& app, int& status) {
     command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
     command->add_flag("--json", options->json, "Print the result as JSON");
     command->callback([options, command, &status] {
+        if (is_onnx(options->model) && options->calibration.empty() &&
+            command->count("--processors") > 0)
+            throw CLI::ValidationError("--processors",
+                                       "is for compiled models, and " + options->model +
+                                           " runs in float on the CPU; compile it, or give "
+                                           "--calibration");
         if (is_onnx(options->model) && command->count("--model-name") > 0)
             throw CLI::ValidationError("--model-name", "is for packs of compiled models, and " +
                                                            options->model + " is none");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "run_engine.hpp"
 
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -51,6 +52,10 @@ void EngineRun::collect(const std::function<void(std::size_t, std::span<const fl
     const Running running = std::move(running_.front());
     running_.pop_front();
     running.request->wait();
+    if (running.request->status() == -ETIME && task_.slo_ns != 0)
+        throw Error(ETIME,
+                    "a sample was dropped at its deadline: give --slo more time, or leave out "
+                    "--drop");
     if (const std::int32_t status = running.request->status(); status != 0)
         throw Error(-status, running.request->error().empty()
                                  ? "the task failed: " + why_task_failed(*running.request)

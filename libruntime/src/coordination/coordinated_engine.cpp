@@ -183,7 +183,7 @@ void CoordinatedEngine::resolve(const engine::RunOptions& options, std::uint64_t
     if (options.on.empty() && !names_core) {
         if (std::string_view(coordinator_->setup().settings.policy->name) == "fixed")
             throw Error(EINVAL, "task: the policy fixed needs the processor or the entry that it "
-                                "is to run on (TaskOptions::on)");
+                                "is to run on (TaskOptions::on, or the number of a core)");
         return;
     }
     for (std::uint32_t q = 0; q < processors().size(); q++) {
