@@ -22,8 +22,8 @@ namespace overtake::test {
 
 class WatchedDevice : public Device {
 public:
-    unsigned buffers = 0;                     ///< that it was asked for
-    unsigned cancels = 0;                     ///< of jobs
+    std::atomic<unsigned> buffers = 0;        ///< that it was asked for
+    std::atomic<unsigned> cancels = 0;        ///< of jobs
     bool says_it_twice = false;               ///< each completion
     bool refuses_next = false;                ///< the next submission
     std::atomic<bool> is_gone = false;        ///< each call of a queue then fails with ENODEV
