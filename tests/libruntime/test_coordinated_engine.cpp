@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "copy_inference.hpp"
 #include "expect_error.hpp"
 #include "model_spec.hpp"
 #include "overtake/engine.hpp"
@@ -20,40 +21,10 @@
 namespace overtake::test {
 namespace {
 
-constexpr std::size_t elements = 4 * 5 * 3;
-
-TensorMemory dense(std::vector<float>& values) {
-    TensorMemory memory;
-    memory.data = reinterpret_cast<std::byte*>(values.data());
-    return memory;
-}
-
-/// What one inference of copy_and_softmax() takes and gives.
-struct Inference {
-    Inference() { std::iota(in.begin(), in.end(), 1.0f); }
-
-    std::shared_ptr<Request> submit(Engine& engine, const std::shared_ptr<LoadedModel>& model,
-                                    const TaskOptions& options = {}) {
-        auto request = engine.create_request();
-        const TensorMemory from = dense(in);
-        const std::array to = {dense(softmax), dense(copied)};
-        request->add(model, {&from, 1}, to);
-        request->submit(options);
-        return request;
-    }
-    bool operator==(const Inference& other) const {
-        return softmax == other.softmax && copied == other.copied;
-    }
-
-    std::vector<float> in = std::vector<float>(elements);
-    std::vector<float> softmax = std::vector<float>(elements);
-    std::vector<float> copied = std::vector<float>(elements);
-};
-
-Inference expected() {
+CopyInference expected() {
     Engine engine(open_embedded({}));
     const auto model = engine.load(Model::from_bytes(build(copy_and_softmax())));
-    Inference inference;
+    CopyInference inference;
     EXPECT_TRUE(inference.submit(engine, model)->wait());
     return inference;
 }
@@ -79,11 +50,11 @@ ProcessorOptions pool(unsigned workers = 2, const char* name = "cpu") {
 }
 
 TEST(CoordinatedEngine, GivesTheSameBitsWhereverAUnitRuns) {
-    const Inference wanted = expected();
+    const CopyInference wanted = expected();
     Engine engine(open_embedded({}), several({cores(), pool()}));
     const auto model = engine.load(Model::from_bytes(build(copy_and_softmax())));
     for (const char* on : {"", "npu", "npu.1", "npu.2", "cpu"}) {
-        Inference inference;
+        CopyInference inference;
         TaskOptions options;
         options.on = on;
         const auto request = inference.submit(engine, model, options);
@@ -108,22 +79,22 @@ TEST(CoordinatedEngine, GivesTheSameBitsWhereverAUnitRuns) {
 }
 
 TEST(CoordinatedEngine, NeedsNoCores) {
-    const Inference wanted = expected();
+    const CopyInference wanted = expected();
     Engine engine(open_embedded({}), several({pool(1)}));
     const auto model = engine.load(Model::from_bytes(build(copy_and_softmax())));
-    Inference inference;
+    CopyInference inference;
     ASSERT_TRUE(inference.submit(engine, model)->wait());
     EXPECT_TRUE(inference == wanted);
 }
 
 TEST(CoordinatedEngine, UsesCoresOfASecondDevice) {
-    const Inference wanted = expected();
+    const CopyInference wanted = expected();
     ProcessorOptions other = cores("other");
     other.device = open_embedded({});
     Engine engine(open_embedded({}), several({cores(), other, pool()}));
     const auto model = engine.load(Model::from_bytes(build(copy_and_softmax())));
     for (const char* on : {"npu", "other", "other.1"}) {
-        Inference inference;
+        CopyInference inference;
         TaskOptions options;
         options.on = on;
         const auto request = inference.submit(engine, model, options);
@@ -136,29 +107,26 @@ TEST(CoordinatedEngine, UsesCoresOfASecondDevice) {
 TEST(CoordinatedEngine, RunsComputationsBetweenInferences) {
     Engine engine(open_embedded({}), several({cores(), pool()}));
     const auto model = engine.load(Model::from_bytes(build(copy_and_softmax())));
-    Inference first, second;
-    const TensorMemory from = dense(first.in), from_second = dense(second.in);
-    const std::array to = {dense(first.softmax), dense(first.copied)};
-    const std::array to_second = {dense(second.softmax), dense(second.copied)};
+    CopyInference first, second;
     const auto request = engine.create_request();
     request->add([&] {
         std::fill(first.in.begin(), first.in.end(), 2.0f);
         return 0;
     });
-    request->add(model, {&from, 1}, to);
+    first.add_to(*request, model);
     request->add([&] {
         second.in = first.copied;
         return 0;
     });
-    request->add(model, {&from_second, 1}, to_second);
+    second.add_to(*request, model);
     request->submit();
     ASSERT_TRUE(request->wait());
     EXPECT_EQ(request->status(), 0) << request->error();
-    EXPECT_EQ(first.copied, std::vector<float>(elements, 2.0f));
+    EXPECT_EQ(first.copied, std::vector<float>(CopyInference::elements, 2.0f));
     EXPECT_EQ(second.copied, first.copied);
     const auto failing = engine.create_request();
     failing->add([] { return -EPROTO; });
-    failing->add(model, {&from, 1}, to);
+    first.add_to(*failing, model);
     failing->submit();
     ASSERT_TRUE(failing->wait());
     EXPECT_EQ(failing->status(), -EPROTO);
@@ -166,7 +134,7 @@ TEST(CoordinatedEngine, RunsComputationsBetweenInferences) {
 }
 
 TEST(CoordinatedEngine, RunsManyAtATimeUnderEveryPolicy) {
-    const Inference wanted = expected();
+    const CopyInference wanted = expected();
     for (const char* policy : {"priority", "round-robin", "shortest-latency", "heft",
                                "heft-reserved", "least-slack", "fixed"}) {
         Engine engine(open_embedded({}), several({cores(), pool(3)}, policy));
@@ -176,14 +144,14 @@ TEST(CoordinatedEngine, RunsManyAtATimeUnderEveryPolicy) {
         for (int t = 0; t < 4; t++)
             threads.emplace_back([&] {
                 for (int round = 0; round < 20; round++) {
-                    std::array<Inference, 4> inferences;
+                    std::array<CopyInference, 4> inferences;
                     std::vector<std::shared_ptr<Request>> requests;
                     TaskOptions options;
                     if (std::string(policy) == "fixed")
                         options.on = "npu";
                     if (std::string(policy) == "round-robin")
                         options.on = "cpu";
-                    for (Inference& inference : inferences)
+                    for (CopyInference& inference : inferences)
                         requests.push_back(inference.submit(engine, model, options));
                     for (std::size_t i = 0; i < requests.size(); i++) {
                         requests[i]->wait();
@@ -200,10 +168,10 @@ TEST(CoordinatedEngine, RunsManyAtATimeUnderEveryPolicy) {
 TEST(CoordinatedEngine, CancelsAndStops) {
     auto engine = std::make_unique<Engine>(open_embedded({}), several({cores(), pool(1)}));
     const auto model = engine->load(Model::from_bytes(build(copy_and_softmax())));
-    std::array<Inference, 50> inferences;
+    std::array<CopyInference, 50> inferences;
     std::vector<std::shared_ptr<Request>> requests;
     std::atomic<int> callbacks = 0;
-    for (Inference& inference : inferences) {
+    for (CopyInference& inference : inferences) {
         requests.push_back(inference.submit(*engine, model));
         requests.back()->on_end([&] { callbacks++; });
     }
@@ -240,7 +208,7 @@ TEST(CoordinatedEngine, RefusesWhatIsImpossible) {
 
     Engine engine(device, several({cores()}));
     const auto model = engine.load(Model::from_bytes(build(copy_and_softmax())));
-    Inference inference;
+    CopyInference inference;
     expect_error(EINVAL, "no processor of the engine can run its unit 1",
                  [&] { inference.submit(engine, model); });
     Engine fixed(device, several({cores(), pool()}, "fixed"));

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "copy_inference.hpp"
 #include "embedded/core_faults.hpp"
 #include "model_spec.hpp"
 #include "network/job_queue.hpp"
@@ -22,34 +23,7 @@
 namespace overtake::test {
 namespace {
 
-constexpr std::size_t elements = 4 * 5 * 3;
 constexpr std::uint64_t trial_ns = 200'000;
-
-TensorMemory dense(std::vector<float>& values) {
-    TensorMemory memory;
-    memory.data = reinterpret_cast<std::byte*>(values.data());
-    return memory;
-}
-
-/// Inferences of copy_and_softmax(), and what they are to give.
-class Inferences {
-public:
-    explicit Inferences(float first) : in(elements) { std::iota(in.begin(), in.end(), first); }
-
-    std::shared_ptr<Request> submit(Engine& engine, const std::shared_ptr<LoadedModel>& model,
-                                    const TaskOptions& options = {}) {
-        auto request = engine.create_request();
-        const TensorMemory from = dense(in);
-        const std::array to = {dense(softmax), dense(copied)};
-        request->add(model, {&from, 1}, to);
-        request->submit(options);
-        return request;
-    }
-
-    std::vector<float> in;
-    std::vector<float> softmax = std::vector<float>(elements);
-    std::vector<float> copied = std::vector<float>(elements);
-};
 
 EngineOptions two_cores_and_a_pool() {
     ProcessorOptions npu, cpu;
@@ -87,7 +61,7 @@ TEST(CoordinatedFailures, WorkOfAFailedCoreIsDoneElsewhere) {
     Engine engine(faulty.device, two_cores_and_a_pool());
     const auto model = engine.load(Model::from_bytes(build(copy_and_softmax())));
     faulty.faults->fail(1);
-    Inferences inference(1);
+    CopyInference inference(1);
     TaskOptions on_both;
     on_both.on = "npu";
     const auto request = inference.submit(engine, model, on_both);
@@ -118,7 +92,7 @@ TEST(CoordinatedFailures, ATaskForAFailedCoreAloneWaitsForIt) {
     Engine engine(faulty.device, two_cores_and_a_pool());
     const auto model = engine.load(Model::from_bytes(build(copy_and_softmax())));
     faulty.faults->fail(2);
-    Inferences inference(1), other(2);
+    CopyInference inference(1), other(2);
     TaskOptions on_second;
     on_second.on = "npu.2";
     const auto request = inference.submit(engine, model, on_second);
@@ -137,7 +111,7 @@ TEST(CoordinatedFailures, AnEngineThatStopsDoesNotWaitForAFailedCore) {
     auto engine = std::make_unique<Engine>(faulty.device, two_cores_and_a_pool());
     const auto model = engine->load(Model::from_bytes(build(copy_and_softmax())));
     faulty.faults->fail(1);
-    Inferences inference(1);
+    CopyInference inference(1);
     TaskOptions on_first;
     on_first.on = "npu.1";
     const auto request = inference.submit(*engine, model, on_first);
@@ -177,7 +151,7 @@ TEST(CoordinatedFailures, ADeviceThatEndsLosesNoJob) {
     for (int client = 0; client < 4; client++)
         threads.emplace_back([&] {
             for (int round = 0; round < 100; round++) {
-                Inferences inference(static_cast<float>(1 + round % 3));
+                CopyInference inference(static_cast<float>(1 + round % 3));
                 const auto request = inference.submit(engine, model);
                 request->wait();
                 right += request->status() == 0 && inference.copied == inference.in;
@@ -206,12 +180,13 @@ TEST(CoordinatedFailures, LoseNothingAtAnyTime) {
         threads.emplace_back([&, client] {
             auto round = static_cast<unsigned>(client);
             while (!is_over) {
-                std::array<Inferences, 3> several{Inferences(1), Inferences(2), Inferences(3)};
+                std::array<CopyInference, 3> several{CopyInference(1), CopyInference(2),
+                                                     CopyInference(3)};
                 std::vector<std::shared_ptr<Request>> requests;
                 TaskOptions options;
                 options.priority = round % 200;
                 options.on = std::array{"npu", "npu.2", ""}[static_cast<std::size_t>(client)];
-                for (Inferences& inference : several)
+                for (CopyInference& inference : several)
                     requests.push_back(inference.submit(engine, model, options));
                 for (std::size_t i = 0; i < requests.size(); i++) {
                     requests[i]->wait();

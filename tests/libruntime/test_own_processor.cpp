@@ -16,6 +16,7 @@
 
 #include <gtest/gtest.h>
 
+#include "copy_inference.hpp"
 #include "expect_error.hpp"
 #include "model_spec.hpp"
 #include "overtake/engine.hpp"
@@ -24,34 +25,6 @@
 
 namespace overtake::test {
 namespace {
-
-constexpr std::size_t elements = 4 * 5 * 3;
-
-TensorMemory dense(std::vector<float>& values) {
-    TensorMemory memory;
-    memory.data = reinterpret_cast<std::byte*>(values.data());
-    return memory;
-}
-
-struct OneInference {
-    OneInference() { std::iota(in.begin(), in.end(), 1.0f); }
-
-    std::shared_ptr<Request> submit(Engine& engine, const std::shared_ptr<LoadedModel>& model,
-                                    const char* on) {
-        auto request = engine.create_request();
-        const TensorMemory from = dense(in);
-        const std::array to = {dense(softmax), dense(copied)};
-        request->add(model, {&from, 1}, to);
-        TaskOptions options;
-        options.on = on;
-        request->submit(options);
-        return request;
-    }
-
-    std::vector<float> in = std::vector<float>(elements);
-    std::vector<float> softmax = std::vector<float>(elements);
-    std::vector<float> copied = std::vector<float>(elements);
-};
 
 /// Does what the test says.
 class Scripted : public OwnProcessor {
@@ -106,7 +79,7 @@ protected:
         model = engine->load(Model::from_bytes(build(copy_and_softmax())));
     }
     ProcessorState state() const { return engine->processors().front(); }
-    void expect_done(const std::shared_ptr<Request>& request, const OneInference& inference) {
+    void expect_done(const std::shared_ptr<Request>& request, const CopyInference& inference) {
         ASSERT_TRUE(request->wait());
         EXPECT_EQ(request->status(), 0) << request->error();
         EXPECT_EQ(inference.copied, inference.in);
@@ -116,7 +89,7 @@ protected:
     const std::shared_ptr<Scripted> own = std::make_shared<Scripted>();
     std::unique_ptr<Engine> engine;
     std::shared_ptr<LoadedModel> model;
-    OneInference wanted;
+    CopyInference wanted;
 
     void SetUp() override {
         Engine usual(open_embedded({}));
@@ -136,7 +109,7 @@ TEST_F(OwnProcessors, GetTensorsAndGiveTheSameBits) {
         call->done(call->compute());
     };
     make();
-    OneInference inference;
+    CopyInference inference;
     const auto request = inference.submit(*engine, model, "mine");
     expect_done(request, inference);
     EXPECT_EQ(units, (std::vector<std::size_t>{0, 1}));
@@ -158,7 +131,7 @@ TEST_F(OwnProcessors, AreReleasedWithTheModel) {
 TEST_F(OwnProcessors, RunWhatTheyPrepared) {
     own->runs_units = 0b01;
     make();
-    OneInference inference;
+    CopyInference inference;
     const auto request = inference.submit(*engine, model, "mine"); // its rest falls back
     expect_done(request, inference);
     ASSERT_EQ(request->runs().size(), 2u);
@@ -174,7 +147,7 @@ TEST_F(OwnProcessors, MayAnswerFromAnotherThread) {
         threads.emplace_back([call] { call->done(call->compute()); });
     };
     make();
-    OneInference inference;
+    CopyInference inference;
     expect_done(inference.submit(*engine, model, "mine"), inference);
     engine.reset();
     for (std::thread& thread : threads)
@@ -191,7 +164,7 @@ TEST_F(OwnProcessors, MayBePolled) {
             call.done(call.compute());
     };
     make();
-    OneInference inference;
+    CopyInference inference;
     expect_done(inference.submit(*engine, model, "mine"), inference);
     EXPECT_GE(polls, 6);
     engine.reset();
@@ -204,7 +177,7 @@ TEST_F(OwnProcessors, FailAndComeBack) {
         call->done(works ? call->compute() : -EIO);
     };
     make();
-    OneInference inference;
+    CopyInference inference;
     const auto request = inference.submit(*engine, model, "");
     expect_done(request, inference);
     EXPECT_EQ(request->runs().front().status, -EIO);
@@ -219,7 +192,7 @@ TEST_F(OwnProcessors, WhatTheyThrowIsAFailure) {
     own->on_start = [](const auto&) { throw std::runtime_error("no"); };
     own->on_probe = [] { return false; };
     make();
-    OneInference inference;
+    CopyInference inference;
     expect_done(inference.submit(*engine, model, ""), inference);
     EXPECT_FALSE(state().in_use);
 }
@@ -227,7 +200,7 @@ TEST_F(OwnProcessors, WhatTheyThrowIsAFailure) {
 TEST_F(OwnProcessors, AnErrorThatIsNotTheirsIsTheTasks) {
     own->on_start = [](const std::shared_ptr<UnitCall>& call) { call->done(-EDOM); };
     make();
-    OneInference inference;
+    CopyInference inference;
     const auto request = inference.submit(*engine, model, "mine");
     ASSERT_TRUE(request->wait());
     EXPECT_EQ(request->status(), -EDOM);
@@ -240,10 +213,10 @@ TEST_F(OwnProcessors, ThatNeverAnswerAreGivenUp) {
     own->patience_ns = 1'000'000;
     own->on_start = [&](const std::shared_ptr<UnitCall>& call) { kept = call; };
     make();
-    OneInference inference;
+    CopyInference inference;
     expect_done(inference.submit(*engine, model, ""), inference);
     EXPECT_FALSE(state().in_use);
-    OneInference other;
+    CopyInference other;
     expect_done(other.submit(*engine, model, "npu"), other);
     // It answers at last: to tensors of its own, and then it may be tried.
     EXPECT_EQ(kept->compute(), 0);
@@ -261,7 +234,7 @@ TEST_F(OwnProcessors, ThatDropACallHaveFailed) {
     own->patience_ns = 1'000'000;
     own->on_start = [](const std::shared_ptr<UnitCall>&) {};
     make();
-    OneInference inference;
+    CopyInference inference;
     expect_done(inference.submit(*engine, model, ""), inference);
     own->on_start = [](const std::shared_ptr<UnitCall>& call) { call->done(call->compute()); };
     while (!state().in_use)
@@ -273,20 +246,18 @@ TEST_F(OwnProcessors, MayThrowAnything) {
     own->on_start = [](const auto&) { throw 42; };
     own->on_probe = [] { return false; };
     make();
-    OneInference inference;
+    CopyInference inference;
     expect_done(inference.submit(*engine, model, ""), inference);
 }
 
 /// What a request keeps goes on a thread that holds nothing of the engine.
 TEST_F(OwnProcessors, WhatARequestKeepsMayAskTheEngine) {
     make();
-    OneInference inference;
+    CopyInference inference;
     std::atomic<std::size_t> seen = 0;
     {
         auto request = engine->create_request();
-        const TensorMemory from = dense(inference.in);
-        const std::array to = {dense(inference.softmax), dense(inference.copied)};
-        request->add(model, {&from, 1}, to);
+        inference.add_to(*request, model);
         request->keep(
             std::shared_ptr<void>(nullptr, [&](void*) { seen = engine->processors().size(); }));
         request->submit();
@@ -307,7 +278,7 @@ TEST_F(OwnProcessors, ThatDoNotReturnDoNotHoldTheEngine) {
         changed.notify_all();
     };
     make();
-    OneInference inference, other;
+    CopyInference inference, other;
     expect_done(inference.submit(*engine, model, ""), inference);
     expect_done(other.submit(*engine, model, ""), other);
     model.reset();
@@ -327,7 +298,7 @@ TEST_F(OwnProcessors, AreToldOfACancel) {
     };
     own->on_cancel = [](UnitCall& call) { call.done(-ECANCELED); };
     make();
-    OneInference inference;
+    CopyInference inference;
     const auto request = inference.submit(*engine, model, "mine");
     while (!has_begun)
         std::this_thread::yield();
@@ -352,7 +323,7 @@ TEST_F(OwnProcessors, MayBeRegistered) {
     options.processors[0].class_name = "test-gpu";
     engine = std::make_unique<Engine>(open_embedded({}), options);
     model = engine->load(Model::from_bytes(build(copy_and_softmax())));
-    OneInference inference;
+    CopyInference inference;
     expect_done(inference.submit(*engine, model, "mine"), inference);
     EXPECT_GT(registered->started, 0);
     options.processors[0].own = own;

@@ -304,6 +304,7 @@ void CoordinatedEngine::run() {
         Messages messages = wait(is_stopping);
         const std::lock_guard lock(state_mutex_);
         const std::uint64_t now = monotonic_ns();
+        refuses_arrivals_ = is_stopping;
         run_instant(messages, now);
         if (is_stopping && !was_stopping) {
             cancel_all(now);
@@ -369,7 +370,7 @@ void CoordinatedEngine::arrive(std::shared_ptr<CoordinatedTask> arriving, std::u
     first_live_ = &task;
     live_++;
     task.live_self_ = std::move(arriving);
-    if (task.is_cancelled_) {
+    if (task.is_cancelled_ || refuses_arrivals_) {
         task.failure_ = -ECANCELED;
         end(task, now);
         return;

@@ -132,6 +132,7 @@ private:
 
     CoordinatedTask* first_live_ = nullptr; ///< the engine's thread's
     std::size_t live_ = 0;
+    bool refuses_arrivals_ = false; ///< it stops: they end as cancelled
 
     std::unique_ptr<WorkThreads> side_threads_;
     /// Tasks end here, and what they kept goes: destructors of the program's may take long.
