@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "coordination/runner.hpp"
-#include "coordination/work_threads.hpp"
+#include "engine/work_threads.hpp"
 
 namespace overtake::coordination {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "coordination/work_threads.hpp"
+#include "engine/work_threads.hpp"
 #include "network/job_queue.hpp"
 #include "overtake/device.hpp"
 
@@ -17,6 +17,10 @@ extern "C" {
 }
 
 namespace overtake::coordination {
+
+using engine::ThreadMemory;
+using engine::ThreadWork;
+using engine::WorkThreads;
 
 class CoordinatedTask;
 struct UnitRun;

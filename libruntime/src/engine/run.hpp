@@ -13,6 +13,7 @@
 #include "engine/owning_list.hpp"
 #include "engine/submitted_task.hpp"
 #include "engine/task_segment.hpp"
+#include "engine/work_threads.hpp"
 #include "network/job_queue.hpp"
 #include "overtake/device.hpp"
 
@@ -25,6 +26,7 @@ extern "C" {
 namespace overtake::engine {
 
 class Run;
+class ThreadedEngine;
 using RunLink = ListLink<Run>;
 template <RunLink Run::*link>
 using RunList = OwningList<Run, link>;
@@ -71,7 +73,6 @@ private:
     friend class ProcessTaskScheduler;
     friend class ServiceTaskScheduler;
     friend class ThreadedEngine;
-    friend class Workers;
 
     /// Takes the estimates of this moment, which stay the run's.
     void prepare(ovt_sched_process& process);
@@ -106,15 +107,18 @@ private:
     bool is_cancelled_early_ = false; ///< before it arrived
     bool with_worker_ = false;        ///< who works on the caller's memory, so it cannot end
 
-    // A segment with the workers.
-    struct CpuSegment {
-        std::size_t number = 0;
+    /// A segment with the workers.
+    struct CpuSegment final : ThreadWork {
+        void run(ThreadMemory& memory) noexcept override;
+
+        ThreadedEngine* engine = nullptr;
+        std::shared_ptr<Run> owner;   ///< of this, until the segment is over
         std::shared_ptr<void> memory; ///< that it works on, even if the run ends meanwhile
+        std::size_t number = 0;
         std::int32_t status = 0;
         std::uint64_t executed_ns = 0;
     };
     CpuSegment cpu_segment_;
-    RunLink worker_link_;
 
     // The engine's.
     RunLink arrival_link_, cancel_link_, cpu_end_link_;

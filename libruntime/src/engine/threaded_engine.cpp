@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "engine/guarded_compute.hpp"
+
 namespace overtake::engine {
 
 namespace {
@@ -21,14 +23,7 @@ ThreadedEngine::ThreadedEngine(std::shared_ptr<Device> device, const SchedulerOp
                                const ThreadOptions& threads)
     : scheduler_(
           make_scheduler(std::move(device), interruptible(options, threads), threads.service)),
-      workers_(
-          options.settings.workers, threads.worker_cpus, [this] { return scheduler_->now_ns(); },
-          [this](std::shared_ptr<Run> run) {
-              post([&](Messages& messages) {
-                  messages.cpu_ends.push(std::move(run));
-                  cpu_ends_++;
-              });
-          }) {
+      workers_(options.settings.workers, threads.worker_cpus) {
     if (threads.stepped)
         return;
     try {
@@ -220,7 +215,33 @@ void ThreadedEngine::cancel(RunList<&Run::cancel_link_> cancels) {
 void ThreadedEngine::run_cpu(Run& run, std::size_t segment) {
     cpu_begins_++;
     run.with_worker_ = true;
-    workers_.compute(run.shared(), segment);
+    Run::CpuSegment& work = run.cpu_segment_;
+    work.engine = this;
+    work.owner = run.shared();
+    work.memory = run.memory();
+    work.number = segment;
+    work.status = 0;
+    work.executed_ns = 0;
+    workers_.add(work);
+}
+
+void Run::CpuSegment::run(ThreadMemory& /*memory*/) noexcept {
+    engine->compute(std::move(owner));
+}
+
+void ThreadedEngine::compute(std::shared_ptr<Run> run) noexcept {
+    Run::CpuSegment& work = run->cpu_segment_;
+    const std::uint64_t begin_ns = scheduler_->now_ns();
+    work.status = compute_guarded(*run, [&] {
+        const TaskSegment& segment = run->segments()[work.number];
+        return segment.work->compute(segment.number);
+    });
+    work.executed_ns = scheduler_->now_ns() - begin_ns;
+    work.memory.reset();
+    post([&](Messages& messages) {
+        messages.cpu_ends.push(std::move(run));
+        cpu_ends_++;
+    });
 }
 
 // An instant of a stepped engine

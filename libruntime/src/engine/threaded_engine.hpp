@@ -25,7 +25,7 @@
 #include "engine/run.hpp"
 #include "engine/service_task_scheduler.hpp"
 #include "engine/task_engine.hpp"
-#include "engine/workers.hpp"
+#include "engine/work_threads.hpp"
 
 namespace overtake::engine {
 
@@ -40,7 +40,7 @@ struct ThreadOptions {
 
 class ThreadedEngine final : public TaskEngine, private SchedulerHost {
 public:
-    /// Throws Error as ProcessTaskScheduler and Workers do.
+    /// Throws Error as ProcessTaskScheduler and WorkThreads do.
     ThreadedEngine(std::shared_ptr<Device> device, const SchedulerOptions& options,
                    const ThreadOptions& threads = {});
     /// stop()
@@ -95,6 +95,9 @@ private:
     };
 
     void run_cpu(Run& run, std::size_t segment) override;
+    /// Called by a worker: the segment of run_cpu().
+    void compute(std::shared_ptr<Run> run) noexcept;
+    friend Run::CpuSegment;
 
     template <class Write>
     void post(Write write);
@@ -132,7 +135,7 @@ private:
     CallbackThread callbacks_;
 
     /// Behind all that they write to: one may compute when everything else has ended.
-    Workers workers_;
+    WorkThreads workers_;
     std::thread thread_; ///< not of a stepped engine
 };
 

@@ -13,7 +13,7 @@
 
 #include "network/host_core.hpp"
 
-namespace overtake::coordination {
+namespace overtake::engine {
 
 /// What a thread keeps from one work to the next.
 class ThreadMemory {
@@ -83,4 +83,4 @@ private:
     std::vector<std::thread> threads_;
 };
 
-} // namespace overtake::coordination
+} // namespace overtake::engine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordination/work_threads.hpp"
+#include "engine/work_threads.hpp"
 
 #include <cerrno>
 #include <exception>
@@ -10,10 +10,10 @@
 #include "engine/cpu_set.hpp"
 #include "overtake/error.hpp"
 
-namespace overtake::coordination {
+namespace overtake::engine {
 
 WorkThreads::WorkThreads(std::size_t count, const std::vector<unsigned>& cpus)
-    : most_(count), pinned_(!cpus.empty()), cpus_(engine::cpu_set_of(cpus)) {
+    : most_(count), pinned_(!cpus.empty()), cpus_(cpu_set_of(cpus)) {
     // The first one here, so that what is impossible is known; others when there is work for them.
     int refused;
     try {
@@ -92,4 +92,4 @@ void WorkThreads::work() {
     }
 }
 
-} // namespace overtake::coordination
+} // namespace overtake::engine
