@@ -30,16 +30,30 @@ VERDICTS = ["pass", "refused", "excepted", "wrong", "crash"]
 # they are is judged in float alone.
 STEEP = {"Acosh", "Ceil", "Floor", "Log", "Round", "Sign", "Tan", "ThresholdedRelu"}
 # Their data stretch a size that is not yet rounded down; ONNX's text, PyTorch and we the size itself.
+ROUNDED = "its data stretch a size that is not rounded down"
+# -236 is 20 in their data, and the least int8 by ONNX's text, which has the product saturate.
+WRAPPED = "its data wrap around where ONNX's text has them saturate"
 EXCEPTED = {
-    "test_resize_downsample_scales_cubic_align_corners",
-    "test_resize_downsample_scales_linear_align_corners",
+    "test_resize_downsample_scales_cubic_align_corners": ROUNDED,
+    "test_resize_downsample_scales_linear_align_corners": ROUNDED,
+    "test_qlinearmatmul_2D_int8_float16": WRAPPED,
+    "test_qlinearmatmul_2D_int8_float32": WRAPPED,
+    "test_qlinearmatmul_3D_int8_float16": WRAPPED,
+    "test_qlinearmatmul_3D_int8_float32": WRAPPED,
 }
+
+
+class UnknownTypeError(Exception):
+    """Data of a type that the Python package for ONNX on this machine is too old to read."""
 
 
 def load(path):
     tensor = onnx.TensorProto()
     tensor.ParseFromString(path.read_bytes())
-    array = numpy_helper.to_array(tensor)
+    try:
+        array = numpy_helper.to_array(tensor)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UnknownTypeError(tensor.data_type) from error
     return widened(array) if tensor.data_type == onnx.TensorProto.BFLOAT16 else array
 
 
@@ -177,20 +191,25 @@ def judge_folder(folder, is_node):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--least", type=int, help="passes needed; of all suites 570")
+    parser.add_argument("--data", type=pathlib.Path, default=DATA,
+                        help="backend/test/data of another release of ONNX")  # fmt: skip
     parser.add_argument("--match", default="*", help="names of models, for example test_add*")
     parser.add_argument("suites", nargs="*", default=SUITES)
     options = parser.parse_args()
-    is_whole = options.match == "*" and options.suites == SUITES
+    is_whole = (options.match, options.suites, options.data) == ("*", SUITES, DATA)
     least = options.least if options.least is not None else 570 * is_whole
     counts = collections.defaultdict(collections.Counter)
     total = collections.Counter()
     for suite in options.suites:
-        for folder in sorted((DATA / suite).glob(options.match)):
+        for folder in sorted((options.data / suite).glob(options.match)):
             model = onnx.load(str(folder / "model.onnx"))
             if folder.name in EXCEPTED:
-                verdict, reason = "excepted", "its data are not what ONNX's text says"
+                verdict, reason = "excepted", EXCEPTED[folder.name]
             else:
-                verdict, reason = judge_folder(folder, suite == "node")
+                try:
+                    verdict, reason = judge_folder(folder, suite == "node")
+                except UnknownTypeError as error:
+                    verdict, reason = "excepted", f"this machine reads no data of type {error}"
             total[verdict] += 1
             for operator in {node.op_type for node in model.graph.node}:
                 counts[operator][verdict] += 1
