@@ -159,6 +159,56 @@ static void test_measured_times_need_a_cost(void **state)
 	assert_int_equal(ovt_coord_record_of(&host.model, 0, 0, 0, 1)->time, 20);
 }
 
+/* What pieces took is a record: the next run is smoothed into it. */
+static void test_records_may_come_from_before(void **state)
+{
+	static struct host host;
+	const struct ovt_coord_end end = { .status = OVT_COORD_DONE, .started = true, .executed = 60 };
+	struct ovt_coord_action action;
+
+	(void)state;
+	begin(&host);
+	add_model(&host, 1);
+	assert_true(ovt_coord_set_record(&host.model, 0, 3, 50));
+	assert_int_equal(ovt_coord_record_of(&host.model, 0, 0, 0, 1)->time, 50);
+	assert_true(ovt_coord_set_record(&host.model, 0, 1, 70));
+	assert_true(ovt_coord_set_record(&host.model, 0, 2, 80));
+	assert_int_equal(ovt_coord_record_of(&host.model, 0, 0, 1, 1)->time, 80);
+	host.tasks[0] = (struct ovt_coord_task){
+		.model = &host.model,
+		.deadline = OVT_COORD_NEVER,
+		.runs = host.runs[0],
+	};
+	ovt_coord_arrive(&host.coord, &host.tasks[0], 0);
+	assert_true(ovt_coord_next(&host.coord, 0, &action));
+	assert_int_equal(action.run->units, 3);
+	assert_int_equal(action.run->expected, 50);
+	ovt_coord_run_ended(&host.coord, action.run, &end, 60);
+	assert_int_equal(ovt_coord_record_of(&host.model, 0, 0, 0, 1)->time, 51);
+}
+
+static void test_records_are_of_pieces_that_the_class_can_run(void **state)
+{
+	static struct host host;
+
+	(void)state;
+	begin(&host);
+	add_model(&host, 1);
+	assert_false(ovt_coord_set_record(&host.model, 0, 0, 50));
+	assert_false(ovt_coord_set_record(&host.model, 0, 4, 50));
+	assert_false(ovt_coord_set_record(&host.model, 0, 7, 50));
+	host.units[1].after = 0; /* two chains; all units are one piece under round-robin */
+	add_model(&host, 1);
+	assert_true(ovt_coord_set_record(&host.model, 0, 2, 40));
+	assert_true(ovt_coord_set_record(&host.model, 0, 3, 50));
+	assert_int_equal(ovt_coord_record_of(&host.model, 0, OVT_COORD_WHOLE, 0, 1)->time, 50);
+	assert_int_equal(ovt_coord_record_of(&host.model, 0, 1, 0, 0)->time, 40);
+	host.times[1] = 0;
+	add_model(&host, 1);
+	assert_false(ovt_coord_set_record(&host.model, 0, 2, 50));
+	assert_false(ovt_coord_set_record(&host.model, 0, 3, 50));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +216,8 @@ int main(void)
 		cmocka_unit_test(test_longest_fcs_may_be_left_out),
 		cmocka_unit_test(test_costs_may_be_as_large_as_can_be),
 		cmocka_unit_test(test_measured_times_need_a_cost),
+		cmocka_unit_test(test_records_may_come_from_before),
+		cmocka_unit_test(test_records_are_of_pieces_that_the_class_can_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -398,6 +398,12 @@ bool ovt_coord_largest_piece(const struct ovt_coord *coord, const struct ovt_coo
 			     u32 class_index, u64 *units, u64 *cost);
 
 /*
+ * What runs of the piece of @units took on processors of the class before @model was added: it is
+ * a record from now on.  After ovt_coord_add_model().  False: the class has no such piece.
+ */
+bool ovt_coord_set_record(struct ovt_coord_model *model, u32 class_index, u64 units, u64 time);
+
+/*
  * What a task takes at most, each unit by itself on the slowest class that supports it, by the
  * records.
  */

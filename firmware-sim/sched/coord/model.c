@@ -300,3 +300,28 @@ void ovt_coord_add_model(struct ovt_coord *coord, struct ovt_coord_model *model)
 	for (class_index = 0; class_index < coord->class_count; class_index++)
 		set_first_times(coord, model, class_index);
 }
+
+bool ovt_coord_set_record(struct ovt_coord_model *model, u32 class_index, u64 units, u64 time)
+{
+	u32 chain, first, last;
+
+	if (!units || (units & ~ovt_coord_all_units(model)) ||
+	    !supports_all(model, class_index, units))
+		return false;
+	chain = model->chain_of[ovt_coord_lowest(units)];
+	first = ovt_coord_place_in_chain(model, ovt_coord_lowest(units));
+	for (last = first; last < ovt_coord_chain_length(model, chain); last++) {
+		if (ovt_coord_units_of(model, chain, first, last) == units)
+			break;
+	}
+	if (last == ovt_coord_chain_length(model, chain)) {
+		if (units != ovt_coord_all_units(model))
+			return false;
+		chain = OVT_COORD_WHOLE;
+	}
+	*ovt_coord_record_of(model, class_index, chain, first, last) = (struct ovt_coord_record){
+		.time = time,
+		.recorded = true,
+	};
+	return true;
+}
