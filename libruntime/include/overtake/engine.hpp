@@ -111,6 +111,8 @@ struct EngineOptions {
     std::uint64_t retry_after_ns = 100'000'000; ///< from a processor's failure to its first trial
 };
 
+class ExpectedTimes; // overtake/expected_times.hpp
+
 /// How the elements of a TensorMemory lie.
 enum class TensorForm : std::uint8_t {
     device, ///< as Tensor describes device memory; used in place, needs an address
@@ -168,6 +170,7 @@ public:
 
 private:
     friend class Request;
+    friend class ExpectedTimes;
     std::unique_ptr<State> state_;
 };
 
@@ -271,6 +274,13 @@ public:
 
     /// Uploads the model unless that has been done.  ENOSPC or ENOMEM.
     std::shared_ptr<LoadedModel> load(std::shared_ptr<const Model> model);
+    /// The same on several processors, with what runs of the model took before: the first plans go
+    /// by these times, and what runs take from now on is smoothed into them.  EINVAL, naming the
+    /// place in the file and the remedy, for times of another model, of other processors or of
+    /// another machine, and for an engine without EngineOptions::processors; EBUSY while the engine
+    /// has the model already.  Then nothing is loaded.
+    std::shared_ptr<LoadedModel> load(std::shared_ptr<const Model> model,
+                                      const ExpectedTimes& times);
     /// An empty one, of this engine.
     std::shared_ptr<Request> create_request();
     /// In service mode: what the device has been told for all processes.  Null otherwise.

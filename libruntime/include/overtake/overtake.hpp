@@ -9,6 +9,7 @@
 #include "overtake/error.hpp"
 #include "overtake/event.hpp"
 #include "overtake/event_source.hpp"
+#include "overtake/expected_times.hpp"
 #include "overtake/graph.hpp"
 #include "overtake/model.hpp"
 #include "overtake/processor.hpp"

@@ -127,18 +127,35 @@ void CoordinatedEngine::stop() {
     callbacks_.stop();
 }
 
-std::shared_ptr<CoordinatedModel>
-CoordinatedEngine::load(const std::shared_ptr<const Model>& model) {
+std::shared_ptr<CoordinatedModel> CoordinatedEngine::load(const std::shared_ptr<const Model>& model,
+                                                          const TimesFile* times) {
+    if (times)
+        coordinator_->check(*model, *times);
     const std::lock_guard lock(models_mutex_);
     std::erase_if(models_, [](const auto& known) { return known.second.expired(); });
     std::weak_ptr<CoordinatedModel>& known = models_[model.get()];
     std::shared_ptr<CoordinatedModel> loaded = known.lock();
+    if (loaded && times)
+        throw Error(EBUSY, fmt::format("{}: the engine has the model '{}' already, without these "
+                                       "times; load it with them first",
+                                       times->name, model->name()));
     if (!loaded) {
         loaded = std::make_shared<CoordinatedModel>(model, domains_, coordinator_->setup().classes);
-        coordinator_->add_model(*loaded);
+        if (times)
+            coordinator_->add_model(*loaded, *times);
+        else
+            coordinator_->add_model(*loaded);
         known = loaded;
     }
     return loaded;
+}
+
+void CoordinatedEngine::begin_records(CoordinatedModel& model, const TimesFile* times) {
+    const std::lock_guard lock(state_mutex_);
+    if (times)
+        coordinator_->add_model(model, *times);
+    else
+        coordinator_->add_model(model);
 }
 
 std::vector<ProcessorState> CoordinatedEngine::states() const {

@@ -50,8 +50,13 @@ public:
         callbacks_.on_end(std::move(task), std::move(callback));
     }
 
-    /// The one of this model, or a new one.  Throws Error as CoordinatedModel().
-    std::shared_ptr<CoordinatedModel> load(const std::shared_ptr<const Model>& model);
+    /// The one of this model, or a new one.  Throws Error as CoordinatedModel().  With what runs of
+    /// it took it is a new one: EBUSY if there is one, EINVAL as Coordinator::check().
+    std::shared_ptr<CoordinatedModel> load(const std::shared_ptr<const Model>& model,
+                                           const TimesFile* times = nullptr);
+    /// Of a model of its own: what its runs have taken is forgotten, but for these times.  Throws
+    /// Error as Coordinator::add_model().
+    void begin_records(CoordinatedModel& model, const TimesFile* times);
     /// The rest of what makes a task of the inference impossible.  Throws Error EINVAL.
     void check(const UnitInference& inference, const engine::RunOptions& options) const;
     /// The first unit that no processor may run under these options, if there is one.
@@ -64,6 +69,12 @@ public:
     /// In the order in which they count.
     const std::vector<CoordinatedProcessor>& processors() const noexcept {
         return coordinator_->setup().processors;
+    }
+    const std::vector<ProcessorClass>& classes() const noexcept {
+        return coordinator_->setup().classes;
+    }
+    std::size_t class_of(std::size_t processor) const noexcept {
+        return coordinator_->setup().described[processor].class_index;
     }
     /// Of each processor, now.
     std::vector<ProcessorState> states() const;

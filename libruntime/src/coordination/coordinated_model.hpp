@@ -9,6 +9,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/inference.hpp"
@@ -23,11 +24,21 @@ extern "C" {
 
 namespace overtake::coordination {
 
+/// What else cores of a class are.
+struct CoresIdentity {
+    std::string device{};             ///< embedded, kernel or server
+    std::string mode{};               ///< of it
+    std::uint64_t profile_digest = 0; ///< of the numbers of their profile
+    /// Their runs take what the compiler modelled.
+    bool take_modelled_time = false;
+};
+
 /// A class of an engine's processors.
 struct ProcessorClass {
     std::string name;
     std::string profile_name;            ///< of its cores; empty: workers
     std::shared_ptr<OwnProcessor> own{}; ///< of the program's; null: ours
+    CoresIdentity cores{};
 };
 
 /// Where tensors can be: the memory of the engine's device, which is 0, of each other device, and
@@ -61,6 +72,11 @@ public:
     }
     std::size_t domain_count() const noexcept { return plans_.size(); }
     ovt_coord_model& described() noexcept { return described_; }
+    /// By class of the engine, a run of its largest piece; 0: none.  Before its first task.
+    void set_measured(std::vector<std::uint64_t> measured) noexcept {
+        measured_ = std::move(measured);
+        described_.measured = measured_.data();
+    }
     /// A unit on a class of the engine, which supports it: its segments in the plans.
     const UnitTable::Work& work(std::size_t unit, std::size_t engine_class) const noexcept {
         return *works_[unit * classes_.size() + engine_class];
@@ -113,6 +129,7 @@ private:
     std::vector<ovt_coord_unit> units_;
     std::vector<std::uint64_t> times_;
     std::vector<std::uint64_t> longest_;
+    std::vector<std::uint64_t> measured_;
     std::vector<ovt_coord_record> records_;
     std::mutex mutex_;
     std::vector<std::vector<std::shared_ptr<Away>>> idle_; ///< by domain

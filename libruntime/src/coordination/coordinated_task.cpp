@@ -60,8 +60,8 @@ void CoordinatedTask::add_record(const UnitRun& run) {
     else if (run.outcome == RunOutcome::cancelled)
         status = -ECANCELED;
     records_.push_back({run.described->number, run.described->units, run.described->processor,
-                        run.described->dispatch_time, run.start_ns, run.end_ns, status,
-                        run.job.core != 0, run.job});
+                        run.described->dispatch_time, run.start_ns, run.end_ns, run.executed_ns,
+                        status, run.job.core != 0, run.job});
 }
 
 std::vector<RunRecord> CoordinatedTask::run_records() const {
@@ -69,6 +69,14 @@ std::vector<RunRecord> CoordinatedTask::run_records() const {
     for (const Record& run : records_)
         runs.push_back({run.number, run.units, (*names_)[run.processor], run.dispatched_ns,
                         run.start_ns, run.end_ns, run.status});
+    return runs;
+}
+
+std::vector<MeasuredRun> CoordinatedTask::measured_runs() const {
+    std::vector<MeasuredRun> runs;
+    for (const Record& run : records_)
+        if (run.status == 0)
+            runs.push_back({run.units, run.processor, run.executed_ns});
     return runs;
 }
 

@@ -19,6 +19,13 @@
 
 namespace overtake::coordination {
 
+/// What a piece took on a processor.
+struct MeasuredRun {
+    std::uint64_t units;
+    std::uint32_t processor;
+    std::uint64_t executed_ns;
+};
+
 /// Made by any thread; from its submission to its end the coordinator's.  All the memory that it
 /// takes to bring it to its end is allocated when it is made.
 class CoordinatedTask final : public engine::SubmittedTask {
@@ -65,6 +72,8 @@ public:
     std::vector<SegmentRecord> segment_records() const override;
     /// Constant once it has ended.
     std::vector<overtake::RunRecord> run_records() const override;
+    /// The runs that are done.  Constant once it has ended.
+    std::vector<MeasuredRun> measured_runs() const;
     std::uint32_t retries() const noexcept {
         return retries_ + (is_in_coordinator_ ? coord_.retries : 0);
     }
@@ -95,6 +104,7 @@ private:
         std::uint64_t dispatched_ns;
         std::uint64_t start_ns;
         std::uint64_t end_ns;
+        std::uint64_t executed_ns;
         std::int32_t status;
         bool on_core;
         Completion job;

@@ -14,6 +14,7 @@
 
 #include "coordination/coordinated_task.hpp"
 #include "coordination/runner.hpp"
+#include "coordination/times_file.hpp"
 #include "overtake/engine.hpp"
 #include "overtake/graph.hpp"
 
@@ -37,6 +38,9 @@ struct CoordinatorSetup {
     ovt_coord_settings settings{};
 };
 
+/// A class as a file of expected times has it, without times.
+TimesFile::Class described_class(const ProcessorClass& of);
+
 class Coordinator {
 public:
     /// Keeps nothing of `setup` but a copy.
@@ -48,6 +52,11 @@ public:
     const ovt_coord& state() const noexcept { return coord_; }
     /// Before its first task arrives.  Thread safe.
     void add_model(CoordinatedModel& model) { ovt_coord_add_model(&coord_, &model.described()); }
+    /// The same, with what runs of it took.  Throws Error EINVAL, naming the place in the file.
+    void add_model(CoordinatedModel& model, const TimesFile& times);
+    /// Throws Error EINVAL, naming the place, for a file of another model, or of processors that
+    /// are not these.  Thread safe.
+    void check(const Model& model, const TimesFile& times) const;
     /// Throws Error EINVAL, naming a unit, for a stage that no processor, or no set of processors,
     /// can bring to its end.  Thread safe.
     void check(const UnitInference& inference, const engine::RunOptions& options, std::uint64_t on,

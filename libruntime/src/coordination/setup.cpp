@@ -6,11 +6,14 @@
 #include <cerrno>
 #include <cstring>
 #include <numeric>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "coordination/own_registry.hpp"
+#include "coordination/times_file.hpp"
 #include "monotonic_clock.hpp"
 #include "overtake/error.hpp"
 
@@ -165,6 +168,8 @@ private:
             refuse(fmt::format("'{}' has depth {}, but 1..{} are possible", entry.name, entry.depth,
                                most_depth));
         const std::vector<drm_overtake_core_profile> profiles = device.core_profiles();
+        const std::string_view backend = device.backend();
+        const std::uint32_t mode = device.info().mode;
         for (const unsigned& core : cores) {
             if (core < 1 || core > known.size())
                 refuse(fmt::format("'{}' names core {}, but its device has {}", entry.name, core,
@@ -177,6 +182,10 @@ private:
             described.core_limit = std::max(known[core - 1].core_limit, options_.core_limit);
             described.depth = entry.depth;
             describe(entry, profile_of(profiles[core - 1]), nullptr, described);
+            setup_.coordinator.classes[described.class_index].cores = {
+                backend == "ioctl" || backend == "io_uring" ? "kernel" : std::string(backend),
+                name_of_mode(mode), digest_of(std::as_bytes(std::span(&profiles[core - 1], 1))),
+                mode != OVERTAKE_MODE_FUNCTIONAL};
             const std::string name =
                 cores.size() == 1 ? entry.name
                                   : fmt::format("{}.{}", entry.name, &core - cores.data() + 1);
@@ -185,6 +194,11 @@ private:
         }
         setup_.has_cores[domain] = true;
         domain_of_entry_.push_back(domain);
+    }
+
+    static const char* name_of_mode(std::uint32_t mode) {
+        constexpr std::array names = {"functional", "timed", "both"};
+        return mode < names.size() ? names[mode] : "unknown";
     }
 
     /// Not empty: a device that does not say which one it is has an unknown one.

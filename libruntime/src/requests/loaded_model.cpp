@@ -29,9 +29,10 @@ std::shared_ptr<ExecutionMemory> memory_for(InferencePool& pool, RequestMemory& 
 
 } // namespace engine
 
-LoadedModel::State::State(const Engine::State& engine, const std::shared_ptr<const Model>& model)
+LoadedModel::State::State(const Engine::State& engine, const std::shared_ptr<const Model>& model,
+                          const coordination::TimesFile* times)
     : plan(plan_once(engine.device, model)),
-      coordinated(engine.coordinated ? engine.coordinated->load(model) : nullptr),
+      coordinated(engine.coordinated ? engine.coordinated->load(model, times) : nullptr),
       inferences(std::make_shared<engine::InferencePool>(plan)), pictures(plan) {
     for (const PlanSegment& segment : plan->segments())
         estimates.emplace_back(segment.model->expected_ns);

@@ -22,7 +22,8 @@ namespace overtake {
 
 namespace coordination {
 class CoordinatedModel;
-}
+struct TimesFile;
+} // namespace coordination
 
 namespace engine {
 
@@ -38,8 +39,10 @@ struct RequestMemory {
 } // namespace engine
 
 struct LoadedModel::State {
-    /// Throws Error ENOSPC or ENOMEM, or what makes an operator impossible.
-    State(const Engine::State& engine, const std::shared_ptr<const Model>& model);
+    /// Throws Error ENOSPC or ENOMEM, or what makes an operator impossible.  With `times`, which
+    /// need an engine with several processors, as CoordinatedEngine::load().
+    State(const Engine::State& engine, const std::shared_ptr<const Model>& model,
+          const coordination::TimesFile* times = nullptr);
 
     const Model& model() const noexcept { return plan->model(); }
     /// Appends the segments of an inference, whose work is in `memory`.  Throws Error as

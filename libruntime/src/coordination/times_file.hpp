@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// TimesFile: what runs of a model took on the processors of an engine, as `overtake profile` writes
+// it (docs/processors.md has the format).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "overtake/model.hpp"
+
+namespace overtake::coordination {
+
+struct TimesFile {
+    /// What runs of some neighbouring units took.
+    struct Piece {
+        std::uint64_t units; ///< one bit each
+        std::uint64_t time_ns;
+    };
+    /// A class of processors.
+    struct Class {
+        std::string name;
+        std::string kind;    ///< cores, workers or own
+        std::string device;  ///< of cores: embedded, kernel or server
+        std::string mode;    ///< of cores
+        std::string profile; ///< of cores: its name
+        std::string digest;  ///< of cores: of its numbers
+        std::vector<Piece> pieces;
+        bool are_cores() const noexcept { return kind == "cores"; }
+    };
+
+    std::string name; ///< of the file, for messages
+    std::string model;
+    std::string model_digest;
+    std::string host; ///< CPU
+    std::vector<Class> classes;
+};
+
+/// FNV-1a.
+std::uint64_t digest_of(std::span<const std::byte> bytes,
+                        std::uint64_t before = 0xcbf29ce484222325u) noexcept;
+std::string hexadecimal(std::uint64_t digest);
+/// Of what the times of a model's runs depend on: its name, its program and its units.
+std::string digest_of(const Model& model);
+/// The name of this machine's CPU.
+std::string host_cpu();
+
+/// Throws Error EINVAL, "NAME: PLACE: what is wrong and what to do".
+TimesFile parse_times(const std::string& text, const std::string& name);
+std::string text_of(const TimesFile& times);
+
+} // namespace overtake::coordination
