@@ -492,8 +492,14 @@ TEST(BoardInterface, ReadsItsEnvironmentAndComplainsOfWhatItCannotUse) {
     EXPECT_EQ(usual.engine.policy, "priority");
     EXPECT_FALSE(usual.sets_queue);
     EXPECT_TRUE(set.sets_queue);
-    const dnn::Environment several =
-        read({{"OVERTAKE_PROCESSORS", "npu,cpu"}, {"OVERTAKE_POLICY", "heft"}});
+    const dnn::Environment several = read({{"OVERTAKE_PROCESSORS", "npu,cpu"},
+                                           {"OVERTAKE_POLICY", "heft"},
+                                           {"OVERTAKE_TIMES", "a.json,b.json"}});
+    EXPECT_EQ(several.times, "a.json,b.json");
+    EXPECT_TRUE(several.complaints.empty());
+    const dnn::Environment useless = read({{"OVERTAKE_TIMES", "a.json"}});
+    ASSERT_EQ(useless.complaints.size(), 1u);
+    EXPECT_EQ(useless.complaints[0], "OVERTAKE_TIMES: has no effect without OVERTAKE_PROCESSORS");
     EXPECT_EQ(several.processors, "npu,cpu");
     EXPECT_EQ(several.engine.policy, "heft");
     ServiceSettings device{.slots = 2,

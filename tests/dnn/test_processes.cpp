@@ -12,6 +12,7 @@
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -20,6 +21,7 @@
 #include "dnn/log.hpp"
 #include "dnn/profile.hpp"
 #include "overtake/error.hpp"
+#include "overtake/expected_times.hpp"
 #include "overtake/server.hpp"
 
 namespace overtake::test {
@@ -63,6 +65,54 @@ TEST(BoardProcesses, AChildOfAProcessThatHasUsedTheDeviceIsRefused) {
                   });
               }),
               0);
+}
+
+/// In a process of its own, with this in its environment.
+std::int32_t load_in_a_child(const std::string& times) {
+    const pid_t child = fork();
+    if (child == 0) {
+        setenv("OVERTAKE_DEVICE", "embedded", 1);
+        setenv("OVERTAKE_PROCESSORS", "npu,cpu", 1);
+        setenv("OVERTAKE_TIMES", times.c_str(), 1);
+        setenv("HB_DNN_LOG_LEVEL", "0", 1);
+        const std::vector<std::byte> bytes = build(copy_and_softmax());
+        const void* data = bytes.data();
+        auto length = static_cast<std::int32_t>(bytes.size());
+        hbPackedDNNHandle_t pack = nullptr;
+        _exit(-hbDNNInitializeFromDDR(&pack, &data, &length, 1) & 0xff);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+TEST(BoardProcesses, ExpectedTimesComeFromFilesOfTheEnvironment) {
+    const std::string path =
+        testing::TempDir() + "overtake-times-" + std::to_string(getpid()) + ".json";
+    const auto write = [&](const std::string& text) { std::ofstream(path) << text; };
+    const pid_t child = fork(); // threads of an engine would be none of another child's
+    if (child == 0) {
+        const auto device = open_embedded({});
+        EngineOptions options;
+        options.processors = parse_processors("npu,cpu", device);
+        Engine engine(device, options);
+        const auto model = engine.load(Model::from_bytes(build(copy_and_softmax())));
+        write(ExpectedTimes::measure(engine, model, 3).text());
+        _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+    EXPECT_EQ(load_in_a_child(path), 0);
+    std::ifstream file(path);
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_EQ(load_in_a_child("absent.json"), -HB_DNN_API_USE_ERROR & 0xff);
+    EXPECT_EQ(load_in_a_child(path + ",absent.json"), -HB_DNN_API_USE_ERROR & 0xff);
+    const std::size_t digest = text.find("\"model_digest\": \"") + 17;
+    write(text.replace(digest, 1, "x"));
+    EXPECT_EQ(load_in_a_child(path), -HB_DNN_INVALID_MODEL & 0xff);
+    const std::size_t model = text.find("\"model\": \"") + 10;
+    write(text.replace(model, 1, "x"));
+    EXPECT_EQ(load_in_a_child(path), 0) << "it is of another model";
+    std::filesystem::remove(path);
 }
 
 TEST(BoardProcesses, AnFcThatTheDeviceEndedIsLoggedWithTheRemedy) {

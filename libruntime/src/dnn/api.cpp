@@ -100,7 +100,7 @@ void add_network(Process& process, Pack& pack, const std::shared_ptr<const Model
     if (pack.find(std::string(model->name())))
         refuse(fmt::format("two models are called {}", model->name()));
     try {
-        pack.networks.push_back(std::make_shared<Network>(process.engine()->load(model)));
+        pack.networks.push_back(std::make_shared<Network>(process.load(model)));
     } catch (const Error& error) {
         if (error.code() == ENODEV)
             throw;

@@ -141,6 +141,9 @@ Environment read_environment(const std::function<const char*(const char*)>& get)
         environment.wishes = wishes_of(engine, reader);
 
     environment.processors = reader.text("OVERTAKE_PROCESSORS");
+    environment.times = reader.text("OVERTAKE_TIMES");
+    if (!environment.times.empty() && environment.processors.empty())
+        reader.say("OVERTAKE_TIMES: has no effect without OVERTAKE_PROCESSORS");
     for (const auto& [name, setting] : variables())
         environment.sets_queue =
             environment.sets_queue || !reader.text(setting->variable.name).empty();

@@ -18,6 +18,7 @@ namespace overtake::dnn {
 struct Environment {
     EngineOptions engine;    ///< priority 255 and BPLAT_CORELIMIT are asked for
     std::string processors;  ///< as parse_processors() reads them; empty: one queue
+    std::string times;       ///< files of overtake profile, with commas between them
     bool sets_queue = false; ///< a variable of the one queue is set, too
     std::string device = "auto";
     EmbeddedOptions embedded;

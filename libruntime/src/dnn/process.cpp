@@ -90,6 +90,19 @@ EngineOptions engine_options(const Environment& environment,
     return options;
 }
 
+std::vector<ExpectedTimes> read_times(const Environment& environment) {
+    std::vector<ExpectedTimes> times;
+    if (environment.processors.empty())
+        return times;
+    const std::string& paths = environment.times;
+    for (std::size_t begin = 0; begin < paths.size();) {
+        const std::size_t end = std::min(paths.find(',', begin), paths.size());
+        times.push_back(ExpectedTimes::read(paths.substr(begin, end - begin)));
+        begin = end + 1;
+    }
+    return times;
+}
+
 Process* make_process() {
     const Environment environment = read_environment(getenv);
     set_log_level(environment.log_level);
@@ -108,7 +121,7 @@ Process* make_process() {
 
 Process::Process(const Environment& environment)
     : memory(open_device(environment.device, environment.embedded), environment.memory_bytes),
-      device_(memory.device()), cores_(device_->info().core_count),
+      device_(memory.device()), cores_(device_->info().core_count), times_(read_times(environment)),
       engine_(open_engine(device_, engine_options(environment, device_), no_high_)),
       profile_path_(environment.profile_path) {
     if (const ServiceSettings* settings = engine_->service_settings())
@@ -180,6 +193,14 @@ std::shared_ptr<Engine> Process::engine() {
     if (!engine_)
         throw Failure(HB_DNN_API_USE_ERROR, "the program is ending");
     return engine_;
+}
+
+std::shared_ptr<LoadedModel> Process::load(const std::shared_ptr<const Model>& model) {
+    const std::shared_ptr<Engine> own = engine();
+    for (const ExpectedTimes& times : times_)
+        if (times.model_name() == model->name())
+            return own->load(model, times);
+    return own->load(model);
 }
 
 void Process::check_priority(unsigned priority) {

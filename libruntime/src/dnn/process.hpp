@@ -14,6 +14,7 @@
 #include "dnn/profile.hpp"
 #include "dnn/task.hpp"
 #include "overtake/engine.hpp"
+#include "overtake/expected_times.hpp"
 
 namespace overtake::dnn {
 
@@ -42,6 +43,9 @@ public:
 
     /// Throws Failure HB_DNN_API_USE_ERROR when the program ends.
     std::shared_ptr<Engine> engine();
+    /// On the engine, with the file of OVERTAKE_TIMES that names the model, if there is one. Throws
+    /// Failure as engine(), and Error as Engine::load().
+    std::shared_ptr<LoadedModel> load(const std::shared_ptr<const Model>& model);
     unsigned cores() const noexcept { return cores_; }
     /// Throws Failure if the priority is one that this process may not use.  The first 255 that
     /// cannot preempt is logged.
@@ -60,6 +64,7 @@ private:
     std::shared_ptr<Device> device_;
     const unsigned cores_;
     std::string no_high_; ///< why priority 255 is refused; empty = it is not
+    std::vector<ExpectedTimes> times_;
     std::shared_ptr<Engine> engine_;
     std::string profile_path_;
     std::once_flag first_high_;
