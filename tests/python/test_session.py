@@ -60,6 +60,20 @@ class Results(Case):
         self.refuse(errno.EINVAL, "no policy 'fair'", overtake.Session, self.device, self.model,
                     processors="npu,cpu", policy="fair")
 
+    def test_expected_times_come_from_a_file(self):
+        times = pathlib.Path(self.directory.name) / "times.json"
+        glyphs.overtake("profile", self.path, "--device", "embedded", "--processors", "npu,cpu", "--runs", "3", "-o", times)
+        with overtake.Session(self.device, self.model) as session:
+            one = session.run({"image": self.images[:1]})["probabilities"].tobytes()
+        for path in (times, str(times)):
+            with overtake.Session(self.device, overtake.Model(self.path), processors="npu,cpu", times=path) as session:
+                self.assertEqual(session.run({"image": self.images[:1]})["probabilities"].tobytes(), one)
+        self.refuse(errno.EINVAL, "the engine has no class 'npu'", overtake.Session, self.device, self.model,
+                    processors="cpu", times=times)
+        self.refuse(errno.EINVAL, "EngineOptions::processors", overtake.Session, self.device, self.model, times=times)
+        self.refuse(errno.ENOENT, "absent.json: cannot be opened", overtake.Session, self.device, self.model,
+                    processors="npu,cpu", times="absent.json")
+
     def test_what_a_model_says_of_itself(self):
         self.assertEqual(self.model.name, "glyphs")
         self.assertEqual(self.model.max_time_per_fc_us, 1000)

@@ -16,10 +16,10 @@ struct Session {
 
 std::unique_ptr<Session> make_session(const std::shared_ptr<Device>& device,
                                       const std::shared_ptr<Model>& model,
-                                      const EngineOptions& options) {
+                                      const EngineOptions& options, const std::string& times) {
     const py::gil_scoped_release released;
     return std::make_unique<Session>(
-        Session{std::make_shared<SessionState>(device, model, options)});
+        Session{std::make_shared<SessionState>(device, model, options, times)});
 }
 
 py::list segments_of(const Task& task) {
@@ -84,7 +84,8 @@ void bind_session(py::module_& module) {
         .def(py::init([](const std::shared_ptr<Device>& device, const std::shared_ptr<Model>& model,
                          unsigned max_priority, unsigned core_limit, unsigned workers,
                          unsigned slots, unsigned task_limit, bool service,
-                         const std::string& processors, const std::string& policy) {
+                         const std::string& processors, const std::string& policy,
+                         const std::string& times) {
                  EngineOptions options;
                  options.max_priority = max_priority;
                  options.core_limit = core_limit;
@@ -95,13 +96,14 @@ void bind_session(py::module_& module) {
                  options.policy = policy;
                  if (!processors.empty())
                      options.processors = parse_processors(processors, device);
-                 return make_session(device, model, options);
+                 return make_session(device, model, options, times);
              }),
              py::arg("device").none(false), py::arg("model").none(false), py::kw_only(),
              py::arg("max_priority") = 254, py::arg("core_limit") = 0,
              py::arg("workers") = EngineOptions{}.workers, py::arg("slots") = EngineOptions{}.slots,
              py::arg("task_limit") = EngineOptions{}.task_limit, py::arg("service") = false,
-             py::arg("processors") = "", py::arg("policy") = EngineOptions{}.policy)
+             py::arg("processors") = "", py::arg("policy") = EngineOptions{}.policy,
+             py::arg("times") = "")
         .def_property_readonly("model",
                                [](const Session& session) {
                                    return std::const_pointer_cast<Model>(session.state->model());

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "overtake/expected_times.hpp"
+
 namespace py = pybind11;
 
 namespace overtake::python {
@@ -54,9 +56,10 @@ std::string reason_of(const Request& request) {
 } // namespace
 
 SessionState::SessionState(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
-                           const EngineOptions& options)
+                           const EngineOptions& options, const std::string& times)
     : model_(model), engine_(std::make_shared<Engine>(std::move(device), options)),
-      loaded_(engine_->load(std::move(model))) {}
+      loaded_(times.empty() ? engine_->load(std::move(model))
+                            : engine_->load(std::move(model), ExpectedTimes::read(times))) {}
 
 SessionState::~SessionState() {
     close();

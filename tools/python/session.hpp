@@ -22,9 +22,9 @@ namespace overtake::python {
 /// What a session and its tasks share.
 class SessionState {
 public:
-    /// Without the GIL.
+    /// Without the GIL.  `times`: a file of overtake profile; empty: none.
     SessionState(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
-                 const EngineOptions& options);
+                 const EngineOptions& options, const std::string& times);
     ~SessionState();
     SessionState(const SessionState&) = delete;
     SessionState& operator=(const SessionState&) = delete;

@@ -4,6 +4,7 @@
 import asyncio
 import atexit
 import itertools
+import os
 import weakref
 from typing import Mapping
 
@@ -54,7 +55,8 @@ class Session(_core.Session):
     `slots` of them share a core; `workers` threads compute what the device does not. With
     `service=True`, requests wait in one queue with those of all other processes that say so, and the
     device's administrator chooses slots and task limit. `processors` names several processors behind
-    one coordinator, as `overtake perf --processors` does, and `policy` how it schedules.
+    one coordinator, as `overtake perf --processors` does, and `policy` how it schedules. `times` is a
+    file of `overtake profile`: what runs of the model take on these processors.
 
     The model is uploaded to the device unless another session has done that. Any thread may use a
     session. It is also a context manager, which closes it. Raises Error: EPERM, naming the remedy,
@@ -64,10 +66,11 @@ class Session(_core.Session):
 
     def __init__(self, device: _core.Device, model: _core.Model, *, max_priority: int = 254,
                  core_limit: int = 0, workers: int = 4, slots: int = 1, task_limit: int = 8,
-                 service: bool = False, processors: str = "", policy: str = "priority") -> None:
+                 service: bool = False, processors: str = "", policy: str = "priority",
+                 times: "str | os.PathLike[str]" = "") -> None:
         super().__init__(device, model, max_priority=max_priority, core_limit=core_limit, workers=workers,
                          slots=slots, task_limit=task_limit, service=service, processors=processors,
-                         policy=policy)
+                         policy=policy, times=os.fspath(times))
         _sessions.add(self)
 
     def __enter__(self) -> "Session":
