@@ -33,7 +33,7 @@ from wrong_inputs import FAILURES, SILENT, USAGE, WARNINGS  # noqa: E402
 GLYPHS = SOURCE / "models/glyphs"
 
 SUBCOMMANDS = ("compile", "info", "run", "pack", "perf", "devices", "serve", "metrics", "cdi", "compare",
-               "sim", "calibrate", "demo", "completion", "top", "trace", "latency")  # fmt: skip
+               "sim", "calibrate", "profile", "demo", "completion", "top", "trace", "latency")  # fmt: skip
 
 def tree(directory):
     return {
@@ -265,6 +265,7 @@ class WrongInputs(unittest.TestCase):
             ("sim demo-alone --svg new.svg", "new.svg: cannot be written"),
             ("sim demo-alone --perfetto new.trace", "new.trace: cannot be written"),
             ("calibrate --runs 1 -o new.yaml", "new.yaml: cannot be written"),
+            ("profile net.ovm --device embedded --processors cpu -o new.json", "new.json: cannot be written"),
         ):  # fmt: skip
             with self.subTest(line):
                 before = tree(self.directory)
@@ -293,6 +294,7 @@ class WrongInputs(unittest.TestCase):
             "sim demo-alone -o locked/a.json",
             "sim demo-alone --svg locked/a.svg",
             "calibrate -o locked/a.yaml",
+            "profile net.ovm --device embedded --processors cpu -o locked/a.json",
         ):
             with self.subTest(line):
                 before = tree(self.directory)
@@ -320,6 +322,7 @@ class WrongInputs(unittest.TestCase):
             "run w/slow.onnx --input x=w/slow.npy --output-dir new",
             "sim demo-both --repeat 1000000 --threads 1",
             "calibrate --runs 1000 -o new.yaml",
+            "profile net.ovm --device embedded --processors cpu --runs 100000 -o new.json",
         ):
             with self.subTest(line):
                 before = tree(self.directory)

@@ -142,6 +142,13 @@ USAGE = [
     ("calibrate", "to check one, is required"),
     ("calibrate net.ovm --runs 0", "--runs: '0' is not a whole number in 1..100000"),
     ("calibrate -o h.yaml --name ''", "--name: is empty"),
+    ("profile net.ovm -o t.json", "--processors is required"),
+    ("profile net.ovm --processors npu,cpu", "--output is required"),
+    ("profile net.ovm --processors cpu -o t.json --runs 0", "--runs: '0' is not a whole number in 1..100000"),
+    ("profile net.ovm --processors cpu -o t.json --mode fast", "--mode: 'fast' is not functional, timed"),
+    ("perf net.ovm --times t.json", "--times requires --processors"),
+    ("perf net.ovm --processors cpu --times ''", "--times: is empty"),
+    ("run net.ovm --input x=x.npy --output-dir o --times t.json", "--times requires --processors"),
 ]
 
 FAILURES = [
@@ -252,6 +259,13 @@ FAILURES = [
     ("calibrate -o absent/host.yaml", "absent/host.yaml: cannot be written"),
     ("calibrate net.ovm -o net.ovm", "net.ovm: is read and would be replaced"),
     ("calibrate -o /sys/host.yaml", "/sys/host.yaml: cannot be written"),
+    ("profile net.ovm --processors cpu -o absent/t.json", "absent/t.json: cannot be written"),
+    ("profile net.ovm --processors cpu -o net.ovm", "net.ovm: is read and would be replaced"),
+    ("profile net.ovm --device embedded --processors npu=9 -o t.json", "core 9, but its device has 2"),
+    ("perf net.ovm --device embedded --processors cpu --times text.txt", "text.txt: parse error at line 1"),
+    ("perf net.ovm --device embedded --processors cpu --times absent.json", "absent.json: cannot be opened"),
+    ("run net.ovm --device embedded --input x=x.npy --output-dir o --processors cpu --times folder",
+     "folder: is no regular file; name a file of overtake profile"),
     # Compiled models.
     *[
         (f"{command} {file}{rest}", reason)
@@ -261,6 +275,7 @@ FAILURES = [
             ("pack", " -o p.ovm"),
             ("perf", " --device embedded --frames 2"),
             ("calibrate", ""),
+            ("profile", " --processors cpu -o t.json"),
         ]
         for file, reason in [
             ("absent.ovm", "absent.ovm: cannot open: No such file or directory; name a compiled"),

@@ -26,6 +26,7 @@ void add_metrics(CLI::App& app, int& status);
 void add_pack(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_perf(CLI::App& app, int& status);
+void add_profile(CLI::App& app, int& status);
 void add_serve(CLI::App& app, int& status);
 void add_sim(CLI::App& app, int& status);
 void add_sweep_merge(CLI::App& app, int& status);

@@ -127,14 +127,17 @@ std::vector<load::Load> make_loads(const PerfOptions& options, const Models& mod
     SessionOptions rights;
     rights.max_priority = std::max(options.load.task.priority, rights.max_priority);
     rights.core_limit = options.core_limit;
+    std::vector<std::shared_ptr<LoadedModel>> networks(models.size());
+    if (engine)
+        networks = load_models(*engine, models, options.processors);
     std::vector<load::Load> loads;
-    for (const auto& model : models) {
+    for (std::size_t index = 0; index < models.size(); index++) {
+        const auto& model = models[index];
         load::Load& load = loads.emplace_back();
         load.options = options.load;
         load.options.task.slo_ns = slo_ns(options.processors);
-        const auto network = engine ? engine->load(model) : nullptr;
         for (unsigned thread = 0; thread < options.threads; thread++)
-            load.sources.push_back(engine ? load::engine_source(device, engine, network)
+            load.sources.push_back(engine ? load::engine_source(device, engine, networks[index])
                                           : load::session_source({device, model, rights}));
     }
     return loads;

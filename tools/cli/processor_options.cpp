@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "processor_options.hpp"
 
+#include <algorithm>
+#include <cerrno>
+
+#include <fmt/format.h>
+
 #include "option_checks.hpp"
+#include "overtake/expected_times.hpp"
 #include "units.hpp"
 
 namespace overtake::command {
@@ -13,6 +19,13 @@ void add_processor_options(CLI::App& command, ProcessorArguments& arguments) {
                         "Several processors behind one coordinator: NAME or NAME=1+2 (cores), "
                         "cpu or NAME=x4 (CPU workers), NAME@DEVICE, with commas between them")
             ->check(not_empty());
+    command
+        .add_option("--times", arguments.times,
+                    "With --processors: file of overtake profile, what runs of the model take on "
+                    "them")
+        ->allow_extra_args(false)
+        ->check(not_empty())
+        ->needs(processors);
     command
         .add_option("--policy", arguments.policy,
                     "With --processors: priority, fixed, round-robin, shortest-latency, heft, "
@@ -42,6 +55,32 @@ void set_processors(EngineOptions& options, const ProcessorArguments& arguments,
     options.drop = arguments.drop == "late"        ? Drop::late
                    : arguments.drop == "predicted" ? Drop::predicted
                                                    : Drop::never;
+}
+
+std::vector<std::shared_ptr<LoadedModel>>
+load_models(Engine& engine, std::span<const std::shared_ptr<const Model>> models,
+            const ProcessorArguments& arguments) {
+    std::vector<std::shared_ptr<LoadedModel>> loaded(models.size());
+    for (const std::string& path : arguments.times) {
+        const ExpectedTimes times = ExpectedTimes::read(path);
+        auto of =
+            std::ranges::find_if(models, [&](const auto& each) { return times.is_of(*each); });
+        if (of == models.end()) // the library says what differs
+            of = std::ranges::find(models, times.model_name(),
+                                   [](const auto& each) { return each->name(); });
+        if (of == models.end())
+            of = models.begin();
+        auto& place = loaded[static_cast<std::size_t>(of - models.begin())];
+        if (place && times.is_of(**of))
+            throw Error(EINVAL, fmt::format("{}: a file before it is of the same model, '{}'; give "
+                                            "one of them",
+                                            path, times.model_name()));
+        place = engine.load(*of, times);
+    }
+    for (std::size_t i = 0; i < models.size(); i++)
+        if (!loaded[i])
+            loaded[i] = engine.load(models[i]);
+    return loaded;
 }
 
 std::uint64_t slo_ns(const ProcessorArguments& arguments) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// --processors, --policy, --slo and --drop, of commands that run models on several processors.
+// --processors, --times, --policy, --slo and --drop, of commands that run models on several
+// processors.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -17,13 +20,18 @@ struct ProcessorArguments {
     std::string processors; ///< empty: one queue of one device
     std::string policy = "priority";
     std::string drop = "never";
-    double slo_ms = 0; ///< 0: none
+    double slo_ms = 0;              ///< 0: none
+    std::vector<std::string> times; ///< files of overtake profile
 };
 
 void add_processor_options(CLI::App& command, ProcessorArguments& arguments);
 /// Opens the devices that entries name.  Throws Error, naming the entry.
 void set_processors(EngineOptions& options, const ProcessorArguments& arguments,
                     const std::shared_ptr<Device>& device);
+/// Each with the file that is of it, if there is one.  Throws Error for a file that is of none.
+std::vector<std::shared_ptr<LoadedModel>>
+load_models(Engine& engine, std::span<const std::shared_ptr<const Model>> models,
+            const ProcessorArguments& arguments);
 std::uint64_t slo_ns(const ProcessorArguments& arguments);
 
 } // namespace overtake::command

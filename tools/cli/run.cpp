@@ -217,7 +217,7 @@ int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>&
             set_processors(wanted, options.processors, device);
             task.slo_ns = slo_ns(options.processors);
         }
-        EngineRun run(device, model, task, wanted);
+        EngineRun run(device, model, task, wanted, options.processors);
         run_samples(run, inputs, count, take);
     } else {
         SessionRun run(device, model, options.task, rights);

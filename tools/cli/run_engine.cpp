@@ -30,9 +30,10 @@ std::string why_task_failed(const Request& request) {
 } // namespace
 
 EngineRun::EngineRun(const std::shared_ptr<Device>& device, std::shared_ptr<const Model> model,
-                     const TaskOptions& task, const EngineOptions& options)
+                     const TaskOptions& task, const EngineOptions& options,
+                     const ProcessorArguments& processors)
     : model_(std::move(model)), task_(task), engine_(device, options),
-      loaded_(engine_.load(model_)) {}
+      loaded_(load_models(engine_, {&model_, 1}, processors).front()) {}
 
 void EngineRun::submit(const std::vector<std::span<const float>>& sample) {
     Running& running = running_.emplace_back();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "overtake/engine.hpp"
+#include "processor_options.hpp"
 
 namespace overtake::command {
 
@@ -19,7 +20,8 @@ class EngineRun {
 public:
     /// Throws Error, as Engine does.
     EngineRun(const std::shared_ptr<Device>& device, std::shared_ptr<const Model> model,
-              const TaskOptions& task, const EngineOptions& options);
+              const TaskOptions& task, const EngineOptions& options,
+              const ProcessorArguments& processors);
 
     std::size_t in_flight() const noexcept { return running_.size(); }
     /// Of each input, which is read until the sample has ended.
