@@ -13,6 +13,7 @@
 #include "coordination/device_runner.hpp"
 #include "coordination/own_runner.hpp"
 #include "coordination/pool_runner.hpp"
+#include "coordination/probes.hpp"
 #include "coordination/setup.hpp"
 #include "monotonic_clock.hpp"
 
@@ -387,6 +388,7 @@ void CoordinatedEngine::arrive(std::shared_ptr<CoordinatedTask> arriving, std::u
     first_live_ = &task;
     live_++;
     task.live_self_ = std::move(arriving);
+    probe::request_arrive(task, now, coordinator_.get());
     if (task.is_cancelled_ || refuses_arrivals_) {
         task.failure_ = -ECANCELED;
         end(task, now);
@@ -408,22 +410,25 @@ void CoordinatedEngine::cancel_all(std::uint64_t now) {
 void CoordinatedEngine::begin_stage(CoordinatedTask& task, std::uint64_t now) {
     const UnitInference* const inference = task.inference();
     if (!inference)
-        begin_side_work(task, CoordinatedTask::Side::compute);
+        begin_side_work(task, CoordinatedTask::Side::compute, now);
     else if (inference->home().fills())
-        begin_side_work(task, CoordinatedTask::Side::fill);
+        begin_side_work(task, CoordinatedTask::Side::fill, now);
     else
         coordinator_->arrive(task, now);
 }
 
-void CoordinatedEngine::begin_side_work(CoordinatedTask& task, CoordinatedTask::Side side) {
+void CoordinatedEngine::begin_side_work(CoordinatedTask& task, CoordinatedTask::Side side,
+                                        std::uint64_t now) {
     if (task.dispatched_ns_ == 0 && side == CoordinatedTask::Side::compute)
         task.dispatched_ns_ = monotonic_ns();
     task.side_ = side;
+    probe::request_work(task, now, coordinator_.get());
     side_threads_->add(task.side_work_, task.options_.priority == priority_high);
 }
 
 void CoordinatedEngine::side_work_ended_here(CoordinatedTask& task, std::uint64_t now) {
     const auto side = std::exchange(task.side_, CoordinatedTask::Side::none);
+    probe::request_worked(task, now, coordinator_.get());
     if (task.side_status_ != 0)
         task.failure_ = task.side_status_;
     else if (task.is_cancelled_)
@@ -446,7 +451,7 @@ bool CoordinatedEngine::end_stages(std::uint64_t now) {
             if (task->failure_ != 0)
                 end(*task, now);
             else if (task->inference()->needs_drain())
-                begin_side_work(*task, CoordinatedTask::Side::drain);
+                begin_side_work(*task, CoordinatedTask::Side::drain, now);
             else
                 next_stage(*task, now);
         }
@@ -468,6 +473,7 @@ void CoordinatedEngine::end(CoordinatedTask& task, std::uint64_t now) {
     (task.live_before_ ? task.live_before_->live_behind_ : first_live_) = task.live_behind_;
     live_--;
     task.end_ns_ = now;
+    probe::request_end(task, now, coordinator_.get(), task.failure_, task.retries());
     task.ending_self_ = std::move(task.live_self_);
     end_thread_->add(task.end_work_, task.options_.priority == priority_high);
 }

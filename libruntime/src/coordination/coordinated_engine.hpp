@@ -114,7 +114,7 @@ private:
     void arrive(std::shared_ptr<CoordinatedTask> task, std::uint64_t now);
     void cancel(CoordinatedTask& task, std::uint64_t now);
     void begin_stage(CoordinatedTask& task, std::uint64_t now);
-    void begin_side_work(CoordinatedTask& task, CoordinatedTask::Side side);
+    void begin_side_work(CoordinatedTask& task, CoordinatedTask::Side side, std::uint64_t now);
     void side_work_ended_here(CoordinatedTask& task, std::uint64_t now);
     bool end_stages(std::uint64_t now);
     void next_stage(CoordinatedTask& task, std::uint64_t now);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "monotonic_clock.hpp"
 #include "overtake/error.hpp"
 
 namespace overtake::coordination {
@@ -25,6 +26,14 @@ Coordinator::Coordinator(CoordinatorSetup setup) : setup_(std::move(setup)) {
     ovt_coord_init(&coord_, &setup_.settings, setup_.described.data(),
                    static_cast<u32>(setup_.described.size()), setup_.entries,
                    static_cast<u32>(setup_.classes.size()), setup_.rates.data());
+    for (const CoordinatedProcessor& processor : setup_.processors)
+        names_.push_back(probe::name_of(processor.name));
+}
+
+Coordinator::~Coordinator() {
+    for (u32 q = 0; q < coord_.processor_count; q++)
+        probe::processor(this, monotonic_ns(), q, names_[q], probe::State::gone,
+                         coord_.processors[q], counts_[q]);
 }
 
 bool Coordinator::takes(std::uint32_t q, u32 unit, const UnitInference& inference) const {
@@ -106,7 +115,7 @@ void Coordinator::run_ended(UnitRun& run, std::uint64_t now) {
     };
     if (run.outcome == RunOutcome::fault && task.failure_ == 0)
         task.failure_ = run.status;
-    Counts& counts = counts_[described->processor];
+    probe::Counts& counts = counts_[described->processor];
     counts.runs += run.outcome == RunOutcome::done;
     counts.busy_ns += run.executed_ns;
     counts.retries += run.outcome == RunOutcome::failed && run.has_started;
@@ -116,6 +125,7 @@ void Coordinator::run_ended(UnitRun& run, std::uint64_t now) {
     if (ovt_coord_run_ended(&coord_, described, &end, now) == OVT_COORD_CANCELLED)
         run.outcome = RunOutcome::cancelled;
     task.add_record(run);
+    tell_end(run, now);
     leave_nothing_to_do(now);
 }
 
@@ -123,6 +133,7 @@ void Coordinator::processor_failed(std::uint32_t processor, std::uint64_t now) {
     if (!ovt_coord_fail(&coord_, processor, now))
         return;
     counts_[processor].failures++;
+    tell(processor, now);
     setup_.processors[processor].runner->stop(processor);
     while (UnitRun* const waiting = first_waiting(coord_.processors[processor]))
         end_unstarted(*waiting, RunOutcome::failed, now);
@@ -155,12 +166,14 @@ void Coordinator::end_unstarted(UnitRun& run, RunOutcome outcome, std::uint64_t 
                                .started = false,
                                .executed = 0};
     ovt_coord_run_ended(&coord_, const_cast<ovt_coord_run*>(run.described), &end, now);
+    tell_end(run, now);
 }
 
 void Coordinator::trial_ended(std::uint32_t processor, bool works, std::uint64_t now) {
     on_trial_ &= ~bit(processor);
     if (!coord_.processors[processor].in_use)
         ovt_coord_trial_ended(&coord_, processor, works, now);
+    tell(processor, now);
 }
 
 void Coordinator::arrive(CoordinatedTask& task, std::uint64_t now) {
@@ -213,6 +226,7 @@ void Coordinator::begin_trials(std::uint64_t now) {
             on_trial_ & bit(q))
             continue;
         on_trial_ |= bit(q);
+        tell(q, now);
         setup_.processors[q].runner->begin_trial(q);
     }
 }
@@ -261,7 +275,7 @@ void Coordinator::leave_nothing_to_do(std::uint64_t now) {
 void Coordinator::carry_out(const ovt_coord_action& action, std::uint64_t now) {
     switch (action.type) {
     case OVT_COORD_DISPATCH:
-        dispatch(action);
+        dispatch(action, now);
         break;
     case OVT_COORD_START:
         start(*static_cast<UnitRun*>(action.run->host));
@@ -275,12 +289,52 @@ void Coordinator::carry_out(const ovt_coord_action& action, std::uint64_t now) {
     }
 }
 
+// What it tells
+
+/// Processors that could run its first unit for this task, working or not.
+std::uint64_t Coordinator::able(const CoordinatedTask& task, const ovt_coord_run& run) const {
+    const ovt_coord_task& coord = task.coord_;
+    const auto first = static_cast<u32>(std::countr_zero(run.units));
+    const std::uint64_t can = coord.model->processors[first] & ~coord.barred;
+    if (coord.on == 0)
+        return can;
+    const bool falls_back = coord.model->times[first * coord_.class_count + coord.on_class] == 0;
+    return can & (coord.on | (falls_back ? coord_.pools : 0));
+}
+
+probe::State Coordinator::state_of(std::uint32_t processor) const {
+    constexpr std::uint64_t throttled_above = 1250; // thousandths
+    if (on_trial_ & bit(processor))
+        return probe::State::trial;
+    if (!coord_.processors[processor].in_use)
+        return probe::State::failed;
+    return coord_.processors[processor].ratio > throttled_above ? probe::State::throttled
+                                                                : probe::State::works;
+}
+
+void Coordinator::tell(std::uint32_t processor, std::uint64_t now) const {
+    probe::processor(this, now, processor, names_[processor], state_of(processor),
+                     coord_.processors[processor], counts_[processor]);
+}
+
+/// The run is over, and its processor has been counted.
+void Coordinator::tell_end(const UnitRun& run, std::uint64_t now) const {
+    std::int32_t status = run.status;
+    if (run.outcome != RunOutcome::fault)
+        status = run.outcome == RunOutcome::failed      ? -EIO
+                 : run.outcome == RunOutcome::cancelled ? -ECANCELED
+                                                        : 0;
+    probe::run_end(*run.task, now, this, *run.described, run.has_started ? run.start_ns : 0,
+                   run.end_ns, run.executed_ns, status);
+    tell(run.described->processor, now);
+}
+
 Runner& Coordinator::runner_of(const UnitRun& run) const {
     return *setup_.processors[run.described->processor].runner;
 }
 
 /// To a core; a pool's run waits for its start.
-void Coordinator::dispatch(const ovt_coord_action& action) {
+void Coordinator::dispatch(const ovt_coord_action& action, std::uint64_t now) {
     CoordinatedTask& task = CoordinatedTask::of(action.task);
     if (task.dispatched_ns_ == 0)
         task.dispatched_ns_ = action.run->dispatch_time;
@@ -295,6 +349,8 @@ void Coordinator::dispatch(const ovt_coord_action& action) {
     run.start_ns = 0;
     run.end_ns = 0;
     run.job = {};
+    tell(action.run->processor, now);
+    probe::run_dispatch(task, now, this, *action.run, able(task, *action.run));
     if (!ovt_coord_is_pool(&coord_.processors[action.run->processor]))
         start(run);
 }

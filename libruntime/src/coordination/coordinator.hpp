@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "coordination/coordinated_task.hpp"
+#include "coordination/probes.hpp"
 #include "coordination/runner.hpp"
 #include "coordination/times_file.hpp"
 #include "overtake/engine.hpp"
@@ -45,6 +46,7 @@ class Coordinator {
 public:
     /// Keeps nothing of `setup` but a copy.
     explicit Coordinator(CoordinatorSetup setup);
+    ~Coordinator();
     Coordinator(const Coordinator&) = delete;
     Coordinator& operator=(const Coordinator&) = delete;
 
@@ -93,7 +95,7 @@ private:
                        std::uint32_t on_class) const;
     void carry_out(const ovt_coord_action& action, std::uint64_t now);
     void leave_nothing_to_do(std::uint64_t now);
-    void dispatch(const ovt_coord_action& action);
+    void dispatch(const ovt_coord_action& action, std::uint64_t now);
     void start(UnitRun& run);
     void cancel_run(UnitRun& run, std::uint64_t now);
     UnitRun* first_waiting(const ovt_coord_processor& pool) const;
@@ -101,17 +103,16 @@ private:
     void end(CoordinatedTask& task);
     std::uint64_t deadline_of(const CoordinatedTask& task) const;
     Runner& runner_of(const UnitRun& run) const;
+    std::uint64_t able(const CoordinatedTask& task, const ovt_coord_run& run) const;
+    probe::State state_of(std::uint32_t processor) const;
+    void tell(std::uint32_t processor, std::uint64_t now) const;
+    void tell_end(const UnitRun& run, std::uint64_t now) const;
 
     CoordinatorSetup setup_;
     ovt_coord coord_{};
-    std::uint64_t on_trial_ = 0; ///< processors whose trial is under way
-    struct Counts {
-        std::uint64_t runs = 0;
-        std::uint64_t busy_ns = 0;
-        std::uint64_t failures = 0;
-        std::uint64_t retries = 0;
-    };
-    std::vector<Counts> counts_; ///< by processor
+    std::uint64_t on_trial_ = 0;        ///< processors whose trial is under way
+    std::vector<probe::Counts> counts_; ///< by processor
+    std::vector<probe::Name> names_;    ///< likewise
     engine::OwningList<CoordinatedTask, &CoordinatedTask::stage_link_> ended_;
 };
 

@@ -17,7 +17,7 @@
 namespace overtake::engine::probe {
 inline void nobody_looks(auto...) {}
 } // namespace overtake::engine::probe
-#define OVERTAKE_PROBE(name, count, ...) nobody_looks(__VA_ARGS__)
+#define OVERTAKE_PROBE(name, count, ...) ::overtake::engine::probe::nobody_looks(__VA_ARGS__)
 #endif
 
 namespace overtake::engine::probe {
