@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -13,6 +12,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "observe/blame/processor_waits.hpp"
 #include "simulator/accounts.hpp"
 #include "simulator/processors/simulator.hpp"
 
@@ -42,32 +42,6 @@ public:
     void ended(LiveTask& task, std::uint64_t time) override;
 
 private:
-    static constexpr std::uint32_t nowhere = ~0u;
-
-    /// Times so far, of a processor.
-    struct Clock {
-        std::vector<std::uint64_t> busy; ///< by class; of a pool all workers together
-        std::uint64_t idle = 0;          ///< in use, and could have begun something
-    };
-    struct Processor {
-        Clock clock;
-        std::vector<std::uint32_t> executing; ///< by class
-        std::uint32_t executing_all = 0;
-        bool in_use = true;
-        std::uint64_t updated = 0;
-    };
-    /// Another processor that could have run what waited.
-    struct Other {
-        std::uint32_t processor = nowhere;
-        std::uint64_t idle = 0;
-        std::uint64_t takes = 0;
-    };
-    /// Waits for one processor; nowhere: what never got one.
-    struct Part {
-        std::uint64_t time = 0;
-        std::vector<std::uint64_t> busy; ///< by class, meanwhile
-        Other other;
-    };
     struct Report {
         std::string id;
         std::uint32_t task_class;
@@ -76,24 +50,13 @@ private:
         std::optional<std::uint64_t> slo;
         ovt_coord_status status;
         std::uint32_t retries;
-        std::uint64_t own;
-        std::map<std::uint32_t, Part> parts; ///< by processor
-    };
-    struct Live {
-        std::uint32_t executing = 0;
-        std::uint64_t since = 0;   ///< of this, or of its wait
-        std::vector<Clock> clocks; ///< as the wait began
-        std::uint64_t own = 0;
-        std::map<std::uint32_t, Part> parts;
+        blame::ProcessorWaits::Account account;
     };
 
-    void update(std::uint32_t processor, std::uint64_t time);
-    bool is_idle(std::uint32_t processor) const;
-    void begin_wait(Live& live, std::uint64_t time);
-    void end_wait(Live& live, const LiveTask& task, const LiveTask::Run* run, std::uint64_t time);
-    void begin_executing(LiveTask& task, const LiveTask::Run& run, std::uint64_t time);
-    void end_executing(LiveTask& task, const LiveTask::Run& run, std::uint64_t time);
-    Other other_for(const Live& live, const LiveTask& task, const LiveTask::Run& run) const;
+    void begin(LiveTask& task, const LiveTask::Run& run, std::uint64_t time);
+    void end(LiveTask& task, const LiveTask::Run& run, std::uint64_t time);
+    std::optional<std::uint64_t> takes(const LiveTask& task, const LiveTask::Run& run,
+                                       std::uint32_t processor) const;
     void keep(Report report);
     std::vector<const Report*> worst() const;
     std::string sentence_of(const Report& report) const;
@@ -102,8 +65,8 @@ private:
     const ProcessorScenario& scenario_;
     std::size_t most_;
     Window window_;
-    std::vector<Processor> processors_;
-    std::unordered_map<const LiveTask*, Live> live_;
+    blame::ProcessorWaits waits_;
+    std::unordered_map<const LiveTask*, blame::ProcessorWaits::Account> live_;
     std::vector<std::vector<Report>> kept_; ///< by class
 };
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "observe/units_text.hpp"
 #include "overtake/device.hpp"
 #include "simulator/summary.hpp"
 
@@ -14,14 +15,6 @@ namespace overtake::simulator::processors {
 namespace {
 
 constexpr std::uint64_t without_end = ~std::uint64_t{0};
-
-/// "unit 3", or "units 3 to 5" of neighbours in a chain, whose numbers may have gaps.
-std::string units_text(std::uint64_t units) {
-    const int first = __builtin_ctzll(units);
-    const int last = 63 - __builtin_clzll(units);
-    return first == last ? fmt::format("unit {}", first)
-                         : fmt::format("units {} to {}", first, last);
-}
 
 } // namespace
 

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+//
+// ProcessorWaits: for which processor each request waited while none of its units ran, what that
+// did meanwhile, and which other one was idle and could have run what then began.
+//
+// Whoever knows says what happens, in the order of time: the simulator, or the probes of an engine.
+// Times are in any unit.  Requests are told apart by classes, from 0, which have names.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace overtake::blame {
+
+class ProcessorWaits {
+public:
+    static constexpr std::uint32_t nowhere = ~0u;
+    /// Of what a request waits for, on another processor: how long it would take; 0: not known.
+    /// None: that cannot run it.
+    using Takes = std::function<std::optional<std::uint64_t>(std::uint32_t processor)>;
+
+    /// Another processor that could have run what waited.
+    struct Other {
+        std::uint32_t processor = nowhere;
+        std::uint64_t idle = 0;
+        std::uint64_t takes = 0;
+    };
+    /// Waits for one processor; nowhere: what never got one.
+    struct Part {
+        std::uint64_t time = 0;
+        std::vector<std::uint64_t> busy; ///< by class, meanwhile
+        Other other;
+    };
+    /// Times so far, of a processor.
+    struct Clock {
+        std::vector<std::uint64_t> busy; ///< by class; of a pool all workers together
+        std::uint64_t idle = 0;          ///< in use, and could have begun something
+    };
+    /// Of one request.
+    struct Account {
+        std::uint32_t executing = 0;
+        std::uint64_t since = 0;   ///< of this, or of its wait
+        std::vector<Clock> clocks; ///< as the wait began
+        std::uint64_t own = 0;
+        std::map<std::uint32_t, Part> parts; ///< by processor
+    };
+
+    /// Its number is the next one, from 0.  `workers`: 1 of a core.
+    void add_processor(std::string name, std::uint32_t workers, std::uint64_t time = 0);
+    /// What was not known as it was added.
+    void describe(std::uint32_t processor, const std::string& name, std::uint32_t workers);
+    std::size_t processors() const { return processors_.size(); }
+    const std::string& name(std::uint32_t processor) const { return processors_[processor].name; }
+    void set_in_use(std::uint32_t processor, bool in_use, std::uint64_t time);
+
+    void arrive(Account& account, std::uint64_t time);
+    /// A part of it begins on a processor.  What no processor executes begins on `nowhere`.
+    void begin(Account& account, std::uint32_t of_class, std::uint32_t processor,
+               std::uint64_t time, const Takes& takes);
+    void end(Account& account, std::uint32_t of_class, std::uint32_t processor, std::uint64_t time);
+    /// The request is over: its account is final.
+    void finish(Account& account, std::uint64_t time);
+
+    /// A processor is busy with something of which no account is kept.
+    void occupy(std::uint32_t processor, std::uint32_t of_class, std::uint64_t time);
+    void release(std::uint32_t processor, std::uint32_t of_class, std::uint64_t time);
+
+    /// " 5.568 for npu.1 (busy with segmenter), could have run on cpu (idle for 2.734, takes
+    /// 10.000); 5.150 own", in milliseconds.
+    std::string words(const Account& account, double ms_per_time,
+                      std::span<const std::string> classes) const;
+    /// The same for programs, in nanoseconds.
+    nlohmann::ordered_json parts(const Account& account, std::uint64_t ns_per_time,
+                                 std::span<const std::string> classes) const;
+
+private:
+    struct Processor {
+        std::string name;
+        std::uint32_t workers;
+        Clock clock;
+        std::vector<std::uint32_t> executing; ///< by class
+        std::uint32_t executing_all = 0;
+        bool in_use = true;
+        std::uint64_t updated = 0;
+    };
+
+    bool is_idle(const Processor& processor) const {
+        return processor.in_use && processor.executing_all < processor.workers;
+    }
+    void update(Processor& processor, std::uint64_t time) const;
+    void update_all(std::uint64_t time);
+    void begin_wait(Account& account, std::uint64_t time);
+    void end_wait(Account& account, std::uint32_t processor, std::uint64_t time,
+                  const Takes& takes);
+    Other other_for(const Account& account, std::uint32_t processor, const Takes& takes) const;
+
+    std::vector<Processor> processors_;
+};
+
+} // namespace overtake::blame
