@@ -215,6 +215,67 @@ class Watch(CommandTest):
             self.assertIn("running", {part["cause"] for part in entry["parts"]})
         self.assertIn("slot", {part["cause"] for entry in tasks for part in entry["parts"]})
 
+    @unittest.skipUnless(os.uname().machine == "x86_64" and may_use_bpf(), "needs the right to use BPF")
+    def test_processors_of_an_engine_are_told(self):
+        """Whatever devices it uses; one of a process's own, here."""
+        svg = self.directory / "runs.svg"
+        tracer = self.start("trace", "--device", "engines", "--json")
+        painter = self.start("trace", "--device", "engines", "--svg", svg)
+        meter = self.start("latency", "--device", "engines", "--json", "--blame", "1000")
+        watcher = self.start("top", "--device", "engines", "--json", "--batch", "--interval", "0.1")
+        for process, probes in (tracer, 14), (painter, 7), (meter, 14), (watcher, 1):
+            self.wait_for(lambda process=process, probes=probes: self.probes_of(process) >= probes)
+        load = self.start("perf", self.model, "--device", "embedded", "--mode", "timed", "--cores", "2",
+                          "--processors", "npu=1+2,cpu=x2", "--frames", "200", "--warm-up", "0", "--in-flight", "8", "--json")  # fmt: skip
+        out, err = load.communicate(timeout=60)
+        self.assertEqual(load.returncode, 0, err)
+        processors = {of["name"]: of for of in json.loads(out)["processors"]}
+
+        def of_load(events):
+            return [event for event in events if event["pid"] == load.pid]
+
+        events = of_load(json.loads(line) for line in self.stop(tracer)[0].splitlines())
+        counts = collections.Counter(event["event"] for event in events)
+        self.assertEqual(counts["request_arrive"], 200)
+        self.assertEqual(counts["request_end"], 200)
+        self.assertEqual(counts["run_dispatch"], counts["run_end"])
+        runs = collections.Counter(event["processor"] for event in events if event["event"] == "run_end")
+        self.assertEqual(runs, {name: of["runs"] for name, of in processors.items() if of["runs"]})
+        last = {event["processor"]: event for event in events if event["event"] == "processor"}
+        self.assertEqual(last.keys(), processors.keys())
+        for name, event in last.items():
+            self.assertEqual((event["state"], event["runs"]), ("gone", processors[name]["runs"]))
+        slowest = [of for of in json.loads(self.stop(meter)[0])["requests"] if of["name"].endswith(f"(pid {load.pid})")]
+        self.assertEqual(len(slowest), 200)
+        for request in slowest:
+            self.assertEqual(sum(part["ns"] for part in request["parts"]) + request["own_ns"], request["latency_ns"])
+        waits = [part for request in slowest for part in request["parts"]]
+        self.assertTrue(any(part["processor"] in processors and part["busy_ns"] for part in waits))
+        self.stop(painter)
+        self.assertIn("npu.1", svg.read_text(encoding="utf-8"))
+        rows = [row for picture in self.stop(watcher)[0].splitlines()
+                for row in of_load(json.loads(picture).get("processors", []))]  # fmt: skip
+        self.assertLessEqual({row["processor"] for row in rows}, processors.keys())
+
+    @unittest.skipUnless(os.uname().machine == "x86_64" and may_use_bpf(), "needs the right to use BPF")
+    def test_top_and_metrics_show_the_processors_of_an_engine(self):
+        load = self.start("perf", self.model, "--device", "embedded", "--mode", "timed", "--cores", "2",
+                          "--processors", "npu=1+2,cpu=x2", "--policy", "fixed", "--core", "1",
+                          "--frames", "0", "--in-flight", "8")  # fmt: skip
+        pictures = self.succeed("top", "--device", "engines", "--json", "--batch", "3", "--interval", "0.3").splitlines()
+        rows = {row["processor"]: row for row in json.loads(pictures[-1])["processors"] if row["pid"] == load.pid}
+        self.assertIn("npu.1", rows)
+        self.assertEqual((rows["npu.1"]["state"], rows["npu.1"]["retries"]), ("ok", 0))
+        self.assertGreater(rows["npu.1"]["runs"], 0)
+        self.assertGreater(rows["npu.1"]["busy"], 0)
+        text = self.succeed("top", "--device", "engines", "--batch", "1", "--interval", "0.3")
+        self.assertRegex(text, rf" {load.pid} overtake .* 1 npu\.1 +ok ")
+        metrics = self.succeed("metrics", "--engines")
+        labels = rf'{{pid="{load.pid}",command="overtake",engine="1",processor="npu\.1"'
+        self.assertRegex(metrics, rf'overtake_processor_state{labels},state="ok"}} 1\n')
+        self.assertRegex(metrics, rf"overtake_processor_runs_total{labels}}} [1-9]")
+        self.assertIsNone(load.poll())
+
     def test_latency_without_a_job_says_so(self):
         self.assertIn("no job was queued",
                       self.succeed("latency", "--device", self.device, "--duration", "0.01"))

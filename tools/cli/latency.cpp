@@ -17,6 +17,7 @@
 #include "commands.hpp"
 #include "json_text.hpp"
 #include "late_jobs.hpp"
+#include "observe/blame/requests.hpp"
 #include "observe/report/picture.hpp"
 #include "observe/watch/kernel_source.hpp"
 #include "observe/watch/latency.hpp"
@@ -68,6 +69,19 @@ Json to_json(const watch::Spread& spread) {
     return json;
 }
 
+Json to_json(const watch::Latency& latency, Grouping grouping) {
+    Json groups = Json::array();
+    for (const auto& [key, group] : latency.groups())
+        groups.push_back({{"group", watch::group_name(grouping, key)},
+                          {"jobs", group.total.count()},
+                          {"failed", group.failed},
+                          {"preemptions", group.preemptions},
+                          {"wait", to_json(group.wait)},
+                          {"run", to_json(group.run)},
+                          {"total", to_json(group.total)}});
+    return groups;
+}
+
 void print_histogram(const watch::Spread& spread) {
     const auto powers = spread.by_power();
     if (powers.empty())
@@ -108,7 +122,12 @@ void print_group(const std::string& name, const watch::Latency::Group& group) {
     print_histogram(group.total);
 }
 
-void print_slowest(const LateJobs& late) {
+void print_slowest(const LateJobs& late, const blame::Requests& requests) {
+    const std::vector<std::string> on_processors = requests.lines();
+    if (!on_processors.empty())
+        fmt::print("the slowest requests on several processors, in milliseconds:\n");
+    for (const std::string& line : on_processors)
+        fmt::print("  {}\n", line);
     const auto lines = late.lines();
     if (!lines.empty())
         fmt::print("the slowest:\n");
@@ -117,6 +136,17 @@ void print_slowest(const LateJobs& late) {
     if (!lines.empty() && !late.tasks_recorded())
         fmt::print("  (no queue of tasks was seen: what waited in a process before it came to the "
                    "device is not in this)\n");
+}
+
+void print_gaps(std::uint64_t lost, std::uint64_t dropped) {
+    if (lost != 0)
+        fmt::print(stderr, "overtake: latency: {} events were lost: some jobs are not counted\n",
+                   lost);
+    if (dropped != 0)
+        fmt::print(stderr,
+                   "overtake: latency: {} jobs, tasks and groups were dropped, the oldest "
+                   "first, since memory for them is bounded\n",
+                   dropped);
 }
 
 int latency(const LatencyOptions& options) {
@@ -130,7 +160,18 @@ int latency(const LatencyOptions& options) {
     watch::Jobs jobs;
     watch::Latency latency(grouping);
     LateJobs late(options.blame);
+    blame::Requests requests(options.blame, watch::owner_name);
+    watch::EndedNowAndThen ended;
+    const auto follow_requests = [&] {
+        for (const watch::ProcessorEvent& event : watch::take_processor_events(*watched.events))
+            requests.add(event);
+        requests.forget(ended.look([&] { return requests.processes(); }));
+    };
+    std::uint64_t lost_of_engines = 0;
     const auto look_for_lost = [&] {
+        if (lost_of_engines != watch::lost_of_engines(*watched.events))
+            requests.lost();
+        lost_of_engines = watch::lost_of_engines(*watched.events);
         if (options.blame != 0)
             late.lost(watched.events->lost(), watch::lost_of_engines(*watched.events));
     };
@@ -154,27 +195,25 @@ int latency(const LatencyOptions& options) {
             late.forget(pids);
         });
     watch::watch(*watched.events, options.seconds, see, [&] {
+        follow_requests();
         look_for_lost();
         expiry.rest();
     });
+    follow_requests();
     look_for_lost();
     late.finish();
     const std::uint64_t lost = watched.events->lost();
     const std::uint64_t dropped = jobs.dropped() + latency.dropped() + late.dropped() +
-                                  watch::dropped_of_engines(*watched.events);
+                                  requests.dropped() + watch::dropped_of_engines(*watched.events);
     if (options.json) {
-        Json groups = Json::array();
-        for (const auto& [key, group] : latency.groups())
-            groups.push_back({{"group", watch::group_name(grouping, key)},
-                              {"jobs", group.total.count()},
-                              {"failed", group.failed},
-                              {"preemptions", group.preemptions},
-                              {"wait", to_json(group.wait)},
-                              {"run", to_json(group.run)},
-                              {"total", to_json(group.total)}});
-        Json all{{"version", 1}, {"lost", lost}, {"dropped", dropped}, {"groups", groups}};
+        Json all{{"version", 1},
+                 {"lost", lost},
+                 {"dropped", dropped},
+                 {"groups", to_json(latency, grouping)}};
         if (options.blame != 0)
             all["slowest"] = late.to_json();
+        if (const Json slowest = requests.to_json(); !slowest.empty())
+            all["requests"] = slowest;
         fmt::print("{}\n", text_of(all));
         return 0;
     }
@@ -183,15 +222,8 @@ int latency(const LatencyOptions& options) {
     for (const auto& [key, group] : latency.groups())
         print_group(watch::group_name(grouping, key), group);
     if (options.blame != 0)
-        print_slowest(late);
-    if (lost != 0)
-        fmt::print(stderr, "overtake: latency: {} events were lost: some jobs are not counted\n",
-                   lost);
-    if (dropped != 0)
-        fmt::print(stderr,
-                   "overtake: latency: {} jobs, tasks and groups were dropped, the oldest "
-                   "first, since memory for them is bounded\n",
-                   dropped);
+        print_slowest(late, requests);
+    print_gaps(lost, dropped);
     return 0;
 }
 
@@ -203,7 +235,8 @@ void add_latency(CLI::App& app, int& status) {
         app.add_subcommand("latency", "Show how long the jobs on a device wait and run");
     command
         ->add_option("--device", options->device,
-                     "Device: auto, kernel, server, server:SOCKET or /dev/accel/accelN")
+                     "Device: auto, kernel, server, server:SOCKET, /dev/accel/accelN, or "
+                     "engines: those with several processors alone")
         ->capture_default_str();
     command
         ->add_option("--duration", options->seconds,

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // overtake metrics: what the devices say of themselves, for Prometheus.
+#include <algorithm>
+#include <chrono>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -11,6 +16,9 @@
 #include "observe/metrics/collect.hpp"
 #include "observe/metrics/families.hpp"
 #include "observe/metrics/http_server.hpp"
+#include "observe/metrics/processor_families.hpp"
+#include "observe/watch/processor_table.hpp"
+#include "observe/watch/watching.hpp"
 #include "output_file.hpp"
 #include "overtake/error.hpp"
 #include "overtake/server.hpp"
@@ -19,12 +27,52 @@ namespace overtake::command {
 namespace {
 
 constexpr auto patience_with_servers = std::chrono::seconds(1);
+/// At engines, whose processors tell something with each run.
+constexpr auto time_to_look = std::chrono::seconds(1);
 
 struct MetricsOptions {
     metrics::Sources sources{.patience = patience_with_servers, .version = OVERTAKE_VERSION};
     std::string output;
     std::string listen;
     bool list = false;
+    bool engines = false;
+};
+
+/// What the processors of engines tell, from now on.
+class EngineWatch {
+public:
+    /// Throws Error without the right.
+    EngineWatch() : source_(watch::open_engine_events({.processors = true})) {
+        if (const std::string left_out = watch::engines_left_out(*source_); !left_out.empty())
+            fmt::print(stderr, "overtake: metrics: {}\n", left_out);
+        thread_ = std::jthread([this](const std::stop_token& stop) {
+            while (!stop.stop_requested()) {
+                look();
+                std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            }
+        });
+    }
+
+    std::vector<watch::ProcessorRow> rows() {
+        const std::lock_guard lock(mutex_);
+        return table_.take(0); // counters alone: shares are for who asks once an interval
+    }
+
+private:
+    void look() {
+        const std::lock_guard lock(mutex_);
+        std::vector<Event> none(1);
+        source_->read(none, 0);
+        for (const watch::ProcessorEvent& event : watch::take_processor_events(*source_))
+            table_.add(event);
+        table_.forget(ended_.look([this] { return table_.processes(); }));
+    }
+
+    std::unique_ptr<EventSource> source_;
+    std::mutex mutex_;
+    watch::ProcessorTable table_;
+    watch::EndedNowAndThen ended_;
+    std::jthread thread_;
 };
 
 /// What a port and an address have to look like, before anything else is done.
@@ -41,8 +89,11 @@ CLI::Validator address() {
 }
 
 void print_list() {
-    for (const metrics::Family* family : metrics::families::all)
-        fmt::print("{:<35} {:<8} {}\n", family->name, name_of(family->type), family->help);
+    const auto print = [](const metrics::Family* family) {
+        fmt::print("{:<37} {:<8} {}\n", family->name, name_of(family->type), family->help);
+    };
+    std::ranges::for_each(metrics::families::all, print);
+    std::ranges::for_each(metrics::families::of_processors, print);
 }
 
 int run_metrics(const MetricsOptions& options) {
@@ -50,8 +101,15 @@ int run_metrics(const MetricsOptions& options) {
         print_list();
         return 0;
     }
+    std::optional<EngineWatch> engines;
+    if (options.engines) {
+        watch::raise_descriptor_limit();
+        engines.emplace();
+    }
     const auto collect = [&] {
         metrics::Sources sources = options.sources;
+        if (engines)
+            sources.engines = engines->rows();
         const std::string usual = default_server_path();
         std::error_code reason;
         if (sources.servers.empty() &&
@@ -65,6 +123,8 @@ int run_metrics(const MetricsOptions& options) {
                 fmt::print("serving metrics at {}\n", metrics::url_of(bound));
                 std::fflush(stdout);
             });
+    if (engines)
+        std::this_thread::sleep_for(time_to_look);
     if (options.output.empty())
         fmt::print("{}", collect());
     else
@@ -91,6 +151,9 @@ void add_metrics(CLI::App& app, int& status) {
                         "Sockets of device servers to ask; default: the usual one, if it is there");
     command->add_flag("--processes", options->sources.processes,
                       "Also series of each process (many, and new ones all the time)");
+    command->add_flag("--engines", options->engines,
+                      "Also the processors of engines with several; watched for a second, or, "
+                      "with --listen, from then on. Needs root");
     command->add_flag("--list", options->list, "List names, types and meanings of all metrics");
     command->callback([options, &status] { status = run_metrics(*options); });
 }

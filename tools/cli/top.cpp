@@ -15,6 +15,7 @@
 #include "commands.hpp"
 #include "device_facts.hpp"
 #include "observe/watch/activity.hpp"
+#include "observe/watch/processor_table.hpp"
 #include "observe/watch/watching.hpp"
 #include "option_checks.hpp"
 #include "overtake/core_profiles.hpp"
@@ -57,7 +58,7 @@ public:
 watch::Watched watch_or_count(const std::string& name, std::optional<TopCounters>& counters,
                               std::string& reason) {
     try {
-        return watch::watch_device(name);
+        return watch::watch_device(name, {.processors = true});
     } catch (const Error& error) {
         const std::string node = node_of(name);
         if (node.empty() || (error.code() != EPERM && error.code() != ENOTSUP))
@@ -118,6 +119,9 @@ private:
 
     /// Between events: keys, and once an interval a new picture.
     void rest() {
+        for (const watch::ProcessorEvent& event : watch::take_processor_events(*watched_.events))
+            processors_.add(event);
+        processors_.forget(ended_.look([this] { return processors_.processes(); }));
         if (terminal_ && take_keys())
             draw();
         expiry_.rest();
@@ -125,6 +129,7 @@ private:
         if (static_cast<double>(now - last_ns_) < options_.interval_s * 1e9)
             return;
         last_ns_ = now;
+        rows_ = processors_.take(now);
         snapshot_ = counters_ ? counters_->take(now) : activity_.take(now_ns());
         draw();
         if (options_.frames != 0 && ++frame_ == options_.frames)
@@ -152,15 +157,17 @@ private:
     void draw() {
         if (options_.json) {
             nlohmann::ordered_json json = to_json(snapshot_, options_.view);
+            if (!rows_.empty())
+                json["processors"] = to_json(rows_, options_.view);
             json["lost"] = watched_.events->lost();
             json["dropped"] = activity_.dropped();
             fmt::print("{}\n", json.dump());
         } else if (terminal_) {
             const auto [columns, rows] = terminal_->size();
-            terminal_->show(top_lines(snapshot_, options_.view, head(), columns, rows));
+            terminal_->show(top_lines(snapshot_, options_.view, head(), columns, rows, rows_));
             return;
         } else {
-            for (const std::string& line : top_lines(snapshot_, options_.view, head(), 0, 0))
+            for (const std::string& line : top_lines(snapshot_, options_.view, head(), 0, 0, rows_))
                 fmt::print("{}\n", line);
             fmt::print("\n");
         }
@@ -230,6 +237,9 @@ private:
     watch::Expiry expiry_;
     watch::Activity activity_;
     watch::Snapshot snapshot_;
+    watch::ProcessorTable processors_;
+    watch::EndedNowAndThen ended_;
+    std::vector<watch::ProcessorRow> rows_;
     std::uint64_t last_ns_; ///< of the last picture, CLOCK_MONOTONIC
     std::uint64_t frame_ = 0;
     bool is_typing_ = false;
@@ -261,7 +271,8 @@ void add_top(CLI::App& app, int& status) {
         app.add_subcommand("top", "Show who holds a device now, and who waits behind whom");
     command
         ->add_option("--device", options->device,
-                     "Device: auto, kernel, server, server:SOCKET or /dev/accel/accelN")
+                     "Device: auto, kernel, server, server:SOCKET, /dev/accel/accelN, or "
+                     "engines: those with several processors alone")
         ->capture_default_str();
     command
         ->add_option("--interval", options->interval_s,

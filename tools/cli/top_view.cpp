@@ -114,6 +114,37 @@ std::vector<ProcessActivity> shown(const watch::Snapshot& snapshot, const TopVie
     return processes;
 }
 
+std::vector<watch::ProcessorRow> shown(const std::vector<watch::ProcessorRow>& processors,
+                                       const TopView& view) {
+    std::vector<watch::ProcessorRow> rows;
+    for (const watch::ProcessorRow& row : processors)
+        if (watch::owner_name(0, row.pid).find(view.words) != std::string::npos)
+            rows.push_back(row);
+    return rows;
+}
+
+std::string command_of(std::uint32_t pid) {
+    const std::string name = watch::owner_name(0, pid);
+    return name.substr(0, name.rfind(" (pid "));
+}
+
+/// A table of its own, if there are any.
+void add_processors(std::vector<std::string>& lines, const std::vector<watch::ProcessorRow>& rows,
+                    double seconds) {
+    if (rows.empty())
+        return;
+    lines.emplace_back();
+    lines.push_back(fmt::format("{:>8} {:10} {:>6} {:16} {:9} {:>6} {:>7} {:>5} {:>5} {:>7}", "PID",
+                                "COMMAND", "ENGINE", "PROCESSOR", "STATE", "RATIO", "RETRIES",
+                                "BUSY", "QUEUE", "RUNS/s"));
+    for (const watch::ProcessorRow& row : rows)
+        lines.push_back(fmt::format(
+            "{:>8} {:10.10} {:>6} {:16} {:9} {:>6.2f} {:>7} {:>5} {:>5} {:>7.1f}", row.pid,
+            command_of(row.pid), row.engine, row.last.name, name_of(row.last.state),
+            static_cast<double>(row.last.ratio) / 1000, row.last.retries, percent(row.busy),
+            row.last.unfinished, static_cast<double>(row.runs) / std::max(seconds, 1e-9)));
+}
+
 /// At most so many bytes, never a part of a character; 0: all.
 std::string cut(std::string line, std::size_t width) {
     std::size_t characters = 0;
@@ -129,7 +160,8 @@ std::string cut(std::string line, std::size_t width) {
 } // namespace
 
 std::vector<std::string> top_lines(const watch::Snapshot& snapshot, const TopView& view,
-                                   const std::string& head, std::size_t width, std::size_t height) {
+                                   const std::string& head, std::size_t width, std::size_t height,
+                                   const std::vector<watch::ProcessorRow>& processors) {
     const double seconds = static_cast<double>(snapshot.interval_ns) / 1e9;
     std::vector<std::string> lines{head};
     for (const watch::CoreActivity& core : snapshot.cores)
@@ -141,6 +173,7 @@ std::vector<std::string> top_lines(const watch::Snapshot& snapshot, const TopVie
                     "p99", "LATER/s", "AHEAD/s", "LONGEST WAIT, BEHIND"));
     for (const ProcessActivity& process : shown(snapshot, view))
         lines.push_back(snapshot.has_jobs ? line_of(process, seconds) : line_without_jobs(process));
+    add_processors(lines, shown(processors, view), seconds);
     if (height != 0 && lines.size() > height)
         lines.resize(height);
     for (std::string& line : lines)
@@ -183,6 +216,22 @@ nlohmann::ordered_json to_json(const watch::Snapshot& snapshot, const TopView& v
                              {"longest_wait_ns", of_jobs(process.waits_ns)},
                              {"behind", holder(process.behind)}});
     return {{"interval_ns", snapshot.interval_ns}, {"cores", cores}, {"processes", processes}};
+}
+
+nlohmann::ordered_json to_json(const std::vector<watch::ProcessorRow>& processors,
+                               const TopView& view) {
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (const watch::ProcessorRow& row : shown(processors, view))
+        rows.push_back({{"pid", row.pid},
+                        {"engine", row.engine},
+                        {"processor", row.last.name},
+                        {"state", name_of(row.last.state)},
+                        {"ratio", static_cast<double>(row.last.ratio) / 1000},
+                        {"retries", row.last.retries},
+                        {"busy", row.busy},
+                        {"queue", row.last.unfinished},
+                        {"runs", row.runs}});
+    return rows;
 }
 
 } // namespace overtake::command

@@ -21,6 +21,8 @@
 #include "observe/timeline/timeline.hpp"
 #include "observe/watch/filter.hpp"
 #include "observe/watch/line.hpp"
+#include "observe/watch/processor_lanes.hpp"
+#include "observe/watch/processor_names.hpp"
 #include "observe/watch/timeline_of.hpp"
 #include "observe/watch/watching.hpp"
 #include "option_checks.hpp"
@@ -49,6 +51,8 @@ std::vector<std::string> event_types() {
     std::vector<std::string> names;
     for (std::size_t type = 0; type < event_type_count; type++)
         names.emplace_back(event_type_name(static_cast<EventType>(type)));
+    for (std::size_t type = 0; type < watch::processor_event_count; type++)
+        names.emplace_back(name_of(static_cast<watch::ProcessorEventType>(type)));
     return names;
 }
 
@@ -117,13 +121,58 @@ void write_recording(const TraceOptions& options, record::Recording& recording,
                options.record);
 }
 
+/// What engines with several processors tell, beside what devices do.
+class EngineLines {
+public:
+    explicit EngineLines(const TraceOptions& options) : options_(options) {}
+
+    void take(EventSource& source, std::uint64_t& origin_ns) {
+        for (const watch::ProcessorEvent& event : watch::take_processor_events(source)) {
+            const watch::ProcessorNames::About about = names_.follow(event);
+            if (options_.draws() && is_of_wanted_process(event))
+                lanes_.add(event);
+            if (!options_.prints() || !options_.filter.takes(event, about.model, about.priority))
+                continue;
+            if (origin_ns == 0)
+                origin_ns = event.time_ns;
+            const std::uint64_t model = about.model.value_or(0);
+            if (options_.json)
+                fmt::print("{}\n", watch::to_json(event, model, about.processor).dump());
+            else
+                fmt::print("{}\n", watch::to_line(event, model, about.processor, origin_ns));
+        }
+        names_.forget(ended_.look([&] { return names_.processes(); }));
+    }
+
+    /// Cores of the device have rows of their own only beside others.
+    void add_to(timeline::Timeline& timeline) const {
+        unsigned cores = 0;
+        for (const timeline::Fc& fc : timeline.fcs)
+            cores = std::max(cores, fc.core);
+        if (!lanes_.empty())
+            lanes_.add_to(timeline, cores);
+    }
+
+private:
+    bool is_of_wanted_process(const watch::ProcessorEvent& event) const {
+        const auto& pids = options_.filter.pids;
+        return pids.empty() || std::ranges::find(pids, event.pid) != pids.end();
+    }
+
+    const TraceOptions& options_;
+    watch::ProcessorNames names_;
+    watch::ProcessorLanes lanes_;
+    watch::EndedNowAndThen ended_;
+};
+
 int trace(const TraceOptions& options) {
     for (const std::string& path : {options.svg, options.perfetto, options.record})
         if (!path.empty())
             check_output_file(path);
     watch::raise_descriptor_limit();
     const watch::Watched watched = watch::watch_device(
-        options.device, {.wanted = options.prints(), .libraries = options.libraries});
+        options.device,
+        {.wanted = options.prints(), .runs = options.draws(), .libraries = options.libraries});
     watch::stop_on_signals();
     if (const std::string left_out = watch::engines_left_out(*watched.events); !left_out.empty())
         fmt::print(stderr, "overtake: trace: {}\n", left_out);
@@ -132,6 +181,7 @@ int trace(const TraceOptions& options) {
         watched, [&] { return jobs.processes(); },
         [&](const std::set<std::uint32_t>& pids) { jobs.forget(pids); });
     timeline::Timeline timeline;
+    EngineLines engines(options);
     std::optional<record::Recording> recording;
     std::vector<Event> recorded;
     if (!options.record.empty())
@@ -156,9 +206,11 @@ int trace(const TraceOptions& options) {
             return std::ferror(stdout) == 0;
         },
         [&] {
+            engines.take(*watched.events, origin_ns);
             std::fflush(stdout);
             expiry.rest();
         });
+    engines.take(*watched.events, origin_ns);
     if (const std::uint64_t lost = watched.events->lost(); lost != 0)
         fmt::print(stderr, "overtake: trace: {} events were lost: what is shown has gaps\n", lost);
     if (const std::uint64_t dropped = jobs.dropped() + watch::dropped_of_engines(*watched.events);
@@ -167,8 +219,10 @@ int trace(const TraceOptions& options) {
                    "overtake: trace: {} jobs and tasks were dropped, the oldest first, since "
                    "memory for them is bounded\n",
                    dropped);
-    if (options.draws())
+    if (options.draws()) {
+        engines.add_to(timeline);
         draw(options, timeline);
+    }
     if (recording)
         write_recording(options, *recording, recorded, watched.events->lost());
     return 0;
@@ -181,7 +235,8 @@ void add_trace(CLI::App& app, int& status) {
     auto* command = app.add_subcommand("trace", "Show what happens on a device, event by event");
     command
         ->add_option("--device", options->device,
-                     "Device: auto, kernel, server, server:SOCKET or /dev/accel/accelN")
+                     "Device: auto, kernel, server, server:SOCKET, /dev/accel/accelN, or "
+                     "engines: those with several processors alone")
         ->capture_default_str();
     watch::Filter& filter = options->filter;
     command->add_option("--pid", filter.pids, "Of this process; may be repeated")

@@ -16,7 +16,7 @@ struct copied_event {
 };
 
 /* The most that a USDT probe of an engine has. */
-#define COPIED_PROBE_ARGUMENTS 10
+#define COPIED_PROBE_ARGUMENTS 12
 /* Cookies of probes begin here. */
 #define COPIED_PROBE_TYPE 0x100
 

@@ -12,6 +12,7 @@
 #include "observe/metrics/families.hpp"
 #include "observe/metrics/mode_name.hpp"
 #include "observe/metrics/processes.hpp"
+#include "observe/metrics/processor_families.hpp"
 #include "observe/metrics/sysfs.hpp"
 #include "overtake/server.hpp"
 
@@ -146,6 +147,30 @@ void add_processes(Exposition& out, const OpenFiles& all) {
         add_process(out, sum);
 }
 
+// Engines with several processors
+
+void add_processor(Exposition& out, const fs::path& proc, const watch::ProcessorRow& row) {
+    const std::string pid = std::to_string(row.pid);
+    const Labels labels{{"pid", pid},
+                        {"command", sysfs::first_line(proc / pid / "comm")},
+                        {"engine", std::to_string(row.engine)},
+                        {"processor", row.last.name}};
+    for (const watch::ProcessorState state :
+         {watch::ProcessorState::ok, watch::ProcessorState::throttled,
+          watch::ProcessorState::failed, watch::ProcessorState::trial}) {
+        Labels of_state = labels;
+        of_state.emplace_back("state", name_of(state));
+        out.add(families::processor_state, of_state, row.last.state == state ? 1 : 0);
+    }
+    constexpr double thousandths = 1000;
+    out.add(families::processor_slowness, labels,
+            static_cast<double>(row.last.ratio) / thousandths);
+    out.add(families::processor_retries, labels, row.last.retries);
+    out.add(families::processor_runs, labels, static_cast<double>(row.last.runs));
+    out.add(families::processor_busy, labels, static_cast<double>(row.last.busy_ns) / ns_per_s);
+    out.add(families::processor_queue, labels, row.last.unfinished);
+}
+
 // Device servers
 
 void add_server_core(Exposition& out, const std::string& device, unsigned number,
@@ -258,6 +283,8 @@ std::string collect(const Sources& sources) {
         if (sources.processes)
             add_processes(out, files);
     }
+    for (const watch::ProcessorRow& row : sources.engines)
+        add_processor(out, sources.proc, row);
     for (const std::string& server : sources.servers)
         add_server(out, sources, server);
     return out.text();

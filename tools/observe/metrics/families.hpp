@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Every metric that there is. Names, units and labels are interface: docs/monitoring.md.
+// Every metric that there is, but for those of processors. Names, units and labels are interface:
+// docs/monitoring.md.
 #pragma once
 
 #include <array>

@@ -51,4 +51,14 @@ std::vector<std::uint32_t> EndedProcesses::look(const std::vector<std::uint32_t>
     return ended;
 }
 
+std::set<std::uint32_t>
+EndedNowAndThen::look(const std::function<std::vector<std::uint32_t>()>& pids) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_look_)
+        return {};
+    next_look_ = now + std::chrono::seconds(1);
+    const std::vector<std::uint32_t> ended = ended_.look(pids());
+    return {ended.begin(), ended.end()};
+}
+
 } // namespace overtake::watch

@@ -3,10 +3,12 @@
 // EndedProcesses: which of the processes that something is kept of are no more.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,16 @@ public:
 private:
     StartTime start_time_;
     std::map<std::uint32_t, std::optional<std::string>> started_; ///< at the last look
+};
+
+/// The same, once a second at most: for those who ask all the time.
+class EndedNowAndThen {
+public:
+    std::set<std::uint32_t> look(const std::function<std::vector<std::uint32_t>()>& pids);
+
+private:
+    EndedProcesses ended_;
+    std::chrono::steady_clock::time_point next_look_{};
 };
 
 } // namespace overtake::watch

@@ -24,8 +24,7 @@ EventType event_type(Probe probe) {
         return EventType::task_cpu_start;
     case Probe::task_cpu_done:
         return EventType::task_cpu_done;
-    case Probe::task_job:
-    case Probe::task_end:
+    default:
         break;
     }
     return EventType::task_end;

@@ -29,13 +29,25 @@ enum class Probe : std::uint8_t {
     task_cpu_start,
     task_cpu_done,
     task_end,
+    // Of engines with several processors: processor_probes.hpp has what they say.
+    processor,
+    request_arrive,
+    request_work,
+    request_worked,
+    run_dispatch,
+    run_end,
+    request_end,
 };
-inline constexpr std::size_t probe_count = static_cast<std::size_t>(Probe::task_end) + 1;
+inline constexpr std::size_t probe_count = static_cast<std::size_t>(Probe::request_end) + 1;
+inline constexpr Probe first_processor_probe = Probe::processor;
+/// The most that one has.
+inline constexpr std::size_t most_probe_arguments = 12;
 
 constexpr std::string_view probe_name(Probe probe) {
     constexpr std::array<std::string_view, probe_count> names{
-        "task_arrive",    "task_dispatch", "task_ready", "task_job",
-        "task_cpu_start", "task_cpu_done", "task_end"};
+        "task_arrive",    "task_dispatch", "task_ready", "task_job",       "task_cpu_start",
+        "task_cpu_done",  "task_end",      "processor",  "request_arrive", "request_work",
+        "request_worked", "run_dispatch",  "run_end",    "request_end"};
     return names[static_cast<std::size_t>(probe)];
 }
 
@@ -43,7 +55,8 @@ constexpr std::string_view probe_name(Probe probe) {
 struct ProbeHit {
     Probe probe{};
     std::uint32_t pid = 0;
-    std::array<std::uint64_t, 10> arguments{}; ///< those that the probe does not have are zero
+    std::array<std::uint64_t, most_probe_arguments>
+        arguments{}; ///< those that the probe does not have are zero
 };
 
 /// The probes of a process are to come in the order in which it passed them, and the announcement

@@ -32,4 +32,16 @@ bool Filter::takes(const Event& event, const Job* job) const {
            });
 }
 
+bool Filter::takes(const ProcessorEvent& event, std::optional<std::uint64_t> model,
+                   std::optional<std::uint32_t> priority) const {
+    if (!cores.empty() || (!types.empty() && !contains(types, name_of(event.type))) ||
+        (!pids.empty() && !contains(pids, event.pid)))
+        return false;
+    if (!priorities.empty() && !(priority && contains(priorities, *priority)))
+        return false;
+    return models.empty() || std::ranges::any_of(models, [&](const std::string& name) {
+               return model && *model != 0 && model_id(name) == *model;
+           });
+}
+
 } // namespace overtake::watch

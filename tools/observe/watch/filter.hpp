@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "observe/processor_event.hpp"
 #include "observe/watch/jobs.hpp"
 #include "overtake/event.hpp"
 
@@ -22,6 +24,9 @@ struct Filter {
 
     /// `job`: what Jobs knows of it, or null: then it has no priority and no model that could fit.
     bool takes(const Event& event, const Job* job) const;
+    /// The same of what engines tell; `model` and `priority`: of its request, none of a processor.
+    bool takes(const ProcessorEvent& event, std::optional<std::uint64_t> model,
+               std::optional<std::uint32_t> priority) const;
 };
 
 } // namespace overtake::watch

@@ -29,6 +29,7 @@
 #include "observe/watch/ended_processes.hpp"
 #include "observe/watch/engine_libraries.hpp"
 #include "observe/watch/engine_tasks.hpp"
+#include "observe/watch/processor_probes.hpp"
 #include "observe/watch/tracepoint_format.hpp"
 #include "overtake/error.hpp"
 
@@ -76,7 +77,19 @@ public:
     virtual std::uint64_t lost_of_engines() const noexcept = 0;
     virtual std::uint64_t dropped_of_engines() const noexcept = 0;
     virtual std::string engines_left_out() const = 0;
+    virtual std::vector<ProcessorEvent> take_processor_events() = 0;
 };
+
+bool is_wanted(const EngineChoice& engines, Probe probe) {
+    if (engines.wanted)
+        return true;
+    return probe == Probe::processor ? engines.processors || engines.runs
+                                     : probe > first_processor_probe && engines.runs;
+}
+
+bool is_any_wanted(const EngineChoice& engines) {
+    return engines.wanted || engines.processors || engines.runs;
+}
 
 /// As many as there is room for; returns how many.
 std::size_t move_first(std::deque<Event>& from, std::span<Event> out) {
@@ -97,7 +110,8 @@ struct Closer {
 class KernelEvents final : public EventSource, public TellsOfEngines {
 public:
     /// `libraries`: whose probes are read; null: no library's.
-    KernelEvents(bool tracepoints, const EngineLibraries* libraries) {
+    KernelEvents(bool tracepoints, const EngineChoice& engines, const EngineLibraries* libraries)
+        : choice_(engines) {
         bool probes = libraries != nullptr;
         if (tracepoints)
             require_tracepoints();
@@ -147,6 +161,9 @@ public:
                engine_tasks_.dropped();
     }
     std::uint64_t dropped_of_engines() const noexcept override { return engine_tasks_.dropped(); }
+    std::vector<ProcessorEvent> take_processor_events() override {
+        return std::exchange(processor_events_, {});
+    }
     std::string engines_left_out() const override {
         return is_in_first_namespace_ ? left_out_.text()
                                       : "the tasks of engines are not shown: that needs the first "
@@ -249,6 +266,8 @@ private:
         std::vector<std::unique_ptr<bpf_link, Closer>> links;
         int error = 0;
         for (std::size_t i = probe_count; i-- > 0;) {
+            if (!is_wanted(choice_, static_cast<Probe>(i)))
+                continue;
             LIBBPF_OPTS(bpf_usdt_opts, options, .usdt_cookie = COPIED_PROBE_TYPE + i);
             if (bpf_link* link = bpf_program__attach_usdt(
                     program_called("copy_probe"), -1,
@@ -260,10 +279,10 @@ private:
             if (error == EMFILE || error == ENFILE)
                 return error;
         }
-        // An older library has fewer.
+        // An older library has fewer: none of engines with several processors, which it lacks.
         const bool has_none = links.empty();
         std::ranges::move(links, std::back_inserter(links_));
-        return has_none ? error : 0;
+        return has_none && (choice_.wanted || error != ENOENT) ? error : 0;
     }
 
     static int take_record(void* context, void* data, std::size_t bytes) {
@@ -276,7 +295,9 @@ private:
                  copy.type < COPIED_PROBE_TYPE + probe_count)
             self.take_probe(*static_cast<const copied_probe*>(data));
         // Whoever makes events without end fills the ring, and not this process's memory.
-        return self.pending_.size() < most_pending ? 0 : -EAGAIN;
+        return std::max(self.pending_.size(), self.processor_events_.size()) < most_pending
+                   ? 0
+                   : -EAGAIN;
     }
 
     void take_event(Event event) {
@@ -292,6 +313,11 @@ private:
         std::ranges::copy(copy.arguments, hit.arguments.begin());
         // Nobody says what has not happened yet: whoever sorts by time would wait for it.
         hit.arguments[1] = std::min(hit.arguments[1], static_cast<std::uint64_t>(copy.time_ns));
+        if (hit.probe >= first_processor_probe) {
+            if (auto event = processor_event_of(hit))
+                processor_events_.push_back(*std::move(event));
+            return;
+        }
         const std::vector<Event> events = engine_tasks_.events_of(hit);
         pending_.insert(pending_.end(), events.begin(), events.end());
     }
@@ -315,6 +341,7 @@ private:
         return move_first(pending_, out);
     }
 
+    const EngineChoice choice_;
     std::array<std::optional<TracepointFormat>, event_type_count> formats_;
     std::unique_ptr<bpf_object, Closer> object_;
     std::unique_ptr<ring_buffer, Closer> ring_;
@@ -326,6 +353,7 @@ private:
     LibrariesLeftOut left_out_;
     bool is_in_first_namespace_ = true;
     std::deque<Event> pending_;
+    std::vector<ProcessorEvent> processor_events_; ///< that nobody has taken yet
 };
 
 /// A device server's events, and what probes tell of its clients' engines.
@@ -360,6 +388,9 @@ public:
         return probes_->dropped_of_engines();
     }
     std::string engines_left_out() const override { return probes_->engines_left_out(); }
+    std::vector<ProcessorEvent> take_processor_events() override {
+        return probes_->take_processor_events();
+    }
 
 private:
     static constexpr int most_rounds = 64; ///< somebody may pass probes without end
@@ -374,21 +405,31 @@ private:
 } // namespace
 
 std::unique_ptr<EventSource> open_kernel_events(const EngineChoice& engines) {
-    if (!engines.wanted)
-        return std::make_unique<KernelEvents>(true, nullptr);
+    if (!is_any_wanted(engines))
+        return std::make_unique<KernelEvents>(true, engines, nullptr);
     const EngineLibraries libraries = find_engine_libraries(engines.libraries);
-    return std::make_unique<KernelEvents>(true, &libraries);
+    return std::make_unique<KernelEvents>(true, engines, &libraries);
 }
 
 std::unique_ptr<EventSource> add_engine_tasks(std::unique_ptr<EventSource> device,
                                               const EngineChoice& engines) {
     const EngineLibraries libraries = find_engine_libraries(engines.libraries);
     try {
-        auto probes = std::make_unique<KernelEvents>(false, &libraries);
+        auto probes = std::make_unique<KernelEvents>(false, engines, &libraries);
         return std::make_unique<EventsAndProbes>(std::move(device), std::move(probes));
     } catch (const Error&) {
         return device;
     }
+}
+
+std::unique_ptr<EventSource> open_engine_events(const EngineChoice& engines) {
+    const EngineLibraries libraries = find_engine_libraries(engines.libraries);
+    return std::make_unique<KernelEvents>(false, engines, &libraries);
+}
+
+std::vector<ProcessorEvent> take_processor_events(EventSource& source) {
+    auto* tells = dynamic_cast<TellsOfEngines*>(&source);
+    return tells ? tells->take_processor_events() : std::vector<ProcessorEvent>{};
 }
 
 std::uint64_t lost_of_engines(const EventSource& source) noexcept {

@@ -6,13 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "observe/processor_event.hpp"
 #include "overtake/event_source.hpp"
 
 namespace overtake::watch {
 
-/// Whether tasks of engines are reported, too.
+/// What is reported of engines.
 struct EngineChoice {
-    bool wanted = false;
+    bool wanted = false;     ///< everything
+    bool processors = false; ///< how the processors of those with several do
+    bool runs = false;       ///< and what they run
     /// Whose probes are read besides those that find_engine_libraries() trusts: paths.
     std::vector<std::string> libraries{};
 };
@@ -33,6 +36,12 @@ std::uint64_t lost_of_engines(const EventSource& source) noexcept;
 
 /// Of those, what was dropped because memory for it is bounded.
 std::uint64_t dropped_of_engines(const EventSource& source) noexcept;
+
+/// What engines with several processors have told since the last call, whichever devices they use.
+std::vector<ProcessorEvent> take_processor_events(EventSource& source);
+
+/// What probes tell of engines, without any device's events.  Throws as open_kernel_events().
+std::unique_ptr<EventSource> open_engine_events(const EngineChoice& engines);
 
 /// Which engines such a source tells nothing of, and why, in one line; empty: it tells of all.
 std::string engines_left_out(const EventSource& source);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "observe/watch/line.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 #include <type_traits>
 
 #include <fmt/format.h>
+
+#include "observe/units_text.hpp"
 
 namespace overtake::watch {
 
@@ -114,7 +117,98 @@ void put_fields(const Event& event, const Put& put) {
     }
 }
 
+std::string ms_text(std::uint64_t ns) {
+    return fmt::format("{:.3f} ms", static_cast<double>(ns) / 1e6);
+}
+
+std::string details(const ProcessorEvent& event, const std::string& processor) {
+    const auto run = [&] {
+        return fmt::format("run {}: {} on {}", event.run, units_text(event.units),
+                           processor.empty() ? fmt::format("processor {}", event.processor)
+                                             : processor);
+    };
+    switch (event.type) {
+    case ProcessorEventType::processor:
+        return fmt::format("{}: {}, {} run{}, ratio {:.2f}, {} retr{}", event.name,
+                           name_of(event.state), event.unfinished, event.unfinished == 1 ? "" : "s",
+                           static_cast<double>(event.ratio) / 1000, event.retries,
+                           event.retries == 1 ? "y" : "ies");
+    case ProcessorEventType::request_arrive:
+        return fmt::format("priority {}", event.priority);
+    case ProcessorEventType::run_dispatch:
+        return fmt::format("{}, expected {}", run(), ms_text(event.expected_ns));
+    case ProcessorEventType::run_end:
+        return fmt::format("{}: {}, {}", run(), status_text(event.status),
+                           event.start_ns == 0 ? "not begun" : ms_text(event.executed_ns));
+    case ProcessorEventType::request_end:
+        return status_text(event.status) +
+               (event.retries == 0
+                    ? ""
+                    : fmt::format(", {} retr{}", event.retries, event.retries == 1 ? "y" : "ies"));
+    default:
+        return "";
+    }
+}
+
 } // namespace
+
+std::string to_line(const ProcessorEvent& event, std::uint64_t model, const std::string& processor,
+                    std::uint64_t origin_ns) {
+    const auto at = static_cast<double>(static_cast<std::int64_t>(event.time_ns - origin_ns));
+    std::string line = fmt::format("{:14.9f} {:>4} {:6} {:14} {:>8} {:9} {}", at / ns_per_s, "-",
+                                   "-", name_of(event.type), event.pid,
+                                   model != 0 ? model_name(model) : "-", details(event, processor));
+    line.erase(line.find_last_not_of(' ') + 1);
+    return line;
+}
+
+nlohmann::ordered_json to_json(const ProcessorEvent& event, std::uint64_t model,
+                               const std::string& name) {
+    using enum ProcessorEventType;
+    const bool is_processor = event.type == ProcessorEventType::processor;
+    nlohmann::ordered_json json{{"time_ns", event.time_ns},
+                                {"event", name_of(event.type)},
+                                {"pid", event.pid},
+                                {"engine", event.engine}};
+    if (!is_processor) {
+        json["task"] = event.task;
+        if (model != 0)
+            json["model"] = model_name(model);
+    }
+    if (event.type == request_arrive) {
+        json["priority"] = event.priority;
+        json["custom_id"] = event.custom_id;
+    }
+    if (event.type == run_dispatch || event.type == run_end) {
+        json["run"] = event.run;
+        json["units"] = event.units;
+    }
+    if (is_processor || json.contains("run"))
+        json["processor"] = name;
+    if (event.type == run_dispatch) {
+        json["able"] = event.able;
+        json["expected_ns"] = event.expected_ns;
+    }
+    if (event.type == run_end) {
+        json["start_ns"] = event.start_ns;
+        json["end_ns"] = event.end_ns;
+        json["executed_ns"] = event.executed_ns;
+    }
+    if (event.type == run_end || event.type == request_end)
+        json["status"] = event.status;
+    if (is_processor) {
+        json["number"] = event.processor;
+        json["workers"] = event.workers;
+        json["state"] = name_of(event.state);
+        json["ratio"] = event.ratio;
+        json["unfinished"] = event.unfinished;
+        json["runs"] = event.runs;
+        json["busy_ns"] = event.busy_ns;
+    }
+    if (is_processor || event.type == request_end)
+        json["retries"] = event.retries;
+    return json;
+}
 
 std::string to_line(const Event& event, const Job* job, std::uint64_t origin_ns) {
     const double at = static_cast<double>(static_cast<std::int64_t>(event.time_ns - origin_ns));

@@ -19,6 +19,16 @@ std::unique_ptr<EventSource> add_engine_tasks(std::unique_ptr<EventSource> devic
     return device;
 }
 
+std::vector<ProcessorEvent> take_processor_events(EventSource&) {
+    return {};
+}
+
+std::unique_ptr<EventSource> open_engine_events(const EngineChoice&) {
+    throw Error(ENOTSUP,
+                "this command was built without clang or libbpf, and cannot watch engines: "
+                "build it anew with them (scripts/setup.sh)");
+}
+
 std::uint64_t lost_of_engines(const EventSource&) noexcept {
     return 0;
 }

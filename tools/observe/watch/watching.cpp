@@ -46,10 +46,16 @@ bool server_knows_us(const std::string& socket) {
 Watched watch_device(const std::string& name, const EngineChoice& engines) {
     if (name == "embedded")
         throw Error(EINVAL, "an embedded device is one process's own, and cannot be watched by "
-                            "another: name a kernel device, or server:SOCKET");
+                            "another: name a kernel device, or server:SOCKET; "
+                            "or watch its engines alone: engines");
     std::error_code ignored;
     const bool has_node = std::filesystem::exists(first_node, ignored);
     Watched watched;
+    if (name == "engines") {
+        watched.events = open_engine_events(engines);
+        watched.knows_processes = is_in_first_pid_namespace();
+        return watched;
+    }
     // The driver tells of its devices whoever may open them.
     if (name == "kernel" || name.starts_with('/') || (name == "auto" && has_node)) {
         watched.events = open_kernel_events(engines);
@@ -69,7 +75,7 @@ Watched watch_device(const std::string& name, const EngineChoice& engines) {
     watched.device = is_server ? open_server(socket) : open_device(name);
     watched.knows_processes = is_in_first_pid_namespace() && server_knows_us(socket);
     watched.events = watched.device->events({});
-    if (engines.wanted)
+    if (engines.wanted || engines.processors || engines.runs)
         watched.events = add_engine_tasks(std::move(watched.events), engines);
     return watched;
 }

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+//
+// Requests: why requests on several processors of an engine took as long as they did.
+//
+// The probes say when a run goes to its processor and when it is over.  A core executes one run at
+// a time, a pool one on each worker, each in the order in which they came but for those of priority
+// 255, which go first: so a run begins when it goes to an idle processor, or when one before it
+// ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "observe/blame/processor_waits.hpp"
+#include "observe/processor_event.hpp"
+
+namespace overtake::blame {
+
+/// Memory is bounded, whatever other users do.
+class Requests {
+public:
+    static constexpr std::size_t most_requests = 1u << 16; ///< that live, of all processes
+    static constexpr std::size_t most_engines = 1u << 10;  ///< of all processes
+    static constexpr std::size_t most_runs = 1u << 12;     ///< of a processor
+    static constexpr std::size_t most_models = 64;         ///< of an engine that have a name
+    static constexpr std::size_t most_owners = 1u << 12;   ///< whose slowest are kept
+    static constexpr std::size_t most_reports = 1u << 16;  ///< of all owners
+    static constexpr std::size_t most_takes = 1u << 12;    ///< times of runs, of an engine
+
+    using OwnerName = std::function<std::string(std::uint64_t model, std::uint32_t pid)>;
+
+    /// Keeps the `most` slowest of each model of a process.  Names are asked for as events come.
+    Requests(std::size_t most, OwnerName name) : most_(most), name_(std::move(name)) {}
+
+    void add(const watch::ProcessorEvent& event);
+    /// Something was lost: what lives is not reported.
+    void lost();
+    std::vector<std::uint32_t> processes() const;
+    /// These processes are gone.
+    void forget(const std::set<std::uint32_t>& pids);
+    /// Requests and engines that were not followed, since there are too many.
+    std::uint64_t dropped() const noexcept { return dropped_; }
+
+    /// A sentence each, by owner, the slowest first.
+    std::vector<std::string> lines() const;
+    nlohmann::ordered_json to_json() const;
+
+private:
+    struct Request {
+        std::uint64_t model = 0;
+        std::uint32_t of_class = 0;
+        bool high = false;
+        std::uint64_t arrival_ns = 0;
+        bool is_told = true; ///< nothing of it was lost
+        ProcessorWaits::Account account;
+    };
+    /// On a processor.
+    struct Run {
+        std::uint64_t task;
+        std::uint32_t number;
+        std::uint32_t of_class;
+        bool high;
+        std::uint64_t units;
+        std::uint64_t able;
+        bool executes = false;
+    };
+    struct Processor {
+        std::uint32_t workers = 1;
+        bool in_use = true;
+        std::list<Run> runs; ///< those that execute first
+    };
+    struct Engine {
+        ProcessorWaits waits;
+        std::vector<Processor> processors;
+        std::vector<std::string> classes{"others"};
+        std::map<std::uint64_t, std::uint32_t> class_of_model;
+        std::map<std::uint64_t, Request> requests; ///< by address
+        std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t>
+            takes; ///< what units of a model were expected to, by model and units, and processor
+        std::uint64_t last_ns = 0;
+    };
+    struct Report {
+        std::uint64_t latency_ns;
+        std::string sentence;
+        nlohmann::ordered_json json;
+    };
+    using Key = std::pair<std::uint32_t, std::uint64_t>; ///< pid and address
+
+    Engine* engine_of(const watch::ProcessorEvent& event);
+    void see_processor(Engine& engine, const watch::ProcessorEvent& event, std::uint64_t time);
+    void arrive(Engine& engine, const watch::ProcessorEvent& event, std::uint64_t time);
+    void dispatch(Engine& engine, const watch::ProcessorEvent& event, std::uint64_t time);
+    void end_run(Engine& engine, const watch::ProcessorEvent& event, std::uint64_t time);
+    void end(Engine& engine, const watch::ProcessorEvent& event, std::uint64_t time);
+    void begin_runs(Engine& engine, std::uint32_t processor, std::uint64_t time);
+    void stop_run(Engine& engine, std::uint32_t processor, std::list<Run>::iterator run,
+                  std::uint64_t time);
+    std::uint32_t class_of(Engine& engine, std::uint64_t model, std::uint32_t pid);
+    void keep(const std::string& owner, Report report);
+    void forget_engine(std::map<Key, Engine>::iterator engine);
+
+    const std::size_t most_;
+    const OwnerName name_;
+    std::map<Key, Engine> engines_;
+    std::map<std::string, std::vector<Report>> kept_; ///< by owner, the slowest first
+    std::size_t live_ = 0;
+    std::size_t reports_ = 0;
+    std::uint64_t dropped_ = 0;
+};
+
+} // namespace overtake::blame

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+//
+// ProcessorEvent: what an engine with several processors tells of itself by its USDT probes;
+// docs/tracing.md has their table.  No device tells these, so they are no overtake::Event.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace overtake::watch {
+
+/// In the order of the probes.
+enum class ProcessorEventType : std::uint8_t {
+    processor,      ///< one was given something, has ended something, or changed its state
+    request_arrive, ///< a request came to its engine
+    request_work,   ///< something of it begins outside of runs
+    request_worked, ///< and has ended
+    run_dispatch,   ///< a piece of it goes to a processor
+    run_end,        ///< and is over
+    request_end,    ///< the request is over
+};
+inline constexpr std::size_t processor_event_count =
+    static_cast<std::size_t>(ProcessorEventType::request_end) + 1;
+
+constexpr std::string_view name_of(ProcessorEventType type) {
+    constexpr std::array<std::string_view, processor_event_count> names{
+        "processor",    "request_arrive", "request_work", "request_worked",
+        "run_dispatch", "run_end",        "request_end"};
+    return names[static_cast<std::size_t>(type)];
+}
+
+/// What a processor does.  Numbers are the probe's.
+enum class ProcessorState : std::uint8_t {
+    ok,
+    throttled, ///< runs take longer than they did
+    failed,
+    trial, ///< it has failed, and is tried
+    gone,  ///< with its engine
+};
+inline constexpr std::size_t processor_state_count =
+    static_cast<std::size_t>(ProcessorState::gone) + 1;
+
+constexpr std::string_view name_of(ProcessorState state) {
+    constexpr std::array<std::string_view, processor_state_count> names{"ok", "throttled", "failed",
+                                                                        "trial", "gone"};
+    return names[static_cast<std::size_t>(state)];
+}
+
+inline constexpr std::uint32_t most_processors = 64; ///< of an engine
+inline constexpr std::uint32_t most_workers = 64;    ///< of a pool
+
+/// Fields that a type does not have are zero.  Events of an engine come in the order of time.
+struct ProcessorEvent {
+    ProcessorEventType type{};
+    std::uint32_t pid = 0;
+    std::uint64_t time_ns = 0;
+    std::uint64_t engine = 0;    ///< tells the engines of a process apart
+    std::uint64_t task = 0;      ///< request_*, run_*: tells the live requests of a process apart
+    std::uint64_t model = 0;     ///< request_arrive: as Event::model
+    std::int64_t custom_id = 0;  ///< request_arrive
+    std::uint32_t priority = 0;  ///< request_arrive
+    std::uint32_t processor = 0; ///< processor, run_*: number in its engine, from 0
+    std::uint32_t run = 0;       ///< run_*: number in its request, from 0
+    std::uint64_t units = 0;     ///< run_*: of the model, one bit each
+    std::uint64_t able =
+        0; ///< run_dispatch: processors that could run the first unit, one bit each
+    std::uint64_t expected_ns = 0; ///< run_dispatch
+    std::uint64_t start_ns = 0;    ///< run_end, device time; 0: it did not start
+    std::uint64_t end_ns = 0;      ///< run_end, device time
+    std::uint64_t executed_ns = 0; ///< run_end
+    std::int32_t status = 0;       ///< run_end, request_end: 0 or a negative errno
+    std::uint32_t retries = 0;     ///< request_end; processor: runs that its failures stopped
+
+    // processor
+    std::string name{};        ///< printable
+    std::uint32_t workers = 0; ///< of a pool; 0: a core
+    ProcessorState state{};
+    std::uint64_t ratio = 0;      ///< thousandths: how long runs take by what they took before
+    std::uint32_t unfinished = 0; ///< runs that it has
+    std::uint64_t runs = 0;       ///< done since the engine was made
+    std::uint64_t busy_ns = 0;    ///< execution time of what has ended since then
+};
+
+} // namespace overtake::watch
