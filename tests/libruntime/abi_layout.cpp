@@ -236,6 +236,11 @@ void print_session() {
     FIELD(TensorMemory, top);
     FIELD(TensorMemory, right);
     FIELD(TensorMemory, bottom);
+    TYPE(ExpectedTime);
+    FIELD(ExpectedTime, class_name);
+    FIELD(ExpectedTime, units);
+    FIELD(ExpectedTime, time_ns);
+    TYPE(ExpectedTimes);
     TYPE(SegmentRecord);
     FIELD(SegmentRecord, start_ns);
     FIELD(SegmentRecord, end_ns);
