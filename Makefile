@@ -89,9 +89,10 @@ bench: ## how fast the simulator is: FCs per second on one core
 
 bench-processors: build ## several processors: throughput and satisfaction of each policy, and the optimum
 	scripts/setup.sh bench
-	cmake --build --preset release -j $(JOBS) --target bench_coordinator board_throughput
+	cmake --build --preset release -j $(JOBS) --target bench_coordinator bench_real_processors board_throughput
 	build/release/tests/bench_coordinator
 	/usr/bin/python3 -B tests/benchmarks/processors.py build/bin/overtake
+	/usr/bin/python3 -B tests/benchmarks/processors.py build/bin/overtake --real build/release/tests/bench_real_processors
 	/usr/bin/python3 -B tests/benchmarks/board_processors.py build/release
 
 conformance: build ## ONNX's own test models: passed, refused, wrong or crashed, by operator

@@ -3,7 +3,7 @@
 """What policies make of several processors: throughput and satisfaction on three mixes of networks.
 
     make bench-processors
-    tests/benchmarks/processors.py OVERTAKE [--seeds N] [--mixes FILE] [--recovery]
+    tests/benchmarks/processors.py OVERTAKE [--seeds N] [--mixes FILE] [--recovery] [--real PROGRAM]
 
 Throughput: eight requests of each network are in flight all the time. What counts is requests per
 second once the first tenth of the time is over, as a share of the optimum: the solution of a linear
@@ -19,11 +19,19 @@ Recovery: the same at 0.6 of the optimum with least-slack; one processor fails f
 three times as long. What counts is the share in the third second after that ends, against the share
 in the two seconds before it begins, the mean of SEEDS runs: the program fails if that is lower by
 more than 0.08 for any processor, or if a request never ended.
+
+Real clock: nothing but that, with bench_real_processors. The mixes run through an engine on an
+embedded device in mode timed, with a depth of 2 and the policy priority. A device executes neither
+overheads nor moves, so they are left out of the optimum and of the simulator's figure beside it, too.
+The program fails if the median of three rounds is less than 0.75 of the optimum for A or C. Then the
+same recovery, the mean of REAL_SEEDS runs. Where the program may not have a real-time priority, what
+else the machine has to do makes these figures worse.
 """
 
 import argparse
 import json
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -40,6 +48,10 @@ SLO_LOAD = 0.9
 SLO_US = 20_000_000
 RECOVERY_LOAD = 0.6
 RECOVERY_BOUND = 0.08
+REAL_US = 10_000_000
+REAL_DEPTH = 2
+REAL_ROUNDS = 3
+REAL_BOUND = {"A": 0.75, "C": 0.75}  # of the optimum
 SECOND = 1_000_000
 
 
@@ -132,6 +144,17 @@ class Mix:
         assert solved.success, solved.message
         return -solved.fun
 
+    def bare(self):
+        """The same without overheads and moves, and with runs that wait on a core."""
+        mix = Mix.__new__(Mix)
+        mix.__dict__.update(self.__dict__)
+        mix.rates, mix.rate_list = {}, []
+        mix.entries = []
+        for entry in self.entries:
+            entry = {key: value for key, value in entry.items() if key != "overhead"}
+            mix.entries.append({**entry, "depth": REAL_DEPTH} if "cores" in entry else entry)
+        return mix
+
     def only(self, name):
         """The same with one processor, and the CPU for what it lacks."""
         mix = Mix.__new__(Mix)
@@ -151,12 +174,23 @@ class Mix:
         return mix
 
 
-def simulate(overtake, scenario):
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump(scenario, file)
-        file.flush()
-        done = subprocess.run([overtake, "sim", file.name], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)["tasks"]
+def runner(*command):
+    """A function that runs a scenario by a command, which prints its tasks."""
+
+    def run(scenario):
+        """Its tasks."""
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(scenario, file)
+            file.flush()
+            done = subprocess.run([*command, file.name], capture_output=True, text=True, check=True)
+        printed = json.loads(done.stdout)
+        if printed.get("real_time") is False and not warned:
+            warned.append(True)
+            print("  no right to a real-time priority: other work on this machine makes the figures worse", flush=True)
+        return printed["tasks"]
+
+    warned = []
+    return run
 
 
 def scenario_of(mix, policy, **more):
@@ -180,12 +214,12 @@ def fixed_maps(mix):
     return maps
 
 
-def throughput(overtake, mix, policy, until=THROUGHPUT_US, **more):
+def throughput(run, mix, policy, until=THROUGHPUT_US, **more):
     loads = [
         {"id": model, "model": model, "arrivals": {"type": "closed_loop", "depth": IN_FLIGHT}, "until": until}
         for model in mix.models
     ]
-    tasks = simulate(overtake, scenario_of(mix, policy, loads=loads, **more))
+    tasks = run(scenario_of(mix, policy, loads=loads, **more))
     begin = until // 10
     counts = dict.fromkeys(mix.models, 0)
     for task in tasks:
@@ -216,17 +250,17 @@ def is_met(task, slo):
     return task["status"] == "done" and task["end"] - task["arrival"] <= slo[task["id"].split("#")[0]]
 
 
-def satisfaction(overtake, mix, policy, seeds, until=SLO_US, **more):
+def satisfaction(run, mix, policy, seeds, until=SLO_US, **more):
     loads = slo_loads(mix, SLO_LOAD, until)
     slo = {load["id"]: load["slo"] for load in loads}
     met = []
     for seed in range(1, seeds + 1):
-        tasks = simulate(overtake, scenario_of(mix, policy, loads=loads, seed=seed, drop="predicted", **more))
+        tasks = run(scenario_of(mix, policy, loads=loads, seed=seed, drop="predicted", **more))
         met.append(sum(is_met(task, slo) for task in tasks) / len(tasks))
     return sum(met) / len(met)
 
 
-def recovery(overtake, mix, processor, events, seeds):
+def recovery(run, mix, processor, events, seeds):
     """Satisfaction before, during and after what happens in the fifth second; how many requests never ended."""
     loads = slo_loads(mix, RECOVERY_LOAD, 9 * SECOND)
     slo = {load["id"]: load["slo"] for load in loads}
@@ -235,7 +269,7 @@ def recovery(overtake, mix, processor, events, seeds):
     endless = 0
     for seed in range(1, seeds + 1):
         scenario = scenario_of(mix, "least-slack", loads=loads, seed=seed, drop="predicted", events=events)
-        tasks = simulate(overtake, scenario)
+        tasks = run(scenario)
         endless += sum(task["status"] is None for task in tasks)
         for (begin, end), met in shares.items():
             there = [task for task in tasks if begin * SECOND <= task["arrival"] < end * SECOND]
@@ -243,7 +277,7 @@ def recovery(overtake, mix, processor, events, seeds):
     return *(sum(met) / seeds for met in shares.values()), endless
 
 
-def print_recovery(overtake, mix, seeds):
+def print_recovery(run, mix, seeds):
     """Whether it stays within the bound for each processor."""
     kinds = {
         "fails": ({"event": "fail"}, {"event": "recover"}),
@@ -254,7 +288,7 @@ def print_recovery(overtake, mix, seeds):
     for entry in mix.entries:
         processor = entry["name"] + (".1" if entry.get("cores", 1) > 1 else "")
         for kind, events in kinds.items():
-            before, during, after, endless = recovery(overtake, mix, processor, events, seeds)
+            before, during, after, endless = recovery(run, mix, processor, events, seeds)
             lower = before - after
             holds = holds and lower <= RECOVERY_BOUND and endless == 0
             what = f"{processor} {kind}"
@@ -262,9 +296,48 @@ def print_recovery(overtake, mix, seeds):
     return holds
 
 
-def best_fixed(overtake, mix, measure):
+def best_fixed(mix, measure):
     """The best of all maps, by a short run of each."""
     return max(fixed_maps(mix), key=lambda one: measure(one))
+
+
+def print_policies(run, mix, seeds):
+    single = max(throughput(run, mix.only(entry["name"]), "priority")[0] for entry in mix.entries)
+    fixed = best_fixed(mix, lambda one: throughput(run, mix, "fixed", 3_000_000, map=one)[0])
+    fixed_slo = best_fixed(mix, lambda one: satisfaction(run, mix, "fixed", 1, 3_000_000, map=one))
+    print(f"  {'policy':<18}{'requests/s':>11}{'of optimum':>12}{'over single':>13}{'within SLO':>12}")
+    for policy in POLICIES:
+        more = {"map": fixed} if policy == "fixed" else {}
+        more_slo = {"map": fixed_slo} if policy == "fixed" else {}
+        try:
+            rate, shares = throughput(run, mix, policy, **more)
+            within = satisfaction(run, mix, policy, seeds, **more_slo)
+        except subprocess.CalledProcessError as error:
+            print(f"  {policy:<18}{error.stderr.strip().split(': ', 1)[-1]}")
+            continue
+        print(
+            f"  {policy:<18}{rate * 1e6:>11.0f}{rate / mix.optimum(shares):>12.3f}"
+            f"{rate / single:>13.2f}{within:>12.3f}",
+            flush=True,
+        )
+
+
+def print_real(simulator, real, mix):
+    """What an engine makes of it under the real clock, beside the simulator. Whether that is enough."""
+    print(f"  {'priority, depth 2':<26}{'requests/s':>11}{'optimum':>11}{'of optimum':>12}")
+    parts = []
+    for round_number in range(REAL_ROUNDS + 1):
+        run = real if round_number else simulator
+        rate, shares = throughput(run, mix, "priority", REAL_US)
+        optimum = mix.optimum(shares)
+        name = f"real clock, round {round_number}" if round_number else "simulator"
+        print(f"  {name:<26}{rate * 1e6:>11.0f}{optimum * 1e6:>11.0f}{rate / optimum:>12.3f}", flush=True)
+        if round_number:
+            parts.append(rate / optimum)
+    bound = REAL_BOUND.get(mix.name[0], 0)
+    middle = statistics.median(parts)
+    print(f"  {'median':<26}{middle:>34.3f}" + (f", bound {bound}" if bound else ""), flush=True)
+    return middle >= bound
 
 
 def main():
@@ -273,40 +346,29 @@ def main():
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--mixes", type=pathlib.Path, default=HERE / "data/mixes.json")
     parser.add_argument("--recovery", action="store_true", help="nothing but that")
+    parser.add_argument("--real", metavar="PROGRAM", help="nothing but the real clock, by bench_real_processors")
+    parser.add_argument("--real-seeds", type=int, default=3)
+    parser.add_argument("--mix", help="only this one, by the beginning of its name")
     options = parser.parse_args()
     document = json.loads(options.mixes.read_text())
-    recovered = True
+    simulator = runner(options.overtake, "sim")
+    recovered = is_enough = True
     for name in document["mixes"]:
-        mix = Mix(document, name)
-        if options.recovery:
-            print(name)
-            recovered = print_recovery(options.overtake, mix, options.seeds) and recovered
+        if not name.startswith(options.mix or ""):
             continue
-        single = max(
-            throughput(options.overtake, mix.only(entry["name"]), "priority")[0] for entry in mix.entries
-        )
-        fixed = best_fixed(
-            options.overtake, mix, lambda one: throughput(options.overtake, mix, "fixed", 3_000_000, map=one)[0]
-        )
-        fixed_slo = best_fixed(
-            options.overtake, mix, lambda one: satisfaction(options.overtake, mix, "fixed", 1, 3_000_000, map=one)
-        )
-        print(f"{name}\n  {'policy':<18}{'requests/s':>11}{'of optimum':>12}{'over single':>13}{'within SLO':>12}")
-        for policy in POLICIES:
-            more = {"map": fixed} if policy == "fixed" else {}
-            more_slo = {"map": fixed_slo} if policy == "fixed" else {}
-            try:
-                rate, shares = throughput(options.overtake, mix, policy, **more)
-                within = satisfaction(options.overtake, mix, policy, options.seeds, **more_slo)
-            except subprocess.CalledProcessError as error:
-                print(f"  {policy:<18}{error.stderr.strip().split(': ', 1)[-1]}")
-                continue
-            print(
-                f"  {policy:<18}{rate * 1e6:>11.0f}{rate / mix.optimum(shares):>12.3f}"
-                f"{rate / single:>13.2f}{within:>12.3f}",
-                flush=True,
-            )
-        recovered = print_recovery(options.overtake, mix, options.seeds) and recovered
+        mix = Mix(document, name)
+        print(name, flush=True)
+        if options.real:
+            mix = mix.bare()
+            real = runner(options.real)
+            is_enough = print_real(simulator, real, mix) and is_enough
+            recovered = print_recovery(real, mix, options.real_seeds) and recovered
+            continue
+        if not options.recovery:
+            print_policies(simulator, mix, options.seeds)
+        recovered = print_recovery(simulator, mix, options.seeds) and recovered
+    if not is_enough:
+        sys.exit(f"processors.py: under the real clock throughput is below {REAL_BOUND} of the optimum")
     if not recovered:
         sys.exit(f"processors.py: in the third second satisfaction is lower by more than {RECOVERY_BOUND}, or not all ended")
 
