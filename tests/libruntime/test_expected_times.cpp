@@ -75,6 +75,18 @@ json workers(std::uint64_t units_1_ns, std::uint64_t both_ns) {
          {{{"units", {1}}, {"time_ns", units_1_ns}}, {{"units", {0, 1}}, {"time_ns", both_ns}}}}};
 }
 
+json cores(const char* mode, std::uint64_t time_ns) {
+    Engine engine(open_embedded(with_modelled_times()), cores_and_pool());
+    const auto& of = engine.state().coordinated->classes()[0];
+    return {{"name", "npu"},
+            {"kind", "cores"},
+            {"device", "embedded"},
+            {"mode", mode},
+            {"profile", of.profile_name},
+            {"profile_digest", coordination::hexadecimal(of.cores.profile_digest)},
+            {"pieces", json::array({{{"units", {0}}, {"time_ns", time_ns}}})}};
+}
+
 const ovt_coord_record& record(const Engine& engine, const LoadedModel& model,
                                const std::string& class_name, std::uint32_t first,
                                std::uint32_t last) {
@@ -169,16 +181,32 @@ TEST(ExpectedTimes, AreScaledFromTheLargestPieceWhereThereIsNoModel) {
     EXPECT_EQ(record(engine, *model, "npu", 0, 0).time, record(usual, *modelled, "npu", 0, 0).time);
 }
 
-json cores(const char* mode, std::uint64_t time_ns) {
-    Engine engine(open_embedded(with_modelled_times()), cores_and_pool());
-    const auto& of = engine.state().coordinated->classes()[0];
-    return {{"name", "npu"},
-            {"kind", "cores"},
-            {"device", "embedded"},
-            {"mode", mode},
-            {"profile", of.profile_name},
-            {"profile_digest", coordination::hexadecimal(of.cores.profile_digest)},
-            {"pieces", json::array({{{"units", {0}}, {"time_ns", time_ns}}})}};
+/// Two units of one FC each on a core, and the softmax of CPU workers.
+std::shared_ptr<const Model> model_of_two_units_on_cores() {
+    ModelSpec spec = copy_and_softmax();
+    spec.segments.insert(spec.segments.begin(), spec.segments.front());
+    spec.segments[0].fcs = {spec.segments[0].fcs[0]};
+    spec.segments[1].fcs = {spec.segments[1].fcs[1]};
+    return Model::from_bytes(build(spec));
+}
+
+/// Cores have a model only if they take the modelled time.
+TEST(ExpectedTimes, OfCoresAreScaledIfThoseComputeAsFastAsTheyCan) {
+    const auto file = model_of_two_units_on_cores();
+    for (const bool is_functional : {false, true}) {
+        const unsigned mode = is_functional ? OVERTAKE_MODE_FUNCTIONAL : OVERTAKE_MODE_BOTH;
+        json classes = json::array({cores(is_functional ? "functional" : "both", 9'000'000)});
+        classes[0]["pieces"][0]["units"] = {0, 1};
+        Engine usual(open_embedded(with_modelled_times(mode)), cores_and_pool());
+        const std::uint64_t modelled = record(usual, *usual.load(file), "npu", 1, 1).time;
+        Engine engine(open_embedded(with_modelled_times(mode)), cores_and_pool());
+        const auto model = engine.load(file, ExpectedTimes::parse(file_of(file, classes).dump()));
+        EXPECT_EQ(record(engine, *model, "npu", 0, 1).time, 9'000'000u);
+        if (is_functional)
+            EXPECT_GT(record(engine, *model, "npu", 1, 1).time, 1000 * modelled);
+        else
+            EXPECT_EQ(record(engine, *model, "npu", 1, 1).time, modelled);
+    }
 }
 
 /// The first plan goes by them.
