@@ -79,7 +79,7 @@ class Profile(CommandTest):
 
     def test_each_of_several_models_has_its_file(self):
         self.profile()
-        self.succeed(*self.perf(), self.model)  # the same twice: one has the file
+        self.succeed(*self.perf(), self.model)  # the same twice: of both
         self.refuse(1, "a file before it is of the same model", *self.perf(), "--times", self.times)
 
     def test_a_file_that_is_there_is_replaced_as_a_whole(self):

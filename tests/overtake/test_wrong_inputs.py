@@ -119,6 +119,7 @@ class WrongInputs(unittest.TestCase):
         make_pictures(cls.directory)
         for name in ("net", "two"):
             cls.overtake(f"compile {name}.onnx -q", check=True)
+        cls.overtake("compile net.onnx -q --class cpu -o cpu_only.ovm", check=True)
         make_others(cls.directory)
 
     @classmethod

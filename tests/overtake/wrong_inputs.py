@@ -330,6 +330,8 @@ WARNINGS = [
     ("compile net.onnx --calibration x.npy --mean 5 -o w/a.ovm", "--mean, --scale: are for pictu"),
     ("compile net.onnx -o w/a.ovm", "calibrated with random noise"),
     ("run net.ovm --input x=p.png --output-dir w --device embedded", "pictures go in as pixels"),
+    ("profile cpu_only.ovm --device embedded --processors npu,cpu -o w/t.json",
+     "class 'npu' cannot run a unit of the model, or none was given to it, so it has no times"),
     ("run net.onnx --input x=nan.npy --output-dir w", "nan.npy: holds NaN at element 92, and outp"),
 ]  # fmt: skip
 

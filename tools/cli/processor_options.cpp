@@ -57,25 +57,35 @@ void set_processors(EngineOptions& options, const ProcessorArguments& arguments,
                                                    : Drop::never;
 }
 
+namespace {
+
+/// The model of that name, or the first one.
+auto nearest(std::span<const std::shared_ptr<const Model>> models, std::string_view name) {
+    const auto of = std::ranges::find(models, name, [](const auto& each) { return each->name(); });
+    return of == models.end() ? models.begin() : of;
+}
+
+} // namespace
+
 std::vector<std::shared_ptr<LoadedModel>>
 load_models(Engine& engine, std::span<const std::shared_ptr<const Model>> models,
             const ProcessorArguments& arguments) {
     std::vector<std::shared_ptr<LoadedModel>> loaded(models.size());
     for (const std::string& path : arguments.times) {
         const ExpectedTimes times = ExpectedTimes::read(path);
-        auto of =
-            std::ranges::find_if(models, [&](const auto& each) { return times.is_of(*each); });
-        if (of == models.end()) // the library says what differs
-            of = std::ranges::find(models, times.model_name(),
-                                   [](const auto& each) { return each->name(); });
-        if (of == models.end())
-            of = models.begin();
-        auto& place = loaded[static_cast<std::size_t>(of - models.begin())];
-        if (place && times.is_of(**of))
-            throw Error(EINVAL, fmt::format("{}: a file before it is of the same model, '{}'; give "
-                                            "one of them",
-                                            path, times.model_name()));
-        place = engine.load(*of, times);
+        bool is_used = false;
+        for (std::size_t i = 0; i < models.size(); i++) {
+            if (!times.is_of(*models[i]))
+                continue;
+            if (loaded[i])
+                throw Error(EINVAL, fmt::format("{}: a file before it is of the same model, '{}'; "
+                                                "give one of them",
+                                                path, times.model_name()));
+            loaded[i] = engine.load(models[i], times);
+            is_used = true;
+        }
+        if (!is_used) // the library says what differs
+            engine.load(*nearest(models, times.model_name()), times);
     }
     for (std::size_t i = 0; i < models.size(); i++)
         if (!loaded[i])

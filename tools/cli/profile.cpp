@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <memory>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -75,6 +76,21 @@ Json to_json(const std::vector<ExpectedTime>& times) {
     return list;
 }
 
+/// Of a class that has run nothing nothing is known.
+void warn_of_unmeasured(const Engine& engine, const std::vector<ExpectedTime>& times) {
+    std::set<std::string> classes;
+    for (const ProcessorState& state : engine.processors())
+        classes.insert(state.class_name);
+    for (const ExpectedTime& time : times)
+        classes.erase(time.class_name);
+    for (const std::string& name : classes)
+        fmt::print(
+            stderr,
+            "overtake: class '{}' cannot run a unit of the model, or none was given to it, so it "
+            "has no times\n",
+            printable(name));
+}
+
 int run_profile(const ProfileOptions& options, const std::string& node) {
     check_output_file(options.output, {options.model});
     const auto model = Model::load(options.model, options.name);
@@ -91,6 +107,7 @@ int run_profile(const ProfileOptions& options, const std::string& node) {
     ProgressBar bar;
     const ExpectedTimes times = ExpectedTimes::measure(
         engine, loaded, options.runs, [&](double done) { bar.show("measuring", done); });
+    warn_of_unmeasured(engine, times.times());
     write_file(options.output, [&](std::ostream& file) { file << times.text(); });
     if (options.json) {
         const Json json = {{"device", to_json(facts)},
