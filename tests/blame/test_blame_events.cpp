@@ -442,6 +442,26 @@ TEST(Blame, EachEngineHasItsOwnQueueOfTasks) {
     }
 }
 
+/// Of an engine on unlike cores: a task whose model was compiled for some does not wait for others.
+TEST(Blame, ATaskWaitsForTheCoresOfItsProfile) {
+    for (const std::uint64_t cores : {0u, 1u, 2u, 3u}) {
+        Told told({.rules = {.cores = 2}});
+        told.add(EventType::task_arrive, 0, engine_client, 1, [](Event& event) {
+            event.core = 0;
+            event.pid = 101; // as of its jobs
+        });
+        told.add(EventType::task_dispatch, 0, engine_client, 1);
+        told.queue(0, 1, 11, 1, 0, 1); // on core 1
+        told.add(EventType::task_arrive, 0, engine_client, 2, [&](Event& event) {
+            event.core = 0;
+            event.by_tag = cores;
+        });
+        told.add(EventType::task_dispatch, 30, engine_client, 2);
+        told.add(EventType::task_end, 30, engine_client, 2);
+        EXPECT_EQ(told.causes(0), (Causes{{cores == 1 ? Cause::slot : Cause::host, 30}})) << cores;
+    }
+}
+
 /// A watcher that begins in the middle and loses events, of clients that tell what they like.
 TEST(Blame, EventsMayBeMissingOrWild) {
     for (unsigned seed = 1; seed <= 20; seed++) {
@@ -463,6 +483,7 @@ TEST(Blame, EventsMayBeMissingOrWild) {
                 event.segment_count = random();
                 event.model = below(3);
                 event.task = 1 + below(40);
+                event.by_tag = below(8) == 0 ? random() : below(5);
                 event.slots = static_cast<std::uint16_t>(below(3));
                 event.limit = below(5);
                 event.share = below(2) != 0;

@@ -31,7 +31,7 @@ watch::ProbeHit hit(watch::Probe probe, std::uint32_t pid, std::uint64_t task,
 
 watch::ProbeHit arrives(std::uint32_t pid, std::uint64_t task, std::uint64_t queue = 0x5000) {
     return hit(watch::Probe::task_arrive, pid, task, 1 * ms,
-               {7, static_cast<std::uint64_t>(-3), 2, 4, queue, model_id("large"), 3, 16});
+               {7, static_cast<std::uint64_t>(-3), 2, 4, queue, model_id("large"), 3, 16, 6});
 }
 
 /// Its last event.
@@ -67,6 +67,7 @@ TEST(EngineTasks, AProbeIsAnEventOfItsTask) {
     EXPECT_GE(arrived->client, engine_client);
     EXPECT_EQ(arrived->slots, 3u);
     EXPECT_EQ(arrived->limit, 16u);
+    EXPECT_EQ(arrived->by_tag, 6u) << "cores that may take it";
     EXPECT_FALSE(arrived->share);
     using enum watch::Probe;
     const std::array<std::pair<watch::Probe, EventType>, 4> others{
@@ -84,6 +85,7 @@ TEST(EngineTasks, AProbeIsAnEventOfItsTask) {
         EXPECT_EQ(event->tag, arrived->tag);
         EXPECT_EQ(event->client, arrived->client);
         EXPECT_EQ(event->segment, segment);
+        EXPECT_EQ(event->by_tag, 0u);
         EXPECT_EQ(event->status, probe == task_cpu_done ? 5 : 0);
         EXPECT_EQ(event->model, model_id("large"));
     }

@@ -66,7 +66,9 @@ struct Event {
     std::int64_t custom_id = 0;    ///< job_queue, fc_submit, task_*
     std::uint64_t duration_ns = 0; ///< fc_done: of the FC; job_done: executed by all of them
     std::uint64_t by_client = 0;   ///< fc_preempt: of the job that goes ahead
-    std::uint64_t by_tag = 0;      ///< fc_preempt: its tag
+    /// fc_preempt: its tag; task_arrive of an engine with unlike cores: those that may take it if it
+    /// asks for none, one bit each; 0: each
+    std::uint64_t by_tag = 0;
     std::uint32_t by_context = 0;  ///< fc_preempt: its context
     std::uint32_t by_pid = 0;      ///< fc_preempt: its process; core_limit: who changed it, 0: root
     std::uint32_t context = 0;     ///< id in the client

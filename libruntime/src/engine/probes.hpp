@@ -23,12 +23,12 @@ inline void nobody_looks(auto...) {}
 namespace overtake::engine::probe {
 
 /// `queue` tells the process's engines apart, `model` is what the driver is told of the task's
-/// jobs.
+/// jobs, `cores` has a bit for each core that may take one that asks for any; 0: each.
 inline void task_arrive(const ovt_sched_task* task, std::uint64_t time_ns, const ovt_sched* queue,
-                        std::uint64_t model) {
-    OVERTAKE_PROBE(task_arrive, 10, task, time_ns, task->priority, task->custom_id, task->core,
+                        std::uint64_t model, std::uint64_t cores) {
+    OVERTAKE_PROBE(task_arrive, 11, task, time_ns, task->priority, task->custom_id, task->core,
                    task->segment_count, queue, model, queue->settings.slots,
-                   queue->settings.task_limit);
+                   queue->settings.task_limit, cores);
 }
 
 /// Its first segment begins.

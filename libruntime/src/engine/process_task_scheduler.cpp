@@ -116,7 +116,7 @@ void ProcessTaskScheduler::admit(Run& run) {
         ends_.reserve(2 * live() + 16);
     run.prepare(process_);
     const std::uint64_t now = now_ns();
-    probe::task_arrive(&run.task_, now, &sched_, run.options_.model);
+    probe::task_arrive(&run.task_, now, &sched_, run.options_.model, run.options_.cores);
     ovt_sched_arrive(&sched_, &run.task_, now);
 }
 

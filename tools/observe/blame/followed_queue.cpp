@@ -40,6 +40,10 @@ void FollowedQueue::Group::count(std::uint64_t time) {
 FollowedQueue::FollowedQueue(const Rules& rules, std::uint32_t cores)
     : rules_(rules), cores_(rules.most_cores) {
     ovt_sched_init(&sched_, rules_.most_cores, &rules_.settings);
+    sched_.cores_of = [](const ovt_sched_task* task) {
+        const std::uint64_t some = static_cast<const QueuedTask*>(task)->cores;
+        return some != 0 ? some : ~u64{0};
+    };
     ovt_sched_add_queue(&sched_, &queue_, cores_.data());
     sched_.core_count = std::max(1u, std::min(std::max(rules_.cores, cores), rules_.most_cores));
 }
@@ -144,6 +148,8 @@ void FollowedQueue::arrive(QueuedTask& task, std::uint64_t time) {
     if (task.core > rules_.most_cores)
         task.core = 0;
     see_core(task.core);
+    task.cores &= ~std::uint64_t{0} >> (OVT_SCHED_MAX_CORES - rules_.most_cores);
+    see_core(static_cast<std::uint32_t>(std::bit_width(task.cores)));
     ovt_sched_arrive(&sched_, &task, now(time));
     if (ovt_sched_is_high(&task))
         return;

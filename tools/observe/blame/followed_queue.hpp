@@ -35,6 +35,7 @@ struct QueuedTask : ovt_sched_task {
 
     std::uint32_t owner = 0;
     std::uint64_t client = 0;
+    std::uint64_t cores = 0; ///< that may take one which asks for none, one bit each; 0: each
 
     const ovt_tree* among = nullptr; ///< the group in which it waits
     bool first = false;              ///< of its group

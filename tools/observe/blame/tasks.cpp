@@ -174,6 +174,7 @@ void Tasks::arrive(const Event& event) {
     queued.segment_count = static_cast<u32>(segments.size());
     queued.priority = std::min(event.priority, OVT_SCHED_PRIORITY_HIGH);
     queued.core = event.core;
+    queued.cores = event.by_tag;
     queued.custom_id = event.custom_id;
     queued.deadline = plan.deadline;
     task.queue->arrive(queued, event.time_ns);

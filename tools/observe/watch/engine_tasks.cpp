@@ -238,6 +238,8 @@ void EngineTasks::pass(Process& process, const ProbeHit& hit, std::vector<Event>
     task.told.time_ns = std::max(task.told.time_ns, arguments[1]);
     Event event = task.told;
     event.type = event_type(hit.probe);
+    if (hit.probe == Probe::task_arrive)
+        event.by_tag = arguments[10];
     if (hit.probe == Probe::task_cpu_done)
         event.status = static_cast<std::int32_t>(arguments[3]);
     if (hit.probe == Probe::task_end)
