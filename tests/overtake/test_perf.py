@@ -4,6 +4,7 @@
 import csv
 import json
 import os
+import pathlib
 import pty
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import unittest
 from overtake_command import BINARY, CommandTest, overtake
 
 NAMES = ["p50", "p90", "p95", "p99", "p99.9"]
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
 EMBEDDED = ["--device", "embedded"]
 
 
@@ -169,6 +171,37 @@ class Perf(CommandTest):
         self.assertEqual((model["requests"], model["failed"]), (60, 0))
         self.assertGreater(model["latency_ms"]["p99"], 0)
 
+    def test_processors_are_those_that_are_named(self):
+        """`fixed` needs to be told where a request runs; an embedded device of an entry has the mode of the other."""
+        def loaded(*arguments):
+            return self.succeed_json("perf", self.model, *EMBEDDED, "--mode", "timed", *arguments, "--frames", 40,
+                                     "--warm-up", 0, "--json")  # fmt: skip
+        fixed = loaded("--processors", "npu,cpu", "--policy", "fixed", "--on", "npu.2")
+        runs = {of["name"]: of["runs"] for of in fixed["processors"]}
+        self.assertEqual((runs["npu.1"], runs["npu.2"]), (0, 40))
+        other = loaded("--processors", "npu@embedded,cpu", "--policy", "fixed", "--on", "npu")
+        for result in fixed, other:
+            [model] = result["models"]
+            self.assertEqual(model["failed"], 0)
+            self.assertGreater(model["executed_ms_mean"], 0.9 * loaded()["models"][0]["executed_ms_mean"])
+
+    def test_a_run_of_several_units_has_the_time_of_all(self):
+        path, profile = self.directory / "glyphs.ovm", self.directory / "dsp.yaml"
+        profile.write_text("name: dsp\nclock_khz: 500000\nmacs_per_cycle: 64\nvector_per_cycle: 128\nbytes_per_cycle: 16\n"
+                           "insn_overhead_cycles: 100\nfc_overhead_cycles: 500\nwithout: [MAX_POOL]\n")
+        self.succeed("compile", SOURCE / "models/glyphs/glyphs.onnx", "--calibration",
+                     SOURCE / "models/glyphs/calibration.npy", "--class", "npu=default", "--class", f"dsp={profile}",
+                     "--class", "cpu", "--min-unit", 1, "-o", path)  # fmt: skip
+        def executed(*arguments):
+            result = self.succeed_json("perf", path, *EMBEDDED, "--mode", "timed", "--frames", 30, "--json", *arguments)
+            return result["models"][0]["executed_ms_mean"]
+        alone = executed()
+        self.assertGreater(executed("--processors", "npu,cpu", "--policy", "fixed", "--on", "npu"), 0.95 * alone)
+        # What was dropped took nothing, and is in no average.
+        some_dropped = executed("--processors", "npu=1,cpu", "--policy", "fixed", "--on", "npu", "--in-flight", 60,
+                                "--slo", 0.3, "--drop", "late")  # fmt: skip
+        self.assertGreater(some_dropped, 0.95 * alone)
+
     def test_refusals(self):
         for status, text, arguments in [
             (2, "--mode", ["--device", "kernel", "--mode", "timed"]),
@@ -181,6 +214,11 @@ class Perf(CommandTest):
             (2, "--engine", [*EMBEDDED, "--workers", 2]),
             (2, "--records", [self.model, *EMBEDDED, "--records", "r.csv"]),
             (2, "--model-name", [self.model, *EMBEDDED, "--model-name", "test"]),
+            (1, "'npu.1' is no name", [*EMBEDDED, "--processors", "npu.1,cpu"]),
+            (1, "cores are chosen by number (NAME=1)", [*EMBEDDED, "--processors", "cpu,a b=1"]),
+            (1, "there is no processor 'dsp'; the engine has npu.1, npu.2, cpu",
+             [*EMBEDDED, "--json", "--processors", "npu,cpu", "--on", "dsp"]),
+            (2, "--on", [*EMBEDDED, "--on", "npu"]),
             (1, "/dev/accel/accel77: No such file", ["--device", "/dev/accel/accel77"]),
             (1, "absent.ovm", [self.directory / "absent.ovm", *EMBEDDED]),
         ]:

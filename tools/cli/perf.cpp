@@ -113,7 +113,7 @@ std::shared_ptr<Engine> make_engine(const PerfOptions& options,
         return nullptr;
     EngineOptions wanted;
     if (has_processors)
-        set_processors(wanted, options.processors, device);
+        set_processors(wanted, options.processors, device, options.embedded);
     wanted.service = options.service;
     wanted.workers = options.workers;
     wanted.max_priority = std::max(options.load.task.priority, wanted.max_priority);
@@ -135,7 +135,7 @@ std::vector<load::Load> make_loads(const PerfOptions& options, const Models& mod
         const auto& model = models[index];
         load::Load& load = loads.emplace_back();
         load.options = options.load;
-        load.options.task.slo_ns = slo_ns(options.processors);
+        set_requests(load.options.task, options.processors);
         for (unsigned thread = 0; thread < options.threads; thread++)
             load.sources.push_back(engine ? load::engine_source(device, engine, networks[index])
                                           : load::session_source({device, model, rights}));

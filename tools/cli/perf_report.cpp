@@ -234,8 +234,9 @@ Json perf_report(const Model& model, const load::Load& load, const load::Outcome
     bool runs_on_device = false;
     std::size_t dropped = 0;
     for (const load::Request& request : outcome.requests) {
-        dropped += load::is_dropped(load.options, request);
-        executed += request.executed_ns;
+        const bool is_dropped = load::is_dropped(load.options, request);
+        dropped += is_dropped;
+        executed += is_dropped ? 0 : request.executed_ns;
         preemptions += request.preemptions;
         runs_on_device = runs_on_device || request.queued_ns != 0;
     }
@@ -249,7 +250,8 @@ Json perf_report(const Model& model, const load::Load& load, const load::Outcome
                    {"device_latency_ms",
                     runs_on_device ? distribution(load::latencies(outcome.requests)) : Json()},
                    {"histogram", histogram(response_times)},
-                   {"executed_ms_mean", count == 0 ? 0 : ms(executed) / static_cast<double>(count)},
+                   {"executed_ms_mean",
+                    count == dropped ? 0 : ms(executed) / static_cast<double>(count - dropped)},
                    {"preemptions", preemptions}};
     report.update(arrivals(load, outcome));
     if (load.options.task.slo_ns != 0)

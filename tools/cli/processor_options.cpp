@@ -34,6 +34,12 @@ void add_processor_options(CLI::App& command, ProcessorArguments& arguments) {
                         "heft-reserved", "least-slack"}))
         ->capture_default_str()
         ->needs(processors);
+    command
+        .add_option("--on", arguments.on,
+                    "With --processors: the processor or entry that each request is to run on; "
+                    "what that lacks runs on CPU workers")
+        ->check(not_empty())
+        ->needs(processors);
     auto* slo = command
                     .add_option("--slo", arguments.slo_ms,
                                 "With --processors: each request's deadline after its submission, "
@@ -49,8 +55,8 @@ void add_processor_options(CLI::App& command, ProcessorArguments& arguments) {
 }
 
 void set_processors(EngineOptions& options, const ProcessorArguments& arguments,
-                    const std::shared_ptr<Device>& device) {
-    options.processors = parse_processors(arguments.processors, device);
+                    const std::shared_ptr<Device>& device, const EmbeddedOptions& embedded) {
+    options.processors = parse_processors(arguments.processors, device, embedded);
     options.policy = arguments.policy;
     options.drop = arguments.drop == "late"        ? Drop::late
                    : arguments.drop == "predicted" ? Drop::predicted
@@ -93,8 +99,9 @@ load_models(Engine& engine, std::span<const std::shared_ptr<const Model>> models
     return loaded;
 }
 
-std::uint64_t slo_ns(const ProcessorArguments& arguments) {
-    return static_cast<std::uint64_t>(arguments.slo_ms * 1e6);
+void set_requests(TaskOptions& task, const ProcessorArguments& arguments) {
+    task.slo_ns = static_cast<std::uint64_t>(arguments.slo_ms * 1e6);
+    task.on = arguments.on;
 }
 
 } // namespace overtake::command

@@ -21,17 +21,19 @@ struct ProcessorArguments {
     std::string policy = "priority";
     std::string drop = "never";
     double slo_ms = 0;              ///< 0: none
+    std::string on;                 ///< a processor or an entry; empty: any
     std::vector<std::string> times; ///< files of overtake profile
 };
 
 void add_processor_options(CLI::App& command, ProcessorArguments& arguments);
 /// Opens the devices that entries name.  Throws Error, naming the entry.
 void set_processors(EngineOptions& options, const ProcessorArguments& arguments,
-                    const std::shared_ptr<Device>& device);
+                    const std::shared_ptr<Device>& device, const EmbeddedOptions& embedded);
 /// Each with the file that is of it, if there is one.  Throws Error for a file that is of none.
 std::vector<std::shared_ptr<LoadedModel>>
 load_models(Engine& engine, std::span<const std::shared_ptr<const Model>> models,
             const ProcessorArguments& arguments);
-std::uint64_t slo_ns(const ProcessorArguments& arguments);
+/// Requests of these.
+void set_requests(TaskOptions& task, const ProcessorArguments& arguments);
 
 } // namespace overtake::command

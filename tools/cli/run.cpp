@@ -214,8 +214,8 @@ int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>&
         wanted.service = options.service;
         TaskOptions task = options.task;
         if (!options.service) {
-            set_processors(wanted, options.processors, device);
-            task.slo_ns = slo_ns(options.processors);
+            set_processors(wanted, options.processors, device, embedded);
+            set_requests(task, options.processors);
         }
         EngineRun run(device, model, task, wanted, options.processors);
         run_samples(run, inputs, count, take);

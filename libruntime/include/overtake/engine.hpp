@@ -66,9 +66,14 @@ struct ProcessorOptions {
 /// cores of `device`; NAME=1+2: cores 1 and 2 of it; NAME=x4, or `cpu` alone: four CPU workers.
 /// NAME@DEVICE and NAME=1+2@DEVICE: of another device, which open_device() opens.  Entries without
 /// numbers take the groups of like cores of their device that are left, in order.
-/// EINVAL, naming the entry and the remedy.
+/// A name that is not registered has letters, digits, '-' and '_'.  EINVAL, naming the entry and
+/// the remedy.
 OVERTAKE_API std::vector<ProcessorOptions> parse_processors(const std::string& text,
                                                             const std::shared_ptr<Device>& device);
+/// The same; an embedded device that an entry names has these options.
+OVERTAKE_API std::vector<ProcessorOptions> parse_processors(const std::string& text,
+                                                            const std::shared_ptr<Device>& device,
+                                                            const EmbeddedOptions& embedded);
 
 /// How a processor of an engine does.
 struct ProcessorState {
@@ -180,7 +185,7 @@ struct SegmentRecord {
         start_ns;         ///< device time: submitted to the device, or begun on a worker; 0 = never
     std::uint64_t end_ns; ///< device time
     bool on_bpu;          ///< then `job` is what the device reports
-    Completion job;       ///< zero on the CPU
+    Completion job;       ///< zero on the CPU; on several processors of a run, all jobs together
 };
 
 /// A piece of a request on one of several processors.

@@ -35,6 +35,19 @@ bool is_of_processor(std::int32_t status) {
     return status == -EIO || status == -ENODEV;
 }
 
+/// The jobs of a run as one: they follow each other.
+void add_to(Completion& all, const Completion& job) {
+    const Completion before = all;
+    all = job;
+    if (before.core == 0) // it is the first
+        return;
+    all.queued_ns = before.queued_ns;
+    all.start_ns = before.start_ns;
+    all.executed_ns += before.executed_ns;
+    all.preemptions += before.preemptions;
+    all.fcs_done += before.fcs_done;
+}
+
 } // namespace
 
 DeviceRunner::DeviceRunner(std::shared_ptr<Device> device, unsigned domain, QueueOptions options,
@@ -267,7 +280,7 @@ void DeviceRunner::job_ended(UnitJob& job, const Completion& completion) {
     run.executed_ns += completion.executed_ns;
     run.end_ns = std::max<std::uint64_t>(run.end_ns, completion.end_ns);
     if (run.outcome == RunOutcome::done) {
-        run.job = completion;
+        add_to(run.job, completion);
         run.status = completion.status;
         if (completion.status == -ECANCELED)
             run.outcome = RunOutcome::cancelled;

@@ -2,6 +2,7 @@
 //
 // Processors as options of programs name them.
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -44,6 +45,20 @@ unsigned number_of(std::string_view text, std::string_view entry) {
     return number;
 }
 
+/// As of the classes that `overtake compile` takes: NAME.1 is a core of an entry NAME.
+void check_name(const std::string& name, std::string_view entry) {
+    if (name.empty())
+        refuse_entry(entry, "it has no name");
+    const bool is_plain = std::ranges::all_of(
+        name, [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; });
+    if (!is_plain && !coordination::registered_processor(name))
+        refuse_entry(entry,
+                     fmt::format("'{}' is no name: it has letters, digits, - and _; cores are "
+                                 "chosen by number (NAME=1), and a processor of the "
+                                 "program's is registered under its name first",
+                                 name));
+}
+
 /// Cores of the devices that no entry has yet.
 class FreeCores {
 public:
@@ -84,6 +99,12 @@ private:
 
 std::vector<ProcessorOptions> parse_processors(const std::string& text,
                                                const std::shared_ptr<Device>& device) {
+    return parse_processors(text, device, EmbeddedOptions{});
+}
+
+std::vector<ProcessorOptions> parse_processors(const std::string& text,
+                                               const std::shared_ptr<Device>& device,
+                                               const EmbeddedOptions& embedded) {
     std::vector<ProcessorOptions> processors;
     std::vector<std::size_t> without_numbers;
     FreeCores free_cores;
@@ -94,10 +115,9 @@ std::vector<ProcessorOptions> parse_processors(const std::string& text,
         const std::string what = entry.substr(0, at);
         const std::size_t equals = what.find('=');
         processor.name = what.substr(0, equals);
-        if (processor.name.empty())
-            refuse_entry(entry, "it has no name");
+        check_name(processor.name, entry);
         if (at != std::string::npos)
-            processor.device = open_device(entry.substr(at + 1));
+            processor.device = open_device(entry.substr(at + 1), embedded);
         const std::shared_ptr<Device>& of = processor.device ? processor.device : device;
         const std::string value = equals == std::string::npos ? "" : what.substr(equals + 1);
         if (value.starts_with('x')) {

@@ -72,7 +72,7 @@ struct UnitRun final : public ThreadWork {
     std::uint64_t executed_ns = 0;   ///< its lead excepted
     std::uint64_t start_ns = 0;      ///< device time
     std::uint64_t end_ns = 0;        ///< device time
-    Completion job{};                ///< on a core: of its last job, or of the one that failed
+    Completion job{};                ///< on a core: of its jobs together, up to one that failed
     UnitRun* ended_behind = nullptr; ///< the host's
 };
 
