@@ -82,6 +82,36 @@ class Docs(unittest.TestCase):
                     self.assert_runs(path)
         self.assertGreaterEqual(count, 3)
 
+    def test_a_class_that_no_file_has_is_refused(self):
+        self.succeed("compile", "glyphs/glyphs.onnx", "--calibration", "glyphs/calibration.npy", "-o", "glyphs.ovm")
+        scenario = {"version": 1, "kind": "task", "processors": [{"name": "npu", "class": "npu", "cores": 1},
+                                                                 {"name": "cpu", "class": "cpu", "workers": 1}],
+                    "models": {"M": {"file": "glyphs.ovm"}}, "tasks": [{"id": "a", "at": 0, "model": "M"}]}  # fmt: skip
+        path = self.directory / "scenario.json"
+        path.write_text(json.dumps(scenario))
+        self.succeed("sim", path)
+        scenario["processors"].append({"name": "gpu", "class": "gpu", "cores": 1})
+        path.write_text(json.dumps(scenario))
+        refused = self.overtake("sim", path)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn('models: no model runs on class "gpu"; the files were compiled for npu, cpu: name the class as '
+                      "one of these, or compile a network with --class gpu=PROFILE", refused.stderr)  # fmt: skip
+        scenario["models"]["N"] = {"units": [{"time": {"gpu": 5}}]}
+        path.write_text(json.dumps(scenario))
+        self.succeed("sim", path)
+
+    def test_what_did_not_end_is_said(self):
+        scenario = {"version": 1, "kind": "task", "processors": [{"name": "npu", "class": "npu", "cores": 1}],
+                    "models": {"M": {"units": [{"time": {"npu": 5}}]}},
+                    "tasks": [{"id": "a", "at": 9, "model": "M"}],
+                    "events": [{"at": 1, "processor": "npu", "event": "fail"}]}  # fmt: skip
+        path = self.directory / "scenario.json"
+        path.write_text(json.dumps(scenario))
+        self.assertRegex(self.succeed("sim", path, "--summary"),
+                         r"\nclass +tasks +done dropped unended +retries .*\ntasks +1 +0 +0 +1 +0 +0\.0 +- +- +- +-\n")
+        [row] = json.loads(self.succeed("sim", path, "--summary", "--json"))["classes"]
+        self.assertEqual((row["tasks"], row["unended"], row["latency_us"]["p99"]), (1, 1, None))
+
     def test_sessions_in_the_pages_print_what_stands_there(self):
         count = 0
         for page in [*PAGES, PROCESSORS]:

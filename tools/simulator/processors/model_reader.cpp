@@ -154,6 +154,8 @@ void take_units(const Place& place, const ModelContents& contents, const Classes
     std::vector<std::optional<std::size_t>> in_file;
     for (std::size_t i = 0; i < classes.names.size(); i++)
         in_file.push_back(class_in_file(place, contents, classes.names[i], classes.are_pools[i]));
+    for (const UnitClass& of : contents.classes)
+        model.classes_in_file.emplace_back(of.name);
     for (const std::uint32_t input : contents.inputs)
         model.input_bytes += contents.tensors[input].bytes;
     for (std::size_t number = 0; number < contents.units.size(); number++) {

@@ -257,6 +257,37 @@ private:
                            {scenario_.class_names, class_is_pool_, scenario_.tick_ns}, directory_));
             check_measured(place.at(name), scenario_.models.back());
         }
+        check_classes(place);
+    }
+
+    /// Beside files, a class that runs nothing is one that is called otherwise in them.
+    void check_classes(const Place& place) const {
+        std::vector<std::string> in_files;
+        for (const Model& model : scenario_.models)
+            for (const std::string& name : model.classes_in_file)
+                if (std::ranges::find(in_files, name) == in_files.end())
+                    in_files.push_back(name);
+        const std::size_t count = scenario_.class_names.size();
+        for (std::size_t index = 0; index < count; index++) {
+            const auto has_it = [&](const Model& model) {
+                for (std::size_t i = index; i < model.times.size(); i += count)
+                    if (model.times[i] != 0)
+                        return true;
+                return false;
+            };
+            const bool is_in_files =
+                std::ranges::find(in_files, scenario_.class_names[index]) != in_files.end();
+            if (in_files.empty() || is_in_files || std::ranges::any_of(scenario_.models, has_it))
+                continue;
+            std::string names;
+            for (const std::string& name : in_files)
+                names += (names.empty() ? "" : ", ") + name;
+            place.fail(fmt::format(
+                "no model runs on class \"{0}\"; the files were compiled for {1}: "
+                "name the class as one of these, or compile a network with "
+                "--class {0}{2}",
+                scenario_.class_names[index], names, class_is_pool_[index] ? "" : "=PROFILE"));
+        }
     }
 
     /// A measured class has a largest piece that is more than nothing.

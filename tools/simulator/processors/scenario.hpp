@@ -44,9 +44,10 @@ struct Model {
     std::uint64_t input_bytes = 0;
     /// By unit and class; of a pool one time.  Empty: the class does not support the unit.
     std::vector<std::vector<std::vector<std::uint64_t>>> fcs;
-    std::vector<std::uint64_t> times;    ///< their sums, [unit * classes + class]
-    std::vector<std::uint64_t> longest;  ///< the longest of them, the same
-    std::vector<std::uint64_t> measured; ///< by class; 0: not measured
+    std::vector<std::uint64_t> times;           ///< their sums, [unit * classes + class]
+    std::vector<std::uint64_t> longest;         ///< the longest of them, the same
+    std::vector<std::uint64_t> measured;        ///< by class; 0: not measured
+    std::vector<std::string> classes_in_file{}; ///< of a compiled one
 };
 
 /// What tasks of one sort have in common.

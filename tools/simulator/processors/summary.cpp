@@ -224,22 +224,26 @@ nlohmann::ordered_json Tally::json() const {
     json["classes"] = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < classes_.size(); i++) {
         const OfClass& of = classes_[i];
-        nlohmann::ordered_json row = {{"class", scenario_.task_classes[i]},
-                                      {"tasks", of.tasks},
-                                      {"refused", of.refused},
-                                      {"done", of.done},
-                                      {"failed", of.failed},
-                                      {"cancelled", of.cancelled},
-                                      {"dropped", of.dropped},
-                                      {"retries", of.retries}};
+        nlohmann::ordered_json row = {
+            {"class", scenario_.task_classes[i]},
+            {"tasks", of.tasks},
+            {"refused", of.refused},
+            {"done", of.done},
+            {"failed", of.failed},
+            {"cancelled", of.cancelled},
+            {"dropped", of.dropped},
+            {"unended", of.tasks - of.done - of.failed - of.cancelled - of.dropped},
+            {"retries", of.retries}};
         row["per_second"] = whole == 0 ? 0 : static_cast<double>(of.done) / us(whole) * 1e6;
         row["within_slo"] = nullptr;
         if (of.with_slo != 0)
             row["within_slo"] =
                 static_cast<double>(of.within_slo) / static_cast<double>(of.with_slo);
-        row["latency_us"] = {{"p50", us(percentile(of.latencies, 50))},
-                             {"p99", us(percentile(of.latencies, 99))},
-                             {"max", us(percentile(of.latencies, 100))}};
+        for (const auto& [key, percent] : {std::pair("p50", 50), {"p99", 99}, {"max", 100}}) {
+            row["latency_us"][key] = nullptr;
+            if (!of.latencies.empty())
+                row["latency_us"][key] = us(percentile(of.latencies, percent));
+        }
         json["classes"].push_back(std::move(row));
     }
     for (std::size_t i = 0; i < processors_.size(); i++) {
@@ -254,11 +258,21 @@ nlohmann::ordered_json Tally::json() const {
     return json;
 }
 
+namespace {
+
+/// As sweeps round it.
+std::string spaced_share(double share) {
+    std::string text = format_share(share);
+    return text.insert(text.size() - 1, " ");
+}
+
+} // namespace
+
 std::string Tally::text() const {
     const nlohmann::ordered_json summary = json();
     // Columns that are there if any of their counts is not 0.
     std::vector<const char*> counts = {"dropped"};
-    for (const char* key : {"failed", "cancelled", "refused"})
+    for (const char* key : {"failed", "cancelled", "refused", "unended"})
         if (std::ranges::any_of(summary["classes"], [&](const auto& row) { return row[key] != 0; }))
             counts.push_back(key);
     std::string text =
@@ -270,25 +284,25 @@ std::string Tally::text() const {
                         "p50 ms", "p99 ms", "max ms");
     for (const auto& row : summary["classes"]) {
         const auto ms = [&](const char* key) {
-            return row["latency_us"][key].get<double>() / 1000;
+            const nlohmann::ordered_json& time = row["latency_us"][key];
+            return time.is_null() ? "-" : fmt::format("{:.3f}", time.get<double>() / 1000);
         };
         text += fmt::format("{:<16}{:>8}{:>8}", row["class"].get<std::string>(),
                             row["tasks"].get<std::uint64_t>(), row["done"].get<std::uint64_t>());
         for (const char* key : counts)
             text += fmt::format("{:>{}}", row[key].get<std::uint64_t>(),
                                 std::string_view(key) == "cancelled" ? 10 : 8);
-        text += fmt::format("{:>9}{:>9.1f}{:>9}{:>11.3f}{:>11.3f}{:>11.3f}\n",
-                            row["retries"].get<std::uint64_t>(), row["per_second"].get<double>(),
-                            row["within_slo"].is_null()
-                                ? "-"
-                                : fmt::format("{:.1f} %", 100 * row["within_slo"].get<double>()),
-                            ms("p50"), ms("p99"), ms("max"));
+        text += fmt::format(
+            "{:>9}{:>9.1f}{:>9}{:>11}{:>11}{:>11}\n", row["retries"].get<std::uint64_t>(),
+            row["per_second"].get<double>(),
+            row["within_slo"].is_null() ? "-" : spaced_share(row["within_slo"].get<double>()),
+            ms("p50"), ms("p99"), ms("max"));
     }
     text += fmt::format("\n{:<16}{:>8}{:>8}{:>9}\n", "processor", "runs", "failed", "busy");
     for (const auto& row : summary["processors"])
-        text += fmt::format("{:<16}{:>8}{:>8}{:>7.1f} %\n", row["processor"].get<std::string>(),
+        text += fmt::format("{:<16}{:>8}{:>8}{:>9}\n", row["processor"].get<std::string>(),
                             row["runs"].get<std::uint64_t>(), row["failed"].get<std::uint64_t>(),
-                            100 * row["busy"].get<double>());
+                            spaced_share(row["busy"].get<double>()));
     return text;
 }
 
