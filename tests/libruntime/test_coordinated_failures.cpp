@@ -164,6 +164,43 @@ TEST(CoordinatedFailures, ADeviceThatEndsLosesNoJob) {
     EXPECT_EQ(right, 400);
 }
 
+/// What has no other processor does not wait for one that never comes back.
+TEST(CoordinatedFailures, ARequestForADeviceThatHasEndedEndsWithENODEV) {
+    const auto second = std::make_shared<WatchedDevice>();
+    ProcessorOptions npu, other, cpu;
+    npu.name = "npu";
+    other.name = "other";
+    other.device = second;
+    cpu.name = "cpu";
+    cpu.workers = 1;
+    EngineOptions options;
+    options.processors = {npu, other, cpu};
+    options.retry_after_ns = trial_ns;
+    Engine engine(open_embedded({}), options);
+    const auto model = engine.load(Model::from_bytes(build(copy_and_softmax())));
+    TaskOptions on_other;
+    on_other.on = "other";
+    CopyInference works(1), begun(2), waits(3), late(1), elsewhere(2);
+    ASSERT_TRUE(works.submit(engine, model, on_other)->wait());
+    second->is_gone = true;
+    const auto running = begun.submit(engine, model, on_other);
+    const auto waiting = waits.submit(engine, model, on_other);
+    for (const auto& request : {running, waiting}) {
+        ASSERT_TRUE(request->wait());
+        EXPECT_EQ(request->status(), -ENODEV);
+        EXPECT_NE(request->error().find("all processors that could run it have ended"),
+                  std::string::npos)
+            << request->error();
+    }
+    const auto comes = late.submit(engine, model, on_other);
+    ASSERT_TRUE(comes->wait());
+    EXPECT_EQ(comes->status(), -ENODEV) << "a new one, too";
+    const auto free = elsewhere.submit(engine, model);
+    ASSERT_TRUE(free->wait());
+    EXPECT_EQ(free->status(), 0) << free->error();
+    EXPECT_EQ(elsewhere.copied, elsewhere.in);
+}
+
 /// Nothing is lost, and every result has its bits, whenever cores fail, slow down and come back.
 TEST(CoordinatedFailures, LoseNothingAtAnyTime) {
     constexpr int changes = 1000;

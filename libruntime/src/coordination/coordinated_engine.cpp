@@ -296,6 +296,10 @@ void CoordinatedEngine::trial_ended(std::uint32_t processor, bool works) noexcep
     });
 }
 
+void CoordinatedEngine::processor_gone(std::uint32_t processor) noexcept {
+    post([&](Messages& messages) { messages.gone |= std::uint64_t{1} << processor; });
+}
+
 void CoordinatedEngine::task_ended(std::shared_ptr<CoordinatedTask> task) noexcept {
     callbacks_.hand_over(std::move(task));
 }
@@ -377,6 +381,22 @@ void CoordinatedEngine::handle_failures(const Messages& messages, std::uint64_t 
         coordinator_->trial_ended(static_cast<std::uint32_t>(std::countr_zero(rest)), false, now);
     for (std::uint64_t rest = messages.trials_good; rest != 0; rest &= rest - 1)
         coordinator_->trial_ended(static_cast<std::uint32_t>(std::countr_zero(rest)), true, now);
+    end_lost_tasks(messages.gone);
+}
+
+/// Those that nothing can bring to their end any more.
+void CoordinatedEngine::end_lost_tasks(std::uint64_t gone) {
+    if (gone == 0)
+        return;
+    for (std::uint64_t rest = gone; rest != 0; rest &= rest - 1)
+        coordinator_->processor_gone(static_cast<std::uint32_t>(std::countr_zero(rest)));
+    for (CoordinatedTask* task = first_live_; task; task = task->live_behind_) {
+        const auto unit = task->is_in_coordinator_ ? coordinator_->lost_unit(*task) : std::nullopt;
+        if (!unit)
+            continue;
+        task->lose_processors(*unit);
+        coordinator_->cancel(*task);
+    }
 }
 
 void CoordinatedEngine::arrive(std::shared_ptr<CoordinatedTask> arriving, std::uint64_t now) {
@@ -414,7 +434,16 @@ void CoordinatedEngine::begin_stage(CoordinatedTask& task, std::uint64_t now) {
     else if (inference->home().fills())
         begin_side_work(task, CoordinatedTask::Side::fill, now);
     else
-        coordinator_->arrive(task, now);
+        begin_runs(task, now);
+}
+
+void CoordinatedEngine::begin_runs(CoordinatedTask& task, std::uint64_t now) {
+    if (const auto unit = coordinator_->lost_unit(task)) {
+        task.lose_processors(*unit);
+        end(task, now);
+        return;
+    }
+    coordinator_->arrive(task, now);
 }
 
 void CoordinatedEngine::begin_side_work(CoordinatedTask& task, CoordinatedTask::Side side,
@@ -436,7 +465,7 @@ void CoordinatedEngine::side_work_ended_here(CoordinatedTask& task, std::uint64_
     if (task.failure_ != 0)
         end(task, now);
     else if (side == CoordinatedTask::Side::fill)
-        coordinator_->arrive(task, now);
+        begin_runs(task, now);
     else
         next_stage(task, now);
 }

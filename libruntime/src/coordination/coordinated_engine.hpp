@@ -88,19 +88,21 @@ private:
         std::uint64_t failed = 0;      ///< processors
         std::uint64_t trials_good = 0; ///< processors
         std::uint64_t trials_bad = 0;  ///< processors
+        std::uint64_t gone = 0;        ///< processors
         Tasks<&CoordinatedTask::arrival_link_> arrivals;
         Tasks<&CoordinatedTask::cancel_link_> cancels;
         Tasks<&CoordinatedTask::side_link_> side_ends;
 
         bool is_empty() const noexcept {
             return !first_ended && failed == 0 && trials_good == 0 && trials_bad == 0 &&
-                   arrivals.empty() && cancels.empty() && side_ends.empty();
+                   gone == 0 && arrivals.empty() && cancels.empty() && side_ends.empty();
         }
     };
 
     void run_ended(UnitRun& run) noexcept override;
     void processor_failed(std::uint32_t processor) noexcept override;
     void trial_ended(std::uint32_t processor, bool works) noexcept override;
+    void processor_gone(std::uint32_t processor) noexcept override;
     void side_work_ended(std::shared_ptr<CoordinatedTask> task) noexcept override;
     void task_ended(std::shared_ptr<CoordinatedTask> task) noexcept override;
 
@@ -114,6 +116,8 @@ private:
     void arrive(std::shared_ptr<CoordinatedTask> task, std::uint64_t now);
     void cancel(CoordinatedTask& task, std::uint64_t now);
     void begin_stage(CoordinatedTask& task, std::uint64_t now);
+    void begin_runs(CoordinatedTask& task, std::uint64_t now);
+    void end_lost_tasks(std::uint64_t gone);
     void begin_side_work(CoordinatedTask& task, CoordinatedTask::Side side, std::uint64_t now);
     void side_work_ended_here(CoordinatedTask& task, std::uint64_t now);
     bool end_stages(std::uint64_t now);

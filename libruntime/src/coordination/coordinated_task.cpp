@@ -2,7 +2,9 @@
 #include "coordination/coordinated_task.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <utility>
 
 #include "engine/guarded_compute.hpp"
@@ -62,6 +64,16 @@ void CoordinatedTask::add_record(const UnitRun& run) {
     records_.push_back({run.described->number, run.described->units, run.described->processor,
                         run.described->dispatch_time, run.start_ns, run.end_ns, run.executed_ns,
                         status, run.job.core != 0, run.job});
+}
+
+void CoordinatedTask::lose_processors(std::size_t unit) noexcept {
+    if (failure_ != 0)
+        return;
+    failure_ = -ENODEV;
+    std::array<char, 120> text{};
+    std::snprintf(text.data(), text.size(),
+                  "unit %zu: the devices of all processors that could run it have ended", unit);
+    set_error(text.data());
 }
 
 std::vector<RunRecord> CoordinatedTask::run_records() const {

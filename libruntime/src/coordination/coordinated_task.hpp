@@ -115,6 +115,8 @@ private:
         return std::static_pointer_cast<CoordinatedTask>(shared_from_this());
     }
     void add_record(const UnitRun& run);
+    /// It fails with ENODEV: those that could run the unit have ended.
+    void lose_processors(std::size_t unit) noexcept;
 
     const std::vector<engine::TaskSegment> stages_;
     const engine::RunOptions options_;

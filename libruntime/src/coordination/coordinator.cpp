@@ -67,6 +67,24 @@ std::optional<std::size_t> Coordinator::unit_without_processor(const UnitInferen
     return std::nullopt;
 }
 
+std::optional<std::size_t> Coordinator::lost_unit(const CoordinatedTask& task) const {
+    if (gone_ == 0)
+        return std::nullopt;
+    const UnitInference& inference = *task.inference();
+    const std::uint64_t finished = task.is_in_coordinator_ ? task.coord_.finished : 0;
+    const bool is_whole = setup_.settings.policy->whole && task.options_.priority != priority_high;
+    std::uint64_t all_can = ~gone_;
+    for (u32 u = 0; u < inference.model().described().unit_count; u++) {
+        if ((finished >> u & 1) != 0)
+            continue;
+        const std::uint64_t can = able(u, inference, task.on_, task.on_class_) & ~gone_;
+        all_can &= can;
+        if (can == 0 || (is_whole && all_can == 0))
+            return u;
+    }
+    return std::nullopt;
+}
+
 void Coordinator::check(const UnitInference& inference, const engine::RunOptions& options,
                         std::uint64_t on, std::uint32_t on_class) const {
     CoordinatedModel& model = inference.model();

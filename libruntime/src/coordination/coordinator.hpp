@@ -75,6 +75,10 @@ public:
     void run_ended(UnitRun& run, std::uint64_t now);
     void processor_failed(std::uint32_t processor, std::uint64_t now);
     void trial_ended(std::uint32_t processor, bool works, std::uint64_t now);
+    /// It will not come back.
+    void processor_gone(std::uint32_t processor) { gone_ |= std::uint64_t{1} << processor; }
+    /// A unit that the task's stage still needs, each processor of which is gone: the first one.
+    std::optional<std::size_t> lost_unit(const CoordinatedTask& task) const;
     void begin_trials(std::uint64_t now);
     /// The task's stage begins.
     void arrive(CoordinatedTask& task, std::uint64_t now);
@@ -111,6 +115,7 @@ private:
     CoordinatorSetup setup_;
     ovt_coord coord_{};
     std::uint64_t on_trial_ = 0;        ///< processors whose trial is under way
+    std::uint64_t gone_ = 0;            ///< processors that do not come back
     std::vector<probe::Counts> counts_; ///< by processor
     std::vector<probe::Name> names_;    ///< likewise
     engine::OwningList<CoordinatedTask, &CoordinatedTask::stage_link_> ended_;

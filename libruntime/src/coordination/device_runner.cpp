@@ -206,6 +206,10 @@ void DeviceRunner::submit(UnitRun& run) {
     }
     if (run.outcome == RunOutcome::done)
         return;
+    if (run.status == -ENODEV) {
+        lose_device();
+        return;
+    }
     cancel_jobs(run);
     if (run.jobs_left == 0)
         end(run);
@@ -343,9 +347,13 @@ void DeviceRunner::try_core(CoreState& core) noexcept {
     try {
         queue_.submit(core.trial.entry, job);
         core.trial.is_in_flight = true;
-    } catch (const std::exception&) {
-        host_.trial_ended(core.core.processor, false);
+        return;
+    } catch (const Error& refused) {
+        if (refused.code() == ENODEV)
+            lose_device();
+    } catch (const std::bad_alloc&) {
     }
+    host_.trial_ended(core.core.processor, false);
 }
 
 /// A device that still works writes into memory that is the callers' again when their tasks end.
@@ -360,6 +368,7 @@ void DeviceRunner::lose_device() noexcept {
     is_lost_ = true;
     for (const auto& core : cores_) {
         fail(*core);
+        host_.processor_gone(core->core.processor);
         if (std::exchange(core->trial.is_in_flight, false))
             host_.trial_ended(core->core.processor, false);
         while (UnitRun* const run = core->runs.first) {

@@ -5,7 +5,7 @@
 //
 // A run is a job for each of its units, all on its core and in their order.  What follows a unit
 // that did not end well is cancelled.  A core has failed when a job ends with -EIO (a reset), and
-// all have when the device itself ends.
+// all have for good when the device itself ends.
 #pragma once
 
 #include <condition_variable>

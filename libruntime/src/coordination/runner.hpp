@@ -85,6 +85,8 @@ public:
     /// It does not work any more.  What it had comes back after Runner::stop().
     virtual void processor_failed(std::uint32_t processor) noexcept = 0;
     virtual void trial_ended(std::uint32_t processor, bool works) noexcept = 0;
+    /// It has failed, and no trial will bring it back.
+    virtual void processor_gone(std::uint32_t /*processor*/) noexcept {}
 };
 
 /// The coordinator's thread calls the functions, which return at once.  The runner reports to the
