@@ -19,7 +19,8 @@
  * Thread safety: overtake_register_processor() may be called from any thread.  The functions that
  * it is given are called by one thread at a time: prepare() and release() by threads that load and
  * release models, the others by the engine's thread for the processor.  Functions of a call may be
- * called from any thread, from start() until overtake_unit_call_done().
+ * called from any thread, from start() until overtake_unit_call_done().  A processor of two engines
+ * is called by threads of both at the same time, and takes a lock then.
  */
 #ifndef OVERTAKE_PROCESSOR_H
 #define OVERTAKE_PROCESSOR_H

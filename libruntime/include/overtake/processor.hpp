@@ -68,6 +68,10 @@ protected:
 /// Its functions but the destructor are called by one thread at a time; prepare() and release() by
 /// threads that load models, the others by the engine's thread for it.  What they throw is a
 /// failure of the processor; of prepare(), that it cannot run the unit.
+///
+/// That holds for each engine by itself: one object that is a processor of two engines, as a
+/// registered one of which both have its name, is called by threads of both at the same time.  It
+/// takes a lock then, or each engine has an object of its own (ProcessorOptions::own).
 class OVERTAKE_API OwnProcessor {
 public:
     virtual ~OwnProcessor();
@@ -90,7 +94,8 @@ public:
 };
 
 /// From now on `class_name` means this processor in ProcessorOptions without workers, device and
-/// cores.  EEXIST if there is one; EINVAL for an empty name or null.  Thread safe.
+/// cores, in each engine that names it.  EEXIST if there is one; EINVAL for an empty name or null.
+/// Thread safe.
 OVERTAKE_API void register_processor(const std::string& class_name,
                                      std::shared_ptr<OwnProcessor> processor);
 
