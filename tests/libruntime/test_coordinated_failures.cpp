@@ -201,6 +201,55 @@ TEST(CoordinatedFailures, ARequestForADeviceThatHasEndedEndsWithENODEV) {
     EXPECT_EQ(elsewhere.copied, elsewhere.in);
 }
 
+/// What a stopped server was given may be written by it: nothing else works on that, and all that
+/// comes later goes elsewhere.
+TEST(CoordinatedFailures, AServerThatIsStoppedHoldsWhatItWasGivenAlone) {
+    const auto second = std::make_shared<WatchedDevice>();
+    second->called = "server";
+    ProcessorOptions npu, other;
+    npu.name = "npu";
+    npu.workers = 1;
+    other.name = "other";
+    other.device = second;
+    EngineOptions options;
+    options.processors = {npu, other};
+    options.retry_after_ns = trial_ns;
+    options.run_timeout_ns = 100'000'000; // for a slow machine
+    Engine engine(open_embedded({}), options);
+    const auto model = engine.load(Model::from_bytes(build(copy_and_softmax())));
+    const auto states = [&] {
+        unsigned in_use = 0;
+        for (const ProcessorState& state : engine.processors())
+            in_use += state.name.starts_with("other") && state.in_use;
+        return in_use;
+    };
+    TaskOptions on_other;
+    on_other.on = "other";
+    CopyInference works(1), held(2), more(3);
+    ASSERT_TRUE(works.submit(engine, model, on_other)->wait());
+    second->is_stopped = true;
+    const auto first = held.submit(engine, model, on_other);
+    const auto next = more.submit(engine, model, on_other);
+    wait_until([&] { return states() == 0; });
+    for (int i = 0; i < 20; i++) {
+        CopyInference elsewhere(1);
+        const auto request = elsewhere.submit(engine, model);
+        ASSERT_TRUE(request->wait());
+        EXPECT_EQ(request->status(), 0) << request->error();
+        EXPECT_EQ(elsewhere.copied, elsewhere.in);
+    }
+    EXPECT_EQ(first->status(), -EINPROGRESS);
+    EXPECT_EQ(next->status(), -EINPROGRESS);
+    second->is_stopped = false;
+    for (const auto& request : {first, next}) {
+        ASSERT_TRUE(request->wait());
+        EXPECT_EQ(request->status(), 0) << request->error();
+    }
+    EXPECT_EQ(held.copied, held.in);
+    EXPECT_EQ(more.copied, more.in);
+    wait_until([&] { return states() == 2; });
+}
+
 /// Nothing is lost, and every result has its bits, whenever cores fail, slow down and come back.
 TEST(CoordinatedFailures, LoseNothingAtAnyTime) {
     constexpr int changes = 1000;

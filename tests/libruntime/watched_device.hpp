@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -28,8 +29,12 @@ public:
     bool refuses_next = false;                ///< the next submission
     std::atomic<bool> is_gone = false;        ///< each call of a queue then fails with ENODEV
     std::function<void(Completion&)> changes; ///< each completion, if set
+    std::string_view called{};                ///< as backend(), if set
+    std::atomic<bool> is_stopped = false;     ///< as a server that gets SIGSTOP: calls hang
 
-    std::string_view backend() const noexcept override { return device_->backend(); }
+    std::string_view backend() const noexcept override {
+        return called.empty() ? device_->backend() : called;
+    }
     drm_overtake_device_info info() const override { return device_->info(); }
     std::vector<drm_overtake_core_info> cores() const override { return device_->cores(); }
     std::unique_ptr<Buffer> create_buffer(std::size_t bytes) override {
@@ -48,6 +53,7 @@ private:
 
         void submit(std::span<const Job> jobs) override {
             require_device();
+            device_.hang();
             if (std::exchange(device_.refuses_next, false)) {
                 if (jobs.front().chosen_core)
                     *jobs.front().chosen_core = 0; // as if it had not been told
@@ -57,6 +63,7 @@ private:
         }
         std::size_t reap(std::span<Completion> out, std::int64_t deadline_ns) override {
             require_device();
+            device_.hang();
             if (!device_.says_it_twice)
                 return changed(out, queue_->reap(out, deadline_ns));
             const std::size_t count = queue_->reap(out.first(out.size() / 2), deadline_ns);
@@ -66,6 +73,7 @@ private:
         }
         bool cancel(std::uint64_t tag) override {
             device_.cancels++;
+            device_.hang();
             return queue_->cancel(tag);
         }
         std::size_t in_flight() const noexcept override { return queue_->in_flight(); }
@@ -86,6 +94,11 @@ private:
         WatchedDevice& device_;
         std::unique_ptr<overtake::Queue> queue_;
     };
+
+    void hang() const {
+        while (is_stopped)
+            std::this_thread::yield();
+    }
 
     std::shared_ptr<Device> device_ = open_embedded();
 };

@@ -114,6 +114,10 @@ struct EngineOptions {
     Drop drop = Drop::never;                    ///< of tasks that are late
     unsigned smoothing_percent = 10;            ///< of a new record in expected times; 1..100
     std::uint64_t retry_after_ns = 100'000'000; ///< from a processor's failure to its first trial
+    /// A core of a served device that has ended no run of the engine's for so long while it has one
+    /// counts as failed: its server may have been stopped.  What it was given comes back when the
+    /// server answers or ends, for it may write to the tensors until then.  0: for ever
+    std::uint64_t run_timeout_ns = 60'000'000'000;
 };
 
 class ExpectedTimes; // overtake/expected_times.hpp

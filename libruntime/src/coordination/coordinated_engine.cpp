@@ -352,6 +352,7 @@ void CoordinatedEngine::run() {
 void CoordinatedEngine::run_instant(Messages& messages, std::uint64_t now) {
     handle_ends(messages.first_ended, now);
     handle_failures(messages, now);
+    coordinator_->fail_overdue(now);
     coordinator_->begin_trials(now);
     while (!messages.side_ends.empty())
         side_work_ended_here(*messages.side_ends.pop(), now);

@@ -23,6 +23,7 @@ std::uint64_t bit(std::uint32_t number) {
 
 Coordinator::Coordinator(CoordinatorSetup setup) : setup_(std::move(setup)) {
     counts_.resize(setup_.processors.size());
+    ended_ns_.resize(setup_.processors.size());
     ovt_coord_init(&coord_, &setup_.settings, setup_.described.data(),
                    static_cast<u32>(setup_.described.size()), setup_.entries,
                    static_cast<u32>(setup_.classes.size()), setup_.rates.data());
@@ -122,6 +123,11 @@ std::vector<UnitRefusal> Coordinator::refusals(const UnitInference& inference) c
 void Coordinator::run_ended(UnitRun& run, std::uint64_t now) {
     CoordinatedTask& task = *run.task;
     run.is_with_runner = false;
+    ended_ns_[run.described->processor] = now;
+    // What comes back from a processor that was given up has failed, whatever became of it.
+    if (run.outcome == RunOutcome::done && !coord_.processors[run.described->processor].in_use &&
+        setup_.processors[run.described->processor].has_timeout)
+        run.outcome = RunOutcome::failed;
     auto* described = const_cast<ovt_coord_run*>(run.described);
     const ovt_coord_end end = {
         .status = run.outcome == RunOutcome::done        ? OVT_COORD_DONE
@@ -249,6 +255,21 @@ void Coordinator::begin_trials(std::uint64_t now) {
     }
 }
 
+/// When a processor counts as failed, unless it ends something; OVT_COORD_NEVER: never.
+std::uint64_t Coordinator::overdue_time(std::uint32_t processor) const {
+    const ovt_coord_processor& of = coord_.processors[processor];
+    if (setup_.run_timeout_ns == 0 || !setup_.processors[processor].has_timeout || !of.in_use ||
+        of.unfinished == 0)
+        return OVT_COORD_NEVER;
+    return ended_ns_[processor] + setup_.run_timeout_ns;
+}
+
+void Coordinator::fail_overdue(std::uint64_t now) {
+    for (u32 q = 0; q < coord_.processor_count; q++)
+        if (overdue_time(q) <= now)
+            processor_failed(q, now);
+}
+
 void Coordinator::act(std::uint64_t now) {
     ovt_coord_action action;
     while (ovt_coord_next(&coord_, now, &action))
@@ -259,6 +280,7 @@ std::uint64_t Coordinator::next_time() const {
     std::uint64_t next = ovt_coord_next_deadline(&coord_);
     for (u32 q = 0; q < coord_.processor_count; q++) {
         const ovt_coord_processor& processor = coord_.processors[q];
+        next = std::min(next, overdue_time(q));
         if (!processor.in_use && processor.unfinished == 0 && !(on_trial_ & bit(q)))
             next = std::min<std::uint64_t>(next, processor.trial_time);
     }
@@ -367,6 +389,8 @@ void Coordinator::dispatch(const ovt_coord_action& action, std::uint64_t now) {
     run.start_ns = 0;
     run.end_ns = 0;
     run.job = {};
+    if (coord_.processors[action.run->processor].unfinished == 1)
+        ended_ns_[action.run->processor] = now;
     tell(action.run->processor, now);
     probe::run_dispatch(task, now, this, *action.run, able(task, *action.run));
     if (!ovt_coord_is_pool(&coord_.processors[action.run->processor]))

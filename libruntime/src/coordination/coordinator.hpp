@@ -28,6 +28,7 @@ struct CoordinatedProcessor {
     unsigned core = 0;             ///< on its device, from 1; 0: a pool
     unsigned domain = home_domain; ///< of its device
     Runner* runner = nullptr;      ///< the engine's
+    bool has_timeout = false;      ///< its device may stop without a word
 };
 
 struct CoordinatorSetup {
@@ -37,6 +38,7 @@ struct CoordinatorSetup {
     std::uint32_t entries = 0;
     std::vector<std::uint64_t> rates; ///< bytes per nanosecond, as of ovt_coord
     ovt_coord_settings settings{};
+    std::uint64_t run_timeout_ns = 0; ///< of those with a timeout; 0: none
 };
 
 /// A class as a file of expected times has it, without times.
@@ -80,6 +82,8 @@ public:
     /// A unit that the task's stage still needs, each processor of which is gone: the first one.
     std::optional<std::size_t> lost_unit(const CoordinatedTask& task) const;
     void begin_trials(std::uint64_t now);
+    /// Processors that have ended nothing for too long.
+    void fail_overdue(std::uint64_t now);
     /// The task's stage begins.
     void arrive(CoordinatedTask& task, std::uint64_t now);
     void cancel(CoordinatedTask& task);
@@ -107,6 +111,7 @@ private:
     void end(CoordinatedTask& task);
     std::uint64_t deadline_of(const CoordinatedTask& task) const;
     Runner& runner_of(const UnitRun& run) const;
+    std::uint64_t overdue_time(std::uint32_t processor) const;
     std::uint64_t able(const CoordinatedTask& task, const ovt_coord_run& run) const;
     probe::State state_of(std::uint32_t processor) const;
     void tell(std::uint32_t processor, std::uint64_t now) const;
@@ -114,10 +119,11 @@ private:
 
     CoordinatorSetup setup_;
     ovt_coord coord_{};
-    std::uint64_t on_trial_ = 0;        ///< processors whose trial is under way
-    std::uint64_t gone_ = 0;            ///< processors that do not come back
-    std::vector<probe::Counts> counts_; ///< by processor
-    std::vector<probe::Name> names_;    ///< likewise
+    std::uint64_t on_trial_ = 0;          ///< processors whose trial is under way
+    std::uint64_t gone_ = 0;              ///< processors that do not come back
+    std::vector<std::uint64_t> ended_ns_; ///< by processor: its last end, or when it began
+    std::vector<probe::Counts> counts_;   ///< by processor
+    std::vector<probe::Name> names_;      ///< likewise
     engine::OwningList<CoordinatedTask, &CoordinatedTask::stage_link_> ended_;
 };
 

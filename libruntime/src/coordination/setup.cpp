@@ -96,6 +96,7 @@ public:
                 fmt::format("{} memories, at most {}: one of the engine's device, and one for each "
                             "other device and each processor of the program's",
                             setup_.domains.size(), most_domains));
+        setup_.coordinator.run_timeout_ns = std::min(options_.run_timeout_ns, UINT64_MAX / 2);
         setup_.coordinator.entries = static_cast<std::uint32_t>(options_.processors.size());
         add_rates();
         return std::move(setup_);
@@ -190,6 +191,8 @@ private:
                 cores.size() == 1 ? entry.name
                                   : fmt::format("{}.{}", entry.name, &core - cores.data() + 1);
             setup_.coordinator.processors.push_back({name, entry.name, core, domain});
+            // The driver has a watchdog, and an embedded device lives in this process.
+            setup_.coordinator.processors.back().has_timeout = device.backend() == "server";
             setup_.coordinator.described.push_back(described);
         }
         setup_.has_cores[domain] = true;
