@@ -140,7 +140,7 @@ static void copy_guilty(struct overtake_snapshot *snapshot, u32 core)
 	const struct overtake_device *device = snapshot->device;
 	const struct ovt_core *hw = &device->hw[core - 1];
 	const struct ovt_fw_core *fw = &device->fw_cores[core - 1];
-	const struct overtake_job *job = to_overtake_job(fw->running);
+	const struct overtake_job *job = to_overtake_job(fw->running->job);
 	const struct overtake_client *client = job->context->client;
 
 	snapshot->guilty = (struct guilty){
@@ -211,7 +211,8 @@ static void copy_ring(struct overtake_snapshot *snapshot, u32 core, u32 index)
 		};
 		/* The job of a cancelled one may have gone. */
 		if (!descriptor->cancelled) {
-			const struct overtake_job *job = to_overtake_job(descriptor->job);
+			const struct ovt_fw_part *part = descriptor->part;
+			const struct overtake_job *job = to_overtake_job(part->job);
 
 			entry->tag = job->tag;
 			entry->client = job->context->client->id;

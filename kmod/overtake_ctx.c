@@ -187,9 +187,9 @@ static void stop_execution_locked(struct overtake_device *device,
 
 	lockdep_assert_held(&device->lock);
 	for (core = 1; core <= device->settings.cores; core++) {
-		const struct ovt_fw_job *running = device->fw_cores[core - 1].running;
+		const struct ovt_fw_part *running = device->fw_cores[core - 1].running;
 
-		if (running && running->context == &context->fw &&
+		if (running && running->job->context == &context->fw &&
 		    ovt_fw_runnable(&device->fw, core))
 			ovt_core_write(&device->hw[core - 1], OVT_REG_CONTROL, OVT_CONTROL_KILL);
 	}

@@ -77,7 +77,7 @@ void __overtake_slices_job_done_locked(const struct overtake_job *job)
 {
 	if (!job->fw.started)
 		return;
-	if (job->fw.overtaken)
+	if (job->fw.part.overtaken)
 		trace_job('E', job, "overtaken");
 	trace_job('E', job, "job");
 }

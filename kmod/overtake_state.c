@@ -86,14 +86,14 @@ static void show_registers_locked(struct seq_file *file, struct ovt_core *hw)
 /* Who is next in @ring, or NULL; of NORMAL on a fair device, whose turn it is. */
 static const struct overtake_job *first_waiting(const struct ovt_fw_core *fw, u32 ring)
 {
-	const struct ovt_list *jobs = &fw->jobs[ring];
+	const struct ovt_list *parts = &fw->parts[ring];
 
-	if (ovt_list_empty(jobs)) {
+	if (ovt_list_empty(parts)) {
 		if (ring != OVT_RING_NORMAL || ovt_list_empty(&fw->circle))
 			return NULL;
-		jobs = &ovt_container_of(fw->circle.next, struct ovt_fw_turn, circle_link)->jobs;
+		parts = &ovt_container_of(fw->circle.next, struct ovt_fw_turn, circle_link)->parts;
 	}
-	return to_overtake_job(ovt_container_of(jobs->next, struct ovt_fw_job, ring_link));
+	return to_overtake_job(ovt_container_of(parts->next, struct ovt_fw_part, ring_link)->job);
 }
 
 static void show_ring_locked(struct seq_file *file, struct overtake_device *device, u32 i,
@@ -128,7 +128,7 @@ static void show_core_locked(struct seq_file *file, struct overtake_device *devi
 	show_ring_locked(file, device, i, OVT_RING_HIGH);
 	show_ring_locked(file, device, i, OVT_RING_NORMAL);
 	if (fw->running) {
-		const struct overtake_job *job = to_overtake_job(fw->running);
+		const struct overtake_job *job = to_overtake_job(fw->running->job);
 
 		seq_printf(file, "  runs FC %u of job %llu, client %llu context %u, since %llu, %s\n",
 			   hw->exec.descriptor.fc_index, job->tag, job->context->client->id,

@@ -21,9 +21,9 @@
 
 #define PRIORITIES_PER_FC	32u
 
-static struct ovt_fw_turn *turn_of(const struct ovt_fw_job *job)
+static struct ovt_fw_turn *turn_of(const struct ovt_fw_part *part)
 {
-	return &job->context->turns[job->placed_core - 1];
+	return &part->job->context->turns[part->placed_core - 1];
 }
 
 static struct ovt_fw_turn *first_turn(struct ovt_fw_core *state)
@@ -31,9 +31,9 @@ static struct ovt_fw_turn *first_turn(struct ovt_fw_core *state)
 	return ovt_container_of(state->circle.next, struct ovt_fw_turn, circle_link);
 }
 
-static struct ovt_fw_job *first_job(struct ovt_fw_turn *turn)
+static struct ovt_fw_part *first_part(struct ovt_fw_turn *turn)
 {
-	return ovt_container_of(turn->jobs.next, struct ovt_fw_job, ring_link);
+	return ovt_container_of(turn->parts.next, struct ovt_fw_part, ring_link);
 }
 
 static void leave_circle(struct ovt_fw_turn *turn)
@@ -42,30 +42,30 @@ static void leave_circle(struct ovt_fw_turn *turn)
 	ovt_list_remove(&turn->circle_link);
 }
 
-void ovt_fair_arrive(struct ovt_fw *fw, struct ovt_fw_job *job)
+void ovt_fair_arrive(struct ovt_fw *fw, struct ovt_fw_part *part)
 {
-	struct ovt_fw_core *state = ovt_fw_state(fw, job->placed_core);
-	struct ovt_fw_turn *turn = turn_of(job);
+	struct ovt_fw_core *state = ovt_fw_state(fw, part->placed_core);
+	struct ovt_fw_turn *turn = turn_of(part);
 
-	turn->waiting += job->fc_count;
-	if (job->context->quota.resting)
-		state->resting += job->fc_count;
-	else if (ovt_list_empty(&turn->jobs))
+	turn->waiting += part->fc_count;
+	if (part->job->context->quota.resting)
+		state->resting += part->fc_count;
+	else if (ovt_list_empty(&turn->parts))
 		ovt_list_append(&state->circle, &turn->circle_link);
-	ovt_list_append(&turn->jobs, &job->ring_link);
+	ovt_list_append(&turn->parts, &part->ring_link);
 }
 
-/* What of @job was not taken never will be.  It may be nothing. */
-void ovt_fair_forget(struct ovt_fw *fw, struct ovt_fw_job *job)
+/* What of @part was not taken never will be.  It may be nothing. */
+void ovt_fair_forget(struct ovt_fw *fw, struct ovt_fw_part *part)
 {
-	struct ovt_fw_turn *turn = turn_of(job);
-	u64 waiting = job->fc_count - job->queued;
+	struct ovt_fw_turn *turn = turn_of(part);
+	u64 waiting = part->fc_count - part->queued;
 
 	turn->waiting -= waiting;
-	if (job->context->quota.resting)
-		ovt_fw_state(fw, job->placed_core)->resting -= waiting;
-	ovt_list_remove(&job->ring_link);
-	if (ovt_list_empty(&turn->jobs))
+	if (part->job->context->quota.resting)
+		ovt_fw_state(fw, part->placed_core)->resting -= waiting;
+	ovt_list_remove(&part->ring_link);
+	if (ovt_list_empty(&turn->parts))
 		leave_circle(turn);
 }
 
@@ -76,7 +76,7 @@ void ovt_fair_announce(struct ovt_fw *fw, u32 core)
 	u64 arrival = 0;
 
 	if (!ovt_list_empty(&state->circle))
-		arrival = first_job(first_turn(state))->sequence;
+		arrival = first_part(first_turn(state))->job->sequence;
 	ovt_core_write(ovt_fw_hw(fw, core), OVT_REG_NORMAL_NEXT, arrival);
 }
 
@@ -85,17 +85,17 @@ static void take_one(struct ovt_fw *fw, u32 core)
 {
 	struct ovt_fw_core *state = ovt_fw_state(fw, core);
 	struct ovt_fw_turn *turn = first_turn(state);
-	struct ovt_fw_job *job = first_job(turn);
+	struct ovt_fw_part *part = first_part(turn);
 
 	if (!turn->allowance)
-		turn->allowance = 1 + job->priority / PRIORITIES_PER_FC;
+		turn->allowance = 1 + part->job->priority / PRIORITIES_PER_FC;
 	turn->allowance--;
 	turn->waiting--;
-	ovt_ring_push(ovt_fw_hw(fw, core), OVT_RING_NORMAL, job,
+	ovt_ring_push(ovt_fw_hw(fw, core), OVT_RING_NORMAL, part,
 		      state->next_position[OVT_RING_NORMAL]++);
-	if (job->queued == job->fc_count)
-		ovt_list_remove(&job->ring_link);
-	if (ovt_list_empty(&turn->jobs)) {
+	if (part->queued == part->fc_count)
+		ovt_list_remove(&part->ring_link);
+	if (ovt_list_empty(&turn->parts)) {
 		leave_circle(turn);
 	} else if (!turn->allowance) {
 		ovt_list_remove(&turn->circle_link);
@@ -136,7 +136,7 @@ void ovt_fair_return(struct ovt_fw *fw, struct ovt_fw_context *context)
 		struct ovt_fw_turn *turn = &context->turns[core - 1];
 
 		ovt_fw_state(fw, core)->resting -= turn->waiting;
-		if (!ovt_list_empty(&turn->jobs))
+		if (!ovt_list_empty(&turn->parts))
 			ovt_list_append(&ovt_fw_state(fw, core)->circle, &turn->circle_link);
 	}
 }

@@ -32,8 +32,8 @@ void ovt_fw_init(struct ovt_fw *fw, const struct ovt_fw_config *config)
 		memset(state, 0, sizeof(*state));
 		ovt_list_init(&state->circle);
 		for (ring = 0; ring < OVT_RING_COUNT; ring++) {
-			ovt_list_init(&state->jobs[ring]);
-			state->refill[ring] = &state->jobs[ring];
+			ovt_list_init(&state->parts[ring]);
+			state->refill[ring] = &state->parts[ring];
 		}
 	}
 }
@@ -52,7 +52,7 @@ void ovt_fw_context_take_turns(struct ovt_fw_context *context, struct ovt_fw_tur
 
 	for (core = 0; core < core_count; core++) {
 		ovt_list_init(&turns[core].circle_link);
-		ovt_list_init(&turns[core].jobs);
+		ovt_list_init(&turns[core].parts);
 		turns[core].waiting = 0;
 		turns[core].allowance = 0;
 	}
@@ -82,7 +82,7 @@ void ovt_fw_stop(struct ovt_fw *fw, struct ovt_fw_job *job, u64 stop_ns)
 	if (job->state != OVT_JOB_QUEUED)
 		return;
 	state = ovt_fw_state(fw, job->placed_core);
-	if (state->running == job)
+	if (state->running == &job->part)
 		ovt_write_once(ovt_fw_hw(fw, job->placed_core)->exec.stop_ns, stop_ns);
 }
 
@@ -209,6 +209,7 @@ static void fc_event(struct ovt_fw *fw, u32 core, enum ovt_event_type type, u64 
 		     bool resumes)
 {
 	const struct ovt_descriptor *descriptor = &ovt_fw_hw(fw, core)->exec.descriptor;
+	const struct ovt_fw_part *part = descriptor->part;
 	struct ovt_event event = {
 		.type = type,
 		.core = core,
@@ -216,7 +217,7 @@ static void fc_event(struct ovt_fw *fw, u32 core, enum ovt_event_type type, u64 
 		.fc_index = descriptor->fc_index,
 		.time_ns = fw->now_ns,
 		.duration_ns = duration_ns,
-		.job = descriptor->job,
+		.job = part->job,
 		.resumes = resumes,
 	};
 
@@ -240,16 +241,16 @@ static enum ovt_job_status fault_status(u32 fault)
 	}
 }
 
-static void end_faulty_job(struct ovt_fw *fw, u32 core, struct ovt_fw_job *job)
+static void note_fault(struct ovt_fw *fw, u32 core, struct ovt_fw_job *job)
 {
 	const struct ovt_exec *exec = &ovt_fw_hw(fw, core)->exec;
 
 	job->fault = exec->fault;
 	job->fault_insn = exec->fault_insn;
+	job->status = fault_status(exec->fault);
 	ovt_fw_state(fw, core)->faults++;
 	if (!job->cancelled && job->started < job->fc_count)
 		ovt_job_drop_waiting(fw, job);
-	ovt_job_end(fw, job, fault_status(exec->fault));
 }
 
 /* The running FC's end. */
@@ -257,7 +258,7 @@ static void retire(struct ovt_fw *fw, u32 core)
 {
 	struct ovt_fw_core *state = ovt_fw_state(fw, core);
 	struct ovt_core *hw = ovt_fw_hw(fw, core);
-	struct ovt_fw_job *job = state->running;
+	struct ovt_fw_job *job = state->running->job;
 	u64 duration = fw->now_ns - state->start_ns;
 	u32 fault = hw->exec.fault;
 
@@ -273,19 +274,17 @@ static void retire(struct ovt_fw *fw, u32 core)
 	state->unfinished--;
 	job->executed_ns += duration;
 	job->done++;
+	job->running--;
 	if (hw->active_ring == OVT_RING_NORMAL)
 		ovt_quota_charge(fw, job->context, duration);
 	if (fault) {
 		fc_event(fw, core, fault_status(fault) == OVT_JOB_HUNG ? OVT_EVENT_HUNG :
 			 OVT_EVENT_FAULT, duration, false);
-		end_faulty_job(fw, core, job);
-		return;
+		note_fault(fw, core, job);
+	} else {
+		fc_event(fw, core, OVT_EVENT_DONE, duration, false);
 	}
-	fc_event(fw, core, OVT_EVENT_DONE, duration, false);
-	if (job->cancelled)
-		ovt_job_end(fw, job, OVT_JOB_CANCELLED);
-	else if (job->done == job->fc_count)
-		ovt_job_end(fw, job, OVT_JOB_OK);
+	ovt_job_fc_ended(fw, job);
 }
 
 /*
@@ -296,57 +295,62 @@ static void retire(struct ovt_fw *fw, u32 core)
 static void note_overtaking(struct ovt_fw *fw, u32 core, struct ovt_fw_job *by)
 {
 	struct ovt_fw_core *state = ovt_fw_state(fw, core);
-	struct ovt_fw_job *job = state->last_normal;
+	struct ovt_fw_part *part = state->last_normal;
 	struct ovt_event event = {
 		.type = OVT_EVENT_PREEMPTED,
 		.core = core,
 		.ring = OVT_RING_NORMAL,
 		.time_ns = fw->now_ns,
-		.job = job,
 		.by = by,
 	};
 
-	if (!job || job->overtaken)
+	if (!part || part->overtaken)
 		return;
-	job->overtaken = 1;
+	part->overtaken = 1;
 	state->preemptions++;
-	event.fc_index = job->started;
+	event.job = part->job;
+	event.fc_index = part->started;
 	ovt_fw_push_event(fw, &event);
 }
 
 /* @high_done: HIGH FCs that the core has run; none of them runs now. */
-static void note_normal_start(struct ovt_fw_core *state, struct ovt_fw_job *job, u64 high_done)
+static void note_normal_start(struct ovt_fw_core *state, struct ovt_fw_part *part, u64 high_done)
 {
-	if (job->started > 1 && job->high_before != high_done)
-		job->preemptions++;
-	job->high_before = high_done;
-	job->overtaken = 0;
-	state->last_normal = job->started < job->fc_count ? job : NULL;
+	if (part->started > 1 && part->high_before != high_done) {
+		part->preemptions++;
+		part->job->preemptions++;
+	}
+	part->high_before = high_done;
+	part->overtaken = 0;
+	state->last_normal = part->started < part->fc_count ? part : NULL;
 }
 
 static void start_fc(struct ovt_fw *fw, u32 core, enum ovt_ring_index ring)
 {
 	struct ovt_fw_core *state = ovt_fw_state(fw, core);
 	struct ovt_core *hw = ovt_fw_hw(fw, core);
+	struct ovt_fw_part *part;
 	struct ovt_fw_job *job;
 	bool resumes;
 
 	ovt_core_start(hw, ring, hw->watchdog_cycles);
-	job = hw->exec.descriptor.job;
-	resumes = job->overtaken;
+	part = hw->exec.descriptor.part;
+	job = part->job;
+	resumes = part->overtaken;
 	state->waiting[ring]--;
 	if (!job->started++)
 		job->start_ns = fw->now_ns;
-	if (job->started == job->fc_count)
-		ovt_list_remove(&job->ring_link);
+	job->running++;
+	if (++part->started == part->fc_count)
+		ovt_list_remove(&part->ring_link);
 	if (ring == OVT_RING_HIGH) {
 		note_overtaking(fw, core, job);
 	} else {
-		note_normal_start(state, job, hw->done[OVT_RING_HIGH]);
+		note_normal_start(state, part, hw->done[OVT_RING_HIGH]);
 		ovt_quota_start(fw, job->context);
 	}
 	hw->exec.stop_ns = job->stop_ns;
-	state->running = job;
+	state->running = part;
 	state->executed = 0;
 	state->start_ns = fw->now_ns;
 	state->end_ns = OVT_TIME_NEVER;

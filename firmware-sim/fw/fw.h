@@ -59,9 +59,9 @@ struct ovt_fc {
 
 /* A context's turn on a core of a fair device: see fw/fair.c. */
 struct ovt_fw_turn {
-	struct ovt_list circle_link;	/* in the core's circle while @jobs has any */
-	struct ovt_list jobs;		/* NORMAL ones with FCs that were not taken, by arrival */
-	u64 waiting;			/* FCs of @jobs that were not taken */
+	struct ovt_list circle_link;	/* in the core's circle while @parts has any */
+	struct ovt_list parts;		/* NORMAL ones with FCs that were not taken, by arrival */
+	u64 waiting;			/* FCs of @parts that were not taken */
 	u32 allowance;			/* FCs left of the turn that has begun; 0: it has not */
 };
 
@@ -100,6 +100,26 @@ enum ovt_job_status {
 };
 
 /**
+ * struct ovt_fw_part - what a job has on one core
+ *
+ * The host may read it when it may read the job.
+ */
+struct ovt_fw_part {
+	struct ovt_fw_job *job;
+	const struct ovt_fc *fcs;
+	u32 fc_count;
+	u32 core;			/* asked for: OVT_CORE_ANY or 1..cores */
+	u32 placed_core;		/* 0 until placed */
+	u32 queued;			/* FCs that entered the ring */
+	u32 started;			/* FCs started */
+	u32 preemptions;
+	u32 overtaken;			/* PREEMPTED was said since its last FC */
+	u64 first_position;		/* fair: not of NORMAL, whose FCs get theirs when taken */
+	u64 high_before;		/* HIGH FCs its core had run when its last FC began */
+	struct ovt_list ring_link;	/* parts in a core's ring with FCs to start, in order */
+};
+
+/**
  * struct ovt_fw_job - a job, embedded in the host's own
  *
  * The first group is the host's: set before SUBMIT, constant until the ENDED event.  The
@@ -118,24 +138,21 @@ struct ovt_fw_job {
 	enum ovt_job_state state;
 	enum ovt_job_status status;
 	u32 placed_core;		/* 0 until placed */
-	u32 queued;			/* FCs that entered the ring */
 	u32 started;			/* FCs started */
 	u32 done;			/* FCs ended */
+	u32 running;			/* FCs that run */
 	u32 preemptions;
 	u32 cancelled;
-	u32 overtaken;			/* PREEMPTED was said since its last FC */
 	u32 fault;
 	u32 fault_insn;
 	u64 stop_ns;			/* see ovt_fw_stop(); 0 = never */
 	u64 sequence;
-	u64 first_position;		/* fair: not of NORMAL, whose FCs get theirs when taken */
-	u64 high_before;		/* HIGH FCs its core had run when its last FC began */
 	u64 arrival_ns;
 	u64 start_ns;			/* first FC */
 	u64 end_ns;
 	u64 executed_ns;
 	struct ovt_list context_link;
-	struct ovt_list ring_link;	/* jobs of a core's ring with FCs to start, in order */
+	struct ovt_fw_part part;	/* its only one */
 };
 
 enum ovt_command_type {
@@ -222,8 +239,8 @@ struct ovt_fw_config {
 
 /* The firmware's view of a core. */
 struct ovt_fw_core {
-	struct ovt_list jobs[OVT_RING_COUNT];	/* with FCs that have not started */
-	struct ovt_list *refill[OVT_RING_COUNT]; /* first of @jobs with FCs not in the ring */
+	struct ovt_list parts[OVT_RING_COUNT];	/* with FCs that have not started */
+	struct ovt_list *refill[OVT_RING_COUNT]; /* first of @parts with FCs not in the ring */
 	struct ovt_list circle;			/* fair: turns of contexts with waiting FCs */
 	u64 next_position[OVT_RING_COUNT];
 	u64 waiting[OVT_RING_COUNT];		/* FCs arrived, not started, not dropped */
@@ -236,8 +253,8 @@ struct ovt_fw_core {
 	u64 preemptions;			/* PREEMPTED events */
 	u64 faults;
 	u64 resets;
-	struct ovt_fw_job *running;
-	struct ovt_fw_job *last_normal;		/* started, not finished, most recent on NORMAL */
+	struct ovt_fw_part *running;
+	struct ovt_fw_part *last_normal;	/* started, not finished, most recent on NORMAL */
 };
 
 struct ovt_fw {

@@ -36,22 +36,23 @@ void ovt_fw_consume_command(struct ovt_fw *fw);
 #define OVT_EVENTS_PER_ACTION	4u
 void ovt_job_arrive(struct ovt_fw *fw, struct ovt_fw_job *job);
 void ovt_job_cancel(struct ovt_fw *fw, struct ovt_fw_job *job);
-void ovt_job_end(struct ovt_fw *fw, struct ovt_fw_job *job, enum ovt_job_status status);
 void ovt_job_drop_waiting(struct ovt_fw *fw, struct ovt_fw_job *job);
+/* Its FC that runs has ended: the job does, if nothing of it is left. */
+void ovt_job_fc_ended(struct ovt_fw *fw, struct ovt_fw_job *job);
 /* False: the event queue is full and jobs are left; call again. */
 bool ovt_context_kill(struct ovt_fw *fw, struct ovt_fw_context *context);
 
 /* ring.c */
 void ovt_ring_refill(struct ovt_fw *fw, u32 core);
-void ovt_ring_forget(struct ovt_fw *fw, struct ovt_fw_job *job);
+void ovt_ring_forget(struct ovt_fw *fw, struct ovt_fw_part *part);
 void ovt_ring_commit(struct ovt_fw *fw, u32 core);
 
-void ovt_ring_push(struct ovt_core *core, enum ovt_ring_index index, struct ovt_fw_job *job,
+void ovt_ring_push(struct ovt_core *core, enum ovt_ring_index index, struct ovt_fw_part *part,
 		   u64 position);
 
 /* fair.c: NORMAL of a fair device. */
-void ovt_fair_arrive(struct ovt_fw *fw, struct ovt_fw_job *job);
-void ovt_fair_forget(struct ovt_fw *fw, struct ovt_fw_job *job);
+void ovt_fair_arrive(struct ovt_fw *fw, struct ovt_fw_part *part);
+void ovt_fair_forget(struct ovt_fw *fw, struct ovt_fw_part *part);
 void ovt_fair_announce(struct ovt_fw *fw, u32 core);
 void ovt_fair_take(struct ovt_fw *fw, u32 core, u32 most);
 /* The turns of @context leave the circles of all cores until they return to the ends of them. */

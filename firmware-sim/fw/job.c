@@ -58,56 +58,76 @@ u32 ovt_fw_place(const struct ovt_fw *fw, const struct ovt_fw_context *context, 
 }
 
 /* Its FCs take the next positions. */
-static void enter_ring(struct ovt_fw_core *state, struct ovt_fw_job *job, enum ovt_ring_index ring)
+static void enter_ring(struct ovt_fw_core *state, struct ovt_fw_part *part,
+		       enum ovt_ring_index ring)
 {
-	job->first_position = state->next_position[ring];
-	state->next_position[ring] += job->fc_count;
-	ovt_list_append(&state->jobs[ring], &job->ring_link);
-	if (state->refill[ring] == &state->jobs[ring])
-		state->refill[ring] = &job->ring_link;
+	part->first_position = state->next_position[ring];
+	state->next_position[ring] += part->fc_count;
+	ovt_list_append(&state->parts[ring], &part->ring_link);
+	if (state->refill[ring] == &state->parts[ring])
+		state->refill[ring] = &part->ring_link;
+}
+
+/* All of @part's FCs arrive on its core. */
+static void enter_core(struct ovt_fw *fw, struct ovt_fw_part *part, enum ovt_ring_index ring)
+{
+	struct ovt_fw_core *state = ovt_fw_state(fw, part->placed_core);
+
+	state->waiting[ring] += part->fc_count;
+	state->unfinished += part->fc_count;
+	if (fw->config.fair && ring == OVT_RING_NORMAL)
+		ovt_fair_arrive(fw, part);
+	else
+		enter_ring(state, part, ring);
+}
+
+static void place(struct ovt_fw *fw, struct ovt_fw_job *job)
+{
+	struct ovt_fw_part *part = &job->part;
+
+	*part = (struct ovt_fw_part){
+		.job = job,
+		.fcs = job->fcs,
+		.fc_count = job->fc_count,
+		.core = job->core,
+		.placed_core = job->core,
+	};
+	if (job->core == OVT_CORE_ANY)
+		part->placed_core = least_loaded_core(fw, job->context);
+	else
+		ovt_fw_state(fw, job->core)->submitted -= job->fc_count;
+	job->placed_core = part->placed_core;
 }
 
 void ovt_job_arrive(struct ovt_fw *fw, struct ovt_fw_job *job)
 {
-	enum ovt_ring_index ring = ovt_job_ring(job);
-	struct ovt_fw_core *state;
-
-	job->placed_core = job->core;
-	if (job->core == OVT_CORE_ANY)
-		job->placed_core = least_loaded_core(fw, job->context);
-	else
-		ovt_fw_state(fw, job->core)->submitted -= job->fc_count;
-	state = ovt_fw_state(fw, job->placed_core);
+	place(fw, job);
 	job->state = OVT_JOB_QUEUED;
 	job->arrival_ns = fw->now_ns;
 	job->sequence = ++fw->next_sequence;
-	state->waiting[ring] += job->fc_count;
-	state->unfinished += job->fc_count;
 	ovt_list_append(&job->context->jobs, &job->context_link);
-	if (fw->config.fair && ring == OVT_RING_NORMAL)
-		ovt_fair_arrive(fw, job);
-	else
-		enter_ring(state, job, ring);
+	enter_core(fw, &job->part, ovt_job_ring(job));
 	job_event(fw, job, OVT_EVENT_ARRIVED);
 	if (job->context->killed)
 		ovt_job_cancel(fw, job);
 }
 
-static bool job_runs(struct ovt_fw *fw, const struct ovt_fw_job *job)
+static void drop_waiting_of(struct ovt_fw *fw, struct ovt_fw_part *part)
 {
-	return ovt_fw_state(fw, job->placed_core)->running == job;
+	struct ovt_fw_core *state = ovt_fw_state(fw, part->placed_core);
+	u32 waiting = part->fc_count - part->started;
+
+	state->waiting[ovt_job_ring(part->job)] -= waiting;
+	state->unfinished -= waiting;
+	if (state->last_normal == part)
+		state->last_normal = NULL;
+	ovt_ring_forget(fw, part);
 }
 
 /* The FCs of @job that have not started never will. */
 void ovt_job_drop_waiting(struct ovt_fw *fw, struct ovt_fw_job *job)
 {
-	struct ovt_fw_core *state = ovt_fw_state(fw, job->placed_core);
-
-	state->waiting[ovt_job_ring(job)] -= job->fc_count - job->started;
-	state->unfinished -= job->fc_count - job->started;
-	if (state->last_normal == job)
-		state->last_normal = NULL;
-	ovt_ring_forget(fw, job);
+	drop_waiting_of(fw, &job->part);
 }
 
 static void finish_kill(struct ovt_fw *fw, struct ovt_fw_context *context)
@@ -125,7 +145,7 @@ static void finish_kill(struct ovt_fw *fw, struct ovt_fw_context *context)
 	ovt_fw_push_event(fw, &event);
 }
 
-void ovt_job_end(struct ovt_fw *fw, struct ovt_fw_job *job, enum ovt_job_status status)
+static void end_job(struct ovt_fw *fw, struct ovt_fw_job *job, enum ovt_job_status status)
 {
 	struct ovt_fw_context *context = job->context;
 
@@ -138,6 +158,16 @@ void ovt_job_end(struct ovt_fw *fw, struct ovt_fw_job *job, enum ovt_job_status 
 		finish_kill(fw, context);
 }
 
+void ovt_job_fc_ended(struct ovt_fw *fw, struct ovt_fw_job *job)
+{
+	if (job->fault)
+		end_job(fw, job, job->status);
+	else if (job->cancelled)
+		end_job(fw, job, OVT_JOB_CANCELLED);
+	else if (job->done == job->fc_count)
+		end_job(fw, job, OVT_JOB_OK);
+}
+
 /* A running FC ends normally and the job with it; otherwise the job ends at once. */
 void ovt_job_cancel(struct ovt_fw *fw, struct ovt_fw_job *job)
 {
@@ -145,8 +175,8 @@ void ovt_job_cancel(struct ovt_fw *fw, struct ovt_fw_job *job)
 		return;
 	job->cancelled = 1;
 	ovt_job_drop_waiting(fw, job);
-	if (!job_runs(fw, job))
-		ovt_job_end(fw, job, OVT_JOB_CANCELLED);
+	if (!job->running)
+		end_job(fw, job, OVT_JOB_CANCELLED);
 }
 
 /* Jobs end as for a cancel, but a running FC is stopped. */
@@ -160,7 +190,7 @@ bool ovt_context_kill(struct ovt_fw *fw, struct ovt_fw_context *context)
 		link = link->next;
 		if (ovt_fw_event_room(fw) < OVT_EVENTS_PER_ACTION)
 			return false;
-		if (job_runs(fw, job))
+		if (job->running)
 			ovt_fw_abort(fw, job->placed_core, OVERTAKE_FAULT_KILLED);
 		ovt_job_cancel(fw, job);
 	}

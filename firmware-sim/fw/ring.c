@@ -2,28 +2,29 @@
 /*
  * Rings that behave as if unbounded.
  *
- * A job's FCs take consecutive positions of their ring when the job arrives.  As many as fit
+ * A part's FCs take consecutive positions of their ring when the job arrives.  As many as fit
  * become descriptors; the rest wait here, in order, and follow as the ring drains.
  */
 #include "fw/internal.h"
 
-static struct ovt_fw_job *ring_job(struct ovt_list *link)
+static struct ovt_fw_part *ring_part(struct ovt_list *link)
 {
-	return ovt_container_of(link, struct ovt_fw_job, ring_link);
+	return ovt_container_of(link, struct ovt_fw_part, ring_link);
 }
 
-/* The next FC of @job that is in no ring yet. */
-void ovt_ring_push(struct ovt_core *core, enum ovt_ring_index index, struct ovt_fw_job *job,
+/* The next FC of @part that is in no ring yet. */
+void ovt_ring_push(struct ovt_core *core, enum ovt_ring_index index, struct ovt_fw_part *part,
 		   u64 position)
 {
 	struct ovt_ring *ring = &core->rings[index];
-	u32 fc = job->queued++;
+	const struct ovt_fw_job *job = part->job;
+	u32 fc = part->queued++;
 
 	ring->entries[ring->tail % OVT_RING_ENTRIES] = (struct ovt_descriptor){
-		.job = job,
+		.part = part,
 		.regions = job->regions,
-		.first_insn = job->fcs[fc].first_insn,
-		.insn_count = job->fcs[fc].insn_count,
+		.first_insn = part->fcs[fc].first_insn,
+		.insn_count = part->fcs[fc].insn_count,
 		.fc_index = fc,
 		.sequence = job->sequence,
 		.position = position,
@@ -36,14 +37,14 @@ static void refill_ring(struct ovt_fw *fw, u32 number, enum ovt_ring_index index
 {
 	struct ovt_fw_core *state = ovt_fw_state(fw, number);
 	struct ovt_core *core = ovt_fw_hw(fw, number);
-	struct ovt_list *head = &state->jobs[index];
+	struct ovt_list *head = &state->parts[index];
 
 	while (state->refill[index] != head &&
 	       ovt_ring_used(&core->rings[index]) < OVT_RING_ENTRIES) {
-		struct ovt_fw_job *job = ring_job(state->refill[index]);
+		struct ovt_fw_part *part = ring_part(state->refill[index]);
 
-		ovt_ring_push(core, index, job, job->first_position + job->queued);
-		if (job->queued == job->fc_count)
+		ovt_ring_push(core, index, part, part->first_position + part->queued);
+		if (part->queued == part->fc_count)
 			state->refill[index] = state->refill[index]->next;
 	}
 }
@@ -58,39 +59,39 @@ void ovt_ring_refill(struct ovt_fw *fw, u32 core)
 		refill_ring(fw, core, OVT_RING_NORMAL);
 }
 
-/* Takes what @job still has waiting out of its core: nothing refers to the job any more. */
-void ovt_ring_forget(struct ovt_fw *fw, struct ovt_fw_job *job)
+/* Takes what @part still has waiting out of its core: nothing refers to the part any more. */
+void ovt_ring_forget(struct ovt_fw *fw, struct ovt_fw_part *part)
 {
-	enum ovt_ring_index index = ovt_job_ring(job);
-	struct ovt_fw_core *state = ovt_fw_state(fw, job->placed_core);
-	struct ovt_ring *ring = &ovt_fw_hw(fw, job->placed_core)->rings[index];
+	enum ovt_ring_index index = ovt_job_ring(part->job);
+	struct ovt_fw_core *state = ovt_fw_state(fw, part->placed_core);
+	struct ovt_ring *ring = &ovt_fw_hw(fw, part->placed_core)->rings[index];
 	u32 at;
 
 	if (fw->config.fair && index == OVT_RING_NORMAL) {
-		ovt_fair_forget(fw, job);
+		ovt_fair_forget(fw, part);
 	} else {
-		if (state->refill[index] == &job->ring_link)
-			state->refill[index] = job->ring_link.next;
-		ovt_list_remove(&job->ring_link);
+		if (state->refill[index] == &part->ring_link)
+			state->refill[index] = part->ring_link.next;
+		ovt_list_remove(&part->ring_link);
 	}
 	for (at = ring->head; at != ring->tail; at++) {
 		struct ovt_descriptor *descriptor = &ring->entries[at % OVT_RING_ENTRIES];
 
-		if (descriptor->job == job)
+		if (descriptor->part == part)
 			descriptor->cancelled = 1;
 	}
 }
 
 /*
- * Commits the first FCs of NORMAL, as many as the limit allows.  Where it allows all, no job is
- * looked at; else no more jobs than the limit says, and fewer than there are.  Amortised over the
- * FCs that the batch holds, since each job passed has at least one of them.
+ * Commits the first FCs of NORMAL, as many as the limit allows.  Where it allows all, no part is
+ * looked at; else no more parts than the limit says, and fewer than there are.  Amortised over the
+ * FCs that the batch holds, since each part passed has at least one of them.
  */
 void ovt_ring_commit(struct ovt_fw *fw, u32 number)
 {
 	struct ovt_fw_core *state = ovt_fw_state(fw, number);
 	struct ovt_core *core = ovt_fw_hw(fw, number);
-	struct ovt_list *head = &state->jobs[OVT_RING_NORMAL];
+	struct ovt_list *head = &state->parts[OVT_RING_NORMAL];
 	u32 left = (u32)ovt_core_read(core, OVT_REG_LIMIT_ACTIVE);
 	struct ovt_list *link;
 	u64 end = core->commit_end;
@@ -104,11 +105,11 @@ void ovt_ring_commit(struct ovt_fw *fw, u32 number)
 		return;
 	}
 	for (link = head->next; link != head && left; link = link->next) {
-		const struct ovt_fw_job *job = ring_job(link);
-		u32 waiting = job->fc_count - job->started;
+		const struct ovt_fw_part *part = ring_part(link);
+		u32 waiting = part->fc_count - part->started;
 		u32 taken = waiting < left ? waiting : left;
 
-		end = job->first_position + job->started + taken;
+		end = part->first_position + part->started + taken;
 		left -= taken;
 	}
 	ovt_core_write(core, OVT_REG_COMMIT_END, end);

@@ -64,17 +64,17 @@ enum ovt_register {
 
 /**
  * struct ovt_descriptor - an FC in a ring
- * @job: whose FC it is; opaque to the core
+ * @part: whose FC it is; opaque to the core
  * @regions: the job's regions, OVERTAKE_MAX_REGIONS of them
  * @first_insn: first instruction
  * @insn_count: instructions
- * @fc_index: index in the job
+ * @fc_index: index in the part
  * @cancelled: skipped at fetch
  * @sequence: arrival of its job, one sequence over all cores, from 1
  * @position: its place in the unbounded ring
  */
 struct ovt_descriptor {
-	void *job;
+	void *part;
 	const struct ovt_region *regions;
 	u32 first_insn;
 	u32 insn_count;
