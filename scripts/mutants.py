@@ -84,9 +84,10 @@ DECODER_CORPUS = Stage(("fuzz_decoder_replay",), r"^fuzz\.decoder_corpus$", sani
 # The tests that cover a folder, those that fail soonest first. Not here: what only the virtual machine
 # tests (libruntime/src/kernel, the module), and what the compiler's tests notice.
 FOLDERS = {
+    "firmware-sim": (firmware_tests("tree"), SIMULATOR),
     "firmware-sim/fw": (FW, DEVICES, SIMULATOR),
     "firmware-sim/sched": (
-        firmware_tests("sched_dispatch", "sched_end", "sched_follow", "sched_insert", "sched_service", "sched_tree",
+        firmware_tests("sched_dispatch", "sched_end", "sched_follow", "sched_insert", "sched_service",
                        "sched_waits_for"), SIMULATOR, DEVICES,
         firmware_tests("sched_scale")),
     "firmware-sim/sched/coord": (firmware_tests("coord_host", "coord_plan", "coord_scale"), PROCESSORS),

@@ -47,7 +47,7 @@
 #include <ovt_port.h>
 #include "ovt_list.h"
 #include "sched/settings.h"
-#include "sched/tree.h"
+#include "ovt_tree.h"
 #include "sched/wide.h"
 
 #define OVT_SCHED_MAX_CORES	64u

@@ -31,7 +31,7 @@
 
 #include <ovt_port.h>
 #include "ovt_list.h"
-#include "sched/tree.h"
+#include "ovt_tree.h"
 
 #define OVT_COORD_MAX_UNITS		64u
 #define OVT_COORD_MAX_PROCESSORS	64u

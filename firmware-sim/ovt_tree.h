@@ -9,8 +9,8 @@
  * Every function adds the nodes it visits to @steps: a test can count work rather than measure
  * time.
  */
-#ifndef OVT_SCHED_TREE_H
-#define OVT_SCHED_TREE_H
+#ifndef OVT_TREE_H
+#define OVT_TREE_H
 
 #include <ovt_port.h>
 

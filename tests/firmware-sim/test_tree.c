@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The schedulers' trees against a sorted array: order, links, sizes and balance after each step. */
 #include "cmocka_all.h"
-#include "sched/tree.h"
+#include "ovt_tree.h"
 
 #define NODES	96
 #define KEYS	24

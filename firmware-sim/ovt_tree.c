@@ -4,7 +4,7 @@
  * Yamamoto, "Balancing weight-balanced trees" (2011), prove that these keep the balance after every
  * insertion and removal.  The weight of a subtree is its size plus 1.
  */
-#include "sched/tree.h"
+#include "ovt_tree.h"
 
 static u32 size_of(const struct ovt_tree_node *node)
 {
