@@ -74,8 +74,8 @@ BOARD = Stage(("board_tests", "board_load", "board_scenario_tests"),
               r"^dnn\.(Board(Estimates|Interface|Misuse|Processes|Regions|Resize)\.|Board/BoardScenarioTest|load)")
 SERVER = Stage(("server_tests", "board_scenario_tests"),
                r"^libruntime\.(Server|.*(Service|Hostile))|^dnn\..*ServiceMode")
-FW = firmware_tests("ban", "core", "fw", "fw_clock", "fw_fair", "fw_instants", "fw_overtaking", "fw_place",
-                    "fw_quota", "steps")
+FW = firmware_tests("ban", "core", "fw", "fw_clock", "fw_fair", "fw_group_ends", "fw_groups", "fw_instants", "fw_overtaking",
+                    "fw_place", "fw_quota", "steps")
 HW = firmware_tests(
     "decode", "decode_random", "operators", "profile", "simd", "simd_conv", "simd_work", "core", "steps",
     sanitized=True)

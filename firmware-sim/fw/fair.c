@@ -2,7 +2,7 @@
 /*
  * NORMAL of a fair device: contexts take turns, weighted by priority.
  *
- * On each core the contexts with waiting NORMAL FCs stand in a circle.  The first has the turn, and
+ * On each core the contexts with ready NORMAL FCs stand in a circle.  The first has the turn, and
  * gives as many FCs as its allowance says, which its first one's priority fixes.  Then it goes to
  * the end, or leaves if nothing of it is left; one that comes joins at the end.  So others' FCs,
  * however many, delay a context by their allowances, once each (docs/scenarios.md, "Fair").
@@ -33,7 +33,12 @@ static struct ovt_fw_turn *first_turn(struct ovt_fw_core *state)
 
 static struct ovt_fw_part *first_part(struct ovt_fw_turn *turn)
 {
-	return ovt_container_of(turn->parts.next, struct ovt_fw_part, ring_link);
+	return ovt_ready_first(turn->parts.next, &turn->parts, turn->ready.first);
+}
+
+static bool has_ready(const struct ovt_fw_turn *turn)
+{
+	return !ovt_list_empty(&turn->parts) || !ovt_tree_empty(&turn->ready);
 }
 
 static void leave_circle(struct ovt_fw_turn *turn)
@@ -42,17 +47,34 @@ static void leave_circle(struct ovt_fw_turn *turn)
 	ovt_list_remove(&turn->circle_link);
 }
 
+/* @part, on its core, is about to have an FC that is ready. */
+static void join_circle(struct ovt_fw *fw, struct ovt_fw_part *part)
+{
+	struct ovt_fw_turn *turn = turn_of(part);
+
+	if (!part->job->context->quota.resting && !has_ready(turn))
+		ovt_list_append(&ovt_fw_state(fw, part->placed_core)->circle, &turn->circle_link);
+}
+
+void ovt_fair_open(struct ovt_fw *fw, struct ovt_fw_part *part)
+{
+	join_circle(fw, part);
+	ovt_ready_insert(&turn_of(part)->ready, part);
+}
+
 void ovt_fair_arrive(struct ovt_fw *fw, struct ovt_fw_part *part)
 {
-	struct ovt_fw_core *state = ovt_fw_state(fw, part->placed_core);
 	struct ovt_fw_turn *turn = turn_of(part);
 
 	turn->waiting += part->fc_count;
 	if (part->job->context->quota.resting)
-		state->resting += part->fc_count;
-	else if (ovt_list_empty(&turn->parts))
-		ovt_list_append(&state->circle, &turn->circle_link);
-	ovt_list_append(&turn->parts, &part->ring_link);
+		ovt_fw_state(fw, part->placed_core)->resting += part->fc_count;
+	if (!part->job->group) {
+		join_circle(fw, part);
+		ovt_list_append(&turn->parts, &part->ring_link);
+	} else if (ovt_group_is_ready(part)) {
+		ovt_fair_open(fw, part);
+	}
 }
 
 /* What of @part was not taken never will be.  It may be nothing. */
@@ -65,7 +87,8 @@ void ovt_fair_forget(struct ovt_fw *fw, struct ovt_fw_part *part)
 	if (part->job->context->quota.resting)
 		ovt_fw_state(fw, part->placed_core)->resting -= waiting;
 	ovt_list_remove(&part->ring_link);
-	if (ovt_list_empty(&turn->parts))
+	ovt_ready_remove(&turn->ready, part);
+	if (!has_ready(turn))
 		leave_circle(turn);
 }
 
@@ -95,7 +118,9 @@ static void take_one(struct ovt_fw *fw, u32 core)
 		      state->next_position[OVT_RING_NORMAL]++);
 	if (part->queued == part->fc_count)
 		ovt_list_remove(&part->ring_link);
-	if (ovt_list_empty(&turn->parts)) {
+	if (part->job->group && !ovt_group_is_ready(part))
+		ovt_ready_remove(&turn->ready, part);
+	if (!has_ready(turn)) {
 		leave_circle(turn);
 	} else if (!turn->allowance) {
 		ovt_list_remove(&turn->circle_link);
@@ -136,7 +161,7 @@ void ovt_fair_return(struct ovt_fw *fw, struct ovt_fw_context *context)
 		struct ovt_fw_turn *turn = &context->turns[core - 1];
 
 		ovt_fw_state(fw, core)->resting -= turn->waiting;
-		if (!ovt_list_empty(&turn->parts))
+		if (has_ready(turn))
 			ovt_list_append(&ovt_fw_state(fw, core)->circle, &turn->circle_link);
 	}
 }

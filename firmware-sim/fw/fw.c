@@ -13,7 +13,10 @@
  */
 #include "fw/internal.h"
 
-/* Of quotas, whose ends are no events that would end the call; a few more if they end together. */
+/*
+ * Of quotas, and stages that open: no events that would end the call; a few more if they come
+ * together.
+ */
 #define WINDOWS_PER_CALL	64u
 
 void ovt_fw_init(struct ovt_fw *fw, const struct ovt_fw_config *config)
@@ -23,6 +26,7 @@ void ovt_fw_init(struct ovt_fw *fw, const struct ovt_fw_config *config)
 	memset(fw, 0, sizeof(*fw));
 	fw->config = *config;
 	ovt_list_init(&fw->windows);
+	ovt_list_init(&fw->openings);
 	for (core = 1; core <= config->core_count; core++) {
 		struct ovt_fw_core *state = ovt_fw_state(fw, core);
 
@@ -53,6 +57,7 @@ void ovt_fw_context_take_turns(struct ovt_fw_context *context, struct ovt_fw_tur
 	for (core = 0; core < core_count; core++) {
 		ovt_list_init(&turns[core].circle_link);
 		ovt_list_init(&turns[core].parts);
+		turns[core].ready = (struct ovt_tree){ NULL, NULL };
 		turns[core].waiting = 0;
 		turns[core].allowance = 0;
 	}
@@ -74,16 +79,19 @@ void ovt_fw_abort(struct ovt_fw *fw, u32 number, u32 fault)
 
 void ovt_fw_stop(struct ovt_fw *fw, struct ovt_fw_job *job, u64 stop_ns)
 {
-	struct ovt_fw_core *state;
+	u32 i;
 
 	if (job->stop_ns && job->stop_ns <= stop_ns)
 		return;
 	job->stop_ns = stop_ns;
 	if (job->state != OVT_JOB_QUEUED)
 		return;
-	state = ovt_fw_state(fw, job->placed_core);
-	if (state->running == &job->part)
-		ovt_write_once(ovt_fw_hw(fw, job->placed_core)->exec.stop_ns, stop_ns);
+	for (i = 0; i < ovt_job_part_count(job); i++) {
+		const struct ovt_fw_part *part = ovt_job_part(job, i);
+
+		if (ovt_fw_state(fw, part->placed_core)->running == part)
+			ovt_write_once(ovt_fw_hw(fw, part->placed_core)->exec.stop_ns, stop_ns);
+	}
 }
 
 /* Mode timed and both: the FC's end, once its cost is known. */
@@ -196,6 +204,8 @@ static u64 next_instant(const struct ovt_fw *fw, u64 horizon_ns)
 		next = command_instant(fw, command, horizon_ns);
 	if (ovt_quota_next(fw) < next)
 		next = ovt_quota_next(fw);
+	if (ovt_group_next(fw) < next)
+		next = ovt_group_next(fw);
 	for (core = 0; core < fw->config.core_count; core++) {
 		const struct ovt_fw_core *state = &fw->config.core_states[core];
 
@@ -218,6 +228,7 @@ static void fc_event(struct ovt_fw *fw, u32 core, enum ovt_event_type type, u64 
 		.time_ns = fw->now_ns,
 		.duration_ns = duration_ns,
 		.job = part->job,
+		.part = part,
 		.resumes = resumes,
 	};
 
@@ -245,12 +256,16 @@ static void note_fault(struct ovt_fw *fw, u32 core, struct ovt_fw_job *job)
 {
 	const struct ovt_exec *exec = &ovt_fw_hw(fw, core)->exec;
 
-	job->fault = exec->fault;
-	job->fault_insn = exec->fault_insn;
-	job->status = fault_status(exec->fault);
 	ovt_fw_state(fw, core)->faults++;
+	if (!job->fault) { /* of several parts', the first */
+		job->fault = exec->fault;
+		job->fault_insn = exec->fault_insn;
+		job->status = fault_status(exec->fault);
+	}
 	if (!job->cancelled && job->started < job->fc_count)
 		ovt_job_drop_waiting(fw, job);
+	if (job->group) /* which ends with the last of its FCs that run */
+		job->cancelled = 1;
 }
 
 /* The running FC's end. */
@@ -258,7 +273,8 @@ static void retire(struct ovt_fw *fw, u32 core)
 {
 	struct ovt_fw_core *state = ovt_fw_state(fw, core);
 	struct ovt_core *hw = ovt_fw_hw(fw, core);
-	struct ovt_fw_job *job = state->running->job;
+	struct ovt_fw_part *part = state->running;
+	struct ovt_fw_job *job = part->job;
 	u64 duration = fw->now_ns - state->start_ns;
 	u32 fault = hw->exec.fault;
 
@@ -283,6 +299,8 @@ static void retire(struct ovt_fw *fw, u32 core)
 		note_fault(fw, core, job);
 	} else {
 		fc_event(fw, core, OVT_EVENT_DONE, duration, false);
+		if (job->group && !job->cancelled)
+			ovt_group_fc_ended(fw, part);
 	}
 	ovt_job_fc_ended(fw, job);
 }
@@ -309,6 +327,7 @@ static void note_overtaking(struct ovt_fw *fw, u32 core, struct ovt_fw_job *by)
 	part->overtaken = 1;
 	state->preemptions++;
 	event.job = part->job;
+	event.part = part;
 	event.fc_index = part->started;
 	ovt_fw_push_event(fw, &event);
 }
@@ -374,72 +393,10 @@ static void choose(struct ovt_fw *fw, u32 core)
 		return;
 	case OVT_CHOOSE_NORMAL:
 		if (!ovt_ring_used(&hw->rings[OVT_RING_NORMAL]))
-			ovt_fair_take(fw, core, 1);
+			ovt_ring_take(fw, core);
 		start_fc(fw, core, OVT_RING_NORMAL);
 		return;
 	}
-}
-
-static void reset_core(struct ovt_fw *fw, u32 core)
-{
-	ovt_fw_state(fw, core)->resets++;
-	ovt_fw_abort(fw, core, OVERTAKE_FAULT_RESET);
-}
-
-static void cancel_command(struct ovt_fw *fw, struct ovt_fw_job *job)
-{
-	struct ovt_event event = {
-		.type = OVT_EVENT_CANCELLED,
-		.core = job->placed_core,
-		.time_ns = fw->now_ns,
-		.job = job,
-	};
-
-	ovt_job_cancel(fw, job);
-	ovt_fw_push_event(fw, &event);
-}
-
-static bool keeps_its_slot(const struct ovt_command *command)
-{
-	return command->type == OVT_COMMAND_SUBMIT &&
-	       ((const struct ovt_fw_job *)command->object)->keeps_slot;
-}
-
-/* False: out of event room, the command stays at the head of its queue. */
-static bool run_command(struct ovt_fw *fw, const struct ovt_command *command)
-{
-	bool kept = keeps_its_slot(command);
-
-	switch (command->type) {
-	case OVT_COMMAND_SUBMIT:
-		ovt_job_arrive(fw, command->object);
-		break;
-	case OVT_COMMAND_CANCEL:
-		cancel_command(fw, command->object);
-		break;
-	case OVT_COMMAND_KILL_CONTEXT:
-		if (!ovt_context_kill(fw, command->object))
-			return false;
-		break;
-	case OVT_COMMAND_RESET:
-		reset_core(fw, command->core);
-		break;
-	case OVT_COMMAND_LIMIT:
-		ovt_core_write(ovt_fw_hw(fw, command->core), OVT_REG_LIMIT, command->limit);
-		break;
-	case OVT_COMMAND_NORMAL_FLOOR:
-		ovt_core_write(ovt_fw_hw(fw, command->core), OVT_REG_NORMAL_FLOOR, command->limit);
-		break;
-	case OVT_COMMAND_HOLD:
-		fw->held = true;
-		break;
-	case OVT_COMMAND_RELEASE:
-		fw->held = false;
-		break;
-	}
-	ovt_fw_consume_command(fw);
-	fw->commands_reserved += kept;
-	return true;
 }
 
 static bool room(const struct ovt_fw *fw)
@@ -479,7 +436,7 @@ static bool run_commands(struct ovt_fw *fw, u64 horizon_ns)
 	       command_instant(fw, command, horizon_ns) <= fw->now_ns) {
 		bool lagged = command->time_ns > fw->now_ns;
 
-		if (!room(fw) || !run_command(fw, command))
+		if (!room(fw) || !ovt_fw_run_command(fw, command))
 			return false;
 		if (lagged)
 			note_lag(fw, horizon_ns);
@@ -503,10 +460,10 @@ static bool choose_idle(struct ovt_fw *fw)
 	return true;
 }
 
-/* How many there were: a context that has rested may be served again. */
+/* How many there were.  A context that has rested may be served again, a held FC may be ready. */
 static u32 end_windows(struct ovt_fw *fw)
 {
-	u32 count = ovt_quota_end_windows(fw);
+	u32 count = ovt_group_open_stages(fw) + ovt_quota_end_windows(fw);
 
 	if (count)
 		fw->choose = true;
@@ -556,7 +513,8 @@ bool ovt_fw_prepared(const struct ovt_fw *fw, u64 now_ns)
 
 	if (fw->choose && fw->now_ns < now_ns)
 		return false;
-	if ((command && command->time_ns <= now_ns) || ovt_quota_next(fw) <= now_ns)
+	if ((command && command->time_ns <= now_ns) || ovt_quota_next(fw) <= now_ns ||
+	    ovt_group_next(fw) <= now_ns)
 		return false;
 	for (core = 1; core <= fw->config.core_count; core++) {
 		const struct ovt_fw_core *state = ovt_fw_state_of(fw, core);

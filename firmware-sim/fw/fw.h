@@ -45,6 +45,7 @@
 #include <ovt_port.h>
 #include "hw/core.h"
 #include "ovt_list.h"
+#include "ovt_tree.h"
 
 #define OVT_MAX_CORES		64u
 #define OVT_CORE_ANY		0u
@@ -59,9 +60,10 @@ struct ovt_fc {
 
 /* A context's turn on a core of a fair device: see fw/fair.c. */
 struct ovt_fw_turn {
-	struct ovt_list circle_link;	/* in the core's circle while @parts has any */
+	struct ovt_list circle_link;	/* in the core's circle while it has a ready FC */
 	struct ovt_list parts;		/* NORMAL ones with FCs that were not taken, by arrival */
-	u64 waiting;			/* FCs of @parts that were not taken */
+	struct ovt_tree ready;		/* the same of groups, whose next FC is ready */
+	u64 waiting;			/* NORMAL FCs that were not taken, held ones included */
 	u32 allowance;			/* FCs left of the turn that has begun; 0: it has not */
 };
 
@@ -102,21 +104,49 @@ enum ovt_job_status {
 /**
  * struct ovt_fw_part - what a job has on one core
  *
- * The host may read it when it may read the job.
+ * Of a group the first lines are the host's, as those of the job are.  The rest is the firmware's;
+ * the host may read it when it may read the job.
  */
 struct ovt_fw_part {
-	struct ovt_fw_job *job;
 	const struct ovt_fc *fcs;
+	const u32 *stages;		/* of each FC, ascending; NULL: in no group */
 	u32 fc_count;
 	u32 core;			/* asked for: OVT_CORE_ANY or 1..cores */
-	u32 placed_core;		/* 0 until placed */
+
+	struct ovt_fw_job *job;
+	u32 placed_core;
 	u32 queued;			/* FCs that entered the ring */
 	u32 started;			/* FCs started */
 	u32 preemptions;
 	u32 overtaken;			/* PREEMPTED was said since its last FC */
-	u64 first_position;		/* fair: not of NORMAL, whose FCs get theirs when taken */
+	bool deferred;			/* FCs of it get their positions when they are taken */
+	u64 first_position;		/* not if deferred, nor of NORMAL on a fair device */
 	u64 high_before;		/* HIGH FCs its core had run when its last FC began */
 	struct ovt_list ring_link;	/* parts in a core's ring with FCs to start, in order */
+	struct ovt_tree_node ready;	/* NORMAL, in a group: while its next FC is ready */
+};
+
+/**
+ * struct ovt_fw_group - a job with a part for each of several cores
+ *
+ * Its parts enter their rings together and go through numbered stages together: see fw/group.c.
+ * The first lines are the host's, set before SUBMIT and constant until the ENDED event; the arrays
+ * are its own as well.
+ */
+struct ovt_fw_group {
+	struct ovt_fw_part *parts;	/* on different cores: all name one, or none does */
+	const u32 *stage_fcs;		/* FCs of each stage, of all parts together; at least 1 */
+	u32 part_count;			/* 1..cores */
+	u32 stage_count;
+
+	u32 stage;			/* the first that has not ended */
+	u32 left;			/* FCs of it that have not ended */
+	u32 open;			/* the last stage that is open for all parts */
+	struct ovt_fw_part *ahead;	/* for this one @stage is open before the others; or NULL */
+	struct ovt_fw_part *worker;	/* had an FC in @stage; NULL: none has ended */
+	bool shared;			/* other parts had FCs in @stage, too */
+	u64 opens_ns;			/* when @stage opens for the others */
+	struct ovt_list opening;	/* in the firmware's openings until then */
 };
 
 /**
@@ -129,15 +159,16 @@ struct ovt_fw_part {
 struct ovt_fw_job {
 	struct ovt_fw_context *context;
 	const struct ovt_fc *fcs;
-	u32 fc_count;
+	u32 fc_count;			/* of a group: of all parts together */
 	u32 core;			/* asked for: OVT_CORE_ANY or 1..cores */
+	struct ovt_fw_group *group;	/* in place of @fcs and @core; NULL: it is none */
 	u32 priority;
 	bool keeps_slot;		/* its SUBMIT's stays the host's, for the job after it */
 	struct ovt_region regions[OVERTAKE_MAX_REGIONS];
 
 	enum ovt_job_state state;
 	enum ovt_job_status status;
-	u32 placed_core;		/* 0 until placed */
+	u32 placed_core;		/* of the first part; 0 until placed */
 	u32 started;			/* FCs started */
 	u32 done;			/* FCs ended */
 	u32 running;			/* FCs that run */
@@ -152,7 +183,7 @@ struct ovt_fw_job {
 	u64 end_ns;
 	u64 executed_ns;
 	struct ovt_list context_link;
-	struct ovt_fw_part part;	/* its only one */
+	struct ovt_fw_part part;	/* of a job that is no group */
 };
 
 enum ovt_command_type {
@@ -195,6 +226,7 @@ struct ovt_event {
 	u64 time_ns;
 	u64 duration_ns;		/* DONE, FAULT, HUNG: how long the FC took */
 	struct ovt_fw_job *job;
+	const struct ovt_fw_part *part;	/* that has FC @fc_index; NULL: it is about no FC */
 	struct ovt_fw_job *by;		/* PREEMPTED: the job whose HIGH FC starts */
 	struct ovt_fw_context *context;	/* KILLED */
 	bool resumes;			/* STARTED: @job goes on, of which PREEMPTED was said */
@@ -241,7 +273,12 @@ struct ovt_fw_config {
 struct ovt_fw_core {
 	struct ovt_list parts[OVT_RING_COUNT];	/* with FCs that have not started */
 	struct ovt_list *refill[OVT_RING_COUNT]; /* first of @parts with FCs not in the ring */
-	struct ovt_list circle;			/* fair: turns of contexts with waiting FCs */
+	struct ovt_list circle;			/* fair: turns of contexts with ready FCs */
+	struct ovt_tree ready;			/* deferred parts of groups, next FC ready */
+	u32 deferred;				/* parts with FCs that are yet to be taken */
+	u32 held;				/* NORMAL parts with FCs whose stage is not open */
+	u64 batch_sequence;			/* FCs of deferred parts that arrived before, and */
+	u32 batch_index;			/* these first ones of its own, are committed */
 	u64 next_position[OVT_RING_COUNT];
 	u64 waiting[OVT_RING_COUNT];		/* FCs arrived, not started, not dropped */
 	u64 unfinished;				/* FCs running, committed or in a ring */
@@ -268,6 +305,7 @@ struct ovt_fw {
 	u64 stretched_fcs;			/* FCs that took longer than their model says */
 	u64 stretched_ns;			/* by so much together */
 	struct ovt_list windows;		/* of quotas: contexts with one open, by its end */
+	struct ovt_list openings;		/* groups of which a stage opens, by when */
 	bool choose;				/* an idle core may have work at now_ns */
 	bool held;				/* between HOLD and RELEASE */
 };

@@ -25,12 +25,25 @@ static inline enum ovt_ring_index ovt_job_ring(const struct ovt_fw_job *job)
 	return job->priority == OVT_PRIORITY_HIGH ? OVT_RING_HIGH : OVT_RING_NORMAL;
 }
 
+static inline u32 ovt_job_part_count(const struct ovt_fw_job *job)
+{
+	return job->group ? job->group->part_count : 1;
+}
+
+static inline struct ovt_fw_part *ovt_job_part(struct ovt_fw_job *job, u32 index)
+{
+	return job->group ? &job->group->parts[index] : &job->part;
+}
+
 /* queue.c */
 u32 ovt_fw_event_room(const struct ovt_fw *fw);
 void ovt_fw_push_event(struct ovt_fw *fw, const struct ovt_event *event);
 void ovt_fw_push_command(struct ovt_fw *fw, const struct ovt_command *command);
 const struct ovt_command *ovt_fw_peek_command(const struct ovt_fw *fw);
 void ovt_fw_consume_command(struct ovt_fw *fw);
+
+/* commands.c: false: out of event room, the command stays at the head of its queue. */
+bool ovt_fw_run_command(struct ovt_fw *fw, const struct ovt_command *command);
 
 /* job.c: what the commands do.  Event room: EVENTS_PER_ACTION. */
 #define OVT_EVENTS_PER_ACTION	4u
@@ -50,9 +63,43 @@ void ovt_ring_commit(struct ovt_fw *fw, u32 core);
 void ovt_ring_push(struct ovt_core *core, enum ovt_ring_index index, struct ovt_fw_part *part,
 		   u64 position);
 
+/* The next FC of NORMAL, which was not taken yet, into the ring, which is empty. */
+void ovt_ring_take(struct ovt_fw *fw, u32 core);
+
+/* group.c: the stages of groups. */
+void ovt_group_arrive(struct ovt_fw_group *group);
+/* FC @index of @part waits for its stage. */
+bool ovt_group_holds(const struct ovt_fw_part *part, u32 index);
+/* There is a next FC of @part that is in no ring, and it does not wait. */
+bool ovt_group_is_ready(const struct ovt_fw_part *part);
+/* The last FC of @part waits. */
+bool ovt_group_holds_some(const struct ovt_fw_part *part);
+/* An FC of @part has ended well, and the group goes on. */
+void ovt_group_fc_ended(struct ovt_fw *fw, struct ovt_fw_part *part);
+/* No stage opens any more. */
+void ovt_group_stop(struct ovt_fw_group *group);
+/* When the next stage opens; OVT_TIME_NEVER. */
+u64 ovt_group_next(const struct ovt_fw *fw);
+/* Opens the stages that open now; how many. */
+u32 ovt_group_open_stages(struct ovt_fw *fw);
+
+/* ready.c: parts of NORMAL whose FCs are taken in order of arrival, if they are ready. */
+void ovt_ready_insert(struct ovt_tree *tree, struct ovt_fw_part *part);
+void ovt_ready_remove(struct ovt_tree *tree, struct ovt_fw_part *part);
+/* The one that arrived first: of the part at @link, unless that is @head, and the one at @node. */
+struct ovt_fw_part *ovt_ready_first(struct ovt_list *link, const struct ovt_list *head,
+				    struct ovt_tree_node *node);
+void ovt_ready_forget(struct ovt_fw *fw, struct ovt_fw_part *part);
+/* Into the ring what is committed, and to the arbiter what is next. */
+void ovt_ready_refill(struct ovt_fw *fw, u32 core);
+void ovt_ready_take(struct ovt_fw *fw, u32 core);
+void ovt_ready_commit(struct ovt_fw *fw, u32 core, u32 count);
+
 /* fair.c: NORMAL of a fair device. */
 void ovt_fair_arrive(struct ovt_fw *fw, struct ovt_fw_part *part);
 void ovt_fair_forget(struct ovt_fw *fw, struct ovt_fw_part *part);
+/* The stage of the next FC of @part, which is in a group, has opened. */
+void ovt_fair_open(struct ovt_fw *fw, struct ovt_fw_part *part);
 void ovt_fair_announce(struct ovt_fw *fw, u32 core);
 void ovt_fair_take(struct ovt_fw *fw, u32 core, u32 most);
 /* The turns of @context leave the circles of all cores until they return to the ends of them. */

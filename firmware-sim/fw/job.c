@@ -37,7 +37,9 @@ static u32 least_loaded_core(struct ovt_fw *fw, const struct ovt_fw_context *con
 	return best;
 }
 
-u32 ovt_fw_place(const struct ovt_fw *fw, const struct ovt_fw_context *context, u64 cores)
+/* The same of some cores; if @coming, with what was submitted to them and has not arrived. */
+static u32 emptiest(const struct ovt_fw *fw, const struct ovt_fw_context *context, u64 cores,
+		    bool coming)
 {
 	u64 least = OVT_TIME_NEVER;
 	u32 best = 0;
@@ -48,7 +50,9 @@ u32 ovt_fw_place(const struct ovt_fw *fw, const struct ovt_fw_context *context, 
 
 		if (!(cores & (1ull << (core - 1))))
 			continue;
-		fcs = load(fw, core, context) + ovt_fw_state_of(fw, core)->submitted;
+		fcs = load(fw, core, context);
+		if (coming)
+			fcs += ovt_fw_state_of(fw, core)->submitted;
 		if (!best || fcs < least) {
 			best = core;
 			least = fcs;
@@ -57,12 +61,26 @@ u32 ovt_fw_place(const struct ovt_fw *fw, const struct ovt_fw_context *context, 
 	return best;
 }
 
-/* Its FCs take the next positions. */
+u32 ovt_fw_place(const struct ovt_fw *fw, const struct ovt_fw_context *context, u64 cores)
+{
+	return emptiest(fw, context, cores, true);
+}
+
+/* Its FCs take the next positions, or wait to be taken, if a part with such FCs is before them. */
 static void enter_ring(struct ovt_fw_core *state, struct ovt_fw_part *part,
 		       enum ovt_ring_index ring)
 {
 	part->first_position = state->next_position[ring];
-	state->next_position[ring] += part->fc_count;
+	part->deferred = ring == OVT_RING_NORMAL && (part->job->group || state->deferred);
+	if (part->deferred)
+		state->deferred++;
+	else
+		state->next_position[ring] += part->fc_count;
+	if (part->deferred && part->job->group) {
+		if (ovt_group_is_ready(part))
+			ovt_ready_insert(&state->ready, part);
+		return;
+	}
 	ovt_list_append(&state->parts[ring], &part->ring_link);
 	if (state->refill[ring] == &state->parts[ring])
 		state->refill[ring] = &part->ring_link;
@@ -75,38 +93,78 @@ static void enter_core(struct ovt_fw *fw, struct ovt_fw_part *part, enum ovt_rin
 
 	state->waiting[ring] += part->fc_count;
 	state->unfinished += part->fc_count;
+	if (ring == OVT_RING_NORMAL)
+		state->held += ovt_group_holds_some(part);
 	if (fw->config.fair && ring == OVT_RING_NORMAL)
 		ovt_fair_arrive(fw, part);
 	else
 		enter_ring(state, part, ring);
 }
 
+static void init_part(struct ovt_fw_job *job, struct ovt_fw_part *part)
+{
+	part->job = job;
+	part->placed_core = part->core;
+	part->queued = 0;
+	part->started = 0;
+	part->preemptions = 0;
+	part->overtaken = 0;
+	part->deferred = false;
+	memset(&part->ready, 0, sizeof(part->ready));
+	ovt_list_init(&part->ring_link);
+}
+
+/* Each part that names no core takes the emptiest one that is left. */
+static void place_group(struct ovt_fw *fw, struct ovt_fw_job *job)
+{
+	u64 cores = ~0ull;
+	u32 i;
+
+	for (i = 0; i < job->group->part_count; i++) {
+		struct ovt_fw_part *part = &job->group->parts[i];
+
+		init_part(job, part);
+		if (part->core == OVT_CORE_ANY)
+			part->placed_core = emptiest(fw, job->context, cores, false);
+		else
+			ovt_fw_state(fw, part->core)->submitted -= part->fc_count;
+		cores &= ~(1ull << (part->placed_core - 1));
+	}
+}
+
 static void place(struct ovt_fw *fw, struct ovt_fw_job *job)
 {
 	struct ovt_fw_part *part = &job->part;
 
-	*part = (struct ovt_fw_part){
-		.job = job,
-		.fcs = job->fcs,
-		.fc_count = job->fc_count,
-		.core = job->core,
-		.placed_core = job->core,
-	};
+	if (job->group) {
+		place_group(fw, job);
+		return;
+	}
+	part->fcs = job->fcs;
+	part->stages = NULL;
+	part->fc_count = job->fc_count;
+	part->core = job->core;
+	init_part(job, part);
 	if (job->core == OVT_CORE_ANY)
 		part->placed_core = least_loaded_core(fw, job->context);
 	else
 		ovt_fw_state(fw, job->core)->submitted -= job->fc_count;
-	job->placed_core = part->placed_core;
 }
 
 void ovt_job_arrive(struct ovt_fw *fw, struct ovt_fw_job *job)
 {
+	u32 i;
+
 	place(fw, job);
+	job->placed_core = ovt_job_part(job, 0)->placed_core;
 	job->state = OVT_JOB_QUEUED;
 	job->arrival_ns = fw->now_ns;
 	job->sequence = ++fw->next_sequence;
 	ovt_list_append(&job->context->jobs, &job->context_link);
-	enter_core(fw, &job->part, ovt_job_ring(job));
+	if (job->group)
+		ovt_group_arrive(job->group);
+	for (i = 0; i < ovt_job_part_count(job); i++)
+		enter_core(fw, ovt_job_part(job, i), ovt_job_ring(job));
 	job_event(fw, job, OVT_EVENT_ARRIVED);
 	if (job->context->killed)
 		ovt_job_cancel(fw, job);
@@ -119,6 +177,8 @@ static void drop_waiting_of(struct ovt_fw *fw, struct ovt_fw_part *part)
 
 	state->waiting[ovt_job_ring(part->job)] -= waiting;
 	state->unfinished -= waiting;
+	if (ovt_job_ring(part->job) == OVT_RING_NORMAL)
+		state->held -= ovt_group_holds_some(part);
 	if (state->last_normal == part)
 		state->last_normal = NULL;
 	ovt_ring_forget(fw, part);
@@ -127,7 +187,12 @@ static void drop_waiting_of(struct ovt_fw *fw, struct ovt_fw_part *part)
 /* The FCs of @job that have not started never will. */
 void ovt_job_drop_waiting(struct ovt_fw *fw, struct ovt_fw_job *job)
 {
-	drop_waiting_of(fw, &job->part);
+	u32 i;
+
+	for (i = 0; i < ovt_job_part_count(job); i++)
+		drop_waiting_of(fw, ovt_job_part(job, i));
+	if (job->group)
+		ovt_group_stop(job->group);
 }
 
 static void finish_kill(struct ovt_fw *fw, struct ovt_fw_context *context)
@@ -152,6 +217,8 @@ static void end_job(struct ovt_fw *fw, struct ovt_fw_job *job, enum ovt_job_stat
 	job->state = OVT_JOB_ENDED;
 	job->status = status;
 	job->end_ns = fw->now_ns;
+	if (job->group)
+		ovt_group_stop(job->group);
 	ovt_list_remove(&job->context_link);
 	job_event(fw, job, OVT_EVENT_ENDED);
 	if (context->killed && ovt_list_empty(&context->jobs))
@@ -160,6 +227,8 @@ static void end_job(struct ovt_fw *fw, struct ovt_fw_job *job, enum ovt_job_stat
 
 void ovt_job_fc_ended(struct ovt_fw *fw, struct ovt_fw_job *job)
 {
+	if (job->running)
+		return;
 	if (job->fault)
 		end_job(fw, job, job->status);
 	else if (job->cancelled)
@@ -179,6 +248,18 @@ void ovt_job_cancel(struct ovt_fw *fw, struct ovt_fw_job *job)
 		end_job(fw, job, OVT_JOB_CANCELLED);
 }
 
+static void abort_parts(struct ovt_fw *fw, struct ovt_fw_job *job)
+{
+	u32 i;
+
+	for (i = 0; i < ovt_job_part_count(job) && job->running; i++) {
+		const struct ovt_fw_part *part = ovt_job_part(job, i);
+
+		if (ovt_fw_state(fw, part->placed_core)->running == part)
+			ovt_fw_abort(fw, part->placed_core, OVERTAKE_FAULT_KILLED);
+	}
+}
+
 /* Jobs end as for a cancel, but a running FC is stopped. */
 bool ovt_context_kill(struct ovt_fw *fw, struct ovt_fw_context *context)
 {
@@ -190,8 +271,7 @@ bool ovt_context_kill(struct ovt_fw *fw, struct ovt_fw_context *context)
 		link = link->next;
 		if (ovt_fw_event_room(fw) < OVT_EVENTS_PER_ACTION)
 			return false;
-		if (job->running)
-			ovt_fw_abort(fw, job->placed_core, OVERTAKE_FAULT_KILLED);
+		abort_parts(fw, job);
 		ovt_job_cancel(fw, job);
 	}
 	if (!context->killed)

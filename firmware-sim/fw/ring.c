@@ -4,6 +4,9 @@
  *
  * A part's FCs take consecutive positions of their ring when the job arrives.  As many as fit
  * become descriptors; the rest wait here, in order, and follow as the ring drains.
+ *
+ * Not so of NORMAL where groups are: their FCs, and those that arrive behind them, may pass each
+ * other, and are taken when they are chosen or committed (fw/ready.c).
  */
 #include "fw/internal.h"
 
@@ -43,20 +46,38 @@ static void refill_ring(struct ovt_fw *fw, u32 number, enum ovt_ring_index index
 	       ovt_ring_used(&core->rings[index]) < OVT_RING_ENTRIES) {
 		struct ovt_fw_part *part = ring_part(state->refill[index]);
 
+		if (part->deferred)
+			return;
 		ovt_ring_push(core, index, part, part->first_position + part->queued);
 		if (part->queued == part->fc_count)
 			state->refill[index] = state->refill[index]->next;
 	}
 }
 
-void ovt_ring_refill(struct ovt_fw *fw, u32 core)
+/* Tells the arbiter whether the first FC of HIGH waits for its stage. */
+static void announce_hold(struct ovt_core *core)
 {
-	ovt_core_skip_cancelled(ovt_fw_hw(fw, core));
-	refill_ring(fw, core, OVT_RING_HIGH);
-	if (fw->config.fair)
-		ovt_fair_announce(fw, core);
-	else
-		refill_ring(fw, core, OVT_RING_NORMAL);
+	const struct ovt_ring *ring = &core->rings[OVT_RING_HIGH];
+	const struct ovt_descriptor *first = &ring->entries[ring->head % OVT_RING_ENTRIES];
+
+	ovt_core_write(core, OVT_REG_HIGH_HELD,
+		       ovt_ring_used(ring) && ovt_group_holds(first->part, first->fc_index));
+}
+
+void ovt_ring_refill(struct ovt_fw *fw, u32 number)
+{
+	struct ovt_core *core = ovt_fw_hw(fw, number);
+
+	ovt_core_skip_cancelled(core);
+	refill_ring(fw, number, OVT_RING_HIGH);
+	announce_hold(core);
+	if (fw->config.fair) {
+		ovt_fair_announce(fw, number);
+		return;
+	}
+	refill_ring(fw, number, OVT_RING_NORMAL);
+	if (ovt_fw_state(fw, number)->deferred || core->normal_next)
+		ovt_ready_refill(fw, number);
 }
 
 /* Takes what @part still has waiting out of its core: nothing refers to the part any more. */
@@ -73,6 +94,8 @@ void ovt_ring_forget(struct ovt_fw *fw, struct ovt_fw_part *part)
 		if (state->refill[index] == &part->ring_link)
 			state->refill[index] = part->ring_link.next;
 		ovt_list_remove(&part->ring_link);
+		if (part->deferred)
+			ovt_ready_forget(fw, part);
 	}
 	for (at = ring->head; at != ring->tail; at++) {
 		struct ovt_descriptor *descriptor = &ring->entries[at % OVT_RING_ENTRIES];
@@ -82,10 +105,19 @@ void ovt_ring_forget(struct ovt_fw *fw, struct ovt_fw_part *part)
 	}
 }
 
+void ovt_ring_take(struct ovt_fw *fw, u32 core)
+{
+	if (fw->config.fair)
+		ovt_fair_take(fw, core, 1);
+	else
+		ovt_ready_take(fw, core);
+}
+
 /*
  * Commits the first FCs of NORMAL, as many as the limit allows.  Where it allows all, no part is
  * looked at; else no more parts than the limit says, and fewer than there are.  Amortised over the
- * FCs that the batch holds, since each part passed has at least one of them.
+ * FCs that the batch holds, since each part passed has at least one of them.  While an FC of NORMAL
+ * is held, the next one alone: what is committed goes before others, and must not wait.
  */
 void ovt_ring_commit(struct ovt_fw *fw, u32 number)
 {
@@ -96,12 +128,16 @@ void ovt_ring_commit(struct ovt_fw *fw, u32 number)
 	struct ovt_list *link;
 	u64 end = core->commit_end;
 
+	if (state->held)
+		left = 1;
 	if (fw->config.fair) {
 		ovt_fair_take(fw, number, left);
 		return;
 	}
 	if (left >= state->waiting[OVT_RING_NORMAL]) {
 		ovt_core_write(core, OVT_REG_COMMIT_END, state->next_position[OVT_RING_NORMAL]);
+		if (state->deferred)
+			ovt_ready_commit(fw, number, left);
 		return;
 	}
 	for (link = head->next; link != head && left; link = link->next) {
@@ -109,8 +145,12 @@ void ovt_ring_commit(struct ovt_fw *fw, u32 number)
 		u32 waiting = part->fc_count - part->started;
 		u32 taken = waiting < left ? waiting : left;
 
+		if (part->deferred)
+			break;
 		end = part->first_position + part->started + taken;
 		left -= taken;
 	}
 	ovt_core_write(core, OVT_REG_COMMIT_END, end);
+	if (left && state->deferred)
+		ovt_ready_commit(fw, number, left);
 }

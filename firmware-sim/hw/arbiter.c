@@ -13,6 +13,10 @@
  * NORMAL_NEXT whose arrival counts beside HIGH's.  A choice of NORMAL or of a batch then asks it to
  * put that there.
  *
+ * The first FC of HIGH may be held: the firmware says so in HIGH_HELD.  It does not start, nor does
+ * any behind it.  With a limit NORMAL waits as well, since it would make the held FC late; without
+ * one a held HIGH delays nothing.
+ *
  * A NORMAL floor of m, off by default, bounds how long NORMAL can starve: when m HIGH FCs in a row
  * have gone ahead of a waiting NORMAL one, it runs before the next.
  */
@@ -34,18 +38,16 @@ enum ovt_choice ovt_arbiter_choose(struct ovt_core *core)
 
 	if (!committed)
 		core->limit_active = core->limit;
-	if (!high && !arrival)
-		return OVT_CHOOSE_NOTHING;
 	if (!core->limit_active) {
-		if (!arrival || (high && high->sequence < arrival))
+		if (high && !core->high_held && (!arrival || high->sequence < arrival))
 			return OVT_CHOOSE_HIGH;
-		return OVT_CHOOSE_NORMAL;
+		return arrival ? OVT_CHOOSE_NORMAL : OVT_CHOOSE_NOTHING;
 	}
 	if (committed)
 		return OVT_CHOOSE_NORMAL;
 	if (!high)
-		return OVT_CHOOSE_COMMIT;
+		return arrival ? OVT_CHOOSE_COMMIT : OVT_CHOOSE_NOTHING;
 	if (arrival && core->normal_floor && core->overtook >= core->normal_floor)
 		return OVT_CHOOSE_NORMAL;
-	return OVT_CHOOSE_HIGH;
+	return core->high_held ? OVT_CHOOSE_NOTHING : OVT_CHOOSE_HIGH;
 }

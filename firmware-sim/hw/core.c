@@ -69,6 +69,8 @@ u64 ovt_core_read(struct ovt_core *core, u32 offset)
 		return core->bad_accesses;
 	case OVT_REG_NORMAL_NEXT:
 		return core->normal_next;
+	case OVT_REG_HIGH_HELD:
+		return core->high_held;
 	default:
 		core->bad_accesses++;
 		return 0;
@@ -111,6 +113,9 @@ void ovt_core_write(struct ovt_core *core, u32 offset, u64 value)
 		break;
 	case OVT_REG_NORMAL_NEXT:
 		core->normal_next = value;
+		break;
+	case OVT_REG_HIGH_HELD:
+		core->high_held = !!value;
 		break;
 	case OVT_REG_HIGH_TAIL:
 		write_tail(core, &core->rings[OVT_RING_HIGH], value);

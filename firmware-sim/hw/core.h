@@ -55,6 +55,7 @@ enum ovt_register {
 	OVT_REG_RETIRED = 0xa0,		/* RO cycles retired by the running FC */
 	OVT_REG_BAD_ACCESS = 0xa8,	/* RO accesses to unknown registers */
 	OVT_REG_NORMAL_NEXT = 0xb0,	/* RW arrival of what enters NORMAL next, 0 = none */
+	OVT_REG_HIGH_HELD = 0xb8,	/* RW 1: the first FC of HIGH waits for its stage */
 };
 
 #define OVT_CONTROL_ABORT	(1u << 0)	/* with OVERTAKE_FAULT_RESET */
@@ -155,6 +156,7 @@ struct ovt_core {
 	u32 irq_mask;
 	u32 bad_accesses;
 	u64 normal_next;
+	u32 high_held;
 	struct ovt_clock clock;
 	u64 watchdog_cycles;		/* that one FC may execute */
 	u32 time_factor;		/* of the modelled time, percent; 0 = 100 */

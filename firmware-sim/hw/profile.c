@@ -15,6 +15,7 @@ static const struct ovt_profile profiles[PROFILE_COUNT] = {
 		.bytes_per_cycle = 32,
 		.insn_overhead_cycles = 200,
 		.fc_overhead_cycles = 1000,
+		.sync_cycles = 500,
 	},
 	{
 		.name = "ideal",
@@ -31,6 +32,7 @@ static const struct ovt_profile profiles[PROFILE_COUNT] = {
 		.bytes_per_cycle = 32,
 		.insn_overhead_cycles = 200,
 		.fc_overhead_cycles = 1000,
+		.sync_cycles = 500,
 	},
 	{
 		.name = "rk3588-core",
@@ -40,6 +42,7 @@ static const struct ovt_profile profiles[PROFILE_COUNT] = {
 		.bytes_per_cycle = 32,
 		.insn_overhead_cycles = 200,
 		.fc_overhead_cycles = 1000,
+		.sync_cycles = 500,
 	},
 };
 

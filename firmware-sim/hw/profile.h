@@ -46,6 +46,7 @@ struct ovt_insn_cost {
  * @bytes_per_cycle: memory traffic per cycle
  * @insn_overhead_cycles: fixed cost of an instruction other than DELAY
  * @fc_overhead_cycles: fixed cost of an FC
+ * @sync_cycles: from the end of a stage of a group to the start of the next one on other cores
  * @costs: NULL, or by opcode (OVERTAKE_OP_COUNT of them) what replaces the formula of the
  *	numbers above where it was measured; outlives the profile
  * @without: opcodes that its cores lack, one bit each
@@ -58,6 +59,7 @@ struct ovt_profile {
 	u32 bytes_per_cycle;
 	u32 insn_overhead_cycles;
 	u32 fc_overhead_cycles;
+	u64 sync_cycles;
 	const struct ovt_insn_cost *costs;
 	u64 without;
 };

@@ -115,6 +115,7 @@ static void registers_say_what_the_core_does(void **state)
 		{ "NORMAL_DONE", OVT_REG_NORMAL_DONE, 0, 12 },
 		{ "RETIRED", OVT_REG_RETIRED, 0, 40 },
 		{ "NORMAL_NEXT", OVT_REG_NORMAL_NEXT, 0, 1ull << 41 },
+		{ "HIGH_HELD", OVT_REG_HIGH_HELD, 0, 1 },
 	};
 	struct bench *bench = bench_new(OVT_MODE_TIMED);
 	struct ovt_core *core = &bench->core;
@@ -138,6 +139,7 @@ static void registers_say_what_the_core_does(void **state)
 	ovt_core_write(core, OVT_REG_COMMIT_END, 1ull << 40);
 	ovt_core_write(core, OVT_REG_IRQ_MASK, OVT_IRQ_DONE);
 	ovt_core_write(core, OVT_REG_NORMAL_NEXT, 1ull << 41);
+	ovt_core_write(core, OVT_REG_HIGH_HELD, 2);
 	core->irq_status = OVT_IRQ_DONE | OVT_IRQ_FAULT;
 	core->busy_ns = 1ull << 33;
 	core->done[OVT_RING_HIGH] = 11;

@@ -8,7 +8,7 @@ find_package(Threads REQUIRED)
 find_program(OVERTAKE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
 
 set(firmware ${PROJECT_SOURCE_DIR}/firmware-sim)
-file(GLOB threaded_sources CONFIGURE_DEPENDS ${firmware}/fw/*.c ${hw}/*.c ${simd})
+file(GLOB threaded_sources CONFIGURE_DEPENDS ${firmware}/fw/*.c ${firmware}/*.c ${hw}/*.c ${simd})
 add_library(overtake_firmware_threaded STATIC ${threaded_sources})
 target_include_directories(overtake_firmware_threaded PUBLIC
   ${firmware} ${PROJECT_SOURCE_DIR}/uapi ${PROJECT_SOURCE_DIR}/libruntime/port)

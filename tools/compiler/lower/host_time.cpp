@@ -100,6 +100,7 @@ ovt_profile host_profile(HostPath path) {
             .bytes_per_cycle = 2,
             .insn_overhead_cycles = 1,
             .fc_overhead_cycles = 1000,
+            .sync_cycles = 0,
             .costs = path == HostPath::avx2 ? avx2_costs.data() : scalar_costs.data(),
             .without = 0};
 }
