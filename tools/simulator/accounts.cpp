@@ -120,7 +120,14 @@ std::uint64_t* Accounts::snapshot_of(const LiveTask& task) {
     return &snapshots_[at];
 }
 
+/// What a group waits for is on several cores, or its own stages.
+bool Accounts::is_group(const LiveTask& task) {
+    return !task.parts.empty();
+}
+
 void Accounts::begin_wait(LiveTask& task, std::uint64_t time) {
+    if (is_group(task))
+        return;
     const Core& core = core_of(task);
     std::uint64_t* snapshot = snapshot_of(task);
     std::ranges::copy(core.busy_with, snapshot);
@@ -139,6 +146,10 @@ void Accounts::end_wait(LiveTask& task, std::uint64_t time) {
     (has_run ? account.preempted : account.blocked) += spent;
     ClassAccount& of = classes_[task.kind->task_class];
     std::vector<std::uint64_t>& by = has_run ? of.preempted_by : of.blocked_by;
+    if (is_group(task)) {
+        by[task.kind->task_class] += spent;
+        return;
+    }
     const Core& core = core_of(task);
     const std::uint64_t* snapshot = snapshot_of(task);
     for (std::size_t i = 0; i < classes_.size(); i++)
@@ -151,9 +162,10 @@ void Accounts::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_
                           std::uint64_t time, std::uint64_t) {
     if (scenario_.kind == Kind::task)
         count_gap(core - 1, time);
-    if (index == 0)
+    if (index == 0 && !is_group(task))
         task.account.job_running = 0;
-    end_wait(task, time);
+    if (task.account.fcs_running++ == 0)
+        end_wait(task, time);
     task.account.phase = TaskPhase::running;
     task.account.job_running = 1;
     Core& of = cores_[core - 1];
@@ -166,8 +178,10 @@ void Accounts::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_
 void Accounts::fc_ended(LiveTask& task, unsigned core, std::uint64_t time) {
     if (scenario_.kind == Kind::task)
         count_gap(core - 1, time);
-    end_phase(task, time);
-    task.account.phase = TaskPhase::device;
+    if (--task.account.fcs_running == 0) {
+        end_phase(task, time);
+        task.account.phase = TaskPhase::device;
+    }
     Core& of = cores_[core - 1];
     of.busy = false;
     of.busy_with[of.running_class] += time - of.running_since;

@@ -6,7 +6,8 @@
 // library queue), worker (waiting for a CPU worker), cpu (on one), blocked (its job is on the
 // device and none of its FCs has run), running, or preempted (between two of its FCs). So the parts
 // add up to the latency, exactly; check() proves it. Blocked and preempted time is attributed to
-// the class whose FC ran on the core meanwhile.
+// the class whose FC ran on the core meanwhile; that of a group, which has several cores and waits
+// for its own stages as well, to its own class.
 #pragma once
 
 #include <array>
@@ -98,6 +99,7 @@ private:
 
     Core& core_of(const LiveTask& task) { return cores_[task.job.placed_core - 1]; }
     std::uint64_t* snapshot_of(const LiveTask& task);
+    static bool is_group(const LiveTask& task);
     void begin_wait(LiveTask& task, std::uint64_t time);
     void end_wait(LiveTask& task, std::uint64_t time);
     void end_phase(LiveTask& task, std::uint64_t time);

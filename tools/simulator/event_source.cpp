@@ -97,7 +97,11 @@ void EventSource::submitted(LiveTask& task, std::uint32_t segment, std::uint64_t
 
 void EventSource::preempted(LiveTask& task, unsigned core, std::uint64_t time) {
     Event of = job_event(EventType::fc_preempt, task, time);
+    of.core = static_cast<std::uint16_t>(core);
     of.fc_index = task.job.started;
+    for (const ovt_fw_part& part : task.parts)
+        if (part.placed_core == core)
+            of.fc_index = part.started;
     cores_[core - 1].preempted = of;
     cores_[core - 1].behind.insert(of.tag);
 }
@@ -106,6 +110,7 @@ void EventSource::fc_started(LiveTask& task, unsigned core, bool high, std::uint
                              std::uint64_t time, std::uint64_t) {
     Core& on = cores_[core - 1];
     Event of = job_event(EventType::fc_start, task, time);
+    of.core = static_cast<std::uint16_t>(core);
     of.fc_index = index;
     of.high = high;
     if (on.preempted) {
@@ -141,6 +146,8 @@ void EventSource::job_ended(LiveTask& task, std::uint64_t time) {
     of.status = task.job.status == OVT_JOB_OK ? 0 : -ECANCELED;
     if (of.core != 0)
         cores_[of.core - 1u].behind.erase(of.tag);
+    for (const ovt_fw_part& part : task.parts)
+        cores_[part.placed_core - 1].behind.erase(of.tag);
     sink_(of);
 }
 

@@ -66,14 +66,23 @@ void Recorder::submitted(LiveTask& task, std::uint32_t segment, std::uint64_t ti
                      .start = {},
                      .end = 0,
                      .preemptions = 0,
-                     .cancelled = false});
+                     .cancelled = false,
+                     .parts = std::vector<Part>(task.parts.size())});
 }
 
 void Recorder::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_t index,
                           std::uint64_t time, std::uint64_t end) {
-    fcs_.push_back({task.segment_record, index, core, high, time, end});
-    if (index == 0)
-        jobs_[task.segment_record].start = time;
+    Job& job = jobs_[task.segment_record];
+    fcs_.push_back(
+        {task.segment_record, index, task.fc_part, task.fc_stage, core, high, time, end});
+    if (!job.start)
+        job.start = time;
+    if (job.parts.empty())
+        return;
+    Part& part = job.parts[task.fc_part];
+    if (!part.start)
+        part.start = time;
+    part.end = end;
 }
 
 void Recorder::preempted(LiveTask& task, unsigned core, std::uint64_t time) {
@@ -86,6 +95,10 @@ void Recorder::job_ended(LiveTask& task, std::uint64_t time) {
     job.end = time;
     job.preemptions = task.job.preemptions;
     job.cancelled = task.job.status == OVT_JOB_CANCELLED;
+    for (std::size_t i = 0; i < job.parts.size(); i++) {
+        job.parts[i].core = task.parts[i].placed_core;
+        job.parts[i].preemptions = task.parts[i].preemptions;
+    }
 }
 
 void Recorder::ended(LiveTask& task, std::uint64_t time) {
@@ -107,20 +120,35 @@ void Recorder::sort() {
                              [](const Cpu& cpu) { return std::tuple(cpu.start, cpu.task); });
 }
 
+std::string Recorder::part_text(const Fc& fc) const {
+    if (jobs_[fc.job].parts.empty())
+        return "";
+    return fmt::format(R"(, "part": {}, "stage": {})", fc.part, fc.stage);
+}
+
+std::string Recorder::parts_text(const Job& job) {
+    std::string text;
+    for (const Part& part : job.parts)
+        text += fmt::format(R"({}{{"core": {}, "start": {}, "end": {}, "preemptions": {}}})",
+                            text.empty() ? R"(, "parts": [)" : ", ", part.core, or_null(part.start),
+                            or_null(part.end), part.preemptions);
+    return text.empty() ? text : text + "]";
+}
+
 void Recorder::write(std::ostream& out) {
     sort();
     out << "{\"version\": 1";
     write_list(out, "fcs", fcs_, [&](const Fc& fc) {
         return fmt::format(
-            R"({{"job": {}, "index": {}, "core": {}, "ring": "{}", "start": {}, "end": {}}})",
+            R"({{"job": {}, "index": {}, "core": {}, "ring": "{}", "start": {}, "end": {}{}}})",
             json_text(job_name(jobs_[fc.job])), fc.index, fc.core, fc.high ? "high" : "normal",
-            fc.start, fc.end);
+            fc.start, fc.end, part_text(fc));
     });
     write_list(out, "jobs", jobs_, [&](const Job& job) {
         return fmt::format(R"({{"id": {}, "core": {}, "arrival": {}, "start": {}, "end": {}, )"
-                           R"("preemptions": {}, "cancelled": {}}})",
+                           R"("preemptions": {}, "cancelled": {}{}}})",
                            json_text(job_name(job)), job.core, job.arrival, or_null(job.start),
-                           job.end, job.preemptions, job.cancelled);
+                           job.end, job.preemptions, job.cancelled, parts_text(job));
     });
     if (scenario_.kind == Kind::task) {
         write_list(out, "cpu", cpu_, [&](const Cpu& cpu) {

@@ -19,10 +19,18 @@ public:
     struct Fc {
         std::size_t job; ///< index into jobs()
         std::uint32_t index;
+        std::uint32_t part;
+        std::uint32_t stage;
         std::uint32_t core;
         bool high;
         std::uint64_t start;
         std::uint64_t end;
+    };
+    struct Part {
+        std::uint32_t core;
+        std::optional<std::uint64_t> start;
+        std::optional<std::uint64_t> end;
+        std::uint32_t preemptions;
     };
     struct Job {
         std::size_t task; ///< index into tasks()
@@ -33,6 +41,7 @@ public:
         std::uint64_t end;
         std::uint32_t preemptions;
         bool cancelled;
+        std::vector<Part> parts; ///< of a group; empty if it is none
     };
     struct Cpu {
         std::size_t task;
@@ -82,6 +91,9 @@ public:
     void write(std::ostream& out);
 
 private:
+    std::string part_text(const Fc& fc) const;
+    static std::string parts_text(const Job& job);
+
     const Scenario& scenario_;
     std::vector<Fc> fcs_;
     std::vector<Job> jobs_;

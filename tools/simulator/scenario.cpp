@@ -17,6 +17,7 @@
 #include "overtake/device.hpp"
 #include "simulator/arrival_reader.hpp"
 #include "simulator/models.hpp"
+#include "simulator/parts.hpp"
 #include "simulator/reader.hpp"
 
 namespace overtake::simulator {
@@ -89,7 +90,8 @@ private:
         if (scenario_.kind == Kind::fc)
             top_.expect_object({"version", "kind", "cores", "core_limit", "normal_floor", "fair",
                                 "jobs", "cancels", "name", "description", "seed", "until", "models",
-                                "loads", "fc_jitter", "dispatch_cost", "time_unit", "limits"});
+                                "loads", "fc_jitter", "dispatch_cost", "time_unit", "limits",
+                                "sync"});
         else
             top_.expect_object(task_keys());
         const Place version = top_.at("version");
@@ -100,6 +102,8 @@ private:
         scenario_.cores = static_cast<std::uint32_t>(top_.at("cores").integer(1, OVT_MAX_CORES));
         scenario_.core_limits = of_each_core("core_limit");
         scenario_.normal_floors = of_each_core("normal_floor");
+        if (top_.has("sync"))
+            scenario_.sync = top_.at("sync").time();
         if (top_.has("fair"))
             scenario_.fair = top_.at("fair").boolean();
         if (top_.has("name"))
@@ -118,11 +122,11 @@ private:
 
     static std::vector<std::string_view> task_keys() {
         std::vector<std::string_view> keys = {
-            "version", "kind",         "cores",       "core_limit", "normal_floor",
-            "fair",    "service_mode", "env",         "models",     "tasks",
-            "cancels", "name",         "description", "seed",       "until",
-            "policy",  "loads",        "fc_jitter",   "cpu_jitter", "dispatch_cost",
-            "overdue", "deaths",       "workers",     "time_unit",  "limits"};
+            "version",      "kind",          "cores",   "core_limit", "normal_floor", "fair",
+            "service_mode", "env",           "models",  "tasks",      "cancels",      "name",
+            "description",  "seed",          "until",   "policy",     "loads",        "fc_jitter",
+            "cpu_jitter",   "dispatch_cost", "overdue", "deaths",     "workers",      "time_unit",
+            "limits",       "sync"};
         std::ranges::copy(keys_in(""), std::back_inserter(keys));
         return keys;
     }
@@ -346,13 +350,23 @@ private:
         return found->second;
     }
 
-    /// The chain of "model" or "models" (or, at FC level, "fcs"), and what to call it.
+    PartsDevice parts_device() const {
+        return {scenario_.cores, scenario_.sync, scenario_.kind == Kind::fc};
+    }
+
+    /// The chain of "model" or "models" (or, at FC level, "fcs" or "parts"), and what to call it.
     std::pair<std::shared_ptr<const Chain>, std::string> chain_of(const Place& item) {
-        if (scenario_.kind == Kind::fc && item.has("fcs")) {
+        const bool is_group = scenario_.kind == Kind::fc && item.has("parts");
+        if (is_group && item.has("core"))
+            item.at("core").fail("beside parts: each part names its core, or none does");
+        if (is_group || (scenario_.kind == Kind::fc && item.has("fcs"))) {
+            if (is_group && item.has("fcs"))
+                item.fail("both fcs and parts");
             if (item.has("model"))
-                item.fail("both fcs and model");
+                item.fail(is_group ? "both parts and model" : "both fcs and model");
             auto chain = std::make_shared<Chain>();
-            chain->add(bpu_segment(item.at("fcs")));
+            chain->add(is_group ? parts_segment(item.at("parts"), parts_device())
+                                : bpu_segment(item.at("fcs")));
             return {chain, ""};
         }
         if (scenario_.kind == Kind::task && item.has("models")) {
@@ -384,7 +398,7 @@ private:
         if (!chain) {
             auto all = std::make_shared<Chain>();
             for (const std::string& name : names) {
-                if (models_.at(name)->time > time_limit - all->time)
+                if (models_.at(name)->work > time_limit - all->work)
                     item.fail("the sum of all times passes 2^63");
                 for (const Chain::Segment& segment : models_.at(name)->segments)
                     all->add(segment);
@@ -402,8 +416,8 @@ private:
 
     void listed(const Place& item) {
         if (scenario_.kind == Kind::fc)
-            item.expect_object({"id", "at", "core", "priority", "custom_id", "fcs", "model",
-                                "context", "class", "slo"});
+            item.expect_object({"id", "at", "core", "priority", "custom_id", "fcs", "parts",
+                                "model", "context", "class", "slo"});
         else
             item.expect_object({"id", "at", "process", "model", "models", "priority", "custom_id",
                                 "core", "class", "slo"});
@@ -416,14 +430,14 @@ private:
         listed.kind.chain = std::move(chain);
         finish_kind(item, listed.kind);
         note_time(item.at("at"), listed.at);
-        add_work(item, listed.kind.chain->time);
+        add_work(item, listed.kind.chain->work);
         scenario_.listed.push_back(std::move(listed));
     }
 
     void load(const Place& item) {
         if (scenario_.kind == Kind::fc)
-            item.expect_object({"id", "model", "fcs", "priority", "custom_id", "core", "context",
-                                "class", "slo", "arrivals", "start", "count", "until",
+            item.expect_object({"id", "model", "fcs", "parts", "priority", "custom_id", "core",
+                                "context", "class", "slo", "arrivals", "start", "count", "until",
                                 "max_pending", "timeout"});
         else
             item.expect_object({"id", "process", "model", "models", "priority", "custom_id", "core",
@@ -570,6 +584,7 @@ void Chain::add(Segment segment) {
     schedule.push_back(
         {segment.estimate.value_or(segment.time), static_cast<std::uint32_t>(segment.fcs.size())});
     time += segment.time;
+    work += segment.work();
     segments.push_back(std::move(segment));
 }
 

@@ -22,17 +22,34 @@ namespace overtake::simulator {
 
 enum class Kind { fc, task };
 
+/// What a group has on each of several cores, through the stages that it passes together.
+struct Parts {
+    struct Part {
+        std::uint32_t core;                ///< from 1; 0: it names none
+        std::size_t first;                 ///< its first FC in Chain::Segment::fcs
+        std::vector<std::uint32_t> stages; ///< of each of its FCs
+    };
+
+    std::vector<Part> list;
+    std::vector<std::uint32_t> stage_fcs; ///< FCs of each stage
+    std::uint64_t work = 0;               ///< all durations, and a sync for each stage
+};
+
 /// What a task runs: the segments of its models, one after the other. At FC level one BPU segment.
 struct Chain {
     struct Segment {
         std::vector<std::uint64_t> fcs;          ///< durations; empty for a CPU segment
-        std::uint64_t time;                      ///< sum of fcs, or the CPU segment's duration
+        std::uint64_t time;                      ///< alone: sum of fcs, or that of a CPU segment
         std::optional<std::uint64_t> estimate{}; ///< what the scheduler takes for the time
+        std::shared_ptr<const Parts> parts{};    ///< fcs are those of one after the other
+
+        std::uint64_t work() const { return parts ? parts->work : time; }
     };
 
     std::vector<Segment> segments;
     std::vector<ovt_sched_segment> schedule; ///< the same as the task scheduler wants it
     std::uint64_t time = 0;                  ///< of all segments: the latency of a task alone
+    std::uint64_t work = 0;                  ///< of all segments and cores
 
     void add(Segment segment);
 };
@@ -115,6 +132,7 @@ struct Scenario {
     std::string description;      ///< empty: none
     std::uint64_t tick_ns = 1000; ///< what one unit of its times is
     std::uint32_t cores;
+    std::uint64_t sync = 0;                   ///< from a stage's end to the next one elsewhere
     std::vector<std::uint32_t> core_limits;   ///< one per core
     std::vector<LimitChange> limits;          ///< by time, then in file order
     std::vector<std::uint32_t> normal_floors; ///< one per core

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the shipped schedulers keep of a scenario's device, of a size that the engine's host decides.
+// What the shipped schedulers keep of a scenario's device, of a size that the engine's host
+// decides.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,11 @@ struct Storage {
           queues(scenario.service_mode ? 1 : scenario.processes.size()),
           queue_cores(queues.size() * scenario.cores), lines(processes.size() * scenario.cores),
           contexts(scenario.contexts),
-          turns(scenario.fair ? scenario.contexts * std::size_t{scenario.cores} : 0) {}
+          turns(scenario.fair ? scenario.contexts * std::size_t{scenario.cores} : 0) {
+        profile.sync_cycles = scenario.sync;
+    }
 
+    ovt_profile profile = *ovt_profile_find("ideal"); ///< its cycle is our tick
     std::vector<ovt_core> cores;
     std::vector<ovt_fw_core> core_states;
     std::vector<ovt_command> commands;

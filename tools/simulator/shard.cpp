@@ -30,10 +30,21 @@ public:
             digest_.add(segment.fcs.size());
             for (const std::uint64_t fc : segment.fcs)
                 digest_.add(fc);
+            if (segment.parts)
+                add(*segment.parts);
         }
     }
 
 private:
+    void add(const Parts& parts) {
+        digest_.add(parts.list.size());
+        for (const Parts::Part& part : parts.list) {
+            digest_.add(part.core);
+            for (const std::uint32_t stage : part.stages)
+                digest_.add(stage);
+        }
+    }
+
     Digest& digest_;
     std::unordered_set<const Chain*> seen_;
 };

@@ -14,6 +14,7 @@
 #include "overtake/device.hpp"
 #include "simulator/arrivals.hpp"
 #include "simulator/live_tasks.hpp"
+#include "simulator/parts.hpp"
 #include "simulator/reader.hpp"
 #include "simulator/scheduler_storage.hpp"
 
@@ -80,7 +81,7 @@ public:
 private:
     void start_firmware() {
         const ovt_fw_config config = {
-            .profile = ovt_profile_find("ideal"), // its cycle is our tick
+            .profile = &storage_.profile,
             .mode = OVT_MODE_TIMED,
             .core_count = scenario_.cores,
             .fair = scenario_.fair,
@@ -212,11 +213,14 @@ private:
     }
 
     void start_fc(const ovt_event& event, LiveTask& task) {
-        const std::uint64_t duration = duration_of(task, event.fc_index);
+        const std::size_t part = task.parts.empty() ? 0 : event.part - task.parts.data();
+        const std::uint64_t duration = duration_of(task, part, event.fc_index);
         if (duration > time_limit - now_)
             throw Error(ERANGE, "virtual time passed 2^63 us: give the loads a smaller until");
         ovt_core_charge(&storage_.cores[event.core - 1], duration);
         ovt_fw_executed(&fw_, event.core, now_);
+        task.fc_part = static_cast<std::uint32_t>(part);
+        task.fc_stage = task.parts.empty() ? 0 : event.part->stages[event.fc_index];
         for (Observer* observer : observers_)
             observer->fc_started(task, event.core, event.ring == OVT_RING_HIGH, event.fc_index,
                                  now_, now_ + duration);
@@ -239,9 +243,11 @@ private:
     }
 
     /// Saturates beyond what can be simulated.
-    std::uint64_t duration_of(const LiveTask& task, std::uint32_t fc) const {
+    std::uint64_t duration_of(const LiveTask& task, std::size_t part, std::uint32_t fc) const {
+        const Chain::Segment& segment = segment_of(task);
+        const std::size_t at = fc + (segment.parts ? segment.parts->list[part].first : 0);
         const std::uint64_t time =
-            scenario_.fc_jitter.of(segment_of(task).fcs[fc], key_of(task, fc));
+            scenario_.fc_jitter.of(segment.fcs[at], key_of(task, static_cast<std::uint32_t>(at)));
         const std::uint64_t cost = fc == 0 ? scenario_.dispatch_cost : 0;
         return cost < never - time ? time + cost : never;
     }
@@ -265,6 +271,9 @@ private:
         task.job.fc_count = static_cast<u32>(fcs.fcs.size());
         task.job.core = core;
         task.job.priority = task.kind->priority;
+        task.parts.clear();
+        if (fcs.parts)
+            set_group(task, fcs, program_.data());
         ovt_fw_reserve(&fw_, 1);
         ovt_fw_submit(&fw_, &task.job, now_);
         prepare();

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "simulator/scenario.hpp"
 
@@ -22,8 +23,9 @@ enum class TaskPhase : std::uint8_t { queued, ready, worker, cpu, device, runnin
 struct TaskAccount {
     std::uint64_t since; ///< when the present phase began
     TaskPhase phase;
-    std::uint8_t job_running; ///< an FC of the present job has started
-    std::uint32_t gap_core;   ///< on which it keeps a slot during a gap; 0: it does not
+    std::uint8_t job_running;  ///< an FC of the present job has started
+    std::uint32_t fcs_running; ///< of the parts of a group
+    std::uint32_t gap_core;    ///< on which it keeps a slot during a gap; 0: it does not
     std::uint64_t queued;
     std::uint64_t worker;
     std::uint64_t blocked;
@@ -36,6 +38,10 @@ struct TaskAccount {
 struct LiveTask {
     ovt_sched_task sched;
     ovt_fw_job job; ///< of its current BPU segment
+    ovt_fw_group group;
+    std::vector<ovt_fw_part> parts; ///< of the group; empty if the segment has none
+    std::uint32_t fc_part;          ///< of the FC that observers are shown
+    std::uint32_t fc_stage;
     const TaskKind* kind;
     std::uint64_t number;           ///< of the listed arrival, or of the loads' tasks, from 0
     std::uint64_t number_of_source; ///< the same, or of its load's tasks
