@@ -87,7 +87,7 @@ FOLDERS = {
     "firmware-sim": (firmware_tests("tree"), SIMULATOR),
     "firmware-sim/fw": (FW, DEVICES, SIMULATOR),
     "firmware-sim/sched": (
-        firmware_tests("sched_dispatch", "sched_end", "sched_follow", "sched_insert", "sched_service",
+        firmware_tests("sched_dispatch", "sched_end", "sched_follow", "sched_insert", "sched_service", "sched_span",
                        "sched_waits_for"), SIMULATOR, DEVICES,
         firmware_tests("sched_scale")),
     "firmware-sim/sched/coord": (firmware_tests("coord_host", "coord_plan", "coord_scale"), PROCESSORS),

@@ -7,8 +7,9 @@
  * holds none of its places may take one that is kept.  A task that begins with a CPU segment needs
  * nothing else.  A task that begins with a BPU segment needs a free slot on its core, and no
  * better placed task may be waiting for one there: such a task bars its core, or every core
- * if it would take any.  Where cores are unlike, it may take some only: they are what it bars, but
- * that it goes before all other tasks without a core.
+ * if it would take any.  A task that takes several cores needs a free slot on each.  Where cores
+ * are unlike, it may take some only: they are what it bars, but that it goes before all other tasks
+ * without a core.
  *
  * A slot is free when fewer than the configured number of its holders stand in the way, and a
  * holder in a gap does not if the policy lets the task be inserted.
@@ -33,6 +34,18 @@ static bool slot_free(const struct ovt_sched_look *look, const struct ovt_sched_
 	return core->holders < slots ||
 	       core->holders - ovt_sched_gaps_open_to(look->sched, &core->gaps, task->bpu_time,
 						      look->now) < slots;
+}
+
+/* The same on each core of a task that had several, and gave them up. */
+static bool own_slots_free(const struct ovt_sched_look *look, const struct ovt_sched_task *task)
+{
+	u64 left;
+
+	for (left = ovt_sched_own_cores(task); left; left &= left - 1) {
+		if (!slot_free(look, task, (u32)__builtin_ctzll(left) + 1))
+			return false;
+	}
+	return true;
 }
 
 static void may_go(struct choice *choice, struct ovt_sched_task *task, u64 cores)
@@ -64,7 +77,7 @@ static u64 look_at_cores(struct choice *choice, const struct ovt_sched_task *any
 		    ((barred_by_any & ovt_sched_core_bit(core)) &&
 		     !ovt_sched_is_better(look, task, any)))
 			continue;
-		if (slot_free(look, task, core))
+		if (task->span ? own_slots_free(look, task) : slot_free(look, task, core))
 			may_go(choice, task, ovt_sched_core_bit(core));
 		else
 			barred |= ovt_sched_core_bit(core);
@@ -72,20 +85,23 @@ static u64 look_at_cores(struct choice *choice, const struct ovt_sched_task *any
 	return barred;
 }
 
-/* Where @task, which takes any core, may go now; 0: nowhere. */
+/* Where @task, which takes any core, or several, may go now; 0: nowhere. */
 static u64 open_cores(const struct ovt_sched_look *look, const struct ovt_sched_task *task,
 		      u64 barred)
 {
 	u64 left = ovt_sched_cores_of(look->sched, task) & ~barred;
+	u32 count = 0;
 	u64 open = 0;
 
 	for (; left; left &= left - 1) {
 		u32 core = (u32)__builtin_ctzll(left) + 1;
 
-		if (slot_free(look, task, core))
-			open |= ovt_sched_core_bit(core);
+		if (!slot_free(look, task, core))
+			continue;
+		open |= ovt_sched_core_bit(core);
+		count++;
 	}
-	return open;
+	return count < ovt_sched_width(task) ? 0 : open;
 }
 
 static void look_at_slots(struct choice *choice)

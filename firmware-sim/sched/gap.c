@@ -43,52 +43,83 @@ static bool by_turn(const void *context, const struct ovt_tree_node *a,
 	return ovt_wide_below(turn_time(a), turn_time(b));
 }
 
-static struct ovt_sched_gaps *gaps_of(const struct ovt_sched_task *holder)
+static struct ovt_sched_gaps *gaps_of(const struct ovt_sched_task *holder, u32 core)
 {
-	return &holder->process->queue->cores[holder->placed_core - 1].gaps;
+	return &holder->process->queue->cores[core - 1].gaps;
+}
+
+typedef void change_gap(struct ovt_sched_task *holder, struct ovt_sched_gap *gap,
+			struct ovt_sched_gaps *gaps, u64 now);
+
+/* On each core of @holder. */
+static void change_gaps(struct ovt_sched_task *holder, u64 now, change_gap *change)
+{
+	struct ovt_sched_gap *gap = holder->span ? holder->span->gaps : &holder->gap;
+	u64 left;
+
+	if (!holder->placed_core)
+		return;
+	for (left = ovt_sched_own_cores(holder); left; left &= left - 1, gap++)
+		change(holder, gap, gaps_of(holder, (u32)__builtin_ctzll(left) + 1), now);
+}
+
+static void open_gap(struct ovt_sched_task *holder, struct ovt_sched_gap *gap,
+		     struct ovt_sched_gaps *gaps, u64 now)
+{
+	struct ovt_sched *sched = holder->process->queue->sched;
+	struct ovt_sched_insertion insertion;
+	struct ovt_wide whole = ovt_wide(holder->segments[holder->segment].time);
+
+	(void)now;
+	sched->settings.policy->insertion(sched, holder, &insertion);
+	gap->floor = ovt_wide_max(insertion.floor, insertion.slack);
+	gap->limit = ovt_wide_max(gap->floor, ovt_wide_add(whole, insertion.slack));
+	ovt_tree_insert(&gaps->steady, &gap->link, by_limit, NULL, &sched->steps);
 }
 
 void ovt_sched_open_gap(struct ovt_sched_task *holder)
 {
-	struct ovt_sched *sched = holder->process->queue->sched;
-	struct ovt_sched_gap *gap = &holder->gap;
-	struct ovt_sched_insertion insertion;
-	struct ovt_wide whole = ovt_wide(holder->segments[holder->segment].time);
+	if (holder->holds_slot && holder->process->queue->sched->settings.policy->insertion)
+		change_gaps(holder, 0, open_gap);
+}
 
-	if (!holder->holds_slot || !sched->settings.policy->insertion)
+static void run_gap(struct ovt_sched_task *holder, struct ovt_sched_gap *gap,
+		    struct ovt_sched_gaps *gaps, u64 now)
+{
+	struct ovt_sched *sched = holder->process->queue->sched;
+
+	if (!ovt_tree_holds(&gap->link) || !ovt_wide_below(gap->floor, gap->limit))
 		return;
-	sched->settings.policy->insertion(sched, holder, &insertion);
-	gap->floor = ovt_wide_max(insertion.floor, insertion.slack);
-	gap->limit = ovt_wide_max(gap->floor, ovt_wide_add(whole, insertion.slack));
-	ovt_tree_insert(&gaps_of(holder)->steady, &gap->link, by_limit, NULL, &sched->steps);
+	ovt_tree_remove(&gaps->steady, &gap->link, &sched->steps);
+	gap->limit = ovt_wide_add(gap->limit, ovt_wide(now));
+	ovt_tree_insert(&gaps->falling, &gap->link, by_limit, NULL, &sched->steps);
+	ovt_tree_insert(&gaps->turns, &gap->turn, by_turn, NULL, &sched->steps);
 }
 
 void ovt_sched_run_gap(struct ovt_sched_task *holder, u64 now)
 {
-	struct ovt_sched *sched = holder->process->queue->sched;
-	struct ovt_sched_gap *gap = &holder->gap;
+	change_gaps(holder, now, run_gap);
+}
 
-	if (!ovt_tree_holds(&gap->link) || !ovt_wide_below(gap->floor, gap->limit))
+static void close_gap(struct ovt_sched_task *holder, struct ovt_sched_gap *gap,
+		      struct ovt_sched_gaps *gaps, u64 now)
+{
+	struct ovt_sched *sched = holder->process->queue->sched;
+
+	(void)now;
+	if (!ovt_tree_holds(&gap->link))
 		return;
-	ovt_tree_remove(&gaps_of(holder)->steady, &gap->link, &sched->steps);
-	gap->limit = ovt_wide_add(gap->limit, ovt_wide(now));
-	ovt_tree_insert(&gaps_of(holder)->falling, &gap->link, by_limit, NULL, &sched->steps);
-	ovt_tree_insert(&gaps_of(holder)->turns, &gap->turn, by_turn, NULL, &sched->steps);
+	if (!ovt_tree_holds(&gap->turn)) {
+		ovt_tree_remove(&gaps->steady, &gap->link, &sched->steps);
+		return;
+	}
+	ovt_tree_remove(&gaps->falling, &gap->link, &sched->steps);
+	ovt_tree_remove(&gaps->turns, &gap->turn, &sched->steps);
 }
 
 void ovt_sched_close_gap(struct ovt_sched_task *holder)
 {
-	struct ovt_sched *sched = holder->process->queue->sched;
-	struct ovt_sched_gap *gap = &holder->gap;
-
-	if (!ovt_tree_holds(&gap->link))
-		return;
-	if (!ovt_tree_holds(&gap->turn)) {
-		ovt_tree_remove(&gaps_of(holder)->steady, &gap->link, &sched->steps);
-		return;
-	}
-	ovt_tree_remove(&gaps_of(holder)->falling, &gap->link, &sched->steps);
-	ovt_tree_remove(&gaps_of(holder)->turns, &gap->turn, &sched->steps);
+	change_gaps(holder, 0, close_gap);
 }
 
 /* Gaps whose limit has come down to its floor fall no further. */

@@ -21,6 +21,18 @@ static inline u64 ovt_sched_core_bit(u32 core)
 	return 1ull << (core - 1);
 }
 
+/* Those that it takes at once. */
+static inline u32 ovt_sched_width(const struct ovt_sched_task *task)
+{
+	return task->span ? task->span->width : 1;
+}
+
+/* Those that it has, once it is placed. */
+static inline u64 ovt_sched_own_cores(const struct ovt_sched_task *task)
+{
+	return task->span ? task->span->cores : ovt_sched_core_bit(task->placed_core);
+}
+
 /* The core on which it wants a slot; 0: any. */
 static inline u32 ovt_sched_wanted_core(const struct ovt_sched_task *task)
 {

@@ -136,9 +136,13 @@ static bool act(struct ovt_sched_action *action, enum ovt_sched_action_type type
 	return true;
 }
 
-static struct ovt_sched_queue_core *queue_core_of(const struct ovt_sched_task *task)
+/* On each core of @task there is a holder more, or less. */
+static void count_holder(const struct ovt_sched_task *task, u32 change)
 {
-	return &task->process->queue->cores[task->placed_core - 1];
+	u64 left;
+
+	for (left = ovt_sched_own_cores(task); left; left &= left - 1)
+		task->process->queue->cores[__builtin_ctzll(left)].holders += change;
 }
 
 static void enter_waiting(struct ovt_sched_task *task)
@@ -169,7 +173,7 @@ static void take_slot(struct ovt_sched_task *task)
 		return;
 	task->holds_slot = true;
 	task->process->slots++;
-	queue_core_of(task)->holders++;
+	count_holder(task, 1);
 	move_in_process(task, true);
 }
 
@@ -180,7 +184,7 @@ static void release_slot(struct ovt_sched_task *task)
 	task->holds_slot = false;
 	task->process->slots--;
 	look_at(task->process->queue);
-	queue_core_of(task)->holders--;
+	count_holder(task, ~0u);
 }
 
 static bool end_task(struct ovt_sched_task *task, struct ovt_sched_action *action)
@@ -217,6 +221,10 @@ void ovt_sched_arrive(struct ovt_sched *sched, struct ovt_sched_task *task, u64 
 	task->segment_start = 0;
 	task->watched_since = 0;
 	memset(&task->gap, 0, sizeof(task->gap));
+	if (task->span) {
+		task->span->cores = 0;
+		memset(task->span->gaps, 0, task->span->width * sizeof(*task->span->gaps));
+	}
 	memset(&task->overdue_link, 0, sizeof(task->overdue_link));
 	ovt_list_append(&task->process->tasks, &task->of_process);
 	task->arrival_sequence = ++sched->next_arrival;
@@ -362,6 +370,12 @@ void ovt_sched_placed(struct ovt_sched *sched, struct ovt_sched_task *task, u32 
 	take_slot(task);
 }
 
+void ovt_sched_placed_on(struct ovt_sched *sched, struct ovt_sched_task *task, u32 first, u64 cores)
+{
+	task->span->cores = cores;
+	ovt_sched_placed(sched, task, first);
+}
+
 /* A dispatched task's first step, or a ready one's first BPU segment, which takes one of @cores. */
 static bool dispatch(struct ovt_sched *sched, struct ovt_sched_task *task, u64 cores, u64 now,
 		     struct ovt_sched_action *action)
@@ -381,7 +395,7 @@ static bool dispatch(struct ovt_sched *sched, struct ovt_sched_task *task, u64 c
 		enter_cpu_waiting(task, now);
 		return false;
 	}
-	if (!(cores & (cores - 1)))
+	if (task->placed_core || (!task->span && !(cores & (cores - 1))))
 		ovt_sched_placed(sched, task, (u32)__builtin_ctzll(cores) + 1);
 	set_state(task, OVT_SCHED_BPU);
 	act(action, OVT_SCHED_SUBMIT, task);

@@ -26,6 +26,10 @@
  * the device knows, not this: the action names them all, the device chooses (ovt_fw_place()) and
  * the host says which it was (ovt_sched_placed()).
  *
+ * Several cores.  A task may take several at once (struct ovt_sched_span), and names none of them.
+ * It needs a free slot on each, and keeps them all until it gives its slot up; while it waits it
+ * bars every core, like any task that names none.
+ *
  * With n tasks a call takes O(cores x log n) steps, which ovt_sched.steps counts; where gaps close,
  * on average over the calls.  ovt_sched_next() takes as many for each task that it puts into the
  * queue for CPU workers before it returns.  How many processes there are makes no difference.
@@ -211,6 +215,17 @@ struct ovt_sched_process {
 	u32 slots;			/* that they hold */
 };
 
+/*
+ * What a task has that takes several cores at once: a slot on each, and a gap there.  The first
+ * lines are the host's, as those of the task are.
+ */
+struct ovt_sched_span {
+	u32 width;			/* cores, from 2 */
+	struct ovt_sched_gap *gaps;	/* storage for so many */
+
+	u64 cores;			/* bit k - 1: it has core k, once it is placed */
+};
+
 /* One segment of a task: what kind, and how long it is thought to take. */
 struct ovt_sched_segment {
 	u64 time;
@@ -229,12 +244,13 @@ struct ovt_sched_task {
 	u32 segment_count;				/* at least 1 */
 	u32 priority;
 	u32 core;					/* 1..core_count; 0: any */
+	struct ovt_sched_span *span;			/* @core is 0; NULL: it takes one */
 	s64 custom_id;
 	u64 deadline;					/* for policies that look at it */
 
 	enum ovt_sched_state state;
 	u32 segment;			/* the current one */
-	u32 placed_core;		/* 0 until the first BPU segment is submitted */
+	u32 placed_core;		/* the first; 0 until a BPU segment is submitted */
 	u32 bpu_left;			/* BPU segments not over */
 	bool cancelled;
 	bool holds_slot;
@@ -265,8 +281,9 @@ enum ovt_sched_action_type {
 
 /**
  * struct ovt_sched_action - what the host is to do
- * @core: of SUBMIT, where to; 0: to one of @cores, which the host tells by ovt_sched_placed()
- * @cores: of SUBMIT, bit k - 1: core k may take it; at least one
+ * @core: of SUBMIT, where to; 0: to one of @cores, which the host tells by ovt_sched_placed(), or
+ *	to as many as the task takes, which it tells by ovt_sched_placed_on()
+ * @cores: of SUBMIT, bit k - 1: core k may take it; at least as many as the task takes
  */
 struct ovt_sched_action {
 	enum ovt_sched_action_type type;
@@ -329,6 +346,10 @@ u64 ovt_sched_next_time(const struct ovt_sched *sched);
 
 /* Before any other call after a SUBMIT whose @core was 0: it went to @core, one of its cores. */
 void ovt_sched_placed(struct ovt_sched *sched, struct ovt_sched_task *task, u32 core);
+
+/* The same of a task that takes several: it went to @cores, @first of which has its first part. */
+void ovt_sched_placed_on(struct ovt_sched *sched, struct ovt_sched_task *task, u32 first,
+			 u64 cores);
 
 static inline bool ovt_sched_is_high(const struct ovt_sched_task *task)
 {

@@ -49,10 +49,12 @@ static void wait_behind(struct ovt_sched_wait *wait, struct ovt_sched_task *ahea
 /* It is first for each of @cores, which are not barred. */
 static void wait_for_slot(const struct ovt_sched_look *look, struct ovt_sched_wait *wait, u64 cores)
 {
+	u32 needed = wait->task->placed_core ? 1 : ovt_sched_width(wait->task);
 	u64 left;
 
 	for (left = cores; left; left &= left - 1) {
-		if (has_free_slot(look, wait->task, (u32)__builtin_ctzll(left) + 1))
+		needed -= has_free_slot(look, wait->task, (u32)__builtin_ctzll(left) + 1);
+		if (!needed)
 			return;
 	}
 	wait->type = OVT_SCHED_WAIT_SLOT;
@@ -171,12 +173,14 @@ static enum ovt_sched_obstacle obstacle_if(bool is_one)
 static enum ovt_sched_obstacle slot_of(const struct ovt_sched_wait *wait,
 				       const struct ovt_sched_task *other)
 {
-	if (!other->holds_slot || !(wait->cores & ovt_sched_core_bit(other->placed_core)))
+	const struct ovt_sched_gap *gap = other->span ? other->span->gaps : &other->gap;
+
+	if (!other->holds_slot || !(wait->cores & ovt_sched_own_cores(other)))
 		return OVT_SCHED_NO_OBSTACLE;
 	if (!ovt_sched_in_gap(other))
 		return OVT_SCHED_OBSTACLE;
-	if (ovt_tree_holds(&other->gap.link) &&
-	    lets_in(&other->gap, wait->task->bpu_time, wait->now))
+	/* All gaps of a task are alike. */
+	if (ovt_tree_holds(&gap->link) && lets_in(gap, wait->task->bpu_time, wait->now))
 		return OVT_SCHED_NO_OBSTACLE;
 	return OVT_SCHED_CLOSED_GAP;
 }

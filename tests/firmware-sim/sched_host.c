@@ -92,6 +92,7 @@ struct host_task *host_task(struct host *host, char name, const char *segments, 
 	task->sched.segment_count = parse_segments(task->segments, segments);
 	task->sched.priority = priority;
 	task->sched.core = core;
+	task->sched.span = NULL;
 	task->sched.custom_id = 0;
 	task->sched.deadline = 0;
 	task->sched.state = OVT_SCHED_NEW;

@@ -65,9 +65,11 @@ std::vector<std::uint64_t> durations(const Place& place) {
     return fcs;
 }
 
-Chain::Segment written_segment(const Place& place, const Split& split) {
-    place.expect_object({"bpu", "cpu", "estimate"});
-    if (place.has("bpu") == place.has("cpu"))
+Chain::Segment written_segment(const Place& place, const Split& split, const PartsDevice& device) {
+    place.expect_object({"bpu", "cpu", "parts", "estimate"});
+    if (place.has("parts") && (place.has("bpu") || place.has("cpu")))
+        place.fail(place.has("bpu") ? "both bpu and parts" : "both cpu and parts");
+    if (!place.has("parts") && place.has("bpu") == place.has("cpu"))
         place.fail(place.has("bpu") ? "both bpu and cpu" : "neither bpu nor cpu");
     if (place.has("cpu")) {
         Chain::Segment segment{{}, place.at("cpu").duration()};
@@ -77,6 +79,11 @@ Chain::Segment written_segment(const Place& place, const Split& split) {
     }
     if (place.has("estimate"))
         place.fail("estimate is for CPU segments: the device measures the others");
+    if (place.has("parts")) {
+        if (split.max_time != 0)
+            place.at("parts").fail("max_time_per_fc does not cut parts: write their FCs out");
+        return parts_segment(place.at("parts"), device);
+    }
     return segment_of(place, apply(place, split, durations(place.at("bpu"))));
 }
 
@@ -104,7 +111,7 @@ void add_compiled(const Place& place, Kind kind, const Split& split,
 
 std::shared_ptr<const Chain> read_model(const Place& place, Kind kind,
                                         const std::filesystem::path& directory,
-                                        std::uint64_t tick_ns) {
+                                        std::uint64_t tick_ns, const PartsDevice& device) {
     if (kind == Kind::fc)
         place.expect_object({"fcs", "file", "max_time_per_fc", "fc_overhead"});
     else
@@ -125,8 +132,8 @@ std::shared_ptr<const Chain> read_model(const Place& place, Kind kind,
         return chain;
     }
     for (const Place& segment : place.at("segments").elements()) {
-        Chain::Segment next = written_segment(segment, split);
-        if (next.time > time_limit - chain->time)
+        Chain::Segment next = written_segment(segment, split, device);
+        if (next.work() > time_limit - chain->work)
             segment.fail("the sum of all times passes 2^63");
         chain->add(std::move(next));
     }
@@ -150,14 +157,14 @@ Chain::Segment bpu_segment(const Place& fcs) {
 }
 
 Models read_models(const Place& place, Kind kind, const std::filesystem::path& directory,
-                   std::uint64_t tick_ns) {
+                   std::uint64_t tick_ns, const PartsDevice& device) {
     if (!place.value().is_object())
         place.fail("not an object");
     if (place.value().empty())
         place.fail("no model");
     Models models;
     for (const auto& [name, model] : place.value().items())
-        models[name] = read_model(place.at(name), kind, directory, tick_ns);
+        models[name] = read_model(place.at(name), kind, directory, tick_ns, device);
     return models;
 }
 

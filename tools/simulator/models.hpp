@@ -11,6 +11,7 @@
 
 #include "overtake/model.hpp"
 #include "overtake/model_contents.hpp"
+#include "simulator/parts.hpp"
 #include "simulator/reader.hpp"
 #include "simulator/scenario.hpp"
 
@@ -20,7 +21,7 @@ using Models = std::map<std::string, std::shared_ptr<const Chain>>;
 
 /// The "models" object of a scenario whose times are multiples of `tick_ns`. Throws Error.
 Models read_models(const Place& place, Kind kind, const std::filesystem::path& directory,
-                   std::uint64_t tick_ns = 1000);
+                   std::uint64_t tick_ns = 1000, const PartsDevice& device = {});
 
 /// Modelled time of each FC of a compiled BPU segment. Throws Error if the profile is not known.
 std::vector<std::uint64_t> modelled_ns(const Model& model, const Segment& segment);

@@ -140,14 +140,17 @@ Chain::Segment parts_segment(const Place& place, const PartsDevice& device) {
     return PartsReader(place, device).read();
 }
 
-void set_group(LiveTask& task, const Chain::Segment& segment, const ovt_fc* program) {
+void set_group(LiveTask& task, const Chain::Segment& segment, const ovt_fc* program,
+               std::uint32_t core) {
     const Parts& parts = *segment.parts;
     for (const Parts::Part& of : parts.list) {
         ovt_fw_part& part = task.parts.emplace_back();
         part.fcs = program;
         part.stages = of.stages.data();
         part.fc_count = static_cast<u32>(of.stages.size());
-        part.core = of.core;
+        part.core = of.core != 0         ? of.core
+                    : task.cores.empty() ? core
+                                         : task.cores[task.parts.size() - 1];
     }
     task.group = {};
     task.group.parts = task.parts.data();
@@ -155,6 +158,26 @@ void set_group(LiveTask& task, const Chain::Segment& segment, const ovt_fc* prog
     task.group.stage_fcs = parts.stage_fcs.data();
     task.group.stage_count = static_cast<u32>(parts.stage_fcs.size());
     task.job.group = &task.group;
+}
+
+std::uint64_t settle_cores(LiveTask& task, const ovt_fw& device, const ovt_fw_context& context,
+                           std::uint64_t cores) {
+    std::uint64_t taken = 0;
+    do {
+        task.cores.push_back(ovt_fw_place(&device, &context, cores & ~taken));
+        taken |= std::uint64_t{1} << (task.cores.back() - 1);
+    } while (task.cores.size() < task.kind->chain->width);
+    return taken;
+}
+
+void set_span(LiveTask& task, const Chain& chain) {
+    task.cores.clear();
+    task.sched.span = nullptr;
+    if (chain.width < 2)
+        return;
+    task.gaps.resize(chain.width);
+    task.span = {.width = chain.width, .gaps = task.gaps.data(), .cores = 0};
+    task.sched.span = &task.span;
 }
 
 } // namespace overtake::simulator

@@ -48,7 +48,8 @@ public:
         if (scenario_.kind == Kind::task)
             task_level();
         if (top_.has("models"))
-            models_ = read_models(top_.at("models"), scenario_.kind, directory_, scenario_.tick_ns);
+            models_ = read_models(top_.at("models"), scenario_.kind, directory_, scenario_.tick_ns,
+                                  parts_device());
         const char* list = scenario_.kind == Kind::fc ? "jobs" : "tasks";
         if (top_.has(list) || !top_.has("loads")) {
             const std::vector<Place> items = top_.at(list).elements();
@@ -102,8 +103,7 @@ private:
         scenario_.cores = static_cast<std::uint32_t>(top_.at("cores").integer(1, OVT_MAX_CORES));
         scenario_.core_limits = of_each_core("core_limit");
         scenario_.normal_floors = of_each_core("normal_floor");
-        if (top_.has("sync"))
-            scenario_.sync = top_.at("sync").time();
+        scenario_.sync = top_.has("sync") ? top_.at("sync").time() : 0;
         if (top_.has("fair"))
             scenario_.fair = top_.at("fair").boolean();
         if (top_.has("name"))
@@ -280,6 +280,9 @@ private:
     }
 
     void finish_kind(const Place& item, TaskKind& kind) {
+        if (kind.core != 0 && kind.chain->width != 0)
+            item.at("core").fail(
+                fmt::format("{}, but parts of a task take any cores: leave core out", kind.core));
         if (item.has("slo"))
             kind.slo = slo(item.at("slo"), kind.chain->time);
         TaskClass& of = scenario_.classes[kind.task_class];
@@ -585,6 +588,8 @@ void Chain::add(Segment segment) {
         {segment.estimate.value_or(segment.time), static_cast<std::uint32_t>(segment.fcs.size())});
     time += segment.time;
     work += segment.work();
+    if (segment.parts)
+        width = std::max(width, static_cast<std::uint32_t>(segment.parts->list.size()));
     segments.push_back(std::move(segment));
 }
 

@@ -50,6 +50,7 @@ struct Chain {
     std::vector<ovt_sched_segment> schedule; ///< the same as the task scheduler wants it
     std::uint64_t time = 0;                  ///< of all segments: the latency of a task alone
     std::uint64_t work = 0;                  ///< of all segments and cores
+    std::uint32_t width = 0;                 ///< the most parts of a segment; 0: none has any
 
     void add(Segment segment);
 };

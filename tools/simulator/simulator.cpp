@@ -273,7 +273,7 @@ private:
         task.job.priority = task.kind->priority;
         task.parts.clear();
         if (fcs.parts)
-            set_group(task, fcs, program_.data());
+            set_group(task, fcs, program_.data(), core);
         ovt_fw_reserve(&fw_, 1);
         ovt_fw_submit(&fw_, &task.job, now_);
         prepare();
@@ -354,6 +354,7 @@ private:
         task.sched.segment_count = static_cast<u32>(kind.chain->schedule.size());
         task.sched.priority = kind.priority;
         task.sched.core = kind.core;
+        set_span(task, *kind.chain);
         task.sched.custom_id = kind.custom_id;
         task.sched.deadline = kind.slo && *kind.slo < never - now_ ? now_ + *kind.slo : never;
         ovt_sched_arrive(&sched_, &task.sched, now_);
@@ -437,10 +438,13 @@ private:
     std::uint32_t core_for(LiveTask& task, const ovt_sched_action& action) {
         if (action.core != 0)
             return action.core;
-        const std::uint32_t core =
-            ovt_fw_place(&fw_, &storage_.contexts[task.kind->context], action.cores);
-        ovt_sched_placed(&sched_, &task.sched, core);
-        return core;
+        const std::uint64_t cores =
+            settle_cores(task, fw_, storage_.contexts[task.kind->context], action.cores);
+        if (task.sched.span != nullptr)
+            ovt_sched_placed_on(&sched_, &task.sched, task.cores.front(), cores);
+        else
+            ovt_sched_placed(&sched_, &task.sched, task.cores.front());
+        return task.cores.front();
     }
 
     void run_cpu(LiveTask& task, std::uint32_t segment) {

@@ -39,8 +39,11 @@ struct LiveTask {
     ovt_sched_task sched;
     ovt_fw_job job; ///< of its current BPU segment
     ovt_fw_group group;
-    std::vector<ovt_fw_part> parts; ///< of the group; empty if the segment has none
-    std::uint32_t fc_part;          ///< of the FC that observers are shown
+    ovt_sched_span span;
+    std::vector<ovt_sched_gap> gaps;  ///< of the span
+    std::vector<std::uint32_t> cores; ///< of its parts, once they are settled; at task level
+    std::vector<ovt_fw_part> parts;   ///< of the group; empty if the segment has none
+    std::uint32_t fc_part;            ///< of the FC that observers are shown
     std::uint32_t fc_stage;
     const TaskKind* kind;
     std::uint64_t number;           ///< of the listed arrival, or of the loads' tasks, from 0
