@@ -76,7 +76,7 @@ constexpr Planted bugs[] = {
     {OVT_BUG_SHARE_ONE_SHORT, "OnePlaceTooFewKept"},
     {OVT_BUG_DEATH_KEEPS_WORKER, "DeathKeepsWorker"},
 };
-static_assert(std::size(bugs) == OVT_BUG_COORD_FIRST - 1, "every planted bug is hunted");
+static_assert(std::size(bugs) == OVT_BUG_GROUP_FIRST - 1, "every planted bug is hunted");
 
 /// What fuzz_scheduler does with a failure.
 TEST(FuzzProgram, WritesAFailureThatItThenReplays) {

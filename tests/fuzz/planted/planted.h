@@ -29,6 +29,17 @@ enum ovt_planted_bug {
 	OVT_BUG_SHARE_IGNORED,		/* no place is kept for anybody */
 	OVT_BUG_SHARE_ONE_SHORT,	/* one place too few is kept */
 	OVT_BUG_DEATH_KEEPS_WORKER,	/* a CPU worker of a dead process stays busy */
+	/* Of groups: */
+	OVT_BUG_GROUP_FIRST,
+	OVT_BUG_GROUP_NO_SYNC = OVT_BUG_GROUP_FIRST,	/* a stage opens at once for all parts */
+	OVT_BUG_GROUP_ALONE_WAITS,	/* a part that was alone waits for the sync, too */
+	OVT_BUG_GROUP_HIGH_NOT_HELD,	/* the arbiter is not told that HIGH is held */
+	OVT_BUG_GROUP_WHOLE_BATCH,	/* a batch is committed while an FC of NORMAL is held */
+	OVT_BUG_GROUP_ENDS_EARLY,	/* a cancelled group ends with the first of its FCs that run */
+	OVT_BUG_GROUP_HELD_KEPT,	/* what was held still is when its group is cancelled */
+	OVT_BUG_GROUP_LAST_FAULT,	/* of several faults, the last one counts */
+	OVT_BUG_GROUP_NO_TURN,		/* a context does not join the circle when a stage opens */
+	OVT_BUG_GROUP_SAME_CORE,	/* parts that name no core all take the emptiest one */
 	/* Of the coordinator: */
 	OVT_BUG_COORD_FIRST,
 	OVT_BUG_COORD_DEPTH = OVT_BUG_COORD_FIRST,	/* a core takes one run too many */
