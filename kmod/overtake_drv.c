@@ -326,7 +326,7 @@ static const struct drm_driver overtake_driver = {
 	.desc = "Overtake preempting NPU",
 	OVERTAKE_DRIVER_DATE
 	.major = 1,
-	.minor = 1,
+	.minor = 2,
 };
 
 /* What the module parameter asks for. */

@@ -4,6 +4,7 @@
 #include <linux/uaccess.h>
 
 #include "overtake_extension.h"
+#include "overtake_group.h"
 #include "overtake_job.h"
 #include "overtake_limits.h"
 
@@ -16,7 +17,8 @@ static int parse_placement(struct overtake_job *job, const struct drm_overtake_s
 
 	if (copy_from_user(&placement, user, sizeof(placement)))
 		return -EFAULT;
-	if (placement.core || placement.pad)
+	/* The parts of a group say themselves which cores they want. */
+	if (placement.core || placement.pad || job->group)
 		return -EINVAL;
 	ret = overtake_judge(client, ovt_check_placement(args, placement.cores,
 							 client->device->settings.cores));
@@ -54,7 +56,7 @@ int overtake_extensions_parse(struct overtake_job *job, struct drm_file *file,
 			      const struct drm_overtake_submit *args)
 {
 	u64 address = args->extensions;
-	bool seen[OVERTAKE_EXTENSION_MODEL + 1] = {};
+	bool seen[OVERTAKE_EXTENSION_PARTS + 1] = {};
 	struct overtake_extension base;
 	int ret;
 
@@ -77,6 +79,9 @@ int overtake_extensions_parse(struct overtake_job *job, struct drm_file *file,
 			break;
 		case OVERTAKE_EXTENSION_MODEL:
 			ret = parse_model(&job->model, user);
+			break;
+		case OVERTAKE_EXTENSION_PARTS:
+			ret = overtake_group_parse(job, args, user);
 			break;
 		default:
 			ret = -EINVAL;

@@ -77,6 +77,7 @@
 #include "overtake_deliver.h"
 #include "overtake_extension.h"
 #include "overtake_fence.h"
+#include "overtake_group.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
@@ -181,6 +182,8 @@ void overtake_job_start_locked(struct overtake_job *job)
 static void fill_result(struct overtake_job *job, s32 status)
 {
 	job->result = ovt_job_result(&job->fw, job->tag, status);
+	if (job->group)
+		overtake_group_write_record(job->group);
 	if (job->result_memory)
 		memcpy(job->result_memory, &job->result, sizeof(job->result));
 }

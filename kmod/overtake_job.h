@@ -6,8 +6,12 @@
 #include "overtake_drv.h"
 #include "overtake_sync.h"
 
+/* Of its bindings, its result and the record of its parts. */
+#define OVERTAKE_JOB_MAPPINGS	(OVERTAKE_MAX_BINDINGS + 2)
+
 struct dma_fence;
 struct io_uring_cmd;
+struct overtake_group;
 struct overtake_task;
 
 enum overtake_job_state {
@@ -27,6 +31,7 @@ enum overtake_job_state {
  * @tag: the client's name of it; of a task's, the service's
  * @custom_id: tie-break of the task level, recorded only
  * @model: what trace events call its model, recorded only
+ * @in_slice: its slice has begun, if slices are traced; device lock
  * @state: device lock
  * @cancel_requested: no second CANCEL, and if not yet in flight no SUBMIT; device lock
  * @collectable: came in through ioctl, so WAIT collects it
@@ -45,6 +50,7 @@ enum overtake_job_state {
  * @fence: signalled when the job has ended; NULL: of a task
  * @syncs: fences that it waits for, and syncobjs that get @fence
  * @fcs: its FCs
+ * @group: its parts on several cores, or NULL
  * @scratch: memory of its scratch region, or NULL
  * @charged_bytes: what its client was charged for it
  * @mapping_count: entries of @mappings
@@ -68,6 +74,7 @@ struct overtake_job {
 	u64 tag;
 	s64 custom_id;
 	u64 model;
+	bool in_slice;
 
 	enum overtake_job_state state;
 	bool cancel_requested;
@@ -89,15 +96,16 @@ struct overtake_job {
 	struct overtake_syncs syncs;
 
 	struct ovt_fc *fcs;
+	struct overtake_group *group;
 	void *scratch;
 	u64 charged_bytes;
 	u32 mapping_count;
 	u32 accessed;
 	u32 object_count;
-	struct overtake_mapping *mappings[OVERTAKE_MAX_REGIONS];
-	struct drm_gem_object *objects[OVERTAKE_MAX_REGIONS];
-	struct overtake_use *uses[OVERTAKE_MAX_REGIONS];
-	bool object_written[OVERTAKE_MAX_REGIONS];
+	struct overtake_mapping *mappings[OVERTAKE_JOB_MAPPINGS];
+	struct drm_gem_object *objects[OVERTAKE_JOB_MAPPINGS];
+	struct overtake_use *uses[OVERTAKE_JOB_MAPPINGS];
+	bool object_written[OVERTAKE_JOB_MAPPINGS];
 	u64 open_cores;
 	u32 __user *core_answer;
 	struct work_struct access_work;

@@ -20,6 +20,7 @@
 #include "overtake_fence.h"
 #include "overtake_free.h"
 #include "overtake_gem.h"
+#include "overtake_group.h"
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
 #include "overtake_limits.h"
@@ -80,6 +81,7 @@ static void job_free(struct overtake_job *job)
 		overtake_mapping_put(job->mappings[i]);
 	vfree(job->scratch);
 	kvfree(job->fcs);
+	overtake_group_free(job->group);
 	overtake_syncs_free(job);
 	dma_fence_put(job->fence);
 	overtake_client_uncharge(job->context->client, job->charged_bytes);
@@ -215,25 +217,34 @@ static int bind_regions(struct overtake_job *job, const struct drm_overtake_subm
 	return 0;
 }
 
-static int bind_result(struct overtake_job *job, u64 address)
+/* The job will write @bytes at @address, found at *@memory; 0: it will not. */
+int overtake_job_bind_record(struct overtake_job *job, u64 address, u64 bytes, void **memory)
 {
 	struct overtake_client *client = job->context->client;
 	struct overtake_mapping *mapping;
 	struct ovt_verdict verdict;
 
-	BUILD_BUG_ON(OVERTAKE_MAX_BINDINGS + 1 > ARRAY_SIZE(job->mappings));
 	if (!address)
 		return 0;
-	mapping = overtake_mapping_find(client, address, sizeof(struct overtake_result));
+	mapping = overtake_mapping_find(client, address, bytes);
 	verdict = ovt_check_result(mapping ? mapping->flags : 0);
 	if (verdict.reason) {
 		if (mapping)
 			overtake_mapping_put(mapping);
 		return overtake_judge(client, verdict);
 	}
-	job->result_memory = (void *)(mapping->base + (address - mapping->address));
+	*memory = mapping->base + (address - mapping->address);
 	add_mapping(job, mapping, true);
 	return 0;
+}
+
+static int bind_result(struct overtake_job *job, u64 address)
+{
+	void *memory = NULL;
+	int ret = overtake_job_bind_record(job, address, sizeof(struct overtake_result), &memory);
+
+	job->result_memory = memory;
+	return ret;
 }
 
 static int add_scratch(struct overtake_job *job, u32 bytes)
@@ -308,11 +319,11 @@ static int fill_job(struct overtake_job *job, struct drm_file *file,
 	if (!ret)
 		ret = bind_result(job, args->result);
 	if (!ret)
+		ret = overtake_extensions_parse(job, file, args);
+	if (!ret)
 		ret = add_uses(job);
 	if (!ret)
 		ret = add_scratch(job, args->scratch_bytes);
-	if (!ret)
-		ret = overtake_extensions_parse(job, file, args);
 	if (!ret)
 		ret = begin_access(job);
 	return ret;

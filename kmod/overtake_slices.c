@@ -56,13 +56,17 @@ static void trace_job(char type, const struct overtake_job *job, const char *sli
 
 void __overtake_slices_job_locked(struct overtake_device *device, const struct ovt_event *event)
 {
-	const struct overtake_job *job = event->job ? to_overtake_job(event->job) : NULL;
+	struct overtake_job *job = event->job ? to_overtake_job(event->job) : NULL;
 	char slice[NAME_SIZE];
 
-	if (event->type == OVT_EVENT_STARTED && !event->fc_index) {
+	/* Of a group the whole alone: its parts may be overtaken at the same time. */
+	if (event->type == OVT_EVENT_STARTED && !event->fc_index && !job->in_slice) {
+		job->in_slice = true;
 		scnprintf(slice, sizeof(slice), "job %llu, %u FC%s", job->tag,
 			  job->fw.fc_count, job->fw.fc_count == 1 ? "" : "s");
 		trace_job('B', job, slice);
+	} else if (job && job->fw.group) {
+		return;
 	} else if (event->type == OVT_EVENT_STARTED && event->resumes) {
 		trace_job('E', job, "overtaken");
 	} else if (event->type == OVT_EVENT_PREEMPTED) {
@@ -77,7 +81,7 @@ void __overtake_slices_job_done_locked(const struct overtake_job *job)
 {
 	if (!job->fw.started)
 		return;
-	if (job->fw.part.overtaken)
+	if (!job->fw.group && job->fw.part.overtaken)
 		trace_job('E', job, "overtaken");
 	trace_job('E', job, "job");
 }

@@ -38,7 +38,9 @@
  *	client		DRM client id of the open file
  *	context		context id in that file
  *	tag		the client's name of the job
- *	fc_index	index of the FC in its job; in fc_preempt of the job's next FC
+ *	fc_index	index of the FC in its job, or in its part of a group; in fc_preempt of
+ *			the next FC
+ *	part		of a group, from 0: which one the FC is in
  *	time_ns		when
  *	pid		process that opened the file
  *	by_...		of fc_preempt: the same of the job that goes ahead; of core_limit: the
@@ -69,6 +71,16 @@ static inline const struct ovt_sched_settings *
 overtake_trace_rules(const struct ovt_service_task *task)
 {
 	return &ovt_service_process_of(task)->service->sched.settings;
+}
+#endif
+
+#ifndef OVERTAKE_TRACE_PART
+#define OVERTAKE_TRACE_PART
+static inline u32 overtake_trace_part(const struct ovt_event *event)
+{
+	const struct ovt_fw_group *group = event->job->group;
+
+	return group ? event->part - group->parts : 0;
 }
 #endif
 
@@ -193,15 +205,17 @@ DECLARE_EVENT_CLASS(overtake_fc,
 			     const struct ovt_event *event),
 		    TP_ARGS(device, job, event),
 		    OVERTAKE_JOB_STRUCT__entry(__field(u32, fc_index)
+					       __field(u32, part)
 					       ),
 		    TP_fast_assign(OVERTAKE_JOB_ASSIGN(event->core, event->ring,
 						       event->time_ns);
 				   __entry->fc_index = event->fc_index;
+				   __entry->part = overtake_trace_part(event);
 				   ),
-		    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_index=%u time_ns=%llu pid=%u",
+		    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_index=%u time_ns=%llu pid=%u part=%u",
 			      __entry->device, __entry->core, __entry->ring, __entry->client,
 			      __entry->context, __entry->tag, __entry->fc_index, __entry->time_ns,
-			      __entry->pid)
+			      __entry->pid, __entry->part)
 );
 
 DEFINE_EVENT(overtake_fc, fc_start,
@@ -223,6 +237,7 @@ TRACE_EVENT(fc_preempt,
 				       __field(u64, by_tag)
 				       __field(u32, by_context)
 				       __field(u32, by_pid)
+				       __field(u32, part)
 				       ),
 	    TP_fast_assign(OVERTAKE_JOB_ASSIGN(event->core, event->ring,
 					       event->time_ns);
@@ -231,12 +246,13 @@ TRACE_EVENT(fc_preempt,
 			   __entry->by_tag = by->tag;
 			   __entry->by_context = by->context->id;
 			   __entry->by_pid = by->context->client->tgid;
+			   __entry->part = overtake_trace_part(event);
 			   ),
-	    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_index=%u by_client=%llu by_context=%u by_tag=%llu by_pid=%u time_ns=%llu pid=%u",
+	    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_index=%u by_client=%llu by_context=%u by_tag=%llu by_pid=%u time_ns=%llu pid=%u part=%u",
 		      __entry->device, __entry->core, __entry->ring, __entry->client,
 		      __entry->context, __entry->tag, __entry->fc_index, __entry->by_client,
 		      __entry->by_context, __entry->by_tag, __entry->by_pid, __entry->time_ns,
-		      __entry->pid)
+		      __entry->pid, __entry->part)
 );
 
 DECLARE_EVENT_CLASS(overtake_fc_end,
@@ -246,17 +262,19 @@ DECLARE_EVENT_CLASS(overtake_fc_end,
 		    OVERTAKE_JOB_STRUCT__entry(__field(u32, fc_index)
 					       __field(u64, duration_ns)
 					       __field(u32, fault)
+					       __field(u32, part)
 					       ),
 		    TP_fast_assign(OVERTAKE_JOB_ASSIGN(event->core, event->ring,
 						       event->time_ns);
 				   __entry->fc_index = event->fc_index;
 				   __entry->duration_ns = event->duration_ns;
 				   __entry->fault = fault;
+				   __entry->part = overtake_trace_part(event);
 				   ),
-		    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_index=%u time_ns=%llu duration_ns=%llu fault=%u pid=%u",
+		    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_index=%u time_ns=%llu duration_ns=%llu fault=%u pid=%u part=%u",
 			      __entry->device, __entry->core, __entry->ring, __entry->client,
 			      __entry->context, __entry->tag, __entry->fc_index, __entry->time_ns,
-			      __entry->duration_ns, __entry->fault, __entry->pid)
+			      __entry->duration_ns, __entry->fault, __entry->pid, __entry->part)
 );
 
 DEFINE_EVENT(overtake_fc_end, fc_done,

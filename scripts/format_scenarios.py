@@ -14,7 +14,7 @@ import pathlib
 import sys
 
 SCENARIOS = pathlib.Path(__file__).resolve().parents[1] / "tests/scenarios"
-FOLDERS = [SCENARIOS / name for name in ("data", "bad", "processors", "processors-corners", "groups")]
+FOLDERS = [SCENARIOS / name for name in ("data", "bad", "processors", "processors-corners")]
 
 
 def files():

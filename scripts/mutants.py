@@ -92,7 +92,7 @@ FOLDERS = {
         firmware_tests("sched_scale")),
     "firmware-sim/sched/coord": (firmware_tests("coord_host", "coord_plan", "coord_scale"), PROCESSORS),
     "firmware-sim/service": (firmware_tests("service", "service_times"), SERVER),
-    "firmware-sim/host": (firmware_tests("job_result", "job_rules", "limits"), DEVICES),
+    "firmware-sim/host": (firmware_tests("group_rules", "job_result", "job_rules", "limits"), DEVICES),
     "firmware-sim/hw": (HW, DECODER_CORPUS, DEVICES, SIMULATOR),
     "libruntime/src": (RUNTIME, DEVICES, MODEL_FUZZ),
     "libruntime/src/dnn": (BOARD,),

@@ -206,7 +206,8 @@ struct drm_overtake_service_info {
 #define OVERTAKE_LIMIT_SEGMENTS		13u	/* of one task; E2BIG */
 #define OVERTAKE_LIMIT_USER_TASKS	14u	/* of the user, not yet collected; ENOSPC */
 #define OVERTAKE_LIMIT_WAITERS		15u	/* of one context, asleep in a call; ENOSPC */
-#define OVERTAKE_LIMIT_COUNT		16u
+#define OVERTAKE_LIMIT_STAGES		16u	/* of one group; E2BIG */
+#define OVERTAKE_LIMIT_COUNT		17u
 
 /**
  * struct drm_overtake_limit - a limit, and how near the file is to it
@@ -378,6 +379,7 @@ struct overtake_result {
 #define OVERTAKE_EXTENSION_SYNC		1u	/* struct overtake_extension_sync */
 #define OVERTAKE_EXTENSION_PLACEMENT	2u	/* struct overtake_extension_placement */
 #define OVERTAKE_EXTENSION_MODEL	3u	/* struct overtake_extension_model */
+#define OVERTAKE_EXTENSION_PARTS	4u	/* struct overtake_extension_parts */
 
 /**
  * struct overtake_extension - header of everything that is chained to a job
@@ -571,6 +573,7 @@ struct drm_overtake_wait {
 #endif
 
 #include "overtake_accel_cores.h"
+#include "overtake_accel_groups.h"
 #include "overtake_accel_task.h"
 
 #endif

@@ -291,6 +291,8 @@ static void retire(struct ovt_fw *fw, u32 core)
 	job->executed_ns += duration;
 	job->done++;
 	job->running--;
+	if (job->group)
+		ovt_group_charge(fw, part, duration);
 	if (hw->active_ring == OVT_RING_NORMAL)
 		ovt_quota_charge(fw, job->context, duration);
 	if (fault) {
@@ -360,6 +362,8 @@ static void start_fc(struct ovt_fw *fw, u32 core, enum ovt_ring_index ring)
 	if (!job->started++)
 		job->start_ns = fw->now_ns;
 	job->running++;
+	if (!part->started)
+		part->start_ns = fw->now_ns;
 	if (++part->started == part->fc_count)
 		ovt_list_remove(&part->ring_link);
 	if (ring == OVT_RING_HIGH) {

@@ -122,6 +122,11 @@ struct ovt_fw_part {
 	bool deferred;			/* FCs of it get their positions when they are taken */
 	u64 first_position;		/* not if deferred, nor of NORMAL on a fair device */
 	u64 high_before;		/* HIGH FCs its core had run when its last FC began */
+	u32 done;			/* FCs ended; this and what follows of groups alone */
+	u64 start_ns;			/* first FC */
+	u64 end_ns;			/* last FC that ran */
+	u64 executed_ns;
+	u64 stage_ns;			/* of it in the group's stage */
 	struct ovt_list ring_link;	/* parts in a core's ring with FCs to start, in order */
 	struct ovt_tree_node ready;	/* NORMAL, in a group: while its next FC is ready */
 };
@@ -146,6 +151,7 @@ struct ovt_fw_group {
 	struct ovt_fw_part *worker;	/* had an FC in @stage; NULL: none has ended */
 	bool shared;			/* other parts had FCs in @stage, too */
 	u64 opens_ns;			/* when @stage opens for the others */
+	u64 alone_ns;			/* what has run takes alone, from the ended stages on */
 	struct ovt_list opening;	/* in the firmware's openings until then */
 };
 

@@ -52,6 +52,7 @@ void ovt_group_arrive(struct ovt_fw_group *group)
 	group->ahead = NULL;
 	group->worker = NULL;
 	group->shared = false;
+	group->alone_ns = 0;
 	ovt_list_init(&group->opening);
 }
 
@@ -92,10 +93,31 @@ static void open_for_others(struct ovt_fw *fw, struct ovt_fw_group *group)
 	fw->choose = true;
 }
 
+/* The longest part of the stage counts, and the sync before it if the part had to wait for that. */
+static void add_time_alone(struct ovt_fw *fw, struct ovt_fw_group *group)
+{
+	u64 sync = group->stage ? sync_ns(fw) : 0;
+	u64 longest = 0;
+	u32 i;
+
+	for (i = 0; i < group->part_count; i++) {
+		struct ovt_fw_part *part = &group->parts[i];
+		u64 alone = part->stage_ns;
+
+		if (alone && part != group->ahead)
+			alone += sync;
+		if (alone > longest)
+			longest = alone;
+		part->stage_ns = 0;
+	}
+	group->alone_ns += longest;
+}
+
 static void end_stage(struct ovt_fw *fw, struct ovt_fw_group *group)
 {
 	u64 sync = sync_ns(fw);
 
+	add_time_alone(fw, group);
 	ovt_list_remove(&group->opening);
 	if (++group->stage == group->stage_count)
 		return;
@@ -125,9 +147,23 @@ void ovt_group_fc_ended(struct ovt_fw *fw, struct ovt_fw_part *part)
 		end_stage(fw, group);
 }
 
+void ovt_group_charge(struct ovt_fw *fw, struct ovt_fw_part *part, u64 duration_ns)
+{
+	part->done++;
+	part->end_ns = fw->now_ns;
+	part->executed_ns += duration_ns;
+	part->stage_ns += duration_ns;
+}
+
 void ovt_group_stop(struct ovt_fw_group *group)
 {
 	ovt_list_remove(&group->opening);
+}
+
+void ovt_group_end(struct ovt_fw *fw, struct ovt_fw_group *group)
+{
+	ovt_group_stop(group);
+	add_time_alone(fw, group);
 }
 
 u64 ovt_group_next(const struct ovt_fw *fw)

@@ -78,6 +78,10 @@ bool ovt_group_holds_some(const struct ovt_fw_part *part);
 void ovt_group_fc_ended(struct ovt_fw *fw, struct ovt_fw_part *part);
 /* No stage opens any more. */
 void ovt_group_stop(struct ovt_fw_group *group);
+/* An FC of @part has run for @duration_ns, however it ended. */
+void ovt_group_charge(struct ovt_fw *fw, struct ovt_fw_part *part, u64 duration_ns);
+/* The group has ended. */
+void ovt_group_end(struct ovt_fw *fw, struct ovt_fw_group *group);
 /* When the next stage opens; OVT_TIME_NEVER. */
 u64 ovt_group_next(const struct ovt_fw *fw);
 /* Opens the stages that open now; how many. */

@@ -110,6 +110,11 @@ static void init_part(struct ovt_fw_job *job, struct ovt_fw_part *part)
 	part->preemptions = 0;
 	part->overtaken = 0;
 	part->deferred = false;
+	part->done = 0;
+	part->start_ns = 0;
+	part->end_ns = 0;
+	part->executed_ns = 0;
+	part->stage_ns = 0;
 	memset(&part->ready, 0, sizeof(part->ready));
 	ovt_list_init(&part->ring_link);
 }
@@ -218,7 +223,7 @@ static void end_job(struct ovt_fw *fw, struct ovt_fw_job *job, enum ovt_job_stat
 	job->status = status;
 	job->end_ns = fw->now_ns;
 	if (job->group)
-		ovt_group_stop(job->group);
+		ovt_group_end(fw, job->group);
 	ovt_list_remove(&job->context_link);
 	job_event(fw, job, OVT_EVENT_ENDED);
 	if (context->killed && ovt_list_empty(&context->jobs))

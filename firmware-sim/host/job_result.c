@@ -39,3 +39,24 @@ struct overtake_result ovt_job_result(const struct ovt_fw_job *job, u64 tag, s32
 		.fault_insn = job->fault_insn,
 	};
 }
+
+struct overtake_group_record ovt_group_record(const struct ovt_fw_group *group)
+{
+	return (struct overtake_group_record){
+		.alone_ns = group->alone_ns,
+		.part_count = group->part_count,
+		.part_bytes = sizeof(struct overtake_part_record),
+	};
+}
+
+struct overtake_part_record ovt_part_record(const struct ovt_fw_part *part)
+{
+	return (struct overtake_part_record){
+		.start_ns = part->start_ns,
+		.end_ns = part->end_ns,
+		.executed_ns = part->executed_ns,
+		.core = part->placed_core,
+		.fcs_done = part->done,
+		.preemptions = part->preemptions,
+	};
+}

@@ -20,4 +20,10 @@ s32 ovt_job_error(const struct ovt_fw_job *job, s32 cancel_error, bool gone);
  */
 struct overtake_result ovt_job_result(const struct ovt_fw_job *job, u64 tag, s32 error);
 
+/* The record of a group that the firmware has let go of. */
+struct overtake_group_record ovt_group_record(const struct ovt_fw_group *group);
+
+/* And of a part of it. */
+struct overtake_part_record ovt_part_record(const struct ovt_fw_part *part);
+
 #endif

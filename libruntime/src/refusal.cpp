@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <limits>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -42,6 +43,7 @@ constexpr std::array<LimitText, OVERTAKE_LIMIT_COUNT> limit_texts{{
     {"segments of a task", "make several tasks of it"},
     {"tasks of a user", "reap their ends: all clients of this user together have too many tasks"},
     {"waiting threads of a queue", "wait in fewer threads, or use several queues"},
+    {"stages of a group", "merge stages, or split the job"},
 }};
 
 ovt_verdict check_bindings(const Job& job, const FindMemory& find_memory) {
@@ -56,6 +58,27 @@ ovt_verdict check_bindings(const Job& job, const FindMemory& find_memory) {
             return verdict;
     }
     return {OVT_ACCEPTED, 0};
+}
+
+/// Where the record of a group goes.
+overtake_binding record_of(const Job& job) {
+    overtake_binding record{};
+    record.address = job.group_record;
+    record.length = ovt_group_record_bytes(static_cast<u32>(job.parts.size()));
+    record.flags = OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE;
+    return record;
+}
+
+ovt_verdict check_group(const Job& job, const drm_overtake_submit& submit, unsigned cores) {
+    const overtake_extension_parts group = group_of(job);
+    ovt_verdict verdict = ovt_check_group(&submit, &group, job.cores, cores);
+    if (verdict.reason == OVT_ACCEPTED)
+        verdict = ovt_check_parts(job.parts.data(), group.part_count, submit.fc_count, cores);
+    if (verdict.reason != OVT_ACCEPTED)
+        return verdict;
+    std::vector<u32> stage_fcs(group.stage_count);
+    return ovt_check_stages(job.parts.data(), group.part_count, job.stages.data(), stage_fcs.data(),
+                            group.stage_count);
 }
 
 std::string binding_text(const ovt_verdict& verdict, const Job& job) {
@@ -83,7 +106,48 @@ std::string binding_text(const ovt_verdict& verdict, const Job& job) {
     }
 }
 
+std::string group_text(const ovt_verdict& verdict, const Job& job, const JobBounds& bounds) {
+    const std::string part = fmt::format("parts[{}]", verdict.index);
+    switch (verdict.reason) {
+    case OVT_REFUSED_GROUP_CORE:
+        return "a job with parts names no core: leave core and cores 0, and set those of the parts";
+    case OVT_REFUSED_PARTS:
+        return fmt::format("{} parts, but the device has {} cores", job.parts.size(), bounds.cores);
+    case OVT_REFUSED_NO_STAGE:
+        return fmt::format("{} stages for {} FCs: each FC has one", job.stages.size(),
+                           job.fcs.size());
+    case OVT_REFUSED_STAGES:
+        return fmt::format("{} stages", group_of(job).stage_count);
+    case OVT_REFUSED_RECORD_ALIGNMENT:
+        return fmt::format("group_record {:#x} is no multiple of 8", job.group_record);
+    case OVT_REFUSED_PART_FCS:
+        return part + ".fc_count is 0";
+    case OVT_REFUSED_PART_SUM:
+        return fmt::format("its parts do not have {} FCs together, as the job has", job.fcs.size());
+    case OVT_REFUSED_PART_CORE:
+        return fmt::format("{}.core is {}, but the device has {}", part,
+                           job.parts[verdict.index].core, bounds.cores);
+    case OVT_REFUSED_PART_CORES:
+        return fmt::format("{}.core is {}: either all parts name a core, or none", part,
+                           job.parts[verdict.index].core);
+    case OVT_REFUSED_PART_TWICE:
+        return fmt::format("{}.core is {}, which a part before it has", part,
+                           job.parts[verdict.index].core);
+    case OVT_REFUSED_FC_STAGE:
+        return fmt::format("stages[{}] is {}, less than that of the FC before it in its part",
+                           verdict.index, job.stages[verdict.index]);
+    default:
+        return fmt::format("no FC is in stage {}", verdict.index);
+    }
+}
+
+bool is_of_group(enum ovt_refusal reason) {
+    return reason >= OVT_REFUSED_GROUP_CORE && reason <= OVT_REFUSED_EMPTY_STAGE;
+}
+
 std::string job_text(const ovt_verdict& verdict, const Job& job, const JobBounds& bounds) {
+    if (is_of_group(verdict.reason))
+        return group_text(verdict, job, bounds);
     switch (verdict.reason) {
     case OVT_REFUSED_DEADLINE:
         return "deadline_ns is negative";
@@ -106,6 +170,11 @@ std::string job_text(const ovt_verdict& verdict, const Job& job, const JobBounds
                            bounds.max_priority);
     case OVT_REFUSED_EMPTY_FC:
         return fmt::format("fcs[{}].insn_count is 0", verdict.index);
+    case OVT_REFUSED_RESULT_MEMORY:
+        return fmt::format("group_record: no buffer holds {} bytes at device address {:#x}",
+                           record_of(job).length, job.group_record);
+    case OVT_REFUSED_RESULT_READ_ONLY:
+        return "group_record is in a buffer that is mapped for reading";
     case OVT_REFUSED_PLACEMENT:
         return fmt::format("core {} and a choice of cores: leave core 0", job.core);
     case OVT_REFUSED_OPEN_CORES:
@@ -145,6 +214,20 @@ drm_overtake_submit submission(const Job& job) {
     return submit;
 }
 
+overtake_extension_parts group_of(const Job& job) {
+    overtake_extension_parts group{};
+    group.base.type = OVERTAKE_EXTENSION_PARTS;
+    group.parts = user_pointer(job.parts.data());
+    group.stages = user_pointer(job.stages.data());
+    group.record = job.group_record;
+    group.part_count = cut<std::uint32_t>(job.parts.size());
+    // One for each FC; as many stages as the greatest says.
+    if (!job.stages.empty() && job.stages.size() == job.fcs.size())
+        group.stage_count =
+            cut<std::uint32_t>(std::uint64_t{*std::ranges::max_element(job.stages)} + 1);
+    return group;
+}
+
 ovt_verdict check_job(const Job& job, const JobBounds& bounds, const FindMemory& find_memory) {
     const drm_overtake_submit submit = submission(job);
     ovt_verdict verdict = ovt_check_submit(&submit, bounds.cores);
@@ -156,6 +239,10 @@ ovt_verdict check_job(const Job& job, const JobBounds& bounds, const FindMemory&
         verdict = check_bindings(job, find_memory);
     if (verdict.reason == OVT_ACCEPTED && job.cores != 0)
         verdict = ovt_check_placement(&submit, job.cores, bounds.cores);
+    if (verdict.reason == OVT_ACCEPTED && !job.parts.empty())
+        verdict = check_group(job, submit, bounds.cores);
+    if (verdict.reason == OVT_ACCEPTED && !job.parts.empty() && job.group_record != 0)
+        verdict = ovt_check_result(find_memory(job.bindings.size(), record_of(job)));
     return verdict;
 }
 

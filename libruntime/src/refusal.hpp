@@ -16,6 +16,7 @@
 #include <ovt_port.h>
 
 extern "C" {
+#include "host/group_rules.h"
 #include "host/job_rules.h"
 #include "host/limits.h"
 #include "service/service.h"
@@ -27,13 +28,17 @@ namespace overtake {
 /// to one that is refused as well.
 drm_overtake_submit submission(const Job& job);
 
+/// What makes a job a group, as the device's interface has it: of a job that has parts.
+overtake_extension_parts group_of(const Job& job);
+
 /// What a job is held against.
 struct JobBounds {
     unsigned cores;        ///< of the device
     unsigned max_priority; ///< of the queue
 };
 
-/// OVERTAKE_MAP_* of the buffer that holds all of bindings[index], 0 if there is none.
+/// OVERTAKE_MAP_* of the buffer that holds all of bindings[index], 0 if there is none.  With the
+/// index behind the last: of a group's record.
 using FindMemory = std::function<std::uint32_t(std::size_t index, const overtake_binding& binding)>;
 
 /// Everything that does not depend on what else is in flight.

@@ -43,14 +43,6 @@ std::vector<std::string> processors_examples() {
     return examples_in(OVERTAKE_PROCESSORS_DATA, "");
 }
 
-std::string groups_example_file(const std::string& name) {
-    return OVERTAKE_GROUPS_DATA "/" + name;
-}
-
-std::vector<std::string> groups_examples() {
-    return examples_in(OVERTAKE_GROUPS_DATA, "");
-}
-
 std::string test_name(std::string example) {
     std::ranges::replace(example, '-', '_');
     return example;

@@ -21,9 +21,6 @@ std::vector<std::string> examples_of_separate_queues();
 /// The same of several processors, which are apart.
 std::string processors_example_file(const std::string& name);
 std::vector<std::string> processors_examples();
-/// The same of groups.
-std::string groups_example_file(const std::string& name);
-std::vector<std::string> groups_examples();
 
 /// The name as a test may have it.
 std::string test_name(std::string example);

@@ -129,7 +129,8 @@ std::vector<FcRecord> FcTrace::take() {
                            .core = static_cast<unsigned>(std::stoul(values.at("core"))),
                            .high = values.at("ring") == "0",
                            .start_ns = end_ns - std::stoull(values.at("duration_ns")),
-                           .end_ns = end_ns});
+                           .end_ns = end_ns,
+                           .part = static_cast<std::uint32_t>(std::stoul(values.at("part")))});
     }
     return records;
 }

@@ -85,11 +85,11 @@ json plain(json scenario) {
 }
 
 TEST(GroupsOracle, EqualsTheWorkedExamples) {
-    for (const std::string& name : groups_examples())
-        EXPECT_EQ(groups_timeline(read_json(groups_example_file(name + ".json"))),
-                  read_json(groups_example_file(name + ".expected.json")))
+    for (const std::string& name : examples("groups-"))
+        EXPECT_EQ(groups_timeline(read_json(example_file(name + ".json"))),
+                  read_json(example_file(name + ".expected.json")))
             << name;
-    EXPECT_GE(groups_examples().size(), 10u);
+    EXPECT_GE(examples("groups-").size(), 10u);
 }
 
 TEST(GroupsOracle, EqualsTheOlderOracleWithoutGroups) {

@@ -50,6 +50,7 @@ std::set<std::string> declared(const std::string& header) {
 TEST(Abi, TableHasEveryFieldOfTheHeaders) {
     std::set<std::string> fields = declared(OVERTAKE_UAPI_DIR "/overtake_accel.h");
     fields.merge(declared(OVERTAKE_UAPI_DIR "/overtake_accel_cores.h"));
+    fields.merge(declared(OVERTAKE_UAPI_DIR "/overtake_accel_groups.h"));
     fields.merge(declared(OVERTAKE_UAPI_DIR "/overtake_accel_task.h"));
     fields.merge(declared(OVERTAKE_UAPI_DIR "/overtake_isa.h"));
     EXPECT_GT(fields.size(), 100u);

@@ -73,6 +73,16 @@ struct Job {
     /// With `cores`: where submit() puts the number of the core that takes it, before it returns.
     unsigned* chosen_core = nullptr;
     std::uint64_t model = 0; ///< what events of the job call its model; model_id() of a name
+
+    /// A group: a part for each of several cores, all of which arrive at once.  Their FCs follow
+    /// each other in `fcs`; `core`, `cores` and `chosen_core` are not set.  Empty: no group.
+    std::span<const overtake_part> parts;
+    /// Of a group: the stage of each FC, from 0, never less than that of the FC before it in its
+    /// part.  A stage opens when the one before has ended in all parts.  Each has an FC.
+    std::span<const std::uint32_t> stages;
+    /// Of a group: the device address of an overtake_group_record with as many parts, in writable
+    /// memory, which is written before the job completes; 0: none.
+    std::uint64_t group_record = 0;
 };
 
 /// What became of a job, as overtake_accel.h describes it; times are device time in nanoseconds.
@@ -133,11 +143,12 @@ public:
 /// One FC that a core executed, for timelines.
 struct FcRecord {
     std::uint64_t tag;      ///< of its job
-    std::uint32_t index;    ///< in its job, from 0
+    std::uint32_t index;    ///< in its job, or in its part of a group, from 0
     unsigned core;          ///< from 1
     bool high;              ///< whether it was in the HIGH ring
     std::uint64_t start_ns; ///< device time
     std::uint64_t end_ns;   ///< device time
+    std::uint32_t part = 0; ///< of a group, from 0
 };
 
 /// An accelerator.  Queues that it made keep it open; buffers keep only its memory.

@@ -73,7 +73,8 @@ struct Event {
     std::uint32_t by_pid = 0;      ///< fc_preempt: its process; core_limit: who changed it, 0: root
     std::uint32_t context = 0;     ///< id in the client
     std::uint32_t pid = 0;         ///< of the process that opened the client
-    std::uint32_t fc_index = 0;    ///< fc_*: in its job, from 0; fc_preempt: of the job's next FC
+    std::uint32_t fc_index = 0;    ///< fc_*: in its job, or in its part of a group, from 0;
+                                   ///< fc_preempt: of the next FC
     std::uint32_t fc_count = 0;    ///< job_queue, fc_submit
     std::uint32_t priority = 0;    ///< ctx_create: the highest allowed; job_*, fc_submit, task_*
     std::uint32_t executed = 0;    ///< job_done: FCs that ran
@@ -90,6 +91,7 @@ struct Event {
     bool high = false;               ///< fc_*: the HIGH ring
     std::uint16_t slots = 0;         ///< task_*: of its queue on each core; 0: not known
     bool share = false;              ///< task_*: places are kept for clients that have none
+    std::uint16_t part = 0;          ///< fc_*: of a group, from 0
 };
 
 /// What Job::model is for a model of this name: its first eight bytes, so that whoever reads them

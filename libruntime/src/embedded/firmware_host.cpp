@@ -265,7 +265,6 @@ void FirmwareHost::deliver(const ovt_event& event) {
         return;
     case OVT_EVENT_PREEMPTED:
         overtaking_ = event; // STARTED of the FC that goes ahead is next
-        static_cast<EmbeddedJob&>(*event.job).resumes = true;
         return;
     case OVT_EVENT_STARTED:
         tell_start(event);
@@ -303,6 +302,7 @@ void FirmwareHost::end_job(EmbeddedJob& job) {
     if (const auto deadline = deadlines_.find({job.deadline_ns, &job});
         deadline != deadlines_.end())
         job.deadline_node = deadlines_.extract(deadline);
+    write_group_record(job);
     if (!context.client->disposal)
         job.memory.clear();
     job.ended = true;

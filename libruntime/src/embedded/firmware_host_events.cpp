@@ -10,6 +10,16 @@
 
 namespace overtake {
 
+namespace {
+
+/// Of the group that the event's FC is in, from 0.
+std::uint16_t part_of(const ovt_event& event) {
+    const ovt_fw_group* group = event.job->group;
+    return group ? static_cast<std::uint16_t>(event.part - group->parts) : 0;
+}
+
+} // namespace
+
 void FirmwareHost::watch(EventWriter& writer) {
     const Lock lock(mutex_);
     watchers_.push_back(&writer);
@@ -30,6 +40,7 @@ void FirmwareHost::report_fc(const ovt_event& event) {
         .high = event.ring == OVT_RING_HIGH,
         .start_ns = event.time_ns - event.duration_ns,
         .end_ns = event.time_ns,
+        .part = part_of(event),
     };
     options_.on_fc(options_.on_fc_context, record);
 }
@@ -89,8 +100,7 @@ void FirmwareHost::tell_arrival(const EmbeddedJob& job, std::uint64_t time_ns) {
 }
 
 void FirmwareHost::tell_start(const ovt_event& event) {
-    auto& job = static_cast<EmbeddedJob&>(*event.job);
-    const bool resumes = std::exchange(job.resumes, false);
+    const auto& job = static_cast<const EmbeddedJob&>(*event.job);
     const std::optional<ovt_event> overtaking = std::exchange(overtaking_, std::nullopt);
     if (!is_watched())
         return;
@@ -100,6 +110,7 @@ void FirmwareHost::tell_start(const ovt_event& event) {
                      overtaking->time_ns);
         preempted.core = static_cast<std::uint16_t>(overtaking->core);
         preempted.fc_index = overtaking->fc_index;
+        preempted.part = part_of(*overtaking);
         preempted.by_client = job.owner->client->id;
         preempted.by_pid = job.owner->client->pid;
         preempted.by_context = job.owner->id;
@@ -109,7 +120,8 @@ void FirmwareHost::tell_start(const ovt_event& event) {
     Event started = event_of(EventType::fc_start, job, event.time_ns);
     started.core = static_cast<std::uint16_t>(event.core);
     started.fc_index = event.fc_index;
-    if (resumes) {
+    started.part = part_of(event);
+    if (event.resumes) {
         started.type = EventType::fc_resume;
         tell(started);
         started.type = EventType::fc_start;
@@ -124,6 +136,7 @@ void FirmwareHost::tell_fc_end(const ovt_event& event) {
         event_of(EventType::fc_done, static_cast<const EmbeddedJob&>(*event.job), event.time_ns);
     ended.core = static_cast<std::uint16_t>(event.core);
     ended.fc_index = event.fc_index;
+    ended.part = part_of(event);
     if (event.type == OVT_EVENT_HUNG) {
         ended.type = EventType::fc_timeout;
         tell(ended);

@@ -2,6 +2,7 @@
 #include "embedded/job.hpp"
 
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "refusal.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 /// What the allocator takes for each of a job's pieces of memory, at most, and how many these are.
 constexpr std::size_t allocator_bytes = 32;
-constexpr std::size_t pieces = 8;
+constexpr std::size_t pieces = 11;
 constexpr std::size_t allocated_in_pages = 65536;
 
 /// What is kept of a job besides its scratch.
@@ -25,9 +26,12 @@ std::size_t bytes_of_job(const Job& job) {
                               sizeof(JobsByTag::value_type) + sizeof(PrivateAllocation) +
                               pieces * allocator_bytes;
     const std::size_t fcs = job.fcs.size() * sizeof(ovt_fc);
-    const std::size_t memory = (job.bindings.size() + 1) * sizeof(std::shared_ptr<Allocation>);
+    const std::size_t memory = (job.bindings.size() + 2) * sizeof(std::shared_ptr<Allocation>);
+    // Its stages, and how many FCs each has: no more stages than FCs.
+    const std::size_t group =
+        job.parts.size() * sizeof(ovt_fw_part) + 2 * job.stages.size() * sizeof(u32);
     // What is large is whole pages.
-    return fixed + memory +
+    return fixed + memory + group +
            (fcs < allocated_in_pages ? fcs : round_to_pages(fcs + allocator_bytes));
 }
 
@@ -40,13 +44,35 @@ void prepare_nodes(EmbeddedJob& job) {
     job.tag_node = jobs.extract(jobs.begin());
 }
 
+void make_group(EmbeddedJob& made, const Job& job) {
+    made.stages.assign(job.stages.begin(), job.stages.end());
+    made.stage_fcs.resize(group_of(job).stage_count);
+    for (const u32 stage : made.stages)
+        made.stage_fcs[stage]++;
+    made.parts.resize(job.parts.size());
+    std::size_t fc = 0;
+    for (std::size_t i = 0; i < job.parts.size(); i++) {
+        ovt_fw_part& part = made.parts[i];
+        part.fcs = made.fc_storage.data() + fc;
+        part.stages = made.stages.data() + fc;
+        part.fc_count = job.parts[i].fc_count;
+        part.core = job.parts[i].core;
+        fc += part.fc_count;
+    }
+    made.group_storage.parts = made.parts.data();
+    made.group_storage.stage_fcs = made.stage_fcs.data();
+    made.group_storage.part_count = static_cast<u32>(made.parts.size());
+    made.group_storage.stage_count = static_cast<u32>(made.stage_fcs.size());
+    made.group = &made.group_storage;
+}
+
 } // namespace
 
 std::shared_ptr<EmbeddedJob> make_job(const Job& job, const JobBounds& bounds,
                                       const AddressSpace& addresses,
                                       const std::shared_ptr<MemoryAccount>& account,
                                       JobCharge charge) {
-    std::array<AddressSpace::Range, OVERTAKE_MAX_BINDINGS> ranges;
+    std::array<AddressSpace::Range, OVERTAKE_MAX_BINDINGS + 1> ranges; // the last is a record's
     const ovt_verdict verdict =
         check_job(job, bounds, [&](std::size_t index, const overtake_binding& binding) {
             ranges[index] = addresses.find(binding.address, binding.length);
@@ -65,7 +91,7 @@ std::shared_ptr<EmbeddedJob> make_job(const Job& job, const JobBounds& bounds,
     prepare_nodes(*made);
     made->deadline_ns = static_cast<std::uint64_t>(job.deadline_ns);
     made->fc_storage.reserve(job.fcs.size());
-    made->memory.reserve(job.bindings.size() + 1);
+    made->memory.reserve(job.bindings.size() + 2);
     for (const overtake_fc& fc : job.fcs)
         made->fc_storage.push_back({fc.first_insn, fc.insn_count});
     made->fcs = made->fc_storage.data();
@@ -76,6 +102,8 @@ std::shared_ptr<EmbeddedJob> make_job(const Job& job, const JobBounds& bounds,
     made->custom_id = job.custom_id;
     made->model = job.model;
     made->chosen_core = job.chosen_core;
+    if (!job.parts.empty())
+        make_group(*made, job);
 
     const auto bind = [&](unsigned region, std::shared_ptr<Allocation> allocation, std::byte* data,
                           std::uint64_t length, u32 flags) {
@@ -88,6 +116,11 @@ std::shared_ptr<EmbeddedJob> make_job(const Job& job, const JobBounds& bounds,
         const u32 flags =
             OVT_REGION_READ | (binding.flags & OVERTAKE_MAP_WRITE ? OVT_REGION_WRITE : 0);
         bind(binding.region, std::move(range.allocation), range.data, binding.length, flags);
+    }
+    if (!job.parts.empty() && job.group_record != 0) {
+        AddressSpace::Range& range = ranges[job.bindings.size()];
+        made->group_record = range.data;
+        made->memory.push_back(std::move(range.allocation));
     }
     if (job.scratch_bytes != 0) {
         auto scratch = std::make_shared<PrivateAllocation>(account, job.scratch_bytes);
@@ -102,6 +135,18 @@ Completion completion_of(const EmbeddedJob& job) {
     // It does not go away while it has queues.
     constexpr bool gone = false;
     return ovt_job_result(&job, job.tag, ovt_job_error(&job, job.cancel_error, gone));
+}
+
+void write_group_record(const EmbeddedJob& job) {
+    if (!job.group_record)
+        return;
+    const overtake_group_record record = ovt_group_record(job.group);
+    std::memcpy(job.group_record, &record, sizeof(record));
+    std::byte* to = job.group_record + sizeof(record);
+    for (u32 i = 0; i < job.group->part_count; i++, to += record.part_bytes) {
+        const overtake_part_record part = ovt_part_record(&job.group->parts[i]);
+        std::memcpy(to, &part, sizeof(part));
+    }
 }
 
 } // namespace overtake

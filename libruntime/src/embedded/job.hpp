@@ -45,7 +45,6 @@ struct EmbeddedJob : ovt_fw_job {
     bool cancel_requested = false; ///< the firmware takes one CANCEL a job
     std::int64_t custom_id = 0;    ///< for events, like model
     std::uint64_t model = 0;
-    bool resumes = false;                    ///< it was overtaken since its last FC
     s32 cancel_error = 0;                    ///< ... for which reason; 0 without one
     std::uint64_t open_cores = 0;            ///< Job::cores
     unsigned* chosen_core = nullptr;         ///< until it is submitted
@@ -56,6 +55,10 @@ struct EmbeddedJob : ovt_fw_job {
     EmbeddedJob* next_to_free = nullptr;     ///< of the client's
     std::optional<MemoryCharge> charge;      ///< for what it takes besides its scratch
     std::vector<ovt_fc> fc_storage;
+    ovt_fw_group group_storage{}; ///< of a group, like all that follows
+    std::vector<ovt_fw_part> parts;
+    std::vector<u32> stages, stage_fcs;
+    std::byte* group_record = nullptr;               ///< in `memory`; null: its client wants none
     std::vector<std::shared_ptr<Allocation>> memory; ///< behind the regions
     /// The firmware's references: to the job until ENDED, to its CANCEL until CANCELLED.
     std::shared_ptr<EmbeddedJob> held_until_ended;
@@ -115,5 +118,7 @@ std::shared_ptr<EmbeddedJob> make_job(const Job& job, const JobBounds& bounds,
 
 /// The result record of an ended job.
 Completion completion_of(const EmbeddedJob& job);
+/// Puts the record of an ended group where its client wants it, if it does.
+void write_group_record(const EmbeddedJob& job);
 
 } // namespace overtake

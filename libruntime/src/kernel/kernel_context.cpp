@@ -67,6 +67,16 @@ drm_overtake_submit KernelContext::payload(const Job& job, std::uint64_t result,
         extensions.placement.cores = job.cores;
         submit.extensions = reinterpret_cast<std::uintptr_t>(&extensions.placement);
     }
+    if (!job.parts.empty()) {
+        if (!file_->takes_groups())
+            throw Error(ENOTSUP,
+                        fmt::format("{}: job {}: the driver is older than jobs with parts: "
+                                    "use one of version 1.2 or newer",
+                                    file_->path(), job.tag));
+        extensions.parts = group_of(job);
+        extensions.parts.base.next = submit.extensions;
+        submit.extensions = reinterpret_cast<std::uintptr_t>(&extensions.parts);
+    }
     submit.extensions = chain_model(extensions.model, job.model, submit.extensions);
     return submit;
 }

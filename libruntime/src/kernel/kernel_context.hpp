@@ -18,6 +18,7 @@ namespace overtake {
 struct JobExtensions {
     overtake_extension_placement placement;
     overtake_extension_model model;
+    overtake_extension_parts parts;
 };
 
 /// Destroying it ends its jobs.
@@ -42,8 +43,8 @@ public:
     void destroy() noexcept;
 
     /// A job as the driver takes it.  Points into the job, and to `extensions` if it leaves a
-    /// choice of cores, which the driver answers there, or has a model; `result` is a device
-    /// address or 0.
+    /// choice of cores, which the driver answers there, has a model or is a group; `result` is a
+    /// device address or 0.  Throws Error ENOTSUP for a group that the driver is too old for.
     drm_overtake_submit payload(const Job& job, std::uint64_t result,
                                 JobExtensions& extensions) const;
     /// A chain that tells the driver of a model, in front of what is chained already.  What is

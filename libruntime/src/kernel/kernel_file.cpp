@@ -30,11 +30,11 @@ std::string remedy(int code) {
     }
 }
 
-/// OVERTAKE_EXTENSION_MODEL came with version 1.1.
-bool driver_takes_models(int fd) {
+/// Whether the driver is of version 1.`minor` or newer.
+bool driver_is_at_least(int fd, int minor) {
     drm_version version{};
     return drmIoctl(fd, DRM_IOCTL_VERSION, &version) == 0 &&
-           (version.version_major > 1 || version.version_minor >= 1);
+           (version.version_major > 1 || version.version_minor >= minor);
 }
 
 } // namespace
@@ -63,7 +63,8 @@ KernelFile::KernelFile(const std::string& path)
                         "install matching versions",
                         path, info.isa_version >> 16, OVERTAKE_ISA_VERSION >> 16));
     }
-    takes_models_ = driver_takes_models(fd_);
+    takes_models_ = driver_is_at_least(fd_, 1); // OVERTAKE_EXTENSION_MODEL
+    takes_groups_ = driver_is_at_least(fd_, 2); // OVERTAKE_EXTENSION_PARTS
 }
 
 KernelFile::~KernelFile() {

@@ -45,6 +45,7 @@ public:
 
     /// The driver can be told which model a job belongs to.
     bool takes_models() const noexcept { return takes_models_; }
+    bool takes_groups() const noexcept { return takes_groups_; }
 
     drm_overtake_device_info info() const;
     std::vector<drm_overtake_core_info> cores() const;
@@ -58,6 +59,7 @@ private:
     std::string path_;
     int fd_;
     bool takes_models_ = false;
+    bool takes_groups_ = false;
     mutable std::mutex mappings_mutex_;
     std::map<std::uint64_t, std::uint64_t> mappings_; ///< bytes by address
 };

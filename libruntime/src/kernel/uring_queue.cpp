@@ -163,8 +163,9 @@ std::uint32_t UringQueue::add(const Job& job, JobExtensions& extensions) {
     const std::uint32_t slot = free_slots_.back();
     const std::uint64_t address = records_->address() + slot * sizeof(overtake_result);
     record(slot).status = untouched;
+    const drm_overtake_submit payload = context_.payload(job, address, extensions);
     tags_.insert(job.tag); // first, as it may find no memory
-    if (!uring.add_submit(context_.payload(job, address, extensions), slot)) {
+    if (!uring.add_submit(payload, slot)) {
         tags_.erase(job.tag);
         throw Error(EBUSY, "io_uring: the submission queue is full");
     }

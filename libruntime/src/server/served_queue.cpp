@@ -119,7 +119,7 @@ void ServedQueue::say(std::size_t accepted, int code, const char* text) {
 
 namespace {
 
-/// A job whose FCs and bindings stay in the call.
+/// A job whose FCs and bindings, parts and stages stay in the call.
 Job read_job(std::span<const std::byte> call, std::size_t& position, WireJob& wire) {
     read(call, position, &wire, 1);
     Job job;
@@ -133,6 +133,13 @@ Job read_job(std::span<const std::byte> call, std::size_t& position, WireJob& wi
     job.core = wire.core;
     job.deadline_ns = wire.deadline_ns;
     job.cores = wire.cores;
+    if (wire.part_count != 0) {
+        job.parts = view<overtake_part>(call, position, wire.part_count);
+        job.stages = view<std::uint32_t>(call, position, wire.stage_count);
+        if (wire.stage_count % 2 != 0)
+            view<std::uint32_t>(call, position, 1);
+        job.group_record = wire.group_record;
+    }
     return job;
 }
 

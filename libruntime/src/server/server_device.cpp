@@ -188,7 +188,9 @@ void ServerQueue::write(std::span<const std::byte> bytes) {
 }
 
 std::size_t wire_bytes(const Job& job) {
-    return sizeof(WireJob) + job.fcs.size_bytes() + job.bindings.size_bytes();
+    const std::size_t group =
+        job.parts.empty() ? 0 : job.parts.size_bytes() + job.stages.size_bytes() + sizeof(u32);
+    return sizeof(WireJob) + job.fcs.size_bytes() + job.bindings.size_bytes() + group;
 }
 
 void ServerQueue::write_job(const Job& job, const ovt_verdict& room) {
@@ -205,15 +207,25 @@ void ServerQueue::write_job(const Job& job, const ovt_verdict& room) {
         .binding_count = static_cast<std::uint32_t>(job.bindings.size()),
         .room_refusal = static_cast<std::uint32_t>(room.reason),
         .room_used = tags_.size(),
+        .group_record = job.group_record,
+        .part_count = static_cast<std::uint32_t>(job.parts.size()),
+        .stage_count = static_cast<std::uint32_t>(job.parts.empty() ? 0 : job.stages.size()),
     };
     write(bytes_of(wire));
     write(std::as_bytes(job.fcs));
     write(std::as_bytes(job.bindings));
+    if (job.parts.empty())
+        return;
+    write(std::as_bytes(job.parts));
+    write(std::as_bytes(job.stages));
+    if (job.stages.size() % 2 != 0)
+        write(bytes_of(std::uint32_t{0}));
 }
 
 bool ServerQueue::fits(const Job& job) const {
     // In this order no sum overflows.
     return job.fcs.size() <= OVERTAKE_MAX_FCS && job.bindings.size() <= OVERTAKE_MAX_BINDINGS &&
+           job.parts.size() <= OVERTAKE_MAX_CORES && job.stages.size() <= OVERTAKE_MAX_FCS &&
            wire_bytes(job) <= job_area_bytes - written_;
 }
 

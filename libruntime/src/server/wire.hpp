@@ -26,7 +26,7 @@ extern "C" {
 namespace overtake::server {
 
 /// Of everything in this file; other versions do not talk to each other.
-constexpr std::uint32_t protocol_version = 4;
+constexpr std::uint32_t protocol_version = 5;
 
 enum class Operation : std::uint32_t {
     hello = 1,      ///< version -> -, cores; drm_overtake_device_info
@@ -66,7 +66,8 @@ struct Reply {
 
 constexpr std::size_t reply_payload_bytes = 32768;
 
-/// A job in QueueArea::jobs; its FCs follow, then its bindings.
+/// A job in QueueArea::jobs; its FCs follow, then its bindings.  Of a group then its parts, and the
+/// stages of its FCs, an even number of them.
 struct WireJob {
     std::uint64_t tag;
     std::uint64_t cores;
@@ -82,6 +83,9 @@ struct WireJob {
     /// something else about it is wrong.
     std::uint32_t room_refusal;
     std::uint64_t room_used;
+    std::uint64_t group_record;
+    std::uint32_t part_count;  ///< 0: no group
+    std::uint32_t stage_count; ///< of the stages that follow: one for each FC
 };
 
 constexpr std::uint32_t completion_entries = OVERTAKE_MAX_JOBS;
@@ -89,8 +93,10 @@ static_assert((completion_entries & (completion_entries - 1)) == 0);
 
 /// The largest job alone fits: FCs, bindings, and itself.
 constexpr std::size_t job_area_bytes = std::size_t{1} << 20;
-static_assert(job_area_bytes > sizeof(WireJob) + OVERTAKE_MAX_FCS * sizeof(overtake_fc) +
-                                   OVERTAKE_MAX_BINDINGS * sizeof(overtake_binding));
+static_assert(job_area_bytes >
+              sizeof(WireJob) + OVERTAKE_MAX_FCS * (sizeof(overtake_fc) + sizeof(std::uint32_t)) +
+                  OVERTAKE_MAX_BINDINGS * sizeof(overtake_binding) +
+                  OVERTAKE_MAX_CORES * sizeof(overtake_part));
 
 /// What a queue shares with its client.  Submission is a call: the client writes jobs, counts
 /// `calls` up and waits until `answers` says the same.  Completions are a ring.

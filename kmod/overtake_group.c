@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Groups: jobs with a part for each of several cores.
+ *
+ * A group is one job of the driver: one reference count, fence, deadline and completion.  Its parts
+ * are memory beside the job, from its submission until it is freed.  How they go through stages is
+ * the firmware's (firmware-sim/fw/group.c), and which may be submitted is in
+ * firmware-sim/host/group_rules.h.
+ */
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "host/group_rules.h"
+#include "host/job_result.h"
+#include "overtake_client.h"
+#include "overtake_gem.h"
+#include "overtake_group.h"
+#include "overtake_job_memory.h"
+#include "overtake_limits.h"
+
+/* The FCs of each part, which are copies already, and the stage of each. */
+static void set_parts(struct overtake_job *job, const struct overtake_part *parts)
+{
+	struct overtake_group *group = job->group;
+	u32 fc = 0;
+	u32 i;
+
+	for (i = 0; i < group->fw.part_count; i++) {
+		struct ovt_fw_part *part = &group->parts[i];
+
+		part->fcs = &job->fcs[fc];
+		part->stages = &group->stages[fc];
+		part->fc_count = parts[i].fc_count;
+		part->core = parts[i].core;
+		fc += parts[i].fc_count;
+	}
+	group->fw.parts = group->parts;
+	group->fw.stage_fcs = group->stage_fcs;
+	job->fw.group = &group->fw;
+}
+
+static int copy_parts(struct overtake_job *job, const struct drm_overtake_submit *args,
+		      const struct overtake_extension_parts *extension)
+{
+	struct overtake_client *client = job->context->client;
+	struct overtake_part parts[OVERTAKE_MAX_CORES];
+	u32 count = extension->part_count;
+	int ret;
+
+	if (copy_from_user(parts, u64_to_user_ptr(extension->parts), count * sizeof(parts[0])))
+		return -EFAULT;
+	ret = overtake_judge(client, ovt_check_parts(parts, count, args->fc_count,
+						     client->device->settings.cores));
+	if (ret)
+		return ret;
+	if (copy_from_user(job->group->stages, u64_to_user_ptr(extension->stages),
+			   args->fc_count * sizeof(u32)))
+		return -EFAULT;
+	ret = overtake_judge(client, ovt_check_stages(parts, count, job->group->stages,
+						      job->group->stage_fcs,
+						      extension->stage_count));
+	if (!ret)
+		set_parts(job, parts);
+	return ret;
+}
+
+static int alloc_group(struct overtake_job *job, u32 fc_count, u32 part_count, u32 stage_count)
+{
+	struct overtake_group *group;
+	size_t bytes = struct_size(group, parts, part_count);
+	size_t stages = ((size_t)fc_count + stage_count) * sizeof(u32);
+	int ret = overtake_job_charge(job, bytes + stages);
+
+	if (ret)
+		return ret;
+	group = kzalloc(bytes, GFP_KERNEL_ACCOUNT);
+	if (!group)
+		return -ENOMEM;
+	job->group = group; /* job_free() frees it */
+	group->stages = kvmalloc(stages, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!group->stages)
+		return -ENOMEM;
+	group->stage_fcs = group->stages + fc_count;
+	group->fw.part_count = part_count;
+	group->fw.stage_count = stage_count;
+	return 0;
+}
+
+/* overtake_group_parse - makes @job, whose FCs are copied, a group.  May sleep. */
+int overtake_group_parse(struct overtake_job *job, const struct drm_overtake_submit *args,
+			 const struct overtake_extension_parts __user *user)
+{
+	struct overtake_extension_parts extension;
+	int ret;
+
+	if (copy_from_user(&extension, user, sizeof(extension)))
+		return -EFAULT;
+	ret = overtake_judge(job->context->client,
+			     ovt_check_group(args, &extension, job->open_cores,
+					     overtake_job_device(job)->settings.cores));
+	if (!ret)
+		ret = alloc_group(job, args->fc_count, extension.part_count, extension.stage_count);
+	if (!ret)
+		ret = copy_parts(job, args, &extension);
+	if (!ret)
+		ret = overtake_job_bind_record(job, extension.record,
+					       ovt_group_record_bytes(extension.part_count),
+					       &job->group->record);
+	return ret;
+}
+
+/* Of a group that has ended, before its client is told.  Any context. */
+void overtake_group_write_record(const struct overtake_group *group)
+{
+	struct overtake_group_record record = ovt_group_record(&group->fw);
+	void *to = group->record;
+	u32 i;
+
+	if (!to)
+		return;
+	memcpy(to, &record, sizeof(record));
+	to += sizeof(record);
+	for (i = 0; i < record.part_count; i++, to += record.part_bytes) {
+		struct overtake_part_record part = ovt_part_record(&group->parts[i]);
+
+		memcpy(to, &part, sizeof(part));
+	}
+}
+
+void overtake_group_free(struct overtake_group *group)
+{
+	if (!group)
+		return;
+	kvfree(group->stages);
+	kfree(group);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a job has on several cores.  See overtake_group.c. */
+#ifndef OVERTAKE_GROUP_H
+#define OVERTAKE_GROUP_H
+
+#include "overtake_job.h"
+
+/**
+ * struct overtake_group - the parts of a job
+ * @fw: the firmware's
+ * @stages: the stage of each FC of the job
+ * @stage_fcs: how many FCs each stage has; behind @stages in its memory
+ * @record: the client's record, inside one of the job's mappings, or NULL
+ * @parts: the firmware's
+ */
+struct overtake_group {
+	struct ovt_fw_group fw;
+	u32 *stages;
+	u32 *stage_fcs;
+	void *record;
+	struct ovt_fw_part parts[];
+};
+
+int overtake_group_parse(struct overtake_job *job, const struct drm_overtake_submit *args,
+			 const struct overtake_extension_parts __user *user);
+void overtake_group_write_record(const struct overtake_group *group);
+void overtake_group_free(struct overtake_group *group);
+
+#endif

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+//
+// What `overtake sim` answers to scenarios with groups: the worked examples, and random ones
+// against the oracle.
+#include <cstdlib>
+#include <optional>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "examples.hpp"
+#include "groups_oracle.hpp"
+#include "random_groups.hpp"
+#include "scenario.hpp"
+#include "simulator/simulate.hpp"
+
+namespace overtake::test {
+namespace {
+
+using nlohmann::json;
+
+json simulated(const json& scenario) {
+    std::ostringstream out;
+    simulator::simulate(scenario, ".", out);
+    return json::parse(out.str());
+}
+
+/// Where `actual` is not as expected. It may have more keys.
+std::optional<std::string> difference(const json& expected, const json& actual,
+                                      const std::string& place = "") {
+    if (expected.is_object() && actual.is_object()) {
+        for (const auto& [key, value] : expected.items()) {
+            if (!actual.contains(key))
+                return place + "." + key + " is missing";
+            if (auto found = difference(value, actual[key], place + "." + key))
+                return found;
+        }
+        return {};
+    }
+    if (expected.is_array() && actual.is_array() && expected.size() == actual.size()) {
+        for (std::size_t i = 0; i < expected.size(); i++)
+            if (auto found =
+                    difference(expected[i], actual[i], place + "[" + std::to_string(i) + "]"))
+                return found;
+        return {};
+    }
+    if (expected == actual)
+        return {};
+    return place + " is " + actual.dump() + ", expected " + expected.dump();
+}
+
+class GroupScenario : public testing::TestWithParam<std::string> {};
+
+TEST_P(GroupScenario, HasItsExactTimeline) {
+    EXPECT_EQ(difference(read_json(example_file(GetParam() + ".expected.json")),
+                         simulated(read_json(example_file(GetParam() + ".json")))),
+              std::nullopt);
+}
+
+INSTANTIATE_TEST_SUITE_P(Groups, GroupScenario, testing::ValuesIn(examples("groups-")),
+                         [](const auto& info) { return test_name(info.param); });
+
+/// 1,500 of each level, or as many as OVERTAKE_TEST_SCENARIOS says.
+TEST(RandomGroups, HaveTheTimelineThatTheOracleSays) {
+#ifdef __SANITIZE_ADDRESS__
+    std::uint64_t count = 200;
+#else
+    std::uint64_t count = 1500;
+#endif
+    if (const char* wanted = std::getenv("OVERTAKE_TEST_SCENARIOS"))
+        count = std::strtoull(wanted, nullptr, 10);
+    for (const bool task_level : {false, true})
+        for (std::uint64_t seed = 1; seed <= count; seed++) {
+            const json scenario = random_groups(seed, task_level);
+            ASSERT_EQ(difference(groups_timeline(scenario), simulated(scenario)), std::nullopt)
+                << "seed " << seed << ": " << scenario;
+        }
+}
+
+} // namespace
+} // namespace overtake::test
