@@ -36,10 +36,12 @@ static void test_profiles_have_their_numbers(void **state)
 	assert_int_equal(found->bytes_per_cycle, 32);
 	assert_int_equal(found->insn_overhead_cycles, 200);
 	assert_int_equal(found->fc_overhead_cycles, 1000);
+	assert_int_equal(found->sync_cycles, 500);
 	found = profile("ideal");
 	assert_int_equal(found->clock_khz, 1000000);
 	assert_int_equal(found->insn_overhead_cycles, 0);
 	assert_int_equal(found->fc_overhead_cycles, 0);
+	assert_int_equal(found->sync_cycles, 0);
 }
 
 static void test_profiles_are_listed(void **state)

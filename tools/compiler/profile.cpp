@@ -37,6 +37,13 @@ constexpr NumberKey number_keys[] = {
     {"fc_overhead_cycles", &ovt_profile::fc_overhead_cycles, 0},
 };
 
+/// Optional: as in the profile `default`.
+constexpr const char* sync_key = "sync_cycles";
+
+u64 usual_sync() {
+    return ovt_profile_find("default")->sync_cycles;
+}
+
 struct CpuKey {
     const char* name;
     std::uint32_t CpuRates::*field;
@@ -118,7 +125,7 @@ public:
                                                          built_in_names() +
                                                          ") nor a file that can be read");
         }
-        std::vector<const char*> keys = {"name", "source", "instructions", "without"};
+        std::vector<const char*> keys = {"name", "source", "instructions", "without", sync_key};
         for (const NumberKey& key : number_keys)
             keys.push_back(key.name);
         for (const CpuKey& key : cpu_keys)
@@ -134,6 +141,10 @@ public:
             profile->numbers.*key.field =
                 static_cast<u32>(number(required(root, key.name), key.name, key.least,
                                         std::numeric_limits<u32>::max(), true));
+        profile->numbers.sync_cycles =
+            root[sync_key] ? static_cast<u64>(number(root[sync_key], sync_key, 0,
+                                                     std::numeric_limits<u32>::max(), true))
+                           : usual_sync();
         for (const CpuKey& key : cpu_keys)
             if (root[key.name])
                 profile->cpu.*key.field = static_cast<std::uint32_t>(number(
@@ -291,6 +302,8 @@ std::string profile_file(const DeviceProfile& profile) {
         "name: " + quoted(profile.name) + "\nsource: " + quoted(profile.source) + "\n";
     for (const NumberKey& key : number_keys)
         text += fmt::format("{}: {}\n", key.name, profile.numbers.*key.field);
+    if (profile.numbers.sync_cycles != usual_sync())
+        text += fmt::format("{}: {}\n", sync_key, profile.numbers.sync_cycles);
     for (const CpuKey& key : cpu_keys)
         if (profile.cpu != CpuRates{})
             text += fmt::format("{}: {}\n", key.name, profile.cpu.*key.field);

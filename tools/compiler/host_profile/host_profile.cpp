@@ -158,7 +158,7 @@ HostProfile measure_host(const std::string& name, unsigned runs,
                         .insn_overhead_cycles = whole(least_fixed),
                         .fc_overhead_cycles =
                             whole(std::max(boundary.inside_ns, boundary.total_ns)),
-                        .sync_cycles = 0,
+                        .sync_cycles = ovt_profile_find("default")->sync_cycles,
                         .costs = profile->costs.data(),
                         .without = 0};
     return {profile, compare(modelled, measured)};
