@@ -31,6 +31,7 @@
 
 #include "overtake_clock.h"
 #include "overtake_coredump.h"
+#include "overtake_group.h"
 #include "overtake_history.h"
 #include "overtake_job.h"
 #include "overtake_lock.h"
@@ -78,6 +79,7 @@ struct ring_entry {
 	u32 cancelled;
 	u64 sequence;
 	u64 position;
+	u32 part;
 };
 
 struct guilty {
@@ -98,6 +100,7 @@ struct guilty {
 	u64 queued_ns;
 	u64 start_ns;
 	u64 cycle_limit;
+	u32 part;
 };
 
 /**
@@ -160,6 +163,7 @@ static void copy_guilty(struct overtake_snapshot *snapshot, u32 core)
 		.queued_ns = job->fw.arrival_ns,
 		.start_ns = fw->start_ns,
 		.cycle_limit = hw->exec.cycle_limit,
+		.part = overtake_part_index(fw->running),
 	};
 	strscpy(snapshot->guilty.comm, client->comm, sizeof(snapshot->guilty.comm));
 }
@@ -217,6 +221,7 @@ static void copy_ring(struct overtake_snapshot *snapshot, u32 core, u32 index)
 			entry->tag = job->tag;
 			entry->client = job->context->client->id;
 			entry->context = job->context->id;
+			entry->part = overtake_part_index(part);
 		}
 	}
 	snapshot->ring_used[index] = used;
@@ -300,6 +305,7 @@ static void print_guilty(struct drm_printer *printer, const struct guilty *guilt
 	drm_printf(printer, "queued_ns: %llu\n", guilty->queued_ns);
 	drm_printf(printer, "start_ns: %llu\n", guilty->start_ns);
 	drm_printf(printer, "cycle_limit: %llu\n", guilty->cycle_limit);
+	drm_printf(printer, "part: %u\n", guilty->part);
 }
 
 static void print_insn(struct drm_printer *printer, const u32 *words)
@@ -328,14 +334,14 @@ static void print_ring(struct drm_printer *printer, const struct overtake_snapsh
 
 	drm_printf(printer, "== ring %s ==\n", ring_names[index]);
 	drm_puts(printer, "position sequence client context tag fc_index ");
-	drm_puts(printer, "first_insn insn_count cancelled\n");
+	drm_puts(printer, "first_insn insn_count cancelled part\n");
 	for (i = 0; i < snapshot->ring_used[index]; i++) {
 		const struct ring_entry *entry = &snapshot->rings[index][i];
 
-		drm_printf(printer, "%llu %llu %llu %u %llu %u %u %u %u\n", entry->position,
+		drm_printf(printer, "%llu %llu %llu %u %llu %u %u %u %u %u\n", entry->position,
 			   entry->sequence, entry->client, entry->context, entry->tag,
 			   entry->fc_index, entry->first_insn, entry->insn_count,
-			   entry->cancelled);
+			   entry->cancelled, entry->part);
 	}
 }
 
@@ -355,13 +361,14 @@ static void print_events(struct drm_printer *printer, const struct overtake_snap
 	u32 i;
 
 	drm_printf(printer, "== events ==\n");
-	drm_printf(printer, "time_ns event core ring client context tag fc_index\n");
+	drm_printf(printer, "time_ns event core ring client context tag fc_index part\n");
 	for (i = 0; i < snapshot->event_count; i++) {
 		const struct overtake_event_record *event = &snapshot->events[i];
 
-		drm_printf(printer, "%llu %s %u %s %llu %u %llu %u\n", event->time_ns,
+		drm_printf(printer, "%llu %s %u %s %llu %u %llu %u %u\n", event->time_ns,
 			   names[event->type], event->core, ring_names[event->ring],
-			   event->client, event->context, event->tag, event->fc_index);
+			   event->client, event->context, event->tag, event->fc_index,
+			   event->part);
 	}
 }
 

@@ -21,6 +21,14 @@ struct overtake_group {
 	struct ovt_fw_part parts[];
 };
 
+/* Which part of its job @part is, from 0. */
+static inline u32 overtake_part_index(const struct ovt_fw_part *part)
+{
+	const struct ovt_fw_group *group = part->job->group;
+
+	return group ? part - group->parts : 0;
+}
+
 int overtake_group_parse(struct overtake_job *job, const struct drm_overtake_submit *args,
 			 const struct overtake_extension_parts __user *user);
 void overtake_group_write_record(const struct overtake_group *group);

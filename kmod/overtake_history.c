@@ -10,6 +10,7 @@
 #include <drm/drm_managed.h>
 
 #include "overtake_clock.h"
+#include "overtake_group.h"
 #include "overtake_history.h"
 #include "overtake_job.h"
 
@@ -111,6 +112,7 @@ void overtake_history_note_locked(struct overtake_device *device, const struct o
 		.tag = event->job ? to_overtake_job(event->job)->tag : 0,
 		.client = context->client->id,
 		.context = context->id,
+		.part = event->part ? overtake_part_index(event->part) : 0,
 	};
 	if (event->type == OVT_EVENT_DONE)
 		note_fc(device, event, OVERTAKE_FAULT_NONE);

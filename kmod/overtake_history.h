@@ -48,6 +48,7 @@ struct overtake_fc_record {
  * @tag: the job, 0 without one
  * @client: DRM's client id
  * @context: id in the client
+ * @part: of a group, from 0: which one FC @fc_index is in
  */
 struct overtake_event_record {
 	enum ovt_event_type type;
@@ -58,6 +59,7 @@ struct overtake_event_record {
 	u64 tag;
 	u64 client;
 	u32 context;
+	u32 part;
 };
 
 /**

@@ -13,6 +13,7 @@
 
 #include "overtake_clock.h"
 #include "overtake_drv.h"
+#include "overtake_group.h"
 #include "overtake_job.h"
 #include "overtake_lock.h"
 #include "overtake_service.h"
@@ -84,16 +85,39 @@ static void show_registers_locked(struct seq_file *file, struct ovt_core *hw)
 }
 
 /* Who is next in @ring, or NULL; of NORMAL on a fair device, whose turn it is. */
-static const struct overtake_job *first_waiting(const struct ovt_fw_core *fw, u32 ring)
+static const struct ovt_fw_part *first_waiting(const struct ovt_fw_core *fw, u32 ring)
 {
 	const struct ovt_list *parts = &fw->parts[ring];
+	const struct ovt_tree *ready = &fw->ready;
+	const struct ovt_fw_part *in_list = NULL;
+	const struct ovt_fw_part *in_tree = NULL;
 
-	if (ovt_list_empty(parts)) {
-		if (ring != OVT_RING_NORMAL || ovt_list_empty(&fw->circle))
-			return NULL;
-		parts = &ovt_container_of(fw->circle.next, struct ovt_fw_turn, circle_link)->parts;
+	if (ring == OVT_RING_NORMAL && !ovt_list_empty(&fw->circle)) {
+		const struct ovt_fw_turn *turn =
+			ovt_container_of(fw->circle.next, struct ovt_fw_turn, circle_link);
+
+		parts = &turn->parts;
+		ready = &turn->ready;
 	}
-	return to_overtake_job(ovt_container_of(parts->next, struct ovt_fw_part, ring_link)->job);
+	if (!ovt_list_empty(parts))
+		in_list = ovt_container_of(parts->next, struct ovt_fw_part, ring_link);
+	if (ring == OVT_RING_NORMAL && ready->first)
+		in_tree = ovt_container_of(ready->first, struct ovt_fw_part, ready);
+	if (!in_list || (in_tree && in_tree->job->sequence < in_list->job->sequence))
+		return in_tree;
+	return in_list;
+}
+
+/* FC @index of @part, as a line names it. */
+static void show_fc(struct seq_file *file, const struct ovt_fw_part *part, u32 index)
+{
+	const struct overtake_job *job = to_overtake_job(part->job);
+
+	seq_printf(file, "FC %u of ", index);
+	if (job->group)
+		seq_printf(file, "part %u of ", overtake_part_index(part));
+	seq_printf(file, "job %llu, client %llu context %u", job->tag, job->context->client->id,
+		   job->context->id);
 }
 
 static void show_ring_locked(struct seq_file *file, struct overtake_device *device, u32 i,
@@ -101,7 +125,7 @@ static void show_ring_locked(struct seq_file *file, struct overtake_device *devi
 {
 	const struct ovt_fw_core *fw = &device->fw_cores[i];
 	const struct ovt_core *hw = &device->hw[i];
-	const struct overtake_job *job = first_waiting(fw, ring);
+	const struct ovt_fw_part *part = first_waiting(fw, ring);
 
 	seq_printf(file, "  %s head %u tail %u, done %llu",
 		   ring == OVT_RING_HIGH ? "HIGH  " : "NORMAL", hw->rings[ring].head,
@@ -109,10 +133,15 @@ static void show_ring_locked(struct seq_file *file, struct overtake_device *devi
 	if (ring == OVT_RING_NORMAL)
 		seq_printf(file, ", committed to %llu", hw->commit_end);
 	seq_printf(file, ", FCs waiting %llu", fw->waiting[ring]);
-	if (job)
-		seq_printf(file, ", next FC %u of job %llu, client %llu context %u, here since %llu",
-			   job->fw.started, job->tag, job->context->client->id, job->context->id,
-			   job->fw.arrival_ns);
+	if (ring == OVT_RING_NORMAL && fw->held)
+		seq_printf(file, ", parts that wait for a stage %u", fw->held);
+	if (ring == OVT_RING_HIGH && hw->high_held)
+		seq_puts(file, ", held for a stage");
+	if (part) {
+		seq_puts(file, ", next ");
+		show_fc(file, part, part->started);
+		seq_printf(file, ", here since %llu", part->job->arrival_ns);
+	}
 	seq_puts(file, "\n");
 }
 
@@ -128,11 +157,9 @@ static void show_core_locked(struct seq_file *file, struct overtake_device *devi
 	show_ring_locked(file, device, i, OVT_RING_HIGH);
 	show_ring_locked(file, device, i, OVT_RING_NORMAL);
 	if (fw->running) {
-		const struct overtake_job *job = to_overtake_job(fw->running->job);
-
-		seq_printf(file, "  runs FC %u of job %llu, client %llu context %u, since %llu, %s\n",
-			   hw->exec.descriptor.fc_index, job->tag, job->context->client->id,
-			   job->context->id, fw->start_ns,
+		seq_puts(file, "  runs ");
+		show_fc(file, fw->running, hw->exec.descriptor.fc_index);
+		seq_printf(file, ", since %llu, %s\n", fw->start_ns,
 			   fw->executed ? "executed" : "executing");
 	}
 	overtake_note_read_locked(device, 1);

@@ -75,10 +75,13 @@ struct ovt_verdict ovt_check_stages(const struct overtake_part *parts, u32 part_
 		u32 stage = 0;
 
 		for (; fc < end; fc++) {
-			if (stages[fc] < stage || stages[fc] >= stage_count)
+			/* Both are addresses of a client's choice for a CPU that runs ahead. */
+			u32 next = stages[ovt_index_nospec(fc, end)];
+
+			if (next < stage || next >= stage_count)
 				return verdict(OVT_REFUSED_FC_STAGE, fc);
-			stage = stages[fc];
-			stage_fcs[stage]++;
+			stage = next;
+			stage_fcs[ovt_index_nospec(stage, stage_count)]++;
 		}
 	}
 	for (i = 0; i < stage_count; i++) {

@@ -43,6 +43,9 @@ struct test_case {
 	X(client_cases) \
 	X(limit_cases) \
 	X(fair_cases) \
+	X(group_cases) \
+	X(group_refusal_cases) \
+	X(group_soak_cases) \
 	X(isolation_memory_cases) \
 	X(isolation_objects_cases) \
 	X(isolation_reuse_cases) \

@@ -139,7 +139,7 @@ static void check_ring(const char *text, const char *name, const struct client *
 	const char *at;
 
 	snprintf(header, sizeof(header), "== ring %s ==\nposition sequence client context tag "
-		 "fc_index first_insn insn_count cancelled\n", name);
+		 "fc_index first_insn insn_count cancelled part\n", name);
 	at = strstr(text, header);
 	check_message(at, "no table of ring %s in\n%s", name, text);
 	at += strlen(header);
@@ -170,7 +170,7 @@ static void check_dump_surroundings(const struct client *client)
 
 	check_ring(text, "normal", client, normal, 4);
 	check_ring(text, "high", client, high, 1);
-	at = strstr(text, "== events ==\ntime_ns event core ring client context tag fc_index\n");
+	at = strstr(text, "== events ==\ntime_ns event core ring client context tag fc_index part\n");
 	check(at);
 	at = strchr(strchr(at, '\n') + 1, '\n') + 1;
 	for (i = 0; i < 6; i++, at = strchr(at, '\n') + 1) {

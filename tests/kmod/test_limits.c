@@ -62,6 +62,7 @@ static void limits_are_told(void)
 		[OVERTAKE_LIMIT_SEGMENTS] = OVERTAKE_MAX_SEGMENTS,
 		[OVERTAKE_LIMIT_USER_TASKS] = OVERTAKE_MAX_USER_TASKS,
 		[OVERTAKE_LIMIT_WAITERS] = OVERTAKE_MAX_WAITERS,
+		[OVERTAKE_LIMIT_STAGES] = OVERTAKE_MAX_STAGES,
 	};
 	struct client client = client_open(0, 254);
 	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT], part[2];

@@ -89,7 +89,7 @@ static void refuses_what_is_no_choice(void)
 	placed.placement.base.next = (uintptr_t)&placed.placement;
 	check_equal(job_submit(&client, &placed.job), -EINVAL); /* twice */
 	placed_init(&placed, &client, 1, 0x3);
-	placed.placement.base.type = OVERTAKE_EXTENSION_MODEL + 1;
+	placed.placement.base.type = OVERTAKE_EXTENSION_PARTS + 1;
 	check_equal(job_submit(&client, &placed.job), -EINVAL);
 	placed_init(&placed, &client, 1, 0x3);
 	placed.placement.base.next = (uintptr_t)&model;

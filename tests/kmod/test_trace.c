@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "device.h"
+#include "group.h"
 #include "trace.h"
 
 #define MANUAL		"cores=2 mode=timed profile=ideal manual_clock=1 watchdog_ms=5"
@@ -132,19 +132,19 @@ static void every_fc_of_two_jobs_is_told(void)
 	static const char *const expected[] = {
 		"job_queue: device=0 core=1 ring=1 client=A context=1 tag=7 fc_count=3 priority=20 custom_id=-7 task=0 segment=0 segment_count=0 time_ns=0 pid=A model=0xabc0000000000007",
 		"fc_submit: device=0 core=1 ring=1 client=A context=1 tag=7 fc_count=3 priority=20 custom_id=-7 time_ns=0 pid=A placed_core=1",
-		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=0 pid=A",
+		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=0 pid=A part=0",
 		"job_queue: device=0 core=1 ring=0 client=B context=1 tag=900 fc_count=1 priority=255 custom_id=-900 task=0 segment=0 segment_count=0 time_ns=250000 pid=B model=0x0",
 		"fc_submit: device=0 core=1 ring=0 client=B context=1 tag=900 fc_count=1 priority=255 custom_id=-900 time_ns=250000 pid=B placed_core=1",
-		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=1000000 duration_ns=1000000 fault=0 pid=A",
-		"fc_preempt: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 by_client=B by_context=1 by_tag=900 by_pid=B time_ns=1000000 pid=A",
-		"fc_start: device=0 core=1 ring=0 client=B context=1 tag=900 fc_index=0 time_ns=1000000 pid=B",
-		"fc_done: device=0 core=1 ring=0 client=B context=1 tag=900 fc_index=0 time_ns=1500000 duration_ns=500000 fault=0 pid=B",
+		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=1000000 duration_ns=1000000 fault=0 pid=A part=0",
+		"fc_preempt: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 by_client=B by_context=1 by_tag=900 by_pid=B time_ns=1000000 pid=A part=0",
+		"fc_start: device=0 core=1 ring=0 client=B context=1 tag=900 fc_index=0 time_ns=1000000 pid=B part=0",
+		"fc_done: device=0 core=1 ring=0 client=B context=1 tag=900 fc_index=0 time_ns=1500000 duration_ns=500000 fault=0 pid=B part=0",
 		"job_done: device=0 core=1 ring=0 client=B context=1 tag=900 error=0 executed=1 preemptions=0 duration_ns=500000 priority=255 time_ns=1500000 pid=B",
-		"fc_resume: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=1500000 pid=A",
-		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=1500000 pid=A",
-		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=2500000 duration_ns=1000000 fault=0 pid=A",
-		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=2 time_ns=2500000 pid=A",
-		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=2 time_ns=3500000 duration_ns=1000000 fault=0 pid=A",
+		"fc_resume: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=1500000 pid=A part=0",
+		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=1500000 pid=A part=0",
+		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=2500000 duration_ns=1000000 fault=0 pid=A part=0",
+		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=2 time_ns=2500000 pid=A part=0",
+		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=2 time_ns=3500000 duration_ns=1000000 fault=0 pid=A part=0",
 		"job_done: device=0 core=1 ring=1 client=A context=1 tag=7 error=0 executed=3 preemptions=1 duration_ns=3000000 priority=20 time_ns=3500000 pid=A",
 		NULL
 	};
@@ -187,19 +187,19 @@ static void submit_ends(const struct client *client)
 static void what_ends_badly_says_how(void)
 {
 	static const char *const expected[] = {
-		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=1 fc_index=0 time_ns=0 pid=A",
+		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=1 fc_index=0 time_ns=0 pid=A part=0",
 		"job_done: device=0 core=1 ring=1 client=A context=1 tag=2 error=125 executed=0 preemptions=0 duration_ns=0 priority=20 time_ns=500000 pid=A",
 		"core_reset: device=0 core=1 time_ns=500000",
-		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=1 fc_index=0 time_ns=500000 duration_ns=500000 fault=10 pid=A",
+		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=1 fc_index=0 time_ns=500000 duration_ns=500000 fault=10 pid=A part=0",
 		"job_done: device=0 core=1 ring=1 client=A context=1 tag=1 error=5 executed=1 preemptions=0 duration_ns=500000 priority=20 time_ns=500000 pid=A",
-		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=3 fc_index=0 time_ns=500000 pid=A",
-		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=3 fc_index=0 time_ns=1500000 duration_ns=1000000 fault=0 pid=A",
-		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=3 fc_index=1 time_ns=1500000 pid=A",
-		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=3 fc_index=1 time_ns=1500001 duration_ns=1 fault=1 pid=A",
+		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=3 fc_index=0 time_ns=500000 pid=A part=0",
+		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=3 fc_index=0 time_ns=1500000 duration_ns=1000000 fault=0 pid=A part=0",
+		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=3 fc_index=1 time_ns=1500000 pid=A part=0",
+		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=3 fc_index=1 time_ns=1500001 duration_ns=1 fault=1 pid=A part=0",
 		"job_done: device=0 core=1 ring=1 client=A context=1 tag=3 error=8 executed=2 preemptions=0 duration_ns=1000001 priority=20 time_ns=1500001 pid=A",
-		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=4 fc_index=0 time_ns=1500001 pid=A",
-		"fc_timeout: device=0 core=1 ring=1 client=A context=1 tag=4 fc_index=0 time_ns=6500001 duration_ns=5000000 fault=9 pid=A",
-		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=4 fc_index=0 time_ns=6500001 duration_ns=5000000 fault=9 pid=A",
+		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=4 fc_index=0 time_ns=1500001 pid=A part=0",
+		"fc_timeout: device=0 core=1 ring=1 client=A context=1 tag=4 fc_index=0 time_ns=6500001 duration_ns=5000000 fault=9 pid=A part=0",
+		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=4 fc_index=0 time_ns=6500001 duration_ns=5000000 fault=9 pid=A part=0",
 		"job_done: device=0 core=1 ring=1 client=A context=1 tag=4 error=110 executed=1 preemptions=0 duration_ns=5000000 priority=20 time_ns=6500001 pid=A",
 		NULL
 	};
@@ -308,10 +308,10 @@ static void a_task_is_told_step_by_step(void)
 		"task_ready: device=0 core=0 priority=10 client=A context=2 tag=77 segment=1 segment_count=3 custom_id=-3 error=0 time_ns=500000 pid=A model=0x1234 slots=1 task_limit=8 share=1",
 		"job_queue: device=0 core=1 ring=1 client=A context=2 tag=1 fc_count=2 priority=10 custom_id=-3 task=77 segment=1 segment_count=3 time_ns=500000 pid=A model=0x1234",
 		"fc_submit: device=0 core=1 ring=1 client=A context=2 tag=1 fc_count=2 priority=10 custom_id=-3 time_ns=500000 pid=A placed_core=1",
-		"fc_start: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=0 time_ns=500000 pid=A",
-		"fc_done: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=0 time_ns=1500000 duration_ns=1000000 fault=0 pid=A",
-		"fc_start: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=1 time_ns=1500000 pid=A",
-		"fc_done: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=1 time_ns=2500000 duration_ns=1000000 fault=0 pid=A",
+		"fc_start: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=0 time_ns=500000 pid=A part=0",
+		"fc_done: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=0 time_ns=1500000 duration_ns=1000000 fault=0 pid=A part=0",
+		"fc_start: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=1 time_ns=1500000 pid=A part=0",
+		"fc_done: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=1 time_ns=2500000 duration_ns=1000000 fault=0 pid=A part=0",
 		"job_done: device=0 core=1 ring=1 client=A context=2 tag=1 error=0 executed=2 preemptions=0 duration_ns=2000000 priority=10 time_ns=2500000 pid=A",
 		"task_cpu_start: device=0 core=1 priority=10 client=A context=2 tag=77 segment=2 segment_count=3 custom_id=-3 error=0 time_ns=2500000 pid=A model=0x1234 slots=1 task_limit=8 share=1",
 		"task_cpu_done: device=0 core=1 priority=10 client=A context=2 tag=77 segment=2 segment_count=3 custom_id=-3 error=5 time_ns=3000000 pid=A model=0x1234 slots=1 task_limit=8 share=1",
@@ -339,6 +339,52 @@ static void a_task_is_told_step_by_step(void)
 	check_equal(advance_clock(0, 4 * MS), 0);
 	hear(&client, create.context_id, OVERTAKE_TASK_ENDED);
 	check_equal(context_destroy(client.fd, create.context_id), 0);
+	check_trace(expected);
+	client_close(&client);
+}
+
+/* Part 1 of a group runs on core 2; it is overtaken before its second FC. */
+static void parts_are_told(void)
+{
+	static const char *const expected[] = {
+		"fc_submit: device=0 core=0 ring=1 client=A context=1 tag=7 fc_count=4 priority=0 custom_id=0 time_ns=0 pid=A placed_core=1",
+		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=0 pid=A part=0",
+		"fc_start: device=0 core=2 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=0 pid=A part=1",
+		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=1000000 duration_ns=1000000 fault=0 pid=A part=0",
+		"fc_done: device=0 core=2 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=1000000 duration_ns=1000000 fault=0 pid=A part=1",
+		"fc_preempt: device=0 core=2 ring=1 client=A context=1 tag=7 fc_index=1 by_client=A by_context=1 by_tag=9 by_pid=A time_ns=1000000 pid=A part=1",
+		"fc_start: device=0 core=2 ring=0 client=A context=1 tag=9 fc_index=0 time_ns=1000000 pid=A part=0",
+		"fc_done: device=0 core=2 ring=0 client=A context=1 tag=9 fc_index=0 time_ns=2000000 duration_ns=1000000 fault=0 pid=A part=0",
+		"job_done: device=0 core=2 ring=0 client=A context=1 tag=9 error=0 executed=1 preemptions=0 duration_ns=1000000 priority=255 time_ns=2000000 pid=A",
+		"fc_resume: device=0 core=2 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=2000000 pid=A part=1",
+		"fc_start: device=0 core=2 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=2000000 pid=A part=1",
+		"fc_done: device=0 core=2 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=3000000 duration_ns=1000000 fault=0 pid=A part=1",
+		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=3000000 pid=A part=0",
+		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=4000000 duration_ns=1000000 fault=0 pid=A part=0",
+		"job_done: device=0 core=1 ring=1 client=A context=1 tag=7 error=0 executed=4 preemptions=1 duration_ns=4000000 priority=0 time_ns=4000000 pid=A",
+		NULL
+	};
+	struct client client = client_open_at_zero();
+	struct group group;
+	struct job job;
+	uint32_t i;
+
+	set_limit("1");
+	check_equal(context_destroy(client.fd, client.context), 0);
+	check_equal(context_create(client.fd, 255, 0, &client.context), 0);
+	for (i = 0; i < GROUP_FCS; i++)
+		put_delay(&client, i, MS);
+	trace_begin("fc_submit,fc_start,fc_preempt,fc_resume,fc_done,job_done");
+	trace_name('A', client.fd, getpid());
+	group_init(&group, &client, 7, 0);
+	check_equal(job_submit(&client, &group.job), 0);
+	check_equal(advance_clock(0, MS / 2), 0);
+	job_init(&job, &client, 9, 0, 1);
+	job.submit.core = 2;
+	job.submit.priority = 255;
+	check_equal(job_submit(&client, &job), 0);
+	check_equal(advance_clock(0, 10 * MS), 0);
+	set_limit("0");
 	check_trace(expected);
 	client_close(&client);
 }
@@ -442,11 +488,12 @@ static void fields_are_stable(void)
 		{ "job_queue", JOB "u32 fc_count,u32 priority,u64 custom_id,u64 task,u32 segment,"
 			       "u32 segment_count,u64 model" },
 		{ "fc_submit", JOB "u32 fc_count,u32 priority,u64 custom_id,u32 placed_core" },
-		{ "fc_start", JOB "u32 fc_index" },
-		{ "fc_preempt", JOB "u32 fc_index,u64 by_client,u64 by_tag,u32 by_context,u32 by_pid" },
-		{ "fc_resume", JOB "u32 fc_index" },
-		{ "fc_done", JOB "u32 fc_index,u64 duration_ns,u32 fault" },
-		{ "fc_timeout", JOB "u32 fc_index,u64 duration_ns,u32 fault" },
+		{ "fc_start", JOB "u32 fc_index,u32 part" },
+		{ "fc_preempt", JOB "u32 fc_index,u64 by_client,u64 by_tag,u32 by_context,u32 by_pid,"
+			       "u32 part" },
+		{ "fc_resume", JOB "u32 fc_index,u32 part" },
+		{ "fc_done", JOB "u32 fc_index,u64 duration_ns,u32 fault,u32 part" },
+		{ "fc_timeout", JOB "u32 fc_index,u64 duration_ns,u32 fault,u32 part" },
 		{ "job_done", JOB "u32 error,u32 executed,u32 preemptions,u64 duration_ns,"
 			      "u32 priority" },
 		{ "core_limit", "u32 device,u32 core,u64 time_ns,u32 limit_before,u32 limit,"
@@ -481,6 +528,7 @@ const struct test_case trace_cases[] = {
 	{ "trace-every-fc", MANUAL, every_fc_of_two_jobs_is_told },
 	{ "trace-bad-ends", MANUAL, what_ends_badly_says_how },
 	{ "trace-limits", MANUAL, limits_say_who_asked },
+	{ "trace-parts", MANUAL, parts_are_told },
 	{ "trace-slices", MANUAL, slices_nest },
 	{ "trace-slices-end", MANUAL, slices_end_with_the_job },
 	{ "trace-fields", FUNCTIONAL, fields_are_stable },
