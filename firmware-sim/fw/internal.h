@@ -52,7 +52,7 @@ void ovt_job_cancel(struct ovt_fw *fw, struct ovt_fw_job *job);
 void ovt_job_drop_waiting(struct ovt_fw *fw, struct ovt_fw_job *job);
 /* Its FC that runs has ended: the job does, if nothing of it is left. */
 void ovt_job_fc_ended(struct ovt_fw *fw, struct ovt_fw_job *job);
-/* False: the event queue is full and jobs are left; call again. */
+/* False: jobs are left, since the event queue is full or it is enough for one call; call again. */
 bool ovt_context_kill(struct ovt_fw *fw, struct ovt_fw_context *context);
 
 /* ring.c */

@@ -2,6 +2,8 @@
 /* Jobs: arrival, cancel, end, and the death of a context. */
 #include "fw/internal.h"
 
+#define PARTS_PER_KILL	128u
+
 static void job_event(struct ovt_fw *fw, struct ovt_fw_job *job, enum ovt_event_type type)
 {
 	struct ovt_event event = {
@@ -265,10 +267,14 @@ static void abort_parts(struct ovt_fw *fw, struct ovt_fw_job *job)
 	}
 }
 
-/* Jobs end as for a cancel, but a running FC is stopped. */
+/*
+ * Jobs end as for a cancel, but a running FC is stopped.  So many parts in one call; jobs that have been
+ * cancelled before are no more than the cores, and do not count, so each call comes further.
+ */
 bool ovt_context_kill(struct ovt_fw *fw, struct ovt_fw_context *context)
 {
 	struct ovt_list *link = context->jobs.next;
+	u32 parts = 0;
 
 	while (link != &context->jobs) {
 		struct ovt_fw_job *job = ovt_container_of(link, struct ovt_fw_job, context_link);
@@ -276,6 +282,11 @@ bool ovt_context_kill(struct ovt_fw *fw, struct ovt_fw_context *context)
 		link = link->next;
 		if (ovt_fw_event_room(fw) < OVT_EVENTS_PER_ACTION)
 			return false;
+		if (!job->cancelled) {
+			if (parts >= PARTS_PER_KILL)
+				return false;
+			parts += ovt_job_part_count(job);
+		}
 		abort_parts(fw, job);
 		ovt_job_cancel(fw, job);
 	}
