@@ -67,6 +67,43 @@ void Worker::write_program(File& file, uint32_t program, uint32_t data) {
     file.buffers[program].insns = count;
 }
 
+// Makes a job a group of one or two parts, in front of what is chained already; now and then a
+// wrong one.  @record: where its record may be, or 0.
+uint64_t Worker::parts_extension(drm_overtake_submit* submit, uint64_t record) {
+    struct Group {
+        overtake_extension_parts extension;
+        overtake_part parts[2];
+    };
+    auto* group = reinterpret_cast<Group*>(group_table(thread_));
+    auto* stages = reinterpret_cast<uint32_t*>(stage_table(thread_));
+    const uint32_t part_count = submit->fc_count < 2 ? 1 : 1 + random_.below(2);
+    const uint32_t first =
+        part_count == 1 ? submit->fc_count : 1 + random_.below(submit->fc_count - 1);
+    const uint32_t stage_count = 1 + random_.below(first);
+    const uint32_t core = random_.below(3); // of the first part, or of none
+    *group = {};
+    group->parts[0] = {.fc_count = first, .core = core};
+    group->parts[1] = {.fc_count = submit->fc_count - first, .core = core ? 3 - core : 0};
+    for (uint32_t i = 0; i < submit->fc_count; i++)
+        stages[i] = i < first ? i * stage_count / first
+                              : (i - first) * stage_count / (submit->fc_count - first);
+    group->extension.base.next = submit->extensions;
+    group->extension.base.type = OVERTAKE_EXTENSION_PARTS;
+    group->extension.parts = reinterpret_cast<uint64_t>(group->parts);
+    group->extension.stages = reinterpret_cast<uint64_t>(stages);
+    group->extension.record = record;
+    group->extension.part_count = part_count;
+    group->extension.stage_count = stage_count;
+    submit->core = OVERTAKE_CORE_ANY;
+    if (mutates() && random_.one_in(2))
+        mutate_bytes(reinterpret_cast<uint8_t*>(group), sizeof(*group));
+    if (mutates() && random_.one_in(4))
+        mutate_bytes(reinterpret_cast<uint8_t*>(stages), submit->fc_count * sizeof(*stages));
+    if (mutates() && random_.one_in(8))
+        group->extension.stages = reinterpret_cast<uint64_t>(missing_page(thread_)) - 4;
+    return reinterpret_cast<uint64_t>(group);
+}
+
 // A valid job, its tables in the thread's arena; mutated tables if the call is to be mutated.
 // @lasting: of so many FCs that it is still there a moment later.
 void Worker::fill_submit(File& file, drm_overtake_submit* submit, bool lasting) {
@@ -137,6 +174,12 @@ void Worker::fill_submit(File& file, drm_overtake_submit* submit, bool lasting) 
         submit->extensions = sync_extension(file);
     if (random_.one_in(4))
         submit->extensions = model_extension(submit->extensions);
+
+    if (random_.one_in(3)) {
+        const bool writable = file.buffers[data].flags & OVERTAKE_MAP_WRITE;
+        submit->extensions = parts_extension(
+            submit, writable && random_.one_in(2) ? file.buffers[data].address.load() : 0);
+    }
 
     if (mutates() && random_.one_in(3))
         mutate_bytes(reinterpret_cast<uint8_t*>(bindings), binding_count * sizeof(*bindings));

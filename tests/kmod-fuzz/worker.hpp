@@ -104,6 +104,7 @@ private:
     void context_create(File& file);
     void context_destroy(File& file);
     void write_program(File& file, uint32_t program, uint32_t data);
+    uint64_t parts_extension(drm_overtake_submit* submit, uint64_t record);
     void fill_submit(File& file, drm_overtake_submit* submit, bool lasting);
     drm_overtake_submit submit(File& file, bool lasting);
     void cancel(File& file);
