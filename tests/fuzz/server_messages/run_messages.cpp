@@ -166,6 +166,26 @@ std::vector<std::byte> job(std::uint64_t tag) {
     return message(MessageKind::jobs, bytes);
 }
 
+/// A part on each core, a stage for each FC.
+std::vector<std::byte> group(std::uint64_t tag) {
+    WireJob wire{};
+    wire.tag = tag;
+    wire.fc_count = 3;
+    wire.binding_count = 1;
+    wire.part_count = 2;
+    wire.stage_count = 3;
+    std::vector<std::byte> bytes;
+    put(bytes, wire);
+    for (std::uint32_t fc = 0; fc < wire.fc_count; fc++)
+        put(bytes, overtake_fc{fc, 1});
+    put(bytes, program_binding);
+    put(bytes, overtake_part{.fc_count = 2, .core = 1});
+    put(bytes, overtake_part{.fc_count = 1, .core = 2});
+    for (const std::uint32_t stage : {0u, 2u, 1u, 0u}) // and padding
+        put(bytes, stage);
+    return message(MessageKind::jobs, bytes);
+}
+
 /// CPU, device, CPU.
 std::vector<std::byte> task(std::uint64_t tag) {
     const WireTask wire{.tag = tag,
@@ -224,6 +244,7 @@ std::vector<std::vector<std::byte>> message_seeds() {
     const WireCpuDone last{.tag = 1, .segment = 2, .status = 0};
     const auto events = call(TaskCall::events);
     return {
+        together({group(1), group(2), job(3), message(MessageKind::cancel, {std::byte{2}})}),
         together({job(1), job(2), message(MessageKind::cancel, {std::byte{2}})}),
         together({task(1), events, call(TaskCall::cpu_done, first), events, events,
                   call(TaskCall::cpu_done, last), events}),
