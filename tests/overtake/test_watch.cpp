@@ -299,6 +299,21 @@ TEST(Lines, SayWhatIsOfTheirType) {
     EXPECT_EQ(json.at("by_pid"), 9u);
     EXPECT_EQ(json.at("event"), "fc_preempt");
     EXPECT_FALSE(json.contains("duration_ns"));
+    EXPECT_FALSE(json.contains("part"));
+}
+
+TEST(Lines, SayWhichPartOfAGroup) {
+    Event of = event(EventType::fc_start, 3, 5, 7);
+    of.fc_index = 2;
+    of.part = 1;
+    for (const EventType type : {EventType::fc_start, EventType::fc_preempt, EventType::fc_resume,
+                                 EventType::fc_done, EventType::fc_timeout}) {
+        of.type = type;
+        EXPECT_NE(watch::to_line(of, nullptr, 0).find("job 7 part 1 FC 2"), std::string::npos)
+            << watch::to_line(of, nullptr, 0);
+        EXPECT_EQ(watch::to_json(of).at("part"), 1u);
+        EXPECT_EQ(watch::to_json_line(of), watch::to_json(of).dump());
+    }
 }
 
 TEST(Line, OfJsonIsTheSameAsText) {

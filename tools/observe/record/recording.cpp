@@ -65,6 +65,8 @@ void Recording::add(const Event& event) {
     if (event.time_ns < last_)
         fail(event, fmt::format("it comes after an event at {} ns", last_));
     last_ = event.time_ns;
+    if (event.part != 0)
+        fail(event, "its job has parts on several cores: such jobs cannot be recorded yet");
     switch (event.type) {
     case EventType::job_queue:
         models_[identity_of(event)] = event.model;

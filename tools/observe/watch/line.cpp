@@ -20,6 +20,12 @@ std::string status_text(std::int32_t status) {
     return status == 0 ? "ok" : std::strerror(-status);
 }
 
+std::string fc_text(const Event& event) {
+    return event.part == 0
+               ? fmt::format("job {} FC {}", event.tag, event.fc_index)
+               : fmt::format("job {} part {} FC {}", event.tag, event.part, event.fc_index);
+}
+
 /// What is only of this type.
 std::string details(const Event& event) {
     switch (event.type) {
@@ -34,12 +40,12 @@ std::string details(const Event& event) {
     case EventType::fc_start:
     case EventType::fc_resume:
     case EventType::fc_timeout:
-        return fmt::format("job {} FC {}", event.tag, event.fc_index);
+        return fc_text(event);
     case EventType::fc_preempt:
-        return fmt::format("job {} FC {} waits for job {} of pid {}", event.tag, event.fc_index,
-                           event.by_tag, event.by_pid);
+        return fmt::format("{} waits for job {} of pid {}", fc_text(event), event.by_tag,
+                           event.by_pid);
     case EventType::fc_done:
-        return fmt::format("job {} FC {}: {:.3f} ms{}", event.tag, event.fc_index,
+        return fmt::format("{}: {:.3f} ms{}", fc_text(event),
                            static_cast<double>(event.duration_ns) / 1e6,
                            event.fault == 0 ? "" : fmt::format(", fault {}", event.fault));
     case EventType::job_done:
@@ -80,6 +86,8 @@ void put_fields(const Event& event, const Put& put) {
         put("high", event.high);
     if (is_fc)
         put("fc_index", event.fc_index);
+    if (is_fc && event.part != 0)
+        put("part", event.part);
     if (is_task || is(ctx_create, job_queue, fc_submit, job_done))
         put("priority", event.priority);
     if (is_task || is(job_queue, fc_submit))

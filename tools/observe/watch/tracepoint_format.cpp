@@ -70,6 +70,7 @@ Event event_of(EventType type, const TracepointFormat& format, std::span<const s
     event.context = u32("context");
     event.pid = u32("pid");
     event.fc_index = u32("fc_index");
+    event.part = static_cast<std::uint16_t>(u32("part")); // drivers before 1.2 have none
     event.fc_count = u32("fc_count");
     event.priority = u32("priority");
     event.executed = u32("executed");
