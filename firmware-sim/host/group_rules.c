@@ -35,7 +35,7 @@ static struct ovt_verdict check_cores(const struct overtake_part *parts, u32 cou
 
 		if (parts[i].core > cores)
 			return verdict(OVT_REFUSED_PART_CORE, i);
-		if ((parts[i].core != OVERTAKE_CORE_ANY) != named)
+		if (named == (parts[i].core == OVERTAKE_CORE_ANY))
 			return verdict(OVT_REFUSED_PART_CORES, i);
 		if (!named)
 			continue;

@@ -15,8 +15,8 @@
  *		ovt_check_memory()	and what the host found at its address
  *	ovt_check_result()	where its result record goes
  *	ovt_check_placement()	the cores that it leaves open, if it names several
- *	ovt_check_group()	a group by itself, then ovt_check_parts() and ovt_check_stages(), once
- *				they are copies (host/group_rules.h)
+ *	ovt_check_group()	a group by itself, then ovt_check_parts() and
+ *				ovt_check_stages(), once they are copies (host/group_rules.h)
  *	ovt_check_room()	its tag, and the room that is left, under the host's lock
  *
  * A host may run out of memory, or of what its client may have, between two of them.
@@ -67,9 +67,9 @@ enum ovt_refusal {
 	OVT_REFUSED_PART_FCS,		/* none; index: the part */
 	OVT_REFUSED_PART_SUM,		/* the parts have not as many FCs as the job */
 	OVT_REFUSED_PART_CORE,		/* the device has none of that number; index: the part */
-	OVT_REFUSED_PART_CORES,		/* some name a core and some do not; index: the first other */
+	OVT_REFUSED_PART_CORES,		/* some name a core, some none; index: the first other */
 	OVT_REFUSED_PART_TWICE,		/* the core of a part before it; index: the part */
-	OVT_REFUSED_FC_STAGE,		/* before that of the FC before it, or too great; index: the FC */
+	OVT_REFUSED_FC_STAGE,		/* below that of the FC before, or too great; index: FC */
 	OVT_REFUSED_EMPTY_STAGE,	/* no FC is in it; index: the stage */
 
 	OVT_REFUSED_TAG,		/* in use */
