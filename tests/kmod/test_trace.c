@@ -350,6 +350,7 @@ static void parts_are_told(void)
 		"fc_submit: device=0 core=0 ring=1 client=A context=1 tag=7 fc_count=4 priority=0 custom_id=0 time_ns=0 pid=A placed_core=1",
 		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=0 pid=A part=0",
 		"fc_start: device=0 core=2 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=0 pid=A part=1",
+		"fc_submit: device=0 core=2 ring=0 client=A context=1 tag=9 fc_count=1 priority=255 custom_id=0 time_ns=500000 pid=A placed_core=2",
 		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=1000000 duration_ns=1000000 fault=0 pid=A part=0",
 		"fc_done: device=0 core=2 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=1000000 duration_ns=1000000 fault=0 pid=A part=1",
 		"fc_preempt: device=0 core=2 ring=1 client=A context=1 tag=7 fc_index=1 by_client=A by_context=1 by_tag=9 by_pid=A time_ns=1000000 pid=A part=1",
