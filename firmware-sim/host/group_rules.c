@@ -31,11 +31,12 @@ static struct ovt_verdict check_cores(const struct overtake_part *parts, u32 cou
 	u32 i;
 
 	for (i = 0; i < count; i++) {
+		bool any = parts[i].core == OVERTAKE_CORE_ANY;
 		u64 bit;
 
 		if (parts[i].core > cores)
 			return verdict(OVT_REFUSED_PART_CORE, i);
-		if (named == (parts[i].core == OVERTAKE_CORE_ANY))
+		if (any == named)
 			return verdict(OVT_REFUSED_PART_CORES, i);
 		if (!named)
 			continue;

@@ -320,7 +320,10 @@ static uint64_t fc_time(struct client *client)
 	return result.executed_ns;
 }
 
-/* A HIGH job waits for one FC of its core (core limit 1), whatever the client beside it submits. */
+/*
+ * A HIGH job waits for one FC of its core (core limit 1), whatever the client beside it submits.  On
+ * a host that does not keep up, FCs last longer than their model says, by what the device counts.
+ */
 static void high_beside_wide_groups(void)
 {
 	struct client client;
@@ -335,12 +338,16 @@ static void high_beside_wide_groups(void)
 	put_delay(&client, 0, 10000);
 	fc_ns = fc_time(&client);
 	for (round = 0; round < 2; round++) {
+		uint64_t stretched_ns = stat_of("stretched_ns");
 		pid_t attacker = start(attack_live, round);
 		uint64_t waited_ns = measure(&client, round ? "groups" : "plain jobs");
 
 		load_kill(attacker);
-		check_message(waited_ns <= fc_ns, "a HIGH job waited %llu ns for FCs of %llu ns",
-			      (unsigned long long)waited_ns, (unsigned long long)fc_ns);
+		stretched_ns = stat_of("stretched_ns") - stretched_ns;
+		check_message(waited_ns <= fc_ns + stretched_ns,
+			      "a HIGH job waited %llu ns for FCs of %llu ns, stretched by %llu ns",
+			      (unsigned long long)waited_ns, (unsigned long long)fc_ns,
+			      (unsigned long long)stretched_ns);
 	}
 	check_equal(write_file(path, "0"), 0);
 	client_close(&client);

@@ -254,6 +254,22 @@ TEST_F(Hand, AnFcThatStartsOutOfOrderIsRefused) {
     EXPECT_THROW(add(EventType::fc_start, 0, 1, 1), Error);
 }
 
+TEST_F(Hand, AJobWithPartsIsRefused) {
+    Event event;
+    event.type = EventType::fc_start;
+    event.tag = 1;
+    event.core = 2;
+    event.part = 1;
+    try {
+        recording.add(event);
+        FAIL() << "taken";
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("its job has parts on several cores"),
+                  std::string::npos)
+            << error.what();
+    }
+}
+
 TEST_F(Hand, AnFcThatEndsWithoutAStartIsRefused) {
     add(EventType::fc_submit, 0, 1, 2);
     EXPECT_THROW(add(EventType::fc_done, 5, 1, 0), Error);
