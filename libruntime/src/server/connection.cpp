@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "server/connection.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <sys/socket.h>
@@ -27,7 +28,7 @@ void set_patience(int socket, std::chrono::milliseconds patience) {
 } // namespace
 
 Connection::Connection(std::string path, std::chrono::milliseconds patience)
-    : path_(std::move(path)), received_(sizeof(Reply) + reply_payload_bytes) {
+    : path_(std::move(path)), patience_(patience), received_(sizeof(Reply) + reply_payload_bytes) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path_.empty() || path_.size() >= sizeof(address.sun_path))
@@ -37,7 +38,8 @@ Connection::Connection(std::string path, std::chrono::milliseconds patience)
     path_.copy(address.sun_path, path_.size());
     socket_ = Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     if (socket_)
-        set_patience(socket_.get(), patience);
+        set_patience(socket_.get(),
+                     std::min<std::chrono::milliseconds>(patience, greeting_patience));
     if (!socket_ ||
         connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
         const int code = errno;
@@ -53,6 +55,7 @@ Connection::Connection(std::string path, std::chrono::milliseconds patience)
                                       path_, std::strerror(code)));
     }
     call(Operation::hello, protocol_version);
+    set_patience(socket_.get(), patience_);
 }
 
 void Connection::fail_gone() const {
@@ -66,6 +69,14 @@ Connection::Answer Connection::call(Operation operation, std::uint64_t first, st
     const Request request{.operation = operation, .reserved = 0, .arguments = {first, second}};
     const std::array<int, 1> descriptors{descriptor};
     const std::lock_guard lock(mutex_);
+    if (is_lost_)
+        throw Error(ENODEV,
+                    fmt::format("{}: the device server did not answer in time: let it go on "
+                                "or start it again, and open the device anew",
+                                path_));
+    const bool may_take_long = operation == Operation::clock_advance;
+    if (may_take_long)
+        set_patience(socket_.get(), {});
     send_packet(socket_.get(), bytes_of(request), {},
                 std::span(descriptors).first(descriptor < 0 ? 0 : 1), 0);
     // One that turns a client away says why and closes without having read anything: then the
@@ -73,9 +84,14 @@ Connection::Answer Connection::call(Operation operation, std::uint64_t first, st
     std::optional<Packet> packet = receive_packet(socket_.get(), received_, 0);
     if (!packet && errno == ECONNRESET)
         packet = receive_packet(socket_.get(), received_, 0);
-    if (!packet && (errno == EAGAIN || errno == EWOULDBLOCK))
+    if (!packet && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        is_lost_ = true;
+        shutdown(socket_.get(), SHUT_RDWR);
         throw Error(ETIMEDOUT,
                     fmt::format("{}: the device server does not answer: is it stopped?", path_));
+    }
+    if (may_take_long)
+        set_patience(socket_.get(), patience_);
     if (!packet || packet->bytes < sizeof(Reply))
         fail_gone();
     if (!packet->whole)

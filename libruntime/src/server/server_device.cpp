@@ -104,7 +104,8 @@ std::vector<Value> values_of(std::span<const std::byte> payload) {
 class ServerDevice final : public Device, public std::enable_shared_from_this<ServerDevice> {
 public:
     explicit ServerDevice(const std::string& path)
-        : connection_(std::make_shared<Connection>(path)), clock_(*connection_), info_(info()) {}
+        : connection_(std::make_shared<Connection>(path, call_patience)), clock_(*connection_),
+          info_(info()) {}
 
     std::string_view backend() const noexcept override { return "server"; }
     drm_overtake_device_info info() const override {
