@@ -103,9 +103,7 @@ int overtake_group_parse(struct overtake_job *job, const struct drm_overtake_sub
 	if (!ret)
 		ret = copy_parts(job, args, &extension);
 	if (!ret)
-		ret = overtake_job_bind_record(job, extension.record,
-					       ovt_group_record_bytes(extension.part_count),
-					       &job->group->record);
+		job->group->record_address = extension.record;
 	return ret;
 }
 

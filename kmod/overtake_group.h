@@ -10,13 +10,15 @@
  * @fw: the firmware's
  * @stages: the stage of each FC of the job
  * @stage_fcs: how many FCs each stage has; behind @stages in its memory
- * @record: the client's record, inside one of the job's mappings, or NULL
+ * @record_address: where the client wants a record, on the device, or 0
+ * @record: that record, inside one of the job's mappings, or NULL
  * @parts: the firmware's
  */
 struct overtake_group {
 	struct ovt_fw_group fw;
 	u32 *stages;
 	u32 *stage_fcs;
+	u64 record_address;
 	void *record;
 	struct ovt_fw_part parts[];
 };

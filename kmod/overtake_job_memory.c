@@ -15,6 +15,7 @@
 
 #include <drm/drm_gem.h>
 
+#include "host/group_rules.h"
 #include "overtake_client.h"
 #include "overtake_extension.h"
 #include "overtake_fence.h"
@@ -218,7 +219,7 @@ static int bind_regions(struct overtake_job *job, const struct drm_overtake_subm
 }
 
 /* The job will write @bytes at @address, found at *@memory; 0: it will not. */
-int overtake_job_bind_record(struct overtake_job *job, u64 address, u64 bytes, void **memory)
+static int bind_record(struct overtake_job *job, u64 address, u64 bytes, void **memory)
 {
 	struct overtake_client *client = job->context->client;
 	struct overtake_mapping *mapping;
@@ -241,10 +242,19 @@ int overtake_job_bind_record(struct overtake_job *job, u64 address, u64 bytes, v
 static int bind_result(struct overtake_job *job, u64 address)
 {
 	void *memory = NULL;
-	int ret = overtake_job_bind_record(job, address, sizeof(struct overtake_result), &memory);
+	int ret = bind_record(job, address, sizeof(struct overtake_result), &memory);
 
 	job->result_memory = memory;
 	return ret;
+}
+
+static int bind_group_record(struct overtake_job *job)
+{
+	struct overtake_group *group = job->group;
+
+	return group ? bind_record(job, group->record_address,
+				   ovt_group_record_bytes(group->fw.part_count), &group->record) :
+		       0;
 }
 
 static int add_scratch(struct overtake_job *job, u32 bytes)
@@ -320,6 +330,8 @@ static int fill_job(struct overtake_job *job, struct drm_file *file,
 		ret = bind_result(job, args->result);
 	if (!ret)
 		ret = overtake_extensions_parse(job, file, args);
+	if (!ret)
+		ret = bind_group_record(job);
 	if (!ret)
 		ret = add_uses(job);
 	if (!ret)

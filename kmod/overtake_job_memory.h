@@ -10,7 +10,6 @@ struct overtake_job *overtake_job_create(struct drm_file *file,
 					 const struct drm_overtake_submit *args);
 struct overtake_job *overtake_job_create_for_task(struct overtake_context *context,
 						  const struct drm_overtake_submit *args);
-int overtake_job_bind_record(struct overtake_job *job, u64 address, u64 bytes, void **memory);
 void overtake_job_put(struct overtake_job *job);
 void overtake_job_put_sleeping(struct overtake_job *job);
 void overtake_job_end_access(struct overtake_job *job);
