@@ -18,6 +18,8 @@
  * together.
  */
 #define WINDOWS_PER_CALL	64u
+/* Of groups that arrive and are cancelled: each looks at all cores, or at a ring. */
+#define PARTS_PER_CALL		128u
 
 void ovt_fw_init(struct ovt_fw *fw, const struct ovt_fw_config *config)
 {
@@ -432,15 +434,29 @@ static void note_lag(struct ovt_fw *fw, u64 horizon_ns)
 		fw->lag_ns = horizon_ns - fw->now_ns;
 }
 
+/* Of the group that @command is about. */
+static u32 parts_of(const struct ovt_command *command)
+{
+	const struct ovt_fw_job *job = command->object;
+
+	if (command->type != OVT_COMMAND_SUBMIT && command->type != OVT_COMMAND_CANCEL)
+		return 0;
+	return job->group ? job->group->part_count : 0;
+}
+
 static bool run_commands(struct ovt_fw *fw, u64 horizon_ns)
 {
 	const struct ovt_command *command;
+	u32 parts = 0;
 
 	while ((command = ovt_fw_peek_command(fw)) &&
 	       command_instant(fw, command, horizon_ns) <= fw->now_ns) {
 		bool lagged = command->time_ns > fw->now_ns;
 
-		if (!room(fw) || !ovt_fw_run_command(fw, command))
+		if (!room(fw) || parts >= PARTS_PER_CALL)
+			return false;
+		parts += parts_of(command);
+		if (!ovt_fw_run_command(fw, command))
 			return false;
 		if (lagged)
 			note_lag(fw, horizon_ns);

@@ -157,6 +157,23 @@ static void a_group_of_a_dead_client_ends_as_it_arrives(void **state)
 	expect_nothing_left(mock);
 }
 
+static void many_groups_arrive_in_pieces(void **state)
+{
+	enum { GROUPS = 50, IN_ONE_CALL = 128 / 4 };
+	struct mock *mock = mock_new(state, 4, OVT_MODE_TIMED, 64);
+	struct mock_group *groups[GROUPS];
+	u32 i, arrived = 0;
+
+	for (i = 0; i < GROUPS; i++)
+		groups[i] = group_submitted(mock, 'G', 10, "0: 10; 0: 10; 0: 10; 0: 10", 0);
+	assert_int_equal(ovt_fw_advance(&mock->fw, 0), OVT_ADVANCE_EVENTS);
+	for (i = 0; i < GROUPS; i++)
+		arrived += groups[i]->job.fw.state == OVT_JOB_QUEUED;
+	assert_int_equal(arrived, IN_ONE_CALL);
+	run_until(mock, 2000);
+	expect_nothing_left(mock);
+}
+
 /* Whatever its groups are, one call looks at so many parts, and the host may let others in between. */
 static void the_death_of_a_client_with_many_groups_comes_in_pieces(void **state)
 {
@@ -227,6 +244,7 @@ int main(void)
 		CASE(the_reset_of_a_core_ends_a_group_that_runs_there),
 		CASE(the_death_of_a_client_stops_its_group_on_all_cores),
 		CASE(a_group_of_a_dead_client_ends_as_it_arrives),
+		CASE(many_groups_arrive_in_pieces),
 		CASE(the_death_of_a_client_with_many_groups_comes_in_pieces),
 		CASE(an_order_to_stop_reaches_all_running_parts),
 		CASE(a_group_of_a_fair_device_leaves_nothing_behind),

@@ -30,8 +30,8 @@ struct ServiceOptions {
 /// A task, with all that it takes to bring it to its end.
 struct HostedTask : ovt_service_task {
     explicit HostedTask(std::size_t segments)
-        : segment_storage(segments), key_storage(segments), result_storage(segments),
-          jobs(segments) {}
+        : ovt_service_task{}, segment_storage(segments), key_storage(segments),
+          result_storage(segments), jobs(segments) {}
 
     std::vector<ovt_sched_segment> segment_storage;
     std::vector<u64> key_storage;
