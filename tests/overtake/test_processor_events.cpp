@@ -317,6 +317,15 @@ TEST(RequestBlame, AnyEventsInAnyOrderDoNoHarm) {
     }
 }
 
+TEST(ProcessorTable, TheFirstIntervalBeginsWithWatching) {
+    watch::ProcessorTable table(1000 * ms);
+    ProcessorEvent core = processor(0, 0);
+    table.add(core);
+    core.busy_ns += 40 * ms;
+    table.add(core);
+    EXPECT_NEAR(table.take(1100 * ms).at(0).busy, 0.4, 1e-9);
+}
+
 TEST(ProcessorTable, SharesAreThoseOfTheInterval) {
     watch::ProcessorTable table;
     ProcessorEvent core = processor(0, 0), pool = processor(0, 2, 2, ProcessorState::failed);

@@ -237,7 +237,7 @@ private:
     watch::Expiry expiry_;
     watch::Activity activity_;
     watch::Snapshot snapshot_;
-    watch::ProcessorTable processors_;
+    watch::ProcessorTable processors_{clock_ns()};
     watch::EndedNowAndThen ended_;
     std::vector<watch::ProcessorRow> rows_;
     std::uint64_t last_ns_; ///< of the last picture, CLOCK_MONOTONIC

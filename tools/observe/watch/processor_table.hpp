@@ -28,9 +28,12 @@ public:
     static constexpr std::size_t most_engines = 1u << 12; ///< of all processes
     static constexpr std::size_t most_of_process = 64;
 
+    /// Watching begins at `now_ns`, CLOCK_MONOTONIC.
+    explicit ProcessorTable(std::uint64_t now_ns = 0) : taken_ns_(now_ns) {}
+
     void add(const ProcessorEvent& event);
     /// Of those that are seen, now; by process, engine and number.  The interval is the time since
-    /// the last call; `now_ns` is CLOCK_MONOTONIC.
+    /// the last call, or since watching began; `now_ns` is CLOCK_MONOTONIC.
     std::vector<ProcessorRow> take(std::uint64_t now_ns);
     /// What it is called; empty: not known.
     std::string name_of(std::uint32_t pid, std::uint64_t engine, std::uint32_t processor) const;
@@ -54,7 +57,7 @@ private:
 
     std::map<Key, Engine> engines_;
     std::map<std::uint32_t, std::uint32_t> numbers_; ///< the last of each process
-    std::uint64_t taken_ns_ = 0;
+    std::uint64_t taken_ns_;
     std::uint64_t refused_ = 0;
 };
 
