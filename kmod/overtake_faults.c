@@ -84,19 +84,25 @@ void overtake_offence_init(struct overtake_context *context)
 }
 
 /*
- * overtake_offence_locked - an FC of @job ended with the job's fault
+ * overtake_offence_locked - an FC of @job ended with @fault
  * @lost_ns: how long a core was busy with it
  *
- * Under the device lock.
+ * A job is one offence, however many of its parts have faults; what each has lost counts.  Under the
+ * device lock.
  */
-void overtake_offence_locked(struct overtake_job *job, u64 lost_ns, u64 now_ns)
+void overtake_offence_locked(struct overtake_job *job, u32 fault, u64 lost_ns, u64 now_ns)
 {
 	struct overtake_context *context = job->context;
 	struct overtake_device *device = context->client->device;
 
 	lockdep_assert_held(&device->lock);
+	if (ovt_ban_is_offence(fault)) {
+		if (job->is_offence)
+			fault = OVERTAKE_FAULT_STOPPED;
+		job->is_offence = true;
+	}
 	if (context->banned ||
-	    !ovt_ban_note(&context->harm, &device->settings.ban, job->fw.fault, lost_ns, now_ns))
+	    !ovt_ban_note(&context->harm, &device->settings.ban, fault, lost_ns, now_ns))
 		return;
 	context->banned = true;
 	kref_get(&context->ref); /* the work item's */

@@ -8,6 +8,6 @@
 struct overtake_job;
 
 void overtake_offence_init(struct overtake_context *context);
-void overtake_offence_locked(struct overtake_job *job, u64 lost_ns, u64 now_ns);
+void overtake_offence_locked(struct overtake_job *job, u32 fault, u64 lost_ns, u64 now_ns);
 
 #endif

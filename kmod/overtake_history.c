@@ -117,5 +117,5 @@ void overtake_history_note_locked(struct overtake_device *device, const struct o
 	if (event->type == OVT_EVENT_DONE)
 		note_fc(device, event, OVERTAKE_FAULT_NONE);
 	else if (event->type == OVT_EVENT_FAULT || event->type == OVT_EVENT_HUNG)
-		note_fc(device, event, event->job->fault);
+		note_fc(device, event, event->fault);
 }

@@ -143,7 +143,7 @@ static void count_fault_locked(struct overtake_device *device, const struct ovt_
 
 	if (event->type == OVT_EVENT_HUNG)
 		core->hangs++;
-	overtake_offence_locked(to_overtake_job(event->job),
+	overtake_offence_locked(to_overtake_job(event->job), event->fault,
 				max(event->duration_ns, core->fc_cpu_ns), event->time_ns);
 }
 
@@ -175,8 +175,8 @@ static void handle_event_locked(struct overtake_device *device, const struct ovt
 		count_busy_locked(job, event);
 		count_fault_locked(device, event);
 		if (event->type == OVT_EVENT_HUNG)
-			trace_fc_timeout(device->index, job, event, event->job->fault);
-		trace_fc_done(device->index, job, event, event->job->fault);
+			trace_fc_timeout(device->index, job, event, event->fault);
+		trace_fc_done(device->index, job, event, event->fault);
 		break;
 	case OVT_EVENT_ENDED:
 		if (event->core)

@@ -31,6 +31,7 @@ enum overtake_job_state {
  * @tag: the client's name of it; of a task's, the service's
  * @custom_id: tie-break of the task level, recorded only
  * @model: what trace events call its model, recorded only
+ * @is_offence: it has counted towards a ban; device lock
  * @in_slice: its slice has begun, if slices are traced; device lock
  * @state: device lock
  * @cancel_requested: no second CANCEL, and if not yet in flight no SUBMIT; device lock
@@ -75,6 +76,7 @@ struct overtake_job {
 	s64 custom_id;
 	u64 model;
 	bool in_slice;
+	bool is_offence;
 
 	enum overtake_job_state state;
 	bool cancel_requested;

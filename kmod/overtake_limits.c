@@ -36,6 +36,7 @@ static const char * const names[OVERTAKE_LIMIT_COUNT] = {
 	[OVERTAKE_LIMIT_SEGMENTS] = "segments of a task",
 	[OVERTAKE_LIMIT_USER_TASKS] = "tasks of a user",
 	[OVERTAKE_LIMIT_WAITERS] = "waiting threads of a context",
+	[OVERTAKE_LIMIT_STAGES] = "stages of a group",
 };
 
 static u64 value(u32 limit)

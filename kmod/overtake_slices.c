@@ -79,7 +79,7 @@ void __overtake_slices_job_locked(struct overtake_device *device, const struct o
 
 void __overtake_slices_job_done_locked(const struct overtake_job *job)
 {
-	if (!job->fw.started)
+	if (!job->in_slice)
 		return;
 	if (!job->fw.group && job->fw.part.overtaken)
 		trace_job('E', job, "overtaken");

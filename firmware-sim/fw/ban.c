@@ -19,6 +19,11 @@ static enum harm harm_of(u32 fault)
 	}
 }
 
+bool ovt_ban_is_offence(u32 fault)
+{
+	return harm_of(fault) == OFFENCE;
+}
+
 bool ovt_ban_note(struct ovt_ban_account *account, const struct ovt_ban_rule *rule, u32 fault,
 		  u64 lost_ns, u64 now_ns)
 {

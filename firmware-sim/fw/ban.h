@@ -39,6 +39,9 @@ struct ovt_ban_account {
 	bool open;
 };
 
+/* A fault that is the client's own. */
+bool ovt_ban_is_offence(u32 fault);
+
 /*
  * ovt_ban_note - an FC ended with @fault, OVERTAKE_FAULT_*, at @now_ns
  * @lost_ns: how long its core was busy with it, in device time or the host's, whichever is longer

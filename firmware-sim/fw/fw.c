@@ -229,6 +229,7 @@ static void fc_event(struct ovt_fw *fw, u32 core, enum ovt_event_type type, u64 
 		.fc_index = descriptor->fc_index,
 		.time_ns = fw->now_ns,
 		.duration_ns = duration_ns,
+		.fault = ovt_fw_hw(fw, core)->exec.fault,
 		.job = part->job,
 		.part = part,
 		.resumes = resumes,

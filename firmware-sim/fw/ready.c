@@ -134,6 +134,9 @@ void ovt_ready_commit(struct ovt_fw *fw, u32 number, u32 count)
 		ovt_ready_take(fw, number);
 		return;
 	}
+	/* Those that took positions when they arrived have been counted. */
+	while (link != head && !ovt_container_of(link, struct ovt_fw_part, ring_link)->deferred)
+		link = link->next;
 	while (count && (link != head || node)) {
 		const struct ovt_fw_part *part = ovt_ready_first(link, head, node);
 		u32 waiting = part->fc_count - part->queued;

@@ -97,6 +97,8 @@ void ovt_ring_forget(struct ovt_fw *fw, struct ovt_fw_part *part)
 		if (part->deferred)
 			ovt_ready_forget(fw, part);
 	}
+	if (part->queued == part->started)
+		return; /* none of it is in the ring */
 	for (at = ring->head; at != ring->tail; at++) {
 		struct ovt_descriptor *descriptor = &ring->entries[at % OVT_RING_ENTRIES];
 

@@ -30,7 +30,7 @@ public:
             json job = {{"id", "j" + std::to_string(i)}, {"at", at()}};
             put_priority(job);
             if (draw_.one_in(3)) {
-                job["fcs"] = durations(1 + draw_.below(4));
+                job["fcs"] = durations(draw_.one_in(15) ? 100 : 1 + draw_.below(4));
                 if (!draw_.one_in(3))
                     job["core"] = draw_.below(cores_ + 1);
             } else {
@@ -74,21 +74,28 @@ public:
 private:
     json head(const char* kind) {
         json scenario = {{"version", 1}, {"kind", kind}, {"cores", cores_}};
-        scenario["core_limit"] = for_each_core(4);
+        scenario["core_limit"] = for_each_core([&] { return limit(); });
         if (draw_.one_in(2))
-            scenario["normal_floor"] = for_each_core(4);
+            scenario["normal_floor"] = for_each_core([&] { return draw_.below(4); });
         if (!draw_.one_in(3))
             scenario["sync"] = draw_.one_in(3) ? draw_.below(3 * unit_ + 2) : unit_;
         return scenario;
     }
 
-    json for_each_core(std::uint64_t below) {
+    template <typename Value>
+    json for_each_core(const Value& value) {
         if (draw_.one_in(2))
-            return draw_.below(below);
+            return value();
         json list = json::array();
         for (std::uint64_t core = 0; core < cores_; core++)
-            list.push_back(draw_.below(below));
+            list.push_back(value());
         return list;
+    }
+
+    /// Now and then about as many as a hardware ring holds, or more.
+    std::uint64_t limit() {
+        return draw_.one_in(10) ? draw_.of<std::uint64_t>({63, 64, 65, 120, 1ull << 31})
+                                : draw_.below(4);
     }
 
     std::uint64_t at() { return unit_ * draw_.below(25); }

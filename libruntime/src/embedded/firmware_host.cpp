@@ -302,7 +302,8 @@ void FirmwareHost::end_job(EmbeddedJob& job) {
     if (const auto deadline = deadlines_.find({job.deadline_ns, &job});
         deadline != deadlines_.end())
         job.deadline_node = deadlines_.extract(deadline);
-    write_group_record(job);
+    if (!context.sink)
+        write_group_record(job);
     if (!context.client->disposal)
         job.memory.clear();
     job.ended = true;
@@ -314,7 +315,7 @@ void FirmwareHost::end_job(EmbeddedJob& job) {
         return;
     }
     if (context.sink) {
-        context.sink->completed(completion_of(job));
+        context.sink->completed(completion_of(job), reference);
         context.client->jobs--;
         job.tag_node = context.jobs.extract(job.tag);
         job.tag_node.mapped().reset();

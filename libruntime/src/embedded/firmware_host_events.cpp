@@ -144,7 +144,7 @@ void FirmwareHost::tell_fc_end(const ovt_event& event) {
     }
     ended.duration_ns = event.duration_ns;
     if (event.type != OVT_EVENT_DONE)
-        ended.fault = event.job->fault;
+        ended.fault = event.fault;
     tell(ended);
 }
 

@@ -82,11 +82,13 @@ struct EmbeddedClient {
     Disposal* disposal = nullptr; ///< of its ended jobs; null: they are freed where they end
 };
 
-/// Who takes completions as they come.  Called with the host's lock held: it must be quick.
+/// Takes completions as they come.  Called with the host's lock held: it must be quick.
 class CompletionSink {
 public:
     virtual ~CompletionSink() = default;
-    virtual void completed(const Completion& completion) noexcept = 0;
+    /// The record of a group is not written yet: the sink does that, before its client is woken.
+    virtual void completed(const Completion& completion,
+                           const std::shared_ptr<EmbeddedJob>& job) noexcept = 0;
 };
 
 /// A queue's side of the device; everything but the options under the host's lock.

@@ -49,12 +49,15 @@ void ServedQueue::forget_client_descriptors() {
 }
 
 /// Touches nothing of the client's: a page of its memory may take long to come.
-void ServedQueue::completed(const Completion& completion) noexcept {
+void ServedQueue::completed(const Completion& completion,
+                            const std::shared_ptr<EmbeddedJob>& job) noexcept {
     const std::uint32_t tail = come_tail_.load(std::memory_order_relaxed);
     // Should a client have more jobs than there are entries, it loses its own.
     if (tail - delivered_.load() == completion_entries)
         return;
-    (*come_)[tail % completion_entries] = completion;
+    come_->list[tail % completion_entries] = completion;
+    if (job->group_record)
+        come_->groups[tail % completion_entries] = job;
     is_brief_.store(completion.end_ns - completion.queued_ns < brief_ns, std::memory_order_relaxed);
     come_tail_.store(tail + 1);
     news_->post();
@@ -63,8 +66,13 @@ void ServedQueue::completed(const Completion& completion) noexcept {
 /// Everything that has come, with one wake-up.
 void ServedQueue::deliver() noexcept {
     const std::uint32_t tail = come_tail_.load();
-    for (std::uint32_t i = delivered_.load(std::memory_order_relaxed); i != tail; i++)
-        area_->completions[i % completion_entries] = (*come_)[i % completion_entries];
+    for (std::uint32_t i = delivered_.load(std::memory_order_relaxed); i != tail; i++) {
+        if (std::shared_ptr<EmbeddedJob>& group = come_->groups[i % completion_entries]) {
+            write_group_record(*group);
+            group.reset();
+        }
+        area_->completions[i % completion_entries] = come_->list[i % completion_entries];
+    }
     delivered_.store(tail);
     area_->completion_tail.store(tail);
     if (area_->client_waits.exchange(0) != 0)

@@ -42,13 +42,18 @@ public:
     bool cancel(std::uint64_t tag);
 
 private:
-    void completed(const Completion& completion) noexcept override;
+    void completed(const Completion& completion,
+                   const std::shared_ptr<EmbeddedJob>& job) noexcept override;
     void deliver() noexcept;
     void take_call(std::uint32_t bytes);
     void take_jobs(std::span<const std::byte> bytes);
     void say(std::size_t accepted, int code, const char* text);
 
-    using Completions = std::array<Completion, completion_entries>;
+    struct Completions {
+        std::array<Completion, completion_entries> list;
+        /// Of groups that want a record: until that is written.
+        std::array<std::shared_ptr<EmbeddedJob>, completion_entries> groups;
+    };
 
     FirmwareHost& host_;
     Client& client_;
