@@ -6,6 +6,8 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -61,6 +63,27 @@ TEST_P(GroupScenario, HasItsExactTimeline) {
 
 INSTANTIATE_TEST_SUITE_P(Groups, GroupScenario, testing::ValuesIn(examples("groups-")),
                          [](const auto& info) { return test_name(info.param); });
+
+/// More FCs than a hardware ring holds, of a plain job and of a group behind it.
+TEST(GroupBatches, CountEachFcOnce) {
+    for (const auto& [limit, plain, group] :
+         {std::tuple{120, 100, 30}, std::tuple{200, 150, 150}, std::tuple{65, 64, 64}}) {
+        const json scenario = {
+            {"version", 1},
+            {"kind", "fc"},
+            {"cores", 1},
+            {"core_limit", limit},
+            {"jobs",
+             {{{"id", "P"}, {"at", 0}, {"core", 1}, {"fcs", json(std::vector(plain, 10))}},
+              {{"id", "G"},
+               {"at", 0},
+               {"parts", {{{"core", 1}, {"stages", {json(std::vector(group, 10))}}}}}},
+              {{"id", "H"}, {"at", 5}, {"core", 1}, {"priority", 255}, {"fcs", {7}}}}}};
+        EXPECT_EQ(difference(groups_timeline(scenario), simulated(scenario)), std::nullopt)
+            << limit;
+        EXPECT_EQ(groups_timeline(scenario)["jobs"][2]["start"], limit * 10);
+    }
+}
 
 /// 1,500 of each level, or as many as OVERTAKE_TEST_SCENARIOS says.
 TEST(RandomGroups, HaveTheTimelineThatTheOracleSays) {
