@@ -107,7 +107,7 @@ int overtake_group_parse(struct overtake_job *job, const struct drm_overtake_sub
 	return ret;
 }
 
-/* Of a group that has ended, before its client is told.  Any context. */
+/* Of a group that has ended, before its end is delivered.  Any context. */
 void overtake_group_write_record(const struct overtake_group *group)
 {
 	struct overtake_group_record record = ovt_group_record(&group->fw);

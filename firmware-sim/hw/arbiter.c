@@ -13,7 +13,7 @@
  * NORMAL_NEXT whose arrival counts beside HIGH's.  A choice of NORMAL or of a batch then asks it to
  * put that there.
  *
- * The first FC of HIGH may be held: the firmware says so in HIGH_HELD.  It does not start, nor does
+ * The first FC of HIGH may be held: the firmware sets HIGH_HELD.  It does not start, nor does
  * any behind it.  With a limit NORMAL waits as well, since it would make the held FC late; without
  * one a held HIGH delays nothing.
  *

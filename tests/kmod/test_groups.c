@@ -135,7 +135,7 @@ static void waits_for_a_fence_and_has_one(void)
 	client_close(&client);
 }
 
-/* Of a group that never arrived the record says so. */
+/* The record of a group that never arrived has no core and no time. */
 static void fails_with_the_fence_that_it_waits_for(void)
 {
 	struct client client = open_with_program();

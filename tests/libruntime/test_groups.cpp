@@ -171,7 +171,7 @@ TEST_P(GroupsTest, AGroupComputesAndSaysWhatBecameOfItsParts) {
     EXPECT_LE(head.alone_ns, completion.end_ns - completion.start_ns);
 }
 
-TEST_P(GroupsTest, AFaultOfOnePartEndsTheGroupOnceAndNobodyElse) {
+TEST_P(GroupsTest, AFaultOfOnePartEndsTheGroupOnceAndNoOtherJob) {
     SKIP_WITHOUT(device);
     for (const std::vector<Kind>& kinds :
          {std::vector{faults, waits, waits}, std::vector{waits, faults, waits},

@@ -55,7 +55,7 @@ inline void processor(const void* engine, std::uint64_t time_ns, std::uint32_t n
                    counts.busy_ns, counts.retries);
 }
 
-/// `model` is what the driver is told of the request's jobs.
+/// `model` is the model that the request's jobs name to the driver.
 inline void request_arrive(const CoordinatedTask& task, std::uint64_t time_ns, const void* engine) {
     OVERTAKE_PROBE(request_arrive, 6, &task, time_ns, engine, task.options().model,
                    task.options().priority, task.options().custom_id);

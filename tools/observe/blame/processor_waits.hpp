@@ -3,7 +3,7 @@
 // ProcessorWaits: for which processor each request waited while none of its units ran, what that
 // did meanwhile, and which other one was idle and could have run what then began.
 //
-// Whoever knows says what happens, in the order of time: the simulator, or the probes of an engine.
+// The simulator, or the probes of an engine, report what happens in the order of time.
 // Times are in any unit.  Requests are told apart by classes, from 0, which have names.
 #pragma once
 

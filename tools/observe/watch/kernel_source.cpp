@@ -353,7 +353,7 @@ private:
     LibrariesLeftOut left_out_;
     bool is_in_first_namespace_ = true;
     std::deque<Event> pending_;
-    std::vector<ProcessorEvent> processor_events_; ///< that nobody has taken yet
+    std::vector<ProcessorEvent> processor_events_; ///< not taken yet
 };
 
 /// A device server's events, and what probes tell of its clients' engines.

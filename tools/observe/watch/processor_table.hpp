@@ -40,7 +40,7 @@ public:
     std::vector<std::uint32_t> processes() const;
     /// These processes are gone.
     void forget(const std::set<std::uint32_t>& pids);
-    /// Engines of which nothing is told, since there are too many.
+    /// Engines that are not shown, since there are too many.
     std::uint64_t refused() const noexcept { return refused_; }
 
 private:
