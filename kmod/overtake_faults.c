@@ -87,8 +87,8 @@ void overtake_offence_init(struct overtake_context *context)
  * overtake_offence_locked - an FC of @job ended with @fault
  * @lost_ns: how long a core was busy with it
  *
- * A job is one offence, however many of its parts have faults; what each has lost counts.  Under the
- * device lock.
+ * A job is one offence, however many of its parts have faults; what each has lost counts.
+ * Under the device lock.
  */
 void overtake_offence_locked(struct overtake_job *job, u32 fault, u64 lost_ns, u64 now_ns)
 {

@@ -231,7 +231,7 @@ struct ovt_event {
 	u32 fc_index;
 	u64 time_ns;
 	u64 duration_ns;		/* DONE, FAULT, HUNG: how long the FC took */
-	u32 fault;			/* FAULT, HUNG: the FC's own; its job has the first of all */
+	u32 fault;			/* FAULT, HUNG: the FC's own; its job has the first one */
 	struct ovt_fw_job *job;
 	const struct ovt_fw_part *part;	/* that has FC @fc_index; NULL: it is about no FC */
 	struct ovt_fw_job *by;		/* PREEMPTED: the job whose HIGH FC starts */

@@ -268,8 +268,8 @@ static void abort_parts(struct ovt_fw *fw, struct ovt_fw_job *job)
 }
 
 /*
- * Jobs end as for a cancel, but a running FC is stopped.  So many parts in one call.  Jobs that have
- * been cancelled before are no more than the cores, and do not count, so each call comes further.
+ * Jobs end as for a cancel, but a running FC is stopped.  So many parts in one call.  Jobs that
+ * were cancelled before are no more than the cores, and do not count, so each call comes further.
  */
 bool ovt_context_kill(struct ovt_fw *fw, struct ovt_fw_context *context)
 {

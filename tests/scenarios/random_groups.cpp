@@ -198,7 +198,8 @@ private:
             const json& entry = scenario[entries][draw_.below(scenario[entries].size())];
             const std::uint64_t arrival = entry["at"];
             std::vector<std::uint64_t> instants;
-            for (const json& fc : groups_timeline(scenario)["fcs"])
+            const json so_far = groups_timeline(scenario);
+            for (const json& fc : so_far["fcs"])
                 for (const char* key : {"start", "end"})
                     if (fc[key] >= arrival)
                         instants.push_back(fc[key]);
