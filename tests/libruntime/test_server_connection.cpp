@@ -77,7 +77,7 @@ TEST(ServerConnection, IsOverAfterACallThatWasNotAnswered) {
         EXPECT_EQ(recv(client.get(), &request, sizeof(request), 0), 0);
     });
     {
-        const Connection connection(listener.path(), 200ms);
+        const Connection connection(listener.path(), 3s); // in which this test greets
         EXPECT_EQ(code_of([&] { connection.call(Operation::info); }), ETIMEDOUT);
         EXPECT_EQ(code_of([&] { connection.call(Operation::info); }), ENODEV);
     }
