@@ -113,4 +113,14 @@ void check_numbers(CLI::App& command) {
     }
 }
 
+void check_embedded_options(const CLI::App& command, const std::string& node) {
+    for (const char* option : {"--mode", "--cores"})
+        if (!node.empty() && command.count(option) > 0)
+            throw CLI::ValidationError(
+                option, fmt::format("is for an embedded device, and {} is a kernel device, whose "
+                                    "module has that as a parameter (insmod overtake.ko {}=...); "
+                                    "leave it out or add --device embedded",
+                                    node, option + 2));
+}
+
 } // namespace overtake::command

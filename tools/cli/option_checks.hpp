@@ -36,4 +36,8 @@ CLI::Validator not_empty();
 /// Gives each option of the command that takes a number a check that it is one, beside its own.
 void check_numbers(CLI::App& command);
 
+/// Throws CLI::ValidationError for --mode or --cores beside a kernel device; `node` is empty for
+/// every other device.
+void check_embedded_options(const CLI::App& command, const std::string& node);
+
 } // namespace overtake::command

@@ -68,13 +68,7 @@ void stop_on_signals() {
 
 /// What CLI11 cannot see by itself.
 void check_usage(const CLI::App& command, const PerfOptions& options, const std::string& node) {
-    for (const char* option : {"--mode", "--cores"})
-        if (!node.empty() && command.count(option) > 0)
-            throw CLI::ValidationError(
-                option, fmt::format("is for an embedded device, and {} is a kernel device, whose "
-                                    "module has that as a parameter (insmod overtake.ko {}=...); "
-                                    "leave it out or add --device embedded",
-                                    node, option + 2));
+    check_embedded_options(command, node);
     check_core_limit(options.core_limit, options.load.task.priority);
     if (options.models.size() == 1)
         return;

@@ -123,17 +123,6 @@ int run_profile(const ProfileOptions& options, const std::string& node) {
     return 0;
 }
 
-/// What CLI11 cannot see by itself.
-void check_usage(const CLI::App& command, const std::string& node) {
-    for (const char* option : {"--mode", "--cores"})
-        if (!node.empty() && command.count(option) > 0)
-            throw CLI::ValidationError(
-                option, fmt::format("is for an embedded device, and {} is a kernel device, whose "
-                                    "module has that as a parameter (insmod overtake.ko {}=...); "
-                                    "leave it out or add --device embedded",
-                                    node, option + 2));
-}
-
 } // namespace
 
 void add_profile(CLI::App& app, int& status) {
@@ -170,7 +159,7 @@ void add_profile(CLI::App& app, int& status) {
     command->add_flag("--json", options->json, "Print JSON");
     command->callback([options, command, &status] {
         const std::string node = node_of(options->device);
-        check_usage(*command, node);
+        check_embedded_options(*command, node);
         options->embedded.mode = mode_number(options->mode);
         options->embedded.queue_timeout_ns = longest_run_ns;
         status = run_profile(*options, node);

@@ -4,7 +4,7 @@
 // did meanwhile, and which other one was idle and could have run what then began.
 //
 // The simulator, or the probes of an engine, report what happens in the order of time.
-// Times are in any unit.  Requests are told apart by classes, from 0, which have names.
+// Times are in any unit.  Each request has a class, a number from 0 that has a name.
 #pragma once
 
 #include <cstdint>
