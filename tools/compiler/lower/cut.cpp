@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "compiler/ir/limits.hpp"
+#include "compiler/lower/cost.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -320,9 +321,7 @@ static bool reduces_channels(const overtake_insn& insn) {
     return is_reduction(insn) && (insn.axes & OVERTAKE_AXIS_CHANNELS) != 0;
 }
 
-// A cut without its constants: shapes only, which is what the cycle model looks at.
-static overtake_insn narrow_all_channels(const overtake_insn& insn, std::uint32_t first,
-                                         std::uint32_t count) {
+overtake_insn channel_shape(const overtake_insn& insn, std::uint32_t first, std::uint32_t count) {
     overtake_insn part = insn;
     narrow_channels(part.out, first, count);
     if (insn.opcode == OVERTAKE_OP_PERMUTE) {
@@ -345,18 +344,17 @@ static overtake_insn narrow_all_channels(const overtake_insn& insn, std::uint32_
 
 std::uint64_t channel_cut_cycles(const ovt_profile& profile, const overtake_insn& insn,
                                  std::uint32_t count) {
-    const overtake_insn part = narrow_all_channels(insn, 0, count);
-    return ovt_insn_cycles(&profile, &part);
+    return cost(channel_shape(insn, 0, count), profile);
 }
 
 overtake_insn cut_channels(const overtake_insn& insn, std::uint32_t first, std::uint32_t count,
                            Constants& constants) {
-    overtake_insn part = narrow_all_channels(insn, first, count);
+    overtake_insn part = channel_shape(insn, first, count);
     const bool is_dense = is_convolution(insn);
     const bool is_depthwise = insn.opcode == OVERTAKE_OP_DEPTHWISE;
     const std::size_t positions = std::size_t{insn.kernel_height} * insn.kernel_width;
     if (is_dense && first > 0) { // blocks of output channels lie one behind the other
-        const overtake_insn before = narrow_all_channels(insn, 0, first);
+        const overtake_insn before = channel_shape(insn, 0, first);
         part.weights_offset += ovt_insn_weights_bytes(&before);
     }
     if (is_depthwise)

@@ -18,8 +18,8 @@ namespace {
 
 class Lowering {
 public:
-    Lowering(const Graph& graph, const QuantisedGraph& quantised)
-        : graph_(graph), quantised_(quantised) {}
+    Lowering(const Graph& graph, const QuantisedGraph& quantised, ReuseScratch reuse)
+        : graph_(graph), quantised_(quantised), reuse_(reuse) {}
 
     Program run(const std::vector<NodeRange>& ranges, Constants constants) {
         program_.constants = std::move(constants);
@@ -37,7 +37,7 @@ public:
 
 private:
     void lower_segment(ProgramSegment& segment) {
-        place(graph_, segment, last_readers_);
+        place(graph_, segment, last_readers_, reuse_);
         place_constants(segment);
         places_ = &segment.places;
         segment.first_step = program_.steps.size();
@@ -422,6 +422,7 @@ private:
 
     const Graph& graph_;
     const QuantisedGraph& quantised_;
+    const ReuseScratch reuse_;
     const std::vector<std::size_t> last_readers_ = last_readers(graph_);
     Program program_;
     const std::unordered_map<ValueId, Place>* places_ = nullptr; // of the segment being lowered
@@ -439,32 +440,36 @@ Program lower(const Graph& graph, const QuantisedGraph& quantised) {
 }
 
 Program lower(const Graph& graph, const QuantisedGraph& quantised,
-              const std::vector<NodeRange>& ranges, Constants constants) {
-    return Lowering(graph, quantised).run(ranges, std::move(constants));
+              const std::vector<NodeRange>& ranges, Constants constants, ReuseScratch reuse) {
+    return Lowering(graph, quantised, reuse).run(ranges, std::move(constants));
 }
 
 void check_steps(const Graph& graph, const Program& program) {
+    for (const ProgramSegment& segment : program.segments)
+        check_steps(graph, std::span(program.steps).subspan(segment.first_step, segment.step_count),
+                    segment, segment.scratch_bytes, program.constants);
+}
+
+void check_steps(const Graph& graph, std::span<const Step> steps, const ProgramSegment& segment,
+                 std::uint64_t scratch_bytes, const Constants& constants) {
     static std::uint8_t anywhere[1]; // addresses are computed and never followed
-    for (const ProgramSegment& segment : program.segments) {
-        std::array<ovt_region, OVERTAKE_MAX_REGIONS> regions{};
-        const auto bind = [&](std::uint32_t region, std::uint64_t bytes, std::uint32_t access) {
-            regions[region] = {anywhere, bytes, access, 0};
-        };
-        bind(OVERTAKE_REGION_WEIGHTS, program.constants.bytes().size(), OVT_REGION_READ);
-        bind(OVERTAKE_REGION_SCRATCH, segment.scratch_bytes, OVT_REGION_READ | OVT_REGION_WRITE);
-        for (std::size_t index = 0; index < segment.io.size(); ++index)
-            bind(OVERTAKE_REGION_IO + static_cast<std::uint32_t>(index),
-                 segment.places.at(segment.io[index].value).bytes,
-                 segment.io[index].writable ? OVT_REGION_READ | OVT_REGION_WRITE : OVT_REGION_READ);
-        for (std::size_t index = 0; index < segment.step_count; ++index) {
-            const Step& step = program.steps[segment.first_step + index];
-            ovt_operands operands{};
-            const std::uint32_t fault = ovt_insn_check(&step.insn, regions.data(), &operands);
-            if (fault != OVERTAKE_FAULT_NONE)
-                throw CompileError(describe(graph.nodes[step.node]),
-                                   "exceeds the device's limits (fault " + std::to_string(fault) +
-                                       "); make the operator smaller");
-        }
+    std::array<ovt_region, OVERTAKE_MAX_REGIONS> regions{};
+    const auto bind = [&](std::uint32_t region, std::uint64_t bytes, std::uint32_t access) {
+        regions[region] = {anywhere, bytes, access, 0};
+    };
+    bind(OVERTAKE_REGION_WEIGHTS, constants.bytes().size(), OVT_REGION_READ);
+    bind(OVERTAKE_REGION_SCRATCH, scratch_bytes, OVT_REGION_READ | OVT_REGION_WRITE);
+    for (std::size_t index = 0; index < segment.io.size(); ++index)
+        bind(OVERTAKE_REGION_IO + static_cast<std::uint32_t>(index),
+             segment.places.at(segment.io[index].value).bytes,
+             segment.io[index].writable ? OVT_REGION_READ | OVT_REGION_WRITE : OVT_REGION_READ);
+    for (const Step& step : steps) {
+        ovt_operands operands{};
+        const std::uint32_t fault = ovt_insn_check(&step.insn, regions.data(), &operands);
+        if (fault != OVERTAKE_FAULT_NONE)
+            throw CompileError(describe(graph.nodes[step.node]),
+                               "exceeds the device's limits (fault " + std::to_string(fault) +
+                                   "); make the operator smaller");
     }
 }
 

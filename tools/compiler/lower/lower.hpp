@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "compiler/ir/program.hpp"
+#include "compiler/lower/memory_plan.hpp"
 #include "compiler/passes/order_segments.hpp"
 #include "compiler/quantise/quantise.hpp"
 
@@ -17,9 +20,14 @@ Program lower(const Graph& graph, const QuantisedGraph& quantised);
 /// The same with other segments: ranges that cover the nodes in order, each of one processor.  What
 /// the weights region has to hold comes on top of `constants`.
 Program lower(const Graph& graph, const QuantisedGraph& quantised,
-              const std::vector<NodeRange>& ranges, Constants constants);
+              const std::vector<NodeRange>& ranges, Constants constants,
+              ReuseScratch reuse = ReuseScratch::yes);
 
 /// Checks every step with the device's own decoder.  Throws CompileError naming node and fault.
 void check_steps(const Graph& graph, const Program& program);
+
+/// The same of steps that run in the memory of one segment.
+void check_steps(const Graph& graph, std::span<const Step> steps, const ProgramSegment& segment,
+                 std::uint64_t scratch_bytes, const Constants& constants);
 
 } // namespace overtake::compiler

@@ -29,10 +29,10 @@ struct View {
 class Placer {
 public:
     Placer(const Graph& graph, ProgramSegment& segment,
-           const std::vector<std::size_t>& last_readers)
+           const std::vector<std::size_t>& last_readers, ReuseScratch reuse)
         : graph_(graph), segment_(segment),
           nodes_(std::span(graph.nodes).subspan(segment.first_node, segment.node_count)),
-          last_readers_(last_readers) {}
+          last_readers_(last_readers), reuse_(reuse) {}
 
     void run() {
         segment_.places.clear();
@@ -185,7 +185,9 @@ private:
             lifetimes.push_back(life->second);
             values.push_back(value);
         }
-        const MemoryPlan plan = plan_memory(lifetimes, scratch_alignment);
+        const MemoryPlan plan = reuse_ == ReuseScratch::yes
+                                    ? plan_memory(lifetimes, scratch_alignment)
+                                    : apart(lifetimes);
         for (std::size_t index = 0; index < values.size(); ++index) {
             segment_.places[values[index]].region = OVERTAKE_REGION_SCRATCH;
             segment_.places[values[index]].offset = plan.offsets[index];
@@ -194,11 +196,21 @@ private:
                                         segment_.first_node + lifetimes[index].last});
         }
         segment_.scratch_bytes = plan.bytes;
-        if (plan.bytes > OVERTAKE_MAX_SCRATCH_BYTES)
+        if (reuse_ == ReuseScratch::yes && plan.bytes > OVERTAKE_MAX_SCRATCH_BYTES)
             throw CompileError(graph_.name, "needs " + std::to_string(plan.bytes) +
                                                 " bytes of scratch, more than " +
                                                 std::to_string(OVERTAKE_MAX_SCRATCH_BYTES) +
                                                 "; compile it for a smaller input");
+    }
+
+    static MemoryPlan apart(const std::vector<Lifetime>& lifetimes) {
+        MemoryPlan plan;
+        for (const Lifetime& life : lifetimes) {
+            plan.offsets.push_back(plan.bytes);
+            plan.bytes +=
+                (life.bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
+        }
+        return plan;
     }
 
     void resolve(ValueId value) {
@@ -224,6 +236,7 @@ private:
     ProgramSegment& segment_;
     const std::span<const Node> nodes_;
     const std::vector<std::size_t>& last_readers_;
+    const ReuseScratch reuse_;
     std::vector<ValueId> values_; // that the nodes touch, ascending
     std::unordered_map<ValueId, View> views_;
     std::unordered_set<ValueId> dense_; // a reshape looks at their bytes
@@ -293,8 +306,8 @@ std::size_t count_crossing(const Graph& graph, std::size_t first_node, std::size
 }
 
 void place(const Graph& graph, ProgramSegment& segment,
-           const std::vector<std::size_t>& last_readers) {
-    Placer(graph, segment, last_readers).run();
+           const std::vector<std::size_t>& last_readers, ReuseScratch reuse) {
+    Placer(graph, segment, last_readers, reuse).run();
 }
 
 } // namespace overtake::compiler

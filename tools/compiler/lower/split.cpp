@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/ir/error.hpp"
+#include "compiler/lower/cost.hpp"
 #include "compiler/lower/cut.hpp"
 #include "overtake_accel.h"
 
@@ -75,10 +76,6 @@ private:
 
     bool is_done() const { return now_.pending.empty() && now_.next == source_.size(); }
 
-    std::uint64_t cost(const overtake_insn& insn) const {
-        return ovt_insn_cycles(&profile_, &insn);
-    }
-
     bool is_full(std::uint64_t cycles) const { return cycles * 10 >= max_cycles_ * full_tenths; }
 
     bool open_fc(std::uint64_t most) {
@@ -107,7 +104,7 @@ private:
         const bool is_rest = !now_.pending.empty();
         const Step step = is_rest ? now_.pending.back() : source_[now_.next];
         std::optional<Cut> cut;
-        if (cost(step.insn) > room) {
+        if (cost(step.insn, profile_) > room) {
             cut = count_ > 0 && is_full(used_) ? std::nullopt : cut_to_fit(step, room);
             if (!cut)
                 return false;
@@ -125,7 +122,7 @@ private:
     void take(const Step& step) {
         const overtake_operand& out = step.insn.out;
         steps_.push_back(step);
-        used_ += cost(step.insn);
+        used_ += cost(step.insn, profile_);
         ++count_;
         ++now_.steps;
         now_.outputs += std::uint64_t{out.height} * out.width * out.channels;
@@ -207,13 +204,13 @@ private:
         const std::uint32_t height = step.insn.out.height, granule = row_step(step.insn);
         const std::uint32_t count =
             granule * greatest((height - 1) / granule, [&](std::uint32_t rows) {
-                return cost(cut_rows(step.insn, 0, rows * granule)) <= room;
+                return cost(cut_rows(step.insn, 0, rows * granule), profile_) <= room;
             });
         if (count == 0)
             return std::nullopt;
         Cut cut{{cut_rows(step.insn, 0, count), step.node},
                 {{cut_rows(step.insn, count, height - count), step.node}}};
-        cut.cycles = cost(cut.head.insn) + cost(cut.tail[0].insn);
+        cut.cycles = cost(cut.head.insn, profile_) + cost(cut.tail[0].insn, profile_);
         return cut;
     }
 
@@ -253,7 +250,7 @@ private:
         // All of them, too: cut out, they leave inputs behind that no window reads.
         const std::uint32_t count =
             columns_each * greatest(width / columns_each, [&](std::uint32_t columns) {
-                return cost(cut_columns(row.insn, 0, columns * columns_each)) <= room;
+                return cost(cut_columns(row.insn, 0, columns * columns_each), profile_) <= room;
             });
         std::optional<Cut> cut;
         std::uint32_t done = count;
@@ -304,7 +301,7 @@ std::uint64_t smallest_piece(const overtake_insn& insn, const ovt_profile& profi
     for (std::uint32_t x = 0; x < insn.out.width; x += columns) {
         const overtake_insn pixel = cut_columns(row, x, columns);
         const std::uint64_t cycles = granule == 0 || granule >= insn.out.channels
-                                         ? ovt_insn_cycles(&profile, &pixel)
+                                         ? cost(pixel, profile)
                                          : channel_cut_cycles(profile, pixel, granule);
         dearest = std::max(dearest, cycles);
     }
@@ -319,7 +316,7 @@ bool split_segments(Program& program, const ovt_profile& profile, std::uint64_t 
             std::span(program.steps).subspan(segment.first_step, segment.step_count);
         segment.first_step = pieces.size();
         segment.first_fc = program.fcs.size();
-        if (!Splitter(program.constants, pieces, program.fcs, profile, max_cycles).run(steps))
+        if (!split_steps(steps, program.constants, profile, max_cycles, pieces, program.fcs))
             return false;
         segment.step_count = pieces.size() - segment.first_step;
         segment.fc_count = program.fcs.size() - segment.first_fc;
@@ -330,11 +327,21 @@ bool split_segments(Program& program, const ovt_profile& profile, std::uint64_t 
 
 } // namespace
 
-std::uint64_t smallest_max_cycles(const Program& program, const ovt_profile& profile) {
+std::uint64_t smallest_max_cycles(std::span<const Step> steps, const ovt_profile& profile) {
     std::uint64_t dearest = 0;
-    for (const Step& step : program.steps)
+    for (const Step& step : steps)
         dearest = std::max(dearest, smallest_piece(step.insn, profile));
     return dearest + profile.fc_overhead_cycles;
+}
+
+std::uint64_t smallest_max_cycles(const Program& program, const ovt_profile& profile) {
+    return smallest_max_cycles(program.steps, profile);
+}
+
+bool split_steps(std::span<const Step> source, Constants& constants, const ovt_profile& profile,
+                 std::uint64_t max_cycles, std::vector<Step>& steps,
+                 std::vector<FunctionCall>& fcs) {
+    return Splitter(constants, steps, fcs, profile, max_cycles).run(source);
 }
 
 void split(const Graph& graph, Program& program, const ovt_profile& profile,

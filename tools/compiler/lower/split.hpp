@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include "compiler/ir/program.hpp"
 
 namespace overtake::compiler {
@@ -12,7 +16,14 @@ namespace overtake::compiler {
 void split(const Graph& graph, Program& program, const ovt_profile& profile,
            std::uint64_t max_cycles);
 
+/// Appends the pieces of `source` to `steps` and FCs of them to `fcs`; pieces' constants go into
+/// `constants`.  False where a smallest piece does not fit.
+bool split_steps(std::span<const Step> source, Constants& constants, const ovt_profile& profile,
+                 std::uint64_t max_cycles, std::vector<Step>& steps,
+                 std::vector<FunctionCall>& fcs);
+
 /// The smallest max_cycles that split() takes.
 std::uint64_t smallest_max_cycles(const Program& program, const ovt_profile& profile);
+std::uint64_t smallest_max_cycles(std::span<const Step> steps, const ovt_profile& profile);
 
 } // namespace overtake::compiler
