@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+
+#include "compiler/cores/core_plan.hpp"
+#include "compiler/cores/layers.hpp"
+
+namespace overtake::compiler {
+
+/// Throws CompileError unless the blocks cover all layers in order, what each transmits late may be
+/// private, and its shares are pieces that together make all of the output once.  What it finds is
+/// a bug of the compiler, never the user's.
+void verify_blocks(const Graph& graph, const SegmentLayers& segment, std::span<const Block> blocks,
+                   std::size_t cores);
+
+} // namespace overtake::compiler
