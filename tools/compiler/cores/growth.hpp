@@ -17,7 +17,7 @@ namespace overtake::compiler {
 /// each core.  Of those a core computes the least box around what its later layers need.
 class Growth {
 public:
-    /// With profiles, one for each core, cycles() counts.
+    /// With profiles, one for each core, cycles() counts.  Segment and profiles outlive it.
     Growth(const SegmentLayers& segment, std::size_t last, const Shares& shares,
            std::span<const std::shared_ptr<const ovt_profile>> cores = {});
 

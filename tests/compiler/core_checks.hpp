@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+//
+// Plans for several cores against the one-core program, bit by bit, in any order that stages
+// permit.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "compiler/cores/generate.hpp"
+#include "compiler/cores/growth.hpp"
+
+namespace overtake::test {
+
+using Random = std::mt19937;
+
+/// A network, lowered for one core and in layers.
+struct CoreNetwork {
+    compiler::Graph graph;
+    compiler::QuantisedGraph quantised;
+    compiler::Program program; ///< whole, without FCs
+    std::vector<compiler::SegmentLayers> segments;
+};
+
+CoreNetwork network_of(compiler::Graph graph, const std::vector<compiler::Range>& ranges);
+
+/// How random_blocks() draws.
+struct BlockChoice {
+    std::optional<compiler::Scheme> scheme; ///< of all blocks where it cuts the last layer
+    std::size_t most_layers = 8;            ///< of a block
+    bool any_boxes = false;                 ///< shares of boxes that no scheme makes
+    bool equal_speeds = false;
+};
+
+/// Blocks of random length, schemes and speeds for all layers of a segment.
+std::vector<compiler::Block> random_blocks(Random& random, const compiler::SegmentLayers& segment,
+                                           std::size_t cores, const BlockChoice& choice);
+
+/// Runs each segment by the program's steps and by the plan's: stage by stage, the parts of one in
+/// random order or step by step in turns, in memory that holds anything before.  Returns what is
+/// wrong: outputs that differ, or bytes that one part writes and another one touches in a stage.
+std::string compare_plan(Random& random, const CoreNetwork& network,
+                         const compiler::CorePlan& plan);
+
+} // namespace overtake::test
