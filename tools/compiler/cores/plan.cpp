@@ -2,99 +2,94 @@
 #include "compiler/cores/plan.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <optional>
+#include <numeric>
+#include <utility>
 
 #include "compiler/cores/generate.hpp"
-#include "compiler/cores/geometry.hpp"
 #include "compiler/cores/layers.hpp"
+#include "compiler/ir/error.hpp"
 #include "compiler/lower/cost.hpp"
 
 namespace overtake::compiler {
 namespace {
 
-constexpr Scheme all_schemes[] = {Scheme::single, Scheme::row,     Scheme::column,
-                                  Scheme::grid,   Scheme::channel, Scheme::balanced};
+// Of the time without them that more cores may take at most.
+constexpr double least_gain = 0.98;
 
-class Layerwise {
-public:
-    explicit Layerwise(const CoreOptions& options) : options_(options) {}
+using Cores = std::span<const std::shared_ptr<const ovt_profile>>;
 
-    std::vector<Block> run(const SegmentLayers& segment) {
-        std::vector<Block> blocks;
-        before_ = no_core;
-        for (std::size_t index = 0; index < segment.layers.size(); ++index) {
-            blocks.push_back(best(segment.layers[index].step.insn));
-            blocks.back().first_layer = index;
-            blocks.back().layer_count = 1;
-            before_ = only_core(blocks.back());
-        }
-        return blocks;
-    }
+// Layers that it lacks, then what the others take.
+std::pair<std::size_t, std::uint64_t> slowness(std::span<const SegmentLayers> segments,
+                                               const ovt_profile& profile) {
+    std::size_t lacks = 0;
+    std::uint64_t cycles = 0;
+    for (const SegmentLayers& segment : segments)
+        for (const Layer& layer : segment.layers)
+            if (ovt_profile_lacks(&profile, layer.step.insn.opcode))
+                ++lacks;
+            else
+                cycles += cost(layer.step.insn, profile);
+    return {lacks, ovt_cycles_to_ns(&profile, cycles)};
+}
 
-private:
-    std::vector<double> speeds(const overtake_insn& insn) const {
-        std::vector<double> result;
-        for (const auto& core : options_.cores)
-            result.push_back(ovt_profile_lacks(core.get(), insn.opcode)
-                                 ? 0
-                                 : static_cast<double>(core->clock_khz) /
-                                       static_cast<double>(cost(insn, *core)));
-        return result;
-    }
+// Cores, the fastest first of those that can run all; of equals the first.
+std::vector<std::size_t> by_speed(std::span<const SegmentLayers> segments, Cores cores) {
+    std::vector<std::pair<std::size_t, std::uint64_t>> keys;
+    for (const auto& core : cores)
+        keys.push_back(slowness(segments, *core));
+    std::vector<std::size_t> order(cores.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t core) { return keys[core]; });
+    return order;
+}
 
-    // Of the stage that the layer adds.
-    std::uint64_t ns_of(const overtake_insn& insn, const Block& block) const {
-        const std::size_t only = only_core(block);
-        std::uint64_t longest = 0;
-        for (std::size_t core = 0; core < block.shares.size(); ++core) {
-            std::uint64_t cycles = 0;
-            for (const Box& box : block.shares[core])
-                cycles += piece_cost(insn, box, *options_.cores[core]);
-            const bool goes_on = only != no_core && only == before_;
-            if (cycles > 0 && !goes_on)
-                cycles += options_.cores[core]->fc_overhead_cycles + options_.cores[0]->sync_cycles;
-            longest = std::max(longest, ovt_cycles_to_ns(options_.cores[core].get(), cycles));
-        }
-        return longest;
-    }
-
-    Block best(const overtake_insn& insn) const {
-        const std::vector<double> speed = speeds(insn);
-        Block best;
-        std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-        for (const Scheme scheme : all_schemes) {
-            if (scheme != Scheme::single && !options_.schemes.empty() &&
-                std::ranges::count(options_.schemes, scheme) == 0)
-                continue;
-            auto found = shares(insn, scheme, speed);
-            if (!found)
-                continue;
-            Block block{0, 1, scheme, std::move(*found)};
-            const std::uint64_t ns = ns_of(insn, block);
-            if (ns < least) {
-                least = ns;
-                best = std::move(block);
-            }
-        }
-        return best;
-    }
-
-    const CoreOptions& options_;
-    std::size_t before_ = no_core; // the core that has the layer before for itself
-};
+bool gains(std::uint64_t ns, std::uint64_t before) {
+    return static_cast<double>(ns) <= static_cast<double>(before) * least_gain;
+}
 
 } // namespace
+
+FoundPlan find_plan(std::span<const SegmentLayers> segments, const SearchOptions& options) {
+    const std::vector<std::size_t> order = by_speed(segments, options.cores);
+    SearchOptions with = options;
+    with.uses.assign(options.cores.size(), false);
+    FoundPlan best;
+    for (std::size_t count = 1; count <= order.size(); ++count) {
+        with.uses[order[count - 1]] = true;
+        FoundPlan found;
+        found.core_count = count;
+        for (const SegmentLayers& segment : segments) {
+            FoundBlocks of = search(segment, with);
+            found.ns = found.ns == no_plan || of.ns == no_plan ? no_plan : found.ns + of.ns;
+            found.blocks.push_back(std::move(of.blocks));
+        }
+        found.by_cores = std::move(best.by_cores);
+        found.by_cores.push_back(found.ns);
+        if (count == 1 || gains(found.ns, best.ns))
+            best = std::move(found);
+        else
+            best.by_cores = std::move(found.by_cores);
+    }
+    return best;
+}
 
 CorePlan plan_cores(const Graph& graph, const QuantisedGraph& quantised, Program& program,
                     const CoreOptions& options) {
     const std::vector<SegmentLayers> segments = layers_of(graph, quantised, program);
-    std::vector<std::vector<Block>> blocks;
-    for (const SegmentLayers& segment : segments)
-        blocks.push_back(Layerwise(options).run(segment));
+    const std::uint64_t sync_cycles = options.cores[0]->sync_cycles;
+    const FoundPlan found = find_plan(segments, {options.cores,
+                                                 {},
+                                                 sync_cycles,
+                                                 options.schemes,
+                                                 options.overlap,
+                                                 options.max_time_per_fc_us,
+                                                 options.balance});
+    if (found.ns == no_plan)
+        throw CompileError("--core-profiles", "lack instructions that '" + graph.name +
+                                                  "' needs; name cores that have them, or move "
+                                                  "nodes to the CPU with --run-on-cpu");
     return generate(graph, program, segments,
-                    {options.cores, options.cores[0]->sync_cycles, options.max_time_per_fc_us},
-                    blocks);
+                    {options.cores, sync_cycles, options.max_time_per_fc_us}, found.blocks);
 }
 
 } // namespace overtake::compiler

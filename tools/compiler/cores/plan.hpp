@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "compiler/cores/core_plan.hpp"
+#include "compiler/cores/search.hpp"
 #include "compiler/quantise/quantise.hpp"
 
 namespace overtake::compiler {
@@ -15,7 +17,19 @@ struct CoreOptions {
     std::vector<Scheme> schemes;                           ///< those to choose from; none: all
     bool overlap = true;                                   ///< blocks may be of more than one layer
     std::uint32_t max_time_per_fc_us = 0;
+    BalanceOptions balance = {};
 };
+
+struct FoundPlan {
+    std::vector<std::vector<Block>> blocks; ///< by segment
+    std::size_t core_count = 0;             ///< that it uses
+    std::uint64_t ns = 0;                   ///< of all segments
+    std::vector<std::uint64_t> by_cores;    ///< the least for 1, 2, ... of the cores
+};
+
+/// The best blocks for all cores and for each smaller number of them, the fastest first; more
+/// cores are taken where they make the plan 2 % faster or more.
+FoundPlan find_plan(std::span<const SegmentLayers> segments, const SearchOptions& options);
 
 /// The program once more, for several cores.  Its constants grow by what pieces need.  Throws
 /// CompileError where limits of a group are exceeded.

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: MIT
+//
+// The search for the best blocks against all blocks there are, on layers of random shapes; and
+// balanced shares.  More networks by OVERTAKE_TEST_NETWORKS.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <random>
+
+#include "compiler/cores/generate.hpp"
+#include "compiler/cores/growth.hpp"
+#include "compiler/cores/plan.hpp"
+#include "compiler/lower/cost.hpp"
+
+using namespace overtake::compiler;
+
+namespace {
+
+using Random = std::mt19937;
+using Cores = std::vector<std::shared_ptr<const ovt_profile>>;
+
+constexpr Scheme cutting[] = {Scheme::row, Scheme::column, Scheme::grid, Scheme::channel,
+                              Scheme::balanced};
+
+std::uint32_t pick(Random& random, std::uint32_t first, std::uint32_t last) {
+    return std::uniform_int_distribution<std::uint32_t>(first, last)(random);
+}
+
+// A cycle takes so many whole nanoseconds: others would round in other places than the test does.
+std::shared_ptr<const ovt_profile> core_of(std::uint32_t slower, std::uint64_t sync_cycles) {
+    auto profile = std::make_shared<ovt_profile>(*ovt_profile_find("default"));
+    profile->clock_khz = 1000000 / slower;
+    profile->sync_cycles = sync_cycles;
+    return profile;
+}
+
+overtake_operand tensor(std::uint64_t offset, std::uint32_t height, std::uint32_t width,
+                        std::uint32_t channels) {
+    const std::uint32_t pixel = (channels + 7) / 8 * 8;
+    return {OVERTAKE_REGION_SCRATCH, 0, offset, height, width, channels, width * pixel, pixel, 0};
+}
+
+// Convolutions, depthwise and others, and sums, each of earlier layers.
+class RandomLayers {
+public:
+    explicit RandomLayers(Random& random) : random_(random) {}
+
+    SegmentLayers make(std::size_t count) {
+        SegmentLayers segment;
+        const overtake_operand input =
+            tensor(0, pick(random_, 1, 24), pick(random_, 1, 24), pick(random_, 1, 4) * 8);
+        for (std::size_t index = 0; index < count; ++index)
+            add(segment, input);
+        for (std::size_t index = 0; index < count; ++index) {
+            Layer& layer = segment.layers[index];
+            layer.can_be_private = !layer.readers.empty() && pick(random_, 0, 9) > 0;
+        }
+        return segment;
+    }
+
+private:
+    void add(SegmentLayers& segment, const overtake_operand& input) {
+        const std::size_t index = segment.layers.size();
+        Layer layer;
+        overtake_insn& insn = layer.step.insn;
+        const std::size_t from = index == 0 ? 0 : index - 1;
+        const overtake_operand in = index == 0 ? input : segment.layers[from].step.insn.out;
+        insn.in[0] = in;
+        const auto second = partner(segment, in);
+        if (second && pick(random_, 0, 1) == 0)
+            sum(segment, layer, *second);
+        else
+            window(insn);
+        insn.out.offset = (index + 1) << 24;
+        if (index > 0)
+            read(segment, layer, 0, from, index);
+        segment.layers.push_back(layer);
+    }
+
+    // An earlier layer, but for the last, whose output has this shape.
+    std::optional<std::size_t> partner(const SegmentLayers& segment, const overtake_operand& in) {
+        for (std::size_t index = 0; index + 1 < segment.layers.size(); ++index) {
+            const overtake_operand& out = segment.layers[index].step.insn.out;
+            if (out.height == in.height && out.width == in.width && out.channels == in.channels)
+                return index;
+        }
+        return std::nullopt;
+    }
+
+    void sum(SegmentLayers& segment, Layer& layer, std::size_t other) {
+        layer.step.insn.opcode = OVERTAKE_OP_ADD;
+        layer.step.insn.in[1] = segment.layers[other].step.insn.out;
+        layer.step.insn.out = layer.step.insn.in[0];
+        read(segment, layer, 1, other, segment.layers.size());
+    }
+
+    void window(overtake_insn& insn) {
+        const bool is_depthwise = pick(random_, 0, 2) == 0;
+        insn.opcode = is_depthwise ? OVERTAKE_OP_DEPTHWISE : OVERTAKE_OP_CONV;
+        insn.groups = 1;
+        insn.kernel_height = insn.kernel_width =
+            static_cast<std::uint16_t>(pick(random_, 0, 2) * 2 + 1);
+        insn.stride_height = insn.stride_width =
+            static_cast<std::uint16_t>(pick(random_, 4, 9) / 4);
+        insn.dilation_height = insn.dilation_width = 1;
+        insn.pad_top = insn.pad_left = static_cast<std::uint16_t>(insn.kernel_height / 2);
+        const overtake_operand& in = insn.in[0];
+        insn.out = tensor(
+            0, (in.height - 1) / insn.stride_height + 1, (in.width - 1) / insn.stride_width + 1,
+            is_depthwise || pick(random_, 0, 1) == 0 ? in.channels : pick(random_, 1, 6) * 8);
+    }
+
+    void read(SegmentLayers& segment, Layer& layer, std::size_t input, std::size_t from,
+              std::size_t reader) {
+        layer.writers[input] = {from};
+        std::vector<std::size_t>& readers = segment.layers[from].readers;
+        if (readers.empty() || readers.back() != reader)
+            readers.push_back(reader);
+    }
+
+    Random& random_;
+};
+
+// By core; a stage's cycles without overhead.
+using Cycles = std::vector<std::uint64_t>;
+
+struct Stage {
+    Cycles cycles;
+    std::size_t only; // core, or no_core
+};
+
+// The contract's time alone: of each stage the longest part, and the sync before it unless the part
+// alone was busy in the stage before.
+std::uint64_t time_alone(const std::vector<Stage>& stages, const Cores& cores, std::uint64_t sync) {
+    std::uint64_t all = 0;
+    for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+        std::uint64_t longest = 0;
+        for (std::size_t core = 0; core < cores.size(); ++core) {
+            if (stages[stage].cycles[core] == 0)
+                continue;
+            std::uint64_t ns = (stages[stage].cycles[core] + cores[core]->fc_overhead_cycles) *
+                               1000000 / cores[core]->clock_khz;
+            if (stage > 0 && stages[stage - 1].only != core)
+                ns += sync * 1000000 / cores[0]->clock_khz;
+            longest = std::max(longest, ns);
+        }
+        all += longest;
+    }
+    return all;
+}
+
+// Every way to cut layers into blocks, each by every scheme.
+class Exhaustive {
+public:
+    Exhaustive(const SegmentLayers& segment, const SearchOptions& options, const Cores& cores)
+        : segment_(segment), options_(options), cores_(cores) {}
+
+    std::uint64_t run() {
+        go_on(0, {});
+        return best_;
+    }
+    std::size_t plans() const { return plans_; }
+
+private:
+    void go_on(std::size_t first, const std::vector<Stage>& stages) {
+        if (first == segment_.layers.size()) {
+            ++plans_;
+            best_ = std::min(best_, time_alone(stages, cores_, options_.sync_cycles));
+            return;
+        }
+        for (std::size_t core = 0; core < cores_.size(); ++core) {
+            Cycles cycles(cores_.size());
+            cycles[core] = cost(segment_.layers[first].step.insn, *cores_[core]);
+            append(stages, cycles, core, first + 1);
+        }
+        for (std::size_t count = 1; first + count <= segment_.layers.size(); ++count) {
+            if (!can_be_block(segment_, first, count) || (count > 1 && !options_.overlap))
+                continue;
+            for (const Scheme scheme : options_.schemes)
+                with_block(first, count, scheme, stages);
+        }
+    }
+
+    void with_block(std::size_t first, std::size_t count, Scheme scheme,
+                    const std::vector<Stage>& stages) {
+        const auto shares =
+            layer_shares(options_, segment_.layers[first + count - 1].step.insn, scheme);
+        if (!shares)
+            return;
+        const std::vector<Shares> boxes = grow(segment_, first, count, *shares);
+        Cycles cycles(cores_.size());
+        for (std::size_t layer = 0; layer < count; ++layer)
+            for (std::size_t core = 0; core < cores_.size(); ++core)
+                for (const Box& box : boxes[layer][core])
+                    cycles[core] +=
+                        piece_cost(segment_.layers[first + layer].step.insn, box, *cores_[core]);
+        append(stages, cycles, no_core, first + count);
+    }
+
+    void append(std::vector<Stage> stages, const Cycles& cycles, std::size_t only,
+                std::size_t next) {
+        if (only != no_core && !stages.empty() && stages.back().only == only)
+            stages.back().cycles[only] += cycles[only];
+        else
+            stages.push_back({cycles, only});
+        go_on(next, stages);
+    }
+
+    const SegmentLayers& segment_;
+    const SearchOptions& options_;
+    const Cores& cores_;
+    std::uint64_t best_ = std::numeric_limits<std::uint64_t>::max();
+    std::size_t plans_ = 0;
+};
+
+std::size_t network_count() {
+    const char* text = std::getenv("OVERTAKE_TEST_NETWORKS");
+    return text ? static_cast<std::size_t>(std::atol(text)) : 150;
+}
+
+Cores random_cores(Random& random, std::size_t count, std::uint64_t sync_cycles) {
+    const auto first = core_of(1, sync_cycles), slow = core_of(2 * pick(random, 1, 2), sync_cycles);
+    Cores cores{first};
+    while (cores.size() < count)
+        cores.push_back(pick(random, 0, 2) == 0 ? slow : first);
+    return cores;
+}
+
+std::vector<Scheme> two_schemes(Random& random) {
+    const std::uint32_t first = pick(random, 0, 4);
+    return {cutting[first], cutting[(first + pick(random, 1, 4)) % 5]};
+}
+
+const ovt_profile& usual() {
+    return *ovt_profile_find("default");
+}
+
+// A convolution of so many rows and columns, of 3 x 3 positions.
+overtake_insn convolution(std::uint32_t height, std::uint32_t width) {
+    overtake_insn insn{};
+    insn.opcode = OVERTAKE_OP_CONV;
+    insn.groups = 1;
+    insn.kernel_height = insn.kernel_width = 3;
+    insn.stride_height = insn.stride_width = insn.dilation_height = insn.dilation_width = 1;
+    insn.pad_top = insn.pad_left = 1;
+    insn.in[0] = insn.out = tensor(0, height, width, 32);
+    return insn;
+}
+
+double longest_ns(const overtake_insn& insn, const Shares& shares, const Cores& cores) {
+    const SharePrice price = model_price(cores);
+    double longest = 0;
+    for (std::size_t core = 0; core < cores.size(); ++core)
+        longest = std::max(longest, price(insn, shares[core], core));
+    return longest;
+}
+
+} // namespace
+
+TEST(CoreSearch, FindsWhatTryingAllFinds) {
+    Random random(37);
+    std::size_t plans = 0, fused = 0, shared = 0;
+    const std::size_t networks = network_count();
+    for (std::size_t round = 0; round < networks; ++round) {
+        SCOPED_TRACE("network " + std::to_string(round));
+        const SegmentLayers segment = RandomLayers(random).make(pick(random, 1, 6));
+        constexpr std::uint64_t syncs[] = {0, 500, 5000};
+        const std::uint64_t sync = syncs[pick(random, 0, 2)];
+        const Cores cores = random_cores(random, pick(random, 2, 3), sync);
+        const SearchOptions options{cores, {}, sync, two_schemes(random), pick(random, 0, 3) > 0};
+        const FoundBlocks found = search(segment, options);
+        Exhaustive all(segment, options, cores);
+        ASSERT_EQ(found.ns, all.run());
+        plans += all.plans();
+        for (const Block& block : found.blocks) {
+            fused += block.layer_count > 1;
+            shared += block.scheme != Scheme::single;
+        }
+    }
+    EXPECT_GT(plans, networks * 20);
+    EXPECT_GT(fused, networks / 10);
+    EXPECT_GT(shared, networks / 3);
+}
+
+TEST(CoreSearch, CoversAllLayersInOrderWithSharesOfAllOutputs) {
+    Random random(5);
+    for (int round = 0; round < 40; ++round) {
+        const SegmentLayers segment = RandomLayers(random).make(pick(random, 1, 30));
+        const Cores cores = random_cores(random, pick(random, 2, 8), 500);
+        const FoundBlocks found = search(segment, {cores, {}, 500});
+        std::size_t next = 0;
+        for (const Block& block : found.blocks) {
+            ASSERT_EQ(block.first_layer, next);
+            next += block.layer_count;
+            std::uint64_t all = 0;
+            for (const std::vector<Box>& boxes : block.shares)
+                for (const Box& box : boxes)
+                    all += elements(box);
+            EXPECT_EQ(all, elements(whole(segment.layers[next - 1].step.insn)));
+            EXPECT_TRUE(can_be_block(segment, block.first_layer, block.layer_count));
+        }
+        EXPECT_EQ(next, segment.layers.size());
+    }
+}
+
+TEST(CoreSearch, NoChoiceMakesItSlower) {
+    Random random(11);
+    for (int round = 0; round < 40; ++round) {
+        const SegmentLayers segment = RandomLayers(random).make(pick(random, 1, 20));
+        const Cores cores = random_cores(random, pick(random, 2, 6), 500);
+        const SearchOptions all{cores, {}, 500};
+        const std::uint64_t ns = search(segment, all).ns;
+        for (const Scheme scheme : cutting)
+            EXPECT_LE(ns, search(segment, {cores, {}, 500, {scheme}}).ns);
+        EXPECT_LE(ns, search(segment, {cores, {}, 500, {}, false}).ns);
+    }
+}
+
+TEST(CoreSearch, UsesOnlyCoresThatItMay) {
+    Random random(7);
+    const Cores cores(4, core_of(1, 0));
+    for (int round = 0; round < 20; ++round) {
+        const SegmentLayers segment = RandomLayers(random).make(8);
+        for (const Block& block : search(segment, {cores, {true, false, true, false}}).blocks) {
+            EXPECT_TRUE(block.shares[1].empty());
+            EXPECT_TRUE(block.shares[3].empty());
+        }
+    }
+}
+
+TEST(CoreSearch, WorkStaysWithCoresThatHaveTheInstruction) {
+    auto without = std::make_shared<ovt_profile>(usual());
+    without->without = std::uint64_t{1} << OVERTAKE_OP_CONV;
+    const auto full = std::make_shared<const ovt_profile>(usual());
+    Random random(9);
+    for (int round = 0; round < 30; ++round) {
+        const SegmentLayers segment = RandomLayers(random).make(8);
+        const Cores cores{without, full, full};
+        for (const Block& block : search(segment, {cores}).blocks) {
+            const auto boxes = grow(segment, block.first_layer, block.layer_count, block.shares);
+            for (std::size_t layer = 0; layer < block.layer_count; ++layer)
+                EXPECT_TRUE(boxes[layer][0].empty() ||
+                            segment.layers[block.first_layer + layer].step.insn.opcode !=
+                                OVERTAKE_OP_CONV);
+        }
+    }
+}
+
+TEST(CoreCounts, TakeMoreCoresWhereTheyGainTwoPercent) {
+    SegmentLayers segment;
+    segment.layers.emplace_back().step.insn = convolution(64, 64);
+    const std::vector<SegmentLayers> large{segment};
+    const Cores cores(6, core_of(1, 0));
+    const FoundPlan plan = find_plan(large, {cores});
+    ASSERT_EQ(plan.by_cores.size(), 6u);
+    EXPECT_EQ(plan.core_count, 6u);
+    EXPECT_EQ(plan.ns, plan.by_cores.back());
+    EXPECT_GT(plan.by_cores[0], 5 * plan.by_cores[5]);
+
+    // Two layers of so little that waiting for others takes longer.
+    segment.layers[0].step.insn = convolution(1, 1);
+    segment.layers[0].step.insn.out.channels = segment.layers[0].step.insn.in[0].channels = 8;
+    segment.layers.push_back(segment.layers[0]);
+    const FoundPlan small = find_plan(std::vector{segment}, {cores, {}, 500});
+    EXPECT_EQ(small.core_count, 1u);
+    EXPECT_EQ(small.ns, small.by_cores[0]);
+}
+
+TEST(CoreCounts, TakeTheFastestCoresFirst) {
+    SegmentLayers segment;
+    segment.layers.emplace_back().step.insn = convolution(64, 64);
+    const Cores cores{core_of(8, 0), core_of(1, 0), core_of(1, 0)};
+    const FoundPlan plan = find_plan(std::vector{segment}, {cores});
+    const auto& shares = plan.blocks[0][0].shares;
+    EXPECT_LT(plan.by_cores[0],
+              ovt_cycles_to_ns(cores[0].get(), cost(convolution(64, 64), *cores[0])));
+    EXPECT_FALSE(shares[1].empty());
+    EXPECT_FALSE(shares[2].empty());
+}
+
+TEST(Balance, MovesPositionsFromSlowCoresToFastOnes) {
+    const Cores cores{core_of(1, 0), core_of(1, 0), core_of(2, 0)};
+    const overtake_insn insn = convolution(40, 40);
+    // As if all were equally fast.
+    const double speeds[] = {1, 1, 1};
+    const auto first = shares(insn, Scheme::balanced, speeds);
+    const auto shared = balance(insn, speeds, model_price(cores), {});
+    ASSERT_TRUE(first && shared);
+    EXPECT_LT(longest_ns(insn, *shared, cores), 0.65 * longest_ns(insn, *first, cores));
+    const double alone = model_price(cores)(insn, std::vector{whole(insn)}, 0);
+    EXPECT_LT(longest_ns(insn, *shared, cores), 1.05 * alone / 2.5);
+}
+
+TEST(Balance, EndsWithinTheThreshold) {
+    const Cores cores{core_of(1, 0), core_of(3, 0)};
+    const overtake_insn insn = convolution(60, 60);
+    const double speeds[] = {1, 1};
+    const SharePrice price = model_price(cores);
+    for (const double threshold : {0.3, 0.02}) {
+        const auto shared = balance(insn, speeds, price, {0, threshold, 64});
+        ASSERT_TRUE(shared);
+        const double a = price(insn, (*shared)[0], 0), b = price(insn, (*shared)[1], 1);
+        EXPECT_LE(std::max(a, b) - std::min(a, b), threshold * std::max(a, b));
+    }
+}
+
+TEST(Balance, LooksNoMoreOftenThanItMay) {
+    const Cores cores{core_of(1, 0), core_of(4, 0)};
+    const overtake_insn insn = convolution(50, 50);
+    const double speeds[] = {1, 1};
+    std::size_t looks = 0;
+    const SharePrice counting = [&](const overtake_insn& of, std::span<const Box> boxes,
+                                    std::size_t core) {
+        ++looks;
+        return model_price(cores)(of, boxes, core);
+    };
+    ASSERT_TRUE(balance(insn, speeds, counting, {1, 0, 10}));
+    EXPECT_EQ(looks, 2u * 11);
+}
+
+TEST(Balance, TakesWhatIsMeasuredForWhatItIs) {
+    // A core that takes twice as long as its speed lets expect.
+    const Cores cores{core_of(1, 0), core_of(1, 0)};
+    const overtake_insn insn = convolution(64, 64);
+    const double speeds[] = {1, 1};
+    const SharePrice measured = [&](const overtake_insn& of, std::span<const Box> boxes,
+                                    std::size_t core) {
+        return model_price(cores)(of, boxes, core) * (core == 1 ? 2 : 1);
+    };
+    const auto shared = balance(insn, speeds, measured, {});
+    ASSERT_TRUE(shared);
+    std::uint64_t parts[2] = {};
+    for (std::size_t core = 0; core < 2; ++core)
+        for (const Box& box : (*shared)[core])
+            parts[core] += elements(box);
+    EXPECT_NEAR(static_cast<double>(parts[0]) / static_cast<double>(parts[1]), 2, 0.1);
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/cores/search.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "compiler/cores/generate.hpp"
+#include "compiler/cores/growth.hpp"
+#include "compiler/lower/cost.hpp"
+
+namespace overtake::compiler {
+namespace {
+
+constexpr Scheme cutting[] = {Scheme::row, Scheme::column, Scheme::grid, Scheme::channel,
+                              Scheme::balanced};
+
+bool may_use(const SearchOptions& options, std::size_t core) {
+    return options.uses.empty() || options.uses[core];
+}
+
+std::vector<double> speeds_of(const SearchOptions& options, const overtake_insn& insn) {
+    std::vector<double> result;
+    for (std::size_t core = 0; core < options.cores.size(); ++core) {
+        const ovt_profile& profile = *options.cores[core];
+        result.push_back(!may_use(options, core) || ovt_profile_lacks(&profile, insn.opcode)
+                             ? 0
+                             : static_cast<double>(profile.clock_khz) /
+                                   static_cast<double>(cost(insn, profile)));
+    }
+    return result;
+}
+
+// With the overhead of as many FCs as they are split into.
+std::uint64_t with_overhead(const SearchOptions& options, std::uint64_t cycles, std::size_t core) {
+    const ovt_profile& profile = *options.cores[core];
+    const std::uint64_t most = std::uint64_t{options.max_time_per_fc_us} * profile.clock_khz / 1000;
+    const std::uint64_t fcs =
+        most > profile.fc_overhead_cycles
+            ? (cycles + most - profile.fc_overhead_cycles - 1) / (most - profile.fc_overhead_cycles)
+            : 1;
+    return cycles + std::max<std::uint64_t>(fcs, 1) * profile.fc_overhead_cycles;
+}
+
+// The best plan of all layers up to one of them, whose last block ends there in one way.
+struct Best {
+    std::uint64_t ns = no_plan;
+    std::size_t first_layer = 0; // of the last block
+    std::size_t before = 0;      // which way the plan before it ends
+};
+
+class Search {
+public:
+    Search(const SegmentLayers& segment, const SearchOptions& options)
+        : segment_(segment), options_(options) {
+        for (const Scheme scheme : cutting)
+            if (options.schemes.empty() || std::ranges::count(options.schemes, scheme) > 0)
+                schemes_.push_back(scheme);
+        // Of cores that are alike the first stands for all.
+        for (std::size_t core = 0; core < options.cores.size(); ++core)
+            if (may_use(options, core) && std::ranges::none_of(singles_, [&](std::size_t other) {
+                    return options.cores[other] == options.cores[core];
+                }))
+                singles_.push_back(core);
+    }
+
+    FoundBlocks run() {
+        for (std::size_t layer = 0; layer < segment_.layers.size(); ++layer) {
+            best_.emplace_back(schemes_.size() + singles_.size());
+            for (std::size_t index = 0; index < singles_.size(); ++index)
+                end_on_one_core(layer, index);
+            shares_.emplace_back(schemes_.size());
+            for (std::size_t index = 0; index < schemes_.size(); ++index)
+                end_on_several(layer, index);
+        }
+        return collect();
+    }
+
+private:
+    const overtake_insn& insn(std::size_t layer) const { return segment_.layers[layer].step.insn; }
+
+    std::size_t core_of(std::size_t end) const {
+        return end < schemes_.size() ? several_cores : singles_[end - schemes_.size()];
+    }
+
+    // Offers plan `end` of the layers up to `last` a last block that begins at `first`.
+    void offer(std::size_t first, std::size_t last, std::size_t end,
+               std::span<const std::uint64_t> cycles) {
+        Best& best = best_[last][end];
+        if (first == 0) {
+            const std::uint64_t ns = stage_ns(options_, cycles, no_stage_before);
+            if (ns < best.ns)
+                best = {ns, 0, 0};
+            return;
+        }
+        // All that end on several cores are the same to what follows.
+        std::size_t several = best_[first - 1].size();
+        for (std::size_t before = 0; before < best_[first - 1].size(); ++before) {
+            if (core_of(before) != several_cores)
+                weigh(best, first, before, cycles);
+            else if (several == best_[first - 1].size() ||
+                     best_[first - 1][before].ns < best_[first - 1][several].ns)
+                several = before;
+        }
+        if (several < best_[first - 1].size())
+            weigh(best, first, several, cycles);
+    }
+
+    void weigh(Best& best, std::size_t first, std::size_t before,
+               std::span<const std::uint64_t> cycles) const {
+        const std::uint64_t until = best_[first - 1][before].ns;
+        if (until >= best.ns) // or there is none
+            return;
+        const std::uint64_t ns = until + stage_ns(options_, cycles, core_of(before));
+        if (ns < best.ns)
+            best = {ns, first, before};
+    }
+
+    void end_on_one_core(std::size_t layer, std::size_t index) {
+        const std::size_t core = singles_[index];
+        if (ovt_profile_lacks(options_.cores[core].get(), insn(layer).opcode))
+            return;
+        std::vector<std::uint64_t> cycles(options_.cores.size());
+        cycles[core] = cost(insn(layer), *options_.cores[core]);
+        offer(layer, layer, schemes_.size() + index, cycles);
+    }
+
+    void end_on_several(std::size_t last, std::size_t index) {
+        auto& shares = shares_[last][index];
+        shares = layer_shares(options_, insn(last), schemes_[index]);
+        if (!shares)
+            return;
+        Growth growth(segment_, last, *shares, options_.cores);
+        do {
+            offer(growth.first(), last, index, growth.cycles());
+            // What grows takes longer and longer.
+            if (stage_ns(options_, growth.cycles(), no_stage_before) >= best_[last][index].ns)
+                return;
+        } while (options_.overlap && growth.take_in() && all_can_run(growth));
+    }
+
+    // Cores that have a share of the block have the instructions of the layer that it took in.
+    bool all_can_run(const Growth& growth) const {
+        const Shares& boxes = growth.boxes(growth.first());
+        for (std::size_t core = 0; core < boxes.size(); ++core)
+            if (!boxes[core].empty() &&
+                ovt_profile_lacks(options_.cores[core].get(), insn(growth.first()).opcode))
+                return false;
+        return true;
+    }
+
+    FoundBlocks collect() {
+        FoundBlocks found;
+        std::size_t last = best_.size();
+        if (last == 0)
+            return found;
+        std::size_t end = static_cast<std::size_t>(
+            std::ranges::min_element(best_.back(), {}, &Best::ns) - best_.back().begin());
+        found.ns = best_.back()[end].ns;
+        if (found.ns == no_plan)
+            return found;
+        while (last > 0) {
+            const Best& best = best_[last - 1][end];
+            const bool is_single = core_of(end) != several_cores;
+            found.blocks.push_back(
+                {best.first_layer, last - best.first_layer,
+                 is_single ? Scheme::single : schemes_[end],
+                 is_single ? single_share(insn(last - 1), core_of(end), options_.cores.size())
+                           : std::move(*shares_[last - 1][end])});
+            last = best.first_layer;
+            end = best.before;
+        }
+        std::ranges::reverse(found.blocks);
+        return found;
+    }
+
+    const SegmentLayers& segment_;
+    const SearchOptions& options_;
+    std::vector<Scheme> schemes_;
+    std::vector<std::size_t> singles_;                       // cores
+    std::vector<std::vector<Best>> best_;                    // by layer, by scheme, then core
+    std::vector<std::vector<std::optional<Shares>>> shares_; // by layer, by scheme
+};
+
+} // namespace
+
+std::uint64_t stage_ns(const SearchOptions& options, std::span<const std::uint64_t> cycles,
+                       std::size_t before) {
+    const std::uint64_t sync = ovt_cycles_to_ns(options.cores[0].get(), options.sync_cycles);
+    const bool is_alone = std::ranges::count_if(cycles, [](auto of) { return of > 0; }) == 1;
+    std::uint64_t longest = 0;
+    for (std::size_t core = 0; core < cycles.size(); ++core) {
+        if (cycles[core] == 0)
+            continue;
+        const ovt_profile* profile = options.cores[core].get();
+        if (is_alone && core == before) // more of the same stage
+            return ovt_cycles_to_ns(profile, cycles[core]);
+        const bool waits = before != no_stage_before && before != core;
+        longest = std::max(longest,
+                           ovt_cycles_to_ns(profile, with_overhead(options, cycles[core], core)) +
+                               (waits ? sync : 0));
+    }
+    return longest;
+}
+
+std::optional<Shares> layer_shares(const SearchOptions& options, const overtake_insn& insn,
+                                   Scheme scheme) {
+    const std::vector<double> speeds = speeds_of(options, insn);
+    return scheme == Scheme::balanced
+               ? balance(insn, speeds, model_price(options.cores), options.balance)
+               : shares(insn, scheme, speeds);
+}
+
+FoundBlocks search(const SegmentLayers& segment, const SearchOptions& options) {
+    return Search(segment, options).run();
+}
+
+} // namespace overtake::compiler

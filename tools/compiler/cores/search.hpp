@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// The best blocks for a segment: a dynamic program over layers, with blocks that grow backwards.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "compiler/cores/balance.hpp"
+#include "compiler/cores/core_plan.hpp"
+#include "compiler/cores/layers.hpp"
+
+namespace overtake::compiler {
+
+struct SearchOptions {
+    std::span<const std::shared_ptr<const ovt_profile>> cores;
+    std::vector<bool> uses = {};      ///< which cores the plan may use; empty: all
+    std::uint64_t sync_cycles = 0;    ///< of core 1
+    std::vector<Scheme> schemes = {}; ///< beside single; none: all
+    bool overlap = true;              ///< blocks may be of more than one layer
+    std::uint32_t max_time_per_fc_us = 0;
+    BalanceOptions balance = {};
+};
+
+/// Where some layer runs on none of the cores.
+constexpr std::uint64_t no_plan = std::numeric_limits<std::uint64_t>::max();
+
+struct FoundBlocks {
+    std::vector<Block> blocks;
+    std::uint64_t ns = 0; ///< time alone, an estimate where FCs are split; or no_plan
+};
+
+/// Who ran the stage before: it decides which cores wait for a sync.
+constexpr std::size_t no_stage_before = ~std::size_t{0};
+constexpr std::size_t several_cores = no_stage_before - 1;
+
+/// Nanoseconds of a stage in which each core has so many cycles to do, FCs' overhead and the sync
+/// included; `before`: the core that alone ran the stage before, or one of the two above.  A core
+/// that alone goes on after itself has its FC already.
+std::uint64_t stage_ns(const SearchOptions& options, std::span<const std::uint64_t> cycles,
+                       std::size_t before);
+
+/// Shares of the layer's output by that scheme, as the search takes them.  Of a single layer the
+/// fastest core has all.
+std::optional<Shares> layer_shares(const SearchOptions& options, const overtake_insn& insn,
+                                   Scheme scheme);
+
+/// The blocks with the least time alone.  Grows with layers x schemes x length of blocks.
+FoundBlocks search(const SegmentLayers& segment, const SearchOptions& options);
+
+} // namespace overtake::compiler
