@@ -27,12 +27,15 @@ Extent aligned_extent(Extent extent, std::uint32_t step, std::uint32_t size) {
 
 // Some outputs of a transposed convolution no input reaches: a piece of such alone reads nothing,
 // which no instruction says.
-bool reads_something(const overtake_insn& insn, const overtake_insn& part) {
+bool reads_something(const overtake_insn& insn, const Box& box) {
+    if (insn.opcode != OVERTAKE_OP_TRANSPOSED_CONV)
+        return true;
+    const overtake_insn part = piece_shape(insn, box);
     const auto fits = [](const overtake_operand& small, const overtake_operand& large) {
         return small.height > 0 && small.width > 0 && small.height <= large.height &&
                small.width <= large.width;
     };
-    return insn.opcode != OVERTAKE_OP_TRANSPOSED_CONV || fits(part.in[0], insn.in[0]);
+    return fits(part.in[0], insn.in[0]);
 }
 
 // A piece of what stands around a padded tensor alone: it makes that of nothing.
@@ -87,7 +90,7 @@ Box aligned(const overtake_insn& insn, const Box& box) {
                                                                 channels_each, insn.out.channels);
     const Box result{rows.first,    rows.count,     columns.first,
                      columns.count, channels.first, channels.count};
-    return reads_something(insn, piece_shape(insn, result)) ? result : whole(insn);
+    return reads_something(insn, result) ? result : whole(insn);
 }
 
 overtake_insn piece_shape(const overtake_insn& insn, const Box& box) {
@@ -129,11 +132,12 @@ Box seen_from(const overtake_operand& outer, const overtake_operand& inner, cons
 }
 
 Box needed(const overtake_insn& insn, std::size_t input, const Box& box) {
+    return is_empty(box) ? Box{} : needed_by(insn, input, piece_shape(insn, box));
+}
+
+Box needed_by(const overtake_insn& insn, std::size_t input, const overtake_insn& part) {
     const overtake_operand& from = insn.in[input];
-    if (is_empty(box) || from.channels == 0)
-        return {};
-    const overtake_insn part = piece_shape(insn, box);
-    if (is_filling(insn, part))
+    if (from.channels == 0 || is_filling(insn, part))
         return {};
     const overtake_operand& reads = part.in[input];
     return seen_from(from, reads, {0, reads.height, 0, reads.width, 0, reads.channels});

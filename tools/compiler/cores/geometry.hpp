@@ -49,6 +49,9 @@ std::uint64_t piece_cost(const overtake_insn& insn, const Box& box, const ovt_pr
 /// What piece() reads of in[input], counted from that operand's first element; empty: nothing.
 Box needed(const overtake_insn& insn, std::size_t input, const Box& box);
 
+/// The same of a piece's shape.
+Box needed_by(const overtake_insn& insn, std::size_t input, const overtake_insn& part);
+
 /// Products that the instruction sums up, or elements that it makes where there are none.
 std::uint64_t operations(const overtake_insn& insn);
 

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "compiler/lower/cost.hpp"
+
 namespace overtake::compiler {
 
 Growth::Growth(const SegmentLayers& segment, std::size_t last, const Shares& shares,
@@ -35,15 +37,16 @@ void Growth::add(std::size_t layer, Shares boxes) {
     const overtake_insn& insn = segment_.layers[layer].step.insn;
     for (std::size_t core = 0; core < boxes.size(); ++core)
         for (const Box& box : boxes[core]) {
-            need(layer, core, box);
+            const overtake_insn part = piece_shape(insn, box);
+            need(layer, core, part);
             if (!cores_.empty())
-                cycles_[core] += piece_cost(insn, box, *cores_[core]);
+                cycles_[core] += cost(part, *cores_[core]);
         }
     boxes_.push_back(std::move(boxes));
 }
 
-// What the box of the layer needs of layers that may be private.
-void Growth::need(std::size_t layer, std::size_t core, const Box& box) {
+// What a piece of the layer needs of layers that may be private.
+void Growth::need(std::size_t layer, std::size_t core, const overtake_insn& part) {
     const Layer& reader = segment_.layers[layer];
     for (std::size_t input : {0, 1}) {
         if (reader.writers[input].size() != 1)
@@ -52,7 +55,7 @@ void Growth::need(std::size_t layer, std::size_t core, const Box& box) {
         const Layer& writer = segment_.layers[index];
         if (!writer.can_be_private)
             continue;
-        const Box read = needed(reader.step.insn, input, box);
+        const Box read = needed_by(reader.step.insn, input, part);
         if (is_empty(read))
             continue;
         const std::size_t place = last_ - index - 1;

@@ -35,7 +35,7 @@ public:
 
 private:
     void add(std::size_t layer, Shares boxes);
-    void need(std::size_t layer, std::size_t core, const Box& box);
+    void need(std::size_t layer, std::size_t core, const overtake_insn& part);
 
     const SegmentLayers& segment_;
     const std::size_t last_;

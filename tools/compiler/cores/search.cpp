@@ -57,11 +57,8 @@ public:
         for (const Scheme scheme : cutting)
             if (options.schemes.empty() || std::ranges::count(options.schemes, scheme) > 0)
                 schemes_.push_back(scheme);
-        // Of cores that are alike the first stands for all.
         for (std::size_t core = 0; core < options.cores.size(); ++core)
-            if (may_use(options, core) && std::ranges::none_of(singles_, [&](std::size_t other) {
-                    return options.cores[other] == options.cores[core];
-                }))
+            if (may_use(options, core))
                 singles_.push_back(core);
     }
 
