@@ -149,8 +149,9 @@ public:
         return use().core_profiles();
     }
 
-private:
     Device& use() const { return *device_.use("device"); }
+
+private:
     Device& inner() const noexcept { return *device_.anywhere(); }
 
     /// Shared, for what a backend makes keeps its device.
@@ -162,6 +163,11 @@ private:
 
 std::shared_ptr<Device> bind_to_process(std::shared_ptr<Device> device) {
     return std::make_shared<BoundDevice>(std::move(device));
+}
+
+Device& unbound(Device& device) {
+    const auto* const bound = dynamic_cast<const BoundDevice*>(&device);
+    return bound ? bound->use() : device;
 }
 
 } // namespace overtake

@@ -167,7 +167,7 @@ private:
         for (const processors::Model& model : scenario_.models) {
             models_.push_back(std::make_shared<CoordinatedModel>(
                 waiting_model(model, classes_, scenario_.class_names, 1),
-                coordination::Domains{home_}, coordinator_->setup().classes));
+                coordination::Domains{{home_}}, coordinator_->setup().classes));
             coordinator_->add_model(*models_.back());
         }
     }

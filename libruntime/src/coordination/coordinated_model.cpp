@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "kernel/kernel_sharing.hpp"
 #include "network/host_regions.hpp"
 #include "overtake/error.hpp"
 
@@ -23,8 +24,8 @@ constexpr std::size_t no_class = ~std::size_t{0};
 std::vector<std::shared_ptr<const Plan>> plan_units(const std::shared_ptr<const Model>& model,
                                                     const Domains& domains) {
     std::vector<std::shared_ptr<const Plan>> plans;
-    for (const std::shared_ptr<Device>& device : domains)
-        plans.push_back(plan_once(device, model, PlanParts::units));
+    for (const Domain& domain : domains)
+        plans.push_back(plan_once(domain.device, model, PlanParts::units));
     return plans;
 }
 
@@ -48,7 +49,8 @@ std::uint64_t longest_fc_ns(const Segment& segment) {
 
 CoordinatedModel::CoordinatedModel(const std::shared_ptr<const Model>& model,
                                    const Domains& domains, std::span<const ProcessorClass> classes)
-    : plans_(plan_units(model, domains)), classes_(classes.begin(), classes.end()),
+    : domains_(domains), plans_(plan_units(model, domains)),
+      classes_(classes.begin(), classes.end()),
       inferences_(std::make_shared<engine::InferencePool>(plans_[home_domain])),
       pictures_(plans_[home_domain]), idle_(domains.size()) {
     for (const ProcessorClass& each : classes_)
@@ -193,9 +195,10 @@ CoordinatedModel::make_inference(std::span<const TensorMemory> inputs,
     return std::make_shared<UnitInference>(shared_from_this(), home);
 }
 
-CoordinatedModel::Away::Away(const std::shared_ptr<const Plan>& plan)
-    : workspace(*plan), execution(plan) {
-    execution.bind(workspace, nullptr);
+CoordinatedModel::Away::Away(const std::shared_ptr<const Plan>& plan, std::vector<bool> shared_)
+    : shared(std::move(shared_)), workspace(*plan, shared), execution(plan) {
+    if (shared.empty())
+        use({});
 }
 
 std::int32_t CoordinatedModel::Away::compute(const UnitTable::Work& work) {
@@ -221,16 +224,52 @@ std::int32_t CoordinatedModel::Away::compute_segment(std::size_t segment) {
                          job.scratch_bytes);
 }
 
-std::shared_ptr<CoordinatedModel::Away> CoordinatedModel::take_away(unsigned domain) {
+/// The tensors of its source that a domain works on in place.  Those that its device cannot reach,
+/// for want of room, say, are copied.
+std::vector<LentTensor> CoordinatedModel::reach(unsigned domain,
+                                                std::span<const TensorPlace> of_source) const {
+    std::vector<LentTensor> reached;
+    for (std::uint32_t number = 0; number < of_source.size(); number++) {
+        TensorPlace place = of_source[number];
+        if (tensors()[number].is_constant())
+            continue;
+        if (!place.device.empty()) {
+            Device& device = *domains_[domain].device;
+            Device& owner = *domains_[*domains_[domain].source].device;
+            try {
+                place.address = address_on(device, owner, place.address, place.device.size());
+            } catch (const Error&) {
+                continue;
+            }
+        }
+        reached.push_back({number, place});
+    }
+    return reached;
+}
+
+std::shared_ptr<CoordinatedModel::Away>
+CoordinatedModel::take_away(unsigned domain, std::span<const TensorPlace> of_source) {
+    const std::vector<LentTensor> reached = reach(domain, of_source);
+    std::vector<bool> shared(reached.empty() ? 0 : tensors().size());
+    for (const LentTensor& tensor : reached)
+        shared[tensor.tensor] = true;
+    std::shared_ptr<Away> away;
     {
         const std::lock_guard lock(mutex_);
-        if (!idle_[domain].empty()) {
-            std::shared_ptr<Away> away = std::move(idle_[domain].back());
-            idle_[domain].pop_back();
-            return away;
+        std::vector<std::shared_ptr<Away>>& idle = idle_[domain];
+        const auto alike = std::ranges::find(
+            idle, shared, [](const auto& each) -> const auto& { return each->shared; });
+        if (alike != idle.end()) {
+            away = std::move(*alike);
+            *alike = std::move(idle.back());
+            idle.pop_back();
         }
     }
-    return std::make_shared<Away>(plans_[domain]);
+    if (!away)
+        away = std::make_shared<Away>(plans_[domain], std::move(shared));
+    if (!reached.empty())
+        away->use(reached);
+    return away;
 }
 
 void CoordinatedModel::give_back(unsigned domain, std::shared_ptr<Away> away) noexcept {
@@ -251,13 +290,49 @@ UnitInference::UnitInference(std::shared_ptr<CoordinatedModel> model,
       away_refusals_(model_->domain_count()),
       present_(model_->tensors().size(), 1u << home_domain) {
     for (unsigned domain = home_domain + 1; domain < away_.size(); domain++) {
+        const std::optional<unsigned> source = model_->domains()[domain].source;
+        std::span<const TensorPlace> of_source;
+        if (source == home_domain)
+            of_source = home_->places();
+        else if (source && away_[*source])
+            of_source = away_[*source]->execution.places();
         try {
-            away_[domain] = model_->take_away(domain);
+            away_[domain] = model_->take_away(domain, of_source);
             domains_ |= std::uint64_t{1} << domain;
+            share(domain, source.value_or(domain));
         } catch (const Error& error) { // of a device that has gone, say: others run it
             away_refusals_[domain] = error.what();
         }
     }
+    for (std::uint32_t tensor = 0; tensor < present_.size() && away_.size() > 1; tensor++)
+        present_[tensor] = domains_with(tensor, home_domain);
+}
+
+/// Notes where a new domain's tensors are.
+void UnitInference::share(unsigned domain, unsigned source) {
+    if (memory_of_.empty())
+        memory_of_.resize(present_.size() * away_.size(), home_domain);
+    const std::vector<bool>& shared = away_[domain]->shared;
+    for (std::size_t tensor = 0; tensor < present_.size(); tensor++) {
+        const bool is_shared = tensor < shared.size() && shared[tensor];
+        unsigned* const memory_of = &memory_of_[tensor * away_.size()];
+        memory_of[domain] = is_shared ? memory_of[source] : domain;
+        has_copies_ |= !is_shared && !model_->tensors()[tensor].is_constant();
+    }
+}
+
+/// Those whose memory of the tensor is that of `domain`, one bit each.
+std::uint64_t UnitInference::domains_with(std::uint32_t tensor, unsigned domain) const {
+    if (memory_of_.empty())
+        return std::uint64_t{1} << domain;
+    const unsigned* const memory_of = &memory_of_[tensor * away_.size()];
+    std::uint64_t domains = 0;
+    for (std::uint64_t rest = domains_; rest != 0; rest &= rest - 1) {
+        const auto other = static_cast<unsigned>(std::countr_zero(rest));
+        if (memory_of[other] == memory_of[domain])
+            domains |= std::uint64_t{1} << other;
+    }
+    return domains;
 }
 
 UnitInference::~UnitInference() {
@@ -284,7 +359,8 @@ void UnitInference::copy(std::uint32_t tensor, unsigned domain) {
     const std::span<const std::byte> bytes = bytes_of(tensor, from);
     if (!bytes.empty())
         std::memcpy(bytes_of(tensor, domain).data(), bytes.data(), bytes.size());
-    present_[tensor] |= std::uint64_t{1} << domain;
+    model_->copied_bytes_ += bytes.size();
+    present_[tensor] |= domains_with(tensor, domain);
 }
 
 bool UnitInference::is_written_by(std::uint64_t units, std::uint32_t tensor) const {
@@ -312,7 +388,7 @@ void UnitInference::note_written(std::size_t unit, unsigned domain) {
         return;
     const std::lock_guard lock(copies_);
     for (const std::uint32_t tensor : model_->table().units[unit].writes)
-        present_[tensor] = std::uint64_t{1} << domain;
+        present_[tensor] = domains_with(tensor, domain);
 }
 
 std::int32_t UnitInference::compute(const UnitTable::Work& work, HostCore& core) {
@@ -335,7 +411,7 @@ void UnitInference::fill() {
 }
 
 void UnitInference::drain() {
-    if (away_.size() > 1) {
+    if (has_copies_) {
         const std::lock_guard lock(copies_);
         for (const std::uint32_t tensor : model_->model().outputs())
             if (!(present_[tensor] & 1u))

@@ -3,10 +3,12 @@
 // CoordinatedModel: a model on an engine's devices, as its coordinator sees it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -43,7 +45,12 @@ struct ProcessorClass {
 
 /// Where tensors can be: the memory of the engine's device, which is 0, of each other device, and
 /// of each processor of the program's, for which it is memory of the engine's device.
-using Domains = std::vector<std::shared_ptr<Device>>;
+struct Domain {
+    std::shared_ptr<Device> device{};
+    /// Not null: the domain before it whose tensors its device works on in place.
+    std::optional<unsigned> source{};
+};
+using Domains = std::vector<Domain>;
 constexpr unsigned home_domain = 0;
 constexpr std::size_t most_domains = 64;
 
@@ -71,6 +78,9 @@ public:
         return plans_[domain];
     }
     std::size_t domain_count() const noexcept { return plans_.size(); }
+    const std::vector<Domain>& domains() const noexcept { return domains_; }
+    /// From domain to domain, of all its inferences so far.
+    std::uint64_t copied_bytes() const noexcept { return copied_bytes_; }
     ovt_coord_model& described() noexcept { return described_; }
     /// By class of the engine, a run of its largest piece; 0: none.  Before its first task.
     void set_measured(std::vector<std::uint64_t> measured) noexcept {
@@ -90,11 +100,17 @@ public:
 
     /// An inference's memory in another domain than the home.
     struct Away {
-        explicit Away(const std::shared_ptr<const Plan>& plan);
+        /// Of the tensors that are not `shared` (by number).
+        Away(const std::shared_ptr<const Plan>& plan, std::vector<bool> shared);
+        /// The shared ones, which are another domain's, for the next inference.
+        void use(std::span<const LentTensor> tensors) {
+            execution.bind(workspace, nullptr, tensors);
+        }
         /// On the thread that calls: 0, or a negative errno.  May throw Error and std::bad_alloc.
         /// One thread at a time.
         std::int32_t compute(const UnitTable::Work& work);
 
+        const std::vector<bool> shared; ///< by tensor number; none beyond its end
         Workspace workspace;
         Execution execution;
         std::unique_ptr<CpuSegments> cpu; ///< once it has computed
@@ -115,9 +131,11 @@ private:
     const UnitTable::Work& computed_work(std::size_t unit) const;
     UnitDescription description(std::size_t unit) const;
     void describe_own(std::size_t unit, std::size_t engine_class);
-    std::shared_ptr<Away> take_away(unsigned domain);
+    std::shared_ptr<Away> take_away(unsigned domain, std::span<const TensorPlace> of_source);
+    std::vector<LentTensor> reach(unsigned domain, std::span<const TensorPlace> of_source) const;
     void give_back(unsigned domain, std::shared_ptr<Away> away) noexcept;
 
+    const Domains domains_;
     std::vector<std::shared_ptr<const Plan>> plans_; ///< by domain
     const std::vector<ProcessorClass> classes_;      ///< the engine's
     std::vector<std::size_t> class_of_;              ///< the model's, by the engine's; or no_class
@@ -131,6 +149,7 @@ private:
     std::vector<std::uint64_t> longest_;
     std::vector<std::uint64_t> measured_;
     std::vector<ovt_coord_record> records_;
+    std::atomic<std::uint64_t> copied_bytes_ = 0;
     std::mutex mutex_;
     std::vector<std::vector<std::shared_ptr<Away>>> idle_; ///< by domain
 };
@@ -172,10 +191,12 @@ public:
 
     void fill();
     void drain();
-    bool needs_drain() const noexcept { return home_->drains() || away_.size() > 1; }
+    bool needs_drain() const noexcept { return home_->drains() || has_copies_; }
 
 private:
     bool is_written_by(std::uint64_t units, std::uint32_t tensor) const;
+    void share(unsigned domain, unsigned source);
+    std::uint64_t domains_with(std::uint32_t tensor, unsigned domain) const;
     std::span<std::byte> bytes_of(std::uint32_t tensor, unsigned domain) const;
     void copy(std::uint32_t tensor, unsigned domain);
 
@@ -184,6 +205,8 @@ private:
     std::vector<std::shared_ptr<CoordinatedModel::Away>> away_; ///< by domain; the home's is null
     std::vector<std::string> away_refusals_;                    ///< by domain
     std::uint64_t domains_ = 1u << home_domain;
+    std::vector<unsigned> memory_of_; ///< [tensor * domains + domain]: the domain that has it
+    bool has_copies_ = false;         ///< a domain has memory of its own for a tensor
     std::mutex copies_;
     std::vector<std::uint64_t> present_; ///< domains, by tensor
     std::mutex cpu_;                     ///< CPU operators of an inference share memory

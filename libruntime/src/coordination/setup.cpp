@@ -14,6 +14,7 @@
 
 #include "coordination/own_registry.hpp"
 #include "coordination/times_file.hpp"
+#include "kernel/kernel_sharing.hpp"
 #include "monotonic_clock.hpp"
 #include "overtake/error.hpp"
 
@@ -78,7 +79,7 @@ class Builder {
 public:
     Builder(const std::shared_ptr<Device>& device, const EngineOptions& options)
         : options_(options) {
-        setup_.domains.push_back(device);
+        setup_.domains.push_back({device});
         setup_.has_cores.push_back(false);
     }
 
@@ -98,6 +99,7 @@ public:
                             setup_.domains.size(), most_domains));
         setup_.coordinator.run_timeout_ns = std::min(options_.run_timeout_ns, UINT64_MAX / 2);
         setup_.coordinator.entries = static_cast<std::uint32_t>(options_.processors.size());
+        find_sources();
         add_rates();
         return std::move(setup_);
     }
@@ -145,7 +147,7 @@ private:
         described.workers = 1;
         describe(entry, "", own, described);
         const auto domain = static_cast<unsigned>(setup_.domains.size());
-        setup_.domains.push_back(setup_.domains[home_domain]);
+        setup_.domains.push_back({setup_.domains[home_domain].device});
         setup_.has_cores.push_back(false);
         setup_.coordinator.processors.push_back({entry.name, entry.name, 0, domain});
         setup_.coordinator.described.push_back(described);
@@ -158,7 +160,7 @@ private:
 
     void add_cores(const ProcessorOptions& entry) {
         const unsigned domain = domain_of(entry.device);
-        Device& device = *setup_.domains[domain];
+        Device& device = *setup_.domains[domain].device;
         const std::vector<drm_overtake_core_info> known = device.cores();
         std::vector<unsigned> cores = entry.cores;
         if (cores.empty()) {
@@ -213,10 +215,10 @@ private:
     unsigned domain_of(const std::shared_ptr<Device>& device) {
         if (!device)
             return home_domain;
-        const auto known = std::ranges::find(setup_.domains, device);
+        const auto known = std::ranges::find(setup_.domains, device, &Domain::device);
         const auto domain = static_cast<unsigned>(known - setup_.domains.begin());
         if (known == setup_.domains.end()) {
-            setup_.domains.push_back(device);
+            setup_.domains.push_back({device});
             setup_.has_cores.push_back(false);
         }
         return domain;
@@ -239,14 +241,44 @@ private:
         described.overhead = entry.overhead_ns;
     }
 
-    /// Between devices tensors are copied; within one they stay where they are.
+    /// Domains of devices that reach each other's buffers share tensors.  Those of processors of
+    /// the program's do not: they have copies.
+    void find_sources() {
+        const Domains& all = setup_.domains;
+        for (unsigned domain = home_domain + 1; domain < all.size(); domain++)
+            for (unsigned source = home_domain; source < domain; source++)
+                if (setup_.has_cores[domain] &&
+                    (source == home_domain || setup_.has_cores[source]) && !all[source].source &&
+                    reaches(*all[domain].device, *all[source].device)) {
+                    setup_.domains[domain].source = source;
+                    break;
+                }
+    }
+
+    /// Tried, as there may be no room.
+    static bool reaches(Device& device, Device& owner) {
+        try {
+            const std::unique_ptr<Buffer> tried = owner.create_buffer(1);
+            address_on(device, owner, tried->address(), tried->size());
+            return true;
+        } catch (const Error&) {
+            return false;
+        }
+    }
+
+    /// The one whose memory it works in.
+    unsigned memory_of(unsigned domain) const {
+        return setup_.domains[domain].source.value_or(domain);
+    }
+
+    /// Within one memory tensors stay where they are; between two they are copied.
     void add_rates() {
         const std::size_t count = options_.processors.size();
         setup_.coordinator.rates.assign(count * count, 0);
         std::uint64_t rate = 0;
         for (std::size_t a = 0; a < count; a++)
             for (std::size_t b = 0; b < count; b++)
-                if (domain_of_entry_[a] != domain_of_entry_[b]) {
+                if (memory_of(domain_of_entry_[a]) != memory_of(domain_of_entry_[b])) {
                     rate = rate != 0 ? rate : measured_rate();
                     setup_.coordinator.rates[a * count + b] = rate;
                 }

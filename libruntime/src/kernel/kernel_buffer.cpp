@@ -58,11 +58,12 @@ private:
             .handle = handle_, .flags = OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE, .address = 0};
         file_->call(DRM_IOCTL_OVERTAKE_BO_MAP, &map, "map buffer for the device");
         address_ = map.address;
-        file_->add_mapping(address_, size_);
+        file_->add_mapping(address_, {size_, handle_});
     }
 
     void release() noexcept {
         if (address_ != 0) {
+            file_->end_shares(address_);
             file_->remove_mapping(address_);
             drm_overtake_bo_unmap unmap{.address = address_};
             file_->try_call(DRM_IOCTL_OVERTAKE_BO_UNMAP, &unmap);

@@ -40,6 +40,7 @@ public:
     ManualClock* manual_clock() noexcept override { return clock_.get(); }
 
     const KernelFile& file() const noexcept { return *file_; }
+    const std::shared_ptr<KernelFile>& shared_file() const noexcept { return file_; }
     void fall_back_to_ioctl() noexcept { use_uring_ = false; }
 
 private:
@@ -64,6 +65,11 @@ std::shared_ptr<Device> open_node(const std::string& path, KernelBackend backend
 }
 
 } // namespace
+
+std::shared_ptr<KernelFile> kernel_file_of(Device& device) {
+    const auto* const kernel = dynamic_cast<const KernelDevice*>(&unbound(device));
+    return kernel ? kernel->shared_file() : nullptr;
+}
 
 std::shared_ptr<Device> open_kernel(const std::string& path, KernelBackend backend) {
     return bind_to_process(open_node(path, backend));

@@ -97,9 +97,9 @@ std::string KernelFile::reason(int code) const {
     return limit_text(limit, latest->value, code == ENOSPC ? latest->used : 0);
 }
 
-void KernelFile::add_mapping(std::uint64_t address, std::uint64_t size) {
+void KernelFile::add_mapping(std::uint64_t address, const Mapping& mapping) {
     const std::lock_guard lock(mappings_mutex_);
-    mappings_.emplace(address, size);
+    mappings_.emplace(address, mapping);
 }
 
 void KernelFile::remove_mapping(std::uint64_t address) noexcept {
@@ -111,7 +111,7 @@ bool KernelFile::holds(std::uint64_t address, std::uint64_t length) const {
     const std::lock_guard lock(mappings_mutex_);
     auto mapping = mappings_.upper_bound(address);
     return mapping != mappings_.begin() &&
-           (--mapping, ovt_range_is_inside(address, length, mapping->first, mapping->second));
+           (--mapping, ovt_range_is_inside(address, length, mapping->first, mapping->second.size));
 }
 
 /// Returns how many of the bytes the driver filled in.

@@ -37,11 +37,21 @@ public:
     /// the remedy; what the errno says for errors that do not come from a limit.
     std::string reason(int code) const;
 
+    struct Mapping {
+        std::uint64_t size;
+        std::uint32_t handle; ///< of a buffer of this file's; 0: an import
+    };
     /// What MAP gave a device address, to tell a client which of its bindings names none.
-    void add_mapping(std::uint64_t address, std::uint64_t size);
+    void add_mapping(std::uint64_t address, const Mapping& mapping);
     void remove_mapping(std::uint64_t address) noexcept;
     /// True if one mapping holds all of [address, address + length).
     bool holds(std::uint64_t address, std::uint64_t length) const;
+
+    /// The address that another file has for all of a buffer of this one: address_on().
+    std::uint64_t share(const std::shared_ptr<KernelFile>& with, std::uint64_t address,
+                        std::size_t bytes);
+    /// The buffer goes: no other file has it any more.
+    void end_shares(std::uint64_t address) noexcept;
 
     /// The driver can be told which model a job belongs to.
     bool takes_models() const noexcept { return takes_models_; }
@@ -54,6 +64,16 @@ public:
     ServiceSettings service_settings() const;
 
 private:
+    /// A buffer of this file's that another one has imported.
+    struct Share {
+        std::weak_ptr<KernelFile> with;
+        std::uint32_t handle;  ///< there
+        std::uint64_t address; ///< there; 0: not mapped
+    };
+
+    Mapping whole_buffer(std::uint64_t address, std::size_t bytes) const;
+    void import(int dma_buf, std::uint64_t size, Share& share);
+    void let_go(const Share& share) noexcept;
     std::size_t query(unsigned topic, void* data, std::size_t bytes) const;
 
     std::string path_;
@@ -61,10 +81,15 @@ private:
     bool takes_models_ = false;
     bool takes_groups_ = false;
     mutable std::mutex mappings_mutex_;
-    std::map<std::uint64_t, std::uint64_t> mappings_; ///< bytes by address
+    std::map<std::uint64_t, Mapping> mappings_; ///< by address
+    std::mutex shares_mutex_;                   ///< held while others' mappings_mutex_ is taken
+    std::map<std::uint64_t, std::vector<Share>> shares_; ///< by address
 };
 
 std::unique_ptr<Buffer> create_kernel_buffer(std::shared_ptr<KernelFile> file, std::size_t bytes);
+
+/// Null of what is no kernel device.  Throws Error ENOTSUP in a child of fork().
+std::shared_ptr<KernelFile> kernel_file_of(Device& device);
 
 /// Null unless the device's clock is stepped by hand and this process may do so (root, debugfs).
 std::unique_ptr<ManualClock> open_kernel_clock(const KernelFile& file);
