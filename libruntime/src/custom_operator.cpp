@@ -50,6 +50,10 @@ void load(const std::filesystem::path& file) {
     const auto fail = [&](int code, const std::string& why) {
         throw Error(code, fmt::format("{}: {}", file.string(), why));
     };
+    std::error_code error; // dlopen() would wait for a pipe
+    if (const auto status = std::filesystem::status(file, error);
+        std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+        fail(EINVAL, "not a regular file; name a shared object of custom operators");
     void* object = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!object)
         fail(ENOEXEC, dlerror());

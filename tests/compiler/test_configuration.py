@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """overtake compile --config: every key works, or a line says what is done instead or what is wrong."""
 
+import os
 import shutil
 import unittest
 
@@ -175,6 +176,8 @@ class Glyphs(Case):
             sample.tofile(self.directory / f"raw/{index:03}.bin")
         keys["cal_data_type"] = "uint8"
         self.assertEqual(self.compile(calibration=keys).read_bytes(), self.by_options())
+        os.mkfifo(self.directory / "pipe")
+        self.assertIn("pipe: is a device or a pipe", self.refusal(self.config({**keys, "cal_data_dir": "pipe"})))
         (self.directory / "raw/000.bin").write_bytes(b"short")
         self.assertIn("raw/000.bin: does not hold 576", self.refusal(self.config(keys)))
 

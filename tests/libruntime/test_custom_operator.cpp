@@ -3,11 +3,14 @@
 // Custom operators that are registered from C.
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <string>
+#include <sys/stat.h>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "expect_error.hpp"
 #include "overtake/custom_operator.h"
 #include "overtake/custom_operator.hpp"
 #include "overtake/error.hpp"
@@ -124,6 +127,14 @@ TEST(CustomOperatorInC, WrongOnesAreRefused) {
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), EDOM);
     }
+}
+
+TEST(CustomOperator, APipeAmongThemIsNotWaitedFor) {
+    std::string directory = "/tmp/overtake-operators-XXXXXX";
+    ASSERT_NE(mkdtemp(directory.data()), nullptr);
+    ASSERT_EQ(mkfifo((directory + "/pipe.so").c_str(), 0600), 0);
+    expect_error(EINVAL, "pipe.so: not a regular file", [&] { load_custom_operators(directory); });
+    std::filesystem::remove_all(directory);
 }
 
 } // namespace

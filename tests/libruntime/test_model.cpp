@@ -10,6 +10,7 @@
 #include <random>
 #include <regex>
 #include <span>
+#include <sys/stat.h>
 
 #include <gtest/gtest.h>
 
@@ -129,6 +130,9 @@ TEST(Model, IsNotLoadedFromWhatCannotBeMapped) {
               ": is a directory; name a compiled model (.ovm)");
     EXPECT_EQ(refusal_of_file("/dev/zero", EINVAL),
               ": not a regular file; name a compiled model (.ovm)");
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); // which no process writes to
+    EXPECT_EQ(refusal_of_file(path, EINVAL), ": not a regular file; name a compiled model (.ovm)");
+    std::remove(path.c_str());
     const std::string unmappable = "/sys/kernel/uevent_seqnum"; // where there is a /sys
     if (std::ifstream(unmappable)) {
         EXPECT_EQ(refusal_of_file(unmappable, ENODEV), ": cannot map: No such device");

@@ -25,7 +25,8 @@ constexpr std::align_val_t alignment{64}; // of what the schema aligns most
 } // namespace
 
 FileBytes FileBytes::map(const std::string& path) {
-    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    // A pipe is not waited for.
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!file)
         fail(errno, path,
              std::string("cannot open: ") + std::strerror(errno) +

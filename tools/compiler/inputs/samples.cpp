@@ -93,6 +93,11 @@ std::vector<float> picture(const Value& input, const InputOptions& options,
 // The elements of one sample, one behind the other and nothing else.
 std::vector<float> raw_sample(const Value& input, RawType type, const std::string& path) {
     const std::size_t each = type == RawType::uint8 ? 1 : sizeof(float);
+    std::error_code error;
+    if (const auto status = std::filesystem::status(path, error);
+        status.type() == std::filesystem::file_type::fifo ||
+        status.type() == std::filesystem::file_type::character)
+        throw CompileError(path, "is a device or a pipe, not a file; name a file of samples");
     std::ifstream file(path, std::ios::binary);
     std::vector<char> bytes(input.elements() * each + 1);
     file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
