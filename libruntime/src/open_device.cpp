@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "missing_permission.hpp"
 #include "overtake/device.hpp"
 #include "overtake/server.hpp"
@@ -31,6 +33,18 @@ std::shared_ptr<Device> open_socket(const std::string& path) {
     }
 }
 
+/// An error names the variable that names the server, if one does.
+std::shared_ptr<Device> open_default_server() {
+    const char* const named = std::getenv("OVERTAKE_SERVER");
+    try {
+        return open_socket(default_server_path());
+    } catch (const Error& error) {
+        if (named && *named)
+            throw Error(error.code(), fmt::format("OVERTAKE_SERVER: {}", error.what()));
+        throw;
+    }
+}
+
 /// Null if none is where servers are.  One that is there and turns this process away is an error,
 /// and so is one that the environment names and this process may not reach.
 std::shared_ptr<Device> server_that_answers() {
@@ -43,7 +57,7 @@ std::shared_ptr<Device> server_that_answers() {
         return nullptr;
     }
     try {
-        return open_socket(path);
+        return open_default_server();
     } catch (const Error& error) {
         if (error.code() == ECONNREFUSED || error.code() == ENOENT)
             return nullptr; // what one that is gone has left
@@ -59,7 +73,7 @@ std::shared_ptr<Device> open_device(std::string_view name, const EmbeddedOptions
     if (name == "kernel")
         return open_kernel(first_node);
     if (name == "server")
-        return open_socket(default_server_path());
+        return open_default_server();
     if (name.starts_with(server_prefix))
         return open_socket(std::string(name.substr(server_prefix.size())));
     if (name != "auto") {

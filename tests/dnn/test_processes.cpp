@@ -86,6 +86,53 @@ std::int32_t load_in_a_child(const std::string& times) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
 }
 
+/// What the library logs in a process of its own that loads a model with this in its environment.
+std::string log_of_a_child(const std::vector<std::pair<const char*, std::string>>& variables) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(pipe(ends.data()), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        setenv("OVERTAKE_DEVICE", "embedded", 1);
+        setenv("HB_DNN_LOG_LEVEL", "4", 1);
+        for (const auto& [name, value] : variables)
+            setenv(name, value.c_str(), 1);
+        const std::vector<std::byte> bytes = build(copy_and_softmax());
+        const void* data = bytes.data();
+        auto length = static_cast<std::int32_t>(bytes.size());
+        hbPackedDNNHandle_t pack = nullptr;
+        _exit(hbDNNInitializeFromDDR(&pack, &data, &length, 1) == 0 ? 0 : 1);
+    }
+    close(ends[1]);
+    std::string log;
+    std::array<char, 4096> part{};
+    for (ssize_t count; (count = read(ends[0], part.data(), part.size())) > 0;)
+        log.append(part.data(), static_cast<std::size_t>(count));
+    close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_NE(status, 0);
+    return log;
+}
+
+TEST(BoardProcesses, AMessageAboutAVariableNamesIt) {
+    const auto expect = [](const std::vector<std::pair<const char*, std::string>>& variables,
+                           const char* text) {
+        const std::string log = log_of_a_child(variables);
+        EXPECT_NE(log.find(text), std::string::npos) << log;
+    };
+    const std::pair processors("OVERTAKE_PROCESSORS", std::string("npu,cpu"));
+    expect({{"OVERTAKE_DEVICE", "moon"}}, "OVERTAKE_DEVICE: device 'moon'");
+    expect({{"OVERTAKE_DEVICE", "server"}, {"OVERTAKE_SERVER", "/absent"}},
+           "OVERTAKE_DEVICE: OVERTAKE_SERVER: /absent");
+    expect({{"OVERTAKE_PROCESSORS", "npu=x"}}, "OVERTAKE_PROCESSORS: processors: 'npu=x'");
+    expect({{"OVERTAKE_PROCESSORS", "npu=9"}}, "OVERTAKE_PROCESSORS: engine: 'npu' names core 9");
+    expect({processors, {"OVERTAKE_POLICY", "soon"}}, "OVERTAKE_POLICY: engine: several");
+    expect({{"OVERTAKE_POLICY", "soon"}}, "OVERTAKE_POLICY: ");
+    expect({processors, {"OVERTAKE_TIMES", "absent.json"}}, "OVERTAKE_TIMES: absent.json: ");
+    expect({{"HB_DNN_PLUGIN_PATH", "/absent"}}, "HB_DNN_PLUGIN_PATH: /absent: ");
+}
+
 TEST(BoardProcesses, ExpectedTimesComeFromFilesOfTheEnvironment) {
     const std::string path =
         testing::TempDir() + "overtake-times-" + std::to_string(getpid()) + ".json";

@@ -159,6 +159,7 @@ Environment read_environment(const std::function<const char*(const char*)>& get)
 
     if (std::string device = reader.text("OVERTAKE_DEVICE"); !device.empty())
         environment.device = std::move(device);
+    environment.names_device = !reader.text("OVERTAKE_DEVICE").empty();
     constexpr std::array modes = {OVERTAKE_MODE_FUNCTIONAL, OVERTAKE_MODE_TIMED,
                                   OVERTAKE_MODE_BOTH};
     environment.embedded.mode =

@@ -21,6 +21,7 @@ struct Environment {
     std::string times;       ///< files of overtake profile, with commas between them
     bool sets_queue = false; ///< a variable of the one queue is set, too
     std::string device = "auto";
+    bool names_device = false; ///< the environment does
     EmbeddedOptions embedded;
     LogLevel log_level = LogLevel::warning;
     std::string plugin_path;        ///< empty = none

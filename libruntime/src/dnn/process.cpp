@@ -15,6 +15,11 @@
 #include "dnn/status.hpp"
 #include "overtake/custom_operator.hpp"
 
+extern "C" {
+#include "sched/coord/coord.h"
+#include "sched/sched.h"
+}
+
 namespace overtake::dnn {
 
 namespace {
@@ -58,6 +63,21 @@ void stop_at_exit() {
         process->stop();
 }
 
+/// What `make` throws says which variable it comes from.
+template <class Make>
+auto from_variable(const char* name, Make make) {
+    try {
+        return make();
+    } catch (const Error& error) {
+        throw Error(error.code(), fmt::format("{}: {}", name, error.what()));
+    }
+}
+
+std::shared_ptr<Device> open_named_device(const Environment& environment) {
+    const auto open = [&] { return open_device(environment.device, environment.embedded); };
+    return environment.names_device ? from_variable("OVERTAKE_DEVICE", open) : open();
+}
+
 /// Without the right to priority 255, all but that works.
 std::unique_ptr<Engine> open_engine(const std::shared_ptr<Device>& device, EngineOptions options,
                                     std::string& no_high) {
@@ -82,12 +102,25 @@ EngineOptions engine_options(const Environment& environment,
     EngineOptions options = environment.engine;
     if (environment.processors.empty())
         return options;
-    options.processors = parse_processors(environment.processors, device);
+    options.processors = from_variable(
+        "OVERTAKE_PROCESSORS", [&] { return parse_processors(environment.processors, device); });
     if (options.service || environment.sets_queue)
         log(LogLevel::warning, "OVERTAKE_PROCESSORS is set, so a coordinator schedules, and the "
                                "HB_ variables of the library's queue have no effect");
     options.service = false;
     return options;
+}
+
+std::unique_ptr<Engine> open_named_engine(const Environment& environment,
+                                          const std::shared_ptr<Device>& device,
+                                          std::string& no_high) {
+    const EngineOptions options = engine_options(environment, device);
+    const char* const policy = options.policy.c_str();
+    const auto open = [&] { return open_engine(device, options, no_high); };
+    if (options.processors.empty())
+        return ovt_sched_policy_find(policy) ? open() : from_variable("OVERTAKE_POLICY", open);
+    return from_variable(ovt_coord_policy_find(policy) ? "OVERTAKE_PROCESSORS" : "OVERTAKE_POLICY",
+                         open);
 }
 
 std::vector<ExpectedTimes> read_times(const Environment& environment) {
@@ -97,7 +130,9 @@ std::vector<ExpectedTimes> read_times(const Environment& environment) {
     const std::string& paths = environment.times;
     for (std::size_t begin = 0; begin < paths.size();) {
         const std::size_t end = std::min(paths.find(',', begin), paths.size());
-        times.push_back(ExpectedTimes::read(paths.substr(begin, end - begin)));
+        times.push_back(from_variable("OVERTAKE_TIMES", [&] {
+            return ExpectedTimes::read(paths.substr(begin, end - begin));
+        }));
         begin = end + 1;
     }
     return times;
@@ -110,7 +145,8 @@ Process* make_process() {
         log(LogLevel::warning, complaint);
     try {
         if (!environment.plugin_path.empty())
-            load_custom_operators(environment.plugin_path);
+            from_variable("HB_DNN_PLUGIN_PATH",
+                          [&] { load_custom_operators(environment.plugin_path); });
         return new Process(environment);
     } catch (const Error& error) {
         throw Failure(HB_DNN_API_USE_ERROR, error.what());
@@ -120,9 +156,9 @@ Process* make_process() {
 } // namespace
 
 Process::Process(const Environment& environment)
-    : memory(open_device(environment.device, environment.embedded), environment.memory_bytes),
-      device_(memory.device()), cores_(device_->info().core_count), times_(read_times(environment)),
-      engine_(open_engine(device_, engine_options(environment, device_), no_high_)),
+    : memory(open_named_device(environment), environment.memory_bytes), device_(memory.device()),
+      cores_(device_->info().core_count), times_(read_times(environment)),
+      engine_(open_named_engine(environment, device_, no_high_)),
       profile_path_(environment.profile_path) {
     if (const ServiceSettings* settings = engine_->service_settings())
         if (const std::string line = differences(environment, *settings); !line.empty())
@@ -199,7 +235,7 @@ std::shared_ptr<LoadedModel> Process::load(const std::shared_ptr<const Model>& m
     const std::shared_ptr<Engine> own = engine();
     for (const ExpectedTimes& times : times_)
         if (times.model_name() == model->name())
-            return own->load(model, times);
+            return from_variable("OVERTAKE_TIMES", [&] { return own->load(model, times); });
     return own->load(model);
 }
 
