@@ -209,8 +209,13 @@ TEST(CoordinatedEngine, RefusesWhatIsImpossible) {
     Engine engine(device, several({cores()}));
     const auto model = engine.load(Model::from_bytes(build(copy_and_softmax())));
     CopyInference inference;
-    expect_error(EINVAL, "no processor of the engine can run its unit 1",
+    expect_error(EINVAL,
+                 "no processor of the engine can run its unit 1; name a processor of class cpu, "
+                 "which it was compiled for",
                  [&] { inference.submit(engine, model); });
+    Engine of_workers(device, several({pool(1, "little")}));
+    const auto of_two = of_workers.load(Model::from_bytes(build(copy_and_softmax())));
+    EXPECT_TRUE(inference.submit(of_workers, of_two)->wait());
     Engine fixed(device, several({cores(), pool()}, "fixed"));
     const auto of_fixed = fixed.load(Model::from_bytes(build(copy_and_softmax())));
     expect_error(EINVAL, "TaskOptions::on", [&] { inference.submit(fixed, of_fixed); });

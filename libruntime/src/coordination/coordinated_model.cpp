@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "kernel/kernel_sharing.hpp"
 #include "network/host_regions.hpp"
@@ -179,6 +180,14 @@ std::string CoordinatedModel::refusal(std::size_t unit, std::size_t engine_class
                            classes_[engine_class].profile_name.empty() ? "workers" : "cores");
     return fmt::format("the model's class '{}' does not have the unit",
                        table().classes[class_of_[engine_class]].name);
+}
+
+std::string CoordinatedModel::classes_with(std::size_t unit) const {
+    std::vector<std::string> names;
+    for (std::size_t c = 0; c < table().classes.size(); c++)
+        if (table().units[unit].work[c].is_supported())
+            names.push_back(table().classes[c].name);
+    return fmt::format("{}", fmt::join(names, " or "));
 }
 
 std::shared_ptr<UnitInference>

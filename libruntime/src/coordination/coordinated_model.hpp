@@ -93,6 +93,8 @@ public:
     }
     /// Why a class of the engine, which does not support the unit, does not.
     std::string refusal(std::size_t unit, std::size_t engine_class) const;
+    /// Those of the model that have the unit: "npu or cpu".
+    std::string classes_with(std::size_t unit) const;
 
     /// Throws Error as Request::add() does.
     std::shared_ptr<UnitInference> make_inference(std::span<const TensorMemory> inputs,

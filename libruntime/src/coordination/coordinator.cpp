@@ -92,10 +92,10 @@ void Coordinator::check(const UnitInference& inference, const engine::RunOptions
     if (const auto unit = unit_without_processor(inference, on, on_class))
         throw Error(EINVAL,
                     fmt::format("{}: no processor of the engine can run its unit {}{}; name a "
-                                "processor of a class that it was compiled for (overtake info "
-                                "prints them)",
+                                "processor of class {}, which it was compiled for",
                                 model.model().name(), *unit,
-                                options.on.empty() ? "" : " on '" + options.on + "'"));
+                                options.on.empty() ? "" : " on '" + options.on + "'",
+                                model.classes_with(*unit)));
     std::uint64_t all_can = ~std::uint64_t{0};
     for (u32 u = 0; u < model.described().unit_count; u++)
         all_can &= able(u, inference, on, on_class);

@@ -231,11 +231,10 @@ void GraphRun::State::check_units(const coordination::UnitInference& inference) 
     if (unit)
         throw Error(EINVAL,
                     fmt::format("{}: no processor{} takes unit {}{}; nothing is prepared: name a "
-                                "processor of a class that the model was compiled for (overtake "
-                                "info prints them)",
+                                "processor of class {}, which the unit was compiled for",
                                 place("prerun"),
                                 options.on.empty() ? "" : " of '" + options.on + "'", *unit,
-                                reasons));
+                                reasons, inference.model().classes_with(*unit)));
     engine->coordinated->check(inference, wanted);
 }
 
