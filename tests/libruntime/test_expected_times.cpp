@@ -350,7 +350,9 @@ TEST(ExpectedTimes, ThatAreNoJsonAreRefused) {
         {"{\"version\": 1", "net.json: parse error at line 1"},
         {"{\"version\": 1e999}", "net.json: number overflow parsing '1e999'"},
         {"{\"kind\": 1, \"kind\": 2}", "net.json: kind: given twice"},
-        {std::string(100'000, '['), "net.json: is nested too deeply"},
+        {"{\"classes\": [{}, {\"pieces\": [1, {\"a\": 1, \"a\": 2}]}]}",
+         "net.json: classes[1].pieces[1].a: given twice"},
+        {"{\"a\": " + std::string(100'000, '['), "net.json: a[0][0][0][0][0][0][0]: is nested"},
         {"\xff\xfe", "net.json: parse error"},
         {"[]", "net.json: is no file of expected times; write one with overtake profile"}};
     for (const auto& [text, message] : cases) {

@@ -29,7 +29,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* file_kind = "expected-times";
 constexpr unsigned file_version = 1;
 constexpr std::uint64_t most_time_ns = std::uint64_t{1} << 40;
-constexpr int most_levels = 8; // of which such a file has six
+constexpr std::size_t most_levels = 8; // of which such a file has six
 
 /// An object or an array of the file, or a value in it, and where it stands.
 class Place {
@@ -92,19 +92,62 @@ private:
     std::string path_;
 };
 
-/// Refuses what the document would not show any more: a key that is given twice, and great depth.
+/// Follows the parser, and refuses what the document would not show any more: a key that is given
+/// twice, and great depth.
+class Structure {
+public:
+    explicit Structure(const std::string& file) : file_(file) {}
+
+    void see(Json::parse_event_t event, const Json& value) {
+        switch (event) {
+        case Json::parse_event_t::object_start:
+        case Json::parse_event_t::array_start:
+            if (levels_.size() == most_levels)
+                fail("is nested too deeply");
+            levels_.push_back({event == Json::parse_event_t::array_start});
+            return;
+        case Json::parse_event_t::key:
+            levels_.back().key = value.get<std::string>();
+            if (!levels_.back().keys.insert(levels_.back().key).second)
+                fail("given twice");
+            return;
+        case Json::parse_event_t::object_end:
+        case Json::parse_event_t::array_end:
+            levels_.pop_back();
+            break;
+        case Json::parse_event_t::value:
+            break;
+        }
+        if (!levels_.empty())
+            levels_.back().index++;
+    }
+
+private:
+    struct Level {
+        bool is_list;
+        std::size_t index = 0; ///< of the entry that is next
+        std::string key{};
+        std::set<std::string> keys{};
+    };
+
+    [[noreturn]] void fail(const char* what) const {
+        std::string path;
+        for (const Level& level : levels_)
+            if (level.is_list)
+                path += fmt::format("[{}]", level.index);
+            else
+                path += (path.empty() ? "" : ".") + level.key;
+        throw Error(EINVAL, fmt::format("{}: {}: {}", file_, path, what));
+    }
+
+    const std::string& file_;
+    std::vector<Level> levels_;
+};
+
 Json parse_json(const std::string& text, const std::string& file) {
-    std::vector<std::set<std::string>> keys;
-    const auto look = [&](int depth, Json::parse_event_t event, Json& value) {
-        if (depth > most_levels)
-            throw Error(EINVAL, file + ": is nested too deeply");
-        if (event == Json::parse_event_t::object_start)
-            keys.emplace_back();
-        else if (event == Json::parse_event_t::object_end)
-            keys.pop_back();
-        else if (event == Json::parse_event_t::key &&
-                 !keys.back().insert(value.get<std::string>()).second)
-            throw Error(EINVAL, fmt::format("{}: {}: given twice", file, value.get<std::string>()));
+    Structure structure(file);
+    const auto look = [&](int, Json::parse_event_t event, const Json& value) {
+        structure.see(event, value);
         return true;
     };
     try {
