@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 
 #include "demo_models.hpp"
@@ -12,6 +13,7 @@
 #include "load/records.hpp"
 #include "observe/timeline/timeline.hpp"
 #include "observe/trace/fc_trace.hpp"
+#include "processor_options.hpp"
 
 using namespace overtake;
 
@@ -26,6 +28,23 @@ void write(const std::string& path, const std::string& text) {
 }
 
 } // namespace
+
+TEST(ProcessorOptions, SetWhatTheEngineTakes) {
+    CLI::App app;
+    command::ProcessorArguments arguments;
+    command::add_processor_options(app, arguments);
+    const auto parsed = [&](const std::string& line) {
+        app.clear();
+        app.parse(line);
+        EngineOptions options;
+        command::set_processors(options, arguments, open_embedded({}), {});
+        return options;
+    };
+    EXPECT_EQ(parsed("--processors npu,cpu").run_timeout_ns, EngineOptions{}.run_timeout_ns);
+    EXPECT_EQ(parsed("--processors npu,cpu --run-timeout 250ms").run_timeout_ns, 250'000'000u);
+    EXPECT_EQ(parsed("--processors npu,cpu --run-timeout 0").run_timeout_ns, 0u);
+    EXPECT_EQ(parsed("--processors npu --slo 5 --drop late").drop, Drop::late);
+}
 
 TEST(Records, ComeBackAsTheyWere) {
     std::string path = temporary("records.csv");

@@ -219,6 +219,8 @@ class Perf(CommandTest):
             (1, "there is no processor 'dsp'; the engine has npu.1, npu.2, cpu",
              [*EMBEDDED, "--json", "--processors", "npu,cpu", "--on", "dsp"]),
             (2, "--on", [*EMBEDDED, "--on", "npu"]),
+            (2, "--run-timeout", [*EMBEDDED, "--run-timeout", "1"]),
+            (2, "--run-timeout", [*EMBEDDED, "--processors", "npu,cpu", "--run-timeout", "-1"]),
             (1, "/dev/accel/accel77: No such file", ["--device", "/dev/accel/accel77"]),
             (1, "absent.ovm", [self.directory / "absent.ovm", *EMBEDDED]),
         ]:

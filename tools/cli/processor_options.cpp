@@ -52,6 +52,13 @@ void add_processor_options(CLI::App& command, ProcessorArguments& arguments) {
         ->check(one_of({"never", "late", "predicted"}))
         ->capture_default_str()
         ->needs(slo);
+    command
+        .add_option("--run-timeout", arguments.run_timeout_s,
+                    "With --processors: seconds, or a time such as 500ms, after which a core of a "
+                    "device server that ends nothing counts as failed; 0: never")
+        ->transform(duration(TimeUnit::second, 0, 1e7))
+        ->capture_default_str()
+        ->needs(processors);
 }
 
 void set_processors(EngineOptions& options, const ProcessorArguments& arguments,
@@ -61,6 +68,7 @@ void set_processors(EngineOptions& options, const ProcessorArguments& arguments,
     options.drop = arguments.drop == "late"        ? Drop::late
                    : arguments.drop == "predicted" ? Drop::predicted
                                                    : Drop::never;
+    options.run_timeout_ns = static_cast<std::uint64_t>(arguments.run_timeout_s * 1e9);
 }
 
 namespace {

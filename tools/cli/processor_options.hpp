@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// --processors, --times, --policy, --slo and --drop, of commands that run models on several
-// processors.
+// --processors, --times, --policy, --slo, --drop and --run-timeout, of commands that run models on
+// several processors.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@ struct ProcessorArguments {
     std::string policy = "priority";
     std::string drop = "never";
     double slo_ms = 0;              ///< 0: none
+    double run_timeout_s = 60;      ///< 0: none
     std::string on;                 ///< a processor or an entry; empty: any
     std::vector<std::string> times; ///< files of overtake profile
 };
