@@ -223,7 +223,8 @@ class Watch(CommandTest):
         painter = self.start("trace", "--device", "engines", "--svg", svg)
         meter = self.start("latency", "--device", "engines", "--json", "--blame", "1000")
         watcher = self.start("top", "--device", "engines", "--json", "--batch", "--interval", "0.1")
-        for process, probes in (tracer, 14), (painter, 7), (meter, 14), (watcher, 1):
+        plain = self.start("latency", "--device", "engines")
+        for process, probes in (tracer, 14), (painter, 7), (meter, 14), (watcher, 1), (plain, 14):
             self.wait_for(lambda process=process, probes=probes: self.probes_of(process) >= probes)
         load = self.start("perf", self.model, "--device", "embedded", "--mode", "timed", "--cores", "2",
                           "--processors", "npu=1+2,cpu=x2", "--frames", "200", "--warm-up", "0", "--in-flight", "8", "--json")  # fmt: skip
@@ -251,6 +252,9 @@ class Watch(CommandTest):
             self.assertEqual(sum(part["ns"] for part in request["parts"]) + request["own_ns"], request["latency_ns"])
         waits = [part for request in slowest for part in request["parts"]]
         self.assertTrue(any(part["processor"] in processors and part["busy_ns"] for part in waits))
+        told = self.stop(plain)[0]  # blames without the option
+        self.assertIn("the slowest requests on several processors", told)
+        self.assertNotIn("no job", told)
         self.stop(painter)
         self.assertIn("npu.1", svg.read_text(encoding="utf-8"))
         rows = [row for picture in self.stop(watcher)[0].splitlines()
@@ -275,6 +279,11 @@ class Watch(CommandTest):
         self.assertRegex(metrics, rf'overtake_processor_state{labels},state="ok"}} 1\n')
         self.assertRegex(metrics, rf"overtake_processor_runs_total{labels}}} [1-9]")
         self.assertIsNone(load.poll())
+
+    @unittest.skipUnless(os.uname().machine == "x86_64" and may_use_bpf(), "needs the right to use BPF")
+    def test_latency_of_engines_that_do_nothing_says_so(self):
+        self.assertEqual(self.succeed("latency", "--device", "engines", "--duration", "0.01"),
+                         "no request on several processors ended while it was watched\n")
 
     def test_latency_without_a_job_says_so(self):
         self.assertIn("no job was queued",

@@ -33,6 +33,7 @@ using watch::Grouping;
 
 constexpr std::array<double, 4> shown_percents{50, 90, 99, 99.9};
 constexpr std::size_t longest_bar = 40;
+constexpr std::size_t usual_blame = 5;
 
 struct LatencyOptions {
     std::string device = "auto";
@@ -149,7 +150,10 @@ void print_gaps(std::uint64_t lost, std::uint64_t dropped) {
                    dropped);
 }
 
-int latency(const LatencyOptions& options) {
+int latency(LatencyOptions options) {
+    const bool is_of_engines = options.device == "engines"; // which have no jobs, but requests
+    if (is_of_engines && options.blame == 0)
+        options.blame = usual_blame;
     const Grouping grouping = grouping_of(options.by);
     watch::raise_descriptor_limit();
     const watch::Watched watched = watch::watch_device(
@@ -217,7 +221,9 @@ int latency(const LatencyOptions& options) {
         fmt::print("{}\n", text_of(all));
         return 0;
     }
-    if (latency.groups().empty())
+    if (is_of_engines && requests.lines().empty())
+        fmt::print("no request on several processors ended while it was watched\n");
+    else if (!is_of_engines && latency.groups().empty())
         fmt::print("no job was queued and ended while it was watched\n");
     for (const auto& [key, group] : latency.groups())
         print_group(watch::group_name(grouping, key), group);
@@ -251,7 +257,7 @@ void add_latency(CLI::App& app, int& status) {
         ->add_option("--blame", options->blame,
                      "Say why the N slowest jobs and tasks of each model took so long; default: 5")
         ->expected(0, 1)
-        ->default_str("5")
+        ->default_str(std::to_string(usual_blame))
         ->check(whole_number(1, 100000));
     command
         ->add_option("--library", options->libraries,
