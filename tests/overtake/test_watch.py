@@ -268,7 +268,8 @@ class Watch(CommandTest):
                           "--frames", "0", "--in-flight", "8")  # fmt: skip
         pictures = self.succeed("top", "--device", "engines", "--json", "--batch", "3", "--interval", "0.3").splitlines()
         rows = {row["processor"]: row for row in json.loads(pictures[-1])["processors"] if row["pid"] == load.pid}
-        self.assertIn("npu.1", rows)
+        self.assertEqual(rows.keys(), {"npu.1", "npu.2", "cpu"})  # also the one that has nothing to do
+        self.assertEqual((rows["npu.2"]["state"], rows["npu.2"]["runs"]), ("ok", 0))
         self.assertEqual((rows["npu.1"]["state"], rows["npu.1"]["retries"]), ("ok", 0))
         self.assertGreater(rows["npu.1"]["runs"], 0)
         self.assertGreater(rows["npu.1"]["busy"], 0)

@@ -364,6 +364,7 @@ void CoordinatedEngine::run_instant(Messages& messages, std::uint64_t now) {
     do
         coordinator_->act(now);
     while (end_stages(now)); // a next stage may have begun
+    coordinator_->tell_all(now);
 }
 
 /// Those that were dispatched first go first.

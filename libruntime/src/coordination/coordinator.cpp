@@ -357,6 +357,15 @@ void Coordinator::tell(std::uint32_t processor, std::uint64_t now) const {
                      coord_.processors[processor], counts_[processor]);
 }
 
+void Coordinator::tell_all(std::uint64_t now) {
+    constexpr std::uint64_t tell_every_ns = 200'000'000;
+    if (now < next_tell_ns_)
+        return;
+    next_tell_ns_ = now + tell_every_ns;
+    for (u32 q = 0; q < coord_.processor_count; q++)
+        tell(q, now);
+}
+
 /// The run is over, and its processor has been counted.
 void Coordinator::tell_end(const UnitRun& run, std::uint64_t now) const {
     std::int32_t status = run.status;

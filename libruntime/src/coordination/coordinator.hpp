@@ -90,6 +90,9 @@ public:
     /// The same, and its runs are cancelled in this instant rather than in act().
     void cancel_now(CoordinatedTask& task, std::uint64_t now);
     void act(std::uint64_t now);
+    /// Tells those who watch of each processor, also of those that had nothing to do.  Now and
+    /// then: most calls do nothing.
+    void tell_all(std::uint64_t now);
 
     std::vector<ProcessorState> states(std::uint64_t now) const;
     /// When act() is to be called though nothing happens; OVT_COORD_NEVER: never.
@@ -124,6 +127,7 @@ private:
     std::vector<std::uint64_t> ended_ns_; ///< by processor: its last end, or when it began
     std::vector<probe::Counts> counts_;   ///< by processor
     std::vector<probe::Name> names_;      ///< likewise
+    std::uint64_t next_tell_ns_ = 0;      ///< of tell_all()
     engine::OwningList<CoordinatedTask, &CoordinatedTask::stage_link_> ended_;
 };
 

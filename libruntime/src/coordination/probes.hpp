@@ -46,7 +46,8 @@ struct Counts {
     std::uint64_t retries = 0;
 };
 
-/// One has been given something, has ended something, or its state has changed.
+/// One has been given something, has ended something, or its state has changed; and each now and
+/// then, while the engine has something to do.
 inline void processor(const void* engine, std::uint64_t time_ns, std::uint32_t number,
                       const Name& name, State state, const ovt_coord_processor& of,
                       const Counts& counts) {
