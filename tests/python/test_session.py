@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Models on a device, from Python: the bytes of `overtake run`, threads, errors, and who owns what."""
 
+import asyncio
 import copy
 import errno
 import gc
@@ -59,6 +60,29 @@ class Results(Case):
                     processors="npu=9,cpu")
         self.refuse(errno.EINVAL, "no policy 'fair'", overtake.Session, self.device, self.model,
                     processors="npu,cpu", policy="fair")
+
+    def test_a_request_names_a_processor_and_a_deadline(self):
+        image = {"image": self.images[:1]}
+        with overtake.Session(self.device, self.model, processors="npu,cpu", policy="fixed") as session:
+            self.refuse(errno.EINVAL, "the policy fixed needs the processor", session.run, image)
+            one = session.run(image, on="cpu", slo=3600)["probabilities"].tobytes()
+            task = session.submit(image, on="npu.2")
+            self.assertEqual(task.result()["probabilities"].tobytes(), one)
+            self.assertEqual(task.core, 2)
+            self.assertEqual(asyncio.run(session.run_async(image, on="npu", slo=3600))["probabilities"].tobytes(), one)
+            self.refuse(errno.EINVAL, "no processor 'dsp'", session.submit, image, on="dsp")
+            self.refuse(errno.EINVAL, "slo is 0 s", session.submit, image, on="npu", slo=0)
+            # Never dropped, however late.
+            self.assertEqual(session.run(image, on="npu", slo=1e-9)["probabilities"].tobytes(), one)
+        for drop in "late", "predicted":
+            with overtake.Session(self.device, self.model, processors="npu,cpu", drop=drop) as session:
+                self.assertEqual(session.run(image, slo=3600)["probabilities"].tobytes(), one)
+                self.refuse(errno.ETIME, "it was dropped, since its deadline", session.run, image, slo=1e-9)
+        self.refuse(errno.EINVAL, "drop is never, late or predicted, not 'soon'", overtake.Session, self.device,
+                    self.model, processors="npu,cpu", drop="soon")
+        with overtake.Session(self.device, self.model) as session:
+            self.refuse(errno.EINVAL, "on and slo are for several processors", session.submit, image, on="npu")
+            self.refuse(errno.EINVAL, "on and slo are for several processors", session.submit, image, slo=1)
 
     def test_expected_times_come_from_a_file(self):
         times = pathlib.Path(self.directory.name) / "times.json"

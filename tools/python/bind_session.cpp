@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
 #include <pybind11/stl.h>
 
 #include "module.hpp"
@@ -12,14 +18,46 @@ namespace {
 /// What Python calls a session; the package's Session is derived of it.
 struct Session {
     std::shared_ptr<SessionState> state;
+    bool has_processors = false;
 };
+
+Drop drop_of(const std::string& name) {
+    for (const auto& [known, drop] :
+         {std::pair("never", Drop::never), {"late", Drop::late}, {"predicted", Drop::predicted}})
+        if (name == known)
+            return drop;
+    throw Error(EINVAL, fmt::format("session: drop is never, late or predicted, not '{}'", name));
+}
+
+/// Nanoseconds; `slo` in seconds, none = no deadline.
+std::uint64_t slo_ns_of(std::optional<double> slo) {
+    constexpr double most_s = 1e7;
+    if (!slo)
+        return 0;
+    if (!(*slo > 0 && *slo <= most_s))
+        throw Error(EINVAL, fmt::format("session: slo is {} s, but is more than 0 and at most {}",
+                                        *slo, most_s));
+    return std::max<std::uint64_t>(static_cast<std::uint64_t>(*slo * 1e9), 1);
+}
+
+TaskOptions options_of(const Session& session, unsigned priority, std::int64_t custom_id,
+                       unsigned core, std::string on, std::optional<double> slo) {
+    if (!session.has_processors && (!on.empty() || slo))
+        throw Error(EINVAL, "session: on and slo are for several processors: make it with "
+                            "processors");
+    TaskOptions options{.priority = priority, .custom_id = custom_id, .core = core};
+    options.on = std::move(on);
+    options.slo_ns = slo_ns_of(slo);
+    return options;
+}
 
 std::unique_ptr<Session> make_session(const std::shared_ptr<Device>& device,
                                       const std::shared_ptr<Model>& model,
                                       const EngineOptions& options, const std::string& times) {
     const py::gil_scoped_release released;
     return std::make_unique<Session>(
-        Session{std::make_shared<SessionState>(device, model, options, times)});
+        Session{std::make_shared<SessionState>(device, model, options, times),
+                !options.processors.empty()});
 }
 
 py::list segments_of(const Task& task) {
@@ -85,8 +123,9 @@ void bind_session(py::module_& module) {
                          unsigned max_priority, unsigned core_limit, unsigned workers,
                          unsigned slots, unsigned task_limit, bool service,
                          const std::string& processors, const std::string& policy,
-                         const std::string& times) {
+                         const std::string& times, const std::string& drop) {
                  EngineOptions options;
+                 options.drop = drop_of(drop);
                  options.max_priority = max_priority;
                  options.core_limit = core_limit;
                  options.workers = workers;
@@ -103,7 +142,7 @@ void bind_session(py::module_& module) {
              py::arg("workers") = EngineOptions{}.workers, py::arg("slots") = EngineOptions{}.slots,
              py::arg("task_limit") = EngineOptions{}.task_limit, py::arg("service") = false,
              py::arg("processors") = "", py::arg("policy") = EngineOptions{}.policy,
-             py::arg("times") = "")
+             py::arg("times") = "", py::arg("drop") = "never")
         .def_property_readonly("model",
                                [](const Session& session) {
                                    return std::const_pointer_cast<Model>(session.state->model());
@@ -111,15 +150,16 @@ void bind_session(py::module_& module) {
         .def(
             "_submit",
             [](const Session& session, const py::dict& inputs, unsigned priority,
-               std::int64_t custom_id, unsigned core, const std::shared_ptr<Notifier>& notifier,
+               std::int64_t custom_id, unsigned core, const std::string& on,
+               std::optional<double> slo, const std::shared_ptr<Notifier>& notifier,
                std::uint64_t token) {
                 return std::make_unique<Task>(
-                    session.state, inputs,
-                    TaskOptions{.priority = priority, .custom_id = custom_id, .core = core},
+                    session.state, inputs, options_of(session, priority, custom_id, core, on, slo),
                     notifier, token);
             },
             py::arg("inputs"), py::arg("priority"), py::arg("custom_id"), py::arg("core"),
-            py::arg("notifier") = py::none(), py::arg("token") = 0)
+            py::arg("on") = "", py::arg("slo") = py::none(), py::arg("notifier") = py::none(),
+            py::arg("token") = 0)
         .def("close", [](const Session& session) { session.state->close(); });
 }
 

@@ -50,6 +50,8 @@ std::string reason_of(const Request& request) {
         return error;
     if (request.status() == -ECANCELED)
         return "it was cancelled";
+    if (request.status() == -ETIME)
+        return "it was dropped, since its deadline (slo) had passed or could not be met";
     return std::strerror(-request.status());
 }
 

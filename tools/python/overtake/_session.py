@@ -56,7 +56,8 @@ class Session(_core.Session):
     `service=True`, requests wait in one queue with those of all other processes that say so, and the
     device's administrator chooses slots and task limit. `processors` names several processors behind
     one coordinator, as `overtake perf --processors` does, and `policy` how it schedules. `times` is a
-    file of `overtake profile`: what runs of the model take on these processors.
+    file of `overtake profile`: what runs of the model take on these processors. `drop` says which
+    requests with a deadline (`slo`) the coordinator drops: "never", "late" or "predicted" to be late.
 
     The model is uploaded to the device unless another session has done that. Any thread may use a
     session. It is also a context manager, which closes it. Raises Error: EPERM, naming the remedy,
@@ -67,10 +68,10 @@ class Session(_core.Session):
     def __init__(self, device: _core.Device, model: _core.Model, *, max_priority: int = 254,
                  core_limit: int = 0, workers: int = 4, slots: int = 1, task_limit: int = 8,
                  service: bool = False, processors: str = "", policy: str = "priority",
-                 times: "str | os.PathLike[str]" = "") -> None:
+                 times: "str | os.PathLike[str]" = "", drop: str = "never") -> None:
         super().__init__(device, model, max_priority=max_priority, core_limit=core_limit, workers=workers,
                          slots=slots, task_limit=task_limit, service=service, processors=processors,
-                         policy=policy, times=os.fspath(times))
+                         policy=policy, times=os.fspath(times), drop=drop)
         _sessions.add(self)
 
     def __enter__(self) -> "Session":
@@ -80,7 +81,7 @@ class Session(_core.Session):
         self.close()
 
     def submit(self, inputs: Mapping[str, np.ndarray], *, priority: int = 0, custom_id: int = 0,
-               core: int = 0) -> _core.Task:
+               core: int = 0, on: str = "", slo: float | None = None) -> _core.Task:
         """Begins a request and returns at once.
 
         `inputs` has an array for each of the model's inputs, of its shape and of its dtype or
@@ -90,25 +91,28 @@ class Session(_core.Session):
         segment is used as it is. Outputs go straight into arrays that result() returns.
 
         `priority` is 0 to 254 (NORMAL) or 255 (HIGH, overtakes); within one, a smaller `custom_id`
-        goes first; `core` counts from 1, 0 is any.
+        goes first; `core` counts from 1, 0 is any. With several processors `on` names one of them, or
+        an entry, for the request to run on, and `slo` is its deadline in seconds from now: one that
+        the session drops has the status -ETIME.
 
         Raises Error: EINVAL, naming the input, for one that is missing, unknown, or of another dtype
         or shape; EPERM for a priority above the session's; ENOSPC or ENOMEM. Each request in flight
         has buffers on the device, of which a process may have some thousands.
         """
-        return self._submit(dict(inputs), priority, custom_id, core)
+        return self._submit(dict(inputs), priority, custom_id, core, on, slo)
 
     def run(self, inputs: Mapping[str, np.ndarray], *, priority: int = 0, custom_id: int = 0, core: int = 0,
-            timeout: float | None = None) -> dict[str, np.ndarray]:
+            on: str = "", slo: float | None = None, timeout: float | None = None) -> dict[str, np.ndarray]:
         """submit(), then the task's result(timeout): {output: array}, which the caller owns.
 
         Other Python threads run meanwhile. A request that has not ended after `timeout` seconds
         raises TimeoutError and is cancelled.
         """
-        return self.submit(inputs, priority=priority, custom_id=custom_id, core=core).result(timeout)
+        task = self.submit(inputs, priority=priority, custom_id=custom_id, core=core, on=on, slo=slo)
+        return task.result(timeout)
 
     async def run_async(self, inputs: Mapping[str, np.ndarray], *, priority: int = 0, custom_id: int = 0,
-                        core: int = 0) -> dict[str, np.ndarray]:
+                        core: int = 0, on: str = "", slo: float | None = None) -> dict[str, np.ndarray]:
         """run() for a coroutine: its event loop goes on, and no thread is taken for it.
 
         Whoever cancels it cancels the request. Needs a loop with add_reader(), as asyncio's on
@@ -117,7 +121,7 @@ class Session(_core.Session):
         loop = asyncio.get_running_loop()
         waiting = _waiting_of(loop)
         token = next(waiting.tokens)
-        task = self._submit(dict(inputs), priority, custom_id, core, waiting.notifier, token)
+        task = self._submit(dict(inputs), priority, custom_id, core, on, slo, waiting.notifier, token)
         waiting.futures[token] = loop.create_future()
         try:
             await waiting.futures[token]
