@@ -73,7 +73,7 @@ CorePlan random_plan(Random& random, CoreNetwork& network, std::size_t round, Co
     constexpr std::size_t lengths[] = {1, 2, 4, 8, 1000};
     CoreGroup group{random_cores(random, core_counts[round % 5]), 500, 0};
     BlockChoice choice;
-    choice.scheme = forced[round / 5 % 6];
+    choice.scheme = forced[round % 6];
     choice.any_boxes = !choice.scheme && random() % 2 == 0;
     choice.equal_speeds = random() % 2 == 0;
     choice.most_layers = lengths[random() % 5];

@@ -5,6 +5,7 @@
 #include <array>
 #include <functional>
 #include <numeric>
+#include <thread>
 
 #include <ovt_simd_port.h>
 
@@ -88,9 +89,10 @@ Block random_block(Random& random, const overtake_insn& insn, std::size_t cores,
 // The regions of a job on one segment.
 class Memory {
 public:
-    Memory(const CoreNetwork& network, const ProgramSegment& segment, std::uint64_t scratch_bytes)
+    Memory(const CoreNetwork& network, const ProgramSegment& segment, std::uint64_t scratch_bytes,
+           std::size_t parts)
         : segment_(segment), weights_(network.program.constants.bytes()), scratch_(scratch_bytes),
-          io_(segment.io.size()) {
+          io_(segment.io.size()), simd_(parts) {
         for (std::size_t index = 0; index < io_.size(); ++index)
             io_[index].resize(segment.places.at(segment.io[index].value).bytes);
     }
@@ -102,7 +104,8 @@ public:
                 fill(inputs, io_[index]);
     }
 
-    void execute(const overtake_insn& insn) {
+    // Parts may do so at once.
+    void execute(std::size_t part, const overtake_insn& insn) {
         std::array<ovt_region, OVERTAKE_MAX_REGIONS> regions{};
         const auto bind = [&](std::size_t region, std::vector<std::uint8_t>& bytes) {
             regions[region] = {bytes.data(), bytes.size(), OVT_REGION_READ | OVT_REGION_WRITE, 0};
@@ -120,7 +123,7 @@ public:
         ovt_simd_begin(&section);
         const bool is_covered = ovt_simd_supported() && ovt_simd_covers(&insn);
         if (is_covered)
-            while (!ovt_simd_run(&insn, &operands, simd_.get(), &cursor, &work))
+            while (!ovt_simd_run(&insn, &operands, &simd_[part], &cursor, &work))
                 ;
         ovt_simd_end(&section);
         while (!is_covered && !ovt_operator_run(&insn, &operands, &cursor, &work))
@@ -133,10 +136,10 @@ private:
     const ProgramSegment& segment_;
     std::vector<std::uint8_t> weights_, scratch_;
     std::vector<std::vector<std::uint8_t>> io_;
-    const std::unique_ptr<ovt_simd_scratch> simd_ = std::make_unique<ovt_simd_scratch>();
+    std::vector<ovt_simd_scratch> simd_; // of each part
 };
 
-// Who touched which byte in a stage.
+// Who touches which byte in a stage.
 class Touched {
 public:
     Touched(const ProgramSegment& segment, std::uint64_t scratch_bytes) {
@@ -207,25 +210,47 @@ std::vector<std::vector<const Step*>> steps_of(const CorePlan& plan, const CoreS
     return result;
 }
 
-// Part by part in some order, or step by step.
-void run_stage(Random& random, const std::vector<std::vector<const Step*>>& steps,
-               const std::function<void(std::size_t part, const Step&)>& run) {
+using Steps = std::vector<std::vector<const Step*>>; // by part
+
+using RunStep = std::function<void(std::size_t part, const Step&)>;
+
+void run_parts(Random& random, const Steps& steps, const RunStep& run) {
     std::vector<std::size_t> order(steps.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::shuffle(order, random);
-    if (below(random, 2) == 0) {
-        for (const std::size_t part : order)
+    for (const std::size_t part : order)
+        for (const Step* step : steps[part])
+            run(part, *step);
+}
+
+void run_in_turns(Random& random, const Steps& steps, const RunStep& run) {
+    std::vector<std::size_t> left, done(steps.size());
+    for (std::size_t part = 0; part < steps.size(); ++part)
+        left.insert(left.end(), steps[part].size(), part);
+    std::ranges::shuffle(left, random);
+    for (const std::size_t part : left)
+        run(part, *steps[part][done[part]++]);
+}
+
+void run_at_once(const Steps& steps, const RunStep& run) {
+    std::vector<std::thread> threads;
+    for (std::size_t part = 0; part < steps.size(); ++part)
+        threads.emplace_back([&, part] {
             for (const Step* step : steps[part])
                 run(part, *step);
-        return;
-    }
-    std::vector<std::size_t> done(steps.size());
-    while (!order.empty()) {
-        const std::size_t place = below(random, order.size()), part = order[place];
-        if (done[part] == steps[part].size())
-            order.erase(order.begin() + static_cast<std::ptrdiff_t>(place));
-        else
-            run(part, *steps[part][done[part]++]);
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+}
+
+void run_stage(Random& random, const Steps& steps, const RunStep& run) {
+    switch (below(random, 3)) {
+    case 0:
+        return run_parts(random, steps, run);
+    case 1:
+        return run_in_turns(random, steps, run);
+    default:
+        return run_at_once(steps, run);
     }
 }
 
@@ -234,26 +259,29 @@ std::string compare_segment(Random& random, const CoreNetwork& network, const Co
     const ProgramSegment& segment = network.program.segments[cores.segment];
     const auto seed = static_cast<unsigned>(random());
     Random inputs(seed), again(seed);
-    Memory expected(network, segment, segment.scratch_bytes);
+    Memory expected(network, segment, segment.scratch_bytes, 1);
     expected.fill_all(inputs, random);
     for (std::size_t step = 0; step < segment.step_count; ++step)
-        expected.execute(network.program.steps[segment.first_step + step].insn);
+        expected.execute(0, network.program.steps[segment.first_step + step].insn);
 
-    Memory memory(network, segment, cores.scratch_bytes);
+    Memory memory(network, segment, cores.scratch_bytes, cores.parts.size());
     memory.fill_all(again, random);
     Touched touched(segment, cores.scratch_bytes);
     std::string wrong;
     std::uint64_t executed = 0;
     for (std::uint64_t stage = 0; stage < cores.stage_count; ++stage) {
+        const Steps steps = steps_of(plan, cores, stage);
         touched.begin_stage();
-        run_stage(random, steps_of(plan, cores, stage), [&](std::size_t part, const Step& step) {
-            if (!touched.add(static_cast<std::uint32_t>(part), step.insn) && wrong.empty())
-                wrong = "stage " + std::to_string(stage) + ": " +
-                        describe(network.graph.nodes[step.node]) +
-                        " touches what another part does";
-            memory.execute(step.insn);
-            ++executed;
-        });
+        for (std::size_t part = 0; part < steps.size(); ++part)
+            for (const Step* step : steps[part])
+                if (!touched.add(static_cast<std::uint32_t>(part), step->insn) && wrong.empty())
+                    wrong = "stage " + std::to_string(stage) + ": " +
+                            describe(network.graph.nodes[step->node]) +
+                            " touches what another part does";
+        run_stage(random, steps,
+                  [&](std::size_t part, const Step& step) { memory.execute(part, step.insn); });
+        for (const auto& of : steps)
+            executed += of.size();
     }
     std::uint64_t wanted = 0;
     for (const CorePart& part : cores.parts)

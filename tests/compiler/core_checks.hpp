@@ -41,8 +41,9 @@ std::vector<compiler::Block> random_blocks(Random& random, const compiler::Segme
                                            std::size_t cores, const BlockChoice& choice);
 
 /// Runs each segment by the program's steps and by the plan's: stage by stage, the parts of one in
-/// random order or step by step in turns, in memory that holds anything before.  Returns what is
-/// wrong: outputs that differ, or bytes that one part writes and another one touches in a stage.
+/// random order, step by step in turns or in threads, in memory that holds anything before. Returns
+/// what is wrong: outputs that differ, or bytes that one part writes and another one touches in a
+/// stage.
 std::string compare_plan(Random& random, const CoreNetwork& network,
                          const compiler::CorePlan& plan);
 
