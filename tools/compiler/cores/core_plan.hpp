@@ -53,7 +53,7 @@ struct LayerReport {
     std::size_t segment = 0, node = 0; ///< of Program::segments, Graph::nodes
     Scheme scheme = Scheme::single;
     bool transmits = false;                            ///< cores meet behind it
-    std::vector<std::uint64_t> outputs;                ///< elements that each core owns
+    std::vector<std::uint64_t> outputs;                ///< elements that each core makes
     std::vector<std::uint64_t> cycles;                 ///< of each core, halo included
     std::uint64_t operations = 0, halo_operations = 0; ///< of one core, and those on top
 };
