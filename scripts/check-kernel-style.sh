@@ -97,10 +97,16 @@ sparse_words()
 	grep -E '(warning|error):' build/kmod-check.log | grep -v 'firmware-sim/hw/simd/' || true
 }
 
+if [ "${1-}" = --checkpatch ]; then # of some of the files
+	shift
+	for file; do
+		verdict "checkpatch $file" checkpatch "$file"
+	done
+	exit $failed
+fi
 unpack_tools || exit 1
-for file in $(sources 'kmod/*.[ch]' 'uapi/*.h' 'firmware-sim/*.[ch]'); do
-	verdict "checkpatch $file" checkpatch "$file"
-done
+sources 'kmod/*.[ch]' 'uapi/*.h' 'firmware-sim/*.[ch]' |
+	xargs -P "$(nproc)" -n 8 scripts/check-kernel-style.sh --checkpatch || failed=1
 for file in $(sources 'uapi/*.h'); do
 	verdict "kernel-doc $file" perl $tools/scripts/kernel-doc -none -Werror "$file"
 	verdict "header $file" uapi_header "$file"
