@@ -138,8 +138,8 @@ count_phase()
 	echo "== $1: $ok passed, $not_ok failed, $skip skipped, $seconds s"
 }
 
-# VMs leave a good part of two CPUs idle: these phases take it while the VMs of others run, and no more
-# than that, so that what runs in a VM is as fast as without them.
+# Tests that wait, in VMs above all, leave a good part of two CPUs idle. These phases take it while the
+# others run, and no more than that, so that the others are as fast as without them.
 is_beside_vms()
 {
 	case $1 in sanitizers | style | protocol) ;; *) return 1 ;; esac
@@ -167,7 +167,7 @@ main()
 	done
 	for phase in $phases; do
 		case "$beside " in *" $phase "*) continue ;; esac
-		if has_vms "$phase" && [ -n "$beside" ] && [ -z "$runner" ]; then
+		if [ -n "$beside" ] && [ -z "$runner" ]; then
 			(
 				chrt --idle --pid 0 "$BASHPID" || :
 				for other in $beside; do run_phase "$other"; done
