@@ -13,6 +13,7 @@
 
 #include "backends.hpp"
 #include "model_spec.hpp"
+#include "programs.hpp"
 #include "overtake/overtake.hpp"
 #include "watched_device.hpp"
 
@@ -54,6 +55,30 @@ std::string refusal_of_output(const Task& task) {
 
 std::string with_code(int code, const std::string& text) {
     return std::to_string(code) + " " + text;
+}
+
+TEST(Session, WaitsForAnyOfItsTasks) {
+    const auto device = timed_device(2);
+    ModelSpec spec = copy_and_softmax();
+    spec.program = {delay_insn(100'000)};
+    spec.segments[0].fcs = {fbs::Fc(0, 1, 100'000)};
+    Session session(device, load(spec));
+    EXPECT_FALSE(session.wait_any()); // there is none
+    Task first = session.submit(ones, {.core = 1});
+    Task behind = session.submit(ones, {.core = 1});
+    Task other = session.submit(ones, {.core = 2});
+    EXPECT_FALSE(session.wait_any(0));
+    advance(*device, 50'000);
+    EXPECT_FALSE(session.wait_any(0));
+    advance(*device, 60'000);
+    while (first.status() == -EINPROGRESS || other.status() == -EINPROGRESS)
+        ASSERT_TRUE(session.wait_any());
+    EXPECT_EQ(behind.status(), -EINPROGRESS);
+    EXPECT_FALSE(session.wait_any(0));
+    advance(*device, 100'000);
+    EXPECT_TRUE(session.wait_any());
+    EXPECT_EQ(behind.status(), 0);
+    EXPECT_FALSE(session.wait_any());
 }
 
 TEST(Task, SaysWhyItHasNoOutputs) {

@@ -2,16 +2,22 @@
 //
 // Loads on an embedded device that counts what it is asked for.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "load/load.hpp"
+#include "load/source.hpp"
 #include "model_spec.hpp"
+#include "overtake/processor.hpp"
 #include "programs.hpp"
 
 using namespace overtake;
@@ -81,7 +87,76 @@ struct Fixture {
     load::Outcome run() { return load::run(loads, stop).front(); }
 };
 
+/// Keeps each call until it is told to go on, as a processor that hangs.
+class Hanging final : public OwnProcessor {
+public:
+    std::int32_t prepare(const UnitDescription& unit, std::uint64_t& expected_ns) override {
+        expected_ns = 1;
+        return unit.unit == 0 ? 0 : -ENOTSUP;
+    }
+    void start(std::shared_ptr<UnitCall> call) override {
+        const std::lock_guard lock(mutex_);
+        calls_.push_back(std::move(call));
+    }
+    void go_on() {
+        const std::lock_guard lock(mutex_);
+        for (const std::shared_ptr<UnitCall>& call : calls_)
+            call->done(call->compute());
+        calls_.clear();
+    }
+    std::uint64_t timeout_ns() const override { return UINT64_MAX; }
+
+private:
+    std::mutex mutex_;
+    std::vector<std::shared_ptr<UnitCall>> calls_;
+};
+
+struct HangingSource {
+    const std::shared_ptr<Hanging> hanging = std::make_shared<Hanging>();
+    std::unique_ptr<load::Source> source;
+
+    HangingSource() {
+        ProcessorOptions own, npu, cpu;
+        own.name = "own";
+        own.own = hanging;
+        npu.name = "npu";
+        cpu.name = "cpu";
+        cpu.workers = 1;
+        EngineOptions options;
+        options.processors = {own, npu, cpu};
+        const auto device = open_embedded({});
+        const auto engine = std::make_shared<Engine>(device, options);
+        const auto model = engine->load(Model::from_bytes(build(test::copy_and_softmax())));
+        source = load::engine_source(device, engine, model);
+    }
+    std::unique_ptr<load::Inference> start(const char* on) const {
+        auto inference = source->make();
+        TaskOptions options;
+        options.on = on;
+        inference->start(options);
+        return inference;
+    }
+};
+
 } // namespace
+
+TEST(Load, TheFirstEndIsThatOfAnyRequestOfAnEngine) {
+    const HangingSource from;
+    const auto first_end = from.source->first_end();
+    const auto oldest = from.start("own");
+    for (int round = 0; round < 10; round++) {
+        const auto other = from.start("npu");
+        const std::array running = {oldest.get(), other.get()};
+        while (other->status() == -EINPROGRESS) // the oldest does not end
+            first_end->wait(running, deadline_never);
+        EXPECT_EQ(other->status(), 0);
+        EXPECT_EQ(oldest->status(), -EINPROGRESS);
+        first_end->wait({running.data(), 1}, 1); // a deadline that has passed
+    }
+    from.hanging->go_on();
+    first_end->wait(std::array{oldest.get()}, deadline_never);
+    EXPECT_EQ(oldest->status(), 0);
+}
 
 TEST(Load, WarmsUpWithRequestsThatDoNotCount) {
     Fixture fixture({.requests = 20, .warm_up = 7});

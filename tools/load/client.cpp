@@ -176,14 +176,17 @@ void Client::begin(std::int64_t due_ns) {
     busy_.back().inference->start(shared_.options.task);
 }
 
-/// Until the oldest has ended or the deadline; takes every one that has.
+/// Until one has ended or the deadline; takes every one that has.
 void Client::collect(std::int64_t deadline_ns) {
-    if (busy_.empty())
-        return;
-    busy_.front().inference->wait(deadline_ns);
     const auto is_running = [](const Flight& flight) {
         return flight.inference->status() == -EINPROGRESS;
     };
+    running_.clear();
+    for (const Flight& flight : busy_)
+        if (is_running(flight))
+            running_.push_back(flight.inference.get());
+    if (!running_.empty())
+        first_end_->wait(running_, running_.size() == busy_.size() ? deadline_ns : 0);
     const auto ended = std::stable_partition(busy_.begin(), busy_.end(), is_running);
     for (auto flight = ended; flight != busy_.end(); ++flight) {
         done_.push_back(summarise(*flight));

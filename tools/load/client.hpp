@@ -49,7 +49,7 @@ struct Shared {
 class Client {
 public:
     Client(Source& source, Shared& shared)
-        : source_(source), shared_(shared),
+        : source_(source), shared_(shared), first_end_(source.first_end()),
           ends_on_bpu_(source.has_one_place() &&
                        ModelContents::of(source.model()).segments.back().on_bpu()) {}
 
@@ -77,8 +77,10 @@ private:
 
     Source& source_;
     Shared& shared_;
+    const std::unique_ptr<FirstEnd> first_end_;
     const bool ends_on_bpu_;
     std::deque<Flight> busy_; ///< in the order of submission
+    std::vector<Inference*> running_;
     std::vector<std::unique_ptr<Inference>> idle_;
     std::vector<Request> done_;
     std::size_t tasks_ = 0;

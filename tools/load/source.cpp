@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "load/source.hpp"
 
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <utility>
 
 namespace overtake::load {
@@ -11,7 +16,6 @@ class SessionInference final : public Inference {
 public:
     explicit SessionInference(Task task) : task_(std::move(task)) {}
     void start(const TaskOptions& options) override { task_.start(options); }
-    void wait(std::int64_t deadline_ns) override { task_.wait(deadline_ns); }
     std::int32_t status() const override { return task_.status(); }
     std::vector<Completion> completions() const override {
         return {task_.completions().begin(), task_.completions().end()};
@@ -20,6 +24,17 @@ public:
 
 private:
     Task task_;
+};
+
+class SessionFirstEnd final : public FirstEnd {
+public:
+    explicit SessionFirstEnd(Session& session) : session_(session) {}
+    void wait(std::span<Inference* const> /*running*/, std::int64_t deadline_ns) override {
+        session_.wait_any(deadline_ns);
+    }
+
+private:
+    Session& session_;
 };
 
 class SessionSource final : public Source {
@@ -31,10 +46,37 @@ public:
     std::unique_ptr<Inference> make() override {
         return std::make_unique<SessionInference>(session_.create_task());
     }
+    std::unique_ptr<FirstEnd> first_end() override {
+        return std::make_unique<SessionFirstEnd>(session_);
+    }
 
 private:
     std::unique_ptr<Session> own_;
     Session& session_;
+};
+
+/// Ends that have been told so far.
+class Ends {
+public:
+    void add() {
+        const std::lock_guard lock(mutex_);
+        count_++;
+        news_.notify_one();
+    }
+    std::uint64_t count() {
+        const std::lock_guard lock(mutex_);
+        return count_;
+    }
+    /// Until there are others than `seen`.
+    void wait(std::uint64_t seen, std::chrono::steady_clock::time_point deadline) {
+        std::unique_lock lock(mutex_);
+        news_.wait_until(lock, deadline, [&] { return count_ != seen; });
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable news_;
+    std::uint64_t count_ = 0;
 };
 
 class EngineInference final : public Inference {
@@ -51,6 +93,7 @@ public:
 
     void start(const TaskOptions& options) override {
         is_submitted_ = false;
+        is_told_ = false;
         request_ = engine_->create_request();
         request_->add(model_, inputs_, outputs_);
         request_->submit(options);
@@ -63,7 +106,13 @@ public:
         request_->cancel();
         request_->wait();
     }
-    void wait(std::int64_t deadline_ns) override { request_->wait(deadline_ns); }
+    bool wait(std::int64_t deadline_ns) { return request_->wait(deadline_ns); }
+    bool is_told() const { return is_told_; }
+    /// Its end is one of these from now on.
+    void tell(const std::shared_ptr<Ends>& ends) {
+        if (!std::exchange(is_told_, true))
+            request_->on_end([ends] { ends->add(); });
+    }
     std::int32_t status() const override { return request_->status(); }
     std::vector<Completion> completions() const override {
         std::vector<Completion> jobs;
@@ -96,6 +145,36 @@ private:
     std::vector<TensorMemory> inputs_, outputs_;
     std::shared_ptr<overtake::Request> request_; ///< goes first
     bool is_submitted_ = false;
+    bool is_told_ = false;
+};
+
+/// Most often the oldest ends first, and soon.  Where it does not, ends are told by the engine's
+/// thread, which would take time from short requests.
+class EngineFirstEnd final : public FirstEnd {
+public:
+    void wait(std::span<Inference* const> running, std::int64_t deadline_ns) override {
+        using std::chrono::steady_clock;
+        constexpr std::int64_t soon_ns = 1'000'000;
+        auto& oldest = static_cast<EngineInference&>(*running.front());
+        if (running.size() == 1) {
+            oldest.wait(deadline_ns);
+            return;
+        }
+        const std::int64_t soon =
+            std::chrono::nanoseconds(steady_clock::now().time_since_epoch()).count() + soon_ns;
+        if (!oldest.is_told() && (oldest.wait(std::min(deadline_ns, soon)) || deadline_ns <= soon))
+            return;
+        const std::uint64_t seen = ends_->count();
+        for (Inference* const each : running)
+            static_cast<EngineInference*>(each)->tell(ends_);
+        // None that ended before it was told is missed.
+        if (std::ranges::all_of(
+                running, [](const Inference* each) { return each->status() == -EINPROGRESS; }))
+            ends_->wait(seen, steady_clock::time_point(std::chrono::nanoseconds(deadline_ns)));
+    }
+
+private:
+    const std::shared_ptr<Ends> ends_ = std::make_shared<Ends>();
 };
 
 class EngineSource final : public Source {
@@ -107,6 +186,7 @@ public:
     std::unique_ptr<Inference> make() override {
         return std::make_unique<EngineInference>(*device_, engine_, model_);
     }
+    std::unique_ptr<FirstEnd> first_end() override { return std::make_unique<EngineFirstEnd>(); }
     bool has_one_place() const override { return engine_->processors().empty(); }
 
 private:

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "overtake/engine.hpp"
@@ -19,8 +20,6 @@ public:
     virtual ~Inference() = default;
     /// Throws Error as Task::start() and Request::submit() do.
     virtual void start(const TaskOptions& options) = 0;
-    /// Until it has ended, or deadline_ns (absolute CLOCK_MONOTONIC).
-    virtual void wait(std::int64_t deadline_ns) = 0;
     /// 0, or a negative errno; -EINPROGRESS while it runs.
     virtual std::int32_t status() const = 0;
     /// Of its jobs.
@@ -29,12 +28,21 @@ public:
     virtual std::uint64_t ended_ns() const = 0;
 };
 
+/// Waits for the first end among inferences of one source.  One thread.
+class FirstEnd {
+public:
+    virtual ~FirstEnd() = default;
+    /// Until one of these has ended, or deadline_ns (absolute CLOCK_MONOTONIC).  None has before.
+    virtual void wait(std::span<Inference* const> running, std::int64_t deadline_ns) = 0;
+};
+
 /// Thread safe as what it is made of.
 class Source {
 public:
     virtual ~Source() = default;
     virtual const Model& model() const = 0;
     virtual std::unique_ptr<Inference> make() = 0;
+    virtual std::unique_ptr<FirstEnd> first_end() = 0;
     /// Whether a model's last part runs where the model says, rather than where a coordinator does.
     virtual bool has_one_place() const { return true; }
 };

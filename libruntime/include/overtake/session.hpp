@@ -137,6 +137,9 @@ public:
     Task submit(std::span<const std::span<const float>> inputs, const TaskOptions& options = {});
     /// The same for a model with one input.
     Task submit(std::span<const float> input, const TaskOptions& options = {});
+    /// Until one of its tasks has ended that was running, whichever it is, or deadline_ns (absolute
+    /// CLOCK_MONOTONIC).  True if one has; false at once if none runs.
+    bool wait_any(std::int64_t deadline_ns = deadline_never);
 
 private:
     friend class Task;

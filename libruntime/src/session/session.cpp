@@ -59,4 +59,13 @@ Task Session::submit(std::span<const float> input, const TaskOptions& options) {
     return submit(std::span(&input, 1), options);
 }
 
+bool Session::wait_any(std::int64_t deadline_ns) {
+    State& session = state();
+    const std::uint64_t before = session.ended;
+    while (session.ended == before)
+        if (!session.progress(deadline_ns))
+            return false;
+    return true;
+}
+
 } // namespace overtake

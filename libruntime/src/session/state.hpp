@@ -31,6 +31,7 @@ struct Session::State {
 
     const ForkOrigin origin;
     const std::shared_ptr<const Plan> plan;
+    std::uint64_t ended = 0;     ///< tasks so far
     CpuSegments cpu;             ///< of one task at a time
     JobQueue<Task::State> queue; ///< last, so that it is the first to go
 };

@@ -112,6 +112,7 @@ void Task::State::say(const char* text) noexcept {
 void Task::State::end(std::int32_t how) {
     status = how;
     ended_ns = static_cast<std::int64_t>(monotonic_ns());
+    session->ended++;
 }
 
 void Task::State::cancel() {
