@@ -408,7 +408,9 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
                                static_cast<std::uint32_t>(compared.size()),
                                options.calibration.empty(),
                                device->cpu,
-                               units ? &*units : nullptr};
+                               units ? &*units : nullptr,
+                               nullptr,
+                               units ? units->instructions : instructions_of(program)};
         keep_in_8_bits(graph, options);
         if (!options.name.empty())
             graph.name = options.name;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -109,6 +110,29 @@ struct Unit {
     std::vector<std::shared_ptr<const UnitWork>> work;
 };
 
+/// A segment of the BPU in parts for several cores: the job is a group (Job::parts).  It binds what
+/// the segment binds.
+struct CoreSegment {
+    std::vector<overtake_fc> fcs; ///< of each part behind those of the part before it; CPU: none
+    std::vector<std::uint64_t> fc_cycles;
+    std::vector<overtake_part> parts;  ///< core: of the plan, from 1, ascending
+    std::vector<std::uint32_t> stages; ///< of each FC; each stage has an FC
+    std::uint32_t stage_count = 0;
+    std::uint32_t scratch_bytes = 0; ///< shared by the parts
+    std::uint64_t expected_ns = 0;   ///< stage by stage, on cores without other work
+};
+
+/// The network cut for several cores.
+struct CorePlan {
+    bool are_alike = true;                  ///< its cores: then parts may run on any
+    std::vector<std::string_view> profiles; ///< by core; at least two
+    std::vector<CoreSegment> segments;      ///< by segment of the model
+    std::size_t width = 0;                  ///< most parts of a segment
+    std::uint64_t one_core_ns = 0;          ///< of the model's segments on the BPU
+    std::uint64_t expected_ns = 0;          ///< of those here
+    std::uint64_t bound_ns = 0;             ///< no cut of the network is faster
+};
+
 /// A model file, read and verified.  Views point into the file.
 struct ModelContents {
     /// Those of a loaded model; they live as long as it does.  Thread safe.
@@ -128,6 +152,7 @@ struct ModelContents {
     /// they can run.  Both are empty in a file that has no units.
     std::vector<UnitClass> classes;
     std::vector<Unit> units;
+    std::optional<CorePlan> core_plan; ///< the same network, for one request on several cores
     std::span<const std::byte> program;
     std::span<const std::byte> weights;
     /// The model's own table in the file, for readers of what is not above (reports).

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "model/core_plan_reader.hpp"
 #include "model/place.hpp"
 #include "model/segment_reader.hpp"
 #include "model/tensor_layout.hpp"
@@ -86,6 +87,8 @@ public:
         if (root_.fc_shares()) // of reports, which read it in place
             file_.check_alignment(*root_.fc_shares(), of_root(Root::VT_FC_SHARES, "fc_shares"));
         check_total_memory(of_root(Root::VT_TENSORS, "tensors"));
+        if (root_.core_plan())
+            read_core_plan(*root_.core_plan(), file_, contents_);
         if (!root_.units() && !root_.unit_classes())
             return std::move(contents_);
         const Place unit_tensors = of_root(Root::VT_UNIT_TENSORS, "unit_tensors");

@@ -41,7 +41,8 @@ public:
                            tables<fbs::NodeReport>(Model::VT_NODES, "nodes", broken) &&
                            tables<fbs::UnitClass>(Model::VT_UNIT_CLASSES, "unit_classes", broken) &&
                            tables<fbs::Unit>(Model::VT_UNITS, "units", broken) &&
-                           tables<fbs::Tensor>(Model::VT_UNIT_TENSORS, "unit_tensors", broken);
+                           tables<fbs::Tensor>(Model::VT_UNIT_TENSORS, "unit_tensors", broken) &&
+                           table<fbs::CorePlan>(Model::VT_CORE_PLAN, "core_plan", broken);
         return sound ? fmt::format("offset {}: root table", offset_of(root_)) : broken;
     }
 
@@ -73,6 +74,16 @@ private:
             root_->VerifyOffset(verifier_, field) &&
                 verifier_.VerifyString(root_->GetPointer<const flatbuffers::String*>(field)),
             field, name, broken);
+    }
+
+    template <typename Table>
+    bool table(flatbuffers::voffset_t field, const char* name, std::string& broken) {
+        const auto is_sound = [&] {
+            const auto* found = root_->GetPointer<const Table*>(field);
+            return !found || (verifier_.Verify(offset_of(found), sizeof(flatbuffers::soffset_t)) &&
+                              found->Verify(verifier_));
+        };
+        return report(root_->VerifyOffset(verifier_, field) && is_sound(), field, name, broken);
     }
 
     template <typename Element>

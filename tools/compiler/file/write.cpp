@@ -6,6 +6,8 @@
 #include <numeric>
 #include <span>
 
+#include "compiler/cores/core_plan.hpp"
+#include "compiler/file/core_plan_table.hpp"
 #include "compiler/float/onednn.hpp"
 #include "compiler/ir/error.hpp"
 #include "compiler/lower/memory_plan.hpp"
@@ -266,14 +268,6 @@ scratch_uses(flatbuffers::FlatBufferBuilder& builder, const Graph& graph, const 
     return uses;
 }
 
-flatbuffers::Offset<fbs::Profile> profile_table(flatbuffers::FlatBufferBuilder& builder,
-                                                const ovt_profile& profile, const CpuRates& cpu) {
-    return fbs::CreateProfileDirect(
-        builder, profile.name, profile.clock_khz, profile.macs_per_cycle, profile.vector_per_cycle,
-        profile.bytes_per_cycle, profile.insn_overhead_cycles, profile.fc_overhead_cycles,
-        cpu.macs_per_us, cpu.bytes_per_us, cpu.operator_ns, profile.without);
-}
-
 flatbuffers::Offset<fbs::UnitWork> unit_work(flatbuffers::FlatBufferBuilder& builder,
                                              const CompiledUnit& unit, const CompiledWork& work,
                                              CpuSegments& cpu_segments, TensorTable& tensors) {
@@ -314,13 +308,6 @@ class_tables(flatbuffers::FlatBufferBuilder& builder, const CompiledUnits& units
     return tables;
 }
 
-std::vector<overtake_insn> instructions_of(const Program& program) {
-    std::vector<overtake_insn> instructions;
-    for (const Step& step : program.steps)
-        instructions.push_back(step.insn);
-    return instructions;
-}
-
 flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>>
 aligned_bytes(flatbuffers::FlatBufferBuilder& builder, const void* data, std::size_t bytes) {
     builder.ForceVectorAlignment(bytes, sizeof(std::uint8_t), 64);
@@ -344,6 +331,13 @@ void check_file(const Graph& graph, const Program& program, std::size_t instruct
 }
 
 } // namespace
+
+std::vector<overtake_insn> instructions_of(const Program& program) {
+    std::vector<overtake_insn> instructions;
+    for (const Step& step : program.steps)
+        instructions.push_back(step.insn);
+    return instructions;
+}
 
 void check_buffer(const std::string& what, std::uint64_t bytes) {
     if (bytes > OVERTAKE_MAX_BUFFER_BYTES)
@@ -389,7 +383,7 @@ void check_sizes(const Graph& graph) {
 std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& quantised,
                                     const Program& program, const ModelFacts& facts) {
     const std::vector<overtake_insn> instructions =
-        facts.units ? facts.units->instructions : instructions_of(program);
+        facts.instructions.empty() ? instructions_of(program) : facts.instructions;
     check_file(graph, program, instructions.size());
     flatbuffers::FlatBufferBuilder builder(program.constants.bytes().size() + (1 << 16));
     TensorTable tensors(builder, graph, quantised);
@@ -397,13 +391,16 @@ std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& qu
     const auto inputs = tensors.numbers(graph.inputs);
     const auto outputs = tensors.numbers(graph.outputs);
     std::vector<flatbuffers::Offset<fbs::Segment>> segments;
-    for (const ProgramSegment& segment : program.segments)
+    std::vector<std::uint32_t> segment_numbers; // by segment of the program
+    for (const ProgramSegment& segment : program.segments) {
+        segment_numbers.push_back(static_cast<std::uint32_t>(segments.size()));
         if (!segment.on_bpu)
             segments.push_back(cpu_segments.of(numbers(segment.first_node, segment.node_count)));
         else if (segment.fc_count > 0) // views alone need nobody to run them
             segments.push_back(bpu_segment(
                 builder, std::span(program.fcs).subspan(segment.first_fc, segment.fc_count),
                 segment.io, segment.scratch_bytes, tensors));
+    }
     const std::size_t segment_tensors = tensors.offsets().size();
     std::vector<flatbuffers::Offset<fbs::UnitClass>> classes;
     std::vector<flatbuffers::Offset<fbs::Unit>> units;
@@ -433,6 +430,9 @@ std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& qu
         const auto own = all_tensors.subspan(segment_tensors);
         unit_tensors = builder.CreateVector(own.data(), own.size());
     }
+    flatbuffers::Offset<fbs::CorePlan> core_plan;
+    if (facts.core_plan)
+        core_plan = core_plan_table(builder, *facts.core_plan, segment_numbers);
     const auto code =
         aligned_bytes(builder, instructions.data(), instructions.size() * sizeof(overtake_insn));
     const auto weights =
@@ -461,6 +461,8 @@ std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& qu
         model.add_units(unit_vector);
         model.add_unit_tensors(unit_tensors);
     }
+    if (facts.core_plan)
+        model.add_core_plan(core_plan);
     fbs::FinishModelBuffer(builder, model.Finish());
     return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
 }

@@ -13,6 +13,7 @@
 namespace overtake::compiler {
 
 struct CompiledUnits;
+struct CorePlan;
 
 /// What a model file holds beside graph and program.
 struct ModelFacts {
@@ -24,7 +25,12 @@ struct ModelFacts {
     bool noise = false;                       // they are random
     CpuRates cpu = {};                        // for estimates
     const CompiledUnits* units = nullptr;     // of the same graph and program; null: none
+    const CorePlan* core_plan = nullptr;      // the same; first_step of FCs is in `instructions`
+    // Those of the program first, then those of units and plan; none: the program's alone.
+    std::vector<overtake_insn> instructions = {};
 };
+
+std::vector<overtake_insn> instructions_of(const Program& program);
 
 /// Refuses a buffer, called `what`, that is larger than devices take.  Throws CompileError.
 void check_buffer(const std::string& what, std::uint64_t bytes);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+//
+// A CorePlan in a model file, and the profiles that files name.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "compiler/cores/core_plan.hpp"
+#include "compiler/ir/cpu_rates.hpp"
+#include "model_generated.h"
+
+namespace overtake::compiler {
+
+flatbuffers::Offset<fbs::Profile> profile_table(flatbuffers::FlatBufferBuilder& builder,
+                                                const ovt_profile& profile, const CpuRates& cpu);
+
+/// `segments`: by segment of the program, the number of that segment in the file.
+flatbuffers::Offset<fbs::CorePlan> core_plan_table(flatbuffers::FlatBufferBuilder& builder,
+                                                   const CorePlan& plan,
+                                                   std::span<const std::uint32_t> segments);
+
+} // namespace overtake::compiler
