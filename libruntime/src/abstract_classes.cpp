@@ -42,4 +42,8 @@ std::vector<drm_overtake_core_profile> Device::core_profiles() const {
     return {device.core_count, core};
 }
 
+bool Device::takes_groups() const noexcept {
+    return true;
+}
+
 } // namespace overtake

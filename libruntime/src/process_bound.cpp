@@ -148,6 +148,7 @@ public:
     std::vector<drm_overtake_core_profile> core_profiles() const override {
         return use().core_profiles();
     }
+    bool takes_groups() const noexcept override { return inner().takes_groups(); }
 
     Device& use() const { return *device_.use("device"); }
 

@@ -181,6 +181,8 @@ public:
     /// One entry for each core, whose profiles may differ; info() has the numbers of core 1.  Of a
     /// driver or a backend that does not know: those of info(), with no name.
     virtual std::vector<drm_overtake_core_profile> core_profiles() const;
+    /// Whether its queues take jobs with parts (Job::parts).  Not so of an old driver.
+    virtual bool takes_groups() const noexcept;
 };
 
 /// Settings of an embedded device (its own cores inside this process, not shared with others).

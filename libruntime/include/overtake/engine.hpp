@@ -174,7 +174,7 @@ public:
 
     const Model& model() const noexcept; ///< what was loaded
     /// What a segment is taken to last, nanoseconds, from 0 on; see Engine.  EINVAL if there is
-    /// none.
+    /// none.  On several cores at once, if requests that name no core run so.
     std::uint64_t estimate_ns(std::size_t segment) const;
 
 private:

@@ -43,10 +43,11 @@ struct SessionOptions {
 
 /// How a task competes with others.
 struct TaskOptions {
-    unsigned priority = 0;        ///< 0..254 NORMAL, 255 HIGH
-    std::int64_t custom_id = 0;   ///< within one priority the smaller goes first
+    unsigned priority = 0;      ///< 0..254 NORMAL, 255 HIGH
+    std::int64_t custom_id = 0; ///< within one priority the smaller goes first
     /// core_any: settled by the first BPU segment and kept; where cores are unlike, one of the
-    /// model's profile, or, if there is none, one like core 1.
+    /// model's profile, or, if there is none, one like core 1.  A model with a plan for several
+    /// cores (overtake compile --cores) uses all of these, if the device has them.
     unsigned core = core_any;
     std::int64_t deadline_ns = 0; ///< of each of its jobs; see Job::deadline_ns
     /// Of an engine with several processors: the processor or the entry that runs it; empty: each

@@ -58,6 +58,10 @@ public:
     std::size_t drain_segment() const noexcept { return plan().segments().size() + 1; }
 
     void describe(std::size_t segment, Job& job) const override;
+    void describe_group(std::size_t segment, std::span<const unsigned> cores, Job& job) override {
+        execution_.describe_group(segment, cores, job);
+    }
+    std::uint64_t alone_ns() const override { return execution_.alone_ns(); }
     std::int32_t compute(std::size_t segment) override;
     /// A BPU segment, on the thread that calls: the status of HostCore::execute().
     std::int32_t execute(std::size_t segment, HostCore& core) const;

@@ -58,10 +58,11 @@ PicturePrograms::PicturePrograms(std::shared_ptr<const Plan> plan) : plan_(std::
     const std::span<const PlanSegment> segments = plan_->segments();
     for (std::size_t number = 0; number < segments.size(); number++)
         if (segments[number].on_bpu())
-            find_readers(number, *segments[number].model);
+            find_readers(number, segments[number]);
 }
 
-void PicturePrograms::find_readers(std::size_t number, const Segment& segment) {
+void PicturePrograms::find_readers(std::size_t number, const PlanSegment& planned) {
+    const Segment& segment = *planned.model;
     std::uint32_t next = OVERTAKE_REGION_IO;
     for (const TensorBinding& binding : segment.bindings)
         next = std::max(next, binding.region + 1);
@@ -78,11 +79,19 @@ void PicturePrograms::find_readers(std::size_t number, const Segment& segment) {
     }
     if (tensors.empty())
         return;
+    find_readers(number, segment.fcs, tensors);
+    if (planned.group)
+        find_readers(number, planned.group->fcs, tensors);
+}
+
+void PicturePrograms::find_readers(std::size_t number, std::span<const overtake_fc> fcs,
+                                   const std::map<std::uint32_t, std::uint32_t>& tensors) {
     const auto* insns = reinterpret_cast<const overtake_insn*>(plan_->model().program().data());
-    for (const overtake_fc& fc : segment.fcs)
+    for (const overtake_fc& fc : fcs)
         for (std::size_t i = fc.first_insn; i < std::size_t{fc.first_insn} + fc.insn_count; i++) {
             const auto picture = tensors.find(insns[i].in[0].region);
-            if (insns[i].opcode == OVERTAKE_OP_NV12 && picture != tensors.end())
+            const bool is_known = std::ranges::find(readers_, i, &Reader::insn) != readers_.end();
+            if (insns[i].opcode == OVERTAKE_OP_NV12 && picture != tensors.end() && !is_known)
                 readers_.push_back({i, picture->second, regions_.at({number, picture->second})});
         }
 }

@@ -57,7 +57,9 @@ private:
     };
 
     std::shared_ptr<Buffer> make(const PictureLayouts& layouts) const;
-    void find_readers(std::size_t number, const Segment& segment);
+    void find_readers(std::size_t number, const PlanSegment& planned);
+    void find_readers(std::size_t number, std::span<const overtake_fc> fcs,
+                      const std::map<std::uint32_t, std::uint32_t>& tensors);
 
     const std::shared_ptr<const Plan> plan_;
     std::vector<Reader> readers_;

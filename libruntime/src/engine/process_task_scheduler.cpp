@@ -41,7 +41,8 @@ std::unique_ptr<Queue> open_queue(Device& device, const SchedulerOptions& option
 ProcessTaskScheduler::ProcessTaskScheduler(std::shared_ptr<Device> device,
                                            const SchedulerOptions& options, SchedulerHost& host)
     : TaskSchedulerInterface(std::move(device), options, host), queue_cores_(cores_),
-      lines_(cores_), next_tag_(options.first_tag), queue_(open_queue(*device_, options)) {
+      lines_(cores_), given_(cores_), next_tag_(options.first_tag),
+      queue_(open_queue(*device_, options)) {
     const ovt_sched_settings settings = checked_settings(options_);
     ovt_sched_init(&sched_, cores_, &settings);
     sched_.cores_of = [](const ovt_sched_task* task) { return Run::cores_of(*task); };
@@ -56,8 +57,11 @@ void ProcessTaskScheduler::gather(std::int64_t deadline_ns) {
         TaskSegmentRecord& record = run.records_[run.task_.segment];
         record.job = job;
         record.end_ns = job.end_ns;
+        const std::size_t segment = run.task_.segment;
+        count_fcs(run, segment, false);
         if (job.status == 0)
-            run.segments_[run.task_.segment].estimate->record(job.executed_ns);
+            run.estimate(segment).record(
+                run.is_group(segment) ? run.segments_[segment].work->alone_ns() : job.executed_ns);
         ends_.push_back({&run, job.status});
     };
     while (queue_.reap(deadline_ns, end_segment) != 0)
@@ -191,9 +195,46 @@ void ProcessTaskScheduler::carry_out(const ovt_sched_action& action) {
     }
 }
 
+/// Those of `cores` that have the least to do of what is known here: of tasks on several cores.
+void ProcessTaskScheduler::settle_cores(Run& run, std::uint64_t cores) {
+    run.cores_.clear();
+    while (run.cores_.size() < run.options_.width && cores != 0) {
+        unsigned first = 0;
+        for (unsigned core = 1; core <= cores_; core++)
+            if ((cores >> (core - 1) & 1) != 0 &&
+                (first == 0 || given_[core - 1] < given_[first - 1]))
+                first = core;
+        run.cores_.push_back(first);
+        cores &= ~(std::uint64_t{1} << (first - 1));
+    }
+}
+
+/// Of a task on several cores: its job there begins, or is over.
+void ProcessTaskScheduler::count_fcs(const Run& run, std::size_t segment, bool more) {
+    if (run.options_.width < 2)
+        return;
+    const TaskSegment& of = run.segments_[segment];
+    const std::size_t parts = run.is_group(segment) ? of.group.parts : 1;
+    const std::uint64_t fcs = (run.is_group(segment) ? of.group.fc_count : of.fc_count) / parts;
+    for (std::size_t i = 0; i < parts; i++)
+        given_[run.cores_[i] - 1] += more ? fcs : -fcs;
+}
+
+void ProcessTaskScheduler::submit_job(Run& run, std::size_t segment, const Job& job) {
+    const TaskSegment& of = run.segments_[segment];
+    if (run.is_group(segment))
+        queue_.submit(run.job_, *of.work, of.number,
+                      std::span<const unsigned>(run.cores_).first(of.group.parts), job);
+    else
+        queue_.submit(run.job_, *of.work, of.number, job);
+}
+
 void ProcessTaskScheduler::submit(Run& run, const ovt_sched_action& action) {
-    const TaskSegment& segment = run.segments_[action.segment];
-    const unsigned first_core = static_cast<unsigned>(std::countr_zero(action.cores)) + 1;
+    const bool is_wide = run.options_.width > 1;
+    if (is_wide && action.core == 0)
+        settle_cores(run, action.cores);
+    const unsigned first_core =
+        is_wide ? run.cores_[0] : static_cast<unsigned>(std::countr_zero(action.cores)) + 1;
     unsigned core = first_core;
     run.tag_ = next_tag_ ? (*next_tag_)++ : next_job_tag();
     Job job;
@@ -201,29 +242,45 @@ void ProcessTaskScheduler::submit(Run& run, const ovt_sched_action& action) {
     job.priority = run.options_.priority;
     job.custom_id = run.options_.custom_id;
     job.model = run.options_.model;
-    job.core = action.core;
     job.deadline_ns = deadline_never;
-    if (action.core == 0) {
+    if (is_wide) {
+        job.core = run.is_group(action.segment) ? core_any : first_core;
+    } else if (action.core == 0) {
         job.cores = action.cores;
         job.chosen_core = &core;
+    } else {
+        job.core = action.core;
     }
     run.records_[action.segment].start_ns = now_ns();
     probe::task_job(&run.task_, run.records_[action.segment].start_ns, action.segment, run.tag_);
+    count_fcs(run, action.segment, true);
     try {
-        queue_.submit(run.job_, *segment.work, segment.number, job);
+        submit_job(run, action.segment, job);
     } catch (const Error& refused) {
         run.set_error(refused.what());
         ends_.push_back({&run, -refused.code()});
+        count_fcs(run, action.segment, false);
         core = first_core; // on which it ends
     } catch (const std::bad_alloc&) {
         ends_.push_back({&run, -ENOMEM});
+        count_fcs(run, action.segment, false);
         core = first_core;
     }
     if (action.core == 0)
-        ovt_sched_placed(&sched_, &run.task_, core);
+        place(run, core);
     probe::task_submit(&run.task_, run.records_[action.segment].start_ns, action.segment, run.tag_,
                        action.core != 0 ? action.core : core);
     host_.submitted(run, action.segment, run.tag_);
+}
+
+/// Its cores are settled.
+void ProcessTaskScheduler::place(Run& run, unsigned core) {
+    if (run.options_.width < 2)
+        return ovt_sched_placed(&sched_, &run.task_, core);
+    std::uint64_t cores = 0;
+    for (const unsigned each : run.cores_)
+        cores |= std::uint64_t{1} << (each - 1);
+    ovt_sched_placed_on(&sched_, &run.task_, core, cores);
 }
 
 void ProcessTaskScheduler::end(Run& run) {

@@ -48,6 +48,10 @@ private:
     void carry_out(const ovt_sched_action& action);
     void stop_jobs() noexcept;
     void submit(Run& run, const ovt_sched_action& action);
+    void submit_job(Run& run, std::size_t segment, const Job& job);
+    void place(Run& run, unsigned core);
+    void settle_cores(Run& run, std::uint64_t cores);
+    void count_fcs(const Run& run, std::size_t segment, bool more);
     void end(Run& run);
     std::vector<End>::const_iterator earliest() const;
 
@@ -56,7 +60,9 @@ private:
     std::vector<ovt_sched_line> lines_;
     ovt_sched_queue library_queue_{};
     ovt_sched_process process_{};
-    std::vector<End> ends_;                 ///< to be handled; with room for one of each live run
+    std::vector<std::uint64_t>
+        given_;             ///< by core: FCs of unfinished jobs of tasks on several cores
+    std::vector<End> ends_; ///< to be handled; with room for one of each live run
     std::optional<std::uint64_t> next_tag_; ///< none: it is the process's
     JobQueue<Run> queue_;                   ///< last, so that it is the first to go
 };

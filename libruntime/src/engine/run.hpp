@@ -32,10 +32,11 @@ template <RunLink Run::*link>
 using RunList = OwningList<Run, link>;
 
 struct RunOptions {
-    unsigned priority = 0;                  ///< 0..254 NORMAL, 255 HIGH
-    std::int64_t custom_id = 0;             ///< within one priority the smaller goes first
-    unsigned core = core_any;               ///< settled by the first BPU segment and kept
-    std::uint64_t cores = 0;                ///< with core_any: as Job::cores
+    unsigned priority = 0;      ///< 0..254 NORMAL, 255 HIGH
+    std::int64_t custom_id = 0; ///< within one priority the smaller goes first
+    unsigned core = core_any;   ///< settled by the first BPU segment and kept
+    std::uint64_t cores = 0;    ///< with core_any: as Job::cores
+    unsigned width = 1; ///< cores at once, for the parts of its segments; above 1 it names none
     std::uint64_t model = 0;                ///< as in Job
     std::uint64_t deadline_ns = UINT64_MAX; ///< device time, for policies that look at it
     std::string on = {};                    ///< a processor or an entry; empty: each may run it
@@ -79,6 +80,14 @@ private:
     using SubmittedTask::finish;
     std::shared_ptr<Run> shared() { return std::static_pointer_cast<Run>(shared_from_this()); }
 
+    /// Whether a segment's job is a group.
+    bool is_group(std::size_t segment) const noexcept {
+        return options_.width > 1 && segments_[segment].group.parts != 0;
+    }
+    Estimate& estimate(std::size_t segment) const noexcept {
+        return is_group(segment) ? *segments_[segment].group.estimate
+                                 : *segments_[segment].estimate;
+    }
     static Run& of(ovt_sched_task* task) { return *static_cast<Task*>(task)->run; }
     /// That may take it, of one that names none.
     static u64 cores_of(const ovt_sched_task& task) {
@@ -95,8 +104,12 @@ private:
     Task task_{};
     std::vector<ovt_sched_segment> scheduled_; ///< the segments, as the scheduler sees them
     std::vector<TaskSegmentRecord> records_;
-    std::uint64_t tag_ = 0;    ///< of its job on the device
-    std::int32_t failure_ = 0; ///< of the segment that ended it
+    // Of several cores at once.
+    ovt_sched_span span_{};
+    std::vector<ovt_sched_gap> gaps_;
+    std::vector<unsigned> cores_; ///< which, once they are settled
+    std::uint64_t tag_ = 0;       ///< of its job on the device
+    std::int32_t failure_ = 0;    ///< of the segment that ended it
 
     // The scheduler's, while it is live.
     std::shared_ptr<Run> live_self_; ///< null if it is not

@@ -28,6 +28,13 @@ struct TaskSegment {
     /// Of an engine with several processors: all of an inference, in the task's memory; then there
     /// is no work.
     coordination::UnitInference* whole = nullptr;
+    /// Of a BPU segment that the work has in parts for several cores, too, for tasks that take so
+    /// many: how many parts and FCs, and the estimate of that.
+    struct Group {
+        std::uint32_t parts = 0; ///< 0: there is none
+        std::uint32_t fc_count = 0;
+        Estimate* estimate = nullptr;
+    } group{};
 };
 
 /// A program's own computation: one CPU segment.

@@ -38,6 +38,7 @@ public:
         return create_kernel_tasks(file_, options);
     }
     ManualClock* manual_clock() noexcept override { return clock_.get(); }
+    bool takes_groups() const noexcept override { return file_->takes_groups(); }
 
     const KernelFile& file() const noexcept { return *file_; }
     const std::shared_ptr<KernelFile>& shared_file() const noexcept { return file_; }

@@ -42,12 +42,16 @@ public:
     std::vector<overtake_binding>& bindings(std::size_t segment) { return bindings_[segment]; }
 
     void describe(std::size_t segment, Job& job) const override;
+    void describe_group(std::size_t segment, std::span<const unsigned> cores, Job& job) override;
+    std::uint64_t alone_ns() const override;
     std::int32_t compute(std::size_t segment) override;
 
 private:
     const std::shared_ptr<const Plan> plan_;
     std::vector<std::vector<overtake_binding>> bindings_; ///< by segment; empty for CPU
     std::vector<TensorPlace> places_;
+    std::vector<overtake_part> parts_;     ///< of the last group whose cores were named
+    const Buffer* group_record_ = nullptr; ///< as of bind()
     CpuSegments* cpu_ = nullptr;
 };
 

@@ -93,6 +93,12 @@ public:
         work.describe(segment, job);
         submit(entry, job);
     }
+    /// The same of a segment in parts for several cores (SegmentWork::describe_group()).
+    void submit(JobEntry<Owner>& entry, SegmentWork& work, std::size_t segment,
+                std::span<const unsigned> cores, Job job) {
+        work.describe_group(segment, cores, job);
+        submit(entry, job);
+    }
     /// The same of a job that is no segment's.
     void submit(JobEntry<Owner>& entry, const Job& job) {
         queue_->submit({&job, 1});

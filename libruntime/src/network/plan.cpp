@@ -28,6 +28,24 @@ KnownPlans& plans_of_process() {
     return known.get();
 }
 
+/// By core of the plan: one of the device with its profile, each another one.  Empty if the device
+/// has not enough of them.
+std::vector<unsigned> cores_of_plan(std::span<const drm_overtake_core_profile> profiles,
+                                    const CorePlan& plan) {
+    std::vector<unsigned> cores;
+    std::vector<bool> is_taken(profiles.size());
+    for (const std::string_view profile : plan.profiles) {
+        std::size_t core = 0;
+        while (core < profiles.size() && (is_taken[core] || name_of(profiles[core]) != profile))
+            core++;
+        if (core == profiles.size())
+            return {};
+        is_taken[core] = true;
+        cores.push_back(static_cast<unsigned>(core) + 1);
+    }
+    return cores;
+}
+
 } // namespace
 
 Plan::Plan(Upload upload, PlanParts parts)
@@ -36,11 +54,34 @@ Plan::Plan(Upload upload, PlanParts parts)
     if (parts == PlanParts::segments) {
         for (const Segment& segment : ModelContents::of(model()).segments)
             add(segment);
+        if (const auto& cores = ModelContents::of(model()).core_plan; cores && cores->width > 1)
+            add_groups(*cores);
         return;
     }
     units_ = make_unit_table(model());
     for (const Segment* segment : units_->segments)
         add(*segment);
+}
+
+/// Nothing where the device cannot run it.
+void Plan::add_groups(const CorePlan& plan) {
+    if (!device().takes_groups())
+        return;
+    const auto profiles = device().core_profiles();
+    const std::vector<unsigned> cores = cores_of_plan(profiles, plan);
+    if (cores.empty())
+        return;
+    width_ = plan.width;
+    names_cores_ = !plan.are_alike || !are_alike(profiles);
+    for (std::size_t i = 0; i < segments_.size(); i++) {
+        PlanSegment& segment = segments_[i];
+        if (!segment.on_bpu())
+            continue;
+        segment.group = &plan.segments[i];
+        segment.parts = segment.group->parts;
+        for (overtake_part& part : segment.parts)
+            part.core = names_cores_ ? cores[part.core - 1] : core_any;
+    }
 }
 
 std::span<const Tensor> Plan::tensors() const noexcept {

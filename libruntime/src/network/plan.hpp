@@ -29,6 +29,10 @@ struct PlanSegment {
     /// model->bindings, whose address an Execution fills in.
     std::vector<overtake_binding> bindings;
     std::size_t fixed_bindings = 0;
+    /// BPU, unless the plan's width() is 0: the same in parts for several cores, and these with
+    /// cores of the device, or without any.
+    const CoreSegment* group = nullptr;
+    std::vector<overtake_part> parts{};
 };
 
 /// Constant once made, so that sessions and engines share it.  Thread safe.
@@ -48,6 +52,11 @@ public:
     /// Cores that take its jobs unless one is named, as Job::cores: where cores are unlike those of
     /// the model's profile; 0 = all.
     std::uint64_t cores() const noexcept { return cores_; }
+    /// Cores that one inference can use at once: those of the model's CorePlan, where the device
+    /// has them and takes groups; otherwise, and of units, 0.
+    std::size_t width() const noexcept { return width_; }
+    /// Whether its parts name cores, since the device has others as well.
+    bool names_cores() const noexcept { return names_cores_; }
     /// In the order in which they run; of units those that unit_table() numbers.
     std::span<const PlanSegment> segments() const noexcept { return segments_; }
     /// Null unless this is a plan of units.
@@ -61,12 +70,15 @@ private:
     void add(const Segment& segment);
     void add_bindings(PlanSegment& segment) const;
     void measure(const CpuOp& op);
+    void add_groups(const CorePlan& plan);
 
     const Upload upload_;
     const std::uint64_t model_id_;
     const std::uint64_t cores_;
     std::optional<UnitTable> units_;
     std::vector<PlanSegment> segments_;
+    std::size_t width_ = 0;
+    bool names_cores_ = false;
     std::size_t most_cpu_values_ = 0;
     std::size_t most_cpu_inputs_ = 0;
 };

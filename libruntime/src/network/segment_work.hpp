@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "overtake/device.hpp"
 
@@ -16,6 +17,11 @@ public:
     virtual ~SegmentWork() = default;
     /// Of a BPU segment: fills in FCs, bindings and scratch, which live as long as this.
     virtual void describe(std::size_t segment, Job& job) const = 0;
+    /// Of a BPU segment that the plan has in parts for several cores: the same, as a group.  Part i
+    /// names cores[i]; if that is empty, what the plan says.
+    virtual void describe_group(std::size_t segment, std::span<const unsigned> cores, Job& job);
+    /// Device time that what was executed of its last group takes on cores without other work.
+    virtual std::uint64_t alone_ns() const;
     /// Of a CPU segment: 0, or a negative errno.  May throw Error.
     virtual std::int32_t compute(std::size_t segment) = 0;
 

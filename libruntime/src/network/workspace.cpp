@@ -43,6 +43,9 @@ Workspace::Workspace(const Plan& plan, const std::vector<bool>& lent) {
             place.host = arrays_.emplace_back(array_of(tensor));
         }
     }
+    if (plan.width() != 0)
+        group_record_ = plan.device().create_buffer(sizeof(overtake_group_record) +
+                                                    plan.width() * sizeof(overtake_part_record));
 }
 
 void read_values(const Tensor& tensor, const TensorPlace& place, std::span<float> to) {

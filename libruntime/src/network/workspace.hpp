@@ -33,11 +33,14 @@ public:
 
     /// By tensor number.
     const std::vector<TensorPlace>& places() const noexcept { return places_; }
+    /// For the record of a group (Job::group_record); null where the plan has none.
+    Buffer* group_record() const noexcept { return group_record_.get(); }
 
 private:
     std::vector<std::unique_ptr<Buffer>> buffers_;
     std::vector<std::vector<float>> arrays_;
     std::vector<TensorPlace> places_;
+    std::unique_ptr<Buffer> group_record_;
 };
 
 /// Puts the dense values of a tensor, of a constant those of the model, into `to`, which has

@@ -33,9 +33,16 @@ LoadedModel::State::State(const Engine::State& engine, const std::shared_ptr<con
                           const coordination::TimesFile* times)
     : plan(plan_once(engine.device, model)),
       coordinated(engine.coordinated ? engine.coordinated->load(model, times) : nullptr),
+      uses_groups(plan->width() != 0 && !plan->names_cores() && !coordinated &&
+                  !engine.engine->service_settings()),
       inferences(std::make_shared<engine::InferencePool>(plan)), pictures(plan) {
     for (const PlanSegment& segment : plan->segments())
         estimates.emplace_back(segment.model->expected_ns);
+    if (!uses_groups)
+        return;
+    for (const PlanSegment& segment : plan->segments())
+        group_estimates.emplace_back(segment.group ? segment.group->expected_ns
+                                                   : segment.model->expected_ns);
 }
 
 void LoadedModel::State::add_segments(std::vector<engine::TaskSegment>& segments,
@@ -60,8 +67,13 @@ void LoadedModel::State::add_segments(std::vector<engine::TaskSegment>& segments
     const bool is_empty = planned.empty();
     if (inference->fills() && !is_empty && planned.front().on_bpu())
         add(inference->fill_segment(), 0, fill);
-    for (std::size_t i = 0; i < planned.size(); i++)
+    for (std::size_t i = 0; i < planned.size(); i++) {
         add(i, planned[i].model->fcs.size(), estimates[i]);
+        if (uses_groups && planned[i].group)
+            segments.back().group = {static_cast<std::uint32_t>(planned[i].parts.size()),
+                                     static_cast<std::uint32_t>(planned[i].group->fcs.size()),
+                                     &group_estimates[i]};
+    }
     if (is_empty || (inference->drains() && planned.back().on_bpu()))
         add(inference->drain_segment(), 0, drain);
     memory.inferences.push_back(inference);
@@ -84,7 +96,8 @@ std::uint64_t LoadedModel::estimate_ns(std::size_t segment) const {
     if (segment >= state_->estimates.size())
         throw Error(EINVAL, fmt::format("{}: no segment {}, it has {}", model().name(), segment,
                                         state_->estimates.size()));
-    return state_->estimates[segment].ns();
+    const bool is_group = state_->uses_groups && state_->plan->segments()[segment].group;
+    return (is_group ? state_->group_estimates : state_->estimates)[segment].ns();
 }
 
 } // namespace overtake

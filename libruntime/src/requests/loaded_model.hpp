@@ -54,9 +54,11 @@ struct LoadedModel::State {
     const std::shared_ptr<const Plan> plan;
     /// On several processors, which use this instead of what follows; else null.
     const std::shared_ptr<coordination::CoordinatedModel> coordinated;
-    std::deque<engine::Estimate> estimates; ///< by segment
-    engine::Estimate fill{0};               ///< of inputs, in front of a BPU segment
-    engine::Estimate drain{0};              ///< of outputs, behind a BPU segment
+    const bool uses_groups;                       ///< tasks that name no core take several at once
+    std::deque<engine::Estimate> estimates;       ///< by segment
+    std::deque<engine::Estimate> group_estimates; ///< the same, of groups
+    engine::Estimate fill{0};                     ///< of inputs, in front of a BPU segment
+    engine::Estimate drain{0};                    ///< of outputs, behind a BPU segment
     std::shared_ptr<engine::InferencePool> inferences;
     engine::PicturePrograms pictures;
 };

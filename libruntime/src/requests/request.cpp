@@ -168,6 +168,9 @@ void Request::submit(const TaskOptions& options) {
             throw Error(EINVAL, "request: there is nothing in it");
         wanted.model = state_->model;
         wanted.cores = state_->cores;
+        if (wanted.core == core_any && wanted.cores == 0)
+            for (const engine::TaskSegment& segment : state_->segments)
+                wanted.width = std::max(wanted.width, segment.group.parts);
         state_->engine->engine->check(wanted);
         task = state_->engine->engine->make_task(state_->segments, wanted, state_->memory);
         state_->memory.reset();

@@ -60,8 +60,9 @@ struct Task::State {
     Execution execution;
     JobEntry<State> in_flight;
     TaskOptions options;
-    std::size_t segment = 0; ///< running or next to run
-    std::uint64_t tag = 0;   ///< of the job in flight
+    std::size_t segment = 0;  ///< running or next to run
+    bool uses_groups = false; ///< its jobs are groups, each on several cores
+    std::uint64_t tag = 0;    ///< of the job in flight
     bool cancelled = false;
     std::int32_t status = -EINVAL;
     std::int64_t ended_ns = 0;           ///< 0 while it runs

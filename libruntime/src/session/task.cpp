@@ -40,6 +40,7 @@ void Task::State::start(const TaskOptions& wanted) {
     if (is_running())
         throw Error(EBUSY, "task: it is running; wait for its end first");
     options = wanted;
+    uses_groups = wanted.core == core_any && plan().width() != 0;
     segment = 0;
     cancelled = false;
     error.clear();
@@ -76,11 +77,15 @@ void Task::State::submit_segment() {
     job.tag = next_job_tag();
     job.priority = options.priority;
     job.custom_id = options.custom_id;
-    job.core = options.core;
-    job.cores = options.core == core_any ? plan().cores() : 0;
     job.deadline_ns = options.deadline_ns;
     job.model = plan().model_id();
-    session->queue.submit(in_flight, execution, segment, job);
+    if (uses_groups) {
+        session->queue.submit(in_flight, execution, segment, {}, job);
+    } else {
+        job.core = options.core;
+        job.cores = options.core == core_any ? plan().cores() : 0;
+        session->queue.submit(in_flight, execution, segment, job);
+    }
     tag = job.tag;
 }
 
@@ -90,7 +95,8 @@ void Task::State::job_ended(const Completion& completion) {
         end(completion.status);
         return;
     }
-    options.core = completion.core;
+    if (!uses_groups)
+        options.core = completion.core;
     segment++;
     try {
         run_on();
