@@ -102,7 +102,6 @@ class BoardFiles(Case):
             ("calibration", "optimization", "run_fast", "run_fast is not known here"),
             ("compiler", "compile_mode", "bandwidth", "compiled for latency"),
             ("compiler", "balance_factor", "50", "compiled for latency"),
-            ("compiler", "core_num", "2", "2 tasks of the model run on 2 cores at once"),
             ("compiler", "advice", "1", "shows where the time goes"),
             ("compiler", "extra_params", "{a: 1}", "another compiler"),
             ("inputs", "norm_type", "data_scale", "mean_value: has no effect with norm_type"),
@@ -115,7 +114,7 @@ class BoardFiles(Case):
 
     def test_a_strict_run_refuses_what_is_warned_about(self):
         for changes in (
-            {"compiler": {"core_num": 2}}, {"model": {"node_info": "{absent: {'ON': 'BPU'}}"}},
+            {"compiler": {"balance_factor": 2}}, {"model": {"node_info": "{absent: {'ON': 'BPU'}}"}},
         ):  # fmt: skip
             result = overtake("compile", "--strict", "-c", self.file(**changes))
             self.assertEqual((result.returncode, result.stdout), (1, ""))

@@ -3,6 +3,8 @@
 // A small board program for tests: a loaded model with its tensors.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -25,6 +27,23 @@ public:
 
     std::shared_ptr<Device> device;
     std::unique_ptr<dnn::Process> process;
+};
+
+/// Counts the FCs of an embedded device, by core.
+class FcCounter {
+public:
+    EmbeddedOptions options() {
+        EmbeddedOptions options;
+        options.on_fc = [](void* counter, const FcRecord& record) {
+            static_cast<FcCounter*>(counter)->counts_.at(record.core - 1)++;
+        };
+        options.on_fc_context = this;
+        return options;
+    }
+    unsigned on_core(unsigned core) const { return counts_.at(core - 1); }
+
+private:
+    std::array<std::atomic<unsigned>, 2> counts_{};
 };
 
 /// Copies int8 rows: input and output of 4 x 5 pixels of 3 channels, padded to 8.

@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
-#include "requests/request.hpp"
 #include "model_spec.hpp"
 #include "overtake/custom_operator.hpp"
 #include "programs.hpp"
+#include "requests/request.hpp"
 
 namespace overtake::test {
 

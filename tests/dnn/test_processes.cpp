@@ -38,6 +38,28 @@ TEST(BoardProcesses, ACoreThatTheDeviceHasNotIsRefused) {
     EXPECT_EQ(board.infer(&task, control), HB_DNN_INVALID_ARGUMENT);
 }
 
+TEST(BoardProcesses, AnInferenceThatNamesNoCoreUsesThePlanForSeveral) {
+    FcCounter fcs;
+    BoardDevice device(fcs.options());
+    ModelSpec spec = copy_bytes();
+    spec.on_two_cores = true;
+    BoardModel board(spec);
+    const auto infer = [&](std::int32_t core) {
+        hbDNNInferCtrlParam control = board.control();
+        control.bpuCoreId = core;
+        hbDNNTaskHandle_t task = nullptr;
+        ASSERT_EQ(board.infer(&task, control), 0);
+        ASSERT_EQ(hbDNNWaitTaskDone(task, 0), 0);
+        ASSERT_EQ(hbDNNReleaseTask(task), 0);
+    };
+    infer(HB_BPU_CORE_ANY);
+    EXPECT_EQ(fcs.on_core(1), 1u);
+    EXPECT_EQ(fcs.on_core(2), 1u);
+    infer(HB_BPU_CORE_1);
+    EXPECT_EQ(fcs.on_core(1), 1u);
+    EXPECT_EQ(fcs.on_core(2), 3u);
+}
+
 TEST(BoardProcesses, AChildOfAProcessThatHasUsedTheDeviceIsRefused) {
     const auto in_child = [](auto use) {
         const pid_t child = fork();

@@ -16,9 +16,10 @@ namespace {
 
 constexpr std::int32_t picture_width = 120, picture_height = 40, picture_stride = 128;
 
-ModelSpec resizing() {
+ModelSpec resizing(bool on_two_cores) {
     ModelSpec spec = picture_to_bytes();
     spec.tensors[0].from_resizer = true;
+    spec.on_two_cores = on_two_cores;
     return spec;
 }
 
@@ -34,7 +35,8 @@ int gray_of(int luma) {
 /// A picture of grays, and memory for the results of `batches` regions of 4 x 18 pixels.
 class Regions {
 public:
-    explicit Regions(std::size_t batches) : board(resizing()), input(board.inputs[0]) {
+    explicit Regions(std::size_t batches, bool on_two_cores = false)
+        : board(resizing(on_two_cores)), input(board.inputs[0]) {
         hbSysAllocCachedMem(&picture, picture_stride * picture_height * 3 / 2);
         auto* bytes = static_cast<std::uint8_t*>(picture.virAddr);
         std::memset(bytes, 128, picture.memSize);
@@ -126,6 +128,21 @@ TEST(BoardRegions, OthersAreResizedFromTheirFirstPixelToTheirLast) {
                     << y << ", " << x;
             }
     }
+}
+
+TEST(BoardRegions, SeveralCoresResizeThemAlike) {
+    FcCounter fcs;
+    BoardDevice device(fcs.options());
+    const std::vector<hbDNNRoi> regions = {region(0, 0, 18, 4), region(10, 4, 36, 8),
+                                           region(0, 0, picture_width, picture_height)};
+    Regions one(regions.size()), several(regions.size(), true);
+    ASSERT_EQ(one.run(regions), 0);
+    const unsigned on_one_core = fcs.on_core(2);
+    ASSERT_EQ(several.run(regions), 0);
+    EXPECT_EQ(fcs.on_core(2), on_one_core + regions.size());
+    EXPECT_EQ(std::memcmp(one.results.virAddr, several.results.virAddr,
+                          regions.size() * Regions::batch_bytes),
+              0);
 }
 
 TEST(BoardRegions, PlanesMayLieApart) {

@@ -124,6 +124,26 @@ SegmentSpec softmax_segment(std::uint32_t from, std::uint32_t to, int axis) {
     return cpu;
 }
 
+Offset<fbs::CorePlan> build_plan(FlatBufferBuilder& builder, const ModelSpec& spec,
+                                 Offset<fbs::Profile> profile) {
+    std::vector<Offset<fbs::CoreSegment>> segments;
+    for (std::uint32_t number = 0; number < spec.segments.size(); number++) {
+        const SegmentSpec& segment = spec.segments[number];
+        if (!segment.bpu)
+            continue;
+        const std::vector<fbs::Fc> first(segment.fcs.begin(), segment.fcs.begin() + 1);
+        const std::vector<fbs::Fc> rest(segment.fcs.begin() + 1, segment.fcs.end());
+        const std::vector<std::uint32_t> stages(rest.size());
+        const std::vector<std::uint32_t> stage(1);
+        const std::vector parts = {fbs::CreateCorePartDirect(builder, 0, &first, &stage),
+                                   fbs::CreateCorePartDirect(builder, 1, &rest, &stages)};
+        segments.push_back(
+            fbs::CreateCoreSegmentDirect(builder, number, &parts, segment.scratch_bytes, 200));
+    }
+    const std::vector profiles = {profile};
+    return fbs::CreateCorePlanDirect(builder, 2, &profiles, 500, &segments, nullptr, 400, 200);
+}
+
 } // namespace
 
 ModelSpec copy_and_softmax(std::uint32_t height, std::uint32_t width, std::uint32_t channels) {
@@ -175,6 +195,9 @@ std::vector<std::byte> build(const ModelSpec& spec) {
     const auto profile =
         fbs::CreateProfile(builder, profile_name, spec.clock_khz, 256, 64, 32, 200, 1000);
     const auto name = builder.CreateString(spec.name);
+    Offset<fbs::CorePlan> plan;
+    if (spec.on_two_cores)
+        plan = build_plan(builder, spec, profile);
 
     fbs::ModelBuilder model(builder);
     model.add_version(spec.version);
@@ -187,6 +210,8 @@ std::vector<std::byte> build(const ModelSpec& spec) {
     model.add_segments(segment_vector);
     model.add_program(program);
     model.add_weights(weights);
+    if (spec.on_two_cores)
+        model.add_core_plan(plan);
     fbs::FinishModelBuffer(builder, model.Finish());
     const auto* bytes = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
     return {bytes, bytes + builder.GetSize()};

@@ -64,6 +64,8 @@ struct ModelSpec {
     std::vector<overtake_insn> program;
     std::size_t program_bytes_cut = 0; ///< off the end of the program
     std::vector<std::uint8_t> weights;
+    bool on_two_cores = false; ///< with a plan: the first FC of each BPU segment on core 1, the
+                               ///< rest on core 2, in one stage
 };
 
 /// An int8 tensor of height x width x channels in device memory.

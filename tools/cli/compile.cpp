@@ -86,6 +86,11 @@ bool apply_configuration(const CLI::App& command, CompileCommandOptions& options
         file.compile.max_time_per_fc_us = options.compile.max_time_per_fc_us;
     if (command.count("--profile") > 0)
         file.compile.profile = options.compile.profile;
+    if (command.count("--cores") > 0)
+        file.compile.cores = options.compile.cores;
+    file.compile.core_profiles = options.compile.core_profiles;
+    file.compile.schemes = options.compile.schemes;
+    file.compile.overlaps = options.compile.overlaps;
     file.compile.classes = options.compile.classes;
     file.compile.min_unit = options.compile.min_unit;
     options.compile = std::move(file.compile);
@@ -122,6 +127,7 @@ std::vector<std::string> files_read(const CompileCommandOptions& options) {
     std::vector<std::string> files = {options.configuration, options.compile.profile};
     for (const compiler::ClassOption& of : options.compile.classes)
         files.push_back(of.profile);
+    std::ranges::copy(options.compile.core_profiles, std::back_inserter(files));
     for (const std::string& specification : options.compile.calibration) {
         files.push_back(specification);
         // Names and files may hold '=' too.
@@ -326,6 +332,39 @@ void add_units(CLI::App& command, const Options& options) {
         ->capture_default_str();
 }
 
+void add_cores(CLI::App& command, const Options& options) {
+    command
+        .add_option("--cores", options->compile.cores,
+                    "Plan for one request on so many cores at once, 2 to 64, beside the one for "
+                    "one core")
+        ->check(whole_number(2, 64).description("2..64"));
+    command
+        .add_option("--core-profiles", options->compile.core_profiles,
+                    "PROFILE,PROFILE,...: the profile of each of --cores, where these are unlike; "
+                    "default: --profile")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    using compiler::Scheme;
+    const std::map<std::string, Scheme> schemes = {
+        {"single", Scheme::single}, {"row", Scheme::row},         {"column", Scheme::column},
+        {"grid", Scheme::grid},     {"channel", Scheme::channel}, {"balanced", Scheme::balanced}};
+    command
+        .add_option_function<std::vector<std::string>>(
+            "--schemes",
+            [options, schemes](const std::vector<std::string>& names) {
+                for (const std::string& name : names)
+                    options->compile.schemes.push_back(schemes.at(name));
+            },
+            "By what --cores may share a layer: row, column, grid, channel, balanced or single, "
+            "with commas between; default: whichever is the fastest")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(one_of({"row", "column", "grid", "channel", "balanced", "single"}));
+    command.add_flag("!--no-overlap", options->compile.overlaps,
+                     "Let --cores meet behind each layer, rather than compute the border of their "
+                     "shares twice");
+}
+
 // Of single inputs and nodes.
 void add_exceptions(CLI::App& command, const Options& options) {
     add_network_options(command, options->network);
@@ -359,14 +398,15 @@ void add_compile(CLI::App& app, int& status) {
                         "ONNX file, opset 6 to 23: float32, QDQ or QOperator");
     auto* file = command->add_option(
         "-c,--config", options->configuration,
-        "YAML file with hb_mapper's keys, instead of MODEL; -o, --report, --max-time-per-fc and "
-        "--profile override it");
+        "YAML file with hb_mapper's keys, instead of MODEL; -o, --report, --max-time-per-fc, "
+        "--cores and --profile override it");
     auto* output = command->add_option("-o,--output", options->output,
                                        "Model file to write; default: MODEL with the suffix .ovm");
     add_fc_limit(*command, options);
     add_calibration(*command, options);
     add_profile_and_seed(*command, options);
     add_units(*command, options);
+    add_cores(*command, options);
     auto* report = command->add_option(
         "--report", options->report,
         "Write a report to FILE.html, FILE.json or FILE.txt, or all three to a directory");

@@ -24,6 +24,7 @@
 #include "output_file.hpp"
 #include "overtaking.hpp"
 #include "perf_report.hpp"
+#include "plan_cores.hpp"
 #include "processor_options.hpp"
 #include "progress.hpp"
 #include "units.hpp"
@@ -43,6 +44,7 @@ struct PerfOptions {
     std::string device = "auto";
     std::string mode = "functional";
     EmbeddedOptions embedded;
+    bool has_cores = false; ///< of the embedded device, or the task has one
     unsigned threads = 1;
     bool engine = false;
     bool service = false;
@@ -80,6 +82,7 @@ void check_usage(const CLI::App& command, const PerfOptions& options, const std:
 /// Options that have a meaning only beside others.
 void complete(const CLI::App& command, PerfOptions& options) {
     options.embedded.mode = mode_number(options.mode);
+    options.has_cores = command.count("--cores") > 0 || options.load.task.core != core_any;
     options.embedded.queue_timeout_ns = longest_run_ns;
     options.load.longest_ns = static_cast<std::uint64_t>(options.seconds * 1e9);
     if (command.count("--seconds") > 0 && command.count("--frames") == 0)
@@ -161,7 +164,10 @@ int run_perf(const PerfOptions& options, const std::string& node) {
         check_output_file(options.records, options.models);
     const Models models = load_models(options);
     stop_on_signals();
-    const auto device = open_device(options.device, options.embedded);
+    EmbeddedOptions embedded = options.embedded;
+    if (!options.has_cores)
+        give_plan_cores(embedded, models);
+    const auto device = open_device(options.device, embedded);
     if (device->info().manual_clock != 0)
         throw Error(EINVAL, fmt::format("{}: its clock is stepped by hand, so there is no time to "
                                         "measure; load the module without manual_clock",
@@ -169,7 +175,7 @@ int run_perf(const PerfOptions& options, const std::string& node) {
     const std::shared_ptr<Engine> engine = make_engine(options, device);
     std::vector<load::Load> loads = make_loads(options, models, device, engine);
     warn_unless_overtaking(*device, options.load.task, options.core_limit);
-    const DeviceFacts facts = facts_of(*device, node, options.embedded);
+    const DeviceFacts facts = facts_of(*device, node, embedded);
     if (!options.json) {
         fmt::print("{}\n", one_line(facts));
         std::fflush(stdout);

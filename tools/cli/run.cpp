@@ -27,6 +27,7 @@
 #include "overtake/model_contents.hpp"
 #include "overtake/session.hpp"
 #include "overtaking.hpp"
+#include "plan_cores.hpp"
 #include "printable.hpp"
 #include "processor_options.hpp"
 #include "progress.hpp"
@@ -199,6 +200,8 @@ int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>&
     // Nobody waits behind it on an embedded device, and a large network may be slow on a small CPU.
     EmbeddedOptions embedded;
     embedded.queue_timeout_ns = longest_run_ns;
+    if (options.task.core == core_any)
+        give_plan_cores(embedded, {&model, 1});
     const auto device = open_device(options.device, embedded);
     if (!options.quiet)
         warn_unless_overtaking(*device, options.task, options.core_limit);

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core_plan_summary.hpp"
 #include "cpu_time.hpp"
 #include "model_generated.h"
 #include "overtake/model.hpp"
@@ -249,6 +250,8 @@ nlohmann::ordered_json summarise(const Model& loaded) {
     }
     if (Json units = summarise_units(contents); !units.is_null())
         json["units"] = std::move(units);
+    if (Json plan = summarise_core_plan(contents); !plan.is_null())
+        json["core_plan"] = std::move(plan);
     std::size_t on_bpu = 0;
     Json least_cosine; // null if nothing was compared
     for (const Json& node : json["nodes"]) {
@@ -281,11 +284,16 @@ std::string one_line_summary(const nlohmann::ordered_json& summary) {
     const Json& total = summary["total"];
     const auto fcs = total["fc_count"].get<std::size_t>();
     const auto on_cpu = total["macs_on_cpu"].get<std::uint64_t>();
+    const std::string on_several =
+        !summary.contains("core_plan")
+            ? ""
+            : fmt::format(", {:.1f} us on {} cores", summary["core_plan"]["us"].get<double>(),
+                          summary["core_plan"]["cores"].size());
     return fmt::format(
-        "{} FC{}, {:.1f} us modelled (longest {:.1f} us), {:.1f} MMAC{}, weights {} KiB, "
+        "{} FC{}, {:.1f} us modelled (longest {:.1f} us){}, {:.1f} MMAC{}, weights {} KiB, "
         "scratch {} KiB",
         fcs, fcs == 1 ? "" : "s", total["us"].get<double>(), total["longest_fc_us"].get<double>(),
-        static_cast<double>(total["macs"].get<std::uint64_t>()) / 1e6,
+        on_several, static_cast<double>(total["macs"].get<std::uint64_t>()) / 1e6,
         on_cpu == 0 ? ""
                     : fmt::format(" (and {:.1f} on the CPU)", static_cast<double>(on_cpu) / 1e6),
         (total["weights_bytes"].get<std::uint64_t>() + 1023) / 1024,

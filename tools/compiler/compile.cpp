@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "compiler/cores/asked_plan.hpp"
 #include "compiler/file/compare.hpp"
 #include "compiler/file/write.hpp"
 #include "compiler/import/import.hpp"
@@ -365,6 +366,7 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
                            "is not 0 (off) or 1000..4294967295 microseconds");
     const std::shared_ptr<const DeviceProfile> device = find_profile(options.profile);
     const ovt_profile& profile = device->numbers;
+    check_core_options(options);
     Graph imported = import_model(options);
     const bool comes_quantised = imported.comes_quantised;
     check_names(imported, options.int8_input_names, imported.inputs, "input", options.warn);
@@ -393,6 +395,11 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
     check_opcodes(graph, program, profile);
     const std::optional<CompiledUnits> units =
         naming_the_model(options.model, [&] { return units_of(chosen, options, device); });
+    std::vector<overtake_insn> instructions =
+        units ? units->instructions : instructions_of(program);
+    const std::optional<CorePlan> core_plan = naming_the_model(options.model, [&] {
+        return asked_plan(graph, quantised, program, options, instructions);
+    });
     if (options.warn)
         for (const std::string& text : {long_fc_warning(graph, program, profile, host_path()),
                                         long_job_warning(program, host_path())})
@@ -409,8 +416,8 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
                                options.calibration.empty(),
                                device->cpu,
                                units ? &*units : nullptr,
-                               nullptr,
-                               units ? units->instructions : instructions_of(program)};
+                               core_plan ? &*core_plan : nullptr,
+                               std::move(instructions)};
         keep_in_8_bits(graph, options);
         if (!options.name.empty())
             graph.name = options.name;

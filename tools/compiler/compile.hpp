@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/cores/core_plan.hpp"
 #include "compiler/import/import.hpp"
 #include "compiler/inputs/images.hpp"
 #include "compiler/inputs/input_options.hpp"
@@ -47,7 +48,12 @@ struct CompileOptions {
     std::string profile = "default";      ///< built-in name or path of a profile file
     std::vector<ClassOption> classes;     ///< for units; none: npu, cores of `profile`, and cpu
     std::uint32_t min_unit = 7;           ///< operators of a unit that an accelerator takes
-    unsigned seed = 1;                    ///< of the random calibration
+    /// That one request may use at once, 2 to 64; 0: no plan for several cores.
+    unsigned cores = 0;
+    std::vector<std::string> core_profiles; ///< of each of them; none: `profile`
+    std::vector<Scheme> schemes;            ///< for them to share layers by; none: all
+    bool overlaps = true;                   ///< cores may compute twice instead of meeting
+    unsigned seed = 1;                      ///< of the random calibration
     /// A shared object or a directory of them that registers custom operators; empty: none.
     std::string custom_op_library;
     ImportOptions import;

@@ -87,18 +87,38 @@ Chain::Segment written_segment(const Place& place, const Split& split, const Par
     return segment_of(place, apply(place, split, durations(place.at("bpu"))));
 }
 
-void add_compiled(const Place& place, Kind kind, const Split& split,
-                  const std::filesystem::path& path, std::uint64_t tick_ns, Chain& chain) {
-    std::shared_ptr<const Model> model;
-    try {
-        model = Model::load(path.string());
-    } catch (const Error& error) {
-        place.at("file").fail(error.what());
+/// A segment that a plan for cores that are alike has in parts.
+Chain::Segment group_segment(const CorePlan& plan, const CoreSegment& segment,
+                             std::uint64_t tick_ns, const PartsDevice& device) {
+    nlohmann::json parts = nlohmann::json::array();
+    std::size_t next = 0;
+    for (const overtake_part& part : segment.parts) {
+        ovt_profile profile{};
+        profile.clock_khz = plan.clocks_khz[part.core - 1];
+        std::vector<std::uint64_t> ns;
+        for (std::uint32_t fc = 0; fc < part.fc_count; fc++)
+            ns.push_back(ovt_cycles_to_ns(&profile, segment.fc_cycles[next + fc]));
+        std::vector<nlohmann::json> stages(segment.stage_count, nlohmann::json::array());
+        for (const std::uint64_t time : whole_ticks(ns, tick_ns))
+            stages[segment.stages[next++]].push_back(time);
+        parts.push_back({{"stages", stages}});
     }
-    for (const overtake::Segment& segment : overtake::ModelContents::of(*model).segments) {
-        if (segment.on_bpu())
+    const nlohmann::json document = {{"parts", parts}};
+    return parts_segment(Place(document).at("parts"), device);
+}
+
+/// `plan`: null, or what segments of the BPU have in parts.
+void add_segments(const Place& place, Kind kind, const Split& split, const Model& model,
+                  const CorePlan* plan, std::uint64_t tick_ns, const PartsDevice& device,
+                  Chain& chain) {
+    const std::vector<overtake::Segment>& segments = overtake::ModelContents::of(model).segments;
+    for (std::size_t index = 0; index < segments.size(); index++) {
+        const overtake::Segment& segment = segments[index];
+        if (segment.on_bpu() && plan)
+            chain.add(group_segment(*plan, plan->segments[index], tick_ns, device));
+        else if (segment.on_bpu())
             chain.add(segment_of(
-                place, apply(place, split, whole_ticks(modelled_ns(*model, segment), tick_ns))));
+                place, apply(place, split, whole_ticks(modelled_ns(model, segment), tick_ns))));
         else if (kind == Kind::task && !place.has("cpu"))
             place.fail("the file has CPU segments: say with cpu how long one takes");
         else if (kind == Kind::task)
@@ -107,6 +127,27 @@ void add_compiled(const Place& place, Kind kind, const Split& split,
     if (kind == Kind::fc && chain.segments.size() != 1)
         place.fail(fmt::format("{} BPU segments, but a job has one: use kind task",
                                chain.segments.size()));
+}
+
+/// A model with a plan for several cores uses it where the device has so many.
+std::shared_ptr<const Chain> compiled(const Place& place, Kind kind, const Split& split,
+                                      const std::filesystem::path& path, std::uint64_t tick_ns,
+                                      const PartsDevice& device) {
+    std::shared_ptr<const Model> model;
+    try {
+        model = Model::load(path.string());
+    } catch (const Error& error) {
+        place.at("file").fail(error.what());
+    }
+    auto chain = std::make_shared<Chain>();
+    add_segments(place, kind, split, *model, nullptr, tick_ns, device, *chain);
+    const auto& plan = overtake::ModelContents::of(*model).core_plan;
+    if (!plan || !plan->are_alike || plan->profiles.size() > device.cores || split.max_time != 0)
+        return chain;
+    auto on_several = std::make_shared<Chain>();
+    add_segments(place, kind, split, *model, &*plan, tick_ns, device, *on_several);
+    on_several->on_one_core = std::move(chain);
+    return on_several;
 }
 
 std::shared_ptr<const Chain> read_model(const Place& place, Kind kind,
@@ -122,8 +163,7 @@ std::shared_ptr<const Chain> read_model(const Place& place, Kind kind,
     if (place.has("file")) {
         if (place.has(written))
             place.fail(fmt::format("both file and {}", written));
-        add_compiled(place, kind, split, directory / place.at("file").name(), tick_ns, *chain);
-        return chain;
+        return compiled(place, kind, split, directory / place.at("file").name(), tick_ns, device);
     }
     if (place.has("cpu"))
         place.fail("cpu is for models from a file");

@@ -280,6 +280,8 @@ private:
     }
 
     void finish_kind(const Place& item, TaskKind& kind) {
+        if (kind.core != 0 && kind.chain->on_one_core)
+            kind.chain = kind.chain->on_one_core;
         if (kind.core != 0 && kind.chain->width != 0)
             item.at("core").fail(
                 fmt::format("{}, but parts of a task take any cores: leave core out", kind.core));
@@ -399,13 +401,21 @@ private:
     std::shared_ptr<const Chain> joined(const Place& item, const std::vector<std::string>& names) {
         std::shared_ptr<const Chain>& chain = joined_[names];
         if (!chain) {
-            auto all = std::make_shared<Chain>();
+            auto all = std::make_shared<Chain>(), on_one_core = std::make_shared<Chain>();
+            bool has_plan = false;
             for (const std::string& name : names) {
-                if (models_.at(name)->work > time_limit - all->work)
+                const Chain& model = *models_.at(name);
+                if (model.work > time_limit - all->work)
                     item.fail("the sum of all times passes 2^63");
-                for (const Chain::Segment& segment : models_.at(name)->segments)
+                for (const Chain::Segment& segment : model.segments)
                     all->add(segment);
+                has_plan = has_plan || model.on_one_core;
+                for (const Chain::Segment& segment :
+                     (model.on_one_core ? *model.on_one_core : model).segments)
+                    on_one_core->add(segment);
             }
+            if (has_plan)
+                all->on_one_core = std::move(on_one_core);
             chain = all;
         }
         return chain;

@@ -51,6 +51,8 @@ struct Chain {
     std::uint64_t time = 0;                  ///< of all segments: the latency of a task alone
     std::uint64_t work = 0;                  ///< of all segments and cores
     std::uint32_t width = 0;                 ///< the most parts of a segment; 0: none has any
+    /// Of compiled models with a plan for several cores: what tasks that name a core run.
+    std::shared_ptr<const Chain> on_one_core{};
 
     void add(Segment segment);
 };

@@ -126,6 +126,7 @@ struct CoreSegment {
 struct CorePlan {
     bool are_alike = true;                  ///< its cores: then parts may run on any
     std::vector<std::string_view> profiles; ///< by core; at least two
+    std::vector<std::uint32_t> clocks_khz;  ///< the same
     std::vector<CoreSegment> segments;      ///< by segment of the model
     std::size_t width = 0;                  ///< most parts of a segment
     std::uint64_t one_core_ns = 0;          ///< of the model's segments on the BPU

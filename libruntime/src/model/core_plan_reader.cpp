@@ -93,8 +93,10 @@ private:
                 profiles.element(index++, profile).field(fbs::Profile::VT_CLOCK_KHZ, "clock_khz"),
                 "0");
             plan_.profiles.push_back(profile->name()->string_view());
+            plan_.clocks_khz.push_back(profile->clock_khz());
         }
         plan_.profiles.resize(cores, plan_.profiles.front());
+        plan_.clocks_khz.resize(cores, plan_.clocks_khz.front());
     }
 
     void read_segment(const fbs::CoreSegment& from, const Place& place) {

@@ -194,11 +194,9 @@ private:
             {"balance_factor", without_effect("the network is compiled for latency")},
             {"debug", [](Reader& r, const Value& v) { r.reports_ = v.truth(); }},
             {"core_num",
-             [](Reader&, const Value& v) {
+             [](Reader& r, const Value& v) {
                  if (const std::int64_t cores = v.whole(1, 64); cores != 1)
-                     v.warn("an inference runs on one core; " + std::to_string(cores) +
-                            " tasks of the model run on " + std::to_string(cores) +
-                            " cores at once");
+                     r.result_.compile.cores = static_cast<unsigned>(cores);
              }},
             {"max_time_per_fc",
              [](Reader& r, const Value& v) {

@@ -46,7 +46,7 @@ bool has_input(const onnx::NodeProto& node, int index) {
 }
 
 // One node becomes several; `facts` are of the graph that it is in.
-struct Lowering {
+struct Downgrade {
     onnx::NodeProto& node;
     int opset;
     const TensorFacts& facts;
@@ -79,7 +79,7 @@ struct Lowering {
     }
 };
 
-void lower_reduction(Lowering& l) {
+void lower_reduction(Downgrade& l) {
     static const std::vector<std::string> exact = {"ReduceMax", "ReduceMin", "ReduceMean",
                                                    "ReduceProd"};
     const bool does_nothing = l.attributes().integer("noop_with_empty_axes", 0) != 0;
@@ -97,7 +97,7 @@ void lower_reduction(Lowering& l) {
     }
 }
 
-void lower_gelu(Lowering& l) {
+void lower_gelu(Downgrade& l) {
     const std::string x = l.node.input(0);
     const bool by_tanh = l.attributes().text("approximate", "none") == "tanh";
     std::string sum;
@@ -115,12 +115,12 @@ void lower_gelu(Lowering& l) {
     l.build.last("Mul", {l.build("Mul", {x, sum}), l.build.real(0.5f)});
 }
 
-void lower_mish(Lowering& l) {
+void lower_mish(Downgrade& l) {
     const std::string x = l.node.input(0);
     l.build.last("Mul", {x, l.build("Tanh", {l.build("Softplus", {x})})});
 }
 
-void lower_swish(Lowering& l) {
+void lower_swish(Downgrade& l) {
     const std::string x = l.node.input(0);
     const float alpha = l.attributes().real("alpha", 1);
     const std::string scaled = alpha == 1 ? x : l.build("Mul", {x, l.build.real(alpha)});
@@ -128,7 +128,7 @@ void lower_swish(Lowering& l) {
 }
 
 // Scale and bias are one for each group before opset 21, one for each channel since.
-void lower_group_normalization(Lowering& l) {
+void lower_group_normalization(Downgrade& l) {
     const std::int64_t groups = l.attributes().integer("num_groups", 0);
     const float epsilon = l.attributes().real("epsilon", 1e-5f);
     if (groups < 1 || l.node.input_size() < 3)
@@ -156,7 +156,7 @@ void lower_group_normalization(Lowering& l) {
     l.build.last("Add", {l.build("Mul", {whole, along(scale)}), along(bias)});
 }
 
-void lower_rms_normalization(Lowering& l) {
+void lower_rms_normalization(Downgrade& l) {
     const std::string x = l.node.input(0);
     const auto rank = static_cast<std::int64_t>(l.rank(x));
     const Numbers first = l.axes_in(l.rank(x), {l.attributes().integer("axis", -1)});
@@ -174,7 +174,7 @@ void lower_rms_normalization(Lowering& l) {
     l.build.last("Mul", {normal, l.node.input(1)});
 }
 
-void lower_cast_like(Lowering& l) {
+void lower_cast_like(Downgrade& l) {
     const auto type = l.node.input_size() > 1 ? l.facts.type(l.node.input(1)) : std::nullopt;
     if (!type)
         throw Impossible{"the type of its second input is not known; export it with Cast"};
@@ -188,7 +188,7 @@ void lower_cast_like(Lowering& l) {
 }
 
 // Pads of all axes, where those of some are given.
-void lower_pad(Lowering& l) {
+void lower_pad(Downgrade& l) {
     if (l.attributes().text("mode", "constant") == "wrap")
         throw Impossible{"its mode is wrap; pad with constant, edge or reflect"};
     if (!has_input(l.node, 3)) {
@@ -215,7 +215,7 @@ bool are_whole(const std::vector<float>& scales) {
 }
 
 // Scales or sizes of all axes, where those of some are given.
-void spread_over_axes(Lowering& l, const Numbers& chosen) {
+void spread_over_axes(Downgrade& l, const Numbers& chosen) {
     const std::size_t rank = l.rank(l.node.input(0));
     const Numbers axes = l.axes_in(rank, chosen);
     const auto at = [&](std::size_t index) { return static_cast<std::size_t>(axes[index]); };
@@ -240,7 +240,7 @@ void spread_over_axes(Lowering& l, const Numbers& chosen) {
     }
 }
 
-void lower_resize(Lowering& l) {
+void lower_resize(Downgrade& l) {
     const Attributes attributes = l.attributes();
     const bool has_sizes = has_input(l.node, 3);
     if (attributes.text("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize")
@@ -263,14 +263,14 @@ void lower_resize(Lowering& l) {
         drop_attribute(l.node, name);
 }
 
-void lower_average_pool(Lowering& l) {
+void lower_average_pool(Downgrade& l) {
     for (const std::int64_t dilation : l.attributes().integers("dilations", {}))
         if (dilation != 1)
             throw Impossible{"its dilations are not 1; a dilated average is not supported"};
     drop_attribute(l.node, "dilations");
 }
 
-void lower_quantisation(Lowering& l) {
+void lower_quantisation(Downgrade& l) {
     const std::int64_t type = l.attributes().integer("output_dtype", 0);
     if (l.attributes().integer("block_size", 0) != 0)
         throw Impossible{"it has a scale for each block; quantise with one for each channel"};
@@ -287,7 +287,7 @@ void lower_quantisation(Lowering& l) {
 }
 
 // Where the size of the axis is not a multiple, the last part is smaller.
-void lower_split(Lowering& l) {
+void lower_split(Downgrade& l) {
     const std::int64_t parts = l.attributes().integer("num_outputs", 0);
     drop_attribute(l.node, "num_outputs");
     if (parts == 0 || has_input(l.node, 1))
@@ -311,7 +311,7 @@ void lower_split(Lowering& l) {
     l.node.add_input(l.build.integers(sizes));
 }
 
-using Lower = void (*)(Lowering&);
+using Lower = void (*)(Downgrade&);
 
 // What needs no shape, and takes the unknown operators away that shapes would end at.
 const std::map<std::string, Lower>& first_pass() {
@@ -332,7 +332,7 @@ const std::map<std::string, Lower>& first_pass() {
         {"QuantizeLinear", lower_quantisation},
         {"DequantizeLinear", lower_quantisation},
         {"Cast",
-         [](Lowering& l) {
+         [](Downgrade& l) {
              drop_attribute(l.node, "saturate");
              drop_attribute(l.node, "round_mode");
          }},
@@ -386,7 +386,7 @@ private:
             nodes.push_back(std::move(node));
             return;
         }
-        Lowering lowering{node, opset_, facts_, NodeBuilder(node, graph, names_)};
+        Downgrade lowering{node, opset_, facts_, NodeBuilder(node, graph, names_)};
         try {
             found->second(lowering);
         } catch (const Impossible& impossible) {

@@ -30,6 +30,11 @@ SharedProgram::SharedProgram(const std::vector<Step>& steps) {
         add(step.insn);
 }
 
+SharedProgram::SharedProgram(const std::vector<overtake_insn>& instructions) {
+    for (const overtake_insn& insn : instructions)
+        add(insn);
+}
+
 std::uint32_t SharedProgram::place(std::span<const Step> steps) {
     const auto [first, last] = known_.equal_range(hash_of(steps[0].insn));
     std::size_t looks = 0;
@@ -44,8 +49,9 @@ std::uint32_t SharedProgram::place(std::span<const Step> steps) {
     for (const Step& step : steps)
         add(step.insn);
     if (instructions_.size() > OVERTAKE_MAX_BUFFER_BYTES / sizeof(overtake_insn))
-        throw CompileError("units", "have a program of more than " +
-                                        std::to_string(OVERTAKE_MAX_BUFFER_BYTES >> 20) + " MiB");
+        throw CompileError("units and cores", "have a program of more than " +
+                                                  std::to_string(OVERTAKE_MAX_BUFFER_BYTES >> 20) +
+                                                  " MiB");
     return begin;
 }
 

@@ -14,6 +14,7 @@ namespace overtake::compiler {
 class SharedProgram {
 public:
     explicit SharedProgram(const std::vector<Step>& steps);
+    explicit SharedProgram(const std::vector<overtake_insn>& instructions);
 
     /// Where these instructions, which an FC runs in this order, begin.  Throws CompileError if the
     /// program gets too large.

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "observe/report/cores.hpp"
 #include "observe/report/picture.hpp"
 #include "observe/report/report.hpp"
 #include "observe/report/style.hpp"
@@ -342,6 +343,49 @@ std::string unit_section(const Json& summary) {
                    "<table>" + head + "</tr>\n" + rows + "</table>\n");
 }
 
+std::string by_core(const Json& numbers, double factor, int decimals) {
+    std::vector<std::string> texts;
+    for (const Json& each : numbers)
+        texts.push_back(fmt::format("{:.{}f}", factor * each.get<double>(), decimals));
+    return fmt::format("{}", fmt::join(texts, " / "));
+}
+
+std::string core_section(const Json& summary) {
+    if (!summary.contains("core_plan"))
+        return "";
+    const Json& plan = summary["core_plan"];
+    std::string rows;
+    for (const Json& layer : plan["layers"]) {
+        const auto operations = std::max<std::uint64_t>(count_of(layer, "operations"), 1);
+        rows += fmt::format(
+            "<tr><td class=\"name\">{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td>"
+            "<td class=\"n\">{}</td><td class=\"n\">{:.1f} %</td></tr>\n",
+            name_of(summary["nodes"][layer["node"].get<std::size_t>()]),
+            escape(layer["scheme"].get<std::string>()),
+            layer["transmits"].get<bool>() ? "meet" : "go on", by_core(layer["share"], 100, 0),
+            by_core(layer["us"], 1, 1),
+            100 * static_cast<double>(count_of(layer, "halo_operations")) /
+                static_cast<double>(operations));
+    }
+    std::string html = "<div class=\"tiles\">\n";
+    html += tile(duration(plan["us"].get<double>()), escape(core_names(plan)));
+    html += tile(duration(plan["one_core_us"].get<double>()), "one core");
+    html += tile(fmt::format("{:.2f}", plan["speed_up"].get<double>()), "times as fast");
+    html += tile(duration(plan["bound_us"].get<double>()), "no cut of these layers takes less");
+    return section(
+        "Several cores",
+        fmt::format("One request on {}. Colours are those of operators. At a line the cores meet, "
+                    "which takes {}. Between lines each computes what its share of the last layer "
+                    "needs, for itself. Used by {}.",
+                    escape(core_names(plan)), duration(plan["sync_us"].get<double>()),
+                    who_uses(plan)),
+        html + "</div>\n" + core_chart(summary) + legend(summary) +
+            "<table><tr><th>layer</th><th>scheme</th><th>cores then</th>"
+            "<th class=\"n\">share of each, %</th><th class=\"n\">time of each, &micro;s</th>"
+            "<th class=\"n\">computed twice</th></tr>\n" +
+            rows + "</table>\n");
+}
+
 std::string profile_section(const Json& summary) {
     std::string rows;
     for (const auto& [key, value] : summary["profile"].items()) {
@@ -371,7 +415,8 @@ std::string html(const Json& summary) {
         for (const Json& note : summary["notes"])
             page += fmt::format("<p>{}</p>\n", escape(note.get<std::string>()));
     page += tiles(summary) + fc_section(summary) + time_section(summary);
-    page += segment_section(summary) + unit_section(summary) + node_section(summary);
+    page += segment_section(summary) + core_section(summary) + unit_section(summary);
+    page += node_section(summary);
     page += memory_section(summary);
     page += tensor_section(summary) + profile_section(summary);
     return page + "</main>\n</body>\n</html>\n";

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "observe/report/cores.hpp"
 #include "observe/report/picture.hpp"
 #include "observe/report/report.hpp"
 #include "printable.hpp"
@@ -215,6 +216,7 @@ std::string text(const Json& summary) {
     std::size_t index = 0;
     for (const Json& segment : summary["segments"])
         add_segment(text, index++, segment);
+    text.add("{}", core_text(summary));
     add_units(text, summary);
     add_nodes(text, summary["nodes"]);
     add_memory(text, summary);

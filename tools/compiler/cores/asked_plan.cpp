@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/cores/asked_plan.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "compiler/cores/plan.hpp"
+#include "compiler/ir/error.hpp"
+#include "compiler/profile.hpp"
+#include "compiler/units/shared_program.hpp"
+#include "overtake_accel.h"
+
+namespace overtake::compiler {
+namespace {
+
+using CoreProfiles = std::vector<std::shared_ptr<const ovt_profile>>;
+
+// One for each core; the same object for the same name.
+CoreProfiles profiles_of(const CompileOptions& options) {
+    std::vector<std::string> names = options.core_profiles;
+    names.resize(options.cores, options.profile);
+    CoreProfiles profiles;
+    for (const std::string& name : names) {
+        const auto same = std::ranges::find(names, name) - names.begin();
+        if (static_cast<std::size_t>(same) < profiles.size()) {
+            profiles.push_back(profiles[static_cast<std::size_t>(same)]);
+            continue;
+        }
+        const std::shared_ptr<const DeviceProfile> found = find_profile(name);
+        profiles.emplace_back(found, &found->numbers);
+    }
+    return profiles;
+}
+
+std::uint64_t plan_ns(const CorePlan& plan) {
+    return std::accumulate(
+        plan.segments.begin(), plan.segments.end(), std::uint64_t{0},
+        [](std::uint64_t ns, const CoreSegment& segment) { return ns + segment.ns; });
+}
+
+// The program that cores run without the plan.
+std::uint64_t program_ns(const Program& program, const ovt_profile& profile) {
+    std::uint64_t ns = 0;
+    for (const FunctionCall& fc : program.fcs)
+        ns += ovt_cycles_to_ns(&profile, fc.cycles);
+    return ns;
+}
+
+bool is_faster(std::uint64_t ns, std::uint64_t one_core_ns) {
+    return static_cast<double>(ns) <= 0.98 * static_cast<double>(one_core_ns);
+}
+
+void check_opcodes(const Graph& graph, const CorePlan& plan) {
+    for (const CoreSegment& segment : plan.segments)
+        for (const CorePart& part : segment.parts)
+            for (const FunctionCall& fc : part.fcs)
+                for (const Step& step : std::span(plan.steps).subspan(fc.first_step, fc.step_count))
+                    if (ovt_profile_lacks(plan.cores[part.core].get(), step.insn.opcode))
+                        throw CompileError(describe(graph.nodes[step.node]),
+                                           "needs an instruction that core " +
+                                               std::to_string(part.core + 1) + ", of profile " +
+                                               plan.cores[part.core]->name +
+                                               ", lacks; --core-profiles can name another");
+}
+
+void place(CorePlan& plan, std::vector<overtake_insn>& instructions) {
+    SharedProgram shared(instructions);
+    for (CoreSegment& segment : plan.segments)
+        for (CorePart& part : segment.parts)
+            for (FunctionCall& fc : part.fcs)
+                fc.first_step = shared.place(
+                    std::span<const Step>(plan.steps).subspan(fc.first_step, fc.step_count));
+    instructions = shared.take();
+}
+
+} // namespace
+
+void check_core_options(const CompileOptions& options) {
+    if (options.cores == 0) {
+        if (!options.core_profiles.empty() || !options.schemes.empty() || !options.overlaps)
+            throw CompileError("--core-profiles, --schemes, --no-overlap",
+                               "are for several cores; say with --cores how many");
+        return;
+    }
+    if (options.cores < 2 || options.cores > OVERTAKE_MAX_CORES)
+        throw CompileError(
+            "--cores " + std::to_string(options.cores),
+            fmt::format("is not 2..{}; leave it out for one core", OVERTAKE_MAX_CORES));
+    if (!options.core_profiles.empty() && options.core_profiles.size() != options.cores)
+        throw CompileError("--core-profiles",
+                           fmt::format("names {} for --cores {}; name one for each core, or leave "
+                                       "it out for cores of --profile",
+                                       options.core_profiles.size(), options.cores));
+    profiles_of(options);
+}
+
+std::optional<CorePlan> asked_plan(const Graph& graph, const QuantisedGraph& quantised,
+                                   Program& program, const CompileOptions& options,
+                                   std::vector<overtake_insn>& instructions) {
+    if (options.cores == 0 || program.fcs.empty())
+        return std::nullopt;
+    const CoreProfiles cores = profiles_of(options);
+    const std::size_t constants = program.constants.bytes().size();
+    CorePlan plan =
+        plan_cores(graph, quantised, program,
+                   {cores, options.schemes, options.overlaps, options.max_time_per_fc_us});
+    plan.one_core_ns = program_ns(program, find_profile(options.profile)->numbers);
+    if (const std::uint64_t ns = plan_ns(plan); !is_faster(ns, plan.one_core_ns)) {
+        program.constants.shrink(constants);
+        if (options.warn)
+            options.warn(fmt::format("{}: {} cores would take {:.1f} us, which is not 2 % less "
+                                     "than the {:.1f} us of one core; requests run on one core",
+                                     options.model, options.cores, static_cast<double>(ns) / 1000,
+                                     static_cast<double>(plan.one_core_ns) / 1000));
+        return std::nullopt;
+    }
+    check_opcodes(graph, plan);
+    place(plan, instructions);
+    return plan;
+}
+
+} // namespace overtake::compiler
