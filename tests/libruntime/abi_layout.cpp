@@ -63,6 +63,7 @@ void print_device() {
     VIRTUAL(Device, create_service_queue);
     VIRTUAL(Device, events);
     VIRTUAL(Device, core_profiles);
+    VIRTUAL(Device, takes_groups);
     TYPE(EventSource);
     VIRTUAL(EventSource, read);
     VIRTUAL(EventSource, lost);

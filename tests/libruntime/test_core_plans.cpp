@@ -157,7 +157,7 @@ TEST(CorePlans, AnEngineInServiceModeRunsOneCoresProgram) {
 TEST(CorePlans, AnEngineOfSeveralProcessorsRunsOneCoresProgram) {
     const auto device = open_embedded();
     EngineOptions options;
-    options.processors = parse_processors("npu", device);
+    options.processors = parse_processors("npu,cpu", device);
     EXPECT_EQ(fcs_of(options, device), on_one_core);
 }
 

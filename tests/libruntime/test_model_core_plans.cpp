@@ -39,11 +39,14 @@ std::uint64_t read_plan(const ModelContents& contents) {
                 sum += last.opcode + segment.stages.at(next) + segment.fc_cycles.at(next);
             }
     }
-    for (const fbs::CoreLayer* layer : *contents.table->core_plan()->layers())
+    const auto* layers = contents.table->core_plan()->layers();
+    for (std::uint32_t index = 0; layers && index < layers->size(); index++) {
+        const fbs::CoreLayer* layer = layers->Get(index);
         for (std::size_t core = 0; core < contents.core_plan->profiles.size(); core++)
             sum += layer->outputs()->Get(static_cast<std::uint32_t>(core)) +
                    layer->cycles()->Get(static_cast<std::uint32_t>(core)) +
                    contents.table->nodes()->Get(layer->node())->macs();
+    }
     return sum;
 }
 
