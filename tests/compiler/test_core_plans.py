@@ -174,6 +174,37 @@ class CorePlans(unittest.TestCase):
             self.assertIn(f">core {core}</text>", picture[0])
         self.assertGreater(picture[0].count("<rect"), len(plan["layers"]))
 
+    def test_the_simulator_makes_parts_of_a_plan_unless_a_task_names_a_core(self):
+        plan = info(self.large("sim", "--cores", 4))["core_plan"]
+        for core, us in ((0, plan["us"]), (2, plan["one_core_us"])):
+            scenario = self.folder / "scenario.json"
+            scenario.write_text(json.dumps(
+                {"version": 1, "kind": "task", "cores": 4, "sync": 1, "models": {"net": {"file": "sim.ovm"}},
+                 "tasks": [{"id": "a", "at": 0, "process": "p", "model": "net", "core": core}]}))  # fmt: skip
+            (task,) = json.loads(succeed("sim", scenario))["tasks"]
+            # In whole microseconds, and so is the sync of half of one.
+            stages = plan["segments"][0]["stages"]
+            self.assertLess(abs(task["end"] - us), stages if core == 0 else 2)
+
+    def test_perf_and_run_give_an_embedded_device_the_cores(self):
+        model = self.large("perf", "--cores", 4)
+        plan = info(model)["core_plan"]
+        for options, cores, us in (((), 4, plan["us"]), (("--engine",), 4, plan["us"]), (("--cores", 2), 2, plan["one_core_us"]),
+                                   (("--core", 1), 2, plan["one_core_us"])):  # fmt: skip
+            result = json.loads(succeed("perf", model, "--device", "embedded", "--mode", "timed", "--frames", 3,
+                                        "--json", *options))  # fmt: skip
+            self.assertEqual(result["device"]["cores"], cores)
+            self.assertAlmostEqual(result["models"][0]["device_latency_ms"]["min"] * 1000, us, delta=0.001)
+
+    def test_the_table_of_the_page_is_what_the_compiler_says(self):
+        page = (SOURCE / "docs/cores.md").read_text(encoding="utf-8")
+        rows = re.findall(r"^\| (\w+) \| ([0-9.]+) \| ([0-9.]+) \| ([0-9.]+) \|$", page, re.M)
+        self.assertGreaterEqual(len(rows), 5)
+        for network, *speed_ups in rows:
+            for cores, speed_up in zip((2, 4, 8), speed_ups):
+                model = self.compile(MODELS / f"{network}.onnx", "table", "--cores", cores)
+                self.assertEqual(f"{info(model)['core_plan']['speed_up']:.2f}", speed_up, (network, cores))
+
     def test_a_pack_keeps_plans(self):
         packed = self.folder / "pack.ovm"
         succeed("pack", self.large("one", "--cores", 2), self.glyphs("two"), "-o", packed)

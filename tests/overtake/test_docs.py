@@ -26,6 +26,9 @@ SCENARIOS = SOURCE / "scenarios"
 PAGES = [SOURCE / f"docs/{name}.md" for name in ("scenarios", "what-if", "configuration", "zoo")]
 # Its scenarios have another summary.
 PROCESSORS = SOURCE / "docs/processors.md"
+# It compiles networks that the build generates.
+CORES = SOURCE / "docs/cores.md"
+NETWORKS = pathlib.Path(os.environ.get("OVERTAKE_MODELS", SOURCE / "build/release/models"))
 MAN_PAGE = SOURCE / "docs/man/overtake-sim.1"
 
 class Docs(unittest.TestCase):
@@ -40,6 +43,8 @@ class Docs(unittest.TestCase):
         for path in (SOURCE / "examples").glob("*.json"):
             (self.directory / path.name).write_bytes(path.read_bytes())
         shutil.copytree(SOURCE / "models/glyphs", self.directory / "glyphs")
+        for path in [*NETWORKS.glob("*.onnx"), *NETWORKS.glob("*_calibration.npy")]:
+            (self.directory / path.name).symlink_to(path)
         for page in [*PAGES, PROCESSORS]:
             for _, language, lines in blocks(page):
                 if language == "yaml":
@@ -114,7 +119,7 @@ class Docs(unittest.TestCase):
 
     def test_sessions_in_the_pages_print_what_stands_there(self):
         count = 0
-        for page in [*PAGES, PROCESSORS]:
+        for page in [*PAGES, PROCESSORS, CORES]:
             for number, _, lines in blocks(page):
                 if not lines or not lines[0].startswith("$ "):
                     continue

@@ -76,8 +76,9 @@ TEST(Split, IsBounded) {
 }
 
 /// A compiled model with these costs in cycles of 1 ns, then a CPU segment.
-TemporaryFile compiled(const Times& cycles, unsigned bpu_segments = 1) {
+TemporaryFile compiled(const Times& cycles, unsigned bpu_segments = 1, bool on_two_cores = false) {
     overtake::test::ModelSpec spec = overtake::test::copy_and_softmax();
+    spec.on_two_cores = on_two_cores;
     auto& bpu = spec.segments[0];
     bpu.fcs.clear();
     for (const std::uint64_t cost : cycles)
@@ -113,6 +114,30 @@ TEST(CompiledModels, MayBeSplitFurther) {
         models_of(R"({"m": {"file": "m.ovm", "max_time_per_fc": 2, "fc_overhead": 1}})", Kind::fc,
                   file.directory());
     EXPECT_EQ(models.at("m")->segments[0].fcs, (Times{3, 3, 2, 1}));
+}
+
+TEST(CompiledModels, WithAPlanForSeveralCoresHavePartsWhereTheDeviceHasThese) {
+    const TemporaryFile file = compiled({5000, 7000, 2000}, 1, true);
+    const auto chain_on = [&](std::uint32_t cores, const char* more = "") {
+        const nlohmann::json document = {
+            {"models", nlohmann::json::parse(std::string(R"({"m": {"file": "m.ovm", "cpu": 77)") +
+                                             more + "}}")}};
+        return read_models(Place(document).at("models"), Kind::task, file.directory(), 1000,
+                           {.cores = cores, .sync = 3, .parts_name_cores = false})
+            .at("m");
+    };
+    const auto chain = chain_on(2);
+    EXPECT_EQ(chain->width, 2u);
+    ASSERT_EQ(chain->segments.size(), 2u);
+    ASSERT_TRUE(chain->segments[0].parts);
+    EXPECT_EQ(chain->segments[0].fcs, (Times{5, 7, 2}));
+    EXPECT_EQ(chain->segments[0].time, 9u) << "of the longer part";
+    EXPECT_EQ(chain->segments[1].time, 77u);
+    ASSERT_TRUE(chain->on_one_core);
+    EXPECT_EQ(chain->on_one_core->segments[0].time, 14u);
+    EXPECT_EQ(chain->on_one_core->width, 0u);
+    EXPECT_EQ(chain_on(1)->width, 0u) << "the device has one core";
+    EXPECT_EQ(chain_on(2, R"(, "max_time_per_fc": 3)")->width, 0u) << "parts are not cut";
 }
 
 TEST(CompiledModels, SayWhatIsMissing) {

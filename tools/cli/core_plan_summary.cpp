@@ -64,9 +64,11 @@ private:
         }
         Json json = Json::array();
         for (std::size_t core = 0; core < fcs.size(); ++core)
-            json.push_back({{"profile", std::string(plan_.profiles[core])},
-                            {"fc_count", fcs[core]},
-                            {"us", us[core]}});
+            json.push_back(
+                {{"profile", std::string(plan_.profiles[core])},
+                 {"fc_overhead_us", core_us(profile(core).fc_overhead_cycles(), profile(core))},
+                 {"fc_count", fcs[core]},
+                 {"us", us[core]}});
         return json;
     }
 

@@ -67,6 +67,9 @@ Json memory(const Model& model) {
     std::size_t buffers = 0;
     for (const Segment& segment : ModelContents::of(model).segments)
         scratch = std::max<std::size_t>(scratch, segment.scratch_bytes);
+    if (const auto& plan = ModelContents::of(model).core_plan)
+        for (const CoreSegment& segment : plan->segments)
+            scratch = std::max<std::size_t>(scratch, segment.scratch_bytes);
     for (const Tensor& tensor : model.tensors())
         buffers += tensor.on_device() ? tensor.bytes : 0;
     return {{"program", model.program().size()},
@@ -128,10 +131,11 @@ void print_times(const Json& report) {
     if (!latency["rough"].empty())
         fmt::print("            * rough: fewer than {} requests took longer\n", enough_beyond);
     if (!device.is_null())
-        fmt::print("on device   {}, {}, {} ms, of which {:.3f} ms executing on average; "
+        fmt::print("on device   {}, {}, {} ms, of which {:.3f} ms executing on average{}; "
                    "{} preemptions\n",
                    value(device, "p50"), value(device, "p99"), value(device, "max"),
                    report["executed_ms_mean"].get<double>(),
+                   report["executed_ms_mean"] > device["mean"] ? ", on all cores together" : "",
                    report["preemptions"].get<std::uint64_t>());
 }
 

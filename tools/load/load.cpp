@@ -158,6 +158,9 @@ std::size_t open_loop_limit(const Model& model, std::size_t clients) {
     }
     for (const Segment& segment : ModelContents::of(model).segments)
         scratch = std::max<std::size_t>(scratch, segment.scratch_bytes);
+    if (const auto& plan = ModelContents::of(model).core_plan)
+        for (const CoreSegment& segment : plan->segments)
+            scratch = std::max<std::size_t>(scratch, segment.scratch_bytes);
     const std::size_t limit =
         std::min({most_on_device, most_bytes / std::max<std::size_t>(bytes + scratch, 1),
                   most_buffers / std::max<std::size_t>(buffers, 1)});

@@ -131,7 +131,7 @@ struct CorePlan {
     std::size_t width = 0;                  ///< most parts of a segment
     std::uint64_t one_core_ns = 0;          ///< of the model's segments on the BPU
     std::uint64_t expected_ns = 0;          ///< of those here
-    std::uint64_t bound_ns = 0;             ///< no cut of the network is faster
+    std::uint64_t bound_ns = 0; ///< of cores that share without loss, or of the longest path
 };
 
 /// A model file, read and verified.  Views point into the file.

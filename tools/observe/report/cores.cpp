@@ -36,40 +36,64 @@ struct Schedule {
     double us = 0;
 };
 
-// Layers of a block one after the other on each core; the next block when all are done, and have
-// synchronised if several were.
-Schedule schedule_of(const Json& plan) {
-    const std::size_t cores = plan["cores"].size();
-    const auto sync_us = plan["sync_us"].get<double>();
-    Schedule schedule;
-    std::vector<double> ends(cores, 0);
-    std::size_t index = 0;
-    std::vector<std::size_t> before; // cores of the block before
-    std::vector<std::size_t> used;
-    for (const Json& layer : plan["layers"]) {
-        for (std::size_t core = 0; core < cores; ++core) {
-            const auto us = layer["us"][core].get<double>();
-            if (us <= 0)
-                continue;
-            if (std::ranges::find(used, core) == used.end()) {
-                used.push_back(core);
-                if (!schedule.pieces.empty() && before != std::vector{core})
-                    ends[core] = schedule.us + sync_us;
-            }
-            schedule.pieces.push_back({index, core, ends[core], us});
-            ends[core] += us;
+// Layers of a block one after the other on each core, in one FC, and the next block when all are
+// done.  Where other cores are in one of two blocks, an FC and a synchronisation begin.
+class Scheduler {
+public:
+    explicit Scheduler(const Json& plan)
+        : plan_(plan), ends_(plan["cores"].size()), is_used_(ends_.size()) {}
+
+    Schedule run() {
+        std::size_t index = 0;
+        for (const Json& layer : plan_["layers"]) {
+            for (std::size_t core = 0; core < ends_.size(); ++core)
+                if (const auto us = layer["us"][core].get<double>(); us > 0)
+                    add(index, core, us);
+            ++index;
+            if (layer["transmits"].get<bool>())
+                meet();
         }
-        ++index;
-        if (!layer["transmits"].get<bool>())
-            continue;
-        schedule.us = std::ranges::max(ends);
-        ends.assign(cores, schedule.us);
-        schedule.meetings.push_back(schedule.us);
-        before = std::exchange(used, {});
+        meet();
+        return std::move(schedule_);
     }
-    schedule.us = std::max(schedule.us, std::ranges::max(ends));
-    return schedule;
-}
+
+private:
+    void add(std::size_t layer, std::size_t core, double us) {
+        if (!is_used_[core])
+            pending_.push_back(core);
+        is_used_[core] = true;
+        block_.push_back({layer, core, 0, us});
+    }
+
+    void meet() {
+        if (block_.empty())
+            return;
+        const bool goes_on = pending_.size() == 1 && pending_ == before_;
+        for (const std::size_t core : pending_)
+            ends_[core] =
+                schedule_.us +
+                (goes_on || schedule_.pieces.empty() ? 0 : plan_["sync_us"].get<double>()) +
+                (goes_on ? 0 : plan_["cores"][core]["fc_overhead_us"].get<double>());
+        for (Piece& piece : block_) {
+            piece.begin_us = ends_[piece.core];
+            ends_[piece.core] += piece.us;
+            schedule_.us = std::max(schedule_.us, ends_[piece.core]);
+            schedule_.pieces.push_back(piece);
+        }
+        schedule_.meetings.push_back(schedule_.us);
+        before_ = std::exchange(pending_, {});
+        is_used_.assign(is_used_.size(), false);
+        block_.clear();
+    }
+
+    const Json& plan_;
+    Schedule schedule_;
+    std::vector<double> ends_;         // of each core's last layer
+    std::vector<bool> is_used_;        // in this block
+    std::vector<std::size_t> pending_; // cores of this block
+    std::vector<std::size_t> before_;  // of the block before
+    std::vector<Piece> block_;
+};
 
 std::string percents(const Json& shares) {
     std::vector<std::string> texts;
@@ -113,8 +137,7 @@ std::string core_text(const Json& summary) {
                                                 Arguments&&... arguments) {
         fmt::format_to(std::back_inserter(text), format, std::forward<Arguments>(arguments)...);
     };
-    add("\nplan for {}: {:.1f} us, {:.2f} times as fast as one core ({:.1f} us); no cut of these "
-        "layers takes less than {:.1f} us\n",
+    add("\nplan for {}: {:.1f} us, {:.2f} times as fast as one core ({:.1f} us); bound {:.1f} us\n",
         core_names(plan), plan["us"].get<double>(), plan["speed_up"].get<double>(),
         plan["one_core_us"].get<double>(), plan["bound_us"].get<double>());
     add("  used by {}\n", who_uses(plan));
@@ -143,7 +166,7 @@ std::string core_chart(const Json& summary) {
     if (!summary.contains("core_plan") || summary["core_plan"]["layers"].empty())
         return "";
     const Json& plan = summary["core_plan"];
-    const Schedule schedule = schedule_of(plan);
+    const Schedule schedule = Scheduler(plan).run();
     const std::vector<OperatorTime> operators = operator_times(summary);
     const auto cores = static_cast<double>(plan["cores"].size());
     Canvas canvas;
@@ -165,7 +188,7 @@ std::string core_chart(const Json& summary) {
     for (const double meeting : schedule.meetings)
         canvas.line(chart_left + meeting * scale, chart_top - 4, chart_left + meeting * scale,
                     chart_top + cores * core_row - (core_row - core_bar) + 4, "class=\"grid\"");
-    canvas.text(chart_right, chart_top + cores * core_row + 16, duration(schedule.us),
+    canvas.text(chart_right, chart_top + cores * core_row + 16, duration(plan["us"].get<double>()),
                 "text-anchor=\"end\"");
     return canvas.element(chart_width, chart_top + cores * core_row + 24,
                           "One inference on several cores: which layer each computes, and where "

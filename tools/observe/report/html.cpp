@@ -371,7 +371,7 @@ std::string core_section(const Json& summary) {
     html += tile(duration(plan["us"].get<double>()), escape(core_names(plan)));
     html += tile(duration(plan["one_core_us"].get<double>()), "one core");
     html += tile(fmt::format("{:.2f}", plan["speed_up"].get<double>()), "times as fast");
-    html += tile(duration(plan["bound_us"].get<double>()), "no cut of these layers takes less");
+    html += tile(duration(plan["bound_us"].get<double>()), "the bound: cores that lose nothing");
     return section(
         "Several cores",
         fmt::format("One request on {}. Colours are those of operators. At a line the cores meet, "
