@@ -66,7 +66,11 @@ for network in ${*:-detector large glyphs resnet18 mobilenetv2}; do
 		compile large-1000us $models/large.onnx $models/large_calibration.npy --max-time-per-fc 1000
 		;;
 	glyphs) prepare_glyphs ;;
-	resnet18 | mobilenetv2 | vit) prepare_with_image "$network" 224x224 ;;
+	resnet18 | vit) prepare_with_image "$network" 224x224 ;;
+	mobilenetv2)
+		prepare_with_image mobilenetv2 224x224
+		compile mobilenetv2-on-two $models/mobilenetv2.onnx $models/mobilenetv2_calibration.npy --cores 2
+		;;
 	yolo) prepare_with_image yolo 320x320 ;;
 	unet) prepare_with_image unet 256x256 ;;
 	*) echo "$0: no network $network" >&2; exit 2 ;;
