@@ -204,6 +204,20 @@ TEST(CoreGeometry, AGridHasRowsTimesColumnsAndNoneWhereThatIsOne) {
         << "a core without speed is not counted";
 }
 
+TEST(CoreGeometry, OutputsThatNoInputReachesAreNoPieceOfTheirOwn) {
+    overtake_insn insn{};
+    insn.opcode = OVERTAKE_OP_TRANSPOSED_CONV;
+    insn.groups = insn.kernel_height = insn.kernel_width = 1;
+    insn.stride_height = insn.stride_width = 4;
+    insn.in[0] = {OVERTAKE_REGION_SCRATCH, 0, 0, 3, 3, 8, 24, 8, 0};
+    insn.out = {OVERTAKE_REGION_SCRATCH, 0, 512, 12, 12, 8, 96, 8, 0};
+    EXPECT_EQ(aligned(insn, {4, 1, 0, 12, 0, 8}), (Box{4, 1, 0, 12, 0, 8}));
+    EXPECT_EQ(aligned(insn, {5, 3, 0, 12, 0, 8}), whole(insn));
+    EXPECT_EQ(aligned(insn, {0, 12, 9, 2, 0, 8}), whole(insn));
+    EXPECT_TRUE(shares(insn, Scheme::row, std::vector<double>(3, 1)));
+    EXPECT_FALSE(shares(insn, Scheme::row, std::vector<double>(6, 1)));
+}
+
 TEST(CoreGeometry, APieceCostsWhatItIsSaidToCost) {
     Random random(4);
     CoreNetwork of = network(chain(20, 24, 3));
@@ -318,6 +332,31 @@ TEST(CoreMemory, RandomPlansOfResidualNetworksGiveTheSameBits) {
         const auto blocks = random_blocks(random, of.segments[0], cores, choice);
         const CorePlan plan = plan_of(of, {cores_of(cores), 500, 0}, blocks);
         EXPECT_EQ(compare_plan(random, of, plan), "") << "round " << round;
+    }
+}
+
+// Cores that make nothing but what stands around the input have none to read.
+TEST(CoreMemory, PiecesOfPaddingAloneReadNoInput) {
+    Graph graph = chain(8, 8, 1);
+    Node pad;
+    pad.name = "pad";
+    pad.onnx_type = "Pad";
+    pad.operation = op::Pad{op::Pad::Mode::constant, 0.5f, {0, 8, 0}};
+    pad.inputs = {1};
+    pad.output = 2;
+    graph.values.push_back({"2", {1, 8, 24, 8}, 8, 24, 8});
+    graph.nodes.push_back(pad);
+    graph.outputs = {2};
+    Random random(6);
+    for (const Scheme scheme : {Scheme::row, Scheme::balanced, Scheme::grid}) {
+        CoreNetwork of = network(graph);
+        const CorePlan plan =
+            plan_of(of, {cores_of(6), 500, 0}, {shared_block(of, 0, 2, scheme, 6)});
+        EXPECT_EQ(compare_plan(random, of, plan), "");
+        EXPECT_LT(
+            std::ranges::count_if(
+                plan.steps, [](const Step& step) { return step.insn.opcode == OVERTAKE_OP_CONV; }),
+            6);
     }
 }
 
