@@ -401,7 +401,7 @@ TEST(CoreLimits, TooManyCoresStagesFcsOrBytesAreRefused) {
     EXPECT_EQ(refusal([&] {
                   plan_of(small, {cores_of(65), 500, 0}, {single_block(small, 0, 0, 65)});
               }),
-              "--cores: is more than 64");
+              "--cores: is more than 64; choose fewer");
 
     CoreNetwork deep = network(chain(4, 8, 4097));
     std::vector<Block> blocks;

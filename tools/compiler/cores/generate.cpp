@@ -380,7 +380,8 @@ std::size_t only_core(const Block& block) {
 CorePlan generate(const Graph& graph, Program& program, std::span<const SegmentLayers> segments,
                   const CoreGroup& group, const std::vector<std::vector<Block>>& blocks) {
     if (group.cores.size() > OVERTAKE_MAX_CORES)
-        throw CompileError("--cores", "is more than " + std::to_string(OVERTAKE_MAX_CORES));
+        throw CompileError("--cores",
+                           "is more than " + std::to_string(OVERTAKE_MAX_CORES) + "; choose fewer");
     CorePlan plan;
     plan.cores = group.cores;
     plan.sync_cycles = group.sync_cycles;
