@@ -98,6 +98,13 @@ class CorePlans(unittest.TestCase):
         first = self.large("first", "--cores", 3).read_bytes()
         self.assertEqual(self.large("first", "--cores", 3).read_bytes(), first)
 
+    def test_units_and_a_plan_are_in_one_file(self):
+        model = self.large("both", "--cores", 2, "--class", "npu=default", "--class", "cpu")
+        summary = info(model)
+        self.assertEqual([of["name"] for of in summary["units"]["classes"]], ["npu", "cpu"])
+        self.assertEqual(len(summary["core_plan"]["cores"]), 2)
+        self.run_all(model)
+
     def test_a_plan_that_brings_nothing_is_left_out(self):
         far_apart = self.folder / "far.yaml"
         far_apart.write_text(SLOW.read_text().replace("name: slow", "name: far") + "sync_cycles: 100000000\n")

@@ -207,6 +207,13 @@ TEST_P(SessionAllocations, AreNoneOfAJobAndASoftmaxBehindIt) {
     expect_none("a job, Softmax", Model::from_bytes(build(copy_and_softmax())));
 }
 
+TEST_P(SessionAllocations, AreNoneOfAJobOnTwoCores) {
+    SKIP_WITHOUT(device_);
+    ModelSpec spec = copy_and_softmax();
+    spec.on_two_cores = true;
+    expect_none("a job on two cores, Softmax", Model::from_bytes(build(spec)));
+}
+
 TEST_P(SessionAllocations, AreNoneOfASoftmaxAndAJobBehindIt) {
     SKIP_WITHOUT(device_);
     expect_none("Softmax, a job", Model::from_bytes(build(softmax_and_copy())));

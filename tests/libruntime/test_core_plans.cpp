@@ -2,10 +2,14 @@
 //
 // Models with a plan for several cores: who runs it, and who runs one core's program.
 #include <array>
+#include <cerrno>
 #include <memory>
+#include <mutex>
 #include <numeric>
+#include <random>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -180,11 +184,58 @@ TEST(CorePlans, AnEstimateIsTheTimeAloneOfAllParts) {
     EXPECT_GT(model->estimate_ns(0), job.executed_ns / 2);
 }
 
+/// A request among many, which may be cancelled.
+struct Any {
+    CopyInference inference;
+    std::shared_ptr<Request> request;
+};
+
+TEST(CorePlans, RequestsOfAllKindsEndOnceAndRight) {
+    for (const unsigned slots : {1u, 2u}) {
+        EmbeddedOptions embedded;
+        embedded.cores = 4;
+        embedded.mode = OVERTAKE_MODE_BOTH;
+        embedded.core_limit = 1;
+        EngineOptions options;
+        options.max_priority = priority_high;
+        options.slots = slots;
+        Engine engine(open_embedded(embedded), options);
+        const std::array models = {engine.load(loaded(*with_core_plan())),
+                                   engine.load(Model::from_bytes(build(copy_and_softmax())))};
+        const auto work = [&](unsigned seed) {
+            std::mt19937 random(seed);
+            std::vector<Any> all(100);
+            for (Any& each : all) {
+                TaskOptions task;
+                task.priority = random() % 5 == 0 ? priority_high : random() % 255;
+                task.core = random() % 3 == 0 ? 1 + random() % 4 : core_any;
+                each.request = engine.create_request();
+                for (std::size_t i = 0, count = 1 + random() % 2; i < count; i++)
+                    each.inference.add_to(*each.request, models[random() % 2]);
+                each.request->submit(task);
+                if (random() % 4 == 0)
+                    all[random() % (&each - all.data() + 1)].request->cancel();
+            }
+            for (Any& each : all) {
+                ASSERT_TRUE(each.request->wait(patience()));
+                if (each.request->status() == 0)
+                    EXPECT_EQ(each.inference.copied, each.inference.in);
+                else
+                    EXPECT_EQ(each.request->status(), -ECANCELED) << each.request->error();
+            }
+        };
+        std::vector<std::thread> threads;
+        for (unsigned seed = 1; seed <= 4; seed++)
+            threads.emplace_back(work, seed);
+        for (std::thread& thread : threads)
+            thread.join();
+    }
+}
+
 TEST(CorePlans, TwoRequestsShareADeviceOfFourCores) {
     EmbeddedOptions options;
     options.cores = 4;
     options.mode = OVERTAKE_MODE_BOTH;
-    std::set<unsigned> cores;
     struct Seen {
         std::mutex mutex;
         std::set<unsigned> cores;

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "compiler/cores/asked_plan.hpp"
+#include "compiler/asked_plan.hpp"
 #include "compiler/file/compare.hpp"
 #include "compiler/file/write.hpp"
 #include "compiler/import/import.hpp"

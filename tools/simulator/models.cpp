@@ -208,6 +208,25 @@ Models read_models(const Place& place, Kind kind, const std::filesystem::path& d
     return models;
 }
 
+std::shared_ptr<const Chain> joined_chain(const Place& place,
+                                          const std::vector<std::shared_ptr<const Chain>>& models) {
+    auto all = std::make_shared<Chain>(), on_one_core = std::make_shared<Chain>();
+    bool has_plan = false;
+    for (const auto& model : models) {
+        if (model->work > time_limit - all->work)
+            place.fail("the sum of all times passes 2^63");
+        for (const Chain::Segment& segment : model->segments)
+            all->add(segment);
+        has_plan = has_plan || model->on_one_core;
+        for (const Chain::Segment& segment :
+             (model->on_one_core ? model->on_one_core : model)->segments)
+            on_one_core->add(segment);
+    }
+    if (has_plan)
+        all->on_one_core = std::move(on_one_core);
+    return all;
+}
+
 std::vector<std::uint64_t> modelled_ns(const Model& model, const overtake::Segment& segment) {
     return modelled_ns(model.clock_khz(), segment);
 }

@@ -23,6 +23,10 @@ using Models = std::map<std::string, std::shared_ptr<const Chain>>;
 Models read_models(const Place& place, Kind kind, const std::filesystem::path& directory,
                    std::uint64_t tick_ns = 1000, const PartsDevice& device = {});
 
+/// One after the other.  Throws Error.
+std::shared_ptr<const Chain> joined_chain(const Place& place,
+                                          const std::vector<std::shared_ptr<const Chain>>& models);
+
 /// Modelled time of each FC of a compiled BPU segment. Throws Error if the profile is not known.
 std::vector<std::uint64_t> modelled_ns(const Model& model, const Segment& segment);
 

@@ -401,22 +401,10 @@ private:
     std::shared_ptr<const Chain> joined(const Place& item, const std::vector<std::string>& names) {
         std::shared_ptr<const Chain>& chain = joined_[names];
         if (!chain) {
-            auto all = std::make_shared<Chain>(), on_one_core = std::make_shared<Chain>();
-            bool has_plan = false;
-            for (const std::string& name : names) {
-                const Chain& model = *models_.at(name);
-                if (model.work > time_limit - all->work)
-                    item.fail("the sum of all times passes 2^63");
-                for (const Chain::Segment& segment : model.segments)
-                    all->add(segment);
-                has_plan = has_plan || model.on_one_core;
-                for (const Chain::Segment& segment :
-                     (model.on_one_core ? *model.on_one_core : model).segments)
-                    on_one_core->add(segment);
-            }
-            if (has_plan)
-                all->on_one_core = std::move(on_one_core);
-            chain = all;
+            std::vector<std::shared_ptr<const Chain>> models;
+            for (const std::string& name : names)
+                models.push_back(models_.at(name));
+            chain = joined_chain(item, models);
         }
         return chain;
     }

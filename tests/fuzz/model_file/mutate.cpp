@@ -23,6 +23,8 @@ public:
     void mutate(fbs::ModelT& model) {
         if (!model.units.empty() && below(3) == 0)
             return units(model);
+        if (model.core_plan && below(3) == 0)
+            return core_plan(*model.core_plan, model);
         switch (below(12)) {
         case 0:
             return header(model);
@@ -315,6 +317,45 @@ private:
         default:
             return work(unit, model);
         }
+    }
+
+    void core_plan(fbs::CorePlanT& plan, const fbs::ModelT& model) {
+        const std::size_t how = below(12);
+        if (how == 0)
+            return change(plan.core_count);
+        if (how == 1)
+            return plan.profiles.push_back(std::make_unique<fbs::ProfileT>(*model.profile));
+        if (how == 2)
+            return plan.profiles.empty() ? void() : change(any(plan.profiles)->clock_khz);
+        if (plan.segments.empty())
+            return;
+        fbs::CoreSegmentT& segment = *any(plan.segments);
+        if (how == 3)
+            return change(segment.segment);
+        if (how == 4)
+            return change(segment.scratch_bytes);
+        if (how == 5)
+            return plan.segments.push_back(std::make_unique<fbs::CoreSegmentT>(segment));
+        if (segment.parts.empty())
+            return;
+        if (how == 6 && segment.parts.size() < 8)
+            return segment.parts.push_back(std::make_unique<fbs::CorePartT>(*any(segment.parts)));
+        fbs::CorePartT& part = *any(segment.parts);
+        if (how == 7)
+            return change(part.core);
+        if (part.fcs.empty() || part.stages.empty())
+            return;
+        if (how == 8 && part.fcs.size() < 32) {
+            part.fcs.push_back(any(part.fcs));
+            part.stages.push_back(part.stages.back() + static_cast<std::uint32_t>(below(2)));
+            return;
+        }
+        if (how == 9)
+            return change(any(part.stages));
+        const fbs::Fc& fc = any(part.fcs);
+        std::uint32_t first = fc.first_insn(), count = fc.insn_count();
+        change(below(2) ? first : count);
+        any(part.fcs) = fbs::Fc(first, count, fc.cycles());
     }
 
     void classes(fbs::ModelT& model) {

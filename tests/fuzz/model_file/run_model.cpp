@@ -73,13 +73,17 @@ bool is_small(const Model& model) {
         for (const CpuOp& op : segment.cpu_ops)
             work += work_of(model, op);
     }
+    if (const auto& plan = ModelContents::of(model).core_plan)
+        for (const CoreSegment& segment : plan->segments)
+            if (segment.scratch_bytes > most_bytes || segment.fcs.size() > most_fcs)
+                return false;
     return work <= most_work;
 }
 
 std::shared_ptr<Device> device() {
     static const std::shared_ptr<Device> only = [] {
         EmbeddedOptions options;
-        options.cores = 1;
+        options.cores = 2;
         options.watchdog_cycles = most_cycles_of_fc;
         return open_embedded(options);
     }();

@@ -171,6 +171,29 @@ fbs::ModelT with_units(fbs::ModelT model) {
     return model;
 }
 
+/// Core 2 waits for core 1, and then does the same once more.
+fbs::ModelT with_core_plan(fbs::ModelT model) {
+    model.core_plan = std::make_unique<fbs::CorePlanT>();
+    model.core_plan->core_count = 2;
+    model.core_plan->profiles.push_back(std::make_unique<fbs::ProfileT>(*model.profile));
+    for (std::uint32_t number = 0; number < model.segments.size(); number++) {
+        if (!model.segments[number]->bpu)
+            continue;
+        auto segment = std::make_unique<fbs::CoreSegmentT>();
+        segment->segment = number;
+        segment->scratch_bytes = model.segments[number]->bpu->scratch_bytes;
+        for (const std::uint32_t core : {0u, 1u}) {
+            auto part = std::make_unique<fbs::CorePartT>();
+            part->core = core;
+            part->fcs = model.segments[number]->bpu->fcs;
+            part->stages.assign(part->fcs.size(), core);
+            segment->parts.push_back(std::move(part));
+        }
+        model.core_plan->segments.push_back(std::move(segment));
+    }
+    return model;
+}
+
 fbs::ModelT picture() {
     Builder builder;
     const std::uint32_t camera = builder.input(builder.device(6, 8, 1));
@@ -196,6 +219,7 @@ std::vector<fbs::ModelT> seed_models() {
     const auto add = [&](fbs::ModelT model) { models.push_back(std::move(model)); };
     add(device_and_host());
     add(with_units(device_and_host()));
+    add(with_core_plan(device_and_host()));
     add(picture());
     add(one_op(Type::Softmax, {image}, image, {2}));
     add(one_op(Type::LogSoftmax, {image}, image, {1}));

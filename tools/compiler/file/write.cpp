@@ -320,6 +320,24 @@ std::vector<std::size_t> numbers(std::size_t first, std::size_t count) {
     return result;
 }
 
+// Those that something runs; `of_program` gets the number in the file of each of the program.
+std::vector<flatbuffers::Offset<fbs::Segment>>
+segment_tables(flatbuffers::FlatBufferBuilder& builder, const Program& program,
+               CpuSegments& cpu_segments, TensorTable& tensors,
+               std::vector<std::uint32_t>& of_program) {
+    std::vector<flatbuffers::Offset<fbs::Segment>> segments;
+    for (const ProgramSegment& segment : program.segments) {
+        of_program.push_back(static_cast<std::uint32_t>(segments.size()));
+        if (!segment.on_bpu)
+            segments.push_back(cpu_segments.of(numbers(segment.first_node, segment.node_count)));
+        else if (segment.fc_count > 0) // views alone need nobody to run them
+            segments.push_back(bpu_segment(
+                builder, std::span(program.fcs).subspan(segment.first_fc, segment.fc_count),
+                segment.io, segment.scratch_bytes, tensors));
+    }
+    return segments;
+}
+
 // Code, weights and constants of the CPU are what makes a file large.
 void check_file(const Graph& graph, const Program& program, std::size_t instructions) {
     const std::uint64_t weights = program.constants.bytes().size();
@@ -390,17 +408,8 @@ std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& qu
     CpuSegments cpu_segments(builder, graph, facts.cpu, tensors);
     const auto inputs = tensors.numbers(graph.inputs);
     const auto outputs = tensors.numbers(graph.outputs);
-    std::vector<flatbuffers::Offset<fbs::Segment>> segments;
-    std::vector<std::uint32_t> segment_numbers; // by segment of the program
-    for (const ProgramSegment& segment : program.segments) {
-        segment_numbers.push_back(static_cast<std::uint32_t>(segments.size()));
-        if (!segment.on_bpu)
-            segments.push_back(cpu_segments.of(numbers(segment.first_node, segment.node_count)));
-        else if (segment.fc_count > 0) // views alone need nobody to run them
-            segments.push_back(bpu_segment(
-                builder, std::span(program.fcs).subspan(segment.first_fc, segment.fc_count),
-                segment.io, segment.scratch_bytes, tensors));
-    }
+    std::vector<std::uint32_t> segment_numbers;
+    const auto segments = segment_tables(builder, program, cpu_segments, tensors, segment_numbers);
     const std::size_t segment_tensors = tensors.offsets().size();
     std::vector<flatbuffers::Offset<fbs::UnitClass>> classes;
     std::vector<flatbuffers::Offset<fbs::Unit>> units;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "compiler/cores/asked_plan.hpp"
+#include "compiler/asked_plan.hpp"
 
 #include <algorithm>
 #include <memory>
