@@ -80,6 +80,13 @@ class CorePlans(unittest.TestCase):
         self.assertGreater(plan["segments"][0]["fc_count"], 2 * plan["segments"][0]["stages"])
         self.assertLessEqual(plan["segments"][0]["longest_fc_us"], 20_000)
 
+    def test_segments_on_the_cpu_are_between_groups(self):
+        model = self.large("between", "--cores", 3, "--run-on-cpu", "block5_add", "--run-on-cpu", "block9_expand")
+        summary = info(model)
+        self.assertEqual([s["processor"] for s in summary["segments"]], ["BPU", "CPU"] * 2 + ["BPU"])
+        self.assertEqual([s["segment"] for s in summary["core_plan"]["segments"]], [0, 2, 4])
+        self.run_all(model)
+
     def test_unlike_cores(self):
         model = self.compile(MODELS / "resnet18.onnx", "unlike", "--cores", 3, "--core-profiles",
                              "default,default,rk3588-core")  # fmt: skip
@@ -136,7 +143,7 @@ class CorePlans(unittest.TestCase):
             (("--cores", "1"), "--cores: '1' is not a whole number in 2..64"),
             (("--cores", "65"), "--cores: '65' is not a whole number in 2..64"),
             (("--cores", "2", "--core-profiles", "default"), "--core-profiles: names 1 for --cores 2; name one for each"),
-            (("--cores", "2", "--core-profiles", "default,big"), "big"),
+            (("--cores", "2", "--core-profiles", "default,big"), "--core-profiles: big"),
             (("--cores", "2", "--schemes", "row,diagonal"), "--schemes: 'diagonal' is not row, column, grid, channel, "
              "balanced or single"),
             (("--schemes", "row"), "are for several cores; say with --cores how many"),

@@ -5,6 +5,7 @@ import asyncio
 import copy
 import errno
 import gc
+import os
 import pathlib
 import pickle
 import subprocess
@@ -83,6 +84,17 @@ class Results(Case):
         with overtake.Session(self.device, self.model) as session:
             self.refuse(errno.EINVAL, "on and slo are for several processors", session.submit, image, on="npu")
             self.refuse(errno.EINVAL, "on and slo are for several processors", session.submit, image, slo=1)
+    def test_a_plan_for_two_cores_gives_the_same_bytes(self):
+        networks = pathlib.Path(os.environ.get("OVERTAKE_MODELS", glyphs.SOURCE / "build/release/models"))
+        path = pathlib.Path(self.directory.name) / "two.ovm"
+        glyphs.overtake("compile", networks / "mobilenetv2.onnx", "--calibration",
+                        networks / "mobilenetv2_calibration.npy", "--cores", 2, "-o", path)
+        model = overtake.Model(path)
+        image = np.load(networks / "mobilenetv2_calibration.npy")[:1]
+        with overtake.Session(self.device, model) as session:
+            several, one = (session.run({model.inputs[0].name: image}, core=core) for core in (0, 1))
+        for name, array in one.items():
+            self.assertEqual(several[name].tobytes(), array.tobytes())
 
     def test_expected_times_come_from_a_file(self):
         times = pathlib.Path(self.directory.name) / "times.json"

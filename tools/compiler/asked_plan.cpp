@@ -31,8 +31,12 @@ CoreProfiles profiles_of(const CompileOptions& options) {
             profiles.push_back(profiles[static_cast<std::size_t>(same)]);
             continue;
         }
-        const std::shared_ptr<const DeviceProfile> found = find_profile(name);
-        profiles.emplace_back(found, &found->numbers);
+        try {
+            const std::shared_ptr<const DeviceProfile> found = find_profile(name);
+            profiles.emplace_back(found, &found->numbers);
+        } catch (const CompileError& error) {
+            throw CompileError("--core-profiles", error.what());
+        }
     }
     return profiles;
 }

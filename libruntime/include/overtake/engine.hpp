@@ -265,6 +265,10 @@ private:
 
 /// A library queue of this process on a device.
 ///
+/// A request that names no core, of a model with a plan for several cores (overtake compile
+/// --cores), takes as many cores at once where the device has them and all are of the plan's
+/// profile; with EngineOptions::service and ::processors each segment runs on one core.
+///
 /// The estimate of a segment is the compiler's until it has run once; then what was measured,
 /// execution only, smoothed with weight 0.1.  A request keeps the estimates of its submission.
 ///

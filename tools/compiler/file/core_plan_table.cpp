@@ -2,7 +2,6 @@
 #include "compiler/file/core_plan_table.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 namespace overtake::compiler {
@@ -46,9 +45,8 @@ flatbuffers::Offset<fbs::Profile> profile_table(flatbuffers::FlatBufferBuilder& 
 flatbuffers::Offset<fbs::CorePlan> core_plan_table(flatbuffers::FlatBufferBuilder& builder,
                                                    const CorePlan& plan,
                                                    std::span<const std::uint32_t> segments) {
-    const bool are_alike = std::ranges::all_of(plan.cores, [&](const auto& core) {
-        return core == plan.cores.front() || std::strcmp(core->name, plan.cores.front()->name) == 0;
-    });
+    const bool are_alike = std::ranges::all_of(
+        plan.cores, [&](const auto& core) { return core == plan.cores.front(); });
     std::vector<flatbuffers::Offset<fbs::Profile>> profiles;
     for (const auto& core : std::span(plan.cores).first(are_alike ? 1 : plan.cores.size()))
         profiles.push_back(profile_table(builder, *core, {}));
