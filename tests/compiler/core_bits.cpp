@@ -22,6 +22,10 @@ namespace overtake::test {
 namespace {
 
 using namespace compiler;
+// Not the library's.
+using compiler::CorePlan;
+using compiler::CoreSegment;
+using compiler::LayerReport;
 
 struct Counts {
     std::size_t networks = 0, refused = 0, layers = 0, plans = 0, blocks = 0, fused = 0, halos = 0;

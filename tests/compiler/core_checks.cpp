@@ -16,6 +16,10 @@
 namespace overtake::test {
 
 using namespace compiler;
+// Not the library's.
+using compiler::CorePlan;
+using compiler::CoreSegment;
+using compiler::LayerReport;
 
 namespace {
 
