@@ -69,13 +69,14 @@ TEST(ProcessorProbes, SayWhatTheTableOfTheDocumentSays) {
     EXPECT_EQ(arrived->priority, 7u);
     EXPECT_EQ(arrived->custom_id, -3);
     const auto dispatched = watch::processor_event_of(
-        passed(Probe::run_dispatch, {0x100, 9, 0x5000, 4, 1, 0b110, 0b11, 77}));
+        passed(Probe::run_dispatch, {0x100, 9, 0x5000, 4, 1, 0b110, 0b11, 77, 12}));
     ASSERT_TRUE(dispatched);
     EXPECT_EQ(dispatched->run, 4u);
     EXPECT_EQ(dispatched->processor, 1u);
     EXPECT_EQ(dispatched->units, 0b110u);
     EXPECT_EQ(dispatched->able, 0b11u);
     EXPECT_EQ(dispatched->expected_ns, 77u);
+    EXPECT_EQ(dispatched->job, 12u);
     const auto ended =
         watch::processor_event_of(passed(Probe::run_end, {0x100, 9, 0x5000, 4, 1, 0b110, 5, 8, 2,
                                                           static_cast<std::uint32_t>(-EIO)}));
@@ -453,6 +454,11 @@ TEST(ProcessorLine, SaysWhatHappened) {
               R"("model":"net","run":2,"units":6,"processor":"npu.1","able":1,)"
               R"("expected_ns":4000000})");
     EXPECT_EQ(watch::to_json(throttled, 0, "npu.1").at("state"), "throttled");
+    run.job = 70;
+    EXPECT_TRUE(watch::to_line(run, 0, "npu.1", 0).ends_with("expected 4.000 ms, jobs 70-71"));
+    EXPECT_EQ(watch::to_json(run, 0, "npu.1").at("jobs").dump(), "[70,71]");
+    run.units = 1;
+    EXPECT_TRUE(watch::to_line(run, 0, "npu.1", 0).ends_with("expected 4.000 ms, job 70"));
 }
 
 TEST(ProcessorFilter, TakesWhatIsOfTheRequest) {

@@ -262,6 +262,21 @@ class Watch(CommandTest):
         self.assertLessEqual({row["processor"] for row in rows}, processors.keys())
 
     @unittest.skipUnless(os.uname().machine == "x86_64" and may_use_bpf(), "needs the right to use BPF")
+    def test_runs_name_the_jobs_that_the_device_tells(self):
+        tracer = self.watch("trace", "--json")
+        self.wait_for(lambda: self.probes_of(tracer) >= 14)
+        load = self.start("perf", self.model, "--device", self.device, "--processors", "npu,cpu=x2",
+                          "--frames", "50", "--warm-up", "0", "--in-flight", "4")  # fmt: skip
+        self.assertEqual(load.wait(timeout=60), 0)
+        events = [json.loads(line) for line in self.stop(tracer)[0].splitlines()]
+        ours = [event for event in events if event["pid"] == load.pid]
+        queued = [event["tag"] for event in ours if event["event"] == "job_queue"]
+        named = [tag for event in ours for tag in event.get("jobs", [])]
+        self.assertGreater(len(queued), 0)
+        self.assertEqual(sorted(named), sorted(queued))
+        self.assertTrue(all(event["processor"] == "npu" for event in ours if event.get("jobs")))
+
+    @unittest.skipUnless(os.uname().machine == "x86_64" and may_use_bpf(), "needs the right to use BPF")
     def test_top_and_metrics_show_the_processors_of_an_engine(self):
         load = self.start("perf", self.model, "--device", "embedded", "--mode", "timed", "--cores", "2",
                           "--processors", "npu=1+2,cpu=x2", "--policy", "fixed", "--core", "1",

@@ -68,6 +68,7 @@ struct ProcessorEvent {
     std::uint64_t able =
         0; ///< run_dispatch: processors that could run the first unit, one bit each
     std::uint64_t expected_ns = 0; ///< run_dispatch
+    std::uint64_t job = 0;         ///< run_dispatch: tag of the first unit's; 0: it has no jobs
     std::uint64_t start_ns = 0;    ///< run_end, device time; 0: it did not start
     std::uint64_t end_ns = 0;      ///< run_end, device time
     std::uint64_t executed_ns = 0; ///< run_end

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "job_tag.hpp"
 #include "monotonic_clock.hpp"
 #include "overtake/error.hpp"
 
@@ -390,6 +391,10 @@ void Coordinator::dispatch(const ovt_coord_action& action, std::uint64_t now) {
     UnitRun& run = *static_cast<UnitRun*>(action.run->host);
     run.is_cancelled.store(false, std::memory_order_relaxed);
     run.is_cancelled_there = false;
+    run.first_tag =
+        setup_.processors[action.run->processor].core == 0
+            ? 0
+            : next_job_tag(static_cast<std::uint64_t>(std::popcount(action.run->units)));
     run.engine_class = coord_.processors[action.run->processor].class_index;
     run.outcome = RunOutcome::done;
     run.status = 0;
@@ -401,7 +406,7 @@ void Coordinator::dispatch(const ovt_coord_action& action, std::uint64_t now) {
     if (coord_.processors[action.run->processor].unfinished == 1)
         ended_ns_[action.run->processor] = now;
     tell(action.run->processor, now);
-    probe::run_dispatch(task, now, this, *action.run, able(task, *action.run));
+    probe::run_dispatch(task, now, this, *action.run, able(task, *action.run), run.first_tag);
     if (!ovt_coord_is_pool(&coord_.processors[action.run->processor]))
         start(run);
 }

@@ -219,11 +219,12 @@ void DeviceRunner::submit_jobs(UnitRun& run) {
     CoordinatedTask& task = *run.task;
     UnitInference& inference = *task.inference();
     const SegmentWork& work = inference.work(domain_);
+    std::uint64_t tag = run.first_tag;
     for (std::uint64_t rest = run.described->units; rest != 0; rest &= rest - 1) {
         const auto unit = static_cast<std::size_t>(std::countr_zero(rest));
         UnitJob& job = task.unit_jobs_[unit];
         job.run = &run;
-        job.tag = next_job_tag();
+        job.tag = tag++;
         // What the units before it in the run write is there when it begins.
         inference.bring(unit, domain_, run.described->units);
         queue_.submit(job.entry, work, inference.model().work(unit, run.engine_class).segment,

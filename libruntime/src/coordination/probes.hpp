@@ -62,11 +62,12 @@ inline void request_arrive(const CoordinatedTask& task, std::uint64_t time_ns, c
                    task.options().priority, task.options().custom_id);
 }
 
-/// `able`: processors that could run its first unit for this request, one bit each.
+/// `able`: processors that could run its first unit for this request, one bit each.  `job`: on a
+/// core the tag of its first unit's job, which those of its other units follow; 0: it has none.
 inline void run_dispatch(const CoordinatedTask& task, std::uint64_t time_ns, const void* engine,
-                         const ovt_coord_run& run, std::uint64_t able) {
-    OVERTAKE_PROBE(run_dispatch, 8, &task, time_ns, engine, run.number, run.processor, run.units,
-                   able, run.expected);
+                         const ovt_coord_run& run, std::uint64_t able, std::uint64_t job) {
+    OVERTAKE_PROBE(run_dispatch, 9, &task, time_ns, engine, run.number, run.processor, run.units,
+                   able, run.expected, job);
 }
 
 /// `status`: 0, -EIO if its processor failed, -ECANCELED, or that of the program's fault.

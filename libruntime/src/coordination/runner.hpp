@@ -53,6 +53,7 @@ struct UnitRun final : public ThreadWork {
     CoordinatedTask* task = nullptr;
     const ovt_coord_run* described = nullptr;
     std::uint32_t engine_class = 0; ///< of its processor
+    std::uint64_t first_tag = 0;    ///< on a core: of its first unit's job; others follow it
     bool is_with_runner = false;
 
     /// Set by the coordinator while the runner has it: what has not started is to leave.

@@ -2,6 +2,7 @@
 #include "observe/watch/line.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <string_view>
 #include <type_traits>
@@ -129,6 +130,22 @@ std::string ms_text(std::uint64_t ns) {
     return fmt::format("{:.3f} ms", static_cast<double>(ns) / 1e6);
 }
 
+std::uint64_t job_count(const ProcessorEvent& event) {
+    return event.job == 0 ? 0 : static_cast<std::uint64_t>(std::popcount(event.units));
+}
+
+/// As job_queue has them.
+std::string jobs_text(const ProcessorEvent& event) {
+    switch (const std::uint64_t count = job_count(event)) {
+    case 0:
+        return "";
+    case 1:
+        return fmt::format(", job {}", event.job);
+    default:
+        return fmt::format(", jobs {}-{}", event.job, event.job + count - 1);
+    }
+}
+
 std::string details(const ProcessorEvent& event, const std::string& processor) {
     const auto run = [&] {
         return fmt::format("run {}: {} on {}", event.run, units_text(event.units),
@@ -144,7 +161,8 @@ std::string details(const ProcessorEvent& event, const std::string& processor) {
     case ProcessorEventType::request_arrive:
         return fmt::format("priority {}", event.priority);
     case ProcessorEventType::run_dispatch:
-        return fmt::format("{}, expected {}", run(), ms_text(event.expected_ns));
+        return fmt::format("{}, expected {}{}", run(), ms_text(event.expected_ns),
+                           jobs_text(event));
     case ProcessorEventType::run_end:
         return fmt::format("{}: {}, {}", run(), status_text(event.status),
                            event.start_ns == 0 ? "not begun" : ms_text(event.executed_ns));
@@ -196,6 +214,8 @@ nlohmann::ordered_json to_json(const ProcessorEvent& event, std::uint64_t model,
     if (event.type == run_dispatch) {
         json["able"] = event.able;
         json["expected_ns"] = event.expected_ns;
+        for (std::uint64_t i = 0; i < job_count(event); i++)
+            json["jobs"].push_back(event.job + i);
     }
     if (event.type == run_end) {
         json["start_ns"] = event.start_ns;
