@@ -6,6 +6,7 @@
 #include <numeric>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -35,7 +36,11 @@ CoreProfiles profiles_of(const CompileOptions& options) {
             const std::shared_ptr<const DeviceProfile> found = find_profile(name);
             profiles.emplace_back(found, &found->numbers);
         } catch (const CompileError& error) {
-            throw CompileError("--core-profiles", error.what());
+            std::string reason = error.what();
+            constexpr std::string_view option = "--profile "; // in front of the name
+            if (reason.starts_with(option))
+                reason.erase(0, option.size());
+            throw CompileError("--core-profiles", reason);
         }
     }
     return profiles;
@@ -117,10 +122,10 @@ std::optional<CorePlan> asked_plan(const Graph& graph, const QuantisedGraph& qua
     if (!is_faster(plan_ns(plan), plan.one_core_ns)) {
         program.constants.shrink(constants);
         if (options.warn)
-            options.warn(fmt::format("{}: no plan for {} cores takes 2 % less than the {:.1f} us of "
-                                     "one core; requests run on one core",
-                                     options.model, options.cores,
-                                     static_cast<double>(plan.one_core_ns) / 1000));
+            options.warn(fmt::format(
+                "{}: no plan for {} cores takes 2 % less than the {:.1f} us of "
+                "one core; requests run on one core",
+                options.model, options.cores, static_cast<double>(plan.one_core_ns) / 1000));
         return std::nullopt;
     }
     check_opcodes(graph, plan);
