@@ -139,6 +139,14 @@ void print_slowest(const LateJobs& late, const blame::Requests& requests) {
                    "device is not in this)\n");
 }
 
+void print_nothing_seen(bool is_of_engines, const watch::Latency& latency,
+                        const blame::Requests& requests) {
+    if (is_of_engines && requests.lines().empty())
+        fmt::print("no request on several processors ended while it was watched\n");
+    else if (!is_of_engines && latency.groups().empty())
+        fmt::print("no job was queued and ended while it was watched\n");
+}
+
 void print_gaps(std::uint64_t lost, std::uint64_t dropped) {
     if (lost != 0)
         fmt::print(stderr, "overtake: latency: {} events were lost: some jobs are not counted\n",
@@ -221,10 +229,7 @@ int latency(LatencyOptions options) {
         fmt::print("{}\n", text_of(all));
         return 0;
     }
-    if (is_of_engines && requests.lines().empty())
-        fmt::print("no request on several processors ended while it was watched\n");
-    else if (!is_of_engines && latency.groups().empty())
-        fmt::print("no job was queued and ended while it was watched\n");
+    print_nothing_seen(is_of_engines, latency, requests);
     for (const auto& [key, group] : latency.groups())
         print_group(watch::group_name(grouping, key), group);
     if (options.blame != 0)
