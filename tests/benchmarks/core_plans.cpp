@@ -90,7 +90,8 @@ std::uint64_t fused_ns(const Segments& segments, const SearchOptions& options) {
                 const auto shares = layer_shares(options, insn, scheme);
                 if (!shares)
                     continue;
-                Growth growth(segment, last, *shares, options.cores);
+                const ModelPrices prices(options.cores, options.sync_cycles);
+                Growth growth(segment, last, *shares, &prices);
                 while (growth.take_in())
                     ;
                 end = growth.first();

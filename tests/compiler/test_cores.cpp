@@ -243,7 +243,8 @@ TEST(CoreGrowth, HalosGrowBackwardsByWhatWindowsReach) {
         EXPECT_EQ(boxes[layer][1].at(0).rows, 16 + 3 - layer);
     }
     const auto cores = cores_of(2);
-    Growth growth(of.segments[0], 3, last, cores);
+    const ModelPrices prices(cores, 500);
+    Growth growth(of.segments[0], 3, last, &prices);
     std::uint64_t cycles = 0;
     do {
         for (const Box& box : growth.boxes(growth.first())[0])

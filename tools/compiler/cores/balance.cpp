@@ -91,6 +91,17 @@ SharePrice model_price(std::span<const std::shared_ptr<const ovt_profile>> cores
     };
 }
 
+SharePrice share_price(const CorePrices& prices,
+                       std::span<const std::shared_ptr<const ovt_profile>> cores) {
+    return
+        [&prices, cores](const overtake_insn& insn, std::span<const Box> boxes, std::size_t core) {
+            std::uint64_t cycles = 0;
+            for (const Box& box : boxes)
+                cycles += is_empty(box) ? 0 : prices.cycles(piece_shape(insn, box), core);
+            return static_cast<double>(cycles) * 1e6 / cores[core]->clock_khz;
+        };
+}
+
 std::optional<Shares> balance(const overtake_insn& insn, std::span<const double> speeds,
                               const SharePrice& price, const BalanceOptions& options) {
     if (!can_cut(insn))

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "compiler/cores/geometry.hpp"
+#include "compiler/cores/prices.hpp"
 
 namespace overtake::compiler {
 
@@ -20,6 +21,10 @@ using SharePrice =
 
 /// By the cycle model of the cores, which outlive it; FCs' overhead aside.
 SharePrice model_price(std::span<const std::shared_ptr<const ovt_profile>> cores);
+
+/// By prices for cores of those clocks; both outlive it.
+SharePrice share_price(const CorePrices& prices,
+                       std::span<const std::shared_ptr<const ovt_profile>> cores);
 
 struct BalanceOptions {
     std::uint64_t step = 0;    ///< positions that move at once; 0: a 32nd of all

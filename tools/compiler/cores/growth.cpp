@@ -3,13 +3,18 @@
 
 #include <utility>
 
-#include "compiler/lower/cost.hpp"
-
 namespace overtake::compiler {
+namespace {
+
+std::uint64_t elements_of(const overtake_operand& operand) {
+    return std::uint64_t{operand.height} * operand.width * operand.channels;
+}
+
+} // namespace
 
 Growth::Growth(const SegmentLayers& segment, std::size_t last, const Shares& shares,
-               std::span<const std::shared_ptr<const ovt_profile>> cores)
-    : segment_(segment), last_(last), cores_(cores), cycles_(shares.size()) {
+               const CorePrices* prices)
+    : segment_(segment), last_(last), prices_(prices), cycles_(shares.size()) {
     add(last, shares);
 }
 
@@ -35,12 +40,14 @@ bool Growth::take_in() {
 
 void Growth::add(std::size_t layer, Shares boxes) {
     const overtake_insn& insn = segment_.layers[layer].step.insn;
+    bytes_read_ = 0;
     for (std::size_t core = 0; core < boxes.size(); ++core)
         for (const Box& box : boxes[core]) {
             const overtake_insn part = piece_shape(insn, box);
             need(layer, core, part);
-            if (!cores_.empty())
-                cycles_[core] += cost(part, *cores_[core]);
+            bytes_read_ += elements_of(part.in[0]) + elements_of(part.in[1]);
+            if (prices_)
+                cycles_[core] += prices_->cycles(part, core);
         }
     boxes_.push_back(std::move(boxes));
 }

@@ -4,12 +4,11 @@
 #pragma once
 
 #include <deque>
-#include <memory>
-#include <span>
 #include <vector>
 
 #include "compiler/cores/geometry.hpp"
 #include "compiler/cores/layers.hpp"
+#include "compiler/cores/prices.hpp"
 
 namespace overtake::compiler {
 
@@ -17,9 +16,9 @@ namespace overtake::compiler {
 /// each core.  Of those a core computes the least box around what its later layers need.
 class Growth {
 public:
-    /// With profiles, one for each core, cycles() counts.  Segment and profiles outlive it.
+    /// With prices cycles() counts.  Segment and prices outlive it.
     Growth(const SegmentLayers& segment, std::size_t last, const Shares& shares,
-           std::span<const std::shared_ptr<const ovt_profile>> cores = {});
+           const CorePrices* prices = nullptr);
 
     /// False, and nothing has changed, where the layer in front has to be transmitted.
     bool take_in();
@@ -33,16 +32,20 @@ public:
     /// By core, of all layers, FCs' overhead aside.
     const std::vector<std::uint64_t>& cycles() const { return cycles_; }
 
+    /// That all cores read of the first layer's inputs.
+    std::uint64_t bytes_read() const { return bytes_read_; }
+
 private:
     void add(std::size_t layer, Shares boxes);
     void need(std::size_t layer, std::size_t core, const overtake_insn& part);
 
     const SegmentLayers& segment_;
     const std::size_t last_;
-    const std::span<const std::shared_ptr<const ovt_profile>> cores_;
+    const CorePrices* const prices_;
     std::vector<Shares> boxes_;            // the last layer's first
     std::vector<std::vector<Box>> needed_; // by layer before that, by core; empty: not at all
     std::vector<std::uint64_t> cycles_;
+    std::uint64_t bytes_read_ = 0;
 };
 
 /// Whether all layers but the last may be private to each core: then they can be one block.

@@ -8,7 +8,6 @@
 #include "compiler/cores/generate.hpp"
 #include "compiler/cores/layers.hpp"
 #include "compiler/ir/error.hpp"
-#include "compiler/lower/cost.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -20,7 +19,8 @@ using Cores = std::span<const std::shared_ptr<const ovt_profile>>;
 
 // Layers that it lacks, then what the others take.
 std::pair<std::size_t, std::uint64_t> slowness(std::span<const SegmentLayers> segments,
-                                               const ovt_profile& profile) {
+                                               const ovt_profile& profile, const CorePrices& prices,
+                                               std::size_t core) {
     std::size_t lacks = 0;
     std::uint64_t cycles = 0;
     for (const SegmentLayers& segment : segments)
@@ -28,15 +28,16 @@ std::pair<std::size_t, std::uint64_t> slowness(std::span<const SegmentLayers> se
             if (ovt_profile_lacks(&profile, layer.step.insn.opcode))
                 ++lacks;
             else
-                cycles += cost(layer.step.insn, profile);
+                cycles += prices.cycles(layer.step.insn, core);
     return {lacks, ovt_cycles_to_ns(&profile, cycles)};
 }
 
 // Cores, the fastest first of those that can run all; of equals the first.
-std::vector<std::size_t> by_speed(std::span<const SegmentLayers> segments, Cores cores) {
+std::vector<std::size_t> by_speed(std::span<const SegmentLayers> segments, Cores cores,
+                                  const CorePrices& prices) {
     std::vector<std::pair<std::size_t, std::uint64_t>> keys;
-    for (const auto& core : cores)
-        keys.push_back(slowness(segments, *core));
+    for (std::size_t core = 0; core < cores.size(); ++core)
+        keys.push_back(slowness(segments, *cores[core], prices, core));
     std::vector<std::size_t> order(cores.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&](std::size_t core) { return keys[core]; });
@@ -50,7 +51,9 @@ bool gains(std::uint64_t ns, std::uint64_t before) {
 } // namespace
 
 FoundPlan find_plan(std::span<const SegmentLayers> segments, const SearchOptions& options) {
-    const std::vector<std::size_t> order = by_speed(segments, options.cores);
+    const ModelPrices model(options.cores, options.sync_cycles);
+    const std::vector<std::size_t> order =
+        by_speed(segments, options.cores, options.prices ? *options.prices : model);
     SearchOptions with = options;
     with.uses.assign(options.cores.size(), false);
     FoundPlan best;
@@ -83,7 +86,8 @@ CorePlan plan_cores(const Graph& graph, const QuantisedGraph& quantised, Program
                                                  options.schemes,
                                                  options.overlap,
                                                  options.max_time_per_fc_us,
-                                                 options.balance});
+                                                 options.balance,
+                                                 options.prices});
     if (found.ns == no_plan)
         throw CompileError("--core-profiles", "lack instructions that '" + graph.name +
                                                   "' needs; name cores that have them, or move "

@@ -18,6 +18,7 @@ struct CoreOptions {
     bool overlap = true;                                   ///< blocks may be of more than one layer
     std::uint32_t max_time_per_fc_us = 0;
     BalanceOptions balance = {};
+    const CorePrices* prices = nullptr; ///< none: the cycle model's
 };
 
 struct FoundPlan {

@@ -8,7 +8,6 @@
 
 #include "compiler/cores/generate.hpp"
 #include "compiler/cores/growth.hpp"
-#include "compiler/lower/cost.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -20,27 +19,57 @@ bool may_use(const SearchOptions& options, std::size_t core) {
     return options.uses.empty() || options.uses[core];
 }
 
-std::vector<double> speeds_of(const SearchOptions& options, const overtake_insn& insn) {
+std::vector<double> speeds_of(const SearchOptions& options, const CorePrices& prices,
+                              const overtake_insn& insn) {
     std::vector<double> result;
     for (std::size_t core = 0; core < options.cores.size(); ++core) {
         const ovt_profile& profile = *options.cores[core];
         result.push_back(!may_use(options, core) || ovt_profile_lacks(&profile, insn.opcode)
                              ? 0
                              : static_cast<double>(profile.clock_khz) /
-                                   static_cast<double>(cost(insn, profile)));
+                                   static_cast<double>(prices.cycles(insn, core)));
     }
     return result;
 }
 
 // With the overhead of as many FCs as they are split into.
-std::uint64_t with_overhead(const SearchOptions& options, std::uint64_t cycles, std::size_t core) {
-    const ovt_profile& profile = *options.cores[core];
-    const std::uint64_t most = std::uint64_t{options.max_time_per_fc_us} * profile.clock_khz / 1000;
+std::uint64_t with_overhead(const SearchOptions& options, const CorePrices& prices,
+                            std::uint64_t cycles, std::size_t core) {
+    const std::uint64_t most =
+        std::uint64_t{options.max_time_per_fc_us} * options.cores[core]->clock_khz / 1000;
+    const std::uint64_t overhead = prices.fc_cycles(core);
     const std::uint64_t fcs =
-        most > profile.fc_overhead_cycles
-            ? (cycles + most - profile.fc_overhead_cycles - 1) / (most - profile.fc_overhead_cycles)
-            : 1;
-    return cycles + std::max<std::uint64_t>(fcs, 1) * profile.fc_overhead_cycles;
+        most > overhead ? (cycles + most - overhead - 1) / (most - overhead) : 1;
+    return cycles + std::max<std::uint64_t>(fcs, 1) * overhead;
+}
+
+std::uint64_t stage_ns_at(const SearchOptions& options, const CorePrices& prices,
+                          std::span<const std::uint64_t> cycles, std::size_t before,
+                          std::uint64_t bytes_read) {
+    const auto busy =
+        static_cast<std::size_t>(std::ranges::count_if(cycles, [](auto of) { return of > 0; }));
+    const std::uint64_t sync = prices.meeting_ns({busy, bytes_read});
+    std::uint64_t longest = 0;
+    for (std::size_t core = 0; core < cycles.size(); ++core) {
+        if (cycles[core] == 0)
+            continue;
+        const ovt_profile* profile = options.cores[core].get();
+        if (busy == 1 && core == before) // more of the same stage
+            return ovt_cycles_to_ns(profile, cycles[core]);
+        const bool waits = before != no_stage_before && before != core;
+        longest = std::max(
+            longest, ovt_cycles_to_ns(profile, with_overhead(options, prices, cycles[core], core)) +
+                         (waits ? sync : 0));
+    }
+    return longest;
+}
+
+std::optional<Shares> shares_at(const SearchOptions& options, const CorePrices& prices,
+                                const overtake_insn& insn, Scheme scheme) {
+    const std::vector<double> speeds = speeds_of(options, prices, insn);
+    return scheme == Scheme::balanced
+               ? balance(insn, speeds, share_price(prices, options.cores), options.balance)
+               : shares(insn, scheme, speeds);
 }
 
 // The best plan of all layers up to one of them, whose last block ends there in one way.
@@ -53,7 +82,8 @@ struct Best {
 class Search {
 public:
     Search(const SegmentLayers& segment, const SearchOptions& options)
-        : segment_(segment), options_(options) {
+        : segment_(segment), options_(options), model_(options.cores, options.sync_cycles),
+          prices_(options.prices ? *options.prices : model_) {
         for (const Scheme scheme : cutting)
             if (options.schemes.empty() || std::ranges::count(options.schemes, scheme) > 0)
                 schemes_.push_back(scheme);
@@ -81,12 +111,17 @@ private:
         return end < schemes_.size() ? several_cores : singles_[end - schemes_.size()];
     }
 
+    std::uint64_t time_of(std::span<const std::uint64_t> cycles, std::size_t before,
+                          std::uint64_t bytes_read) const {
+        return stage_ns_at(options_, prices_, cycles, before, bytes_read);
+    }
+
     // Offers plan `end` of the layers up to `last` a last block that begins at `first`.
     void offer(std::size_t first, std::size_t last, std::size_t end,
-               std::span<const std::uint64_t> cycles) {
+               std::span<const std::uint64_t> cycles, std::uint64_t bytes_read) {
         Best& best = best_[last][end];
         if (first == 0) {
-            const std::uint64_t ns = stage_ns(options_, cycles, no_stage_before);
+            const std::uint64_t ns = time_of(cycles, no_stage_before, bytes_read);
             if (ns < best.ns)
                 best = {ns, 0, 0};
             return;
@@ -95,21 +130,21 @@ private:
         std::size_t several = best_[first - 1].size();
         for (std::size_t before = 0; before < best_[first - 1].size(); ++before) {
             if (core_of(before) != several_cores)
-                weigh(best, first, before, cycles);
+                weigh(best, first, before, cycles, bytes_read);
             else if (several == best_[first - 1].size() ||
                      best_[first - 1][before].ns < best_[first - 1][several].ns)
                 several = before;
         }
         if (several < best_[first - 1].size())
-            weigh(best, first, several, cycles);
+            weigh(best, first, several, cycles, bytes_read);
     }
 
     void weigh(Best& best, std::size_t first, std::size_t before,
-               std::span<const std::uint64_t> cycles) const {
+               std::span<const std::uint64_t> cycles, std::uint64_t bytes_read) const {
         const std::uint64_t until = best_[first - 1][before].ns;
         if (until >= best.ns) // or there is none
             return;
-        const std::uint64_t ns = until + stage_ns(options_, cycles, core_of(before));
+        const std::uint64_t ns = until + time_of(cycles, core_of(before), bytes_read);
         if (ns < best.ns)
             best = {ns, first, before};
     }
@@ -118,21 +153,21 @@ private:
         const std::size_t core = singles_[index];
         if (ovt_profile_lacks(options_.cores[core].get(), insn(layer).opcode))
             return;
-        std::vector<std::uint64_t> cycles(options_.cores.size());
-        cycles[core] = cost(insn(layer), *options_.cores[core]);
-        offer(layer, layer, schemes_.size() + index, cycles);
+        const Growth growth(segment_, layer, single_share(insn(layer), core, options_.cores.size()),
+                            &prices_);
+        offer(layer, layer, schemes_.size() + index, growth.cycles(), growth.bytes_read());
     }
 
     void end_on_several(std::size_t last, std::size_t index) {
         auto& shares = shares_[last][index];
-        shares = layer_shares(options_, insn(last), schemes_[index]);
+        shares = shares_at(options_, prices_, insn(last), schemes_[index]);
         if (!shares)
             return;
-        Growth growth(segment_, last, *shares, options_.cores);
+        Growth growth(segment_, last, *shares, &prices_);
         do {
-            offer(growth.first(), last, index, growth.cycles());
+            offer(growth.first(), last, index, growth.cycles(), growth.bytes_read());
             // What grows takes longer and longer.
-            if (stage_ns(options_, growth.cycles(), no_stage_before) >= best_[last][index].ns)
+            if (time_of(growth.cycles(), no_stage_before, 0) >= best_[last][index].ns)
                 return;
         } while (options_.overlap && growth.take_in() && all_can_run(growth));
     }
@@ -174,6 +209,8 @@ private:
 
     const SegmentLayers& segment_;
     const SearchOptions& options_;
+    const ModelPrices model_;
+    const CorePrices& prices_;
     std::vector<Scheme> schemes_;
     std::vector<std::size_t> singles_;                       // cores
     std::vector<std::vector<Best>> best_;                    // by layer, by scheme, then core
@@ -183,30 +220,16 @@ private:
 } // namespace
 
 std::uint64_t stage_ns(const SearchOptions& options, std::span<const std::uint64_t> cycles,
-                       std::size_t before) {
-    const std::uint64_t sync = ovt_cycles_to_ns(options.cores[0].get(), options.sync_cycles);
-    const bool is_alone = std::ranges::count_if(cycles, [](auto of) { return of > 0; }) == 1;
-    std::uint64_t longest = 0;
-    for (std::size_t core = 0; core < cycles.size(); ++core) {
-        if (cycles[core] == 0)
-            continue;
-        const ovt_profile* profile = options.cores[core].get();
-        if (is_alone && core == before) // more of the same stage
-            return ovt_cycles_to_ns(profile, cycles[core]);
-        const bool waits = before != no_stage_before && before != core;
-        longest = std::max(longest,
-                           ovt_cycles_to_ns(profile, with_overhead(options, cycles[core], core)) +
-                               (waits ? sync : 0));
-    }
-    return longest;
+                       std::size_t before, std::uint64_t bytes_read) {
+    const ModelPrices model(options.cores, options.sync_cycles);
+    return stage_ns_at(options, options.prices ? *options.prices : model, cycles, before,
+                       bytes_read);
 }
 
 std::optional<Shares> layer_shares(const SearchOptions& options, const overtake_insn& insn,
                                    Scheme scheme) {
-    const std::vector<double> speeds = speeds_of(options, insn);
-    return scheme == Scheme::balanced
-               ? balance(insn, speeds, model_price(options.cores), options.balance)
-               : shares(insn, scheme, speeds);
+    const ModelPrices model(options.cores, options.sync_cycles);
+    return shares_at(options, options.prices ? *options.prices : model, insn, scheme);
 }
 
 FoundBlocks search(const SegmentLayers& segment, const SearchOptions& options) {

@@ -13,6 +13,7 @@
 #include "compiler/cores/balance.hpp"
 #include "compiler/cores/core_plan.hpp"
 #include "compiler/cores/layers.hpp"
+#include "compiler/cores/prices.hpp"
 
 namespace overtake::compiler {
 
@@ -24,6 +25,7 @@ struct SearchOptions {
     bool overlap = true;              ///< blocks may be of more than one layer
     std::uint32_t max_time_per_fc_us = 0;
     BalanceOptions balance = {};
+    const CorePrices* prices = nullptr; ///< none: the cycle model's
 };
 
 /// Where some layer runs on none of the cores.
@@ -40,9 +42,9 @@ constexpr std::size_t several_cores = no_stage_before - 1;
 
 /// Nanoseconds of a stage in which each core has so many cycles to do, FCs' overhead and the sync
 /// included; `before`: the core that alone ran the stage before, or one of the two above.  A core
-/// that alone goes on after itself has its FC already.
+/// that alone goes on after itself has its FC already.  `bytes_read`: see Meeting.
 std::uint64_t stage_ns(const SearchOptions& options, std::span<const std::uint64_t> cycles,
-                       std::size_t before);
+                       std::size_t before, std::uint64_t bytes_read = 0);
 
 /// Shares of the layer's output by that scheme, as the search takes them.  Of a single layer the
 /// fastest core has all.

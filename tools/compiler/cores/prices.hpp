@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+//
+// What the search for plans pays for pieces of layers, and for cores that meet.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "compiler/ir/firmware.hpp"
+
+namespace overtake::compiler {
+
+/// The cores' meeting before a stage.
+struct Meeting {
+    std::size_t cores = 0;   ///< that have something to do in the stage
+    std::uint64_t bytes = 0; ///< that its first layer reads, on all cores
+};
+
+/// Prices follow from arguments alone: the same call gives the same number.
+class CorePrices {
+public:
+    virtual ~CorePrices() = default;
+    /// Cycles of that core for an instruction, FCs' overhead aside; at least 1.
+    virtual std::uint64_t cycles(const overtake_insn& insn, std::size_t core) const = 0;
+    /// Cycles of that core that each FC takes beside its instructions.
+    virtual std::uint64_t fc_cycles(std::size_t core) const = 0;
+    /// From the end of the stage before to the start of the next one.
+    virtual std::uint64_t meeting_ns(const Meeting& meeting) const = 0;
+};
+
+/// Those of the cycle model; the profiles outlive it.
+class ModelPrices final : public CorePrices {
+public:
+    ModelPrices(std::span<const std::shared_ptr<const ovt_profile>> cores,
+                std::uint64_t sync_cycles)
+        : cores_(cores), sync_ns_(ovt_cycles_to_ns(cores[0].get(), sync_cycles)) {}
+
+    std::uint64_t cycles(const overtake_insn& insn, std::size_t core) const override {
+        return ovt_insn_cycles(cores_[core].get(), &insn);
+    }
+    std::uint64_t fc_cycles(std::size_t core) const override {
+        return cores_[core]->fc_overhead_cycles;
+    }
+    std::uint64_t meeting_ns(const Meeting&) const override { return sync_ns_; }
+
+private:
+    std::span<const std::shared_ptr<const ovt_profile>> cores_;
+    std::uint64_t sync_ns_;
+};
+
+} // namespace overtake::compiler
