@@ -30,9 +30,10 @@ vm_packages="busybox-static cpio xz-utils kmod python3 bpftrace udev libcap2-bin
 vm_packages_6_12="qemu-system-x86"
 
 # Networks and pictures for the tests, the checker of the protocol model (spin), and the kernel's own
-# style checker from its source; a C library for a 32-bit client.
+# style checker from its source; a C library for a 32-bit client; what overtake calibrate --partition grows
+# its trees with.
 test_packages="libonnx-testdata python3-pil python3-matplotlib fonts-dejavu-core fonts-liberation sparse spin xz-utils
-	gcc-multilib libc6-dev-i386"
+	gcc-multilib libc6-dev-i386 libxgboost0"
 test_packages_6_12="linux-source-6.12"
 
 # Debian packages, and what checks them; DKMS compiles the module as it would after an installation.

@@ -329,4 +329,15 @@ std::string profile_file(const DeviceProfile& profile) {
     return text;
 }
 
+std::string_view opcode_name(unsigned opcode) {
+    const auto found = std::ranges::find(opcode_names, opcode, &OpcodeName::opcode);
+    return found == std::end(opcode_names) ? "none" : found->name;
+}
+
+std::optional<unsigned> opcode_of(std::string_view name) {
+    const auto found = std::ranges::find_if(
+        opcode_names, [&](const OpcodeName& each) { return name == each.name; });
+    return found == std::end(opcode_names) ? std::nullopt : std::optional(found->opcode);
+}
+
 } // namespace overtake::compiler

@@ -6,7 +6,9 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "compiler/ir/cpu_rates.hpp"
 #include "compiler/ir/firmware.hpp"
@@ -32,5 +34,9 @@ std::shared_ptr<const DeviceProfile> find_profile(const std::string& name_or_pat
 
 /// The text of a profile file that reads back as the same profile.
 std::string profile_file(const DeviceProfile& profile);
+
+/// As profile files name opcodes; DELAY has no name there.
+std::string_view opcode_name(unsigned opcode);
+std::optional<unsigned> opcode_of(std::string_view name);
 
 } // namespace overtake::compiler

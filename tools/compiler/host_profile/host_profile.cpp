@@ -80,21 +80,6 @@ u32 rate(double ns) {
     return static_cast<u32>(std::min<double>(std::round(ns * (1u << OVT_COST_BITS)), OVT_COST_MAX));
 }
 
-// What an FC costs beside its instructions, inside its own time and in front of it.
-struct Boundary {
-    double inside_ns;
-    double total_ns;
-};
-
-Boundary measure_boundary(unsigned runs) {
-    const Graph graph = tiny_instructions(tiny_count);
-    const FcTimes each = measure(compiled(graph, true).model, runs);
-    const FcTimes together = measure(compiled(graph, false).model, runs);
-    const double insn_ns = together.fcs_ns[0] / tiny_count;
-    return {std::max(0.0, percentile(each.fcs_ns, 50) - insn_ns),
-            (each.total_ns - together.total_ns) / (tiny_count - 1)};
-}
-
 std::map<unsigned, std::vector<Observation>>
 measure_instructions(unsigned runs, double boundary_ns,
                      const std::function<void(double)>& progress) {
@@ -123,6 +108,15 @@ u32 average_rate(const std::map<unsigned, std::vector<Observation>>& by_opcode, 
 
 } // namespace
 
+FcBoundary measure_boundary(unsigned runs) {
+    const Graph graph = tiny_instructions(tiny_count);
+    const FcTimes each = measure(compiled(graph, true).model, runs);
+    const FcTimes together = measure(compiled(graph, false).model, runs);
+    const double insn_ns = together.fcs_ns[0] / tiny_count;
+    return {std::max(0.0, percentile(each.fcs_ns, 50) - insn_ns),
+            (each.total_ns - together.total_ns) / (tiny_count - 1)};
+}
+
 Errors compare(const std::vector<double>& modelled_ns, const std::vector<double>& measured_ns) {
     std::vector<double> errors;
     for (std::size_t index = 0; index < modelled_ns.size(); ++index)
@@ -132,7 +126,7 @@ Errors compare(const std::vector<double>& modelled_ns, const std::vector<double>
 
 HostProfile measure_host(const std::string& name, unsigned runs,
                          const std::function<void(double)>& progress) {
-    const Boundary boundary = measure_boundary(runs * 4);
+    const FcBoundary boundary = measure_boundary(runs * 4);
     const auto by_opcode = measure_instructions(runs, boundary.inside_ns, progress);
 
     auto profile = std::make_shared<DeviceProfile>();

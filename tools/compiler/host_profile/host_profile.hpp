@@ -29,6 +29,13 @@ struct HostProfile {
 HostProfile measure_host(const std::string& name, unsigned runs,
                          const std::function<void(double)>& progress = {});
 
+/// What an FC costs beside its instructions, inside its own time and with the way to it.
+struct FcBoundary {
+    double inside_ns = 0, total_ns = 0;
+};
+
+FcBoundary measure_boundary(unsigned runs);
+
 /// Modelled against measured time of each FC.
 Errors compare(const std::vector<double>& modelled_ns, const std::vector<double>& measured_ns);
 

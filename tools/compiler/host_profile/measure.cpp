@@ -65,26 +65,32 @@ void fill_with_noise(Task& task, const Model& model) {
 
 } // namespace
 
-FcTimes measure(const std::shared_ptr<const Model>& model, unsigned runs,
-                const std::function<void(double)>& progress) {
+void run_on_noise(
+    const std::shared_ptr<const Model>& model, unsigned cores, unsigned runs,
+    const std::function<void(unsigned run, const std::vector<FcRecord>& records)>& each) {
     Recorder recorder;
     EmbeddedOptions options;
-    options.cores = 1;
+    options.cores = cores;
     options.queue_timeout_ns = longest_run_ns;
     options.on_fc = Recorder::record;
     options.on_fc_context = &recorder;
     Session session(open_embedded(options), model);
     Task task = session.create_task();
     fill_with_noise(task, *model);
-
-    const std::size_t count = fc_count(*model);
-    FcTimes best;
     for (unsigned run = 0; run <= runs; ++run) {
         task.start();
         task.wait();
         if (task.status() != 0)
             throw Error(-task.status(), std::string(model->name()) + ": cannot be run");
-        const std::vector<FcRecord> records = recorder.take();
+        each(run, recorder.take());
+    }
+}
+
+FcTimes measure(const std::shared_ptr<const Model>& model, unsigned runs,
+                const std::function<void(double)>& progress) {
+    const std::size_t count = fc_count(*model);
+    FcTimes best;
+    run_on_noise(model, 1, runs, [&](unsigned run, const std::vector<FcRecord>& records) {
         if (records.size() != count || count == 0)
             throw Error(EIO, std::string(model->name()) + ": has no FCs, or not all of them ran");
         FcTimes times;
@@ -98,7 +104,7 @@ FcTimes measure(const std::shared_ptr<const Model>& model, unsigned runs,
             best.keep_faster(times);
         if (progress)
             progress(static_cast<double>(run) / runs);
-    }
+    });
     return best;
 }
 

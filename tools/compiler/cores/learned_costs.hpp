@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+//
+// Prices that were learned from measurements: a formula for each kind of instruction, and trees for
+// what it leaves.  `overtake calibrate --partition` makes them (docs/cores.md).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/cores/features.hpp"
+#include "compiler/cores/prices.hpp"
+
+namespace overtake::compiler {
+
+/// The greatest of sums of features, each times a coefficient of at least 0.
+struct CostFormula {
+    std::vector<std::vector<double>> sums;
+
+    double evaluate(std::span<const double> features) const;
+};
+
+/// A decision tree; the first node is its root.
+struct CostTree {
+    struct Node {
+        std::size_t feature = 0;
+        float below = 0;                 ///< features less than this go left
+        std::size_t left = 0, right = 0; ///< nodes behind this one; both 0: a leaf
+        double value = 0;                ///< of a leaf
+    };
+    std::vector<Node> nodes;
+
+    double evaluate(std::span<const double> features) const;
+};
+
+/// The sum of trees: by what part of the formula's price the real one differs from it.
+struct CostTrees {
+    std::vector<CostTree> trees;
+
+    double evaluate(std::span<const double> features) const;
+
+    /// For the formula's price; within bounds, since trees have seen a part of what there is.
+    double factor(std::span<const double> features) const;
+};
+
+struct LearnedCosts {
+    struct Kind {
+        CostFormula formula;
+        bool uses_trees = false;
+    };
+
+    std::string source;             ///< for people: which host or profile they are of
+    std::map<unsigned, Kind> kinds; ///< by opcode
+    CostFormula others;             ///< of opcodes that are not in `kinds`
+    CostTrees compute;
+    Kind meeting;
+    CostTrees exchange;
+    double fc_ns = 0; ///< that an FC takes beside its instructions
+
+    /// Nanoseconds, at least 1.
+    double piece_ns(const overtake_insn& piece) const;
+    double meeting_ns(const MeetingFeatures& features) const;
+    double piece_ns(const PieceFeatures& features, unsigned opcode) const;
+};
+
+/// The same prices on all cores, which have the clock of the first; the costs outlive it.
+class LearnedPrices final : public CorePrices {
+public:
+    LearnedPrices(const LearnedCosts& costs, const ovt_profile& core)
+        : costs_(costs), cycles_each_ns_(core.clock_khz / 1e6) {}
+
+    std::uint64_t cycles(const overtake_insn& insn, std::size_t core) const override;
+    std::uint64_t fc_cycles(std::size_t core) const override;
+    std::uint64_t meeting_ns(const Meeting& meeting) const override;
+
+private:
+    const LearnedCosts& costs_;
+    double cycles_each_ns_;
+};
+
+} // namespace overtake::compiler

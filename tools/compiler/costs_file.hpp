@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//
+// Files of learned costs (docs/cores.md).
+#pragma once
+
+#include <string>
+
+#include "compiler/cores/learned_costs.hpp"
+
+namespace overtake::compiler {
+
+/// The text of a file of costs; it reads back as the same costs, to the last bit.
+std::string costs_file(const LearnedCosts& costs);
+
+/// From the text of such a file; `name` is the file's.  Throws CompileError: place and remedy.
+LearnedCosts parse_costs(const std::string& text, const std::string& name);
+
+LearnedCosts read_costs(const std::string& path);
+
+} // namespace overtake::compiler

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+//
+// Gradient-boosted trees by libxgboost, which is loaded when it is needed: nothing links it.
+#pragma once
+
+#include <memory>
+
+#include "compiler/host_profile/train.hpp"
+
+namespace overtake::host_profile {
+
+class Boosting {
+public:
+    /// Throws Error naming Debian's package where the library is not there.
+    Boosting();
+    ~Boosting();
+
+    /// Shallow and few trees.  The same rows and targets give the same trees.
+    compiler::CostTrees grow(std::span<const std::vector<double>> rows,
+                             std::span<const double> targets) const;
+
+    /// The library's, as it says it.
+    std::string version() const;
+
+private:
+    struct Library;
+    std::unique_ptr<Library> library_;
+};
+
+} // namespace overtake::host_profile

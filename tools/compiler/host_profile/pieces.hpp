@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//
+// Pieces of layers to learn costs from, and what they take on this host.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/cores/geometry.hpp"
+#include "compiler/cores/layers.hpp"
+#include "compiler/host_profile/train.hpp"
+
+namespace overtake::host_profile {
+
+/// A network that is never calibrated: only its shapes and weights matter.
+struct PieceNetwork {
+    compiler::Graph graph;
+    compiler::QuantisedGraph quantised;
+    compiler::Program program; ///< whole, without FCs
+    std::vector<compiler::SegmentLayers> segments;
+};
+
+PieceNetwork piece_network(compiler::Graph graph);
+
+/// Of an ONNX file.  Throws CompileError.
+PieceNetwork read_piece_network(const std::string& path);
+
+struct Piece {
+    std::size_t network = 0, segment = 0, layer = 0; ///< of PieceNetwork::segments, its layers
+    std::size_t shape = 0;                           ///< the same of layers of one shape
+    compiler::Box box;
+};
+
+/// Shares of each shape of a layer by each scheme, for 2 to 8 cores, alike and unlike, and the
+/// layer itself; those of all shapes in turns, at most `most`.
+std::vector<Piece> pieces_of(const std::vector<PieceNetwork>& networks, std::size_t most);
+
+using PieceProgress = std::function<void(double)>;
+
+/// What pieces take by the cycle model.
+std::vector<CostSample> model_pieces(const std::vector<PieceNetwork>& networks,
+                                     const std::vector<Piece>& pieces, const ovt_profile& profile);
+
+/// What they take on one embedded core in functional mode, `fc_ns` of an FC aside: the fastest of
+/// so many runs.  Throws Error.
+std::vector<CostSample> measure_pieces(std::vector<PieceNetwork>& networks,
+                                       const std::vector<Piece>& pieces, unsigned runs,
+                                       double fc_ns, const PieceProgress& progress);
+
+/// How long cores wait for each other behind each layer of the networks, on 2 to `cores` embedded
+/// cores; cores whose threads share a CPU would measure the system's scheduler.  Throws Error.
+std::vector<CostSample> measure_meetings(std::vector<PieceNetwork>& networks, unsigned cores,
+                                         unsigned runs, const PieceProgress& progress);
+
+} // namespace overtake::host_profile
