@@ -263,6 +263,19 @@ Graph layers_of_every_kind() {
     return builder.take(builder.convolution(features, 1000, 1));
 }
 
+Graph pools_of_all_of_a_tensor() {
+    Builder builder("pools of all of a tensor");
+    ValueId last = 0;
+    for (const std::uint32_t size : {4, 7, 10, 14})
+        for (const std::uint32_t channels : {64, 320, 1280}) {
+            const ValueId in = builder.input(channels, size, size);
+            builder.pool(op::Pool::Kind::average, in, 3, 1);
+            builder.pool(op::Pool::Kind::average, in, 3, 2);
+            last = builder.pool(op::Pool::Kind::average, in, size, 1);
+        }
+    return builder.take(last);
+}
+
 Graph tiny_instructions(std::size_t length) {
     Builder builder("tiny instructions");
     ValueId last = builder.input(8, 8, 8);

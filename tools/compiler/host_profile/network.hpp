@@ -9,6 +9,10 @@ namespace overtake::host_profile {
 /// weights are seeded and bell-shaped, as trained ones are.  It computes nothing of use.
 compiler::Graph layers_of_every_kind();
 
+/// Average pools of several sizes, most of them of all rows and columns: they alone are priced by
+/// arithmetic, and the network above has few of them.
+compiler::Graph pools_of_all_of_a_tensor();
+
 /// `length` activations of 64 bytes, one behind the other: next to no work.
 compiler::Graph tiny_instructions(std::size_t length);
 

@@ -29,6 +29,7 @@ std::vector<PieceNetwork> networks_of(const PartitionOptions& options) {
     for (const std::string& path : options.networks)
         networks.push_back(read_piece_network(path));
     networks.push_back(piece_network(layers_of_every_kind()));
+    networks.push_back(piece_network(pools_of_all_of_a_tensor()));
     return networks;
 }
 
