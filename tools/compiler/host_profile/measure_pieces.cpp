@@ -108,11 +108,6 @@ std::vector<Block> rows_of(const SegmentLayers& segment, unsigned cores) {
     return blocks;
 }
 
-// When the stages of a job began and ended.
-struct StageTimes {
-    std::uint64_t last_end = 0, its_start = 0; // of the FC that ended last
-};
-
 class MeetingRuns {
 public:
     MeetingRuns(const compiler::CorePlan& plan) : plan_(plan) {
@@ -132,7 +127,7 @@ public:
             add_job(plan_.segments[index], jobs[order[index]], gaps_[index]);
     }
 
-    // By segment, by stage; the first has none, others none where there were no records.
+    // From the end of one stage to that of the next, by segment, by stage; the first has none.
     const std::vector<std::vector<double>>& gaps() const { return gaps_; }
 
 private:
@@ -141,20 +136,16 @@ private:
         // A device that does not use the plan has one part.
         if (std::ranges::all_of(records, [](const FcRecord* of) { return of->part == 0; }))
             return;
-        std::vector<StageTimes> stages(segment.stage_count);
+        std::vector<std::uint64_t> ends(segment.stage_count);
         for (const FcRecord* record : records) {
             const std::vector<std::uint32_t>& of = segment.parts.at(record->part).stages;
-            if (record->index >= of.size())
-                continue;
-            StageTimes& stage = stages[of[record->index]];
-            if (record->end_ns >= stage.last_end)
-                stage = {record->end_ns, record->start_ns};
+            if (record->index < of.size())
+                ends[of[record->index]] = std::max(ends[of[record->index]], record->end_ns);
         }
-        for (std::size_t stage = 1; stage < stages.size(); ++stage)
-            if (stages[stage].its_start > stages[stage - 1].last_end)
+        for (std::size_t stage = 1; stage < ends.size(); ++stage)
+            if (ends[stage] > ends[stage - 1])
                 gaps[stage] =
-                    std::min(gaps[stage], static_cast<double>(stages[stage].its_start -
-                                                              stages[stage - 1].last_end));
+                    std::min(gaps[stage], static_cast<double>(ends[stage] - ends[stage - 1]));
     }
 
     const compiler::CorePlan& plan_;
@@ -162,8 +153,8 @@ private:
 };
 
 // Gaps of one network on so many cores.
-void measure_network(PieceNetwork& network, unsigned cores, unsigned runs, std::size_t first_layer,
-                     std::vector<CostSample>& samples) {
+void measure_network(PieceNetwork& network, unsigned cores, unsigned runs, double fc_ns,
+                     std::size_t first_layer, std::vector<CostSample>& samples) {
     const std::size_t bytes = network.program.constants.bytes().size();
     const std::shared_ptr<const ovt_profile> core(ovt_profile_find("default"),
                                                   [](const ovt_profile*) {});
@@ -212,7 +203,7 @@ void measure_network(PieceNetwork& network, unsigned cores, unsigned runs, std::
             if (gaps[layer] < INFINITY)
                 samples.push_back({0,
                                    {features.begin(), features.end()},
-                                   std::max(1.0, gaps[layer]),
+                                   std::max(1.0, gaps[layer] - fc_ns),
                                    first_layer + layer});
         }
     }
@@ -245,12 +236,13 @@ std::vector<CostSample> measure_pieces(std::vector<PieceNetwork>& networks,
 }
 
 std::vector<CostSample> measure_meetings(std::vector<PieceNetwork>& networks, unsigned cores,
-                                         unsigned runs, const PieceProgress& progress) {
+                                         unsigned runs, double fc_ns,
+                                         const PieceProgress& progress) {
     std::vector<CostSample> samples;
     std::size_t first_layer = 0, done = 0;
     for (PieceNetwork& network : networks) {
         for (unsigned count = 2; count <= cores; ++count)
-            measure_network(network, count, runs, first_layer, samples);
+            measure_network(network, count, runs, fc_ns, first_layer, samples);
         for (const SegmentLayers& segment : network.segments)
             first_layer += segment.layers.size();
         if (progress)

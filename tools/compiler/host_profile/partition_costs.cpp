@@ -21,6 +21,7 @@ namespace {
 using namespace compiler;
 
 constexpr unsigned most_meeting_cores = 8;
+constexpr std::size_t meeting_count = 200;
 
 using Report = std::function<void(const std::string& what, double done)>;
 
@@ -67,7 +68,9 @@ PartitionCosts learn_partition_costs(const PartitionOptions& options, const Repo
         samples = measure_pieces(networks, pieces, options.runs, boundary.inside_ns,
                                  part_of(progress, "measuring pieces"));
         const unsigned cores = std::min(std::thread::hardware_concurrency(), most_meeting_cores);
-        meetings = measure_meetings(networks, cores, options.runs,
+        std::vector<PieceNetwork> tiny;
+        tiny.push_back(piece_network(tiny_instructions(meeting_count)));
+        meetings = measure_meetings(tiny, cores, options.runs, boundary.inside_ns,
                                     part_of(progress, "measuring meetings"));
     }
 

@@ -48,9 +48,10 @@ std::vector<CostSample> measure_pieces(std::vector<PieceNetwork>& networks,
                                        const std::vector<Piece>& pieces, unsigned runs,
                                        double fc_ns, const PieceProgress& progress);
 
-/// How long cores wait for each other behind each layer of the networks, on 2 to `cores` embedded
-/// cores; cores whose threads share a CPU would measure the system's scheduler.  Throws Error.
+/// What stages take in which 2 to `cores` embedded cores have next to nothing to do, `fc_ns` of an
+/// FC aside: the fastest of so many runs.  The networks' layers are tiny.  Throws Error.
 std::vector<CostSample> measure_meetings(std::vector<PieceNetwork>& networks, unsigned cores,
-                                         unsigned runs, const PieceProgress& progress);
+                                         unsigned runs, double fc_ns,
+                                         const PieceProgress& progress);
 
 } // namespace overtake::host_profile
