@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "calibrate_partition.hpp"
 #include "commands.hpp"
 #include "compiler/host_profile/host_profile.hpp"
 #include "compiler/host_profile/measure.hpp"
@@ -29,6 +30,10 @@ struct CalibrateOptions {
     std::vector<std::string> models;
     unsigned runs = 25;
     bool json = false;
+    bool partition = false;
+    bool no_trees = false;
+    std::string of_profile;
+    std::size_t pieces = 20000;
 };
 
 std::string percent(double part) {
@@ -86,7 +91,18 @@ Json check(const std::string& path, const CalibrateOptions& options) {
     return {};
 }
 
+int run_partition(const CalibrateOptions& options) {
+    if (options.output.empty())
+        throw CLI::RequiredError("-o FILE.json, for the costs,");
+    calibrate_partition(
+        {options.models, options.of_profile, options.pieces, options.runs, !options.no_trees},
+        options.output, options.json);
+    return 0;
+}
+
 int run_calibrate(const CalibrateOptions& options) {
+    if (options.partition)
+        return run_partition(options);
     if (options.output.empty() && options.models.empty())
         throw CLI::RequiredError("-o FILE.yaml, to measure this machine, or MODEL, to check one,");
     Json json = {{"profile", nullptr}, {"models", Json::array()}};
@@ -116,6 +132,22 @@ void add_calibrate(CLI::App& app, int& status) {
     command->add_option("MODEL", options->models,
                         "Compiled models (.ovm): compare modelled and measured times of their FCs");
     command->add_flag("--json", options->json, "Print JSON");
+    auto* partition = command->add_flag(
+        "--partition", options->partition,
+        "Learn what pieces of layers take, and write that for overtake compile --costs; MODEL is "
+        "then an ONNX file whose layers are measured, too");
+    command->add_option("--pieces", options->pieces, "With --partition: pieces to measure")
+        ->check(whole_number(100, 1000000))
+        ->needs(partition)
+        ->capture_default_str();
+    command
+        ->add_option("--of-profile", options->of_profile,
+                     "With --partition: learn the cycle model of this profile instead of measuring")
+        ->needs(partition);
+    command
+        ->add_flag("--no-trees", options->no_trees,
+                   "With --partition: formulas alone, which needs no libxgboost")
+        ->needs(partition);
     command->callback([options, &status] { status = run_calibrate(*options); });
 }
 

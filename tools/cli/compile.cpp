@@ -91,6 +91,7 @@ bool apply_configuration(const CLI::App& command, CompileCommandOptions& options
     file.compile.core_profiles = options.compile.core_profiles;
     file.compile.schemes = options.compile.schemes;
     file.compile.overlaps = options.compile.overlaps;
+    file.compile.costs = options.compile.costs;
     file.compile.classes = options.compile.classes;
     file.compile.min_unit = options.compile.min_unit;
     options.compile = std::move(file.compile);
@@ -124,7 +125,8 @@ std::string output_of(const CompileCommandOptions& options) {
 }
 
 std::vector<std::string> files_read(const CompileCommandOptions& options) {
-    std::vector<std::string> files = {options.configuration, options.compile.profile};
+    std::vector<std::string> files = {options.configuration, options.compile.profile,
+                                      options.compile.costs};
     for (const compiler::ClassOption& of : options.compile.classes)
         files.push_back(of.profile);
     std::ranges::copy(options.compile.core_profiles, std::back_inserter(files));
@@ -363,6 +365,9 @@ void add_cores(CLI::App& command, const Options& options) {
     command.add_flag("!--no-overlap", options->compile.overlaps,
                      "Let --cores meet behind each layer, rather than compute the border of their "
                      "shares twice");
+    command.add_option("--costs", options->compile.costs,
+                       "File of overtake calibrate --partition: plan --cores by what was measured, "
+                       "rather than by --profile");
 }
 
 // Of single inputs and nodes.

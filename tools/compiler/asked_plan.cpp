@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "compiler/cores/plan.hpp"
+#include "compiler/costs_file.hpp"
 #include "compiler/ir/error.hpp"
 #include "compiler/profile.hpp"
 #include "compiler/units/shared_program.hpp"
@@ -64,6 +65,26 @@ bool is_faster(std::uint64_t ns, std::uint64_t one_core_ns) {
     return static_cast<double>(ns) <= 0.98 * static_cast<double>(one_core_ns);
 }
 
+bool uses_several_cores(const CorePlan& plan) {
+    return std::ranges::any_of(plan.segments,
+                               [](const CoreSegment& segment) { return segment.parts.size() > 1; });
+}
+
+// By the prices that the plan was made with: learned ones chose the number of cores as well.
+bool gains_time(const CorePlan& plan, bool has_costs) {
+    return has_costs ? uses_several_cores(plan) : is_faster(plan_ns(plan), plan.one_core_ns);
+}
+
+CorePlan plan_with_costs(const Graph& graph, const QuantisedGraph& quantised, Program& program,
+                         CoreOptions asked, const std::string& costs_path) {
+    if (costs_path.empty())
+        return plan_cores(graph, quantised, program, asked);
+    const LearnedCosts costs = read_costs(costs_path);
+    const LearnedPrices prices(costs, *asked.cores[0]);
+    asked.prices = &prices;
+    return plan_cores(graph, quantised, program, asked);
+}
+
 void check_opcodes(const Graph& graph, const CorePlan& plan) {
     for (const CoreSegment& segment : plan.segments)
         for (const CorePart& part : segment.parts)
@@ -91,8 +112,9 @@ void place(CorePlan& plan, std::vector<overtake_insn>& instructions) {
 
 void check_core_options(const CompileOptions& options) {
     if (options.cores == 0) {
-        if (!options.core_profiles.empty() || !options.schemes.empty() || !options.overlaps)
-            throw CompileError("--core-profiles, --schemes, --no-overlap",
+        if (!options.core_profiles.empty() || !options.schemes.empty() || !options.overlaps ||
+            !options.costs.empty())
+            throw CompileError("--core-profiles, --schemes, --no-overlap, --costs",
                                "are for several cores; say with --cores how many");
         return;
     }
@@ -105,7 +127,13 @@ void check_core_options(const CompileOptions& options) {
                            fmt::format("names {} for --cores {}; name one for each core, or leave "
                                        "it out for cores of --profile",
                                        options.core_profiles.size(), options.cores));
-    profiles_of(options);
+    const CoreProfiles profiles = profiles_of(options);
+    if (options.costs.empty())
+        return;
+    if (std::ranges::any_of(profiles, [&](const auto& of) { return of != profiles[0]; }))
+        throw CompileError("--costs", "are of cores that are alike, but --core-profiles names "
+                                      "others; leave one of them out");
+    read_costs(options.costs);
 }
 
 std::optional<CorePlan> asked_plan(const Graph& graph, const QuantisedGraph& quantised,
@@ -115,11 +143,11 @@ std::optional<CorePlan> asked_plan(const Graph& graph, const QuantisedGraph& qua
         return std::nullopt;
     const CoreProfiles cores = profiles_of(options);
     const std::size_t constants = program.constants.bytes().size();
-    CorePlan plan =
-        plan_cores(graph, quantised, program,
-                   {cores, options.schemes, options.overlaps, options.max_time_per_fc_us});
+    CorePlan plan = plan_with_costs(
+        graph, quantised, program,
+        {cores, options.schemes, options.overlaps, options.max_time_per_fc_us}, options.costs);
     plan.one_core_ns = program_ns(program, find_profile(options.profile)->numbers);
-    if (!is_faster(plan_ns(plan), plan.one_core_ns)) {
+    if (!gains_time(plan, !options.costs.empty())) {
         program.constants.shrink(constants);
         if (options.warn)
             options.warn(fmt::format(

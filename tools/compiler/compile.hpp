@@ -53,6 +53,7 @@ struct CompileOptions {
     std::vector<std::string> core_profiles; ///< of each of them; none: `profile`
     std::vector<Scheme> schemes;            ///< for them to share layers by; none: all
     bool overlaps = true;                   ///< cores may compute twice instead of meeting
+    std::string costs;                      ///< file of learned costs to plan by; empty: profile
     unsigned seed = 1;                      ///< of the random calibration
     /// A shared object or a directory of them that registers custom operators; empty: none.
     std::string custom_op_library;
