@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Plans for several cores give the bits of one core: random networks, and those of this repository, by random
 plans, whose stages are run in random orders and at once. CORE_BITS names the program that does so, OVERTAKE_CORE_NETWORKS how many
-random networks there are (150), OVERTAKE_CORE_PLANS how many plans of each (10); thirty have each scheme on 2, 3, 4,
+random networks there are (80), OVERTAKE_CORE_PLANS how many plans of each (10); thirty have each scheme on 2, 3, 4,
 7 and 8 cores, and six each scheme."""
 
 import os
@@ -17,7 +17,7 @@ from overtake_command import SOURCE
 
 MODELS = pathlib.Path(os.environ.get("OVERTAKE_MODELS", SOURCE / "build/release/models"))
 CORE_BITS = os.environ.get("CORE_BITS", str(SOURCE / "build/release/tests/core_bits"))
-COUNT = int(os.environ.get("OVERTAKE_CORE_NETWORKS", "150"))
+COUNT = int(os.environ.get("OVERTAKE_CORE_NETWORKS", "80"))
 PLANS = os.environ.get("OVERTAKE_CORE_PLANS", "10")
 OF_LARGE = os.environ.get("OVERTAKE_CORE_PLANS", "6")
 NETWORKS = ["detector", "mobilenetv2", "resnet18", "unet", "vit", "yolo"]

@@ -13,6 +13,7 @@ import unittest
 
 from overtake_command import SLOW, SOURCE, info, overtake, succeed
 
+ALL_PLANS = "OVERTAKE_ALL_PLANS" in os.environ  # or some of them
 MODELS = pathlib.Path(os.environ.get("OVERTAKE_MODELS", SOURCE / "build/release/models"))
 CORE_PLANS = os.environ.get("CORE_PLANS", str(SOURCE / "build/release/tests/core_plans"))
 GLYPHS = SOURCE / "models/glyphs"
@@ -64,8 +65,8 @@ class CorePlans(unittest.TestCase):
     def test_networks_compute_the_bits_of_one_core_in_the_predicted_time(self):
         networks = [MODELS / f"{name}.onnx" for name in ("resnet18", "mobilenetv2", "vit")]
         networks += [self.generate("yolo", "96x128", 8), self.generate("unet", "64x96", 8)]
-        for network in networks:
-            for cores in (2, 4):
+        for turn, network in enumerate(networks):
+            for cores in (2, 4) if ALL_PLANS else (2 << turn % 2,):
                 with self.subTest(network=network.stem, cores=cores):
                     model = self.compile(network, f"{network.stem}-{cores}", "--cores", cores)
                     if "core_plan" not in info(model):  # it is too small for so many
@@ -215,7 +216,8 @@ class CorePlans(unittest.TestCase):
         rows = re.findall(r"^\| (\w+) \| ([0-9.]+) \| ([0-9.]+) \| ([0-9.]+) \|$", page, re.M)
         self.assertGreaterEqual(len(rows), 5)
         for network, *speed_ups in rows:
-            for cores, speed_up in zip((2, 4, 8), speed_ups):
+            columns = list(zip((2, 4, 8), speed_ups))
+            for cores, speed_up in columns if ALL_PLANS or network == "mobilenetv2" else columns[2:]:
                 model = self.compile(MODELS / f"{network}.onnx", "table", "--cores", cores)
                 self.assertEqual(f"{info(model)['core_plan']['speed_up']:.2f}", speed_up, (network, cores))
 

@@ -48,7 +48,7 @@ std::vector<std::vector<double>> speeds_of_cores(std::size_t cores) {
 }
 
 std::vector<Box> boxes_of(const overtake_insn& insn) {
-    std::vector<Box> boxes{whole(insn)};
+    std::vector<Box> boxes{compiler::whole(insn)};
     for (const Scheme scheme : cutting_schemes)
         for (std::size_t cores = 2; cores <= most_piece_cores; ++cores)
             for (const std::vector<double>& speeds : speeds_of_cores(cores))
@@ -129,7 +129,7 @@ std::vector<CostSample> model_pieces(const std::vector<PieceNetwork>& networks,
         const overtake_insn& insn =
             networks[of.network].segments[of.segment].layers[of.layer].step.insn;
         const overtake_insn part = piece_shape(insn, of.box);
-        const PieceFeatures features = features_of(part);
+        const PieceFeatures features = compiler::features_of(part);
         samples.push_back(
             {part.opcode,
              {features.begin(), features.end()},
