@@ -96,7 +96,8 @@ TEST(ModelCorePlans, NameTheProfileOfEachCoreWhereTheseAreUnlike) {
     auto& profiles = model->core_plan->profiles;
     profiles.push_back(std::make_unique<fbs::ProfileT>(*profiles[0]));
     profiles[1]->name = "little";
-    const CorePlan plan = *ModelContents::of(*loaded(*model)).core_plan;
+    const auto file = loaded(*model);
+    const CorePlan plan = *ModelContents::of(*file).core_plan;
     EXPECT_FALSE(plan.are_alike);
     EXPECT_EQ(plan.profiles, (std::vector<std::string_view>{"default", "little"}));
 }
