@@ -15,17 +15,17 @@
 #include <cstdio>
 #include <exception>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "compiler/cores/generate.hpp"
 #include "compiler/cores/growth.hpp"
+#include "compiler/cores/layered_network.hpp"
 #include "compiler/cores/plan.hpp"
 #include "compiler/import/import.hpp"
-#include "compiler/lower/lower.hpp"
 #include "compiler/passes/fold.hpp"
 #include "compiler/passes/order_segments.hpp"
-#include "compiler/quantise/concat_scales.hpp"
 
 namespace {
 
@@ -52,12 +52,8 @@ Segments layers_of_network(const char* path) {
     order_segments(graph);
     const Calibration calibration(graph, random_samples(graph, 1, 1), CalibrationMethod::min_max,
                                   [](double) {});
-    std::vector<Quantisation> quantisations =
-        choose_quantisations(graph, calibration.ranges(CalibrationMethod::min_max, 99.99));
-    align_concats(graph, quantisations);
-    const QuantisedGraph quantised = quantise(graph, std::move(quantisations));
-    Program program = lower(graph, quantised);
-    return layers_of(graph, quantised, program);
+    return layered_network(std::move(graph), calibration.ranges(CalibrationMethod::min_max, 99.99))
+        .segments;
 }
 
 std::uint64_t ns_of(const Segments& segments, const SearchOptions& options) {

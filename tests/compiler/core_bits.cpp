@@ -54,7 +54,7 @@ CoreNetwork read_network(const std::string& path, unsigned seed) {
     order_segments(graph);
     const Calibration calibration(graph, random_samples(graph, 1, seed), CalibrationMethod::min_max,
                                   [](double) {});
-    return network_of(std::move(graph), calibration.ranges(CalibrationMethod::min_max, 99.99));
+    return layered_network(std::move(graph), calibration.ranges(CalibrationMethod::min_max, 99.99));
 }
 
 constexpr std::size_t core_counts[] = {2, 3, 4, 7, 8};

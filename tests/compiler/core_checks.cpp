@@ -10,8 +10,6 @@
 #include <ovt_simd_port.h>
 
 #include "compiler/lower/cut.hpp"
-#include "compiler/lower/lower.hpp"
-#include "compiler/quantise/concat_scales.hpp"
 
 namespace overtake::test {
 
@@ -300,18 +298,6 @@ std::string compare_segment(Random& random, const CoreNetwork& network, const Co
 }
 
 } // namespace
-
-CoreNetwork network_of(Graph graph, const std::vector<Range>& ranges) {
-    CoreNetwork network;
-    std::vector<Quantisation> quantisations = choose_quantisations(graph, ranges);
-    align_concats(graph, quantisations);
-    network.graph = std::move(graph);
-    network.quantised = quantise(network.graph, std::move(quantisations));
-    network.program = lower(network.graph, network.quantised);
-    check_steps(network.graph, network.program);
-    network.segments = layers_of(network.graph, network.quantised, network.program);
-    return network;
-}
 
 std::vector<Block> random_blocks(Random& random, const SegmentLayers& segment, std::size_t cores,
                                  const BlockChoice& choice) {

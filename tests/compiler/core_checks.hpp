@@ -13,20 +13,13 @@
 
 #include "compiler/cores/generate.hpp"
 #include "compiler/cores/growth.hpp"
+#include "compiler/cores/layered_network.hpp"
 
 namespace overtake::test {
 
 using Random = std::mt19937;
 
-/// A network, lowered for one core and in layers.
-struct CoreNetwork {
-    compiler::Graph graph;
-    compiler::QuantisedGraph quantised;
-    compiler::Program program; ///< whole, without FCs
-    std::vector<compiler::SegmentLayers> segments;
-};
-
-CoreNetwork network_of(compiler::Graph graph, const std::vector<compiler::Range>& ranges);
+using CoreNetwork = compiler::LayeredNetwork;
 
 /// How random_blocks() draws.
 struct BlockChoice {

@@ -37,7 +37,7 @@ std::vector<std::shared_ptr<const ovt_profile>> cores_of(std::size_t count,
 }
 
 CoreNetwork network(const Graph& graph) {
-    return network_of(graph, std::vector<Range>(graph.values.size(), {-1, 1}));
+    return layered_network(graph, std::vector<Range>(graph.values.size(), {-1, 1}));
 }
 
 std::uint32_t pick(Random& random, std::uint32_t first, std::uint32_t last) {

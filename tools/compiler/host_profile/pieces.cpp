@@ -10,11 +10,9 @@
 
 #include "compiler/cores/features.hpp"
 #include "compiler/import/import.hpp"
-#include "compiler/lower/lower.hpp"
 #include "compiler/passes/fold.hpp"
 #include "compiler/passes/order_segments.hpp"
 #include "compiler/passes/widen_weights.hpp"
-#include "compiler/quantise/concat_scales.hpp"
 #include "compiler/quantise/given_scales.hpp"
 
 namespace overtake::host_profile {
@@ -67,15 +65,7 @@ PieceNetwork piece_network(Graph graph) {
     for (const Node& node : graph.nodes)
         if (node.clamp_low == 0)
             ranges[node.output].low = 0;
-    PieceNetwork network;
-    std::vector<Quantisation> quantisations = choose_quantisations(graph, ranges);
-    align_concats(graph, quantisations);
-    network.graph = std::move(graph);
-    network.quantised = quantise(network.graph, std::move(quantisations));
-    network.program = lower(network.graph, network.quantised);
-    check_steps(network.graph, network.program);
-    network.segments = layers_of(network.graph, network.quantised, network.program);
-    return network;
+    return layered_network(std::move(graph), ranges);
 }
 
 PieceNetwork read_piece_network(const std::string& path) {

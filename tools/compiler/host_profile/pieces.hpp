@@ -8,18 +8,13 @@
 #include <vector>
 
 #include "compiler/cores/geometry.hpp"
-#include "compiler/cores/layers.hpp"
+#include "compiler/cores/layered_network.hpp"
 #include "compiler/host_profile/train.hpp"
 
 namespace overtake::host_profile {
 
 /// A network that is never calibrated: only its shapes and weights matter.
-struct PieceNetwork {
-    compiler::Graph graph;
-    compiler::QuantisedGraph quantised;
-    compiler::Program program; ///< whole, without FCs
-    std::vector<compiler::SegmentLayers> segments;
-};
+using PieceNetwork = compiler::LayeredNetwork;
 
 PieceNetwork piece_network(compiler::Graph graph);
 

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "compiler/cores/layers.hpp"
+#include "compiler/quantise/quantise.hpp"
+
+namespace overtake::compiler {
+
+/// A network in integers, lowered for one core, and in layers.
+struct LayeredNetwork {
+    Graph graph;
+    QuantisedGraph quantised;
+    Program program; ///< whole, without FCs
+    std::vector<SegmentLayers> segments;
+};
+
+/// With the ranges of the graph's values.  Throws CompileError.
+LayeredNetwork layered_network(Graph graph, const std::vector<Range>& ranges);
+
+} // namespace overtake::compiler
