@@ -40,39 +40,21 @@ stretches(std::uint32_t size, std::uint32_t step, std::span<const double> speeds
     return result;
 }
 
-Shares by_rows(const overtake_insn& insn, std::span<const double> speeds) {
-    Shares result;
-    for (const auto& [first, count] : stretches(insn.out.height, row_step(insn), speeds)) {
-        Box box = whole(insn);
-        box.row = first;
-        box.rows = count;
-        result.push_back(count > 0 ? std::vector{box} : std::vector<Box>{});
-    }
-    return result;
-}
-
-Shares by_columns(const overtake_insn& insn, std::span<const double> speeds) {
-    Shares result;
-    for (const auto& [first, count] : stretches(insn.out.width, column_step(insn), speeds)) {
-        Box box = whole(insn);
-        box.column = first;
-        box.columns = count;
-        result.push_back(count > 0 ? std::vector{box} : std::vector<Box>{});
-    }
-    return result;
-}
-
-Shares by_channels(const overtake_insn& insn, std::span<const double> speeds) {
-    const std::uint32_t step = channel_step(insn);
+// By one axis of the output, which is cut at multiples of `step`; 0: not at all.
+Shares along(const overtake_insn& insn, std::span<const double> speeds, std::uint32_t step,
+             std::uint32_t Box::*first, std::uint32_t Box::*count) {
+    const Box all = whole(insn);
     Shares result(speeds.size());
     if (step == 0)
         return result;
-    result.clear();
-    for (const auto& [first, count] : stretches(insn.out.channels, step, speeds)) {
-        Box box = whole(insn);
-        box.channel = first;
-        box.channels = count;
-        result.push_back(count > 0 ? std::vector{box} : std::vector<Box>{});
+    std::size_t core = 0;
+    for (const auto& [begin, size] : stretches(all.*count, step, speeds)) {
+        Box box = all;
+        box.*first = begin;
+        box.*count = size;
+        if (size > 0)
+            result[core] = {box};
+        ++core;
     }
     return result;
 }
@@ -209,13 +191,14 @@ std::optional<Shares> shares(const overtake_insn& insn, Scheme scheme,
         return std::nullopt;
     switch (scheme) {
     case Scheme::row:
-        return if_sound(insn, by_rows(insn, speeds));
+        return if_sound(insn, along(insn, speeds, row_step(insn), &Box::row, &Box::rows));
     case Scheme::column:
-        return if_sound(insn, by_columns(insn, speeds));
+        return if_sound(insn, along(insn, speeds, column_step(insn), &Box::column, &Box::columns));
     case Scheme::grid:
         return if_sound(insn, best_grid(insn, speeds));
     case Scheme::channel:
-        return if_sound(insn, by_channels(insn, speeds));
+        return if_sound(insn,
+                        along(insn, speeds, channel_step(insn), &Box::channel, &Box::channels));
     default:
         return balanced_shares(insn, apportion(position_count(insn), speeds));
     }
