@@ -334,35 +334,46 @@ void tell_driver(const char* what, const char* device) {
     ASSERT_TRUE(file) << what << ' ' << device;
 }
 
+/// Binds it again and waits until its node is there: the last references to the device before go by
+/// themselves, and it has another name until then.
+void bring_back(const char* device, const char* node) {
+    tell_driver("bind", device);
+    for (int i = 0; i < 1000 && access(std::getenv(node), F_OK) != 0; i++) {
+        tell_driver("unbind", device);
+        usleep(1000);
+        tell_driver("bind", device);
+    }
+    EXPECT_EQ(access(std::getenv(node), F_OK), 0);
+}
+
+/// 64 inferences end as they should though the device goes meanwhile.
+void expect_no_loss_without(TwoDevices& devices, const char* device, const CopyInference& wanted) {
+    std::vector<CopyInference> inferences(64);
+    std::vector<std::shared_ptr<engine::SubmittedTask>> tasks;
+    for (CopyInference& inference : inferences)
+        tasks.push_back(devices.submit(inference));
+    tell_driver("unbind", device);
+    for (std::size_t i = 0; i < tasks.size(); i++) {
+        ASSERT_TRUE(tasks[i]->wait());
+        EXPECT_EQ(tasks[i]->status(), 0) << tasks[i]->error();
+        EXPECT_TRUE(inferences[i] == wanted);
+    }
+}
+
 /// Last, since its name may be another one then.
 TEST_P(SecondDevice, TheOneThatStaysHasTheTensorsOfTheOneThatGoes) {
     if (!open() || !shares() || geteuid() != 0)
         return;
     const CopyInference wanted = expected();
     devices->start("heft");
-    std::vector<CopyInference> inferences(64);
-    std::vector<std::shared_ptr<engine::SubmittedTask>> tasks;
-    for (CopyInference& inference : inferences)
-        tasks.push_back(devices->submit(inference));
-    tell_driver("unbind", "overtake.1");
-    for (std::size_t i = 0; i < tasks.size(); i++) {
-        ASSERT_TRUE(tasks[i]->wait());
-        EXPECT_EQ(tasks[i]->status(), 0) << tasks[i]->error();
-        EXPECT_TRUE(inferences[i] == wanted);
-    }
+    expect_no_loss_without(*devices, "overtake.1", wanted);
     CopyInference later;
     const auto task = devices->submit(later);
     ASSERT_TRUE(task->wait());
     EXPECT_EQ(task->status(), 0) << task->error();
     EXPECT_TRUE(later == wanted);
     devices.reset();
-    tell_driver("bind", "overtake.1");
-    for (int i = 0; i < 1000 && access(std::getenv(second_node), F_OK) != 0; i++) {
-        tell_driver("unbind", "overtake.1");
-        usleep(1000); // the last references to the one before go by themselves
-        tell_driver("bind", "overtake.1");
-    }
-    EXPECT_EQ(access(std::getenv(second_node), F_OK), 0);
+    bring_back("overtake.1", second_node);
 }
 
 /// And the home device, whose buffers the other one has.
@@ -371,24 +382,9 @@ TEST_P(SecondDevice, BuffersOfADeviceThatGoesAreThereForTheOther) {
         return;
     const CopyInference wanted = expected();
     devices->start("heft");
-    std::vector<CopyInference> inferences(64);
-    std::vector<std::shared_ptr<engine::SubmittedTask>> tasks;
-    for (CopyInference& inference : inferences)
-        tasks.push_back(devices->submit(inference));
-    tell_driver("unbind", "overtake.0");
-    for (std::size_t i = 0; i < tasks.size(); i++) {
-        ASSERT_TRUE(tasks[i]->wait());
-        EXPECT_EQ(tasks[i]->status(), 0) << tasks[i]->error();
-        EXPECT_TRUE(inferences[i] == wanted);
-    }
+    expect_no_loss_without(*devices, "overtake.0", wanted);
     devices.reset();
-    tell_driver("bind", "overtake.0");
-    for (int i = 0; i < 1000 && access(std::getenv("OVERTAKE_TEST_DEVICE"), F_OK) != 0; i++) {
-        tell_driver("unbind", "overtake.0");
-        usleep(1000);
-        tell_driver("bind", "overtake.0");
-    }
-    EXPECT_EQ(access(std::getenv("OVERTAKE_TEST_DEVICE"), F_OK), 0);
+    bring_back("overtake.0", "OVERTAKE_TEST_DEVICE");
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, SecondDevice, testing::ValuesIn(all_backends()), backend_name);

@@ -13,8 +13,8 @@
 
 #include "backends.hpp"
 #include "model_spec.hpp"
-#include "programs.hpp"
 #include "overtake/overtake.hpp"
+#include "programs.hpp"
 #include "watched_device.hpp"
 
 namespace overtake::test {
