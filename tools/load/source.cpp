@@ -148,8 +148,8 @@ private:
     bool is_told_ = false;
 };
 
-/// Most often the oldest ends first, and soon.  Where it does not, ends are told by the engine's
-/// thread, which would take time from short requests.
+/// Most often the oldest ends first, and soon.  Where it does not, the engine's
+/// thread reports ends, which would take time from short requests.
 class EngineFirstEnd final : public FirstEnd {
 public:
     void wait(std::span<Inference* const> running, std::int64_t deadline_ns) override {

@@ -330,7 +330,7 @@ segment_tables(flatbuffers::FlatBufferBuilder& builder, const Program& program,
         of_program.push_back(static_cast<std::uint32_t>(segments.size()));
         if (!segment.on_bpu)
             segments.push_back(cpu_segments.of(numbers(segment.first_node, segment.node_count)));
-        else if (segment.fc_count > 0) // views alone need nobody to run them
+        else if (segment.fc_count > 0) // a segment of views alone has no job
             segments.push_back(bpu_segment(
                 builder, std::span(program.fcs).subspan(segment.first_fc, segment.fc_count),
                 segment.io, segment.scratch_bytes, tensors));
