@@ -164,9 +164,9 @@ int latency(LatencyOptions options) {
         options.blame = usual_blame;
     const Grouping grouping = grouping_of(options.by);
     watch::raise_descriptor_limit();
+    watch::stop_on_signals();
     const watch::Watched watched = watch::watch_device(
         options.device, {.wanted = options.blame != 0, .libraries = options.libraries});
-    watch::stop_on_signals();
     if (const std::string left_out = watch::engines_left_out(*watched.events); !left_out.empty())
         fmt::print(stderr, "overtake: latency: {}\n", left_out);
     watch::Jobs jobs;

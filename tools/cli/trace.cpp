@@ -170,10 +170,10 @@ int trace(const TraceOptions& options) {
         if (!path.empty())
             check_output_file(path);
     watch::raise_descriptor_limit();
+    watch::stop_on_signals();
     const watch::Watched watched = watch::watch_device(
         options.device,
         {.wanted = options.prints(), .runs = options.draws(), .libraries = options.libraries});
-    watch::stop_on_signals();
     if (const std::string left_out = watch::engines_left_out(*watched.events); !left_out.empty())
         fmt::print(stderr, "overtake: trace: {}\n", left_out);
     watch::Jobs jobs;
