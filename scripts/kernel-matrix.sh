@@ -118,7 +118,9 @@ targets_of()
 {
 	case $1 in
 	kmod) echo kmod_tests ;;
-	libruntime) echo conformance_tests scenario_tests session_tests ;;
+	libruntime) # those that the suite names
+		grep -ohE '[a-z_]+_tests\b|board_load' tests/libruntime/run-kernel | sort -u | xargs
+		;;
 	kmod-fuzz) echo overtake-fuzz-uapi ;;
 	bpf) echo overtake ;;
 	all) echo all ;;
