@@ -12,7 +12,7 @@ else()
 endif()
 option(OVERTAKE_JOIN_SOURCES "Compile several sources of a library as one, and common headers once" ${default})
 
-# Libraries whose sources may be compiled together: no name in an anonymous namespace occurs twice.
+# Targets whose sources may be compiled together: no name in an anonymous namespace occurs twice.
 function(overtake_join_sources)
   if(OVERTAKE_JOIN_SOURCES)
     set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Compiles the sources of each library in batches, as a build without a compiler cache does; TAP.
+# Compiles the sources of each library and of many tests in batches, as a build without a compiler cache does; TAP.
 #
 #   scripts/check-joined-sources.sh
 #
 # A build with a cache compiles each source by itself (cmake/QuickBuild.cmake), and does not notice a name
-# that two sources of a library have in an anonymous namespace. Objects are in build/joined.
+# that two sources of a target have in an anonymous namespace. Objects are in build/joined.
 set -u -o pipefail
 cd "$(dirname "$0")/.."
 log=build/joined.log

@@ -19,6 +19,14 @@ using compiler::CorePlan;
 using compiler::CoreSegment;
 using compiler::LayerReport;
 
+const ovt_profile& usual() {
+    return *ovt_profile_find("default");
+}
+
+std::uint32_t pick(Random& random, std::uint32_t first, std::uint32_t last) {
+    return std::uniform_int_distribution<std::uint32_t>(first, last)(random);
+}
+
 namespace {
 
 std::size_t below(Random& random, std::size_t limit) {

@@ -21,6 +21,17 @@ using Random = std::mt19937;
 
 using CoreNetwork = compiler::LayeredNetwork;
 
+/// Schemes that cut a layer.
+inline constexpr compiler::Scheme cutting[] = {compiler::Scheme::row, compiler::Scheme::column,
+                                               compiler::Scheme::grid, compiler::Scheme::channel,
+                                               compiler::Scheme::balanced};
+
+/// The profile `default`.
+const ovt_profile& usual();
+
+/// One of first..last.
+std::uint32_t pick(Random& random, std::uint32_t first, std::uint32_t last);
+
 /// How random_blocks() draws.
 struct BlockChoice {
     std::optional<compiler::Scheme> scheme; ///< of all blocks where it cuts the last layer

@@ -13,20 +13,14 @@
 #include "compiler/cores/growth.hpp"
 #include "compiler/cores/plan.hpp"
 #include "compiler/lower/cost.hpp"
+#include "core_checks.hpp"
 
 using namespace overtake::compiler;
+using namespace overtake::test;
 
 namespace {
 
-using Random = std::mt19937;
 using Cores = std::vector<std::shared_ptr<const ovt_profile>>;
-
-constexpr Scheme cutting[] = {Scheme::row, Scheme::column, Scheme::grid, Scheme::channel,
-                              Scheme::balanced};
-
-std::uint32_t pick(Random& random, std::uint32_t first, std::uint32_t last) {
-    return std::uniform_int_distribution<std::uint32_t>(first, last)(random);
-}
 
 // A cycle takes so many whole nanoseconds: others would round in other places than the test does.
 std::shared_ptr<const ovt_profile> core_of(std::uint32_t slower, std::uint64_t sync_cycles) {
@@ -231,10 +225,6 @@ Cores random_cores(Random& random, std::size_t count, std::uint64_t sync_cycles)
 std::vector<Scheme> two_schemes(Random& random) {
     const std::uint32_t first = pick(random, 0, 4);
     return {cutting[first], cutting[(first + pick(random, 1, 4)) % 5]};
-}
-
-const ovt_profile& usual() {
-    return *ovt_profile_find("default");
 }
 
 // A convolution of so many rows and columns, of 3 x 3 positions.

@@ -23,13 +23,6 @@ using namespace overtake::test;
 
 namespace {
 
-constexpr Scheme cutting[] = {Scheme::row, Scheme::column, Scheme::grid, Scheme::channel,
-                              Scheme::balanced};
-
-const ovt_profile& usual() {
-    return *ovt_profile_find("default");
-}
-
 std::vector<std::shared_ptr<const ovt_profile>> cores_of(std::size_t count,
                                                          const ovt_profile& profile = usual()) {
     return std::vector<std::shared_ptr<const ovt_profile>>(
@@ -38,10 +31,6 @@ std::vector<std::shared_ptr<const ovt_profile>> cores_of(std::size_t count,
 
 CoreNetwork network(const Graph& graph) {
     return layered_network(graph, std::vector<Range>(graph.values.size(), {-1, 1}));
-}
-
-std::uint32_t pick(Random& random, std::uint32_t first, std::uint32_t last) {
-    return std::uniform_int_distribution<std::uint32_t>(first, last)(random);
 }
 
 // A window over a tensor, which is all that geometry looks at.

@@ -42,8 +42,6 @@ protected:
     std::filesystem::path path_;
 };
 
-} // namespace
-
 TEST_F(Npy, WhatIsWrittenIsRead) {
     for (const std::vector<std::size_t>& shape :
          {std::vector<std::size_t>{}, {3}, {2, 3}, {1, 2, 3, 4}, {0, 5}}) {
@@ -150,3 +148,5 @@ TEST_F(Npy, DamagedFilesAreReadOrRefused) {
     }
     EXPECT_GT(refused, 200u);
 }
+
+} // namespace

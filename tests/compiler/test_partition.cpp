@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t cpu = 1, npu = 2, dsp = 4;
 
 // "0-2,5" as numbers.
-std::vector<std::size_t> numbers(const std::string& text) {
+std::vector<std::size_t> listed_numbers(const std::string& text) {
     std::vector<std::size_t> result;
     std::istringstream parts(text);
     for (std::string part; std::getline(parts, part, ',');) {
@@ -41,7 +41,7 @@ nlohmann::json magenta_file() {
 // So many copies of the network, each behind the one before.
 OperatorGraph magenta(std::size_t copies = 1) {
     const nlohmann::json file = magenta_file();
-    const auto unsupported = numbers(file["npu_unsupported"]);
+    const auto unsupported = listed_numbers(file["npu_unsupported"]);
     const auto predecessors = file["pred"].get<std::vector<std::vector<std::size_t>>>();
     OperatorGraph graph;
     for (std::size_t copy = 0; copy < copies; ++copy)
@@ -149,7 +149,8 @@ TEST(Partition, OfAPublicNetworkIsTheLoggedOne) {
     ASSERT_EQ(found.units.size(), 3u);
     const nlohmann::json file = magenta_file();
     for (std::size_t unit = 0; unit < 3; ++unit) {
-        EXPECT_EQ(found.units[unit].operators, numbers(file["logged_units"][std::to_string(unit)]));
+        EXPECT_EQ(found.units[unit].operators,
+                  listed_numbers(file["logged_units"][std::to_string(unit)]));
         EXPECT_EQ(found.units[unit].support,
                   file["logged_available"]["NPU"][unit] == 1 ? cpu | npu : cpu);
     }

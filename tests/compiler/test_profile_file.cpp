@@ -21,25 +21,26 @@ std::shared_ptr<const DeviceProfile> read_text(const std::string& text) {
     return profile;
 }
 
-const std::string numbers = "name: small\nsource: here\nclock_khz: 1000\nmacs_per_cycle: 1\n"
-                            "vector_per_cycle: 1\nbytes_per_cycle: 1\n"
-                            "insn_overhead_cycles: 0\nfc_overhead_cycles: 0\n";
+const std::string profile_numbers =
+    "name: small\nsource: here\nclock_khz: 1000\nmacs_per_cycle: 1\n"
+    "vector_per_cycle: 1\nbytes_per_cycle: 1\n"
+    "insn_overhead_cycles: 0\nfc_overhead_cycles: 0\n";
 
 } // namespace
 
 TEST(ProfileFile, HasASyncThatMayBeLeftOut) {
-    EXPECT_EQ(read_text(numbers)->numbers.sync_cycles, 500u);
-    const auto profile = read_text(numbers + "sync_cycles: 0\n");
+    EXPECT_EQ(read_text(profile_numbers)->numbers.sync_cycles, 500u);
+    const auto profile = read_text(profile_numbers + "sync_cycles: 0\n");
     EXPECT_EQ(profile->numbers.sync_cycles, 0u);
     EXPECT_EQ(read_text(profile_file(*profile))->numbers.sync_cycles, 0u);
-    EXPECT_THROW(read_text(numbers + "sync_cycles: -1\n"), CompileError);
+    EXPECT_THROW(read_text(profile_numbers + "sync_cycles: -1\n"), CompileError);
 }
 
 TEST(ProfileFile, SaysWhichOpcodesCoresLack) {
-    EXPECT_EQ(read_text(numbers)->numbers.without, 0u);
-    const auto profile = read_text(numbers + "without: [MAX_POOL, NV12]\n");
+    EXPECT_EQ(read_text(profile_numbers)->numbers.without, 0u);
+    const auto profile = read_text(profile_numbers + "without: [MAX_POOL, NV12]\n");
     EXPECT_EQ(profile->numbers.without, 1ull << OVERTAKE_OP_MAX_POOL | 1ull << OVERTAKE_OP_NV12);
     EXPECT_EQ(read_text(profile_file(*profile))->numbers.without, profile->numbers.without);
-    EXPECT_THROW(read_text(numbers + "without: MAX_POOL\n"), CompileError);
-    EXPECT_THROW(read_text(numbers + "without: [DELAY]\n"), CompileError);
+    EXPECT_THROW(read_text(profile_numbers + "without: MAX_POOL\n"), CompileError);
+    EXPECT_THROW(read_text(profile_numbers + "without: [DELAY]\n"), CompileError);
 }

@@ -18,7 +18,6 @@ namespace overtake::test {
 
 namespace {
 
-constexpr std::uint64_t ns_per_us = 1000;
 constexpr std::uint64_t ns_per_ms = 1'000'000;
 constexpr std::uint64_t tags_of_a_process = std::uint64_t{1} << 32;
 

@@ -18,6 +18,8 @@
 
 namespace overtake::test {
 
+inline constexpr std::uint64_t ns_per_us = 1000;
+
 /// A CPU segment of a scenario: task and segment.
 struct CpuKey {
     std::uint64_t task;

@@ -9,6 +9,7 @@
 #include <string>
 #include <sys/mman.h>
 
+#include "board_task.hpp"
 #include "dnn/task.hpp"
 #include "overtake/error.hpp"
 #include "scenario_device.hpp"
@@ -16,8 +17,6 @@
 namespace overtake::test {
 
 namespace {
-
-constexpr std::uint64_t ns_per_us = 1000;
 
 class Driver {
 public:

@@ -12,7 +12,6 @@
 namespace overtake::test {
 namespace {
 
-constexpr std::uint64_t ns_per_us = 1000;
 constexpr std::uint64_t first_bpu_us = 1000, guess_us = 10'000, filler_us = 20'000;
 constexpr double weight = 0.1;
 

@@ -3,6 +3,7 @@
 // One operator of the CPU, run on a test's arrays.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -10,6 +11,8 @@
 #include "cpu/operation.hpp"
 
 namespace overtake::cpu {
+
+inline constexpr float infinity = std::numeric_limits<float>::infinity();
 
 inline std::vector<float> run(const Operation& operation,
                               const std::vector<std::vector<float>>& inputs) {

@@ -15,6 +15,8 @@
 
 namespace overtake::test {
 
+inline constexpr std::uint64_t ms = 1'000'000; ///< in nanoseconds
+
 /// Segments of one task, which live as long as it is being submitted.
 class Segments {
 public:

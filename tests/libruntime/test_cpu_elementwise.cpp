@@ -15,8 +15,6 @@ namespace {
 using Type = CpuOpType;
 using Values = std::vector<float>;
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
-
 /// Equal to within rounding; what is not a number equals what is not a number.
 void expect_near(const Values& got, const Values& wanted, const std::string& what) {
     ASSERT_EQ(got.size(), wanted.size()) << what;

@@ -17,9 +17,7 @@ namespace {
 using Type = CpuOpType;
 using Values = std::vector<float>;
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
-
-void expect_near(const Values& got, const Values& wanted, const std::string& what) {
+void expect_float_equal(const Values& got, const Values& wanted, const std::string& what) {
     ASSERT_EQ(got.size(), wanted.size()) << what;
     for (std::size_t i = 0; i < got.size(); i++)
         EXPECT_FLOAT_EQ(got[i], wanted[i]) << what << " [" << i << "]";
@@ -59,7 +57,8 @@ const ReductionRow reduction_rows[] = {
 
 TEST(CpuReduction, EachFunctionAlongOneAxis) {
     for (const ReductionRow& row : reduction_rows)
-        expect_near(reduce(row.function, {1}, {2, 3, 2}, {2, 1, 2}, input), row.outputs, row.name);
+        expect_float_equal(reduce(row.function, {1}, {2, 3, 2}, {2, 1, 2}, input), row.outputs,
+                           row.name);
 }
 
 TEST(CpuReduction, AlongSeveralAxesOrNone) {
@@ -87,10 +86,10 @@ TEST(CpuReduction, TheFirstElementIsTakenWhateverItIs) {
 }
 
 TEST(CpuReduction, LogSumExpDoesNotOverflow) {
-    expect_near(reduce(Reduction::log_sum_exp, {0}, {3}, {1}, {1000, 1000, -infinity}),
-                {1000.6931f}, "large");
-    expect_near(reduce(Reduction::log_sum_exp, {0}, {3}, {1}, {-infinity, -1000, -1000}),
-                {-999.30685f}, "small");
+    expect_float_equal(reduce(Reduction::log_sum_exp, {0}, {3}, {1}, {1000, 1000, -infinity}),
+                       {1000.6931f}, "large");
+    expect_float_equal(reduce(Reduction::log_sum_exp, {0}, {3}, {1}, {-infinity, -1000, -1000}),
+                       {-999.30685f}, "small");
     EXPECT_EQ(reduce(Reduction::log_sum_exp, {0}, {2}, {1}, {-infinity, -infinity}),
               Values{-infinity});
 }
@@ -145,9 +144,9 @@ TEST(CpuReduction, SoftmaxIsThatOfDoubles) {
 
 TEST(CpuReduction, LogSoftmaxDoesNotOverflow) {
     const Values large = run({Type::log_softmax, {0}, {}, {{3}}, {3}}, {{1000, 1001, 999}});
-    expect_near(large, {-1.4076059f, -0.40760597f, -2.4076059f}, "large");
-    expect_near(run({Type::log_softmax, {0}, {}, {{3}}, {3}}, {{-1000, -1001, -999}}),
-                {-1.4076059f, -2.4076059f, -0.40760597f}, "small");
+    expect_float_equal(large, {-1.4076059f, -0.40760597f, -2.4076059f}, "large");
+    expect_float_equal(run({Type::log_softmax, {0}, {}, {{3}}, {3}}, {{-1000, -1001, -999}}),
+                       {-1.4076059f, -2.4076059f, -0.40760597f}, "small");
 }
 
 TEST(CpuReduction, NormalizeGivesEachRowMeanAndVariance) {

@@ -96,7 +96,7 @@ std::uint64_t read_units(const ModelContents& contents) {
     return sum;
 }
 
-std::string refusal(const std::vector<std::byte>& bytes) {
+std::string refusal_of_units(const std::vector<std::byte>& bytes) {
     try {
         read_units(ModelContents::of(*Model::from_bytes(bytes, "file.ovm")));
         return "";
@@ -228,7 +228,7 @@ TEST(ModelUnits, AreRefusedByOffsetAndNameOfWhatIsSpoilt) {
         const auto model = with_units();
         row.spoil(*model);
         const std::vector<std::byte> bytes = packed(*model);
-        const std::string text = refusal(bytes);
+        const std::string text = refusal_of_units(bytes);
         std::smatch match;
         ASSERT_TRUE(std::regex_match(text, match, form)) << row.reason << "\n" << text;
         EXPECT_LT(std::stoull(match[1]), bytes.size());
@@ -241,13 +241,13 @@ TEST(ModelUnits, HaveNoMoreFcsThanTheLimit) {
     for (std::size_t unit : {0, 1})
         for (std::size_t of_class : {0, 1})
             segment_of(*model, unit, of_class).bpu->fcs.assign(OVERTAKE_MAX_FCS, fbs::Fc(0, 1, 1));
-    EXPECT_EQ(refusal(packed(*model)), "");
+    EXPECT_EQ(refusal_of_units(packed(*model)), "");
     auto& segments = model->units[0]->work[1]->segments; // of workers, as many as there are
     while (segments.size() < 14)
         segments.push_back(std::make_unique<fbs::SegmentT>(*segments[0]));
-    EXPECT_NE(refusal(packed(*model)).find("units have more than 1048576 FCs together"),
+    EXPECT_NE(refusal_of_units(packed(*model)).find("units have more than 1048576 FCs together"),
               std::string::npos)
-        << refusal(packed(*model));
+        << refusal_of_units(packed(*model));
 }
 
 TEST(ModelUnits, ThatAreDamagedAreNamed) {
@@ -260,8 +260,9 @@ TEST(ModelUnits, ThatAreDamagedAreNamed) {
         const auto* vector = root.GetPointer<const std::uint8_t*>(field);
         std::memset(bytes.data() + (reinterpret_cast<const std::byte*>(vector) - whole.data()),
                     0x7f, sizeof(std::uint32_t)); // its size
-        EXPECT_NE(refusal(bytes).find(std::string(": ") + name + " is damaged"), std::string::npos)
-            << refusal(bytes);
+        EXPECT_NE(refusal_of_units(bytes).find(std::string(": ") + name + " is damaged"),
+                  std::string::npos)
+            << refusal_of_units(bytes);
     }
 }
 
@@ -271,7 +272,7 @@ TEST(ModelUnits, SurviveFlippedBitsAndRandomDamage) {
     for (std::size_t bit = 0; bit < whole.size() * 8; bit++) {
         std::vector<std::byte> bytes = whole;
         bytes[bit / 8] ^= std::byte{1} << (bit % 8);
-        refused += !refusal(bytes).empty();
+        refused += !refusal_of_units(bytes).empty();
     }
     EXPECT_GT(refused, 2000u);
     std::mt19937 random(1);
@@ -284,7 +285,7 @@ TEST(ModelUnits, SurviveFlippedBitsAndRandomDamage) {
                 word %= 2 * bytes.size();
             std::memcpy(bytes.data() + at, &word, sizeof(word));
         }
-        refusal(bytes);
+        refusal_of_units(bytes);
     }
 }
 

@@ -114,12 +114,12 @@ private:
     std::vector<std::unique_ptr<RawQueue>> raw_;
 };
 
-struct Attack {
+struct MemoryAttack {
     const char* name;
     void (*make)(Greedy&);
 };
 
-std::ostream& operator<<(std::ostream& out, const Attack& attack) {
+std::ostream& operator<<(std::ostream& out, const MemoryAttack& attack) {
     return out << attack.name;
 }
 
@@ -150,7 +150,7 @@ void fill_with_tasks(Greedy& greedy, std::size_t segments, std::size_t fcs) {
     });
 }
 
-const std::vector<Attack> attacks{
+const std::vector<MemoryAttack> attacks{
     {"calls_of_the_greatest_length",
      [](Greedy& greedy) { greedy.repeat(66, [&] { greedy.add_raw_queue(); }); }},
     {"queues_of_one_client",
@@ -185,7 +185,7 @@ const std::vector<Attack> attacks{
      }},
 };
 
-class ServerMemory : public testing::TestWithParam<Attack> {};
+class ServerMemory : public testing::TestWithParam<MemoryAttack> {};
 
 TEST_P(ServerMemory, OfAUserIsItsShareAtMost) {
     ServerOptions options = options_of(1, OVERTAKE_MODE_TIMED);

@@ -16,8 +16,6 @@
 namespace overtake::test {
 namespace {
 
-constexpr std::uint64_t ms = 1'000'000;
-
 /// A program that needs no memory of its own.
 Program empty_program(Device& device) {
     return {device, {delay_insn(1)}};

@@ -10,8 +10,6 @@
 namespace overtake::test {
 namespace {
 
-constexpr std::uint64_t ms = 1'000'000;
-
 /// A gap takes nobody whose work on the device is longer than the gap.
 ServerOptions without_insertion() {
     ServerOptions options = stepped_options();

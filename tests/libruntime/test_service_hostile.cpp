@@ -18,8 +18,6 @@
 namespace overtake::test {
 namespace {
 
-constexpr std::uint64_t ms = 1'000'000;
-
 /// A connection with a queue of service mode, whose memory a test may fill with anything.
 class RawTasks : public RawClient {
 public:
@@ -91,13 +89,13 @@ WireSegment segment(std::function<void(WireSegment&)> change) {
     return of;
 }
 
-struct Attack {
+struct ServiceAttack {
     const char* name;
     std::function<void(RawTasks&)> make;
 };
 
-const std::vector<Attack>& attacks_that_end_a_client() {
-    static const std::vector<Attack> attacks{
+const std::vector<ServiceAttack>& service_attacks_that_end_a_client() {
+    static const std::vector<ServiceAttack> attacks{
         {"a call for what is none", [](RawTasks& client) { client.call(99u, 0); }},
         {"a call for nothing", [](RawTasks& client) { client.call(0u, 0); }},
         {"a call longer than its area",
@@ -158,7 +156,7 @@ const std::vector<Attack>& attacks_that_end_a_client() {
 TEST(HostileService, WhatNoLibrarySaysEndsThatClientAlone) {
     const TestServer server(options_of(1));
     ServiceVictim victim(server.path());
-    for (const Attack& attack : attacks_that_end_a_client()) {
+    for (const ServiceAttack& attack : service_attacks_that_end_a_client()) {
         SCOPED_TRACE(attack.name);
         RawTasks client(server.path());
         attack.make(client);
@@ -177,8 +175,8 @@ TEST(HostileService, AChannelThatIsClosedEndsItsQueueAlone) {
     EXPECT_EQ(client.answer(Operation::info).reply.code, 0);
 }
 
-const std::vector<Attack>& attacks_that_are_refused() {
-    static const std::vector<Attack> attacks{
+const std::vector<ServiceAttack>& attacks_that_are_refused() {
+    static const std::vector<ServiceAttack> attacks{
         {"no segment",
          [](RawTasks& client) {
              client.call(TaskCall::submit, with([](WireTask& t) { t.segment_count = 0; }));
@@ -242,7 +240,7 @@ TEST(HostileService, WhatIsWrongIsRefusedAndNothingChanges) {
     const TestServer server(options_of(1));
     ServiceVictim victim(server.path());
     RawTasks client(server.path());
-    for (const Attack& attack : attacks_that_are_refused()) {
+    for (const ServiceAttack& attack : attacks_that_are_refused()) {
         SCOPED_TRACE(attack.name);
         attack.make(client);
         ASSERT_TRUE(client.is_answered());

@@ -40,7 +40,7 @@ void advance(Device& device, std::uint64_t ns) {
 }
 
 /// The code and the text of what the action throws.
-std::string refusal_of(const std::function<void()>& action) {
+std::string code_and_text_of(const std::function<void()>& action) {
     try {
         action();
         return "accepted";
@@ -50,7 +50,7 @@ std::string refusal_of(const std::function<void()>& action) {
 }
 
 std::string refusal_of_output(const Task& task) {
-    return refusal_of([&] { task.output(0); });
+    return code_and_text_of([&] { task.output(0); });
 }
 
 std::string with_code(int code, const std::string& text) {
@@ -142,15 +142,15 @@ TEST(Task, SaysWhatIsWrongWithAnArgument) {
     const auto device = open_embedded();
     Session session(device, load(softmax_and_copy()));
     Task task = session.create_task();
-    EXPECT_EQ(refusal_of([&] { task.output(1); }),
+    EXPECT_EQ(code_and_text_of([&] { task.output(1); }),
               with_code(EINVAL, "task: no output 1, the model has 1"));
-    EXPECT_EQ(refusal_of([&] { task.set_input(2, ones); }),
+    EXPECT_EQ(code_and_text_of([&] { task.set_input(2, ones); }),
               with_code(EINVAL, "task: no input 2, the model has 1"));
-    EXPECT_EQ(refusal_of([&] { task.set_input(0, std::vector<float>(59)); }),
+    EXPECT_EQ(code_and_text_of([&] { task.set_input(0, std::vector<float>(59)); }),
               with_code(EINVAL, "input 0 (input): 59 values, but its shape [1, 4, 5, 3] has 60"));
-    EXPECT_EQ(refusal_of([&] { task.input_buffer(0); }),
+    EXPECT_EQ(code_and_text_of([&] { task.input_buffer(0); }),
               with_code(EINVAL, "input 0 (input): not in device memory"));
-    EXPECT_EQ(refusal_of([&] { session.submit(std::span<const std::span<const float>>()); }),
+    EXPECT_EQ(code_and_text_of([&] { session.submit(std::span<const std::span<const float>>()); }),
               with_code(EINVAL, "test: 0 inputs given, but it has 1"));
 }
 
@@ -160,9 +160,9 @@ TEST(Task, WaitsNoLongerThanItsDeadline) {
     Task task = session.submit(ones);
     EXPECT_FALSE(task.wait(0));
     EXPECT_EQ(task.status(), -EINPROGRESS);
-    EXPECT_EQ(refusal_of([&] { task.start(); }),
+    EXPECT_EQ(code_and_text_of([&] { task.start(); }),
               with_code(EBUSY, "task: it is running; wait for its end first"));
-    EXPECT_EQ(refusal_of([&] { task.set_input(0, ones); }),
+    EXPECT_EQ(code_and_text_of([&] { task.set_input(0, ones); }),
               with_code(EBUSY, "task: it is running; wait for its end before setting inputs"));
     advance(*device, 1'000'000'000);
     EXPECT_TRUE(task.wait(0));
@@ -232,18 +232,18 @@ TEST(Task, PutsAnOutputWhereItsCallerWantsIt) {
     Session session(open_embedded(), load(copy_and_softmax()));
     Task task = session.create_task();
     std::vector<float> values(60, -1.0f);
-    EXPECT_EQ(refusal_of([&] { task.output(0, values); }),
+    EXPECT_EQ(code_and_text_of([&] { task.output(0, values); }),
               with_code(EINVAL, "task: it was never started"));
     task.set_input(0, ones);
     task.start();
     ASSERT_TRUE(task.wait(patience()));
-    EXPECT_EQ(refusal_of([&] { task.output(2, values); }),
+    EXPECT_EQ(code_and_text_of([&] { task.output(2, values); }),
               with_code(EINVAL, "task: no output 2, the model has 2"));
     for (const std::size_t count : {59, 61})
-        EXPECT_EQ(
-            refusal_of([&, room = std::vector<float>(count)]() mutable { task.output(1, room); }),
-            with_code(EINVAL, "output 1 (copied): room for " + std::to_string(count) +
-                                  " values, but its shape [1, 3, 4, 5] has 60"));
+        EXPECT_EQ(code_and_text_of(
+                      [&, room = std::vector<float>(count)]() mutable { task.output(1, room); }),
+                  with_code(EINVAL, "output 1 (copied): room for " + std::to_string(count) +
+                                        " values, but its shape [1, 3, 4, 5] has 60"));
     EXPECT_EQ(values, std::vector<float>(60, -1.0f));
     for (const std::size_t index : {0, 1}) { // in host memory, and on the device
         task.output(index, values);
@@ -276,7 +276,7 @@ TEST(Task, AnOperatorThatDataMakeImpossibleEndsItWithItsName) {
         Session session(open_embedded(), loaded(*file));
         Task task = session.create_task();
         task.set_input(0, std::vector<float>(60, 5.0f));
-        const std::string refusal = refusal_of([&] { task.start(); });
+        const std::string refusal = code_and_text_of([&] { task.start(); });
         EXPECT_EQ(refusal, from == 0 ? with_code(ERANGE, reason) : "accepted");
         EXPECT_TRUE(task.wait(patience()));
         EXPECT_EQ(task.status(), -ERANGE);

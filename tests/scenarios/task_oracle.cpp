@@ -42,9 +42,9 @@ struct TaskState {
     bool cancelled = false;
 };
 
-class Simulation {
+class TaskSimulation {
 public:
-    explicit Simulation(const TaskScenario& scenario)
+    explicit TaskSimulation(const TaskScenario& scenario)
         : scenario_(scenario), device_(scenario.core_limits, scenario.fair),
           states_(scenario.tasks.size()) {
         for (std::size_t i = 0; i < states_.size(); i++) {
@@ -509,7 +509,7 @@ private:
 } // namespace
 
 TaskTimeline task_oracle_timeline(const TaskScenario& scenario) {
-    return Simulation(scenario).run();
+    return TaskSimulation(scenario).run();
 }
 
 } // namespace overtake::test

@@ -81,9 +81,9 @@ TEST(Jitter, EachPartOfTheKeyCounts) {
 }
 
 /// How long each FC of a run took, and each CPU segment (as FC -1).
-using Times = std::map<std::tuple<std::string, std::int64_t>, std::uint64_t>;
+using FcTimes = std::map<std::tuple<std::string, std::int64_t>, std::uint64_t>;
 
-Times times_of(const nlohmann::json& document, std::uint64_t seed) {
+FcTimes times_of(const nlohmann::json& document, std::uint64_t seed) {
     const Scenario scenario = parse_scenario(document, {});
     Recorder recorder(scenario);
     const std::array<Observer*, 1> observers = {&recorder};
@@ -91,7 +91,7 @@ Times times_of(const nlohmann::json& document, std::uint64_t seed) {
     std::ostringstream out;
     recorder.write(out);
     const auto timeline = nlohmann::json::parse(out.str());
-    Times times;
+    FcTimes times;
     for (const auto& fc : timeline.at("fcs"))
         times[{fc.at("job"), fc.at("index")}] =
             fc.at("end").get<std::uint64_t>() - fc.at("start").get<std::uint64_t>();
@@ -110,7 +110,7 @@ const char* const chains = R"({"version": 1, "kind": "task", "cores": 1, "core_l
 
 TEST(Jitter, IsOffByDefaultAndAtZero) {
     nlohmann::json document = nlohmann::json::parse(chains);
-    const Times plain = times_of(document, 1);
+    const FcTimes plain = times_of(document, 1);
     EXPECT_EQ(plain.at({"one.0", 0}), 100u);
     EXPECT_EQ(plain.at({"one.1", -1}), 300u);
     document["fc_jitter"] = 0;
@@ -123,7 +123,7 @@ TEST(Jitter, DependsOnTheSeedAndNotOnTheSchedule) {
     nlohmann::json document = nlohmann::json::parse(chains);
     document["fc_jitter"] = 0.5;
     document["cpu_jitter"] = {{"type", "log_normal"}, {"sigma", 0.3}};
-    const Times times = times_of(document, 1);
+    const FcTimes times = times_of(document, 1);
     EXPECT_EQ(times_of(document, 1), times);
     EXPECT_NE(times_of(document, 2), times);
     EXPECT_NE(times.at({"one.0", 0}) * 2, times.at({"one.0", 1}));
@@ -159,14 +159,14 @@ TEST(Jitter, OfALoadIsNotChangedByAnotherBehindIt) {
 TEST(Jitter, DispatchCostsTheFirstFcOfEachJob) {
     nlohmann::json document = nlohmann::json::parse(chains);
     document["dispatch_cost"] = 7;
-    const Times times = times_of(document, 1);
+    const FcTimes times = times_of(document, 1);
     EXPECT_EQ(times.at({"one.0", 0}), 107u);
     EXPECT_EQ(times.at({"one.0", 1}), 200u);
     EXPECT_EQ(times.at({"one.1", -1}), 300u);
     EXPECT_EQ(times.at({"one.2", 0}), 57u);
     const auto fc = nlohmann::json::parse(R"({"version": 1, "kind": "fc", "cores": 1,
         "dispatch_cost": 5, "jobs": [{"id": "a", "at": 0, "fcs": [10, 20]}]})");
-    EXPECT_EQ(times_of(fc, 1), (Times{{{"a", 0}, 15}, {{"a", 1}, 20}}));
+    EXPECT_EQ(times_of(fc, 1), (FcTimes{{{"a", 0}, 15}, {{"a", 1}, 20}}));
 }
 
 TEST(Jitter, IsRefusedWhereItMeansNothing) {
