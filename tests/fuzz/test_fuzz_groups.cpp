@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
 #include "scheduler/groups.hpp"
@@ -6,8 +8,10 @@
 namespace overtake::fuzz {
 namespace {
 
+/// As many as OVERTAKE_TEST_SCENARIOS says.
 TEST(FuzzGroups, TenThousandRunsAreClean) {
-    constexpr std::uint64_t runs = 10'000;
+    const char* const wanted = std::getenv("OVERTAKE_TEST_SCENARIOS");
+    const std::uint64_t runs = wanted ? std::strtoull(wanted, nullptr, 10) : 10'000;
     GroupTotals totals;
     for (std::uint64_t seed = 1; seed <= runs; seed++) {
         const auto violation = group_violation(seed, totals);
