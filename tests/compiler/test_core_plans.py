@@ -139,6 +139,32 @@ class CorePlans(unittest.TestCase):
         self.assertTrue(all(layer["transmits"] for layer in plan["layers"]))
         self.assertEqual(sum(layer["halo_operations"] for layer in plan["layers"]), 0)
 
+    def shares_of(self, *options):
+        """By layer, of a network whose first layers a slow core gets too much of, unless pixels move."""
+        plan = info(self.large("shares", "--cores", 3, "--core-profiles", "default,default,rk3588-core", "--schemes",
+                               "balanced", *options))["core_plan"]  # fmt: skip
+        return [layer["share"] for layer in plan["layers"]]
+
+    def test_pixels_move_by_the_step_and_until_the_threshold(self):
+        usual = self.shares_of()
+        unmoved = self.shares_of("--balance-threshold", 100)
+        self.assertNotEqual(usual, unmoved)
+        for step in (1, 4294967295):
+            self.assertNotEqual(self.shares_of("--balance-step", step), usual)
+        self.assertEqual(self.shares_of("--balance-threshold", 2), usual)
+
+    def test_shares_are_balanced_by_what_pieces_take_on_this_host(self):
+        network = self.generate("yolo", "32x32", 8)
+        options = ("--calibration", self.folder / "yolo_calibration.npy", "--cores", 2, "--schemes", "balanced")  # fmt: skip
+        model = self.folder / "measured.ovm"
+        line = succeed("compile", network, "-o", model, "--balance", "measured", *options)
+        self.assertRegex(line, r", balanced by [1-9][0-9]* measured pieces\n")
+        told = json.loads(succeed("compile", network, "-o", model, "--balance", "measured", "--json", *options))
+        self.assertGreater(told["pieces_measured"], 1)
+        self.assertNotIn("measured pieces", succeed("compile", network, "-o", model, "--balance", "model", *options))
+        if "core_plan" in info(model):
+            self.run_all(model)
+
     def test_what_is_impossible_is_refused(self):
         for options, reason in (
             (("--cores", "1"), "--cores: '1' is not a whole number in 2..64"),
@@ -150,6 +176,16 @@ class CorePlans(unittest.TestCase):
             (("--schemes", "row"), "are for several cores; say with --cores how many"),
             (("--no-overlap",), "are for several cores; say with --cores how many"),
             (("--core-profiles", "default,default"), "are for several cores; say with --cores how many"),
+            (("--balance-step", "9"), "are for several cores; say with --cores how many"),
+            (("--balance-threshold", "9"), "are for several cores; say with --cores how many"),
+            (("--balance", "measured"), "are for several cores; say with --cores how many"),
+            (("--cores", "2", "--balance-step", "0"), "--balance-step: '0' is not a whole number in 1..4294967295"),
+            (("--cores", "2", "--balance-threshold", "101"), "--balance-threshold: '101' is not a number in 0..100"),
+            (("--cores", "2", "--balance", "best"), "--balance: 'best' is not model or measured"),
+            (("--cores", "2", "--schemes", "row", "--balance-step", "9"), "are for the scheme balanced, which "
+             "--schemes leaves out"),
+            (("--cores", "2", "--core-profiles", "default,ideal", "--balance", "measured"), "--balance measured: is of "
+             "this host, whose cores are alike"),
         ):  # fmt: skip
             with self.subTest(options=options):
                 self.assertIn(reason, self.refused(*options))

@@ -427,3 +427,27 @@ TEST(Balance, TakesWhatIsMeasuredForWhatItIs) {
             parts[core] += elements(box);
     EXPECT_NEAR(static_cast<double>(parts[0]) / static_cast<double>(parts[1]), 2, 0.1);
 }
+
+TEST(Balance, OfASearchIsByThePriceOfSharesThatItIsGiven) {
+    SegmentLayers segment;
+    segment.layers.emplace_back().step.insn = convolution(64, 64);
+    const Cores cores(2, core_of(1, 0));
+    const SharePrice measured = [&](const overtake_insn& of, std::span<const Box> boxes,
+                                    std::size_t core) {
+        return model_price(cores)(of, boxes, core) * (core == 1 ? 2 : 1);
+    };
+    SearchOptions options{cores, {}, 0, {Scheme::balanced}};
+    const auto first_part = [&] {
+        const Block block = search(segment, options).blocks.at(0);
+        std::uint64_t part = 0;
+        for (const Box& box : block.shares[0])
+            part += elements(box);
+        return static_cast<double>(part) /
+               static_cast<double>(elements(whole(segment.layers[0].step.insn)));
+    };
+    EXPECT_NEAR(first_part(), 1.0 / 2, 0.01);
+    options.share_price = &measured;
+    EXPECT_NEAR(first_part(), 2.0 / 3, 0.02);
+    options.balance.threshold = 1; // nothing is out of balance
+    EXPECT_NEAR(first_part(), 1.0 / 2, 0.01);
+}

@@ -370,6 +370,28 @@ TEST(CorePlans, IsTheSameEachTimeAndNotBelowItsBound) {
     }
 }
 
+TEST(CorePlans, SharesAreBalancedByPricesOfTheNetwork) {
+    CoreNetwork of = network(chain(48, 16, 1));
+    CoreOptions options;
+    options.cores = cores_of(2);
+    options.schemes = {Scheme::balanced};
+    std::size_t made = 0;
+    options.share_prices = [&](const Graph& graph, const QuantisedGraph&, const Program&,
+                               std::span<const SegmentLayers> segments) {
+        EXPECT_EQ(&graph, &of.graph);
+        EXPECT_EQ(segments.size(), 1u);
+        ++made;
+        return [](const overtake_insn&, std::span<const Box> boxes, std::size_t core) {
+            return static_cast<double>(elements_of({boxes.begin(), boxes.end()})) *
+                   (core == 0 ? 3 : 1);
+        };
+    };
+    const CorePlan plan = plan_cores(of.graph, of.quantised, of.program, options);
+    EXPECT_EQ(made, 1u);
+    const std::vector<std::uint64_t>& outputs = plan.layers.at(0).outputs;
+    EXPECT_NEAR(static_cast<double>(outputs[1]) / static_cast<double>(outputs[0]), 3, 0.3);
+}
+
 TEST(CorePlans, GivesACoreNothingThatItLacks) {
     CoreNetwork of = network(chain(16, 8, 3));
     CoreOptions options;

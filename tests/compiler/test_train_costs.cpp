@@ -16,6 +16,7 @@
 #include "compiler/cores/growth.hpp"
 #include "compiler/cores/plan.hpp"
 #include "compiler/host_profile/boosting.hpp"
+#include "compiler/host_profile/measured_shares.hpp"
 #include "compiler/host_profile/network.hpp"
 #include "compiler/host_profile/nnls.hpp"
 #include "compiler/host_profile/partition_costs.hpp"
@@ -247,6 +248,29 @@ TEST(Pieces, AreOfAllLayersInTurnsAndNoneTwice) {
     const auto most =
         std::ranges::max_element(by_shape, {}, [](const auto& shape) { return shape.second; });
     EXPECT_LT(most->second, 100u);
+}
+
+TEST(MeasuredShares, MeasureEachShapeOnce) {
+    const PieceNetwork network = piece_network(layers_of_every_kind());
+    const auto count = std::make_shared<std::size_t>(0);
+    const compiler::SharePrice price = measured_shares(1, count)(network.graph, network.quantised,
+                                                                 network.program, network.segments);
+    EXPECT_EQ(*count, 0u);
+    const compiler::SegmentLayers& segment = network.segments[0];
+    const auto conv = std::ranges::find(segment.layers, OVERTAKE_OP_CONV,
+                                        [](const auto& layer) { return layer.step.insn.opcode; });
+    ASSERT_NE(conv, segment.layers.end());
+    const overtake_insn& insn = conv->step.insn;
+    const compiler::Shares halves =
+        *compiler::shares(insn, compiler::Scheme::row, std::vector<double>{1, 1});
+    const double first = price(insn, halves[0], 0),
+                 all = price(insn, std::vector{compiler::whole(insn)}, 1);
+    EXPECT_EQ(*count, 2u);
+    EXPECT_GE(first, 1);
+    EXPECT_EQ(price(insn, halves[0], 1), first) << "measured again";
+    EXPECT_EQ(price(insn, std::vector{halves[0][0], compiler::whole(insn)}, 1), first + all);
+    EXPECT_EQ(price(insn, {}, 0), 0);
+    EXPECT_EQ(*count, 2u);
 }
 
 TEST(PartitionCosts, OfTheCycleModelAreWithinOnePercentAndSoAreTheirPlans) {

@@ -17,6 +17,8 @@ constexpr std::uint64_t longest_run_ns = 600'000'000'000;
 void add_calibrate(CLI::App& app, int& status);
 void add_cdi(CLI::App& app, int& status);
 void add_compile(CLI::App& app, int& status);
+/// The same with --balance measured, which needs more of the compiler.
+void add_compile_measuring(CLI::App& app, int& status);
 void add_compare(CLI::App& app, int& status);
 void add_devices(CLI::App& app, int& status);
 void add_completion(CLI::App& app, int& status);

@@ -7,11 +7,13 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "check_network.hpp"
 #include "commands.hpp"
+#include "compile_command.hpp"
 #include "compiler/compile.hpp"
 #include "compiler/configuration/configuration.hpp"
 #include "json_text.hpp"
@@ -40,6 +42,7 @@ struct CompileCommandOptions {
     bool only_checks = false;
     bool is_strict = false;            ///< warnings are errors
     std::vector<std::string> warnings; ///< of the configuration file
+    ShareMeasurement measurement;      ///< of --balance measured
     bool quiet = false;
     bool json = false;
 };
@@ -92,6 +95,8 @@ bool apply_configuration(const CLI::App& command, CompileCommandOptions& options
     file.compile.schemes = options.compile.schemes;
     file.compile.overlaps = options.compile.overlaps;
     file.compile.costs = options.compile.costs;
+    file.compile.balance = options.compile.balance;
+    file.compile.share_prices = options.compile.share_prices;
     file.compile.classes = options.compile.classes;
     file.compile.min_unit = options.compile.min_unit;
     options.compile = std::move(file.compile);
@@ -104,9 +109,18 @@ bool apply_configuration(const CLI::App& command, CompileCommandOptions& options
     return true;
 }
 
-void print_json(const std::string& output, const std::vector<std::string>& warnings,
-                const nlohmann::ordered_json& summary) {
+// Pieces of layers that --balance measured has run; nothing without it.
+std::optional<std::size_t> pieces_measured(const CompileCommandOptions& options) {
+    if (!options.compile.share_prices || !options.measurement.pieces)
+        return std::nullopt;
+    return *options.measurement.pieces;
+}
+
+void print_json(const CompileCommandOptions& options, const std::string& output,
+                const std::vector<std::string>& warnings, const nlohmann::ordered_json& summary) {
     nlohmann::ordered_json json = {{"output", output}, {"warnings", warnings}};
+    if (const auto pieces = pieces_measured(options))
+        json["pieces_measured"] = *pieces;
     json.update(summary);
     fmt::print("{}\n", text_of(json));
 }
@@ -180,6 +194,13 @@ std::string samples_taken(const CompileCommandOptions& options,
     return fmt::format(", calibrated with {} sample{}", count, count == 1 ? "" : "s");
 }
 
+void print_line(const CompileCommandOptions& options, const std::string& output,
+                const nlohmann::ordered_json& summary) {
+    const auto pieces = pieces_measured(options);
+    fmt::print("{}: {}{}{}\n", output, one_line_summary(summary), samples_taken(options, summary),
+               pieces ? fmt::format(", balanced by {} measured pieces", *pieces) : "");
+}
+
 int run_compile(const CompileCommandOptions& options) {
     const std::string output = output_of(options);
     check_places(options, output);
@@ -205,10 +226,9 @@ int run_compile(const CompileCommandOptions& options) {
     files.commit();
     print_warnings(warnings);
     if (options.json)
-        print_json(output, warnings, summary);
+        print_json(options, output, warnings, summary);
     else if (!options.quiet)
-        fmt::print("{}: {}{}\n", output, one_line_summary(summary),
-                   samples_taken(options, summary));
+        print_line(options, output, summary);
     return 0;
 }
 
@@ -370,6 +390,34 @@ void add_cores(CLI::App& command, const Options& options) {
                        "rather than by --profile");
 }
 
+// Of the scheme balanced.
+void add_balance(CLI::App& command, const Options& options) {
+    command
+        .add_option("--balance-step", options->compile.balance.step,
+                    "Scheme balanced: pixels that move at once from the core that takes longest "
+                    "to the one that is done first; default: a 32nd of a layer's")
+        ->check(whole_number(1, 4294967295));
+    command
+        .add_option_function<double>(
+            "--balance-threshold",
+            [options](double percent) { options->compile.balance.threshold = percent / 100; },
+            "Scheme balanced: how many percent of the time of the core that takes longest another "
+            "one may be done before it; default: 2")
+        ->check(number(0, 100));
+    if (!options->measurement.make)
+        return;
+    command
+        .add_option_function<std::string>(
+            "--balance",
+            [options](const std::string& by) {
+                if (by == "measured")
+                    options->compile.share_prices = options->measurement.make();
+            },
+            "Scheme balanced: by which times, those that are planned by (model, the default) or "
+            "what pieces of the layers take on this host in functional mode (measured)")
+        ->check(one_of({"model", "measured"}));
+}
+
 // Of single inputs and nodes.
 void add_exceptions(CLI::App& command, const Options& options) {
     add_network_options(command, options->network);
@@ -397,7 +445,12 @@ void add_exceptions(CLI::App& command, const Options& options) {
 } // namespace
 
 void add_compile(CLI::App& app, int& status) {
+    add_compile_with(app, status, {});
+}
+
+void add_compile_with(CLI::App& app, int& status, const ShareMeasurement& measurement) {
     auto options = std::make_shared<CompileCommandOptions>();
+    options->measurement = measurement;
     auto* command = app.add_subcommand("compile", "Compile an ONNX network to a model file (.ovm)");
     command->add_option("MODEL", options->compile.model,
                         "ONNX file, opset 6 to 23: float32, QDQ or QOperator");
@@ -412,6 +465,7 @@ void add_compile(CLI::App& app, int& status) {
     add_profile_and_seed(*command, options);
     add_units(*command, options);
     add_cores(*command, options);
+    add_balance(*command, options);
     auto* report = command->add_option(
         "--report", options->report,
         "Write a report to FILE.html, FILE.json or FILE.txt, or all three to a directory");

@@ -111,10 +111,12 @@ void place(CorePlan& plan, std::vector<overtake_insn>& instructions) {
 } // namespace
 
 void check_core_options(const CompileOptions& options) {
+    const bool balances = options.balance != BalanceOptions{} || options.share_prices;
     if (options.cores == 0) {
         if (!options.core_profiles.empty() || !options.schemes.empty() || !options.overlaps ||
-            !options.costs.empty())
-            throw CompileError("--core-profiles, --schemes, --no-overlap, --costs",
+            !options.costs.empty() || balances)
+            throw CompileError("--core-profiles, --schemes, --no-overlap, --costs, --balance, "
+                               "--balance-step, --balance-threshold",
                                "are for several cores; say with --cores how many");
         return;
     }
@@ -127,10 +129,19 @@ void check_core_options(const CompileOptions& options) {
                            fmt::format("names {} for --cores {}; name one for each core, or leave "
                                        "it out for cores of --profile",
                                        options.core_profiles.size(), options.cores));
+    if (balances && !options.schemes.empty() &&
+        std::ranges::count(options.schemes, Scheme::balanced) == 0)
+        throw CompileError("--balance, --balance-step, --balance-threshold",
+                           "are for the scheme balanced, which --schemes leaves out");
     const CoreProfiles profiles = profiles_of(options);
+    const bool alike = std::ranges::all_of(profiles, [&](auto& of) { return of == profiles[0]; });
+    if (options.share_prices && !alike)
+        throw CompileError("--balance measured",
+                           "is of this host, whose cores are alike, but --core-profiles names "
+                           "others; leave one of them out");
     if (options.costs.empty())
         return;
-    if (std::ranges::any_of(profiles, [&](const auto& of) { return of != profiles[0]; }))
+    if (!alike)
         throw CompileError("--costs", "are of cores that are alike, but --core-profiles names "
                                       "others; leave one of them out");
     read_costs(options.costs);
@@ -143,9 +154,11 @@ std::optional<CorePlan> asked_plan(const Graph& graph, const QuantisedGraph& qua
         return std::nullopt;
     const CoreProfiles cores = profiles_of(options);
     const std::size_t constants = program.constants.bytes().size();
-    CorePlan plan = plan_with_costs(
-        graph, quantised, program,
-        {cores, options.schemes, options.overlaps, options.max_time_per_fc_us}, options.costs);
+    CorePlan plan =
+        plan_with_costs(graph, quantised, program,
+                        {cores, options.schemes, options.overlaps, options.max_time_per_fc_us,
+                         options.balance, nullptr, options.share_prices},
+                        options.costs);
     plan.one_core_ns = program_ns(program, find_profile(options.profile)->numbers);
     if (!gains_time(plan, !options.costs.empty())) {
         program.constants.shrink(constants);

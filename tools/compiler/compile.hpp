@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/cores/balance.hpp"
 #include "compiler/cores/core_plan.hpp"
 #include "compiler/import/import.hpp"
 #include "compiler/inputs/images.hpp"
@@ -54,6 +55,8 @@ struct CompileOptions {
     std::vector<Scheme> schemes;            ///< for them to share layers by; none: all
     bool overlaps = true;                   ///< cores may compute twice instead of meeting
     std::string costs;                      ///< file of learned costs to plan by; empty: profile
+    BalanceOptions balance = {};            ///< of the scheme `balanced`
+    SharePriceMaker share_prices = {};      ///< by which it balances; none: by what is planned by
     unsigned seed = 1;                      ///< of the random calibration
     /// A shared object or a directory of them that registers custom operators; empty: none.
     std::string custom_op_library;
@@ -69,7 +72,8 @@ Survey check(const CompileOptions& options);
 /// Called with what is being done and how much of it, 0..1.
 using Progress = std::function<void(const std::string& what, double done)>;
 
-/// Deterministic: the same options and files give the same bytes.  Throws CompileError.
+/// Deterministic: the same options and files give the same bytes, unless `share_prices` measures.
+/// Throws CompileError.
 std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress& progress = {});
 
 } // namespace overtake::compiler

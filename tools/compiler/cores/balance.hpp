@@ -11,6 +11,7 @@
 #include <span>
 
 #include "compiler/cores/geometry.hpp"
+#include "compiler/cores/layers.hpp"
 #include "compiler/cores/prices.hpp"
 
 namespace overtake::compiler {
@@ -26,10 +27,16 @@ SharePrice model_price(std::span<const std::shared_ptr<const ovt_profile>> cores
 SharePrice share_price(const CorePrices& prices,
                        std::span<const std::shared_ptr<const ovt_profile>> cores);
 
+/// Makes a price for instructions of a program's layers; all of it outlives the price.
+using SharePriceMaker =
+    std::function<SharePrice(const Graph& graph, const QuantisedGraph& quantised,
+                             const Program& program, std::span<const SegmentLayers> segments)>;
+
 struct BalanceOptions {
     std::uint64_t step = 0;    ///< positions that move at once; 0: a 32nd of all
     double threshold = 0.02;   ///< of the longest share's time, that the shortest may be below it
     std::uint32_t rounds = 64; ///< at most
+    bool operator==(const BalanceOptions&) const = default;
 };
 
 /// Begins with shares in proportion to `speeds` and moves positions from the core that takes

@@ -80,6 +80,9 @@ CorePlan plan_cores(const Graph& graph, const QuantisedGraph& quantised, Program
                     const CoreOptions& options) {
     const std::vector<SegmentLayers> segments = layers_of(graph, quantised, program);
     const std::uint64_t sync_cycles = options.cores[0]->sync_cycles;
+    SharePrice share_price;
+    if (options.share_prices)
+        share_price = options.share_prices(graph, quantised, program, segments);
     const FoundPlan found = find_plan(segments, {options.cores,
                                                  {},
                                                  sync_cycles,
@@ -87,7 +90,8 @@ CorePlan plan_cores(const Graph& graph, const QuantisedGraph& quantised, Program
                                                  options.overlap,
                                                  options.max_time_per_fc_us,
                                                  options.balance,
-                                                 options.prices});
+                                                 options.prices,
+                                                 share_price ? &share_price : nullptr});
     if (found.ns == no_plan)
         throw CompileError("--core-profiles", "lack instructions that '" + graph.name +
                                                   "' needs; name cores that have them, or move "

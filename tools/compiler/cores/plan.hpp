@@ -19,6 +19,7 @@ struct CoreOptions {
     std::uint32_t max_time_per_fc_us = 0;
     BalanceOptions balance = {};
     const CorePrices* prices = nullptr; ///< none: the cycle model's
+    SharePriceMaker share_prices = {};  ///< by which shares are balanced; none: `prices`
 };
 
 struct FoundPlan {

@@ -67,9 +67,11 @@ std::uint64_t stage_ns_at(const SearchOptions& options, const CorePrices& prices
 std::optional<Shares> shares_at(const SearchOptions& options, const CorePrices& prices,
                                 const overtake_insn& insn, Scheme scheme) {
     const std::vector<double> speeds = speeds_of(options, prices, insn);
-    return scheme == Scheme::balanced
-               ? balance(insn, speeds, share_price(prices, options.cores), options.balance)
-               : shares(insn, scheme, speeds);
+    if (scheme != Scheme::balanced)
+        return shares(insn, scheme, speeds);
+    return balance(insn, speeds,
+                   options.share_price ? *options.share_price : share_price(prices, options.cores),
+                   options.balance);
 }
 
 // The best plan of all layers up to one of them, whose last block ends there in one way.

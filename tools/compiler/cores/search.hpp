@@ -25,7 +25,8 @@ struct SearchOptions {
     bool overlap = true;              ///< blocks may be of more than one layer
     std::uint32_t max_time_per_fc_us = 0;
     BalanceOptions balance = {};
-    const CorePrices* prices = nullptr; ///< none: the cycle model's
+    const CorePrices* prices = nullptr;      ///< none: the cycle model's
+    const SharePrice* share_price = nullptr; ///< by which shares are balanced; none: `prices`
 };
 
 /// Where some layer runs on none of the cores.
