@@ -112,6 +112,18 @@ TEST(NonNegativeLeastSquares, NoStepMakesTheErrorLess) {
     EXPECT_GT(positives, 2000u);
 }
 
+// The third column is about the sum of the others, and so the first that is taken; beside both it
+// would be below 0.
+TEST(NonNegativeLeastSquares, LeavesOutAColumnThatBetterOnesReplace) {
+    for (const double beyond : {0.01, 0.05, 0.4}) {
+        Problem problem{{{1, 0, 1}, {0, 1, 1}, {0, 0, 0.5}}, {1, 1, -beyond}};
+        const std::vector<double> x = problem.solve();
+        EXPECT_NEAR(x[0], 1, 1e-9);
+        EXPECT_NEAR(x[1], 1, 1e-9);
+        EXPECT_EQ(x[2], 0);
+    }
+}
+
 TEST(NonNegativeLeastSquares, CopesWithColumnsThatAreAlikeOrEmpty) {
     Problem problem;
     for (const double value : {1.0, 2.0, 5.0}) {
