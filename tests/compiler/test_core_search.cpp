@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The search for the best blocks against all blocks there are, on layers of random shapes; and
-// balanced shares.  More networks by OVERTAKE_TEST_NETWORKS.
+// The search for the best blocks against all blocks there are, on layers of random shapes.  More
+// networks by OVERTAKE_TEST_NETWORKS.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,27 +14,12 @@
 #include "compiler/cores/plan.hpp"
 #include "compiler/lower/cost.hpp"
 #include "core_checks.hpp"
+#include "layer_shapes.hpp"
 
 using namespace overtake::compiler;
 using namespace overtake::test;
 
 namespace {
-
-using Cores = std::vector<std::shared_ptr<const ovt_profile>>;
-
-// A cycle takes so many whole nanoseconds: others would round in other places than the test does.
-std::shared_ptr<const ovt_profile> core_of(std::uint32_t slower, std::uint64_t sync_cycles) {
-    auto profile = std::make_shared<ovt_profile>(*ovt_profile_find("default"));
-    profile->clock_khz = 1000000 / slower;
-    profile->sync_cycles = sync_cycles;
-    return profile;
-}
-
-overtake_operand tensor(std::uint64_t offset, std::uint32_t height, std::uint32_t width,
-                        std::uint32_t channels) {
-    const std::uint32_t pixel = (channels + 7) / 8 * 8;
-    return {OVERTAKE_REGION_SCRATCH, 0, offset, height, width, channels, width * pixel, pixel, 0};
-}
 
 // Convolutions, depthwise and others, and sums, each of earlier layers.
 class RandomLayers {
@@ -115,6 +100,104 @@ private:
     }
 
     Random& random_;
+};
+
+// ResNet-101 at 224 x 224: bottleneck blocks of a 1x1, a 3x3 and a 1x1 convolution and a sum.
+class Bottlenecks {
+public:
+    SegmentLayers make() {
+        window(7, 2, 64);
+        window(3, 2, 64, OVERTAKE_OP_MAX_POOL);
+        std::uint32_t channels = 64;
+        for (const std::size_t blocks : {3, 4, 23, 3}) {
+            for (std::size_t block = 0; block < blocks; ++block)
+                add_block(channels, block == 0 && channels > 64 ? 2 : 1);
+            channels *= 2;
+        }
+        for (Layer& layer : segment_.layers)
+            layer.can_be_private = !layer.readers.empty();
+        return std::move(segment_);
+    }
+
+private:
+    void add_block(std::uint32_t channels, std::uint16_t stride) {
+        const std::size_t source = last();
+        window(1, 1, channels);
+        window(3, stride, channels);
+        window(1, 1, 4 * channels);
+        std::size_t shortcut = source;
+        if (segment_.layers[source].step.insn.out.channels != 4 * channels) {
+            const std::size_t expanded = last();
+            window(1, stride, 4 * channels, OVERTAKE_OP_CONV, source);
+            shortcut = last();
+            add(OVERTAKE_OP_ADD, expanded, segment_.layers[expanded].step.insn.out);
+        } else {
+            add(OVERTAKE_OP_ADD, last(), segment_.layers[last()].step.insn.out);
+        }
+        segment_.layers.back().step.insn.in[1] = segment_.layers[shortcut].step.insn.out;
+        read(1, shortcut);
+    }
+
+    std::size_t last() const { return segment_.layers.size() - 1; }
+
+    void window(std::uint16_t kernel, std::uint16_t stride, std::uint32_t channels,
+                unsigned opcode = OVERTAKE_OP_CONV, std::optional<std::size_t> source = {}) {
+        const overtake_operand in = segment_.layers.empty()
+                                        ? tensor(0, 224, 224, 3)
+                                        : segment_.layers[source.value_or(last())].step.insn.out;
+        const overtake_operand out =
+            tensor(0, (in.height - 1) / stride + 1, (in.width - 1) / stride + 1, channels);
+        if (segment_.layers.empty())
+            segment_.layers.emplace_back();
+        else
+            add(opcode, source.value_or(last()), out);
+        overtake_insn& insn = segment_.layers.back().step.insn;
+        insn.opcode = static_cast<std::uint16_t>(opcode);
+        insn.groups = 1;
+        insn.kernel_height = insn.kernel_width = kernel;
+        insn.stride_height = insn.stride_width = stride;
+        insn.dilation_height = insn.dilation_width = 1;
+        insn.pad_top = insn.pad_left = static_cast<std::uint16_t>(kernel / 2);
+        insn.in[0] = in;
+        insn.out = out;
+        insn.out.offset = segment_.layers.size() << 24;
+    }
+
+    void add(unsigned opcode, std::size_t from, const overtake_operand& out) {
+        Layer& layer = segment_.layers.emplace_back();
+        layer.step.insn.opcode = static_cast<std::uint16_t>(opcode);
+        layer.step.insn.in[0] = segment_.layers[from].step.insn.out;
+        layer.step.insn.out = out;
+        layer.step.insn.out.offset = segment_.layers.size() << 24;
+        read(0, from);
+    }
+
+    // Of the last layer.
+    void read(std::size_t input, std::size_t from) {
+        segment_.layers.back().writers[input] = {from};
+        std::vector<std::size_t>& readers = segment_.layers[from].readers;
+        if (readers.empty() || readers.back() != last())
+            readers.push_back(last());
+    }
+
+    SegmentLayers segment_;
+};
+
+// The cycle model's, and how often they were asked for.
+class CountingPrices final : public CorePrices {
+public:
+    explicit CountingPrices(const Cores& cores) : model_(cores, 500) {}
+    std::uint64_t cycles(const overtake_insn& insn, std::size_t core) const override {
+        ++looks;
+        return model_.cycles(insn, core);
+    }
+    std::uint64_t fc_cycles(std::size_t core) const override { return model_.fc_cycles(core); }
+    std::uint64_t meeting_ns(const Meeting& of) const override { return model_.meeting_ns(of); }
+
+    mutable std::size_t looks = 0;
+
+private:
+    ModelPrices model_;
 };
 
 // By core; a stage's cycles without overhead.
@@ -227,26 +310,6 @@ std::vector<Scheme> two_schemes(Random& random) {
     return {cutting[first], cutting[(first + pick(random, 1, 4)) % 5]};
 }
 
-// A convolution of so many rows and columns, of 3 x 3 positions.
-overtake_insn convolution(std::uint32_t height, std::uint32_t width) {
-    overtake_insn insn{};
-    insn.opcode = OVERTAKE_OP_CONV;
-    insn.groups = 1;
-    insn.kernel_height = insn.kernel_width = 3;
-    insn.stride_height = insn.stride_width = insn.dilation_height = insn.dilation_width = 1;
-    insn.pad_top = insn.pad_left = 1;
-    insn.in[0] = insn.out = tensor(0, height, width, 32);
-    return insn;
-}
-
-double longest_ns(const overtake_insn& insn, const Shares& shares, const Cores& cores) {
-    const SharePrice price = model_price(cores);
-    double longest = 0;
-    for (std::size_t core = 0; core < cores.size(); ++core)
-        longest = std::max(longest, price(insn, shares[core], core));
-    return longest;
-}
-
 } // namespace
 
 TEST(CoreSearch, FindsWhatTryingAllFinds) {
@@ -272,6 +335,41 @@ TEST(CoreSearch, FindsWhatTryingAllFinds) {
     EXPECT_GT(plans, networks * 20);
     EXPECT_GT(fused, networks / 10);
     EXPECT_GT(shared, networks / 3);
+}
+
+// For 1 to 8 cores: at each layer for the speeds, for each round of balancing, and for each block
+// and scheme that it is part of.
+TEST(CoreSearch, LooksAtADeepNetworkAsOftenAsItHasLayersSchemesAndBlocks) {
+    const SegmentLayers segment = Bottlenecks().make();
+    ASSERT_EQ(segment.layers.size(), 2 + 33 * 4 + 4u);
+    const Cores cores(8, core_of(1, 500));
+    const CountingPrices prices(cores);
+    SearchOptions options{cores, {}, 500};
+    options.prices = &prices;
+    const FoundPlan plan = find_plan(std::vector{segment}, options);
+    EXPECT_EQ(plan.core_count, 8u);
+    EXPECT_LT(plan.ns * 6, plan.by_cores[0]);
+    EXPECT_LE(prices.looks, 400'000u);
+}
+
+TEST(CoreSearch, AStageTakesOverheadAndASyncWhereACoreWaitsForOthers) {
+    const Cores cores(2, core_of(1, 500));
+    SearchOptions options{cores, {}, 500};
+    const auto ns = [&](const Cycles& cycles, std::size_t before) {
+        return stage_ns(options, cycles, before);
+    };
+    const std::uint64_t overhead = cores[0]->fc_overhead_cycles;
+    EXPECT_EQ(ns({900, 300}, no_stage_before), 900 + overhead);
+    EXPECT_EQ(ns({900, 300}, several_cores), 900 + overhead + 500);
+    EXPECT_EQ(ns({900, 300}, 0), 900 + overhead) << "the core that was alone does not wait";
+    EXPECT_EQ(ns({700, 300}, 0), 300 + overhead + 500);
+    EXPECT_EQ(ns({0, 900}, 0), 900 + overhead + 500);
+    EXPECT_EQ(ns({0, 900}, 1), 900u) << "more of the same stage";
+    // FCs of 3 us and the overhead.
+    options.max_time_per_fc_us = static_cast<std::uint32_t>(3 + overhead / 1000);
+    ASSERT_EQ(overhead % 1000, 0u);
+    EXPECT_EQ(ns({6000, 0}, no_stage_before), 6000 + 2 * overhead);
+    EXPECT_EQ(ns({6001, 0}, no_stage_before), 6001 + 3 * overhead);
 }
 
 TEST(CoreSearch, CoversAllLayersInOrderWithSharesOfAllOutputs) {
@@ -321,9 +419,9 @@ TEST(CoreSearch, UsesOnlyCoresThatItMay) {
 }
 
 TEST(CoreSearch, WorkStaysWithCoresThatHaveTheInstruction) {
-    auto without = std::make_shared<ovt_profile>(usual());
+    auto without = std::make_shared<ovt_profile>(*ovt_profile_find("default"));
     without->without = std::uint64_t{1} << OVERTAKE_OP_CONV;
-    const auto full = std::make_shared<const ovt_profile>(usual());
+    const auto full = core_of(1, 0);
     Random random(9);
     for (int round = 0; round < 30; ++round) {
         const SegmentLayers segment = RandomLayers(random).make(8);
@@ -368,86 +466,4 @@ TEST(CoreCounts, TakeTheFastestCoresFirst) {
               ovt_cycles_to_ns(cores[0].get(), cost(convolution(64, 64), *cores[0])));
     EXPECT_FALSE(shares[1].empty());
     EXPECT_FALSE(shares[2].empty());
-}
-
-TEST(Balance, MovesPositionsFromSlowCoresToFastOnes) {
-    const Cores cores{core_of(1, 0), core_of(1, 0), core_of(2, 0)};
-    const overtake_insn insn = convolution(40, 40);
-    // As if all were equally fast.
-    const double speeds[] = {1, 1, 1};
-    const auto first = shares(insn, Scheme::balanced, speeds);
-    const auto shared = balance(insn, speeds, model_price(cores), {});
-    ASSERT_TRUE(first && shared);
-    EXPECT_LT(longest_ns(insn, *shared, cores), 0.65 * longest_ns(insn, *first, cores));
-    const double alone = model_price(cores)(insn, std::vector{whole(insn)}, 0);
-    EXPECT_LT(longest_ns(insn, *shared, cores), 1.05 * alone / 2.5);
-}
-
-TEST(Balance, EndsWithinTheThreshold) {
-    const Cores cores{core_of(1, 0), core_of(3, 0)};
-    const overtake_insn insn = convolution(60, 60);
-    const double speeds[] = {1, 1};
-    const SharePrice price = model_price(cores);
-    for (const double threshold : {0.3, 0.02}) {
-        const auto shared = balance(insn, speeds, price, {0, threshold, 64});
-        ASSERT_TRUE(shared);
-        const double a = price(insn, (*shared)[0], 0), b = price(insn, (*shared)[1], 1);
-        EXPECT_LE(std::max(a, b) - std::min(a, b), threshold * std::max(a, b));
-    }
-}
-
-TEST(Balance, LooksNoMoreOftenThanItMay) {
-    const Cores cores{core_of(1, 0), core_of(4, 0)};
-    const overtake_insn insn = convolution(50, 50);
-    const double speeds[] = {1, 1};
-    std::size_t looks = 0;
-    const SharePrice counting = [&](const overtake_insn& of, std::span<const Box> boxes,
-                                    std::size_t core) {
-        ++looks;
-        return model_price(cores)(of, boxes, core);
-    };
-    ASSERT_TRUE(balance(insn, speeds, counting, {1, 0, 10}));
-    EXPECT_EQ(looks, 2u * 11);
-}
-
-TEST(Balance, TakesWhatIsMeasuredForWhatItIs) {
-    // A core that takes twice as long as its speed lets expect.
-    const Cores cores{core_of(1, 0), core_of(1, 0)};
-    const overtake_insn insn = convolution(64, 64);
-    const double speeds[] = {1, 1};
-    const SharePrice measured = [&](const overtake_insn& of, std::span<const Box> boxes,
-                                    std::size_t core) {
-        return model_price(cores)(of, boxes, core) * (core == 1 ? 2 : 1);
-    };
-    const auto shared = balance(insn, speeds, measured, {});
-    ASSERT_TRUE(shared);
-    std::uint64_t parts[2] = {};
-    for (std::size_t core = 0; core < 2; ++core)
-        for (const Box& box : (*shared)[core])
-            parts[core] += elements(box);
-    EXPECT_NEAR(static_cast<double>(parts[0]) / static_cast<double>(parts[1]), 2, 0.1);
-}
-
-TEST(Balance, OfASearchIsByThePriceOfSharesThatItIsGiven) {
-    SegmentLayers segment;
-    segment.layers.emplace_back().step.insn = convolution(64, 64);
-    const Cores cores(2, core_of(1, 0));
-    const SharePrice measured = [&](const overtake_insn& of, std::span<const Box> boxes,
-                                    std::size_t core) {
-        return model_price(cores)(of, boxes, core) * (core == 1 ? 2 : 1);
-    };
-    SearchOptions options{cores, {}, 0, {Scheme::balanced}};
-    const auto first_part = [&] {
-        const Block block = search(segment, options).blocks.at(0);
-        std::uint64_t part = 0;
-        for (const Box& box : block.shares[0])
-            part += elements(box);
-        return static_cast<double>(part) /
-               static_cast<double>(elements(whole(segment.layers[0].step.insn)));
-    };
-    EXPECT_NEAR(first_part(), 1.0 / 2, 0.01);
-    options.share_price = &measured;
-    EXPECT_NEAR(first_part(), 2.0 / 3, 0.02);
-    options.balance.threshold = 1; // nothing is out of balance
-    EXPECT_NEAR(first_part(), 1.0 / 2, 0.01);
 }
