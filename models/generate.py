@@ -14,6 +14,7 @@ KIND is one of
     vit          transformer on patches of 16 x 16, 224 x 224, 1000 classes
     detector     the demo's detector, 320 x 400
     large        the demo's large network: resnet18 at 296 x 296
+    resnet101    residual classifier of 33 bottleneck blocks, 224 x 224, 1000 classes
 
 Two numbers set the cost: --input (cost goes with the area; multiples of 32, of 16 for unet) and
 --width (channels of the first stage, a multiple of 8; cost goes about with its square). Parameters
@@ -32,7 +33,7 @@ import numpy as np
 import onnx
 
 import seeded_network
-from architectures import demo, mobilenetv2, resnet18, unet, vit, yolo
+from architectures import demo, mobilenetv2, resnet18, resnet101, unet, vit, yolo
 from synthetic_images import synthetic_images
 
 PROBE_STREAM, WEIGHT_STREAM, SAMPLE_STREAM = range(3)
@@ -53,6 +54,7 @@ KINDS = {
     "large": Kind(resnet18.build, 296, 296, 64, probes=2),
     "mobilenetv2": Kind(mobilenetv2.build, 224, 224, mobilenetv2.FULL_WIDTH, probes=16),
     "resnet18": Kind(resnet18.build, 224, 224, 64, probes=4),
+    "resnet101": Kind(resnet101.build, 224, 224, 64, probes=4),
     "unet": Kind(unet.build, 256, 256, 32),
     "vit": Kind(vit.build, 224, 224, vit.FULL_WIDTH),
     "yolo": Kind(yolo.build, 320, 320, 16, probes=16),
