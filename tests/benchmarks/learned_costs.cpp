@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // What plans for two cores bring in functional mode on this host: one that was made by learned
-// costs, one by the profile `default`, and one of each scheme alone, whose cores meet behind each
-// layer.
+// costs, one whose shares are balanced by measure as well, one by the profile `default`, and one of
+// each scheme alone, whose cores meet behind each layer.
 //
 //     bench_learned_costs COSTS.json NETWORK.onnx...
 //
@@ -18,7 +18,7 @@
 #include <fmt/format.h>
 
 #include "compiler/compile.hpp"
-#include "compiler/host_profile/measure.hpp"
+#include "compiler/host_profile/measured_shares.hpp"
 #include "overtake/device.hpp"
 #include "overtake/model_contents.hpp"
 #include "overtake/session.hpp"
@@ -61,6 +61,9 @@ std::vector<Variant> variants_of(const char* costs, const char* network) {
     add("profile default");
     options.costs = costs;
     add("learned costs");
+    options.share_prices = host_profile::measured_shares(5, nullptr);
+    add("and measured");
+    options.share_prices = nullptr;
     options.costs.clear();
     options.overlaps = false;
     for (const auto& [name, scheme] :
