@@ -200,6 +200,22 @@ private:
     ModelPrices model_;
 };
 
+// Meetings cost by cores and bytes as well.
+class MeetingPrices final : public CorePrices {
+public:
+    explicit MeetingPrices(const Cores& cores) : model_(cores, 0) {}
+    std::uint64_t cycles(const overtake_insn& insn, std::size_t core) const override {
+        return model_.cycles(insn, core);
+    }
+    std::uint64_t fc_cycles(std::size_t core) const override { return model_.fc_cycles(core); }
+    std::uint64_t meeting_ns(const Meeting& of) const override {
+        return of.cores * 20 + of.bytes / 16;
+    }
+
+private:
+    ModelPrices model_;
+};
+
 // By core; a stage's cycles without overhead.
 using Cycles = std::vector<std::uint64_t>;
 
@@ -372,6 +388,52 @@ TEST(CoreSearch, AStageTakesOverheadAndASyncWhereACoreWaitsForOthers) {
     EXPECT_EQ(ns({6001, 0}, no_stage_before), 6001 + 3 * overhead);
 }
 
+TEST(CoreSearch, SharesAreInProportionToWhatTheLayerTakesOnEachCore) {
+    const Cores cores{core_of(1, 0), core_of(3, 0), core_of(1, 0)};
+    SearchOptions options{cores, {true, true, false}};
+    const Shares rows = layer_shares(options, convolution(40, 40), Scheme::row).value();
+    EXPECT_EQ(rows[0].at(0).rows, 30u);
+    EXPECT_EQ(rows[1].at(0).rows, 10u);
+    EXPECT_TRUE(rows[2].empty());
+    const Shares single = layer_shares(options, convolution(40, 40), Scheme::single).value();
+    EXPECT_EQ(single[0].size(), 1u);
+}
+
+TEST(CoreSearch, CountsMeetingsByTheCoresThatMeetAndTheBytesThatTheyRead) {
+    Random random(13);
+    std::size_t meetings = 0;
+    for (int round = 0; round < 40; ++round) {
+        const SegmentLayers segment = RandomLayers(random).make(pick(random, 2, 12));
+        const Cores cores(3, core_of(1, 0));
+        const MeetingPrices prices(cores);
+        SearchOptions options{cores};
+        options.prices = &prices;
+        EXPECT_EQ(stage_ns(options, Cycles{900, 300, 0}, several_cores, 160),
+                  900 + cores[0]->fc_overhead_cycles + 2 * 20 + 160 / 16);
+        const FoundBlocks found = search(segment, options);
+        std::uint64_t ns = 0;
+        std::size_t before = no_stage_before;
+        for (const Block& block : found.blocks) {
+            Growth growth(segment, block.first_layer + block.layer_count - 1, block.shares,
+                          &prices);
+            while (growth.first() > block.first_layer && growth.take_in())
+                ;
+            std::uint64_t bytes = 0;
+            for (const std::vector<Box>& boxes : growth.boxes(growth.first()))
+                for (const Box& box : boxes)
+                    for (const overtake_operand& in :
+                         piece_shape(segment.layers[growth.first()].step.insn, box).in)
+                        bytes += std::uint64_t{in.height} * in.width * in.channels;
+            ns += stage_ns(options, growth.cycles(), before, bytes);
+            const std::size_t only = only_core(block);
+            meetings += before != no_stage_before && before != only;
+            before = only == no_core ? several_cores : only;
+        }
+        EXPECT_EQ(found.ns, ns) << "network " << round;
+    }
+    EXPECT_GT(meetings, 10u);
+}
+
 TEST(CoreSearch, CoversAllLayersInOrderWithSharesOfAllOutputs) {
     Random random(5);
     for (int round = 0; round < 40; ++round) {
@@ -416,6 +478,16 @@ TEST(CoreSearch, UsesOnlyCoresThatItMay) {
             EXPECT_TRUE(block.shares[3].empty());
         }
     }
+}
+
+TEST(CoreSearch, LeavesALayerToNoFasterCoreThatItMayNotUse) {
+    SegmentLayers segment;
+    segment.layers.emplace_back().step.insn = convolution(8, 8);
+    const Cores cores{core_of(4, 0), core_of(1, 0)};
+    const FoundBlocks found = search(segment, {cores, {true, false}});
+    ASSERT_EQ(found.blocks.size(), 1u);
+    EXPECT_FALSE(found.blocks[0].shares[0].empty());
+    EXPECT_TRUE(found.blocks[0].shares[1].empty());
 }
 
 TEST(CoreSearch, WorkStaysWithCoresThatHaveTheInstruction) {
