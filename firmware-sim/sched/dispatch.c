@@ -7,9 +7,9 @@
  * holds none of its places may take one that is kept.  A task that begins with a CPU segment needs
  * nothing else.  A task that begins with a BPU segment needs a free slot on its core, and no
  * better placed task may be waiting for one there: such a task bars its core, or every core
- * if it would take any.  A task that takes several cores needs a free slot on each.  Where cores
- * are unlike, it may take some only: they are what it bars, but that it goes before all other tasks
- * without a core.
+ * if it would take any.  A task that takes several cores needs a free slot on each; if it has had
+ * them before, it bars just these.  Where cores are unlike, a task may take some only: they are
+ * what it bars, but that it goes before all other tasks without a core.
  *
  * A slot is free when fewer than the configured number of its holders stand in the way, and a
  * holder in a gap does not if the policy lets the task be inserted.
@@ -36,16 +36,30 @@ static bool slot_free(const struct ovt_sched_look *look, const struct ovt_sched_
 						      look->now) < slots;
 }
 
-/* The same on each core of a task that had several, and gave them up. */
-static bool own_slots_free(const struct ovt_sched_look *look, const struct ovt_sched_task *task)
+/*
+ * The same on each core of a task that had several, and gave them up; and it is the first there.
+ * So it is on @core, which is one of them, and is looked at for the first of them only.
+ */
+static bool own_slots_free(const struct ovt_sched_look *look, const struct ovt_sched_task *task,
+			   u32 core)
 {
 	u64 left;
 
+	if (core != task->placed_core)
+		return false;
 	for (left = ovt_sched_own_cores(task); left; left &= left - 1) {
-		if (!slot_free(look, task, (u32)__builtin_ctzll(left) + 1))
+		u32 own = (u32)__builtin_ctzll(left) + 1;
+
+		if (ovt_sched_first_for_core(look, own) != task || !slot_free(look, task, own))
 			return false;
 	}
 	return true;
+}
+
+/* Where @task wants slots, which it does on @core. */
+static u64 wanted_cores(const struct ovt_sched_task *task, u32 core)
+{
+	return ovt_sched_is_spanning(task) ? ovt_sched_own_cores(task) : ovt_sched_core_bit(core);
 }
 
 static void may_go(struct choice *choice, struct ovt_sched_task *task, u64 cores)
@@ -70,14 +84,13 @@ static u64 look_at_cores(struct choice *choice, const struct ovt_sched_task *any
 
 	for (; left; left &= left - 1) {
 		u32 core = (u32)__builtin_ctzll(left) + 1;
-		struct ovt_sched_task *task =
-			ovt_sched_first_for_slot(look, &look->queue->cores[core - 1].wanting);
+		struct ovt_sched_task *task = ovt_sched_first_for_core(look, core);
 
 		if (!ovt_sched_is_better(look, task, choice->best) ||
-		    ((barred_by_any & ovt_sched_core_bit(core)) &&
+		    ((barred_by_any & wanted_cores(task, core)) &&
 		     !ovt_sched_is_better(look, task, any)))
 			continue;
-		if (task->span ? own_slots_free(look, task) : slot_free(look, task, core))
+		if (task->span ? own_slots_free(look, task, core) : slot_free(look, task, core))
 			may_go(choice, task, ovt_sched_core_bit(core));
 		else
 			barred |= ovt_sched_core_bit(core);

@@ -49,7 +49,16 @@ static inline struct ovt_sched_line *ovt_sched_line_of(const struct ovt_sched_ta
 	return task->core ? &process->cores[task->core - 1] : &process->any;
 }
 
-/* Of those who wait for a place in the queue and for nothing else that is counted. */
+/* It wants several cores that it has had. */
+static inline bool ovt_sched_is_spanning(const struct ovt_sched_task *task)
+{
+	return task->span && task->placed_core;
+}
+
+/*
+ * Of those who wait for a place in the queue and for nothing else that is counted.  Who is spanning
+ * is in that of its first core, too.
+ */
 static inline struct ovt_tree *ovt_sched_ready_tree_of(const struct ovt_sched_task *task)
 {
 	struct ovt_sched_queue *queue = task->process->queue;

@@ -73,4 +73,18 @@ ovt_sched_first_for_slot(const struct ovt_sched_look *look, const struct ovt_sch
 	return ovt_sched_is_better(look, ready, waiting) ? ready : waiting;
 }
 
+/* The same of those that want @core, alone or with others that they have had. */
+static inline struct ovt_sched_task *ovt_sched_first_for_core(const struct ovt_sched_look *look,
+							      u32 core)
+{
+	const struct ovt_sched_queue_core *of = &look->queue->cores[core - 1];
+	struct ovt_sched_task *first = ovt_sched_first_for_slot(look, &of->wanting);
+	struct ovt_sched_task *spanning;
+
+	if (ovt_tree_empty(&of->spanning))
+		return first;
+	spanning = ovt_container_of(of->spanning.first, struct ovt_sched_gap, link)->holder;
+	return spanning != first && ovt_sched_is_better(look, spanning, first) ? spanning : first;
+}
+
 #endif

@@ -28,7 +28,7 @@
  *
  * Several cores.  A task may take several at once (struct ovt_sched_span), and names none of them.
  * It needs a free slot on each, and keeps them all until it gives its slot up; while it waits it
- * bars every core, like any task that names none.
+ * bars every core, like any task that names none.  One that was overdue bars its own.
  *
  * With n tasks a call takes O(cores x log n) steps, which ovt_sched.steps counts; where gaps close,
  * on average over the calls.  ovt_sched_next() takes as many for each task that it puts into the
@@ -161,15 +161,17 @@ struct ovt_sched_gaps {
 
 /* A task's gap; all fields are the scheduler's. */
 struct ovt_sched_gap {
-	struct ovt_tree_node link;	/* in steady or falling */
+	struct ovt_tree_node link;	/* in steady or falling; in spanning without a slot */
 	struct ovt_tree_node turn;	/* in turns */
 	struct ovt_wide limit;		/* while it falls: plus the present time */
 	struct ovt_wide floor;
+	struct ovt_sched_task *holder;	/* in spanning: whose it is */
 };
 
 /* What a queue keeps of one core; all fields are the scheduler's. */
 struct ovt_sched_queue_core {
 	struct ovt_sched_wanting wanting;	/* this core and no other */
+	struct ovt_tree spanning;	/* ready: want this core and others, which they have had */
 	struct ovt_sched_gaps gaps;
 	u32 holders;
 };
@@ -187,7 +189,7 @@ struct ovt_sched_queue {
 	struct ovt_sched_wanting any;	/* below: want a slot on any core */
 	struct ovt_sched_queue_core *cores;
 	u64 cores_waiting;		/* bit k - 1: of core k @wanting.waiting is not empty */
-	u64 cores_ready;		/* the same of @wanting.ready */
+	u64 cores_ready;		/* the same of @wanting.ready and @spanning */
 	u32 dispatched;			/* tasks that count for the task limit */
 	u32 places_kept;		/* processes for which a place of the task limit is kept */
 };

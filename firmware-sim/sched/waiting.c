@@ -190,14 +190,54 @@ static void change_line(struct ovt_sched_task *task, bool comes)
 	note_waiting_core(task);
 }
 
-static void note_ready_core(const struct ovt_sched_task *task)
+static bool spanning_before(const void *policy, const struct ovt_tree_node *a,
+			    const struct ovt_tree_node *b)
+{
+	return comes_before(policy, &ovt_container_of(a, struct ovt_sched_gap, link)->holder->link,
+			    &ovt_container_of(b, struct ovt_sched_gap, link)->holder->link);
+}
+
+static void note_ready(struct ovt_sched_queue *queue, u32 core)
+{
+	const struct ovt_sched_queue_core *of = &queue->cores[core - 1];
+
+	queue->cores_ready =
+		with_bit(queue->cores_ready, ovt_sched_core_bit(core),
+			 !ovt_tree_empty(&of->wanting.ready) || !ovt_tree_empty(&of->spanning));
+}
+
+/* @task, which is ready, wants a slot on each of its cores, or no longer. */
+static void change_spanning(struct ovt_sched_task *task, bool comes)
 {
 	struct ovt_sched_queue *queue = task->process->queue;
+	struct ovt_sched *sched = queue->sched;
+	struct ovt_sched_gap *gap = task->span->gaps;
+	u64 left;
+
+	for (left = ovt_sched_own_cores(task); left; left &= left - 1, gap++) {
+		u32 core = (u32)__builtin_ctzll(left) + 1;
+		struct ovt_tree *spanning = &queue->cores[core - 1].spanning;
+
+		gap->holder = task;
+		if (comes)
+			ovt_tree_insert(spanning, &gap->link, spanning_before,
+					sched->settings.policy, &sched->steps);
+		else
+			ovt_tree_remove(spanning, &gap->link, &sched->steps);
+		note_ready(queue, core);
+	}
+}
+
+/* After @task has come or gone. */
+static void note_ready_core(struct ovt_sched_task *task, bool comes)
+{
 	u32 core = ovt_sched_wanted_core(task);
 
-	if (!ovt_sched_is_high(task) && core)
-		queue->cores_ready = with_bit(queue->cores_ready, ovt_sched_core_bit(core),
-					      !ovt_tree_empty(ovt_sched_ready_tree_of(task)));
+	if (ovt_sched_is_high(task) || !core)
+		return;
+	if (ovt_sched_is_spanning(task))
+		change_spanning(task, comes);
+	note_ready(task->process->queue, core);
 }
 
 void ovt_sched_enter_waiting(struct ovt_sched_task *task)
@@ -210,7 +250,7 @@ void ovt_sched_enter_waiting(struct ovt_sched_task *task)
 	}
 	ovt_tree_insert(ovt_sched_ready_tree_of(task), &task->link, comes_before,
 			sched->settings.policy, &sched->steps);
-	note_ready_core(task);
+	note_ready_core(task, true);
 }
 
 void ovt_sched_leave_waiting(struct ovt_sched_task *task)
@@ -221,7 +261,7 @@ void ovt_sched_leave_waiting(struct ovt_sched_task *task)
 	}
 	ovt_tree_remove(ovt_sched_ready_tree_of(task), &task->link,
 			&task->process->queue->sched->steps);
-	note_ready_core(task);
+	note_ready_core(task, false);
 }
 
 void ovt_sched_enter_cpu_waiting(struct ovt_sched_task *task)

@@ -46,10 +46,11 @@ static void wait_behind(struct ovt_sched_wait *wait, struct ovt_sched_task *ahea
 	wait->ahead = ahead;
 }
 
-/* It is first for each of @cores, which are not barred. */
-static void wait_for_slot(const struct ovt_sched_look *look, struct ovt_sched_wait *wait, u64 cores)
+/* It is first for each of @cores, which are not barred, and wants as many as it is wide. */
+static void wait_for_any_slots(const struct ovt_sched_look *look, struct ovt_sched_wait *wait,
+			       u64 cores)
 {
-	u32 needed = wait->task->placed_core ? 1 : ovt_sched_width(wait->task);
+	u32 needed = ovt_sched_width(wait->task);
 	u64 left;
 
 	for (left = cores; left; left &= left - 1) {
@@ -61,23 +62,51 @@ static void wait_for_slot(const struct ovt_sched_look *look, struct ovt_sched_wa
 	wait->cores = cores;
 }
 
-/* A better placed task for the same core bars it, and so does one for any core. */
-static void wait_for_core(const struct ovt_sched_look *look, struct ovt_sched_wait *wait, u32 core)
+/* It is first for each of @cores, all of which it wants. */
+static void wait_for_slots(const struct ovt_sched_look *look, struct ovt_sched_wait *wait,
+			   u64 cores)
 {
-	struct ovt_sched_task *first =
-		ovt_sched_first_for_slot(look, &look->queue->cores[core - 1].wanting);
-	struct ovt_sched_task *any = ovt_sched_first_for_slot(look, &look->queue->any);
+	u64 left;
 
-	if (any && (ovt_sched_cores_of(look->sched, any) & ovt_sched_core_bit(core)) &&
-	    ovt_sched_is_better(look, any, first))
+	for (left = cores; left; left &= left - 1) {
+		u32 core = (u32)__builtin_ctzll(left) + 1;
+
+		if (has_free_slot(look, wait->task, core))
+			cores &= ~ovt_sched_core_bit(core);
+	}
+	if (!cores)
+		return;
+	wait->type = OVT_SCHED_WAIT_SLOT;
+	wait->cores = cores;
+}
+
+/*
+ * A better placed task for a core that it wants bars it, and so does one for any core.  @cores: one
+ * that it named or has had, or several that it has had.
+ */
+static void wait_for_cores(const struct ovt_sched_look *look, struct ovt_sched_wait *wait,
+			   u64 cores)
+{
+	struct ovt_sched_task *any = ovt_sched_first_for_slot(look, &look->queue->any);
+	struct ovt_sched_task *first = NULL;
+	u64 left;
+
+	if (any && (ovt_sched_cores_of(look->sched, any) & cores))
 		first = any;
+	for (left = cores; left; left &= left - 1) {
+		struct ovt_sched_task *of_core =
+			ovt_sched_first_for_core(look, (u32)__builtin_ctzll(left) + 1);
+
+		if (ovt_sched_is_better(look, of_core, first))
+			first = of_core;
+	}
 	if (ovt_sched_is_better(look, first, wait->task))
 		wait_behind(wait, first);
 	else
-		wait_for_slot(look, wait, ovt_sched_core_bit(core));
+		wait_for_slots(look, wait, cores);
 }
 
-/* Any core that no better placed task bars will do. */
+/* Any core that no better placed task bars will do, or any so many of them. */
 static void wait_for_any_core(const struct ovt_sched_look *look, struct ovt_sched_wait *wait)
 {
 	struct ovt_sched_task *ahead = ovt_sched_first_for_slot(look, &look->queue->any);
@@ -90,8 +119,7 @@ static void wait_for_any_core(const struct ovt_sched_look *look, struct ovt_sche
 	}
 	for (ahead = NULL; left; left &= left - 1) {
 		u32 core = (u32)__builtin_ctzll(left) + 1;
-		struct ovt_sched_task *first =
-			ovt_sched_first_for_slot(look, &look->queue->cores[core - 1].wanting);
+		struct ovt_sched_task *first = ovt_sched_first_for_core(look, core);
 
 		if (!ovt_sched_is_better(look, first, wait->task))
 			continue;
@@ -99,8 +127,8 @@ static void wait_for_any_core(const struct ovt_sched_look *look, struct ovt_sche
 		if (ovt_sched_is_better(look, first, ahead))
 			ahead = first;
 	}
-	if (cores)
-		wait_for_slot(look, wait, cores);
+	if ((u32)__builtin_popcountll(cores) >= ovt_sched_width(wait->task))
+		wait_for_any_slots(look, wait, cores);
 	else
 		wait_behind(wait, ahead);
 }
@@ -109,8 +137,10 @@ static void wait_on_cores(const struct ovt_sched_look *look, struct ovt_sched_wa
 {
 	u32 core = ovt_sched_wanted_core(wait->task);
 
-	if (core)
-		wait_for_core(look, wait, core);
+	if (ovt_sched_is_spanning(wait->task))
+		wait_for_cores(look, wait, ovt_sched_own_cores(wait->task));
+	else if (core)
+		wait_for_cores(look, wait, ovt_sched_core_bit(core));
 	else
 		wait_for_any_core(look, wait);
 }

@@ -27,7 +27,8 @@ enum ovt_sched_wait_type {
  * @ahead: of WAIT_TASK, the best placed of all that want the same core or worker; of a task that
  *	takes any core, the best placed of such tasks, or if it is that itself, of those that bar
  *	a core
- * @cores: of WAIT_SLOT, bit k - 1: a slot on core k would do
+ * @cores: of WAIT_SLOT, bit k - 1: a slot on core k would do; of a task that takes several cores,
+ *	would be one of those that it lacks
  */
 struct ovt_sched_wait {
 	enum ovt_sched_wait_type type;

@@ -126,6 +126,97 @@ static void others_are_inserted_into_its_gap_on_each_of_its_cores(void **state)
 	assert_int_equal(fixture.queue_cores[0].holders + fixture.queue_cores[1].holders, 1);
 }
 
+/* Overdue in its gap at 150: what it waits for then are the cores that it has had. */
+static void make_overdue(struct fixture *fixture, struct task *wide, u64 cores, u32 first)
+{
+	fixture->sched.settings.overdue_min_time = 50;
+	fixture->sched.settings.overdue_factor = 1;
+	fixture->sched.settings.slots = 1;
+	arrive(fixture, wide, 2, 10, 0, 50, 100);
+	expect_submit(fixture, wide, 7, 0);
+	ovt_sched_placed_on(&fixture->sched, &wide->sched, first, cores);
+	end(fixture, wide, 50);
+	assert_true(next(fixture, 50));
+	assert_int_equal(fixture->action.type, OVT_SCHED_RUN_CPU);
+	assert_false(next(fixture, 149));
+	assert_true(next(fixture, 150));
+	assert_int_equal(fixture->action.type, OVT_SCHED_OVERDUE);
+}
+
+static void once_overdue_it_bars_each_of_its_own_cores_and_no_other(void **state)
+{
+	struct fixture fixture;
+	struct task wide, first, second, behind_first, behind_second, third;
+
+	(void)state;
+	start(&fixture);
+	make_overdue(&fixture, &wide, 3, 1);
+	arrive(&fixture, &first, 1, 9, 1, 500, 0);
+	arrive(&fixture, &second, 1, 9, 2, 500, 0);
+	expect_submit(&fixture, &first, 1, 150);
+	expect_submit(&fixture, &second, 2, 150);
+	end(&fixture, &wide, 200);		/* its CPU segment */
+	arrive(&fixture, &behind_first, 1, 8, 1, 50, 0);
+	arrive(&fixture, &behind_second, 1, 8, 2, 50, 0);
+	arrive(&fixture, &third, 1, 8, 3, 50, 0);
+	expect_submit(&fixture, &third, 4, 200);	/* it has never had core 3 */
+	end(&fixture, &second, 300);
+	assert_false(next(&fixture, 300));	/* the one behind on core 2 does not pass it */
+	end(&fixture, &first, 400);
+	expect_submit(&fixture, &wide, 1, 400);
+	assert_int_equal(wide.sched.placed_core, 1);
+	assert_int_equal(fixture.queue_cores[0].holders + fixture.queue_cores[1].holders, 2);
+	assert_false(next(&fixture, 400));
+	end(&fixture, &wide, 450);
+	expect_submit(&fixture, &behind_first, 1, 450);
+	expect_submit(&fixture, &behind_second, 2, 450);
+}
+
+static void a_better_placed_task_for_one_of_its_cores_bars_it_there(void **state)
+{
+	struct fixture fixture;
+	struct task wide, holder, better, behind;
+
+	(void)state;
+	start(&fixture);
+	make_overdue(&fixture, &wide, 5, 3);
+	arrive(&fixture, &holder, 1, 20, 1, 50, 200);
+	expect_submit(&fixture, &holder, 1, 150);
+	end(&fixture, &holder, 160);
+	assert_true(next(&fixture, 160));
+	assert_int_equal(fixture.action.type, OVT_SCHED_RUN_CPU);
+	end(&fixture, &wide, 170);		/* its CPU segment */
+	arrive(&fixture, &better, 1, 11, 1, 500, 0);	/* too long for the gap, which @wide fits */
+	arrive(&fixture, &behind, 1, 9, 3, 50, 0);
+	assert_false(next(&fixture, 170));	/* and @wide bars core 3 */
+	ovt_sched_cancel(&fixture.sched, &better.sched, &fixture.action);
+	expect_submit(&fixture, &wide, 4, 170);
+	assert_int_equal(wide.sched.placed_core, 3);
+	end(&fixture, &wide, 220);
+	expect_submit(&fixture, &behind, 4, 220);
+}
+
+static void what_bars_an_overdue_one_goes_when_it_has_been_cancelled(void **state)
+{
+	struct fixture fixture;
+	struct task wide, first, second, behind;
+
+	(void)state;
+	start(&fixture);
+	make_overdue(&fixture, &wide, 6, 2);
+	arrive(&fixture, &first, 1, 9, 2, 500, 0);
+	expect_submit(&fixture, &first, 2, 150);
+	end(&fixture, &wide, 200);		/* its CPU segment */
+	arrive(&fixture, &second, 1, 8, 3, 50, 0);
+	arrive(&fixture, &behind, 2, 7, 0, 50, 0);
+	assert_false(next(&fixture, 200));
+	assert_true(ovt_sched_cancel(&fixture.sched, &wide.sched, &fixture.action));
+	assert_int_equal(fixture.action.type, OVT_SCHED_END);
+	expect_submit(&fixture, &second, 4, 200);
+	assert_false(next(&fixture, 200));
+	assert_int_equal(fixture.queue.cores_ready, 0);
+}
+
 static void a_task_of_255_takes_the_cores_that_it_is_given_and_no_slots(void **state)
 {
 	struct fixture fixture;
@@ -151,6 +242,9 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_waits_for_a_slot_on_each_and_bars_all_cores),
 		cmocka_unit_test(others_are_inserted_into_its_gap_on_each_of_its_cores),
+		cmocka_unit_test(once_overdue_it_bars_each_of_its_own_cores_and_no_other),
+		cmocka_unit_test(a_better_placed_task_for_one_of_its_cores_bars_it_there),
+		cmocka_unit_test(what_bars_an_overdue_one_goes_when_it_has_been_cancelled),
 		cmocka_unit_test(a_task_of_255_takes_the_cores_that_it_is_given_and_no_slots),
 	};
 

@@ -28,7 +28,7 @@ bool GroupsTasks::Task::is_in_gap() const {
 
 /// From the submission of its first BPU segment to the end of its last.
 bool GroupsTasks::Task::holds_slots() const {
-    return !is_high() && (state == State::on_cores || is_in_gap());
+    return !is_high() && (state == State::on_cores || (is_in_gap() && !gave_slots_up));
 }
 
 GroupsTasks::GroupsTasks(const json& scenario)
@@ -58,6 +58,15 @@ GroupsTasks::Task GroupsTasks::read_task(const json& entry) const {
             task.width = std::max(task.width, task.segments.back().parts.size());
             task.bpu += task.segments.back().alone;
         }
+    if (scenario_.contains("overdue")) {
+        std::uint64_t estimates = 0;
+        for (const Segment& segment : task.segments)
+            estimates += segment.estimate;
+        const json& overdue = scenario_["overdue"];
+        task.allowance =
+            2 * std::max<std::uint64_t>(4 * overdue.at("min_time").get<std::uint64_t>(),
+                                        overdue.value("factor", 4u) * estimates);
+    }
     return task;
 }
 
@@ -65,6 +74,7 @@ GroupsTasks::Segment GroupsTasks::read_segment(const json& entry) const {
     Segment segment;
     if (entry.contains("cpu")) {
         segment.cpu = entry["cpu"];
+        segment.estimate = entry.value("estimate", segment.cpu);
         return segment;
     }
     segment.is_group = entry.contains("parts");
@@ -119,6 +129,8 @@ std::optional<std::uint64_t> GroupsTasks::next_instant() const {
         consider(task.at);
         if (task.state == State::on_worker)
             consider(task.cpu_end);
+        if (task.late_at)
+            consider(*task.late_at);
     }
     for (const json& cancel : scenario_.value("cancels", json::array()))
         consider(cancel.at("at"));
@@ -137,6 +149,7 @@ void GroupsTasks::at_instant() {
     for (const json& entry : scenario_.value("cancels", json::array()))
         if (entry.at("at") == *now_)
             cancel(*std::ranges::find(tasks_, entry.at("id").get<std::string>(), &Task::id));
+    find_overdue();
     if (scenario_.value("service_mode", false))
         dispatch(tasks_.front());
     else
@@ -167,7 +180,38 @@ void GroupsTasks::end_segments() {
         next_segment(*task);
 }
 
+/// From now on the current CPU segment, or its wait for a worker, has its time.
+void GroupsTasks::watch(Task& task) const {
+    if (!scenario_.contains("overdue") || task.is_late)
+        return;
+    const json& overdue = scenario_["overdue"];
+    const std::uint64_t limit =
+        std::max<std::uint64_t>(overdue.at("min_time").get<std::uint64_t>(),
+                                overdue.value("factor", 4u) * task.current().estimate);
+    task.watched_since = *now_;
+    task.late_at = *now_ + std::min(limit, task.allowance);
+}
+
+void GroupsTasks::stop_watching(Task& task) const {
+    if (!task.late_at)
+        return;
+    task.late_at.reset();
+    task.allowance -= std::min(task.allowance, *now_ - task.watched_since);
+}
+
+void GroupsTasks::find_overdue() {
+    for (Task& task : tasks_)
+        if (task.late_at && *task.late_at <= *now_) {
+            stop_watching(task);
+            task.is_late = task.was_late = task.gave_slots_up = true;
+        }
+}
+
 void GroupsTasks::next_segment(Task& task) {
+    if (!task.current().is_bpu()) {
+        stop_watching(task);
+        task.is_late = false;
+    }
     if (task.is_cancelled || task.segment + 1 == task.segments.size())
         return end(task);
     task.segment++;
@@ -175,9 +219,10 @@ void GroupsTasks::next_segment(Task& task) {
 }
 
 void GroupsTasks::enter(Task& task) {
-    if (!task.current().is_bpu())
+    if (!task.current().is_bpu()) {
         task.state = State::waits_for_worker;
-    else if (task.has_bpu_before())
+        watch(task);
+    } else if (task.has_bpu_before() && (!task.gave_slots_up || task.is_high()))
         submit(task);
     else
         task.state = State::ready;
@@ -190,10 +235,12 @@ void GroupsTasks::submit(Task& task) {
     task.job = board_.submit(*now_, task.id + "." + std::to_string(task.segment), task.is_high(),
                              task.current().is_group, std::move(parts));
     task.state = State::on_cores;
+    task.gave_slots_up = false;
 }
 
 void GroupsTasks::end(Task& task) {
     task.state = State::over;
+    task.late_at.reset();
     task.end = now_;
 }
 
@@ -230,11 +277,12 @@ bool GroupsTasks::go(Task& task) {
     if (task.state == State::waiting && !task.is_high() && !has_room(task))
         return false;
     if (task.current().is_bpu()) {
-        std::vector<std::size_t> cores = board_.emptiest(
-            task.width, task.is_high() && !task.named ? board_.all_cores() : allowed_cores(task));
-        if (cores.size() < task.width)
+        const std::vector<std::size_t> allowed =
+            task.is_high() && !task.named ? board_.all_cores() : allowed_cores(task);
+        if (allowed.size() < task.width)
             return false;
-        task.cores = std::move(cores);
+        if (task.cores.empty())
+            task.cores = board_.emptiest(task.width, allowed);
     }
     if (task.state == State::waiting) {
         task.dispatched = now_;
@@ -249,7 +297,7 @@ bool GroupsTasks::go(Task& task) {
 
 bool GroupsTasks::has_room(const Task& task) const {
     const auto taken = std::ranges::count_if(tasks_, [&](const Task& other) {
-        return one_queue(task, other) && !other.is_high() && other.dispatched &&
+        return one_queue(task, other) && !other.is_high() && other.dispatched && !other.was_late &&
                other.state != State::over;
     });
     return static_cast<std::uint64_t>(taken) < setting("HB_MAX_TASK_NUM", 8);
@@ -262,10 +310,17 @@ bool GroupsTasks::waits_for_slots(const Task& task) const {
            (task.state == State::waiting && task.current().is_bpu() && has_room(task));
 }
 
+/// Those that it has had, the one that it names, or any.
+bool GroupsTasks::wants(const Task& task, std::size_t core) {
+    if (!task.cores.empty())
+        return std::ranges::find(task.cores, core) != task.cores.end();
+    return !task.named || *task.named == core;
+}
+
 std::vector<std::size_t> GroupsTasks::allowed_cores(const Task& task) const {
     std::vector<std::size_t> allowed = board_.all_cores();
     std::erase_if(allowed, [&](std::size_t core) {
-        if (task.named && *task.named != core)
+        if (!wants(task, core))
             return true;
         return !task.is_high() && (is_barred(task, core) || !has_free_slot(task, core));
     });
@@ -275,7 +330,7 @@ std::vector<std::size_t> GroupsTasks::allowed_cores(const Task& task) const {
 bool GroupsTasks::is_barred(const Task& task, std::size_t core) const {
     return std::ranges::any_of(tasks_, [&](const Task& better) {
         return one_queue(task, better) && place(better) < place(task) && waits_for_slots(better) &&
-               (!better.named || *better.named == core);
+               wants(better, core);
     });
 }
 
@@ -293,8 +348,11 @@ bool GroupsTasks::gives_way(const Task& holder, const Task& to) const {
     if (!holder.is_in_gap())
         return false;
     using Wide = __int128;
-    const Wide whole = holder.current().cpu;
-    const Wide remaining = holder.state == State::on_worker ? Wide{holder.cpu_end} - *now_ : whole;
+    const Wide whole = holder.current().estimate;
+    Wide remaining = whole;
+    if (holder.state == State::on_worker) // which began so long before its end
+        remaining -= Wide{*now_} - (Wide{holder.cpu_end} - holder.current().cpu);
+    remaining = std::max(remaining, Wide{0});
     const Wide next = holder.next_bpu()->alone;
     return (Wide{to.bpu} - remaining) * 100 < next * setting("HB_DNN_BPU_SCHEDULE_THRESHOLD", 10) ||
            Wide{to.bpu} < Wide{setting("HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME", 1000)} * 1000 ||
@@ -322,6 +380,8 @@ void GroupsTasks::give_to_workers(const std::string& process) {
             return;
         first->state = State::on_worker;
         first->cpu_end = *now_ + first->current().cpu;
+        stop_watching(*first);
+        watch(*first);
         cpu_.push_back({static_cast<std::size_t>(first - tasks_.data()), first->segment, *now_,
                         first->cpu_end});
     }

@@ -28,7 +28,8 @@ public:
 private:
     enum class State { to_come, waiting, ready, waits_for_worker, on_worker, on_cores, over };
     struct Segment {
-        std::uint64_t cpu = 0; ///< 0: of the BPU
+        std::uint64_t cpu = 0;      ///< 0: of the BPU
+        std::uint64_t estimate = 0; ///< of a CPU segment
         bool is_group = false;
         std::vector<Stages> parts;
         std::uint64_t alone = 0; ///< its time alone, 0 of a CPU segment
@@ -52,6 +53,13 @@ private:
         std::size_t job = 0;
         std::uint64_t cpu_end = 0;
         bool is_cancelled = false;
+        // Of CPU segments that may be overdue.
+        std::optional<std::uint64_t> late_at{}; ///< when the current one will be
+        std::uint64_t watched_since = 0;
+        std::uint64_t allowance = 0; ///< left for all of them
+        bool is_late = false;        ///< the current one
+        bool was_late = false;       ///< one was: it does not count for the task limit
+        bool gave_slots_up = false;  ///< and has not taken them again
 
         bool is_high() const { return priority == 255; }
         const Segment& current() const { return segments[segment]; }
@@ -77,6 +85,9 @@ private:
     }
     void end_segments();
     void next_segment(Task& task);
+    void watch(Task& task) const;
+    void stop_watching(Task& task) const;
+    void find_overdue();
     void enter(Task& task);
     void submit(Task& task);
     void end(Task& task);
@@ -85,6 +96,7 @@ private:
     bool go(Task& task);
     bool has_room(const Task& task) const;
     bool waits_for_slots(const Task& task) const;
+    static bool wants(const Task& task, std::size_t core);
     std::vector<std::size_t> allowed_cores(const Task& task) const;
     bool is_barred(const Task& task, std::size_t core) const;
     bool has_free_slot(const Task& task, std::size_t core) const;

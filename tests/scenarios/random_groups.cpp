@@ -49,6 +49,9 @@ public:
         if (draw_.one_in(2))
             scenario["service_mode"] = draw_.one_in(2);
         put_env(scenario);
+        if (draw_.one_in(3))
+            scenario["overdue"] = {{"min_time", unit_ * (1 + draw_.below(8))},
+                                   {"factor", draw_.below(4)}};
         std::vector<std::string> narrow; // models without groups: their tasks may name a core
         const std::uint64_t models = 1 + draw_.below(4);
         for (std::uint64_t i = 0; i < models; i++) {
@@ -152,10 +155,17 @@ private:
         case 0:
             return {{"bpu", durations(1 + draw_.below(3))}};
         case 1:
-            return {{"cpu", unit_ * (1 + draw_.below(20))}};
+            return cpu_segment();
         default:
             return {{"parts", parts(false)}};
         }
+    }
+
+    json cpu_segment() {
+        json segment = {{"cpu", unit_ * (1 + draw_.below(20))}};
+        if (draw_.one_in(4))
+            segment["estimate"] = unit_ * (1 + draw_.below(20));
+        return segment;
     }
 
     json task(std::uint64_t number, std::uint64_t models, const std::vector<std::string>& narrow) {
