@@ -112,6 +112,8 @@ std::string group_text(const ovt_verdict& verdict, const Job& job, const JobBoun
     case OVT_REFUSED_GROUP_CORE:
         return "a job with parts names no core: leave core and cores 0, and set those of the parts";
     case OVT_REFUSED_PARTS:
+        if (job.parts.empty())
+            return "stages or group_record, but no parts: a job without parts has neither";
         return fmt::format("{} parts, but the device has {} cores", job.parts.size(), bounds.cores);
     case OVT_REFUSED_NO_STAGE:
         return fmt::format("{} stages for {} FCs: each FC has one", job.stages.size(),
@@ -228,6 +230,10 @@ overtake_extension_parts group_of(const Job& job) {
     return group;
 }
 
+bool is_group_without_parts(const Job& job) {
+    return job.parts.empty() && (!job.stages.empty() || job.group_record != 0);
+}
+
 ovt_verdict check_job(const Job& job, const JobBounds& bounds, const FindMemory& find_memory) {
     const drm_overtake_submit submit = submission(job);
     ovt_verdict verdict = ovt_check_submit(&submit, bounds.cores);
@@ -241,6 +247,8 @@ ovt_verdict check_job(const Job& job, const JobBounds& bounds, const FindMemory&
         verdict = ovt_check_placement(&submit, job.cores, bounds.cores);
     if (verdict.reason == OVT_ACCEPTED && !job.parts.empty())
         verdict = check_group(job, submit, bounds.cores);
+    if (verdict.reason == OVT_ACCEPTED && is_group_without_parts(job))
+        verdict = {OVT_REFUSED_PARTS, 0};
     if (verdict.reason == OVT_ACCEPTED && !job.parts.empty() && job.group_record != 0)
         verdict = ovt_check_result(find_memory(job.bindings.size(), record_of(job)));
     return verdict;

@@ -124,6 +124,14 @@ TEST_P(GroupsTest, ABadGroupIsRefusedAndNothingChanges) {
         {EINVAL, "no FC is in stage 1", [&](Job&) { stages[2] = 2; }},
         {ENOENT, "group_record: no buffer holds 96 bytes at device address 0x8",
          [](Job& job) { job.group_record = 8; }},
+        {EINVAL, "stages or group_record, but no parts: a job without parts has neither",
+         [&](Job&) { parts.clear(); }},
+        {EINVAL, "stages or group_record, but no parts: a job without parts has neither",
+         [&](Job& job) {
+             parts.clear();
+             stages.clear();
+             job.group_record = memory->address();
+         }},
     };
     if (cores != 2)
         GTEST_SKIP() << "SKIPPED: needs a device of 2 cores";
@@ -242,6 +250,25 @@ TEST_P(GroupsTest, WhateverBecomesOfThemEachEndsOnce) {
         EXPECT_EQ(queue->in_flight(), 0u);
     }
     expect_a_copy(4);
+}
+
+/// Those before it are in flight, as with any other job that is refused.
+TEST_P(GroupsTest, StagesWithoutPartsAreRefusedInTheMiddleOfABatchToo) {
+    SKIP_WITHOUT(device);
+    Job jobs[3];
+    for (std::uint64_t tag = 0; tag < 3; tag++) {
+        jobs[tag] = program->job(tag);
+        jobs[tag].fcs = std::span(program->fcs).first(1);
+    }
+    const std::uint32_t zero = 0;
+    jobs[1].stages = {&zero, 1};
+    expect_error(EINVAL, "job 1: stages or group_record, but no parts",
+                 [&] { queue->submit(jobs); });
+    ASSERT_EQ(queue->in_flight(), 1u);
+    const auto ended = reap_all(*queue, 1);
+    ASSERT_EQ(ended.size(), 1u);
+    EXPECT_EQ(ended.front().tag, 0u);
+    expect_a_copy(1);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GroupsTest, testing::ValuesIn(all_backends()), backend_name);

@@ -75,7 +75,8 @@ struct Job {
     std::uint64_t model = 0; ///< what events of the job call its model; model_id() of a name
 
     /// A group: a part for each of several cores, all of which arrive at once.  Their FCs follow
-    /// each other in `fcs`; `core`, `cores` and `chosen_core` are not set.  Empty: no group.
+    /// each other in `fcs`; `core`, `cores` and `chosen_core` are not set.  Empty: no group, which
+    /// has neither stages nor a record (EINVAL).
     std::span<const overtake_part> parts;
     /// Of a group: the stage of each FC, from 0, never less than that of the FC before it in its
     /// part.  A stage opens when the one before has ended in all parts.  Each has an FC.

@@ -77,6 +77,8 @@ drm_overtake_submit KernelContext::payload(const Job& job, std::uint64_t result,
         extensions.parts.base.next = submit.extensions;
         submit.extensions = reinterpret_cast<std::uintptr_t>(&extensions.parts);
     }
+    if (is_group_without_parts(job))
+        throw refused(job, EINVAL);
     submit.extensions = chain_model(extensions.model, job.model, submit.extensions);
     return submit;
 }

@@ -44,7 +44,8 @@ public:
 
     /// A job as the driver takes it.  Points into the job, and to `extensions` if it leaves a
     /// choice of cores, which the driver answers there, has a model or is a group; `result` is a
-    /// device address or 0.  Throws Error ENOTSUP for a group that the driver is too old for.
+    /// device address or 0.  Throws Error ENOTSUP for a group that the driver is too old for,
+    /// EINVAL for what is only of groups in a job without parts.
     drm_overtake_submit payload(const Job& job, std::uint64_t result,
                                 JobExtensions& extensions) const;
     /// A chain that tells the driver of a model, in front of what is chained already.  What is

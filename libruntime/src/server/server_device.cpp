@@ -225,9 +225,9 @@ void ServerQueue::write_job(const Job& job, const ovt_verdict& room) {
 
 bool ServerQueue::fits(const Job& job) const {
     // In this order no sum overflows.
-    return job.fcs.size() <= OVERTAKE_MAX_FCS && job.bindings.size() <= OVERTAKE_MAX_BINDINGS &&
-           job.parts.size() <= OVERTAKE_MAX_CORES && job.stages.size() <= OVERTAKE_MAX_FCS &&
-           wire_bytes(job) <= job_area_bytes - written_;
+    return !is_group_without_parts(job) && job.fcs.size() <= OVERTAKE_MAX_FCS &&
+           job.bindings.size() <= OVERTAKE_MAX_BINDINGS && job.parts.size() <= OVERTAKE_MAX_CORES &&
+           job.stages.size() <= OVERTAKE_MAX_FCS && wire_bytes(job) <= job_area_bytes - written_;
 }
 
 void ServerQueue::submit(std::span<const Job> jobs) {
@@ -240,7 +240,7 @@ std::size_t ServerQueue::call(std::span<const Job> jobs) {
     written_ = 0;
     std::size_t count = 0;
     bool is_refused = false; // those behind it are not in flight
-    const auto refuse_too_large = [&](const Job& job) {
+    const auto refuse_here = [&](const Job& job) {
         const JobBounds bounds{.cores = cores_, .max_priority = options_.max_priority};
         const ovt_verdict verdict =
             check_job(job, bounds, [](std::size_t, const overtake_binding&) {
@@ -253,7 +253,7 @@ std::size_t ServerQueue::call(std::span<const Job> jobs) {
             const Job& job = jobs[count];
             if (!fits(job)) {
                 if (count == 0)
-                    refuse_too_large(job);
+                    refuse_here(job);
                 break;
             }
             ovt_verdict room =
