@@ -66,6 +66,7 @@ static const struct named_register registers[] = {
 	{ "RETIRED", OVT_REG_RETIRED },
 	{ "BAD_ACCESS", OVT_REG_BAD_ACCESS },
 	{ "NORMAL_NEXT", OVT_REG_NORMAL_NEXT },
+	{ "HIGH_HELD", OVT_REG_HIGH_HELD },
 };
 
 /* A descriptor, with its job's names instead of pointers. */

@@ -86,6 +86,7 @@ static void note_fc(struct overtake_device *device, const struct ovt_event *even
 		.priority = job->fw.priority,
 		.ring = event->ring,
 		.fault = fault,
+		.part = overtake_part_index(event->part),
 		.start_ns = event->time_ns - event->duration_ns,
 		.end_ns = event->time_ns,
 	};

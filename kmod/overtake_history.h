@@ -18,10 +18,11 @@
  * @tag: its job
  * @context: the job's context
  * @pid: process that opened the file
- * @fc_index: index in the job
+ * @fc_index: index in the job, or in its part of a group
  * @priority: of the job
  * @ring: enum ovt_ring_index
  * @fault: OVERTAKE_FAULT_*
+ * @part: of a group, from 0
  * @start_ns: device time
  * @end_ns: device time
  */
@@ -34,6 +35,7 @@ struct overtake_fc_record {
 	u32 priority;
 	u32 ring;
 	u32 fault;
+	u32 part;
 	u64 start_ns;
 	u64 end_ns;
 };

@@ -64,13 +64,13 @@ static void show_fcs(struct seq_file *file, const struct overtake_core_history *
 		    history->fc_count - OVERTAKE_FCS_KEPT : 0;
 	u64 i;
 
-	seq_puts(file, "index id fc group prio start_ns end_ns run_ns fault\n");
+	seq_puts(file, "index id fc group prio start_ns end_ns run_ns fault part\n");
 	for (i = first; i < history->fc_count; i++) {
 		const struct overtake_fc_record *fc = &history->fcs[i % OVERTAKE_FCS_KEPT];
 
-		seq_printf(file, "%llu %llu %u %u %u %llu %llu %llu %u\n", fc->index, fc->tag,
+		seq_printf(file, "%llu %llu %u %u %u %llu %llu %llu %u %u\n", fc->index, fc->tag,
 			   fc->fc_index, fc->pid, fc->priority, fc->start_ns, fc->end_ns,
-			   fc->end_ns - fc->start_ns, fc->fault);
+			   fc->end_ns - fc->start_ns, fc->fault, fc->part);
 	}
 }
 

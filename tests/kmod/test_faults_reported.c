@@ -11,10 +11,12 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "group.h"
 #include "load.h"
 #include "ring.h"
 
 #define TWO		"cores=2 mode=functional watchdog_ms=2"
+#define TWO_HANGS	"cores=2 mode=timed profile=ideal manual_clock=1 watchdog_ms=5"
 #define TWO_MANUAL	"cores=2 mode=timed manual_clock=1"
 #define MANUAL		"cores=1 mode=timed profile=ideal manual_clock=1 ban_offences=3 " \
 			"ban_window_ms=1000 watchdog_ms=5"
@@ -275,6 +277,37 @@ static void reset_is_dumped(void)
 	client_close(&client);
 }
 
+/* Core 2 hangs in a NORMAL FC that it began since HIGH waits there for stage 0, on core 1. */
+static void a_held_high_is_in_the_dump(void)
+{
+	static const uint32_t stages[GROUP_FCS] = { 0, 0, 1, 2 };
+	struct client client;
+	struct group group;
+	struct job job;
+	char *text;
+	uint32_t i;
+
+	clear_dump();
+	client = client_open(0, 255);
+	for (i = 0; i < GROUP_FCS; i++)
+		put_delay(&client, i, 4 * MS);
+	put_jump(&client, 4, 4);
+	group_init(&group, &client, 2, 0);
+	group.job.submit.priority = 255;
+	memcpy(group.stages, stages, sizeof(stages));
+	check_equal(job_submit(&client, &group.job), 0);
+	job_init(&job, &client, 1, 4, 1);
+	job.submit.core = 2;
+	check_equal(job_submit(&client, &job), 0);
+	check_equal(advance_clock(0, 50 * MS), 0);
+	text = read_dump();
+	check_line(text, "guilty", "tag: 1");
+	check_line(text, "guilty", "core: 2");
+	check_line(text, "registers", "HIGH_HELD: 0x1");
+	clear_dump();
+	client_close(&client);
+}
+
 static uint64_t bans(void)
 {
 	char path[128];
@@ -530,6 +563,7 @@ static void clocks_that_run_out_are_banned_by_default(void)
 const struct test_case reported_cases[] = {
 	{ "dump-hang-is-dumped", TWO, hang_is_dumped },
 	{ "dump-reset-is-dumped", TWO_MANUAL, reset_is_dumped },
+	{ "dump-says-that-high-is-held", TWO_HANGS, a_held_high_is_in_the_dump },
 	{ "ban-offenders-are-banned", MANUAL, offenders_are_banned },
 	{ "ban-jobs-in-flight-end", MANUAL " ", banned_jobs_end },
 	{ "ban-others-are-not-banned", MANUAL "  ", others_are_not_banned },

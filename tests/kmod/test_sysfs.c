@@ -14,6 +14,7 @@
 
 #include "check.h"
 #include "device.h"
+#include "group.h"
 #include "load.h"
 #include "sched/settings.h"
 
@@ -121,33 +122,56 @@ static void fc_time_lists_the_last_fcs(void)
 	check_equal(advance_clock(0, 2000), 0);
 	read_core(1, "fc_time", text, sizeof(text));
 	snprintf(expected, sizeof(expected),
-		 "index id fc group prio start_ns end_ns run_ns fault\n"
-		 "1 11 0 %d 7 1000 1030 30 0\n"
-		 "2 11 1 %d 7 1030 1070 40 0\n"
-		 "3 12 0 %d 255 1070 1100 30 0\n"
-		 "4 13 0 %d 9 1100 1101 1 %u\n",
+		 "index id fc group prio start_ns end_ns run_ns fault part\n"
+		 "1 11 0 %d 7 1000 1030 30 0 0\n"
+		 "2 11 1 %d 7 1030 1070 40 0 0\n"
+		 "3 12 0 %d 255 1070 1100 30 0 0\n"
+		 "4 13 0 %d 9 1100 1101 1 %u 0\n",
 		 getpid(), getpid(), getpid(), getpid(), OVERTAKE_FAULT_OPCODE);
 	check_message(!strcmp(text, expected), "fc_time is\n%snot\n%s", text, expected);
 	read_core(2, "fc_time", text, sizeof(text));
-	check(!strcmp(text, "index id fc group prio start_ns end_ns run_ns fault\n"));
+	check(!strcmp(text, "index id fc group prio start_ns end_ns run_ns fault part\n"));
 	/* A hundred more: the last 24 are there, and fit. */
 	for (i = 0; i < 50; i++)
 		submit(&client, 100 + i, 0, 2, 0, 1);
 	check_equal(advance_clock(0, 1000000), 0);
 	length = (unsigned int)snprintf(expected, sizeof(expected),
-					"index id fc group prio start_ns end_ns run_ns fault\n");
+					"index id fc group prio start_ns end_ns run_ns fault part\n");
 	for (i = 80; i < 104; i++) {
 		unsigned int since = i - 4;	/* FCs of the hundred before it */
 
 		start = 2000 + since / 2 * 70 + since % 2 * 30;
 		length += (unsigned int)snprintf(expected + length, sizeof(expected) - length,
-						 "%u %u %u %d 0 %llu %llu %u 0\n", i + 1,
+						 "%u %u %u %d 0 %llu %llu %u 0 0\n", i + 1,
 						 100 + since / 2, since % 2, getpid(),
 						 (unsigned long long)start,
 						 (unsigned long long)start + (since % 2 ? 40 : 30),
 						 since % 2 ? 40 : 30);
 	}
 	read_core(1, "fc_time", text, sizeof(text));
+	check_message(!strcmp(text, expected), "fc_time is\n%snot\n%s", text, expected);
+	client_close(&client);
+}
+
+/* 30 and 40 ns on core 1 in stages 0 and 2, 50 and 60 on core 2 in stages 0 and 1. */
+static void fc_time_names_the_part_of_a_group(void)
+{
+	struct client client = client_open(0, 254);
+	char text[4096], expected[1024];
+	struct group group;
+	uint32_t i;
+
+	for (i = 0; i < GROUP_FCS; i++)
+		put_delay(&client, i, 30 + 10 * i);
+	check_equal(advance_clock(0, 1000), 0);
+	group_init(&group, &client, 21, 0);
+	check_equal(job_submit(&client, &group.job), 0);
+	check_equal(advance_clock(0, 2000), 0);
+	snprintf(expected, sizeof(expected),
+		 "index id fc group prio start_ns end_ns run_ns fault part\n"
+		 "1 21 0 %d 0 1000 1050 50 0 1\n"
+		 "2 21 1 %d 0 1050 1110 60 0 1\n", getpid(), getpid());
+	read_core(2, "fc_time", text, sizeof(text));
 	check_message(!strcmp(text, expected), "fc_time is\n%snot\n%s", text, expected);
 	client_close(&client);
 }
@@ -363,6 +387,8 @@ const struct test_case sysfs_cases[] = {
 	{ "sysfs-ratio-is-of-the-last-window", MANUAL, ratio_is_of_the_last_window },
 	{ "sysfs-queue-is-what-is-unfinished", MANUAL " ", queue_is_what_is_unfinished },
 	{ "sysfs-fc-time-lists-the-last-fcs", MANUAL "  ", fc_time_lists_the_last_fcs },
+	{ "sysfs-fc-time-names-the-part-of-a-group", MANUAL "   ",
+	  fc_time_names_the_part_of_a_group },
 	{ "sysfs-limit-is-core-limit", MANUAL, limit_is_core_limit },
 	{ "sysfs-settings-are-those-of-the-table", MANUAL, settings_are_those_of_the_table },
 	{ "sysfs-users-are-processes", MANUAL " ", users_are_processes },
