@@ -167,6 +167,34 @@ TEST(Perfetto, JobsOfATaskSideBySideHaveTracksOfOneName) {
         EXPECT_EQ(slice.depth, slice.category == "fc" ? 1u : 0u);
 }
 
+/// Two parts that run at the same time, and a task whose name is in between.
+TEST(Perfetto, EachPartOfAGroupHasATrackOfItsOwn) {
+    Timeline timeline;
+    timeline.fcs = {
+        {.task = "a", .tag = 1, .index = 0, .core = 1, .high = false, .start_ns = 0, .end_ns = 50},
+        {.task = "a", .tag = 1, .index = 0, .core = 2, .high = false, .start_ns = 0, .end_ns = 90},
+        {.task = "a", .tag = 1, .index = 1, .core = 1, .high = false, .start_ns = 90, .end_ns = 99},
+        {.task = "a0", .tag = 2, .index = 0, .core = 3, .high = false, .start_ns = 0, .end_ns = 9},
+    };
+    for (const std::size_t at : {0u, 1u, 2u}) {
+        timeline.fcs[at].part = at == 1;
+        timeline.fcs[at].stage = at == 2;
+    }
+    const Decoded decoded = written_and_decoded(timeline);
+    std::vector<std::string> tracks;
+    for (const std::string& track : decoded.tracks)
+        if (track.starts_with("Tasks/"))
+            tracks.push_back(track);
+    EXPECT_EQ(tracks, (std::vector<std::string>{"Tasks/a", "Tasks/a part 1", "Tasks/a0"}));
+    EXPECT_EQ(on_track(decoded, "Tasks/a").size(), 3u);
+    const auto second = on_track(decoded, "Tasks/a part 1");
+    ASSERT_EQ(second.size(), 2u);
+    EXPECT_EQ(second[0].name, "a part 1");
+    EXPECT_EQ(second[1].name, "a part 1 #0");
+    EXPECT_EQ(fc_text(timeline.fcs[2]), "part 0 FC 1 of stage 1");
+    EXPECT_EQ(fc_text(timeline.fcs[3]), "FC 0");
+}
+
 TEST(Perfetto, AJobThatBeginsAnewUnderItsTagIsAnotherSlice) {
     Timeline timeline;
     timeline.fcs = {{"a", 0, 0, 1, false, 0, 100},

@@ -99,9 +99,11 @@ void EventSource::preempted(LiveTask& task, unsigned core, std::uint64_t time) {
     Event of = job_event(EventType::fc_preempt, task, time);
     of.core = static_cast<std::uint16_t>(core);
     of.fc_index = task.job.started;
-    for (const ovt_fw_part& part : task.parts)
-        if (part.placed_core == core)
-            of.fc_index = part.started;
+    for (std::size_t i = 0; i < task.parts.size(); i++)
+        if (task.parts[i].placed_core == core) {
+            of.fc_index = task.parts[i].started;
+            of.part = static_cast<std::uint16_t>(i);
+        }
     cores_[core - 1].preempted = of;
     cores_[core - 1].behind.insert(of.tag);
 }
@@ -113,6 +115,7 @@ void EventSource::fc_started(LiveTask& task, unsigned core, bool high, std::uint
     of.core = static_cast<std::uint16_t>(core);
     of.fc_index = index;
     of.high = high;
+    of.part = static_cast<std::uint16_t>(task.fc_part);
     if (on.preempted) {
         on.preempted->by_client = of.client;
         on.preempted->by_context = of.context;

@@ -52,7 +52,11 @@ void Pictures::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_
                                  .high = high,
                                  .start_ns = time * tick_ns_,
                                  .end_ns = end * tick_ns_,
-                                 .request = task.serial});
+                                 .request = task.serial,
+                                 .part = task.fc_part,
+                                 .stage = task.parts.empty()
+                                              ? std::nullopt
+                                              : std::optional<std::uint32_t>(task.fc_stage)});
 }
 
 void Pictures::cpu_started(LiveTask& task, std::uint32_t segment, std::uint64_t time,

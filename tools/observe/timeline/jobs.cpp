@@ -6,6 +6,8 @@
 #include <string_view>
 #include <tuple>
 
+#include <fmt/format.h>
+
 namespace overtake::timeline {
 namespace {
 
@@ -26,9 +28,12 @@ std::vector<Job> gather(const Timeline& timeline) {
         return std::tie(a->start_ns, a->end_ns) < std::tie(b->start_ns, b->end_ns);
     });
     std::vector<Job> jobs;
-    std::map<std::tuple<std::string_view, std::uint64_t, unsigned, bool>, std::size_t> open;
+    std::map<std::tuple<std::string_view, std::uint64_t, unsigned, std::uint32_t, bool>,
+             std::size_t>
+        open;
     for (const Fc* fc : sorted) {
-        const auto [place, is_new] = open.try_emplace({fc->task, fc->tag, fc->core, fc->high}, 0);
+        const auto [place, is_new] =
+            open.try_emplace({fc->task, fc->tag, fc->core, fc->part, fc->high}, 0);
         if (is_new || jobs[place->second].fcs.back()->index >= fc->index) {
             place->second = jobs.size();
             jobs.push_back({});
@@ -55,6 +60,15 @@ std::map<unsigned, std::vector<Gap>> gaps_of(const std::vector<Job>& jobs) {
 }
 
 } // namespace
+
+std::string fc_text(const Fc& fc) {
+    if (!fc.what.empty())
+        return fc.what;
+    if (!fc.stage && fc.part == 0)
+        return fmt::format("FC {}", fc.index);
+    return fmt::format("part {} FC {}{}", fc.part, fc.index,
+                       fc.stage ? fmt::format(" of stage {}", *fc.stage) : "");
+}
 
 std::vector<Job> jobs_of(const Timeline& timeline) {
     std::vector<Job> jobs = gather(timeline);

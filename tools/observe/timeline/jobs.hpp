@@ -10,8 +10,8 @@
 
 namespace overtake::timeline {
 
-/// FCs of one job, in order of time. A job that begins anew under the same tag (its index does not
-/// grow) is another one.
+/// FCs of one job, or of one part of a group, in order of time. A job that begins anew under the
+/// same tag (its index does not grow) is another one.
 struct Job {
     std::vector<const Fc*> fcs;
     /// Positions in fcs, ascending: HIGH FCs went ahead of that FC after the one before it had

@@ -46,6 +46,9 @@ struct JobPart {
     const Fc& first() const { return *job->fcs[begin]; }
 };
 
+/// A task, and which part of its groups.
+using TaskPart = std::pair<std::string_view, std::uint32_t>;
+
 struct Event {
     std::uint64_t time_ns;
     std::uint64_t track;
@@ -187,7 +190,8 @@ private:
     }
 
     /// A task's jobs and CPU segments may run side by side: each goes on the first of the task's
-    /// tracks that is free. Tracks of one name are shown as one.
+    /// tracks that is free. Tracks of one name are shown as one, so parts of groups but the first
+    /// have names of their own.
     void add_tasks() {
         using Item = std::variant<const JobPart*, const CpuSegment*>;
         const auto start_of = [](const Item& item) {
@@ -195,14 +199,17 @@ private:
                        ? std::get<const JobPart*>(item)->start_ns()
                        : std::get<const CpuSegment*>(item)->start_ns;
         };
-        std::map<std::string_view, std::vector<Item>, bool (*)(std::string_view, std::string_view)>
-            tasks(natural_less);
+        const auto before = [](const TaskPart& a, const TaskPart& b) {
+            return a.first != b.first ? natural_less(a.first, b.first) : a.second < b.second;
+        };
+        std::map<TaskPart, std::vector<Item>, decltype(before)> tasks(before);
         for (const JobPart& part : parts_)
-            tasks[part.first().task].emplace_back(&part);
+            tasks[{part.first().task, part.first().part}].emplace_back(&part);
         for (const CpuSegment& segment : timeline_.cpu)
-            tasks[segment.task].emplace_back(&segment);
+            tasks[{segment.task, 0}].emplace_back(&segment);
         const std::uint64_t root = add_track("Tasks", 0);
-        for (auto& [task, items] : tasks) {
+        for (auto& [of, items] : tasks) {
+            const std::string task = name_of(of.first, of.second);
             std::stable_sort(items.begin(), items.end(), [&](const Item& a, const Item& b) {
                 return start_of(a) < start_of(b);
             });
@@ -217,6 +224,10 @@ private:
                     std::visit([&](auto subject) { return add_item(lane->second, subject); }, item);
             }
         }
+    }
+
+    static std::string name_of(std::string_view task, std::uint32_t part) {
+        return part == 0 ? std::string(task) : fmt::format("{} part {}", task, part);
     }
 
     std::uint64_t add_item(std::uint64_t track, const JobPart* part) {
@@ -246,16 +257,24 @@ private:
         annotation->set_string_value(std::string(value));
     }
 
+    static void annotate_part(const Fc& fc, proto::TrackEvent& event) {
+        if (fc.part != 0 || fc.stage)
+            annotate(event, "part", fc.part);
+    }
+
     static void describe(std::monostate, proto::TrackEvent&) {}
 
     static void describe(const Fc* fc, proto::TrackEvent& event) {
-        event.set_name(valid_utf8(fc->task) +
+        event.set_name(valid_utf8(name_of(fc->task, fc->part)) +
                        (fc->what.empty() ? fmt::format(" #{}", fc->index) : " " + fc->what));
         event.add_categories("fc");
         annotate(event, "tag", fc->tag);
         annotate(event, "index", fc->index);
         annotate(event, "core", fc->core);
         annotate(event, "ring", fc->high ? "HIGH" : "NORMAL");
+        annotate_part(*fc, event);
+        if (fc->stage)
+            annotate(event, "stage", *fc->stage);
     }
 
     static void describe(const Condition* condition, proto::TrackEvent& event) {
@@ -265,11 +284,13 @@ private:
 
     static void describe(const JobPart* part, proto::TrackEvent& event) {
         const Fc& first = part->first();
-        event.set_name(valid_utf8(first.task) + (part->flow_in != 0 ? " goes on" : ""));
+        event.set_name(valid_utf8(name_of(first.task, first.part)) +
+                       (part->flow_in != 0 ? " goes on" : ""));
         event.add_categories("job");
         annotate(event, "tag", first.tag);
         annotate(event, "core", first.core);
         annotate(event, "ring", first.high ? "HIGH" : "NORMAL");
+        annotate_part(first, event);
         if (part->flow_in != 0)
             event.add_terminating_flow_ids(part->flow_in);
         if (part->flow_out != 0)

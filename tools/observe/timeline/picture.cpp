@@ -390,9 +390,8 @@ private:
 
     void draw_box(const Fc& fc, double begin, double end, double y) {
         const double wide = end - begin;
-        const std::string what = fc.what.empty() ? fmt::format("FC {}", fc.index) : fc.what;
         canvas_.begin_group("fc", fmt::format("{} {} on {}: {} from {}", fc.task,
-                                              with_request(fc.request, what), place_of(fc),
+                                              with_request(fc.request, fc_text(fc)), place_of(fc),
                                               duration_text(fc.end_ns - fc.start_ns, 3),
                                               time_text(fc.start_ns)));
         const std::string outline =

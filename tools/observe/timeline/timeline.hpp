@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,12 @@ struct Fc {
     std::uint64_t end_ns;
     std::uint64_t request = 0; ///< which one of its client's, to be told apart; 0: not known
     std::string what{};        ///< in place of "FC INDEX", of what is no FC; may be empty
+    std::uint32_t part = 0;    ///< of a group, from 0; index counts in it
+    std::optional<std::uint32_t> stage{}; ///< of a group, from 0, if it is known
 };
+
+/// "FC 3", or "part 1 FC 3 of stage 2", or what it is.
+std::string fc_text(const Fc& fc);
 
 /// One CPU segment of a task. Times in nanoseconds of device time.
 struct CpuSegment {

@@ -16,7 +16,8 @@ void add_to(timeline::Timeline& timeline, const Event& event, const Job* job) {
                                 .core = event.core,
                                 .high = event.high,
                                 .start_ns = event.time_ns - event.duration_ns,
-                                .end_ns = event.time_ns});
+                                .end_ns = event.time_ns,
+                                .part = event.part});
         return;
     case EventType::fc_preempt:
         timeline.preemptions.push_back({event.core, event.time_ns, event.tag});
