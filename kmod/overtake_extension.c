@@ -93,19 +93,43 @@ int overtake_extensions_parse(struct overtake_job *job, struct drm_file *file,
 	return 0;
 }
 
-/* What may be chained to a task: the model that it belongs to.  May sleep. */
-int overtake_extension_of_task(u64 address, u64 *model)
+static int parse_task_parts(struct overtake_task_extensions *found, const void __user *user)
 {
-	void __user *user = u64_to_user_ptr(address);
-	struct overtake_extension base;
-
-	if (!address)
-		return 0;
-	if (copy_from_user(&base, user, sizeof(base)))
-		return -EFAULT;
-	if (base.type != OVERTAKE_EXTENSION_MODEL || base.next || base.pad)
+	if (found->has_parts)
 		return -EINVAL;
-	return parse_model(model, user);
+	if (copy_from_user(&found->parts, user, sizeof(found->parts)))
+		return -EFAULT;
+	found->has_parts = true;
+	return found->parts.pad ? -EINVAL : 0;
+}
+
+/* Of a task: @found is all zero.  May sleep. */
+int overtake_extensions_of_task(u64 address, struct overtake_task_extensions *found)
+{
+	struct overtake_extension base;
+	bool has_model = false;
+	int ret;
+
+	/* Each type once, as above. */
+	while (address) {
+		void __user *user = u64_to_user_ptr(address);
+
+		if (copy_from_user(&base, user, sizeof(base)))
+			return -EFAULT;
+		if (base.pad)
+			return -EINVAL;
+		if (base.type == OVERTAKE_EXTENSION_TASK_PARTS)
+			ret = parse_task_parts(found, user);
+		else if (base.type == OVERTAKE_EXTENSION_MODEL && !has_model)
+			ret = parse_model(&found->model, user);
+		else
+			ret = -EINVAL;
+		if (ret)
+			return ret;
+		has_model |= base.type == OVERTAKE_EXTENSION_MODEL;
+		address = base.next;
+	}
+	return 0;
 }
 
 /* The job is in flight: its submitter learns which core takes it.  May sleep. */

@@ -5,13 +5,27 @@
 
 #include <linux/types.h>
 
+#include "overtake_accel_task.h"
+
 struct drm_file;
 struct drm_overtake_submit;
 struct overtake_job;
 
 int overtake_extensions_parse(struct overtake_job *job, struct drm_file *file,
 			      const struct drm_overtake_submit *args);
-int overtake_extension_of_task(u64 address, u64 *model);
+/**
+ * struct overtake_task_extensions - what is chained to a task
+ * @model: or 0
+ * @parts: of its segments
+ * @has_parts: there are
+ */
+struct overtake_task_extensions {
+	u64 model;
+	struct overtake_extension_task_parts parts;
+	bool has_parts;
+};
+
+int overtake_extensions_of_task(u64 address, struct overtake_task_extensions *found);
 void overtake_extensions_answer(const struct overtake_job *job);
 
 #endif

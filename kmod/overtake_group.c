@@ -40,7 +40,7 @@ static void set_parts(struct overtake_job *job, const struct overtake_part *part
 }
 
 static int copy_parts(struct overtake_job *job, const struct drm_overtake_submit *args,
-		      const struct overtake_extension_parts *extension)
+		      const struct overtake_extension_parts *extension, bool of_task)
 {
 	struct overtake_client *client = job->context->client;
 	struct overtake_part parts[OVERTAKE_MAX_CORES];
@@ -51,6 +51,8 @@ static int copy_parts(struct overtake_job *job, const struct drm_overtake_submit
 		return -EFAULT;
 	ret = overtake_judge(client, ovt_check_parts(parts, count, args->fc_count,
 						     client->device->settings.cores));
+	if (!ret && of_task)
+		ret = overtake_judge(client, ovt_check_parts_of_task(parts, count));
 	if (ret)
 		return ret;
 	if (copy_from_user(job->group->stages, u64_to_user_ptr(extension->stages),
@@ -86,25 +88,46 @@ static int alloc_group(struct overtake_job *job, u32 fc_count, u32 part_count, u
 	return 0;
 }
 
+static int make_group(struct overtake_job *job, const struct drm_overtake_submit *args,
+		      const struct overtake_extension_parts *extension, bool of_task)
+{
+	int ret = overtake_judge(job->context->client,
+				 ovt_check_group(args, extension, job->open_cores,
+						 overtake_job_device(job)->settings.cores));
+
+	if (!ret)
+		ret = alloc_group(job, args->fc_count, extension->part_count,
+				  extension->stage_count);
+	if (!ret)
+		ret = copy_parts(job, args, extension, of_task);
+	if (!ret)
+		job->group->record_address = extension->record;
+	return ret;
+}
+
 /* overtake_group_parse - makes @job, whose FCs are copied, a group.  May sleep. */
 int overtake_group_parse(struct overtake_job *job, const struct drm_overtake_submit *args,
 			 const struct overtake_extension_parts __user *user)
 {
 	struct overtake_extension_parts extension;
-	int ret;
 
 	if (copy_from_user(&extension, user, sizeof(extension)))
 		return -EFAULT;
-	ret = overtake_judge(job->context->client,
-			     ovt_check_group(args, &extension, job->open_cores,
-					     overtake_job_device(job)->settings.cores));
-	if (!ret)
-		ret = alloc_group(job, args->fc_count, extension.part_count, extension.stage_count);
-	if (!ret)
-		ret = copy_parts(job, args, &extension);
-	if (!ret)
-		job->group->record_address = extension.record;
-	return ret;
+	return make_group(job, args, &extension, false);
+}
+
+/* The same of the job of a segment, which has no record.  @parts: a copy. */
+int overtake_group_parse_of_task(struct overtake_job *job, const struct drm_overtake_submit *args,
+				 const struct overtake_segment_parts *parts)
+{
+	const struct overtake_extension_parts extension = {
+		.parts = parts->parts,
+		.stages = parts->stages,
+		.part_count = parts->part_count,
+		.stage_count = parts->stage_count,
+	};
+
+	return make_group(job, args, &extension, true);
 }
 
 /* Of a group that has ended, before its end is delivered.  Any context. */

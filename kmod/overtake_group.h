@@ -33,6 +33,8 @@ static inline u32 overtake_part_index(const struct ovt_fw_part *part)
 
 int overtake_group_parse(struct overtake_job *job, const struct drm_overtake_submit *args,
 			 const struct overtake_extension_parts __user *user);
+int overtake_group_parse_of_task(struct overtake_job *job, const struct drm_overtake_submit *args,
+				 const struct overtake_segment_parts *parts);
 void overtake_group_write_record(const struct overtake_group *group);
 void overtake_group_free(struct overtake_group *group);
 

@@ -302,12 +302,15 @@ static int fill_memory(struct overtake_job *job, const struct drm_overtake_submi
 }
 
 /* A task's job has no fence, since nobody may have to wait for what its process computes. */
-static int fill_job_of_task(struct overtake_job *job, const struct drm_overtake_submit *args)
+static int fill_job_of_task(struct overtake_job *job, const struct drm_overtake_submit *args,
+			    const struct overtake_segment_parts *parts)
 {
 	int ret = overtake_job_charge(job, sizeof(*job));
 
 	if (!ret)
 		ret = fill_memory(job, args);
+	if (!ret && parts->part_count)
+		ret = overtake_group_parse_of_task(job, args, parts);
 	job->object_count = 0; /* it shows in none of their reservation objects */
 	if (!ret)
 		ret = add_scratch(job, args->scratch_bytes);
@@ -407,11 +410,13 @@ struct overtake_job *overtake_job_create(struct drm_file *file,
 
 /*
  * overtake_job_create_for_task - the job of a segment, for overtake_job_start_locked()
+ * @parts: a copy; without any it is no group
  *
  * The rules are those of jobs.  Without a fence: it shows in no buffer that it is used.
  */
 struct overtake_job *overtake_job_create_for_task(struct overtake_context *context,
-						  const struct drm_overtake_submit *args)
+						  const struct drm_overtake_submit *args,
+						  const struct overtake_segment_parts *parts)
 {
 	struct overtake_client *client = context->client;
 	struct overtake_job *job;
@@ -426,7 +431,7 @@ struct overtake_job *overtake_job_create_for_task(struct overtake_context *conte
 	if (!job)
 		return ERR_PTR(-ENOMEM);
 	overtake_context_get(context);
-	ret = fill_job_of_task(job, args);
+	ret = fill_job_of_task(job, args, parts);
 	if (ret) {
 		job_free(job);
 		return ERR_PTR(ret);

@@ -9,7 +9,8 @@
 struct overtake_job *overtake_job_create(struct drm_file *file,
 					 const struct drm_overtake_submit *args);
 struct overtake_job *overtake_job_create_for_task(struct overtake_context *context,
-						  const struct drm_overtake_submit *args);
+						  const struct drm_overtake_submit *args,
+						  const struct overtake_segment_parts *parts);
 void overtake_job_put(struct overtake_job *job);
 void overtake_job_put_sleeping(struct overtake_job *job);
 void overtake_job_end_access(struct overtake_job *job);

@@ -33,6 +33,7 @@
 #include "overtake_client.h"
 #include "overtake_clock.h"
 #include "overtake_deliver.h"
+#include "overtake_group.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
 #include "overtake_lock.h"
@@ -56,6 +57,15 @@ static struct overtake_device *device_of(const struct ovt_service_task *task)
 
 /* What the service wants done */
 
+/* Those of its task. */
+static void name_cores(struct overtake_group *group, const u32 *cores)
+{
+	u32 i;
+
+	for (i = 0; i < group->fw.part_count; i++)
+		group->parts[i].core = cores[i];
+}
+
 static u32 submit_job(struct ovt_service_task *task, u32 segment, u32 core, u64 cores)
 {
 	struct overtake_service *service = device_of(task)->service;
@@ -65,10 +75,22 @@ static u32 submit_job(struct ovt_service_task *task, u32 segment, u32 core, u64 
 	own->jobs_left--;
 	job->fw.keeps_slot = true;
 	job->tag = service->next_tag++;
+	if (job->group) {
+		name_cores(job->group, task->cores);
+		overtake_job_start_locked(job);
+		return core;
+	}
 	job->fw.core = core;
 	job->open_cores = core ? 0 : cores;
 	overtake_job_start_locked(job);
 	return job->fw.core;
+}
+
+static u32 place(struct ovt_service_task *task, u64 cores)
+{
+	struct overtake_device *device = device_of(task);
+
+	return ovt_fw_place(&device->fw, &device->service->context, cores);
 }
 
 /* A process that has gone gets no grace for what runs. */
@@ -152,6 +174,7 @@ static void note(const struct ovt_service_task *task, enum ovt_service_step step
 
 static const struct ovt_service_host service_host = {
 	.submit_job = submit_job,
+	.place = place,
 	.cancel_job = cancel_job,
 	.wake = wake,
 	.release = release,

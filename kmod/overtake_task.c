@@ -17,6 +17,7 @@
 #include "overtake_clock.h"
 #include "overtake_extension.h"
 #include "overtake_free.h"
+#include "overtake_group.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
@@ -76,12 +77,26 @@ static void task_free_garbage(struct overtake_garbage *garbage)
 	overtake_task_free(container_of(garbage, struct overtake_task, garbage));
 }
 
+/* @width: 0 if it has no groups; its gaps and cores are at @memory. */
+static void set_width(struct overtake_task *task, u32 width, void *memory)
+{
+	if (!width)
+		return;
+	task->span.width = width;
+	task->span.gaps = memory;
+	task->service.cores = (void *)(task->span.gaps + width);
+	if (width > 1)
+		task->service.sched.span = &task->span;
+}
+
 /* Takes over the reference to @context, also where it fails. */
-static struct overtake_task *task_alloc(struct overtake_context *context, u32 count)
+static struct overtake_task *task_alloc(struct overtake_context *context, u32 count, u32 width)
 {
 	struct overtake_task *task;
-	size_t bytes = sizeof(*task) + count * (sizeof(*task->jobs) + sizeof(*task->segments) +
-						sizeof(*task->keys) + sizeof(*task->results));
+	size_t bytes = sizeof(*task) +
+		       count * (sizeof(*task->jobs) + sizeof(*task->segments) +
+				sizeof(*task->keys) + sizeof(*task->results)) +
+		       width * (sizeof(*task->span.gaps) + sizeof(*task->service.cores));
 	int ret = overtake_client_charge(context->client, bytes);
 
 	if (ret)
@@ -96,6 +111,7 @@ static struct overtake_task *task_alloc(struct overtake_context *context, u32 co
 	task->segments = (void *)(task->results + count);
 	task->keys = (void *)(task->segments + count);
 	task->jobs = (void *)(task->keys + count);
+	set_width(task, width, task->jobs + count);
 	task->service.segments = task->segments;
 	task->service.keys = task->keys;
 	task->service.results = task->results;
@@ -142,7 +158,8 @@ static void job_ended_locked(struct overtake_job *job)
 	}
 	if (job->cancel_requested || !task->jobs_left)
 		give_back_slots_locked(task);
-	ovt_service_job_ended(&task->service, &job->result);
+	ovt_service_job_ended(&task->service, &job->result,
+			      job->group ? job->group->fw.alone_ns : job->result.executed_ns);
 	task->jobs[segment] = NULL;
 	job->task = NULL;
 	overtake_job_put(job);
@@ -188,8 +205,11 @@ static u64 guess(struct overtake_task *task, u32 index, const struct overtake_jo
 		return time_ns;
 	if (index && task->keys[index - 1] == task->keys[index])
 		return task->segments[index - 1].time;
-	ovt_cost_begin(&cost, settings->profiles, job->fw.regions,
-		       (const struct overtake_fc *)job->fcs, job->fw.fc_count);
+	if (job->group)
+		ovt_cost_begin_group(&cost, settings->profiles, job->fw.regions, &job->group->fw);
+	else
+		ovt_cost_begin(&cost, settings->profiles, job->fw.regions,
+			       (const struct overtake_fc *)job->fcs, job->fw.fc_count);
 	while (ovt_cost_step(&cost, PRICED_AT_ONCE)) {
 		cond_resched();
 		if (fatal_signal_pending(current))
@@ -198,9 +218,18 @@ static u64 guess(struct overtake_task *task, u32 index, const struct overtake_jo
 	return ovt_cost_ns(&cost);
 }
 
+static u64 key_of(const struct overtake_job *job)
+{
+	if (job->group)
+		return ovt_record_key_of_group(program_address(job), &job->group->fw);
+	return ovt_record_key_of_fcs(program_address(job), (const struct overtake_fc *)job->fcs,
+				     job->fw.fc_count);
+}
+
 static int add_job(struct overtake_task *task, u32 index,
 		   const struct drm_overtake_task_submit *args,
-		   const struct overtake_task_segment *segment)
+		   const struct overtake_task_segment *segment,
+		   const struct overtake_segment_parts *parts)
 {
 	const struct drm_overtake_submit wanted = {
 		.fcs = segment->fcs,
@@ -215,7 +244,7 @@ static int add_job(struct overtake_task *task, u32 index,
 		.scratch_bytes = segment->scratch_bytes,
 		.priority = args->priority,
 	};
-	struct overtake_job *job = overtake_job_create_for_task(task->context, &wanted);
+	struct overtake_job *job = overtake_job_create_for_task(task->context, &wanted, parts);
 
 	if (IS_ERR(job))
 		return PTR_ERR(job);
@@ -224,27 +253,50 @@ static int add_job(struct overtake_task *task, u32 index,
 	job->fw.context = &client_of(task)->device->service->context;
 	task->jobs[index] = job;
 	task->jobs_left++;
-	task->keys[index] = ovt_record_key_of_fcs(program_address(job),
-						  (const struct overtake_fc *)job->fcs,
-						  segment->fc_count);
+	task->keys[index] = key_of(job);
 	task->segments[index].fc_count = segment->fc_count;
 	task->segments[index].time = guess(task, index, job);
 	return 0;
 }
 
+/* All zero if the task has none. */
+static int copy_parts(const struct overtake_task_extensions *extensions, u32 index,
+		      struct overtake_segment_parts *parts)
+{
+	const struct overtake_segment_parts __user *user =
+		u64_to_user_ptr(extensions->parts.segments);
+
+	memset(parts, 0, sizeof(*parts));
+	if (!extensions->has_parts)
+		return 0;
+	if (copy_from_user(parts, user + index, sizeof(*parts)))
+		return -EFAULT;
+	return !parts->part_count && (parts->parts || parts->stages || parts->stage_count) ?
+	       -EINVAL : 0;
+}
+
+/* *@most: parts of a segment, so far. */
 static int add_segment(struct overtake_task *task, u32 index,
-		       const struct drm_overtake_task_submit *args)
+		       const struct drm_overtake_task_submit *args,
+		       const struct overtake_task_extensions *extensions, u32 *most)
 {
 	const struct overtake_task_segment __user *user = u64_to_user_ptr(args->segments);
 	struct overtake_task_segment segment;
+	struct overtake_segment_parts parts;
+	int ret;
 
 	if (copy_from_user(&segment, user + index, sizeof(segment)))
 		return -EFAULT;
 	if (segment.pad)
 		return -EINVAL;
+	ret = copy_parts(extensions, index, &parts);
+	if (ret)
+		return ret;
+	*most = max(*most, parts.part_count);
 	if (segment.fc_count)
-		return add_job(task, index, args, &segment);
-	if (segment.fcs || segment.bindings || segment.binding_count || segment.scratch_bytes)
+		return add_job(task, index, args, &segment, &parts);
+	if (segment.fcs || segment.bindings || segment.binding_count || segment.scratch_bytes ||
+	    parts.part_count)
 		return -EINVAL;
 	task->keys[index] = ovt_record_key_of_cpu(segment.cpu_key);
 	task->segments[index].time = segment.expected_ns;
@@ -252,20 +304,22 @@ static int add_segment(struct overtake_task *task, u32 index,
 }
 
 static int add_segments(struct overtake_task *task,
-			const struct drm_overtake_task_submit *args)
+			const struct drm_overtake_task_submit *args,
+			const struct overtake_task_extensions *extensions)
 {
+	u32 most = 0;
 	u32 i;
 	int ret;
 
 	for (i = 0; i < args->segment_count; i++) {
-		ret = add_segment(task, i, args);
+		ret = add_segment(task, i, args, extensions, &most);
 		if (ret)
 			return ret;
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		cond_resched();
 	}
-	return 0;
+	return extensions->has_parts && extensions->parts.width != most ? -EINVAL : 0;
 }
 
 /* Command slots for one job, SUBMIT and CANCEL: its jobs follow each other, and pass them on. */
@@ -322,21 +376,32 @@ static int publish(struct overtake_task *task)
 	return 0;
 }
 
-static int check_args(struct overtake_context *context, const struct drm_overtake_task_submit *args)
+static int check_args(struct overtake_context *context, const struct drm_overtake_task_submit *args,
+		      struct overtake_task_extensions *extensions)
 {
 	struct overtake_client *client = context->client;
+	u32 cores = client->device->settings.cores;
 	int ret;
 
 	if (args->flags || memchr_inv(args->reserved, 0, sizeof(args->reserved)))
 		return -EINVAL;
-	ret = ovt_service_check_task(args->segment_count, args->priority, args->core,
-				     client->device->settings.cores, context->max_priority);
-	return ret == -E2BIG ? overtake_refuse(client, OVERTAKE_LIMIT_SEGMENTS, ret) : ret;
+	ret = ovt_service_check_task(args->segment_count, args->priority, args->core, cores,
+				     context->max_priority);
+	if (ret == -E2BIG)
+		return overtake_refuse(client, OVERTAKE_LIMIT_SEGMENTS, ret);
+	if (!ret)
+		ret = overtake_extensions_of_task(args->extensions, extensions);
+	/* Whether it is what its segments have is seen when they are copied. */
+	if (!ret && extensions->has_parts)
+		ret = ovt_service_check_width(extensions->parts.width, extensions->parts.width,
+					      args->core, cores);
+	return ret;
 }
 
 /* May sleep. */
 int overtake_task_submit(struct drm_file *file, const struct drm_overtake_task_submit *args)
 {
+	struct overtake_task_extensions extensions = {};
 	struct overtake_context *context;
 	struct overtake_task *task;
 	int ret;
@@ -344,22 +409,21 @@ int overtake_task_submit(struct drm_file *file, const struct drm_overtake_task_s
 	context = overtake_task_find_queue(file->driver_priv, args->context_id);
 	if (IS_ERR(context))
 		return PTR_ERR(context);
-	ret = check_args(context, args);
+	ret = check_args(context, args, &extensions);
 	if (ret) {
 		overtake_context_put(context);
 		return ret;
 	}
-	task = task_alloc(context, args->segment_count);
+	task = task_alloc(context, args->segment_count, extensions.parts.width);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
+	task->model = extensions.model;
 	task->service.tag = args->tag;
 	task->service.sched.priority = args->priority;
 	task->service.sched.core = args->core;
 	task->service.sched.custom_id = args->custom_id;
 	task->service.sched.deadline = args->deadline_ns;
-	ret = overtake_extension_of_task(args->extensions, &task->model);
-	if (!ret)
-		ret = add_segments(task, args);
+	ret = add_segments(task, args, &extensions);
 	if (!ret)
 		ret = publish(task);
 	if (ret)

@@ -21,6 +21,7 @@ struct overtake_job;
  * @segments: the service's
  * @keys: of the segments' records
  * @results: the service's
+ * @span: the scheduler's, of a task that takes several cores
  */
 struct overtake_task {
 	struct ovt_service_task service;
@@ -34,6 +35,7 @@ struct overtake_task {
 	struct ovt_sched_segment *segments;
 	u64 *keys;
 	struct overtake_result *results;
+	struct ovt_sched_span span;
 };
 
 static inline struct overtake_task *to_overtake_task(struct ovt_service_task *task)

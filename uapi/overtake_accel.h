@@ -380,6 +380,7 @@ struct overtake_result {
 #define OVERTAKE_EXTENSION_PLACEMENT	2u	/* struct overtake_extension_placement */
 #define OVERTAKE_EXTENSION_MODEL	3u	/* struct overtake_extension_model */
 #define OVERTAKE_EXTENSION_PARTS	4u	/* struct overtake_extension_parts */
+#define OVERTAKE_EXTENSION_TASK_PARTS	5u	/* struct overtake_extension_task_parts */
 
 /**
  * struct overtake_extension - header of everything that is chained to a job

@@ -46,12 +46,46 @@ struct overtake_task_segment {
 };
 
 /**
+ * struct overtake_segment_parts - what makes the job of a segment a group
+ * @parts: in: user pointer to struct overtake_part[@part_count], which name no cores
+ * @stages: in: user pointer to __u32[fc_count of the segment], as of a job
+ * @part_count: in: 1..@width of the task; 0: it is none, and then the three others are 0
+ * @stage_count: in: 1..OVERTAKE_MAX_STAGES (E2BIG)
+ */
+struct overtake_segment_parts {
+	__u64 parts;
+	__u64 stages;
+	__u32 part_count;
+	__u32 stage_count;
+};
+
+/**
+ * struct overtake_extension_task_parts - segments of the task are groups, on several cores at once
+ * @base: in: its type is OVERTAKE_EXTENSION_TASK_PARTS
+ * @segments: in: user pointer to struct overtake_segment_parts[@segment_count of the task]
+ * @width: in: cores that the task takes: 1..core_count, and the most parts that a segment has
+ * @pad: in: zero
+ *
+ * The task names no core (EINVAL).  It takes @width cores at once, when it has a free slot on each,
+ * and keeps them, and the slots, as other tasks keep one: part i of each segment runs on the i-th,
+ * a segment without parts on the first.  While it waits for them it bars every core.  The rules of
+ * parts and stages are those of struct overtake_extension_parts.  Since version 1.2 of the driver.
+ */
+struct overtake_extension_task_parts {
+	struct overtake_extension base;
+	__u64 segments;
+	__u32 width;
+	__u32 pad;
+};
+
+/**
  * struct drm_overtake_task_submit - submit a task; also the io_uring payload, 80 bytes
  * @segments: in: user pointer to struct overtake_task_segment[@segment_count]
  * @tag: in: client's name for the task, unique in the context until its end is collected (EEXIST)
  * @custom_id: in: within one priority the smaller goes first
  * @deadline_ns: in: device time, for policies that look at it; ~0 = none
- * @extensions: in: zero
+ * @extensions: in: user pointer to a chain of struct overtake_extension, of types MODEL and
+ *              TASK_PARTS, or 0
  * @context_id: in: a context with workers
  * @segment_count: in: 1..OVERTAKE_MAX_SEGMENTS
  * @core: in: 1..core_count, or OVERTAKE_CORE_ANY: the first segment on the device settles it
@@ -89,7 +123,7 @@ struct drm_overtake_task_submit {
  * @type: out: OVERTAKE_TASK_*
  * @segment: out: RUN_CPU: which, from 0
  * @status: out: ENDED: 0, or the error of the segment that failed, as in struct overtake_result
- * @core: out: ENDED: that took its segments on the device, 0 = none did
+ * @core: out: ENDED: that took its segments on the device, the first of several; 0 = none did
  * @result_count: out: ENDED: how many results of the call's are its, in order: one for each
  *                segment; all zero: it never began.  Of one on the CPU, times and status are set
  * @pad: out: zero

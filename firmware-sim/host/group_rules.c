@@ -64,6 +64,17 @@ struct ovt_verdict ovt_check_parts(const struct overtake_part *parts, u32 count,
 	return check_cores(parts, count, cores);
 }
 
+struct ovt_verdict ovt_check_parts_of_task(const struct overtake_part *parts, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		if (parts[i].core != OVERTAKE_CORE_ANY)
+			return verdict(OVT_REFUSED_PART_OF_TASK, i);
+	}
+	return verdict(OVT_ACCEPTED, 0);
+}
+
 struct ovt_verdict ovt_check_stages(const struct overtake_part *parts, u32 part_count,
 				    const u32 *stages, u32 *stage_fcs, u32 stage_count)
 {

@@ -28,6 +28,13 @@ struct ovt_verdict ovt_check_parts(const struct overtake_part *parts, u32 count,
 				   u32 cores);
 
 /*
+ * ovt_check_parts_of_task - the same besides, of a segment of a task: the task has its cores
+ *
+ * Takes @count steps.
+ */
+struct ovt_verdict ovt_check_parts_of_task(const struct overtake_part *parts, u32 count);
+
+/*
  * ovt_check_stages - the stages of its FCs, once they are a copy
  * @parts: as ovt_check_parts() found them right
  * @stages: one for each FC of the job

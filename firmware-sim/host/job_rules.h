@@ -69,6 +69,7 @@ enum ovt_refusal {
 	OVT_REFUSED_PART_CORE,		/* the device has none of that number; index: the part */
 	OVT_REFUSED_PART_CORES,		/* some name a core, some none; index: the first other */
 	OVT_REFUSED_PART_TWICE,		/* the core of a part before it; index: the part */
+	OVT_REFUSED_PART_OF_TASK,	/* a part of a task names a core; index: the part */
 	OVT_REFUSED_FC_STAGE,		/* below that of the FC before, or too great; index: FC */
 	OVT_REFUSED_EMPTY_STAGE,	/* no FC is in it; index: the stage */
 

@@ -33,8 +33,93 @@ void ovt_cost_begin(struct ovt_cost *cost, const struct ovt_profile *profile,
 	};
 }
 
+void ovt_cost_begin_group(struct ovt_cost *cost, const struct ovt_profile *profile,
+			  const struct ovt_region *regions, const struct ovt_fw_group *group)
+{
+	*cost = (struct ovt_cost){
+		.profile = profile,
+		.regions = regions,
+		.group = group,
+		.ahead = group->part_count,
+	};
+}
+
+static void end_stage(struct ovt_cost *cost)
+{
+	add(&cost->alone, cost->longest);
+	cost->ahead = cost->workers == 1 ? cost->worker : cost->group->part_count;
+	cost->longest = 0;
+	cost->workers = 0;
+	cost->part = 0;
+	cost->stage++;
+}
+
+static void end_part(struct ovt_cost *cost)
+{
+	if (cost->works) {
+		if (cost->stage && cost->part != cost->ahead)
+			add(&cost->part_cycles, cost->profile->sync_cycles);
+		cost->workers++;
+		cost->worker = cost->part;
+		if (cost->part_cycles > cost->longest)
+			cost->longest = cost->part_cycles;
+	}
+	cost->works = false;
+	cost->part_cycles = 0;
+	if (++cost->part == cost->group->part_count)
+		end_stage(cost);
+}
+
+/* Instructions that are not looked at are thought to be like those before them. */
+static void end_fc(struct ovt_cost *cost, const struct ovt_fc *fc)
+{
+	u64 average = cost->looked_at ? cost->cycles / cost->looked_at : 0;
+	u64 rest;
+
+	if (__builtin_mul_overflow(average, fc->insn_count - cost->insn, &rest))
+		rest = ~0ull;
+	add(&cost->part_cycles, cost->fc_cycles);
+	add(&cost->part_cycles, rest);
+	add(&cost->part_cycles, cost->profile->fc_overhead_cycles);
+	cost->works = true;
+	cost->fc_cycles = 0;
+	cost->insn = 0;
+	cost->next[cost->part]++;
+}
+
+static void step_group(struct ovt_cost *cost)
+{
+	const struct ovt_fw_part *part = &cost->group->parts[cost->part];
+	u32 index = cost->next[cost->part];
+	const struct ovt_fc *fc = &part->fcs[index];
+	u64 cycles;
+
+	if (index == part->fc_count || part->stages[index] != cost->stage) {
+		end_part(cost);
+		return;
+	}
+	if (cost->insn == fc->insn_count || cost->looked_at == OVT_COST_MAX_INSNS) {
+		end_fc(cost, fc);
+		return;
+	}
+	cycles = cycles_of(cost, (u64)fc->first_insn + cost->insn);
+	cost->looked_at++;
+	cost->insn++;
+	add(&cost->cycles, cycles);
+	add(&cost->fc_cycles, cycles);
+}
+
+static bool cost_group(struct ovt_cost *cost, u32 steps)
+{
+	for (; steps && cost->stage < cost->group->stage_count; steps--)
+		step_group(cost);
+	return cost->stage < cost->group->stage_count;
+}
+
 bool ovt_cost_step(struct ovt_cost *cost, u32 steps)
 {
+	if (cost->group)
+		return cost_group(cost, steps);
 	for (; steps && cost->fc < cost->fc_count; steps--) {
 		const struct overtake_fc *fc = &cost->fcs[cost->fc];
 
@@ -54,9 +139,9 @@ u64 ovt_cost_ns(const struct ovt_cost *cost)
 {
 	u64 times = cost->looked_at ? cost->insns / cost->looked_at : 1;
 	u64 most = (u64)cost->profile->clock_khz * OVT_COST_MAX_MS;
-	u64 cycles;
+	u64 cycles = cost->alone;
 
-	if (__builtin_mul_overflow(cost->cycles, times, &cycles))
+	if (!cost->group && __builtin_mul_overflow(cost->cycles, times, &cycles))
 		cycles = ~0ull;
 	add(&cycles, (u64)cost->profile->fc_overhead_cycles * cost->fc_count);
 	return ovt_cycles_to_ns(cost->profile, cycles < most ? cycles : most);
@@ -68,6 +153,17 @@ u64 ovt_segment_cost_ns(const struct ovt_profile *profile, const struct ovt_regi
 	struct ovt_cost cost;
 
 	ovt_cost_begin(&cost, profile, regions, fcs, fc_count);
+	while (ovt_cost_step(&cost, ~0u))
+		;
+	return ovt_cost_ns(&cost);
+}
+
+u64 ovt_group_cost_ns(const struct ovt_profile *profile, const struct ovt_region *regions,
+		      const struct ovt_fw_group *group)
+{
+	struct ovt_cost cost;
+
+	ovt_cost_begin_group(&cost, profile, regions, group);
 	while (ovt_cost_step(&cost, ~0u))
 		;
 	return ovt_cost_ns(&cost);

@@ -4,6 +4,7 @@
 #define OVT_SERVICE_COST_H
 
 #include <ovt_port.h>
+#include "fw/fw.h"
 #include "hw/decode.h"
 #include "hw/profile.h"
 #include "overtake_accel.h"
@@ -34,11 +35,28 @@ struct ovt_cost {
 	u64 insns;
 	u64 looked_at;
 	u64 cycles;
+
+	const struct ovt_fw_group *group;	/* NULL: it is none.  The rest is of groups */
+	u32 next[OVERTAKE_MAX_CORES];		/* FC of each part */
+	u32 part;
+	u32 stage;
+	u64 fc_cycles;
+	u64 part_cycles;		/* in @stage */
+	u64 longest;			/* of the parts in @stage, with the sync before it */
+	bool works;			/* @part has an FC in @stage */
+	u32 workers;			/* parts that have, so far */
+	u32 worker;			/* the last of them */
+	u32 ahead;			/* alone in the stage before; part_count: none */
+	u64 alone;			/* cycles of all stages before */
 };
 
 /* @regions and @fcs stay until the price is known. */
 void ovt_cost_begin(struct ovt_cost *cost, const struct ovt_profile *profile,
 		    const struct ovt_region *regions, const struct overtake_fc *fcs, u32 fc_count);
+
+/* The same of a group, whose price is its time alone.  @group's arrays stay as well. */
+void ovt_cost_begin_group(struct ovt_cost *cost, const struct ovt_profile *profile,
+			  const struct ovt_region *regions, const struct ovt_fw_group *group);
 
 /* Looks at @steps FCs and instructions.  True: there are more. */
 bool ovt_cost_step(struct ovt_cost *cost, u32 steps);
@@ -53,5 +71,9 @@ u64 ovt_cost_ns(const struct ovt_cost *cost);
  */
 u64 ovt_segment_cost_ns(const struct ovt_profile *profile, const struct ovt_region *regions,
 			const struct overtake_fc *fcs, u32 fc_count);
+
+/* The same of a group. */
+u64 ovt_group_cost_ns(const struct ovt_profile *profile, const struct ovt_region *regions,
+		      const struct ovt_fw_group *group);
 
 #endif

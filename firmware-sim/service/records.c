@@ -24,6 +24,24 @@ u64 ovt_record_key_of_fcs(u64 address, const struct overtake_fc *fcs, u32 fc_cou
 	return key;
 }
 
+u64 ovt_record_key_of_group(u64 address, const struct ovt_fw_group *group)
+{
+	u64 key = add_number(add_number(0, address), group->part_count);
+	u32 i, fc;
+
+	for (i = 0; i < group->part_count; i++) {
+		const struct ovt_fw_part *part = &group->parts[i];
+
+		key = add_number(key, part->fc_count);
+		for (fc = 0; fc < part->fc_count; fc++) {
+			key = add_number(key, (u64)part->fcs[fc].first_insn << 32 |
+					      part->fcs[fc].insn_count);
+			key = add_number(key, part->stages[fc]);
+		}
+	}
+	return key;
+}
+
 u64 ovt_record_key_of_cpu(u64 cpu_key)
 {
 	return add_number(add_number(0, 1), cpu_key);

@@ -9,6 +9,7 @@
 #define OVT_SERVICE_RECORDS_H
 
 #include <ovt_port.h>
+#include "fw/fw.h"
 #include "overtake_accel.h"
 
 #define OVT_RECORD_WAYS		4u
@@ -29,6 +30,9 @@ struct ovt_records {
 
 /* The key of the FCs of a program that lies at @address: which program, and which parts of it. */
 u64 ovt_record_key_of_fcs(u64 address, const struct overtake_fc *fcs, u32 fc_count);
+
+/* The same of a group. */
+u64 ovt_record_key_of_group(u64 address, const struct ovt_fw_group *group);
 
 /* The key of what a process calls @cpu_key and runs itself; never that of FCs but by chance. */
 u64 ovt_record_key_of_cpu(u64 cpu_key);

@@ -82,6 +82,11 @@ s32 ovt_service_check_task(u32 segment_count, u32 priority, u32 core, u32 cores,
 	return priority > max_priority ? -EPERM : 0;
 }
 
+s32 ovt_service_check_width(u32 width, u32 most, u32 core, u32 cores)
+{
+	return width && width <= cores && width == most && core == OVERTAKE_CORE_ANY ? 0 : -EINVAL;
+}
+
 s32 ovt_service_check_room(struct ovt_service_process *process, u64 tag)
 {
 	if (ovt_service_find(process, tag))
@@ -154,11 +159,49 @@ static void note_dispatch(struct ovt_service_task *task)
 	note(task, OVT_SERVICE_DISPATCHED);
 }
 
+/* In order of what they have to do.  Returns them as bits. */
+static u64 settle_cores(struct ovt_service *service, struct ovt_service_task *task, u64 open)
+{
+	u32 width = task->sched.span ? task->sched.span->width : 1;
+	u64 taken = 0;
+	u32 i;
+
+	for (i = 0; i < width; i++) {
+		task->cores[i] = service->host->place(task, open & ~taken);
+		taken |= 1ull << (task->cores[i] - 1);
+	}
+	return taken;
+}
+
+/* The cores of a task with groups are settled before its first job, not by that. */
+static void submit_job_of_groups(struct ovt_service *service, const struct ovt_sched_action *action)
+{
+	struct ovt_service_task *task = ovt_service_task_of(action->task);
+	u64 cores = 0;
+
+	if (!action->core)
+		cores = settle_cores(service, task, action->cores);
+	else if (!task->sched.span)
+		task->cores[0] = action->core;
+	service->host->submit_job(task, action->segment, task->cores[0], 0);
+	if (action->core)
+		return;
+	if (task->sched.span)
+		ovt_sched_placed_on(&service->sched, action->task, task->cores[0], cores);
+	else
+		ovt_sched_placed(&service->sched, action->task, task->cores[0]);
+}
+
 static void submit_job(struct ovt_service *service, const struct ovt_sched_action *action)
 {
 	struct ovt_service_task *task = ovt_service_task_of(action->task);
-	u32 core = service->host->submit_job(task, action->segment, action->core, action->cores);
+	u32 core;
 
+	if (task->cores) {
+		submit_job_of_groups(service, action);
+		return;
+	}
+	core = service->host->submit_job(task, action->segment, action->core, action->cores);
 	if (!action->core)
 		ovt_sched_placed(&service->sched, action->task, core);
 }
@@ -308,14 +351,15 @@ s32 ovt_service_cpu_done(struct ovt_service_task *task, u32 segment, s32 status,
 	return 0;
 }
 
-void ovt_service_job_ended(struct ovt_service_task *task, const struct overtake_result *result)
+void ovt_service_job_ended(struct ovt_service_task *task, const struct overtake_result *result,
+			   u64 took)
 {
 	struct ovt_service_process *process = ovt_service_process_of(task);
 	u32 segment = task->sched.segment;
 
 	task->results[segment] = *result;
 	if (!result->status)
-		ovt_records_note(&process->records, task->keys[segment], result->executed_ns);
+		ovt_records_note(&process->records, task->keys[segment], took);
 	segment_is_over(task, result->status);
 }
 

@@ -14,7 +14,7 @@
  *	ovt_service_submit(service, process, task, now)
  *	ovt_service_settle(service, now)	host->submit_job(), host->wake()
  *	...
- *	ovt_service_job_ended(task, &result)	host's news of its job
+ *	ovt_service_job_ended(task, &result, took)	host's news of its job
  *	ovt_service_settle(service, now)	host->wake(): there is an event
  *	task = ovt_service_next_event(process)	to be told: run this CPU segment, or: it has ended
  *	ovt_service_cpu_done(...)		what the process says of the segment
@@ -60,7 +60,9 @@ enum ovt_service_step {
 /**
  * struct ovt_service_host - what the host does when it is told to; none of it can fail
  * @submit_job: hands the job of BPU segment @segment to the device: to core @core, or to one of
- *	@cores if that is 0.  Returns the core
+ *	@cores if that is 0.  Returns the core.  Of a task with @cores, part i goes to the i-th of
+ *	these, and @core is the first
+ * @place: the one of @cores that has the least to do, for a task with @cores
  * @cancel_job: cancels the job that @task has on the device; does nothing if that has just ended
  * @wake: @process has an event to fetch
  * @release: @task is over, and its process is gone: free it.  The last that is said of it
@@ -68,6 +70,7 @@ enum ovt_service_step {
  */
 struct ovt_service_host {
 	u32 (*submit_job)(struct ovt_service_task *task, u32 segment, u32 core, u64 cores);
+	u32 (*place)(struct ovt_service_task *task, u64 cores);
 	void (*cancel_job)(struct ovt_service_task *task);
 	void (*wake)(struct ovt_service_process *process);
 	void (*release)(struct ovt_service_task *task);
@@ -101,9 +104,10 @@ struct ovt_service_process {
  * @segments: storage, one for each segment; @fc_count and, as a guess, @time are set
  * @keys: by segment, of its record
  * @results: storage, one for each segment, zero
+ * @cores: of a task with groups: storage, one for each core that it takes at once; else NULL
  *
  * The host also sets @segments, @segment_count, @priority, @core, @custom_id and @deadline of
- * @sched.  The rest is the service's.
+ * @sched, and @span of a task that takes several cores.  The rest is the service's.
  */
 struct ovt_service_task {
 	struct ovt_sched_task sched;
@@ -111,6 +115,7 @@ struct ovt_service_task {
 	struct ovt_sched_segment *segments;
 	const u64 *keys;
 	struct overtake_result *results;
+	u32 *cores;
 
 	s32 status;			/* once it has ended: 0 or a negative errno */
 	u64 end_time;
@@ -168,6 +173,12 @@ void ovt_service_close(struct ovt_service_process *process);
  */
 s32 ovt_service_check_task(u32 segment_count, u32 priority, u32 core, u32 cores, u32 max_priority);
 
+/*
+ * That a task with groups takes @width cores at once, and @most is the most parts that one of its
+ * segments has: 0, or -EINVAL, also if it names a core.
+ */
+s32 ovt_service_check_width(u32 width, u32 most, u32 core, u32 cores);
+
 /* 0, -EEXIST for a tag in use, -ENOSPC for one task too many. */
 s32 ovt_service_check_room(struct ovt_service_process *process, u64 tag);
 
@@ -184,8 +195,12 @@ struct ovt_service_task *ovt_service_find(struct ovt_service_process *process, u
  */
 s32 ovt_service_cpu_done(struct ovt_service_task *task, u32 segment, s32 status, u64 now);
 
-/* The job of the current segment of @task is over. */
-void ovt_service_job_ended(struct ovt_service_task *task, const struct overtake_result *result);
+/*
+ * The job of the current segment of @task is over.  @took: device time that what it executed takes
+ * on cores without other work.
+ */
+void ovt_service_job_ended(struct ovt_service_task *task, const struct overtake_result *result,
+			   u64 took);
 
 /* What has not started never runs.  -ENOENT if it has ended. */
 s32 ovt_service_cancel(struct ovt_service_task *task, u64 now);

@@ -135,6 +135,8 @@ std::string group_text(const ovt_verdict& verdict, const Job& job, const JobBoun
     case OVT_REFUSED_PART_TWICE:
         return fmt::format("{}.core is {}, which a part before it has", part,
                            job.parts[verdict.index].core);
+    case OVT_REFUSED_PART_OF_TASK:
+        return part + " names a core, but is a task's";
     case OVT_REFUSED_FC_STAGE:
         return fmt::format("stages[{}] is {}, less than that of the FC before it in its part",
                            verdict.index, job.stages[verdict.index]);
@@ -295,6 +297,27 @@ std::optional<Error> queue_refusal(const QueueOptions& options) {
                                         OVERTAKE_PRIORITY_HIGH));
 }
 
+std::size_t width_of(const ServiceTask& task) {
+    std::size_t width = 0;
+    for (const ServiceSegment& segment : task.segments)
+        width = std::max(width, segment.parts.size());
+    return width;
+}
+
+Job job_of(const ServiceTask& task, const ServiceSegment& segment) {
+    Job job;
+    job.tag = task.tag;
+    job.fcs = segment.fcs;
+    job.bindings = segment.bindings;
+    job.scratch_bytes = segment.scratch_bytes;
+    job.priority = task.priority;
+    job.custom_id = task.custom_id;
+    job.core = task.core;
+    job.parts = segment.parts;
+    job.stages = segment.stages;
+    return job;
+}
+
 void check_service_task(std::uint64_t tag, std::size_t segments, unsigned priority, unsigned core,
                         const JobBounds& bounds) {
     const auto count = static_cast<u32>(std::min<std::size_t>(segments, UINT32_MAX));
@@ -323,6 +346,36 @@ void check_cpu_segment(std::uint64_t tag, std::size_t index, std::size_t binding
         throw Error(EINVAL, fmt::format("task {}: segment {} has no FC, so it is on the CPU and "
                                         "has neither bindings nor scratch memory",
                                         tag, index));
+}
+
+void check_segment_parts(std::uint64_t tag, std::size_t index, bool on_bpu,
+                         std::span<const overtake_part> parts,
+                         std::span<const std::uint32_t> stages) {
+    if (!on_bpu && (!parts.empty() || !stages.empty()))
+        throw Error(EINVAL, fmt::format("task {}: segment {} has no FC, so it is on the CPU and "
+                                        "has neither parts nor stages",
+                                        tag, index));
+    if (parts.size() > OVERTAKE_MAX_CORES)
+        return; // which is refused as of a job
+    const ovt_verdict verdict =
+        ovt_check_parts_of_task(parts.data(), static_cast<u32>(parts.size()));
+    if (verdict.reason != OVT_ACCEPTED)
+        throw Error(refusal_code(verdict),
+                    fmt::format("task {}: segment {}: parts[{}].core is {}, but parts of a task "
+                                "name no core: the device gives the task as many as it needs",
+                                tag, index, verdict.index, parts[verdict.index].core));
+}
+
+void check_task_width(std::uint64_t tag, std::size_t width, unsigned core, unsigned cores) {
+    const auto wanted = static_cast<u32>(std::min<std::size_t>(width, UINT32_MAX));
+    if (ovt_service_check_width(wanted, wanted, core, cores) == 0)
+        return;
+    if (core != core_any)
+        throw Error(EINVAL, fmt::format("task {}: it has segments with parts, so it names no core: "
+                                        "leave core 0",
+                                        tag));
+    throw Error(EINVAL, fmt::format("task {}: a segment has {} parts, but the device has {} cores",
+                                    tag, width, cores));
 }
 
 Error segment_refusal(std::uint64_t tag, std::size_t index, const Error& of_job) {

@@ -9,9 +9,11 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "overtake/device.hpp"
+#include "overtake/service.hpp"
 
 #include <ovt_port.h>
 
@@ -58,12 +60,22 @@ std::string admission_text(const ovt_verdict& verdict, std::uint64_t tag, std::u
 /// limit: OVERTAKE_LIMIT_*; used: 0 where that is not the question.
 std::string limit_text(std::uint32_t limit, std::uint64_t value, std::uint64_t used);
 
+/// The most parts that one of its segments has.
+std::size_t width_of(const ServiceTask& task);
+/// A segment on the device as a job, for check_job().
+Job job_of(const ServiceTask& task, const ServiceSegment& segment);
 /// A task of service mode by itself, its BPU segments apart.  Throws Error.
 void check_service_task(std::uint64_t tag, std::size_t segments, unsigned priority, unsigned core,
                         const JobBounds& bounds);
 /// One segment of it on the CPU, which has nothing that belongs to the device.  Throws Error.
 void check_cpu_segment(std::uint64_t tag, std::size_t index, std::size_t bindings,
                        std::uint32_t scratch_bytes);
+/// What is only of groups in one of its segments, which has FCs if `on_bpu`.  Throws Error.
+void check_segment_parts(std::uint64_t tag, std::size_t index, bool on_bpu,
+                         std::span<const overtake_part> parts,
+                         std::span<const std::uint32_t> stages);
+/// That it takes so many cores at once for its groups, and names none.  Throws Error.
+void check_task_width(std::uint64_t tag, std::size_t width, unsigned core, unsigned cores);
 /// What is refused about a BPU segment, as the task's.
 Error segment_refusal(std::uint64_t tag, std::size_t index, const Error& of_job);
 

@@ -28,6 +28,13 @@ static u32 submit_job(struct ovt_service_task *task, u32 segment, u32 core, u64 
 	return chosen;
 }
 
+/* The last one, so that its order is not that of the numbers. */
+static u32 place(struct ovt_service_task *task, u64 cores)
+{
+	(void)task;
+	return 64 - (u32)__builtin_clzll(cores);
+}
+
 static void cancel_job(struct ovt_service_task *task)
 {
 	say("%c?", name_of(task), 0, 0);
@@ -61,11 +68,24 @@ static void note(const struct ovt_service_task *task, enum ovt_service_step step
 
 static const struct ovt_service_host host = {
 	.submit_job = submit_job,
+	.place = place,
 	.cancel_job = cancel_job,
 	.wake = wake,
 	.release = release,
 	.note = note,
 };
+
+static u32 bench_cores = 1;
+
+int set_up_two_cores(void **state)
+{
+	int ret;
+
+	bench_cores = 2;
+	ret = set_up(state);
+	bench_cores = 1;
+	return ret;
+}
 
 int set_up(void **state)
 {
@@ -85,7 +105,7 @@ int set_up(void **state)
 	(void)state;
 	bench = calloc(1, sizeof(*bench));
 	assert_non_null(bench);
-	ovt_service_init(&bench->service, 1, &settings, &host, bench->cores);
+	ovt_service_init(&bench->service, bench_cores, &settings, &host, bench->cores);
 	for (i = 0; i < PROCESSES; i++)
 		ovt_service_open(&bench->service, &bench->processes[i], 2, true, bench->lines[i]);
 	return 0;
@@ -145,7 +165,7 @@ void job_ends(struct test_task *task, s32 status, u64 executed)
 {
 	const struct overtake_result result = { .status = status, .executed_ns = executed, .core = 1 };
 
-	ovt_service_job_ended(&task->service, &result);
+	ovt_service_job_ended(&task->service, &result, executed);
 }
 
 /* The next event of the process is about task @name. */

@@ -41,6 +41,7 @@ extern struct bench *bench;
 
 char name_of(const struct ovt_service_task *task);
 int set_up(void **state);
+int set_up_two_cores(void **state);
 int tear_down(void **state);
 /* @segments: "bcb"; each is named by its letter: all 'b' are one program. */
 struct test_task *task_of(char name, const char *segments, u64 guess);

@@ -153,6 +153,18 @@ static void stages_ascend_and_are_not_empty(void **state)
 	}
 }
 
+static void parts_of_a_task_name_no_core(void **state)
+{
+	struct overtake_part parts[3] = { { 1, 0 }, { 2, 0 }, { 3, 0 } };
+
+	(void)state;
+	assert_verdict(ovt_check_parts_of_task(parts, 3), OVT_ACCEPTED, 0);
+	parts[2].core = 1;
+	assert_verdict(ovt_check_parts_of_task(parts, 2), OVT_ACCEPTED, 0);
+	assert_verdict(ovt_check_parts_of_task(parts, 3), OVT_REFUSED_PART_OF_TASK, 2);
+	assert_int_equal(ovt_refusal_error(OVT_REFUSED_PART_OF_TASK), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +173,7 @@ int main(void)
 		cmocka_unit_test(parts_have_fcs_and_cores_of_their_own),
 		cmocka_unit_test(a_part_for_each_of_as_many_cores_as_there_may_be),
 		cmocka_unit_test(stages_ascend_and_are_not_empty),
+		cmocka_unit_test(parts_of_a_task_name_no_core),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

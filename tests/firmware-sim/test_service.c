@@ -256,6 +256,81 @@ static void room_is_bounded(void **state)
 	assert_int_equal(ovt_service_check_task(1, 0, 3, 2, 255), -EINVAL);
 }
 
+static void a_width_is_that_of_the_segments_and_names_no_core(void **state)
+{
+	(void)state;
+	assert_int_equal(ovt_service_check_width(1, 1, 0, 1), 0);
+	assert_int_equal(ovt_service_check_width(4, 4, 0, 4), 0);
+	assert_int_equal(ovt_service_check_width(0, 0, 0, 4), -EINVAL);
+	assert_int_equal(ovt_service_check_width(5, 5, 0, 4), -EINVAL);
+	assert_int_equal(ovt_service_check_width(3, 2, 0, 4), -EINVAL);
+	assert_int_equal(ovt_service_check_width(2, 3, 0, 4), -EINVAL);
+	assert_int_equal(ovt_service_check_width(2, 2, 1, 4), -EINVAL);
+}
+
+/* A task with groups, of @width cores. */
+struct wide {
+	struct ovt_sched_span span;
+	struct ovt_sched_gap gaps[2];
+	u32 cores[2];
+};
+
+static struct test_task *submit_wide(struct wide *wide, char name, const char *segments, u32 width)
+{
+	struct test_task *task = task_of(name, segments, 5);
+
+	memset(wide, 0x5a, sizeof(*wide));
+	wide->span.width = width;
+	wide->span.gaps = wide->gaps;
+	task->service.sched.core = 0;
+	task->service.sched.span = width > 1 ? &wide->span : NULL;
+	task->service.cores = wide->cores;
+	ovt_service_submit(&bench->processes[0], &task->service, 0);
+	return task;
+}
+
+static void a_task_with_groups_has_its_cores_before_its_first_job(void **state)
+{
+	struct test_task *task, *behind;
+	struct wide wide;
+
+	(void)state;
+	task = submit_wide(&wide, 'a', "bb", 2);
+	settles(0, "a+ a* a0>2");	/* the host prefers core 2 */
+	assert_int_equal(wide.cores[0], 2);
+	assert_int_equal(wide.cores[1], 1);
+	assert_true(wide.span.cores == 3);
+	behind = submit(1, 'b', "b", 5, 1);
+	settles(1, "b+");
+	job_ends(task, 0, 40);
+	settles(2, "a1>2");
+	job_ends(task, 0, 5);
+	settles(3, "a. !0 b* b0>1");
+	assert_int_equal(ovt_service_event_of(&task->service).core, 2);
+	job_ends(behind, 0, 5);
+	settles(4, "b. !1");
+	/* What it takes alone is remembered, whatever its FCs have taken together. */
+	assert_int_equal(ovt_records_time(&bench->processes[0].records, 'b', 0), 37);
+}
+
+/* On the core that is open, or on the one that the host prefers. */
+static void a_group_of_one_part_takes_one_core(void **state)
+{
+	struct test_task *task;
+	struct wide wide, other;
+
+	(void)state;
+	task = submit_wide(&wide, 'a', "b", 1);
+	settles(0, "a+ a* a0>2");
+	assert_int_equal(wide.cores[0], 2);
+	submit_wide(&other, 'b', "b", 1);
+	settles(0, "b+ b* b0>1");
+	assert_int_equal(other.cores[0], 1);
+	job_ends(task, -EIO, 5);
+	settles(1, "a. !0");
+	assert_int_equal(task->service.status, -EIO);
+}
+
 static void tasks_are_found_among_many(void **state)
 {
 	struct ovt_service_process *process = &bench->processes[0];
@@ -294,6 +369,12 @@ int main(void)
 		CASE(counts_say_where_tasks_are),
 		CASE(room_is_bounded),
 		CASE(tasks_are_found_among_many),
+		cmocka_unit_test(a_width_is_that_of_the_segments_and_names_no_core),
+		cmocka_unit_test_setup_teardown(
+			a_task_with_groups_has_its_cores_before_its_first_job, set_up_two_cores,
+			tear_down),
+		cmocka_unit_test_setup_teardown(a_group_of_one_part_takes_one_core,
+						set_up_two_cores, tear_down),
 		cmocka_unit_test(a_user_has_a_quarter_of_the_kept_places),
 	};
 

@@ -116,6 +116,63 @@ static void a_program_costs_what_the_model_says(void **state)
 			 2 * 3 * OVT_COST_MAX_INSNS);
 }
 
+/*
+ * Two parts: 1000 and 3000 in stages 0 and 2, 2000 and 4000 in 0 and 1.  Part 1 is alone in stage 1,
+ * so it alone need not wait for the sync before its own next stage, of which it has none.
+ */
+static void a_group_costs_its_time_alone(void **state)
+{
+	struct ovt_profile profile = *ovt_profile_find("ideal");
+	struct overtake_insn insns[4] = { 0 };
+	struct ovt_region regions[OVERTAKE_MAX_REGIONS] = { 0 };
+	const struct ovt_fc fcs[] = { { 0, 1 }, { 2, 1 }, { 1, 1 }, { 3, 1 } };
+	u32 stages[] = { 0, 2, 0, 1 };
+	struct ovt_fw_part parts[2] = { 0 };
+	struct ovt_fw_group group = { .parts = parts, .part_count = 2, .stage_count = 3 };
+	struct ovt_cost cost;
+	u64 key;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		insns[i].opcode = OVERTAKE_OP_DELAY;
+		insns[i].delay_cycles = 1000 * (i + 1);
+	}
+	regions[OVERTAKE_REGION_PROGRAM].base = (u8 *)insns;
+	regions[OVERTAKE_REGION_PROGRAM].length = sizeof(insns);
+	regions[OVERTAKE_REGION_PROGRAM].flags = OVT_REGION_READ;
+	for (i = 0; i < 2; i++) {
+		parts[i].fcs = fcs + 2 * i;
+		parts[i].stages = stages + 2 * i;
+		parts[i].fc_count = 2;
+	}
+	assert_int_equal(ovt_group_cost_ns(&profile, regions, &group), 2000 + 4000 + 3000);
+	profile.fc_overhead_cycles = 50;
+	profile.sync_cycles = 7;
+	assert_int_equal(ovt_group_cost_ns(&profile, regions, &group), 9000 + 3 * 50 + 2 * 7);
+	stages[1] = 1;	/* both in stage 1, and part 1 alone in stage 2 */
+	stages[3] = 2;
+	assert_int_equal(ovt_group_cost_ns(&profile, regions, &group), 9000 + 3 * 50 + 2 * 7);
+	stages[3] = 1;
+	stages[1] = 2;
+	parts[0].fc_count = 1;	/* part 1 alone in stage 1: it had not been alone before */
+	group.stage_count = 2;
+	assert_int_equal(ovt_group_cost_ns(&profile, regions, &group), 6000 + 2 * 50 + 7);
+	ovt_cost_begin_group(&cost, &profile, regions, &group);
+	for (i = 1; ovt_cost_step(&cost, 1); i++)
+		assert_true(i < 30);
+	assert_int_equal(ovt_cost_ns(&cost), 6000 + 2 * 50 + 7);
+	key = ovt_record_key_of_group(4096, &group);
+	assert_true(key == ovt_record_key_of_group(4096, &group));
+	assert_true(key != ovt_record_key_of_group(8192, &group));
+	stages[3] = 0;
+	assert_true(key != ovt_record_key_of_group(4096, &group));
+	parts[0].fc_count = 2;
+	parts[1].fc_count = 1;
+	parts[1].fcs++;
+	assert_true(key != ovt_record_key_of_group(4096, &group));
+}
+
 /* However long the program, a step looks at no more than it is allowed; the price is the same. */
 static void a_price_is_found_in_bounded_steps(void **state)
 {
@@ -154,6 +211,7 @@ int main(void)
 		cmocka_unit_test(a_record_is_smoothed),
 		cmocka_unit_test(the_record_used_longest_ago_makes_room),
 		cmocka_unit_test(a_program_costs_what_the_model_says),
+		cmocka_unit_test(a_group_costs_its_time_alone),
 		cmocka_unit_test(a_price_is_found_in_bounded_steps),
 	};
 

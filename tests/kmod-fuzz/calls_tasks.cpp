@@ -29,6 +29,41 @@ uint32_t Worker::task_context(File& file) {
     return file.tasks;
 }
 
+// Segments on the device are groups, or some of them, in front of what is chained already; now and
+// then something is wrong.
+uint64_t Worker::task_parts_extension(const drm_overtake_submit& job,
+                                      drm_overtake_task_submit* task) {
+    struct TaskGroups {
+        overtake_extension_task_parts extension;
+        overtake_segment_parts segments[most_segments];
+    };
+    auto* groups = reinterpret_cast<TaskGroups*>(task_group_table(thread_));
+    const auto* segments = reinterpret_cast<overtake_task_segment*>(segment_table(thread_));
+    drm_overtake_submit as_group = job;
+    parts_extension(&as_group, 0);
+    const auto* group = reinterpret_cast<overtake_extension_parts*>(group_table(thread_));
+    auto* parts = reinterpret_cast<overtake_part*>(group_table(thread_) + sizeof(*group));
+    if (!random_.one_in(16))
+        parts[0].core = parts[1].core = OVERTAKE_CORE_ANY;
+    *groups = {};
+    for (uint32_t i = 0; i < task->segment_count; i++) {
+        if (!segments[i].fc_count || random_.one_in(3))
+            continue;
+        groups->segments[i].parts = group->parts;
+        groups->segments[i].stages = group->stages;
+        groups->segments[i].part_count = group->part_count;
+        groups->segments[i].stage_count = group->stage_count;
+        groups->extension.width = group->part_count;
+    }
+    groups->extension.base.next = task->extensions;
+    groups->extension.base.type = OVERTAKE_EXTENSION_TASK_PARTS;
+    groups->extension.segments = reinterpret_cast<uint64_t>(groups->segments);
+    task->core = OVERTAKE_CORE_ANY;
+    if (mutates() && random_.one_in(2))
+        mutate_bytes(reinterpret_cast<uint8_t*>(groups), sizeof(*groups));
+    return reinterpret_cast<uint64_t>(groups);
+}
+
 // Segments of the device share one job's tables; a task of them alone comes to an end by itself.
 drm_overtake_task_submit Worker::fill_task(File& file, bool begins_on_cpu) {
     drm_overtake_submit job = {};
@@ -60,6 +95,8 @@ drm_overtake_task_submit Worker::fill_task(File& file, bool begins_on_cpu) {
     if (random_.one_in(4))
         task.extensions = model_extension(0);
     task.priority = static_cast<uint16_t>(random_.pick<uint32_t>({0, 10, 200, 254}));
+    if (random_.one_in(3))
+        task.extensions = task_parts_extension(job, &task);
     if (mutates() && random_.one_in(2)) {
         mutate_bytes(reinterpret_cast<uint8_t*>(segments), count * sizeof(*segments));
         for (uint32_t i = 0; i < count; i++)

@@ -105,6 +105,7 @@ private:
     void context_destroy(File& file);
     void write_program(File& file, uint32_t program, uint32_t data);
     uint64_t parts_extension(drm_overtake_submit* submit, uint64_t record);
+    uint64_t task_parts_extension(const drm_overtake_submit& job, drm_overtake_task_submit* task);
     void fill_submit(File& file, drm_overtake_submit* submit, bool lasting);
     drm_overtake_submit submit(File& file, bool lasting);
     void cancel(File& file);

@@ -67,7 +67,7 @@ int show_buffer(const File& file, uint32_t slot, uint64_t bytes, uint64_t offset
 //     64 KiB  FC table, 512 KiB
 //     768 KiB bindings; 772 KiB a page for answers; 776 KiB a page that can only be read
 //     800 KiB segments of tasks; 816 KiB their events; 832 KiB their results, 72 KiB
-//     904 KiB the parts of a group; 908 KiB the stages of its FCs
+//     904 KiB the parts of a group, 906 KiB those of a task; 908 KiB the stages of its FCs
 constexpr uint64_t arena_bytes = 1 << 20;
 uint8_t* arena(uint32_t thread);
 inline uint8_t* arguments_end(uint32_t thread) {
@@ -90,6 +90,9 @@ inline uint8_t* task_result_table(uint32_t thread) {
 }
 inline uint8_t* group_table(uint32_t thread) {
     return arena(thread) + (904 << 10);
+}
+inline uint8_t* task_group_table(uint32_t thread) {
+    return arena(thread) + (906 << 10);
 }
 inline uint8_t* stage_table(uint32_t thread) {
     return arena(thread) + (908 << 10);

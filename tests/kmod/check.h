@@ -59,6 +59,7 @@ struct test_case {
 	X(placement_cases) \
 	X(trace_cases) \
 	X(task_cases) \
+	X(task_group_cases) \
 	X(finding_cases) \
 	X(fail_nth_cases) \
 	X(soak_cases)

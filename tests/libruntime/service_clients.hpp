@@ -32,6 +32,25 @@ public:
         segment.expected_ns = expected_ns;
         return *this;
     }
+    /// With all FCs of the program in each of so many parts, in as many stages as it has FCs.
+    Segments& group(const Program& program, std::size_t parts) {
+        bpu(program);
+        Group& group = *groups_.emplace_back(std::make_shared<Group>());
+        for (std::size_t i = 0; i < parts; i++) {
+            group.fcs.insert(group.fcs.end(), program.fcs.begin(), program.fcs.end());
+            group.parts.push_back({static_cast<std::uint32_t>(program.fcs.size()), core_any});
+            for (std::uint32_t stage = 0; stage < program.fcs.size(); stage++)
+                group.stages.push_back(stage);
+        }
+        segments_.back().fcs = group.fcs;
+        segments_.back().parts = group.parts;
+        segments_.back().stages = group.stages;
+        return *this;
+    }
+    /// To be spoilt.
+    ServiceSegment& last() { return segments_.back(); }
+    std::vector<overtake_part>& last_parts() { return groups_.back()->parts; }
+    std::vector<std::uint32_t>& last_stages() { return groups_.back()->stages; }
     ServiceTask task(std::uint64_t tag, unsigned priority = 0) const {
         ServiceTask task;
         task.tag = tag;
@@ -41,7 +60,13 @@ public:
     }
 
 private:
+    struct Group {
+        std::vector<overtake_fc> fcs;
+        std::vector<overtake_part> parts;
+        std::vector<std::uint32_t> stages;
+    };
     std::vector<ServiceSegment> segments_;
+    std::vector<std::shared_ptr<Group>> groups_; ///< to which segments point, in copies too
 };
 
 /// A process with a queue of service mode; each has a connection of its own.

@@ -161,6 +161,114 @@ TEST_P(ServiceTest, ATaskThatIsWrongIsRefusedAndNothingChanges) {
     EXPECT_EQ(process().next_end().status, 0);
 }
 
+TEST_P(ServiceTest, ASegmentMayBeAGroupOnSeveralCores) {
+    const auto source = process().device->create_buffer(4096);
+    const auto target = process().device->create_buffer(4096);
+    Program program(*process().device, {copy_insn(64)});
+    program.bind(OVERTAKE_REGION_IO, *source, OVERTAKE_MAP_READ);
+    program.bind(OVERTAKE_REGION_IO + 1, *target, OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE);
+    program.fcs.assign(3, program.fcs.front());
+    for (int round = 1; round <= 5; round++) {
+        std::memset(source->data(), round, 512);
+        const Segments segments =
+            Segments().group(program, 2).cpu(1).bpu(program).group(program, 1);
+        process().queue->submit(segments.task(42));
+        const ServiceEvent end = process().next_end();
+        EXPECT_EQ(end.tag, 42u);
+        EXPECT_EQ(end.status, 0);
+        EXPECT_EQ(target->data()[511], static_cast<std::byte>(round));
+        ASSERT_EQ(end.segments.size(), 4u);
+        EXPECT_EQ(end.segments[0].fcs_done, 6u);
+        EXPECT_EQ(end.segments[2].fcs_done, 3u);
+        EXPECT_EQ(end.segments[3].fcs_done, 3u);
+        EXPECT_TRUE(end.core == 1 || end.core == 2) << end.core;
+        for (const std::size_t segment : {0, 2, 3})
+            EXPECT_EQ(end.segments[segment].core, end.core);
+    }
+}
+
+TEST_P(ServiceTest, AGroupThatIsWrongIsRefusedAndNothingChanges) {
+    Program program = empty();
+    program.fcs.assign(2, program.fcs.front());
+    const auto refuse = [&](int code, const std::string& words, const ServiceTask& task) {
+        expect_error(code, words, [&] { process().queue->submit(task); });
+        EXPECT_EQ(process().queue->live(), 0u);
+    };
+    const auto made = [&] { return Segments().cpu(1).group(program, 2); };
+    refuse(EINVAL, "task 3: a segment has 3 parts, but the device has 2 cores",
+           Segments().group(program, 3).task(3));
+    const Segments good = made();
+    ServiceTask on_core = good.task(3);
+    on_core.core = 1;
+    refuse(EINVAL, "task 3: it has segments with parts, so it names no core: leave core 0",
+           on_core);
+    Segments named = made();
+    named.last_parts()[1].core = 2;
+    refuse(EINVAL,
+           "task 3: segment 1: parts[1].core is 2, but parts of a task name no core: the device "
+           "gives the task as many as it needs",
+           named.task(3));
+    Segments without_parts = made();
+    without_parts.last().parts = {};
+    refuse(EINVAL,
+           "task 3: segment 1: stages or group_record, but no parts: a job without parts has "
+           "neither",
+           without_parts.task(3));
+    Segments without_stages = made();
+    without_stages.last().stages = {};
+    refuse(EINVAL, "task 3: segment 1: 0 stages for 4 FCs: each FC has one",
+           without_stages.task(3));
+    Segments on_cpu = made();
+    on_cpu.last().fcs = {};
+    on_cpu.last().bindings = {};
+    refuse(EINVAL,
+           "task 3: segment 1 has no FC, so it is on the CPU and has neither parts nor stages",
+           on_cpu.task(3));
+    Segments empty_stage = made();
+    empty_stage.last_stages() = {0, 0, 0, 2};
+    refuse(EINVAL, "task 3: segment 1: no FC is in stage 1", empty_stage.task(3));
+    Segments falls = made();
+    falls.last_stages() = {1, 0, 0, 1};
+    refuse(EINVAL,
+           "task 3: segment 1: stages[1] is 0, less than that of the FC before it in its part",
+           falls.task(3));
+    Segments too_many = made();
+    too_many.last_stages() = {0, 1, 0, OVERTAKE_MAX_STAGES};
+    refuse(E2BIG, "task 3: segment 1: 4097 stages; the limit is 4096 stages of a group",
+           too_many.task(3));
+    Segments sum = made();
+    sum.last_parts()[0].fc_count = 1;
+    refuse(EINVAL, "task 3: segment 1: its parts do not have 4 FCs together, as the job has",
+           sum.task(3));
+    process().queue->submit(good.task(3));
+    EXPECT_EQ(process().next_end().status, 0);
+}
+
+/// Of several, while all parts run, wait for stages, or for slots.
+TEST_P(ServiceTest, AQueueThatGoesEndsItsGroups) {
+    Program endless(*process().device, {jump_insn(0)});
+    endless.fcs.assign(3, endless.fcs.front());
+    const Segments segments = Segments().group(endless, 2).cpu(1).group(endless, 2);
+    for (int round = 0; round < 5; round++) {
+        ServiceProcess other(open());
+        Program theirs(*other.device, {jump_insn(0)});
+        theirs.fcs.assign(3, theirs.fcs.front());
+        const Segments wide = Segments().group(theirs, 2);
+        for (std::uint64_t tag = 0; tag < 4; tag++)
+            other.queue->submit(wide.task(tag));
+        if (round % 2 == 0) {
+            EXPECT_TRUE(other.queue->cancel(0));
+        }
+        other.queue.reset();
+        const Program program = empty();
+        process().queue->submit(Segments().group(program, 2).task(1));
+        EXPECT_EQ(process().next_end().status, 0);
+    }
+    process().queue->submit(segments.task(2));
+    EXPECT_TRUE(process().queue->cancel(2));
+    EXPECT_EQ(process().next_end().status, -ECANCELED);
+}
+
 TEST_P(ServiceTest, ATagIsUsedOnceAtATime) {
     process().queue->submit(Segments().cpu(1).task(5));
     expect_error(EEXIST, "tag 5 is in use",

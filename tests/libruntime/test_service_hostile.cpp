@@ -74,7 +74,7 @@ constexpr WireTask one_segment{.tag = 1,
                                .priority = 0,
                                .core = 0,
                                .segment_count = 1,
-                               .reserved = 0};
+                               .width = 0};
 constexpr WireSegment on_cpu{};
 
 WireTask with(std::function<void(WireTask&)> change) {
@@ -93,6 +93,20 @@ struct ServiceAttack {
     const char* name;
     std::function<void(RawTasks&)> make;
 };
+
+const WireTask wide = with([](WireTask& task) { task.width = 1; });
+
+WireSegment of_parts(std::uint32_t fcs, std::uint32_t parts, std::uint32_t stages) {
+    return segment([&](WireSegment& of) {
+        of.fc_count = fcs;
+        of.part_count = parts;
+        of.stage_count = stages;
+    });
+}
+
+ServiceAttack submitted(const char* name, WireTask task, WireSegment of, auto... behind) {
+    return {name, [=](RawTasks& client) { client.call(TaskCall::submit, task, of, behind...); }};
+}
 
 const std::vector<ServiceAttack>& service_attacks_that_end_a_client() {
     static const std::vector<ServiceAttack> attacks{
@@ -119,10 +133,11 @@ const std::vector<ServiceAttack>& service_attacks_that_end_a_client() {
              client.call(TaskCall::submit, with([](WireTask& t) { t.segment_count = ~0u; }),
                          on_cpu);
          }},
-        {"a reserved field of a task",
-         [](RawTasks& client) {
-             client.call(TaskCall::submit, with([](WireTask& t) { t.reserved = 1; }), on_cpu);
-         }},
+        submitted("a width without parts", wide, on_cpu),
+        submitted("parts without stages", one_segment, of_parts(0, 1, 0), overtake_part{}),
+        submitted("stages without parts", one_segment, of_parts(0, 0, 2), std::uint64_t{}),
+        submitted("parts behind the end", one_segment, of_parts(0, 2, 2)),
+        submitted("as many parts and stages as can be said", one_segment, of_parts(0, ~0u, ~0u)),
         {"a reserved field of a segment",
          [](RawTasks& client) {
              client.call(TaskCall::submit, one_segment,
@@ -189,6 +204,12 @@ const std::vector<ServiceAttack>& attacks_that_are_refused() {
          [](RawTasks& client) {
              client.call(TaskCall::submit, with([](WireTask& t) { t.priority = ~0u; }), on_cpu);
          }},
+        submitted("a width that no device has", with([](WireTask& t) { t.width = ~0u; }), on_cpu),
+        submitted("a width and a core", with([](WireTask& t) { t.width = t.core = 1; }), on_cpu),
+        submitted("a segment on the CPU with parts", wide, of_parts(0, 1, 2),
+                  overtake_part{.fc_count = 1, .core = 0}, std::uint64_t{}),
+        submitted("a part that names its core", wide, of_parts(1, 1, 2), overtake_fc{0, 1},
+                  overtake_part{.fc_count = 1, .core = 1}, std::uint64_t{}),
         {"a core that is none",
          [](RawTasks& client) {
              client.call(TaskCall::submit, with([](WireTask& t) { t.core = ~0u; }), on_cpu);

@@ -56,9 +56,13 @@ struct ServiceSegment {
     std::uint64_t cpu_key = 0;
     /// CPU: believed until the device has measured one of the key, a second at most.
     std::uint64_t expected_ns = 0;
+    /// A group, as in Job, but parts name no core: its parts run on cores of the task.
+    std::span<const overtake_part> parts;
+    std::span<const std::uint32_t> stages; ///< of a group, as in Job
 };
 
-/// A task of the scheduling contract (docs/scenarios.md).
+/// A task of the scheduling contract (docs/scenarios.md).  If it has groups, it names no core, and
+/// takes as many cores at once as the most parts that one of its segments has.
 struct ServiceTask {
     std::uint64_t tag = 0; ///< unique among the queue's tasks whose ends have not been reaped
     std::span<const ServiceSegment> segments; ///< a chain, one after the other
@@ -82,8 +86,9 @@ struct ServiceEvent {
     std::uint64_t start_ns = 0; ///< run_cpu: device time from which on it is measured
 
     // Of a task that has ended.
-    std::int32_t status = 0;         ///< 0, or the negative errno of the segment that failed
-    unsigned core = 0;               ///< that took its segments on the device; 0 = none did
+    std::int32_t status = 0; ///< 0, or the negative errno of the segment that failed
+    /// That took its segments on the device, of several the first; 0 = none did.
+    unsigned core = 0;
     std::uint64_t arrived_ns = 0;    ///< device time
     std::uint64_t dispatched_ns = 0; ///< device time; 0 = was not
     std::uint64_t ended_ns = 0;      ///< device time

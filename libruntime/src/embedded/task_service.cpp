@@ -61,6 +61,7 @@ TaskService::TaskService(FirmwareHost& host, const ServiceOptions& options, unsi
     : host_(host), settings_(options.settings), cores_(cores) {
     const ovt_sched_settings settings = settings_of_service(options);
     calls_ = {.submit_job = submit_job,
+              .place = place,
               .cancel_job = cancel_job,
               .wake = wake,
               .release = release,
@@ -83,6 +84,13 @@ void TaskService::submit(HostedProcess& process, HostedTask& task, std::uint64_t
     task.segments = task.segment_storage.data();
     task.keys = task.key_storage.data();
     task.results = task.result_storage.data();
+    if (!task.core_storage.empty())
+        task.cores = task.core_storage.data();
+    if (task.core_storage.size() > 1) {
+        task.span.width = static_cast<u32>(task.core_storage.size());
+        task.span.gaps = task.gap_storage.data();
+        task.sched.span = &task.span;
+    }
     ovt_service_submit(&process, &task, now_ns);
 }
 
@@ -97,7 +105,8 @@ void TaskService::job_ended(EmbeddedJob& job, Completion completion) {
     }
     if (job.cancel_requested || task.jobs_left == 0)
         host_.give_back_slots(*job.owner, task);
-    ovt_service_job_ended(&task, &completion);
+    ovt_service_job_ended(&task, &completion,
+                          job.group ? job.group->alone_ns : completion.executed_ns);
     task.jobs[segment].reset();
 }
 
@@ -114,10 +123,17 @@ u32 TaskService::submit_job(ovt_service_task* task, u32 segment, u32 core, u64 c
     const std::shared_ptr<EmbeddedJob>& job = own.jobs[segment];
     own.jobs_left--;
     job->tag = service.next_job_tag_++;
-    job->core = core;
+    for (std::size_t i = 0; i < job->parts.size(); i++)
+        job->parts[i].core = task->cores[i];
+    job->core = job->group ? core_any : core;
     job->open_cores = core == 0 ? cores : 0;
     service.host_.submit_prepared(*hosted(ovt_service_process_of(task)).context, job);
-    return job->core;
+    return core != 0 ? core : job->core;
+}
+
+u32 TaskService::place(ovt_service_task* task, u64 cores) {
+    TaskService& service = of(ovt_service_process_of(task));
+    return ovt_fw_place(&service.host_.firmware_, &service.context_, cores);
 }
 
 void TaskService::cancel_job(ovt_service_task* task) {

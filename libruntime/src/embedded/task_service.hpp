@@ -29,14 +29,18 @@ struct ServiceOptions {
 
 /// A task, with all that it takes to bring it to its end.
 struct HostedTask : ovt_service_task {
-    explicit HostedTask(std::size_t segments)
+    /// width: cores that it takes at once for its groups; 0: it has none.
+    HostedTask(std::size_t segments, std::size_t width)
         : ovt_service_task{}, segment_storage(segments), key_storage(segments),
-          result_storage(segments), jobs(segments) {}
+          result_storage(segments), jobs(segments), gap_storage(width), core_storage(width) {}
 
     std::vector<ovt_sched_segment> segment_storage;
     std::vector<u64> key_storage;
     std::vector<overtake_result> result_storage;
     std::vector<std::shared_ptr<EmbeddedJob>> jobs; ///< by segment; null: on the CPU, or over
+    ovt_sched_span span{};
+    std::vector<ovt_sched_gap> gap_storage;
+    std::vector<u32> core_storage;
     std::uint64_t model = 0;
     unsigned jobs_left = 0; ///< not yet submitted
     unsigned slots = 0;     ///< of commands, for the job to come or to cancel the one there is
@@ -79,6 +83,7 @@ public:
 
 private:
     static u32 submit_job(ovt_service_task* task, u32 segment, u32 core, u64 cores);
+    static u32 place(ovt_service_task* task, u64 cores);
     static void cancel_job(ovt_service_task* task);
     static void wake(ovt_service_process* process);
     static void release(ovt_service_task* task);

@@ -25,18 +25,6 @@ std::uint32_t cut(std::size_t count) {
     return static_cast<std::uint32_t>(std::min<std::size_t>(count, UINT32_MAX));
 }
 
-Job job_of(const ServiceTask& task, const ServiceSegment& segment) {
-    Job job;
-    job.tag = task.tag;
-    job.fcs = segment.fcs;
-    job.bindings = segment.bindings;
-    job.scratch_bytes = segment.scratch_bytes;
-    job.priority = task.priority;
-    job.custom_id = task.custom_id;
-    job.core = task.core;
-    return job;
-}
-
 class KernelTasks final : public ServiceQueue {
 public:
     KernelTasks(std::shared_ptr<KernelFile> file, const ServiceQueueOptions& options)
@@ -62,16 +50,49 @@ private:
         plain.interruptible = options.interruptible;
         return plain;
     }
+    std::uint64_t chain_parts(const ServiceTask& task, overtake_extension_task_parts& extension);
     [[noreturn]] void refuse(const ServiceTask& task, int code) const;
 
     KernelContext context_;
     const ServiceSettings settings_;
     std::vector<overtake_task_segment> segments_; ///< of the task that is submitted
+    std::vector<overtake_segment_parts> parts_;   ///< of it, if it has groups
     std::vector<overtake_task_event> events_;
     std::vector<Completion> results_;
     std::size_t live_ = 0;
     bool events_lost_ = false;
 };
+
+/// What is only of groups; 0 if there is none.
+std::uint64_t KernelTasks::chain_parts(const ServiceTask& task,
+                                       overtake_extension_task_parts& extension) {
+    const std::size_t width = width_of(task);
+    parts_.clear();
+    for (std::size_t i = 0; i < task.segments.size(); i++) {
+        const ServiceSegment& segment = task.segments[i];
+        check_segment_parts(task.tag, i, !segment.fcs.empty(), segment.parts, segment.stages);
+        const Job job = job_of(task, segment);
+        const overtake_extension_parts group = group_of(job);
+        if (is_group_without_parts(job))
+            refuse(task, EINVAL);
+        parts_.push_back({.parts = segment.parts.empty() ? 0 : group.parts,
+                          .stages = segment.parts.empty() ? 0 : group.stages,
+                          .part_count = cut(segment.parts.size()),
+                          .stage_count = group.stage_count});
+    }
+    if (width == 0)
+        return 0;
+    check_task_width(task.tag, width, task.core, context_.bounds().cores);
+    if (!context_.file().takes_groups())
+        throw Error(ENOTSUP, fmt::format("{}: task {}: the driver is older than tasks with parts: "
+                                         "use one of version 1.2 or newer",
+                                         context_.file().path(), task.tag));
+    extension = {.base = {.next = 0, .type = OVERTAKE_EXTENSION_TASK_PARTS, .pad = 0},
+                 .segments = user_pointer(parts_.data()),
+                 .width = static_cast<std::uint32_t>(width),
+                 .pad = 0};
+    return reinterpret_cast<std::uintptr_t>(&extension);
+}
 
 void KernelTasks::submit(const ServiceTask& task) {
     check_service_task(task.tag, task.segments.size(), task.priority, task.core, context_.bounds());
@@ -92,12 +113,13 @@ void KernelTasks::submit(const ServiceTask& task) {
         });
     }
     overtake_extension_model extension;
+    overtake_extension_task_parts parts;
     drm_overtake_task_submit submit{
         .segments = user_pointer(segments_.data()),
         .tag = task.tag,
         .custom_id = task.custom_id,
         .deadline_ns = task.deadline_ns,
-        .extensions = context_.chain_model(extension, task.model, 0),
+        .extensions = context_.chain_model(extension, task.model, chain_parts(task, parts)),
         .context_id = context_.id(),
         .segment_count = static_cast<std::uint32_t>(segments_.size()),
         .core = task.core,

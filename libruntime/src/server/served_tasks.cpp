@@ -29,6 +29,8 @@ constexpr std::size_t queue_bytes = sizeof(ServedTasks) + sizeof(EmbeddedContext
                                     OVERTAKE_MAX_CORES * sizeof(ovt_sched_line) + 1024;
 /// What a task takes besides the segments' own things: the allocator has a piece of each.
 constexpr std::size_t task_bytes = sizeof(HostedTask) + 256;
+/// And for each core that it takes at once.
+constexpr std::size_t core_bytes = sizeof(ovt_sched_gap) + sizeof(u32);
 constexpr std::size_t segment_bytes = sizeof(ovt_sched_segment) + sizeof(u64) +
                                       sizeof(overtake_result) + sizeof(std::shared_ptr<void>);
 
@@ -142,20 +144,26 @@ void ServedTasks::submit(std::span<const std::byte> bytes) {
     WireTask wire;
     std::size_t position = 0;
     read(bytes, position, &wire, 1);
-    if (wire.reserved != 0 || wire.segment_count > bytes.size() / sizeof(WireSegment))
+    if (wire.segment_count > bytes.size() / sizeof(WireSegment))
         throw Violation("a task that is none");
     check_service_task(
         wire.tag, wire.segment_count, wire.priority, wire.core,
         {.cores = host_.core_count(), .max_priority = context_->options.max_priority});
+    if (wire.width != 0)
+        check_task_width(wire.tag, wire.width, wire.core, host_.core_count());
     MemoryCharge charge = make_with_room(client_, [&] {
-        return MemoryCharge(client_.memory, task_bytes + wire.segment_count * segment_bytes);
+        return MemoryCharge(client_.memory, task_bytes + wire.segment_count * segment_bytes +
+                                                wire.width * core_bytes);
     });
-    auto task = std::make_unique<HostedTask>(wire.segment_count);
+    auto task = std::make_unique<HostedTask>(wire.segment_count, wire.width);
     task->charge.emplace(std::move(charge));
+    std::uint32_t most_parts = 0;
     for (std::size_t i = 0; i < wire.segment_count; i++)
-        add_segment(*task, i, wire, bytes, position);
+        most_parts = std::max(most_parts, add_segment(*task, i, wire, bytes, position));
     if (position != bytes.size())
         throw Violation("more than a task");
+    if (most_parts != wire.width)
+        throw Violation("a width that is not that of its segments");
     task->tag = wire.tag;
     task->sched.segment_count = wire.segment_count;
     task->sched.priority = wire.priority;
@@ -166,46 +174,60 @@ void ServedTasks::submit(std::span<const std::byte> bytes) {
     host_.submit_task(process_, std::move(task));
 }
 
-void ServedTasks::add_segment(HostedTask& task, std::size_t index, const WireTask& wire,
-                              std::span<const std::byte> bytes, std::size_t& position) {
+/// How many parts it has.
+std::uint32_t ServedTasks::add_segment(HostedTask& task, std::size_t index, const WireTask& wire,
+                                       std::span<const std::byte> bytes, std::size_t& position) {
     WireSegment segment;
     read(bytes, position, &segment, 1);
     if (segment.reserved != 0)
         throw Violation("a segment that is none");
-    const auto fcs = view<overtake_fc>(bytes, position, segment.fc_count);
-    const auto bindings = view<overtake_binding>(bytes, position, segment.binding_count);
+    if ((segment.part_count == 0) != (segment.stage_count == 0))
+        throw Violation("parts without stages, or stages without parts");
+    Job job;
+    job.fcs = view<overtake_fc>(bytes, position, segment.fc_count);
+    job.bindings = view<overtake_binding>(bytes, position, segment.binding_count);
+    job.parts = view<overtake_part>(bytes, position, segment.part_count);
+    job.stages = view<std::uint32_t>(bytes, position, segment.stage_count);
+    if (segment.stage_count % 2 != 0)
+        view<std::uint32_t>(bytes, position, 1);
+    check_segment_parts(wire.tag, index, segment.fc_count != 0, job.parts, job.stages);
     if (segment.fc_count == 0) {
         check_cpu_segment(wire.tag, index, segment.binding_count, segment.scratch_bytes);
         task.segment_storage[index] = {segment.expected_ns, 0};
         task.key_storage[index] = ovt_record_key_of_cpu(segment.cpu_key);
-        return;
+        return 0;
     }
-    Job job;
     job.tag = wire.tag;
-    job.fcs = fcs;
-    job.bindings = bindings;
     job.scratch_bytes = segment.scratch_bytes;
     job.priority = wire.priority;
     job.custom_id = wire.custom_id;
     job.model = wire.model;
     job.core = wire.core;
+    add_job(task, index, job);
+    return segment.part_count;
+}
+
+void ServedTasks::add_job(HostedTask& task, std::size_t index, const Job& job) {
     const JobBounds bounds{.cores = host_.core_count(),
                            .max_priority = context_->options.max_priority};
     std::shared_ptr<EmbeddedJob> made;
     try {
         made = make_job_of(client_, job, bounds);
     } catch (const Error& refused) {
-        throw segment_refusal(wire.tag, index, refused);
+        throw segment_refusal(job.tag, index, refused);
     }
+    const auto fc_count = static_cast<u32>(job.fcs.size());
     const std::uint64_t key =
-        ovt_record_key_of_fcs(program_address(job), fcs.data(), segment.fc_count);
+        made->group ? ovt_record_key_of_group(program_address(job), made->group)
+                    : ovt_record_key_of_fcs(program_address(job), job.fcs.data(), fc_count);
     if (costs_.size() >= costs_kept)
         costs_.clear();
     const auto [cost, is_new] = costs_.try_emplace(key, 0);
     if (is_new)
-        cost->second = ovt_segment_cost_ns(&host_.profile(), made->regions, fcs.data(),
-                                           static_cast<u32>(fcs.size()));
-    task.segment_storage[index] = {cost->second, segment.fc_count};
+        cost->second = made->group ? ovt_group_cost_ns(&host_.profile(), made->regions, made->group)
+                                   : ovt_segment_cost_ns(&host_.profile(), made->regions,
+                                                         job.fcs.data(), fc_count);
+    task.segment_storage[index] = {cost->second, fc_count};
     task.key_storage[index] = key;
     task.jobs[index] = made;
 }

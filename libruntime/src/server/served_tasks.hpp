@@ -70,8 +70,9 @@ private:
     void deliver() noexcept;
     void perform(std::uint32_t operation, std::span<const std::byte> bytes);
     void submit(std::span<const std::byte> bytes);
-    void add_segment(HostedTask& task, std::size_t index, const WireTask& wire,
-                     std::span<const std::byte> bytes, std::size_t& position);
+    std::uint32_t add_segment(HostedTask& task, std::size_t index, const WireTask& wire,
+                              std::span<const std::byte> bytes, std::size_t& position);
+    void add_job(HostedTask& task, std::size_t index, const Job& job);
     void tell_events();
     void cpu_done(const WireCpuDone& done);
     void say(std::int32_t code, const char* text);

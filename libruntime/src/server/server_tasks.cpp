@@ -115,6 +115,9 @@ void ServerTasks::submit(const ServiceTask& task) {
     written_ = 0;
     check_service_task(task.tag, task.segments.size(), task.priority, task.core,
                        {.cores = cores_, .max_priority = options_.max_priority});
+    const std::size_t width = width_of(task);
+    if (width != 0)
+        check_task_width(task.tag, width, task.core, cores_);
     const WireTask wire{
         .tag = task.tag,
         .custom_id = task.custom_id,
@@ -123,7 +126,7 @@ void ServerTasks::submit(const ServiceTask& task) {
         .priority = task.priority,
         .core = task.core,
         .segment_count = static_cast<std::uint32_t>(task.segments.size()),
-        .reserved = 0,
+        .width = static_cast<std::uint32_t>(width),
     };
     write(bytes_of(wire));
     for (std::size_t i = 0; i < task.segments.size(); i++)
@@ -138,17 +141,34 @@ void ServerTasks::write_segment(const ServiceTask& task, std::size_t index) {
     const auto cut = [](std::size_t count) {
         return static_cast<std::uint32_t>(std::min<std::size_t>(count, UINT32_MAX));
     };
+    check_segment_parts(task.tag, index, !segment.fcs.empty(), segment.parts, segment.stages);
+    if (segment.parts.empty() != segment.stages.empty()) {
+        const Job job = job_of(task, segment);
+        const JobBounds bounds{.cores = cores_, .max_priority = options_.max_priority};
+        const ovt_verdict verdict =
+            check_job(job, bounds, [](std::size_t, const overtake_binding&) {
+                return OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE;
+            });
+        throw segment_refusal(task.tag, index,
+                              {refusal_code(verdict), refusal_text(verdict, job, bounds)});
+    }
     const WireSegment wire{
         .cpu_key = segment.cpu_key,
         .expected_ns = segment.expected_ns,
         .fc_count = cut(segment.fcs.size()),
         .binding_count = cut(segment.bindings.size()),
         .scratch_bytes = segment.scratch_bytes,
+        .part_count = cut(segment.parts.size()),
+        .stage_count = cut(segment.stages.size()),
         .reserved = 0,
     };
     write(bytes_of(wire));
     write(std::as_bytes(segment.fcs));
     write(std::as_bytes(segment.bindings));
+    write(std::as_bytes(segment.parts));
+    write(std::as_bytes(segment.stages));
+    if (segment.stages.size() % 2 != 0)
+        write(bytes_of(std::uint32_t{0}));
 }
 
 void ServerTasks::cpu_done(std::uint64_t tag, std::uint32_t segment, std::int32_t status) {

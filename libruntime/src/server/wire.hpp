@@ -26,7 +26,7 @@ extern "C" {
 namespace overtake::server {
 
 /// Of everything in this file; other versions do not talk to each other.
-constexpr std::uint32_t protocol_version = 5;
+constexpr std::uint32_t protocol_version = 6;
 
 enum class Operation : std::uint32_t {
     hello = 1,      ///< version -> -, cores; drm_overtake_device_info
@@ -118,10 +118,13 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
 /// What a queue of service mode is called for, and what it reads of TaskArea::call.
 enum class TaskCall : std::uint32_t {
-    submit = 1, ///< WireTask, then of each segment WireSegment, its FCs, its bindings
-    events,     ///< -> of each event overtake_task_event and its results
-    cpu_done,   ///< WireCpuDone
-    cancel,     ///< tag -> whether there was such a task
+    /// WireTask, then of each segment WireSegment, its FCs, its bindings; of a group then its
+    /// parts,
+    /// and the stages of its FCs, an even number of them
+    submit = 1,
+    events,   ///< -> of each event overtake_task_event and its results
+    cpu_done, ///< WireCpuDone
+    cancel,   ///< tag -> whether there was such a task
 };
 
 struct WireTask {
@@ -132,7 +135,7 @@ struct WireTask {
     std::uint32_t priority;
     std::uint32_t core;
     std::uint32_t segment_count;
-    std::uint32_t reserved;
+    std::uint32_t width; ///< the most parts that a segment has; 0: none has any
 };
 
 struct WireSegment {
@@ -141,6 +144,8 @@ struct WireSegment {
     std::uint32_t fc_count; ///< 0: on the CPU
     std::uint32_t binding_count;
     std::uint32_t scratch_bytes;
+    std::uint32_t part_count;  ///< 0: no group
+    std::uint32_t stage_count; ///< of the stages that follow: one for each FC
     std::uint32_t reserved;
 };
 

@@ -2,6 +2,7 @@
 #include "run_messages.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <initializer_list>
 
@@ -195,18 +196,39 @@ std::vector<std::byte> task(std::uint64_t tag) {
                         .priority = 7,
                         .core = 0,
                         .segment_count = 3,
-                        .reserved = 0};
+                        .width = 0};
     const WireSegment on_cpu{.cpu_key = tag,
                              .expected_ns = 5,
                              .fc_count = 0,
                              .binding_count = 0,
                              .scratch_bytes = 0,
+                             .part_count = 0,
+                             .stage_count = 0,
                              .reserved = 0};
     WireSegment on_device{};
     on_device.fc_count = 1;
     on_device.binding_count = 1;
     return call(TaskCall::submit, wire, on_cpu, on_device, overtake_fc{0, 3}, program_binding,
                 on_cpu);
+}
+
+/// A group and a job of two FCs.
+std::vector<std::byte> wide_task(std::uint64_t tag) {
+    WireTask wire{};
+    wire.tag = tag;
+    wire.segment_count = 2;
+    wire.width = 2;
+    WireSegment group{}, plain{};
+    group.fc_count = 3;
+    group.binding_count = plain.binding_count = 1;
+    group.part_count = 2;
+    group.stage_count = 3;
+    plain.fc_count = 1;
+    return call(TaskCall::submit, wire, group, overtake_fc{0, 1}, overtake_fc{1, 1},
+                overtake_fc{2, 1}, program_binding, overtake_part{.fc_count = 2, .core = 0},
+                overtake_part{.fc_count = 1, .core = 0},
+                std::array<std::uint32_t, 4>{0, 2, 1, 0}, // and padding
+                plain, overtake_fc{0, 3}, program_binding);
 }
 
 std::vector<std::byte> together(std::initializer_list<std::vector<std::byte>> messages) {
@@ -248,6 +270,8 @@ std::vector<std::vector<std::byte>> message_seeds() {
         together({job(1), job(2), message(MessageKind::cancel, {std::byte{2}})}),
         together({task(1), events, call(TaskCall::cpu_done, first), events, events,
                   call(TaskCall::cpu_done, last), events}),
+        together({wide_task(1), wide_task(2), task(3), events, call(TaskCall::cancel, last.tag),
+                  events}),
         together({task(1), task(2), task(3), call(TaskCall::cancel, std::uint64_t{2}), events,
                   call(TaskCall::cpu_done, first), call(TaskCall::cpu_done, first), events}),
         together({task(1), job(1), message(MessageKind::overwrite, std::vector<std::byte>(64)),
