@@ -214,7 +214,7 @@ class CorePlans(unittest.TestCase):
             self.assertEqual(len(layer["us"]), 4)
         text = succeed("info", model)
         self.assertIn(f"plan for 4 cores of default: {plan['us']:.1f} us, {plan['speed_up']:.2f} times as fast", text)
-        self.assertIn("service mode and engines with several processors use one core", text)
+        self.assertIn("; engines with several processors use one core", text)
         page = self.folder / "report.html"
         succeed("info", model, "--report", page)
         html = page.read_text()

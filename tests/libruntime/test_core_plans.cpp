@@ -150,11 +150,12 @@ TEST(CorePlans, EnginesOfUnlikeCoresRunOneCoresProgram) {
     EXPECT_EQ(fcs_of({}, open_embedded(options)), on_one_core);
 }
 
-TEST(CorePlans, AnEngineInServiceModeRunsOneCoresProgram) {
+TEST(CorePlans, AnEngineInServiceModeUsesAllCoresUnlessARequestNamesOne) {
     const TestServer server(EmbeddedOptions{});
     EngineOptions options;
     options.service = true;
-    EXPECT_EQ(fcs_of(options, open_server(server.path())), on_one_core);
+    EXPECT_EQ(fcs_of(options, open_server(server.path())), on_two_cores);
+    EXPECT_EQ(fcs_of(options, open_server(server.path()), {.core = 2}), on_one_core);
     EXPECT_EQ(fcs_of({}, open_server(server.path())), on_two_cores);
 }
 

@@ -57,7 +57,8 @@ void ServiceTaskScheduler::end(Run& run, const ServiceEvent& event) {
         record.end_ns = segment.end_ns;
         if (own.on_bpu())
             record.job = segment;
-        if (segment.status == 0 && segment.end_ns != 0)
+        // What a group takes alone only the device knows.
+        if (segment.status == 0 && segment.end_ns != 0 && !run.is_group(i))
             own.estimate->record(segment.executed_ns);
         if (own.on_bpu() && segment.queued_ns != 0)
             host_.submitted(run, i, segment.tag);
@@ -83,7 +84,12 @@ void ServiceTaskScheduler::admit(Run& run) {
         const TaskSegment& own = run.segments_[i];
         if (own.on_bpu()) {
             Job job;
-            own.work->describe(own.number, job);
+            if (run.is_group(i))
+                own.work->describe_group(own.number, {}, job);
+            else
+                own.work->describe(own.number, job);
+            segments[i].parts = job.parts;
+            segments[i].stages = job.stages;
             segments[i].fcs = job.fcs;
             segments[i].bindings = job.bindings;
             segments[i].scratch_bytes = job.scratch_bytes;

@@ -33,8 +33,7 @@ LoadedModel::State::State(const Engine::State& engine, const std::shared_ptr<con
                           const coordination::TimesFile* times)
     : plan(plan_once(engine.device, model)),
       coordinated(engine.coordinated ? engine.coordinated->load(model, times) : nullptr),
-      uses_groups(plan->width() != 0 && !plan->names_cores() && !coordinated &&
-                  !engine.engine->service_settings()),
+      uses_groups(plan->width() != 0 && !plan->names_cores() && !coordinated),
       inferences(std::make_shared<engine::InferencePool>(plan)), pictures(plan) {
     for (const PlanSegment& segment : plan->segments())
         estimates.emplace_back(segment.model->expected_ns);

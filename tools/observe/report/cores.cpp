@@ -122,8 +122,8 @@ std::string core_names(const Json& plan) {
 
 std::string who_uses(const Json& plan) {
     return plan["are_alike"].get<bool>()
-               ? "requests that name no core, on a device that has these cores; service mode and "
-                 "engines with several processors use one core"
+               ? "requests that name no core, on a device that has these cores; engines with "
+                 "several processors use one core"
                : "sessions' requests that name no core, on a device that has these cores; engines, "
                  "hb_dnn and service mode use one core";
 }
