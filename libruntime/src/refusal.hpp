@@ -33,7 +33,7 @@ drm_overtake_submit submission(const Job& job);
 /// What makes a job a group, as the device's interface has it: of a job that has parts.
 overtake_extension_parts group_of(const Job& job);
 
-/// It says what is only of groups, and has no parts, so no device is told: EINVAL.
+/// It says what is only of groups, and has no parts: EINVAL on every device.
 bool is_group_without_parts(const Job& job);
 
 /// What a job is held against.

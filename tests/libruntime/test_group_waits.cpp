@@ -233,7 +233,7 @@ Waits run_beside_load(unsigned limit, bool only_groups, unsigned width, std::siz
     return run;
 }
 
-double us(std::uint64_t ns) {
+double in_us(std::uint64_t ns) {
     return static_cast<double>(ns) / 1000;
 }
 
@@ -243,8 +243,8 @@ void print_lateness(const std::vector<Ended>& all) {
         late.push_back(ended.late_ns);
     std::ranges::sort(late);
     std::printf("  the host knew of an end %.0f us later (median), %.0f us at most\n",
-                us(static_cast<std::uint64_t>(std::max<std::int64_t>(late[late.size() / 2], 0))),
-                us(static_cast<std::uint64_t>(std::max<std::int64_t>(late.back(), 0))));
+                in_us(static_cast<std::uint64_t>(std::max<std::int64_t>(late[late.size() / 2], 0))),
+                in_us(static_cast<std::uint64_t>(std::max<std::int64_t>(late.back(), 0))));
 }
 
 } // namespace
@@ -262,7 +262,7 @@ TEST(GroupWaits, ADetectorBesideAGroupMeetsNoMoreFcsThanTheLimit) {
             most = std::max(most, seen.most_fcs);
             std::printf("  core %u: longest wait %.1f us of %.1f us (%u x the longest FC), met %u "
                         "FCs at most\n",
-                        core + 1, us(seen.wait_ns), us(limit * seen.longest_ns), limit,
+                        core + 1, in_us(seen.wait_ns), in_us(limit * seen.longest_ns), limit,
                         static_cast<unsigned>(seen.most_fcs));
         }
         EXPECT_GT(most, 0u) << "the cores were idle";
@@ -289,7 +289,7 @@ TEST(GroupWaits, AHighGroupBesideNormalLoadMeetsNoMoreFcsThanTheLimit) {
         std::printf("core limit %u, 300 HIGH groups beside groups and jobs on 4 cores\n"
                     "  longest from arrival to end beyond their time alone %.1f us of %.1f us "
                     "(greatest core limit x longest FC)\n",
-                    limit, us(longest), us(bound));
+                    limit, in_us(longest), in_us(bound));
         print_lateness(run.ended);
     }
 }

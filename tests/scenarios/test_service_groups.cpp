@@ -206,7 +206,7 @@ private:
         std::vector<ServiceSegment> segments;
         for (const Prepared& prepared : tasks_[number]) {
             ServiceSegment& segment = segments.emplace_back();
-            if (prepared.cpu != 0) { // of which nobody knows more
+            if (prepared.cpu != 0) { // of which nothing more is known
                 segment.cpu_key = number << 16 | segments.size();
                 segment.expected_ns = prepared.estimate * ns_per_us;
                 continue;
