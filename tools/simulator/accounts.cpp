@@ -111,6 +111,8 @@ void Accounts::submitted(LiveTask& task, std::uint32_t, std::uint64_t time) {
     leave_gap(task, time);
     task.account.phase = TaskPhase::device;
     begin_wait(task, time);
+    if (task.kind->priority == OVT_PRIORITY_HIGH)
+        enter_high(task, time);
 }
 
 std::uint64_t* Accounts::snapshot_of(const LiveTask& task) {
@@ -128,11 +130,31 @@ bool Accounts::is_group(const LiveTask& task) {
 void Accounts::begin_wait(LiveTask& task, std::uint64_t time) {
     if (is_group(task))
         return;
-    const Core& core = core_of(task);
-    std::uint64_t* snapshot = snapshot_of(task);
-    std::ranges::copy(core.busy_with, snapshot);
+    Core& core = core_of(task);
+    count(core, time);
+    std::ranges::copy(core.busy_with, snapshot_of(task));
+}
+
+/// What it runs, or else for whom it is held.
+void Accounts::count(Core& core, std::uint64_t time) {
     if (core.busy)
-        snapshot[core.running_class] += time - core.running_since;
+        core.busy_with[core.running_class] += time - core.counted;
+    else if (!core.groups.empty())
+        core.busy_with[core.groups.begin()->second] += time - core.counted;
+    core.counted = time;
+}
+
+void Accounts::enter_high(LiveTask& task, std::uint64_t time) {
+    for (const ovt_fw_part& part : task.parts) {
+        Core& core = cores_[part.placed_core - 1];
+        count(core, time);
+        core.groups[task.job.sequence] = task.kind->task_class;
+    }
+}
+
+void Accounts::leave_high(const LiveTask& task, unsigned core, std::uint64_t time) {
+    count(cores_[core - 1], time);
+    cores_[core - 1].groups.erase(task.job.sequence);
 }
 
 /// What the core ran since the wait began is what the task waited for.
@@ -150,12 +172,11 @@ void Accounts::end_wait(LiveTask& task, std::uint64_t time) {
         by[task.kind->task_class] += spent;
         return;
     }
-    const Core& core = core_of(task);
+    Core& core = core_of(task);
+    count(core, time);
     const std::uint64_t* snapshot = snapshot_of(task);
     for (std::size_t i = 0; i < classes_.size(); i++)
         by[i] += core.busy_with[i] - snapshot[i];
-    if (core.busy)
-        by[core.running_class] += time - core.running_since;
 }
 
 void Accounts::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_t index,
@@ -169,6 +190,7 @@ void Accounts::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_
     task.account.phase = TaskPhase::running;
     task.account.job_running = 1;
     Core& of = cores_[core - 1];
+    count(of, time);
     of.busy = true;
     of.running_class = task.kind->task_class;
     of.running_since = time;
@@ -183,9 +205,12 @@ void Accounts::fc_ended(LiveTask& task, unsigned core, std::uint64_t time) {
         task.account.phase = TaskPhase::device;
     }
     Core& of = cores_[core - 1];
+    count(of, time);
     of.busy = false;
-    of.busy_with[of.running_class] += time - of.running_since;
     core_accounts_[core - 1].busy += window_.part(of.running_since, time);
+    for (const ovt_fw_part& part : task.parts)
+        if (part.placed_core == core && part.done == part.fc_count)
+            leave_high(task, core, time);
     if (task.job.done < task.job.fc_count)
         begin_wait(task, time);
 }
@@ -193,6 +218,8 @@ void Accounts::fc_ended(LiveTask& task, unsigned core, std::uint64_t time) {
 void Accounts::job_ended(LiveTask& task, std::uint64_t time) {
     // Only a cancelled job ends in the middle of a wait.
     end_wait(task, time);
+    for (const ovt_fw_part& part : task.parts)
+        leave_high(task, part.placed_core, time);
     task.account.job_running = 0;
     last_end_ = std::max(last_end_, time);
 }

@@ -6,12 +6,14 @@
 // library queue), worker (waiting for a CPU worker), cpu (on one), blocked (its job is on the
 // device and none of its FCs has run), running, or preempted (between two of its FCs). So the parts
 // add up to the latency, exactly; check() proves it. Blocked and preempted time is attributed to
-// the class whose FC ran on the core meanwhile; that of a group, which has several cores and waits
-// for its own stages as well, to its own class.
+// the class whose FC ran on the core meanwhile, or whose HIGH group held the core between two
+// stages; that of a group, which has several cores and waits for its own stages as well, to its own
+// class.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -89,7 +91,10 @@ public:
 private:
     /// What a core has run so far.
     struct Core {
-        std::vector<std::uint64_t> busy_with; ///< by class; without the FC that runs
+        std::vector<std::uint64_t> busy_with; ///< by class, until `counted`; held cores included
+        std::uint64_t counted = 0;
+        /// Classes of the HIGH groups with FCs to run there, by arrival.
+        std::map<std::uint64_t, std::uint32_t> groups;
         std::uint32_t running_class = 0;
         bool busy = false;
         std::uint64_t running_since = 0;
@@ -100,6 +105,9 @@ private:
     Core& core_of(const LiveTask& task) { return cores_[task.job.placed_core - 1]; }
     std::uint64_t* snapshot_of(const LiveTask& task);
     static bool is_group(const LiveTask& task);
+    static void count(Core& core, std::uint64_t time);
+    void enter_high(LiveTask& task, std::uint64_t time);
+    void leave_high(const LiveTask& task, unsigned core, std::uint64_t time);
     void begin_wait(LiveTask& task, std::uint64_t time);
     void end_wait(LiveTask& task, std::uint64_t time);
     void end_phase(LiveTask& task, std::uint64_t time);
