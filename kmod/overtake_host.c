@@ -147,6 +147,19 @@ static void count_fault_locked(struct overtake_device *device, const struct ovt_
 				max(event->duration_ns, core->fc_cpu_ns), event->time_ns);
 }
 
+static void trace_submit(const struct overtake_job *job, u64 time_ns)
+{
+	const struct ovt_fw_group *group = job->fw.group;
+	u32 i;
+
+	if (!group) {
+		trace_fc_submit(job, &job->fw.part, time_ns);
+		return;
+	}
+	for (i = 0; trace_fc_submit_enabled() && i < group->part_count; i++)
+		trace_fc_submit(job, &group->parts[i], time_ns);
+}
+
 static void handle_event_locked(struct overtake_device *device, const struct ovt_event *event)
 {
 	struct overtake_job *job = event->job ? to_overtake_job(event->job) : NULL;
@@ -155,7 +168,7 @@ static void handle_event_locked(struct overtake_device *device, const struct ovt
 	overtake_slices_note_locked(device, event);
 	switch (event->type) {
 	case OVT_EVENT_ARRIVED:
-		trace_fc_submit(job, event);
+		trace_submit(job, event->time_ns);
 		break;
 	case OVT_EVENT_STARTED:
 		if (event->resumes)

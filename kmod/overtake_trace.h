@@ -10,7 +10,8 @@
  *	ctx_destroy	it is over: nothing of it comes any more
  *	job_queue	a job was accepted; it may wait for its fences yet.  Of a task's, when its
  *			segment begins
- *	fc_submit	a job was handed to the device, with all its FCs; when it arrived there
+ *	fc_submit	a job was handed to the device, with all its FCs; when it arrived there.
+ *			Of a group once for each part
  *	fc_start	an FC started on a core
  *	fc_preempt	a HIGH FC goes in front of the rest of a NORMAL job that has begun
  *	fc_resume	that job goes on: fc_start of its next FC follows
@@ -41,6 +42,8 @@
  *	fc_index	index of the FC in its job, or in its part of a group; in fc_preempt of
  *			the next FC
  *	part		of a group, from 0: which one the FC is in
+ *	stage		of a group, from 0: which one the FC is in
+ *	fc_count	of the job; in fc_submit of its part
  *	time_ns		when
  *	pid		process that opened the file
  *	by_...		of fc_preempt: the same of the job that goes ahead; of core_limit: the
@@ -49,6 +52,9 @@
  *	task, segment	of job_queue: of service mode, what the job belongs to; segment_count
  *			is 0 if that is nothing
  *	model		what the client calls it (OVERTAKE_EXTENSION_MODEL), 0 = nothing
+ *	cores		of job_queue: those of a task that takes several at once, one bit each;
+ *			else 0
+ *	width		of task_...: how many cores the task takes at once
  *	slots, task_limit, share
  *			of task_...: the settings of service mode, which are one for all
  */
@@ -61,6 +67,7 @@
 #include <linux/tracepoint.h>
 
 #include "overtake_clock.h"
+#include "overtake_group.h"
 #include "overtake_job.h"
 #include "overtake_task.h"
 #include "service/service.h"
@@ -78,9 +85,23 @@ overtake_trace_rules(const struct ovt_service_task *task)
 #define OVERTAKE_TRACE_PART
 static inline u32 overtake_trace_part(const struct ovt_event *event)
 {
-	const struct ovt_fw_group *group = event->job->group;
+	return overtake_part_index(event->part);
+}
 
-	return group ? event->part - group->parts : 0;
+static inline u32 overtake_trace_stage(const struct ovt_event *event)
+{
+	return event->part->stages ? event->part->stages[event->fc_index] : 0;
+}
+
+/* Of @task, which may be none: a bit for each core if it takes several. */
+static inline u64 overtake_trace_cores(const struct ovt_service_task *task)
+{
+	u64 cores = 0;
+	u32 i;
+
+	for (i = 0; task && task->sched.span && i < task->sched.span->width; i++)
+		cores |= BIT_ULL(task->cores[i] - 1);
+	return cores;
 }
 #endif
 
@@ -154,6 +175,7 @@ TRACE_EVENT(job_queue,
 				       __field(u32, segment)
 				       __field(u32, segment_count)
 				       __field(u64, model)
+				       __field(u64, cores)
 				       ),
 	    TP_fast_assign(const struct ovt_service_task *task =
 				   job->task ? &job->task->service : NULL;
@@ -168,36 +190,39 @@ TRACE_EVENT(job_queue,
 			   __entry->segment = task ? task->sched.segment : 0;
 			   __entry->segment_count = task ? task->sched.segment_count : 0;
 			   __entry->model = job->task ? job->task->model : job->model;
+			   __entry->cores = overtake_trace_cores(task);
 			   ),
-	    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_count=%u priority=%u custom_id=%lld task=%llu segment=%u segment_count=%u time_ns=%llu pid=%u model=%#llx",
+	    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_count=%u priority=%u custom_id=%lld task=%llu segment=%u segment_count=%u time_ns=%llu pid=%u model=%#llx cores=%#llx",
 		      __entry->device, __entry->core, __entry->ring, __entry->client,
 		      __entry->context, __entry->tag, __entry->fc_count, __entry->priority,
 		      (long long)__entry->custom_id, __entry->task, __entry->segment,
 		      __entry->segment_count, __entry->time_ns, __entry->pid,
-		      __entry->model)
+		      __entry->model, __entry->cores)
 );
 
 TRACE_EVENT(fc_submit,
-	    TP_PROTO(const struct overtake_job *job, const struct ovt_event *event),
-	    TP_ARGS(job, event),
+	    TP_PROTO(const struct overtake_job *job, const struct ovt_fw_part *part, u64 time_ns),
+	    TP_ARGS(job, part, time_ns),
 	    OVERTAKE_JOB_STRUCT__entry(__field(u32, fc_count)
 				       __field(u32, priority)
 				       __field(u64, custom_id)
 				       __field(u32, placed_core)
+				       __field(u32, part)
 				       ),
-	    TP_fast_assign(OVERTAKE_JOB_ASSIGN(job->fw.core,
+	    TP_fast_assign(OVERTAKE_JOB_ASSIGN(part->core,
 					       OVERTAKE_TRACE_RING(job->fw.priority),
-					       event->time_ns);
-			   __entry->fc_count = job->fw.fc_count;
+					       time_ns);
+			   __entry->fc_count = part->fc_count;
 			   __entry->priority = job->fw.priority;
 			   __entry->custom_id = (u64)job->custom_id;
-			   __entry->placed_core = event->core;
+			   __entry->placed_core = part->placed_core;
+			   __entry->part = overtake_part_index(part);
 			   ),
-	    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_count=%u priority=%u custom_id=%lld time_ns=%llu pid=%u placed_core=%u",
+	    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_count=%u priority=%u custom_id=%lld time_ns=%llu pid=%u placed_core=%u part=%u",
 		      __entry->device, __entry->core, __entry->ring, __entry->client,
 		      __entry->context, __entry->tag, __entry->fc_count, __entry->priority,
 		      (long long)__entry->custom_id, __entry->time_ns, __entry->pid,
-		      __entry->placed_core)
+		      __entry->placed_core, __entry->part)
 );
 
 DECLARE_EVENT_CLASS(overtake_fc,
@@ -206,16 +231,18 @@ DECLARE_EVENT_CLASS(overtake_fc,
 		    TP_ARGS(device, job, event),
 		    OVERTAKE_JOB_STRUCT__entry(__field(u32, fc_index)
 					       __field(u32, part)
+					       __field(u32, stage)
 					       ),
 		    TP_fast_assign(OVERTAKE_JOB_ASSIGN(event->core, event->ring,
 						       event->time_ns);
 				   __entry->fc_index = event->fc_index;
 				   __entry->part = overtake_trace_part(event);
+				   __entry->stage = overtake_trace_stage(event);
 				   ),
-		    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_index=%u time_ns=%llu pid=%u part=%u",
+		    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_index=%u time_ns=%llu pid=%u part=%u stage=%u",
 			      __entry->device, __entry->core, __entry->ring, __entry->client,
 			      __entry->context, __entry->tag, __entry->fc_index, __entry->time_ns,
-			      __entry->pid, __entry->part)
+			      __entry->pid, __entry->part, __entry->stage)
 );
 
 DEFINE_EVENT(overtake_fc, fc_start,
@@ -263,6 +290,7 @@ DECLARE_EVENT_CLASS(overtake_fc_end,
 					       __field(u64, duration_ns)
 					       __field(u32, fault)
 					       __field(u32, part)
+					       __field(u32, stage)
 					       ),
 		    TP_fast_assign(OVERTAKE_JOB_ASSIGN(event->core, event->ring,
 						       event->time_ns);
@@ -270,11 +298,13 @@ DECLARE_EVENT_CLASS(overtake_fc_end,
 				   __entry->duration_ns = event->duration_ns;
 				   __entry->fault = fault;
 				   __entry->part = overtake_trace_part(event);
+				   __entry->stage = overtake_trace_stage(event);
 				   ),
-		    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_index=%u time_ns=%llu duration_ns=%llu fault=%u pid=%u part=%u",
+		    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_index=%u time_ns=%llu duration_ns=%llu fault=%u pid=%u part=%u stage=%u",
 			      __entry->device, __entry->core, __entry->ring, __entry->client,
 			      __entry->context, __entry->tag, __entry->fc_index, __entry->time_ns,
-			      __entry->duration_ns, __entry->fault, __entry->pid, __entry->part)
+			      __entry->duration_ns, __entry->fault, __entry->pid, __entry->part,
+			      __entry->stage)
 );
 
 DEFINE_EVENT(overtake_fc_end, fc_done,
@@ -371,6 +401,7 @@ DECLARE_EVENT_CLASS(overtake_task,
 				     __field(u32, slots)
 				     __field(u32, task_limit)
 				     __field(u32, share)
+				     __field(u32, width)
 				     ),
 		    TP_fast_assign(__entry->device = owner->client->device->index;
 				   __entry->core = task->sched.placed_core ?
@@ -390,13 +421,15 @@ DECLARE_EVENT_CLASS(overtake_task,
 				   __entry->slots = overtake_trace_rules(task)->slots;
 				   __entry->task_limit = overtake_trace_rules(task)->task_limit;
 				   __entry->share = overtake_trace_rules(task)->share;
+				   __entry->width = task->sched.span ? task->sched.span->width : 1;
 				   ),
-		    TP_printk("device=%u core=%u priority=%u client=%llu context=%u tag=%llu segment=%u segment_count=%u custom_id=%lld error=%u time_ns=%llu pid=%u model=%#llx slots=%u task_limit=%u share=%u",
+		    TP_printk("device=%u core=%u priority=%u client=%llu context=%u tag=%llu segment=%u segment_count=%u custom_id=%lld error=%u time_ns=%llu pid=%u model=%#llx slots=%u task_limit=%u share=%u width=%u",
 			      __entry->device, __entry->core, __entry->priority, __entry->client,
 			      __entry->context, __entry->tag, __entry->segment,
 			      __entry->segment_count, (long long)__entry->custom_id,
 			      __entry->error, __entry->time_ns, __entry->pid,
-			      __entry->model, __entry->slots, __entry->task_limit, __entry->share)
+			      __entry->model, __entry->slots, __entry->task_limit, __entry->share,
+			      __entry->width)
 );
 
 DEFINE_EVENT(overtake_task, task_arrive,

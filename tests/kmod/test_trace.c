@@ -130,21 +130,21 @@ static void overtake_once(const char *events)
 static void every_fc_of_two_jobs_is_told(void)
 {
 	static const char *const expected[] = {
-		"job_queue: device=0 core=1 ring=1 client=A context=1 tag=7 fc_count=3 priority=20 custom_id=-7 task=0 segment=0 segment_count=0 time_ns=0 pid=A model=0xabc0000000000007",
-		"fc_submit: device=0 core=1 ring=1 client=A context=1 tag=7 fc_count=3 priority=20 custom_id=-7 time_ns=0 pid=A placed_core=1",
-		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=0 pid=A part=0",
-		"job_queue: device=0 core=1 ring=0 client=B context=1 tag=900 fc_count=1 priority=255 custom_id=-900 task=0 segment=0 segment_count=0 time_ns=250000 pid=B model=0x0",
-		"fc_submit: device=0 core=1 ring=0 client=B context=1 tag=900 fc_count=1 priority=255 custom_id=-900 time_ns=250000 pid=B placed_core=1",
-		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=1000000 duration_ns=1000000 fault=0 pid=A part=0",
+		"job_queue: device=0 core=1 ring=1 client=A context=1 tag=7 fc_count=3 priority=20 custom_id=-7 task=0 segment=0 segment_count=0 time_ns=0 pid=A model=0xabc0000000000007 cores=0x0",
+		"fc_submit: device=0 core=1 ring=1 client=A context=1 tag=7 fc_count=3 priority=20 custom_id=-7 time_ns=0 pid=A placed_core=1 part=0",
+		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=0 pid=A part=0 stage=0",
+		"job_queue: device=0 core=1 ring=0 client=B context=1 tag=900 fc_count=1 priority=255 custom_id=-900 task=0 segment=0 segment_count=0 time_ns=250000 pid=B model=0x0 cores=0x0",
+		"fc_submit: device=0 core=1 ring=0 client=B context=1 tag=900 fc_count=1 priority=255 custom_id=-900 time_ns=250000 pid=B placed_core=1 part=0",
+		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=1000000 duration_ns=1000000 fault=0 pid=A part=0 stage=0",
 		"fc_preempt: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 by_client=B by_context=1 by_tag=900 by_pid=B time_ns=1000000 pid=A part=0",
-		"fc_start: device=0 core=1 ring=0 client=B context=1 tag=900 fc_index=0 time_ns=1000000 pid=B part=0",
-		"fc_done: device=0 core=1 ring=0 client=B context=1 tag=900 fc_index=0 time_ns=1500000 duration_ns=500000 fault=0 pid=B part=0",
+		"fc_start: device=0 core=1 ring=0 client=B context=1 tag=900 fc_index=0 time_ns=1000000 pid=B part=0 stage=0",
+		"fc_done: device=0 core=1 ring=0 client=B context=1 tag=900 fc_index=0 time_ns=1500000 duration_ns=500000 fault=0 pid=B part=0 stage=0",
 		"job_done: device=0 core=1 ring=0 client=B context=1 tag=900 error=0 executed=1 preemptions=0 duration_ns=500000 priority=255 time_ns=1500000 pid=B",
-		"fc_resume: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=1500000 pid=A part=0",
-		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=1500000 pid=A part=0",
-		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=2500000 duration_ns=1000000 fault=0 pid=A part=0",
-		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=2 time_ns=2500000 pid=A part=0",
-		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=2 time_ns=3500000 duration_ns=1000000 fault=0 pid=A part=0",
+		"fc_resume: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=1500000 pid=A part=0 stage=0",
+		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=1500000 pid=A part=0 stage=0",
+		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=2500000 duration_ns=1000000 fault=0 pid=A part=0 stage=0",
+		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=2 time_ns=2500000 pid=A part=0 stage=0",
+		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=2 time_ns=3500000 duration_ns=1000000 fault=0 pid=A part=0 stage=0",
 		"job_done: device=0 core=1 ring=1 client=A context=1 tag=7 error=0 executed=3 preemptions=1 duration_ns=3000000 priority=20 time_ns=3500000 pid=A",
 		NULL
 	};
@@ -187,19 +187,19 @@ static void submit_ends(const struct client *client)
 static void what_ends_badly_says_how(void)
 {
 	static const char *const expected[] = {
-		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=1 fc_index=0 time_ns=0 pid=A part=0",
+		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=1 fc_index=0 time_ns=0 pid=A part=0 stage=0",
 		"job_done: device=0 core=1 ring=1 client=A context=1 tag=2 error=125 executed=0 preemptions=0 duration_ns=0 priority=20 time_ns=500000 pid=A",
 		"core_reset: device=0 core=1 time_ns=500000",
-		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=1 fc_index=0 time_ns=500000 duration_ns=500000 fault=10 pid=A part=0",
+		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=1 fc_index=0 time_ns=500000 duration_ns=500000 fault=10 pid=A part=0 stage=0",
 		"job_done: device=0 core=1 ring=1 client=A context=1 tag=1 error=5 executed=1 preemptions=0 duration_ns=500000 priority=20 time_ns=500000 pid=A",
-		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=3 fc_index=0 time_ns=500000 pid=A part=0",
-		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=3 fc_index=0 time_ns=1500000 duration_ns=1000000 fault=0 pid=A part=0",
-		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=3 fc_index=1 time_ns=1500000 pid=A part=0",
-		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=3 fc_index=1 time_ns=1500001 duration_ns=1 fault=1 pid=A part=0",
+		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=3 fc_index=0 time_ns=500000 pid=A part=0 stage=0",
+		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=3 fc_index=0 time_ns=1500000 duration_ns=1000000 fault=0 pid=A part=0 stage=0",
+		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=3 fc_index=1 time_ns=1500000 pid=A part=0 stage=0",
+		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=3 fc_index=1 time_ns=1500001 duration_ns=1 fault=1 pid=A part=0 stage=0",
 		"job_done: device=0 core=1 ring=1 client=A context=1 tag=3 error=8 executed=2 preemptions=0 duration_ns=1000001 priority=20 time_ns=1500001 pid=A",
-		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=4 fc_index=0 time_ns=1500001 pid=A part=0",
-		"fc_timeout: device=0 core=1 ring=1 client=A context=1 tag=4 fc_index=0 time_ns=6500001 duration_ns=5000000 fault=9 pid=A part=0",
-		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=4 fc_index=0 time_ns=6500001 duration_ns=5000000 fault=9 pid=A part=0",
+		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=4 fc_index=0 time_ns=1500001 pid=A part=0 stage=0",
+		"fc_timeout: device=0 core=1 ring=1 client=A context=1 tag=4 fc_index=0 time_ns=6500001 duration_ns=5000000 fault=9 pid=A part=0 stage=0",
+		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=4 fc_index=0 time_ns=6500001 duration_ns=5000000 fault=9 pid=A part=0 stage=0",
 		"job_done: device=0 core=1 ring=1 client=A context=1 tag=4 error=110 executed=1 preemptions=0 duration_ns=5000000 priority=20 time_ns=6500001 pid=A",
 		NULL
 	};
@@ -301,21 +301,21 @@ static void a_task_is_told_step_by_step(void)
 {
 	static const char *const expected[] = {
 		"ctx_create: device=0 client=A context=2 priority=254 time_ns=0 pid=A",
-		"task_arrive: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=0 pid=A model=0x1234 slots=1 task_limit=8 share=1",
-		"task_dispatch: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=0 pid=A model=0x1234 slots=1 task_limit=8 share=1",
-		"task_cpu_start: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=0 pid=A model=0x1234 slots=1 task_limit=8 share=1",
-		"task_cpu_done: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=500000 pid=A model=0x1234 slots=1 task_limit=8 share=1",
-		"task_ready: device=0 core=0 priority=10 client=A context=2 tag=77 segment=1 segment_count=3 custom_id=-3 error=0 time_ns=500000 pid=A model=0x1234 slots=1 task_limit=8 share=1",
-		"job_queue: device=0 core=1 ring=1 client=A context=2 tag=1 fc_count=2 priority=10 custom_id=-3 task=77 segment=1 segment_count=3 time_ns=500000 pid=A model=0x1234",
-		"fc_submit: device=0 core=1 ring=1 client=A context=2 tag=1 fc_count=2 priority=10 custom_id=-3 time_ns=500000 pid=A placed_core=1",
-		"fc_start: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=0 time_ns=500000 pid=A part=0",
-		"fc_done: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=0 time_ns=1500000 duration_ns=1000000 fault=0 pid=A part=0",
-		"fc_start: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=1 time_ns=1500000 pid=A part=0",
-		"fc_done: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=1 time_ns=2500000 duration_ns=1000000 fault=0 pid=A part=0",
+		"task_arrive: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=0 pid=A model=0x1234 slots=1 task_limit=8 share=1 width=1",
+		"task_dispatch: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=0 pid=A model=0x1234 slots=1 task_limit=8 share=1 width=1",
+		"task_cpu_start: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=0 pid=A model=0x1234 slots=1 task_limit=8 share=1 width=1",
+		"task_cpu_done: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=500000 pid=A model=0x1234 slots=1 task_limit=8 share=1 width=1",
+		"task_ready: device=0 core=0 priority=10 client=A context=2 tag=77 segment=1 segment_count=3 custom_id=-3 error=0 time_ns=500000 pid=A model=0x1234 slots=1 task_limit=8 share=1 width=1",
+		"job_queue: device=0 core=1 ring=1 client=A context=2 tag=1 fc_count=2 priority=10 custom_id=-3 task=77 segment=1 segment_count=3 time_ns=500000 pid=A model=0x1234 cores=0x0",
+		"fc_submit: device=0 core=1 ring=1 client=A context=2 tag=1 fc_count=2 priority=10 custom_id=-3 time_ns=500000 pid=A placed_core=1 part=0",
+		"fc_start: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=0 time_ns=500000 pid=A part=0 stage=0",
+		"fc_done: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=0 time_ns=1500000 duration_ns=1000000 fault=0 pid=A part=0 stage=0",
+		"fc_start: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=1 time_ns=1500000 pid=A part=0 stage=0",
+		"fc_done: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=1 time_ns=2500000 duration_ns=1000000 fault=0 pid=A part=0 stage=0",
 		"job_done: device=0 core=1 ring=1 client=A context=2 tag=1 error=0 executed=2 preemptions=0 duration_ns=2000000 priority=10 time_ns=2500000 pid=A",
-		"task_cpu_start: device=0 core=1 priority=10 client=A context=2 tag=77 segment=2 segment_count=3 custom_id=-3 error=0 time_ns=2500000 pid=A model=0x1234 slots=1 task_limit=8 share=1",
-		"task_cpu_done: device=0 core=1 priority=10 client=A context=2 tag=77 segment=2 segment_count=3 custom_id=-3 error=5 time_ns=3000000 pid=A model=0x1234 slots=1 task_limit=8 share=1",
-		"task_end: device=0 core=1 priority=10 client=A context=2 tag=77 segment=2 segment_count=3 custom_id=-3 error=5 time_ns=3000000 pid=A model=0x1234 slots=1 task_limit=8 share=1",
+		"task_cpu_start: device=0 core=1 priority=10 client=A context=2 tag=77 segment=2 segment_count=3 custom_id=-3 error=0 time_ns=2500000 pid=A model=0x1234 slots=1 task_limit=8 share=1 width=1",
+		"task_cpu_done: device=0 core=1 priority=10 client=A context=2 tag=77 segment=2 segment_count=3 custom_id=-3 error=5 time_ns=3000000 pid=A model=0x1234 slots=1 task_limit=8 share=1 width=1",
+		"task_end: device=0 core=1 priority=10 client=A context=2 tag=77 segment=2 segment_count=3 custom_id=-3 error=5 time_ns=3000000 pid=A model=0x1234 slots=1 task_limit=8 share=1 width=1",
 		"ctx_destroy: device=0 client=A context=2 priority=254 time_ns=4000000 pid=A",
 		NULL
 	};
@@ -347,21 +347,22 @@ static void a_task_is_told_step_by_step(void)
 static void parts_are_told(void)
 {
 	static const char *const expected[] = {
-		"fc_submit: device=0 core=0 ring=1 client=A context=1 tag=7 fc_count=4 priority=0 custom_id=0 time_ns=0 pid=A placed_core=1",
-		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=0 pid=A part=0",
-		"fc_start: device=0 core=2 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=0 pid=A part=1",
-		"fc_submit: device=0 core=2 ring=0 client=A context=1 tag=9 fc_count=1 priority=255 custom_id=0 time_ns=500000 pid=A placed_core=2",
-		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=1000000 duration_ns=1000000 fault=0 pid=A part=0",
-		"fc_done: device=0 core=2 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=1000000 duration_ns=1000000 fault=0 pid=A part=1",
+		"fc_submit: device=0 core=1 ring=1 client=A context=1 tag=7 fc_count=2 priority=0 custom_id=0 time_ns=0 pid=A placed_core=1 part=0",
+		"fc_submit: device=0 core=2 ring=1 client=A context=1 tag=7 fc_count=2 priority=0 custom_id=0 time_ns=0 pid=A placed_core=2 part=1",
+		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=0 pid=A part=0 stage=0",
+		"fc_start: device=0 core=2 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=0 pid=A part=1 stage=0",
+		"fc_submit: device=0 core=2 ring=0 client=A context=1 tag=9 fc_count=1 priority=255 custom_id=0 time_ns=500000 pid=A placed_core=2 part=0",
+		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=1000000 duration_ns=1000000 fault=0 pid=A part=0 stage=0",
+		"fc_done: device=0 core=2 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=1000000 duration_ns=1000000 fault=0 pid=A part=1 stage=0",
 		"fc_preempt: device=0 core=2 ring=1 client=A context=1 tag=7 fc_index=1 by_client=A by_context=1 by_tag=9 by_pid=A time_ns=1000000 pid=A part=1",
-		"fc_start: device=0 core=2 ring=0 client=A context=1 tag=9 fc_index=0 time_ns=1000000 pid=A part=0",
-		"fc_done: device=0 core=2 ring=0 client=A context=1 tag=9 fc_index=0 time_ns=2000000 duration_ns=1000000 fault=0 pid=A part=0",
+		"fc_start: device=0 core=2 ring=0 client=A context=1 tag=9 fc_index=0 time_ns=1000000 pid=A part=0 stage=0",
+		"fc_done: device=0 core=2 ring=0 client=A context=1 tag=9 fc_index=0 time_ns=2000000 duration_ns=1000000 fault=0 pid=A part=0 stage=0",
 		"job_done: device=0 core=2 ring=0 client=A context=1 tag=9 error=0 executed=1 preemptions=0 duration_ns=1000000 priority=255 time_ns=2000000 pid=A",
-		"fc_resume: device=0 core=2 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=2000000 pid=A part=1",
-		"fc_start: device=0 core=2 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=2000000 pid=A part=1",
-		"fc_done: device=0 core=2 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=3000000 duration_ns=1000000 fault=0 pid=A part=1",
-		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=3000000 pid=A part=0",
-		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=4000000 duration_ns=1000000 fault=0 pid=A part=0",
+		"fc_resume: device=0 core=2 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=2000000 pid=A part=1 stage=1",
+		"fc_start: device=0 core=2 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=2000000 pid=A part=1 stage=1",
+		"fc_done: device=0 core=2 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=3000000 duration_ns=1000000 fault=0 pid=A part=1 stage=1",
+		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=3000000 pid=A part=0 stage=2",
+		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 time_ns=4000000 duration_ns=1000000 fault=0 pid=A part=0 stage=2",
 		"job_done: device=0 core=1 ring=1 client=A context=1 tag=7 error=0 executed=4 preemptions=1 duration_ns=4000000 priority=0 time_ns=4000000 pid=A",
 		NULL
 	};
@@ -483,18 +484,19 @@ static void fields_are_stable(void)
 #define JOB	"u32 device,u32 core,u32 ring,u32 context,u64 client,u64 tag,u64 time_ns,u32 pid,"
 #define TASK	"u32 device,u32 core,u32 priority,u32 context,u64 client,u64 tag,u64 time_ns,u32 pid," \
 		"u32 segment,u64 custom_id,u32 segment_count,u32 error,u64 model,u32 slots," \
-		"u32 task_limit,u32 share"
+		"u32 task_limit,u32 share,u32 width"
 		{ "ctx_create", CONTEXT },
 		{ "ctx_destroy", CONTEXT },
 		{ "job_queue", JOB "u32 fc_count,u32 priority,u64 custom_id,u64 task,u32 segment,"
-			       "u32 segment_count,u64 model" },
-		{ "fc_submit", JOB "u32 fc_count,u32 priority,u64 custom_id,u32 placed_core" },
-		{ "fc_start", JOB "u32 fc_index,u32 part" },
+			       "u32 segment_count,u64 model,u64 cores" },
+		{ "fc_submit", JOB "u32 fc_count,u32 priority,u64 custom_id,u32 placed_core,"
+			       "u32 part" },
+		{ "fc_start", JOB "u32 fc_index,u32 part,u32 stage" },
 		{ "fc_preempt", JOB "u32 fc_index,u64 by_client,u64 by_tag,u32 by_context,u32 by_pid,"
 			       "u32 part" },
-		{ "fc_resume", JOB "u32 fc_index,u32 part" },
-		{ "fc_done", JOB "u32 fc_index,u64 duration_ns,u32 fault,u32 part" },
-		{ "fc_timeout", JOB "u32 fc_index,u64 duration_ns,u32 fault,u32 part" },
+		{ "fc_resume", JOB "u32 fc_index,u32 part,u32 stage" },
+		{ "fc_done", JOB "u32 fc_index,u64 duration_ns,u32 fault,u32 part,u32 stage" },
+		{ "fc_timeout", JOB "u32 fc_index,u64 duration_ns,u32 fault,u32 part,u32 stage" },
 		{ "job_done", JOB "u32 error,u32 executed,u32 preemptions,u64 duration_ns,"
 			      "u32 priority" },
 		{ "core_limit", "u32 device,u32 core,u64 time_ns,u32 limit_before,u32 limit,"

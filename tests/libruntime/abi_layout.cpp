@@ -148,6 +148,9 @@ void print_events() {
     FIELD(Event, core);
     FIELD(Event, type);
     FIELD(Event, high);
+    FIELD(Event, part);
+    FIELD(Event, width);
+    FIELD(Event, stage);
     NUMBER(EventType::ctx_create);
     NUMBER(EventType::task_end);
 }

@@ -114,6 +114,35 @@ TEST_P(Events, AJobIsToldFromItsQueueToItsEnd) {
     EXPECT_EQ(source->lost(), 0u);
 }
 
+/// Two FCs in part 0, stages 0 and 1, and one in part 1, stage 0. The profile has no sync.
+TEST_P(Events, AGroupIsToldPartByPart) {
+    const auto source = device->events({});
+    const auto queue = device->create_queue({.max_priority = 200});
+    const Program program = delays(*device, {10, 20, 30});
+    const std::vector<overtake_part> parts = {{2, 2}, {1, 1}};
+    const std::vector<std::uint32_t> stages = {0, 1, 0};
+    Job job = program.job(5, 0, core_any);
+    job.parts = parts;
+    job.stages = stages;
+    queue->submit({&job, 1});
+    at(100);
+    ASSERT_EQ(reap_all(*queue, 1).size(), 1u);
+    using Row =
+        std::tuple<EventType, std::uint64_t, unsigned, unsigned, unsigned, unsigned, unsigned>;
+    std::vector<Row> told;
+    for (const Event& event : read_all(*source))
+        told.emplace_back(event.type, (event.time_ns - origin) / us, event.core, event.part,
+                          event.stage, event.fc_index, event.fc_count);
+    using enum EventType;
+    const std::vector<Row> expected{{ctx_create, 0, 0, 0, 0, 0, 0}, {job_queue, 0, 2, 0, 0, 0, 3},
+                                    {fc_submit, 0, 2, 0, 0, 0, 2},  {fc_submit, 0, 1, 1, 0, 0, 1},
+                                    {fc_start, 0, 1, 1, 0, 0, 0},   {fc_start, 0, 2, 0, 0, 0, 0},
+                                    {fc_done, 10, 2, 0, 0, 0, 0},   {fc_done, 30, 1, 1, 0, 0, 0},
+                                    {fc_start, 30, 2, 0, 1, 1, 0},  {fc_done, 50, 2, 0, 1, 1, 0},
+                                    {job_done, 50, 2, 0, 0, 0, 0}};
+    EXPECT_EQ(told, expected);
+}
+
 TEST_P(Events, APreemptionNamesWhoGoesAhead) {
     const auto source = device->events({});
     const auto large = device->create_queue({.max_priority = 254});

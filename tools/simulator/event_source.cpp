@@ -45,6 +45,7 @@ Event EventSource::task_event(EventType type, const LiveTask& task, std::uint64_
                                                                      : task.kind->core);
     of.segment = task.sched.segment;
     of.segment_count = static_cast<std::uint32_t>(task.kind->chain->segments.size());
+    of.width = static_cast<std::uint16_t>(task.kind->chain->width);
     return of;
 }
 
@@ -89,10 +90,21 @@ void EventSource::submitted(LiveTask& task, std::uint32_t segment, std::uint64_t
     if (scenario_.kind == Kind::task)
         of.task = task_tag(task);
     of.core = 0;
+    if (scenario_.kind == Kind::task && task.sched.span != nullptr)
+        of.by_tag = task.sched.span->cores;
     sink_(of);
     of = job_event(EventType::fc_submit, task, time);
     of.fc_count = task.job.fc_count;
-    sink_(of);
+    if (task.parts.empty()) {
+        sink_(of);
+        return;
+    }
+    for (std::size_t i = 0; i < task.parts.size(); i++) {
+        of.core = static_cast<std::uint16_t>(task.parts[i].placed_core);
+        of.fc_count = task.parts[i].fc_count;
+        of.part = static_cast<std::uint16_t>(i);
+        sink_(of);
+    }
 }
 
 void EventSource::preempted(LiveTask& task, unsigned core, std::uint64_t time) {
@@ -116,6 +128,7 @@ void EventSource::fc_started(LiveTask& task, unsigned core, bool high, std::uint
     of.fc_index = index;
     of.high = high;
     of.part = static_cast<std::uint16_t>(task.fc_part);
+    of.stage = task.fc_stage;
     if (on.preempted) {
         on.preempted->by_client = of.client;
         on.preempted->by_context = of.context;

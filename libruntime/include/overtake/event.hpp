@@ -19,16 +19,16 @@ enum class EventType : std::uint8_t {
     ctx_create = 0, ///< a context (queue) was made
     ctx_destroy,    ///< and is over: nothing of it comes any more
     job_queue,      ///< a job was accepted; it may wait for its fences yet
-    fc_submit,      ///< the job was handed to its core, with all its FCs
-    fc_start,       ///< an FC began on a core
-    fc_preempt,     ///< a HIGH FC goes ahead of the rest of a NORMAL job that has begun
-    fc_resume,      ///< that job goes on: fc_start of its next FC follows
-    fc_done,        ///< an FC ended
-    fc_timeout,     ///< an FC was stopped because it took too long
-    job_done,       ///< the job is over
-    core_limit,     ///< the limit of a core changed
-    core_reset,     ///< a core was reset
-    task_arrive,    ///< a task entered its queue
+    fc_submit,   ///< the job was handed to its core, with all its FCs; a group: once for each part
+    fc_start,    ///< an FC began on a core
+    fc_preempt,  ///< a HIGH FC goes ahead of the rest of a NORMAL job that has begun
+    fc_resume,   ///< that job goes on: fc_start of its next FC follows
+    fc_done,     ///< an FC ended
+    fc_timeout,  ///< an FC was stopped because it took too long
+    job_done,    ///< the job is over
+    core_limit,  ///< the limit of a core changed
+    core_reset,  ///< a core was reset
+    task_arrive, ///< a task entered its queue
     task_dispatch,  ///< its first segment begins
     task_ready,     ///< it has run its leading CPU segments and waits for a slot
     task_cpu_start, ///< a CPU segment begins on a worker
@@ -66,8 +66,9 @@ struct Event {
     std::int64_t custom_id = 0;    ///< job_queue, fc_submit, task_*
     std::uint64_t duration_ns = 0; ///< fc_done: of the FC; job_done: executed by all of them
     std::uint64_t by_client = 0;   ///< fc_preempt: of the job that goes ahead
-    /// fc_preempt: its tag; task_arrive of an engine with unlike cores: those that may take it if it
-    /// asks for none, one bit each; 0: each
+    /// fc_preempt: its tag; task_arrive of an engine with unlike cores: those that may take it if
+    /// it asks for none, one bit each; 0: each; job_queue of a task that takes several cores:
+    /// those, one bit each
     std::uint64_t by_tag = 0;
     std::uint32_t by_context = 0;  ///< fc_preempt: its context
     std::uint32_t by_pid = 0;      ///< fc_preempt: its process; core_limit: who changed it, 0: root
@@ -75,7 +76,7 @@ struct Event {
     std::uint32_t pid = 0;         ///< of the process that opened the client
     std::uint32_t fc_index = 0;    ///< fc_*: in its job, or in its part of a group, from 0;
                                    ///< fc_preempt: of the next FC
-    std::uint32_t fc_count = 0;    ///< job_queue, fc_submit
+    std::uint32_t fc_count = 0;    ///< job_queue, fc_submit: of the job, or of its part
     std::uint32_t priority = 0;    ///< ctx_create: the highest allowed; job_*, fc_submit, task_*
     std::uint32_t executed = 0;    ///< job_done: FCs that ran
     std::uint32_t preemptions = 0; ///< job_done
@@ -92,6 +93,8 @@ struct Event {
     std::uint16_t slots = 0;         ///< task_*: of its queue on each core; 0: not known
     bool share = false;              ///< task_*: places are kept for clients that have none
     std::uint16_t part = 0;          ///< fc_*: of a group, from 0
+    std::uint16_t width = 0;         ///< task_*: cores that it takes at once; 0: one
+    std::uint32_t stage = 0;         ///< fc_start, fc_resume, fc_done: of a group, from 0
 };
 
 /// What Job::model is for a model of this name: its first eight bytes, so that whoever reads them

@@ -152,6 +152,8 @@ private:
     Event event_of(EventType type, const EmbeddedJob& job, std::uint64_t time_ns) const;
     void tell_context(EventType type, const EmbeddedContext& context);
     void tell_arrival(const EmbeddedJob& job, std::uint64_t time_ns);
+    /// `event` once for each part, as that enters its core's ring.
+    void tell_parts(const ovt_fw_group& group, Event event) const;
     void tell_start(const ovt_event& event);
     void tell_fc_end(const ovt_event& event);
     void tell_job_end(const ovt_event& event);

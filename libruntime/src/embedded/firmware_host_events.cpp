@@ -18,6 +18,19 @@ std::uint16_t part_of(const ovt_event& event) {
     return group ? static_cast<std::uint16_t>(event.part - group->parts) : 0;
 }
 
+std::uint32_t stage_of(const ovt_event& event) {
+    return event.part->stages != nullptr ? event.part->stages[event.fc_index] : 0;
+}
+
+/// One bit for each core of a task that takes several; 0 for others.
+std::uint64_t cores_of(const HostedTask& task) {
+    std::uint64_t cores = 0;
+    if (task.sched.span != nullptr)
+        for (std::uint32_t i = 0; i < task.sched.span->width; i++)
+            cores |= std::uint64_t{1} << (task.cores[i] - 1);
+    return cores;
+}
+
 } // namespace
 
 void FirmwareHost::watch(EventWriter& writer) {
@@ -90,13 +103,27 @@ void FirmwareHost::tell_arrival(const EmbeddedJob& job, std::uint64_t time_ns) {
     if (job.task) {
         event.task = job.task->tag;
         event.segment = job.task->sched.segment;
+        event.by_tag = cores_of(*job.task);
     }
     tell(event);
     event.type = EventType::fc_submit;
     event.model = 0;
     event.task = 0;
     event.segment = 0;
-    tell(event);
+    event.by_tag = 0;
+    if (job.group == nullptr)
+        tell(event);
+    else
+        tell_parts(*job.group, event);
+}
+
+void FirmwareHost::tell_parts(const ovt_fw_group& group, Event event) const {
+    for (std::uint32_t i = 0; i < group.part_count; i++) {
+        event.core = static_cast<std::uint16_t>(group.parts[i].placed_core);
+        event.fc_count = group.parts[i].fc_count;
+        event.part = static_cast<std::uint16_t>(i);
+        tell(event);
+    }
 }
 
 void FirmwareHost::tell_start(const ovt_event& event) {
@@ -121,6 +148,7 @@ void FirmwareHost::tell_start(const ovt_event& event) {
     started.core = static_cast<std::uint16_t>(event.core);
     started.fc_index = event.fc_index;
     started.part = part_of(event);
+    started.stage = stage_of(event);
     if (event.resumes) {
         started.type = EventType::fc_resume;
         tell(started);
@@ -137,6 +165,7 @@ void FirmwareHost::tell_fc_end(const ovt_event& event) {
     ended.core = static_cast<std::uint16_t>(event.core);
     ended.fc_index = event.fc_index;
     ended.part = part_of(event);
+    ended.stage = stage_of(event);
     if (event.type == OVT_EVENT_HUNG) {
         ended.type = EventType::fc_timeout;
         tell(ended);
@@ -194,6 +223,7 @@ void FirmwareHost::tell_task(EventType type, const HostedTask& task, std::uint64
     event.share = rules.share;
     if (type == EventType::task_arrive)
         event.model = task.model;
+    event.width = static_cast<std::uint16_t>(task.sched.span ? task.sched.span->width : 1);
     if (type == EventType::task_end)
         event.status = task.status;
     tell(event);

@@ -23,12 +23,13 @@ inline void nobody_looks(auto...) {}
 namespace overtake::engine::probe {
 
 /// `queue` tells the process's engines apart, `model` is what the driver is told of the task's
-/// jobs, `cores` has a bit for each core that may take one that asks for any; 0: each.
+/// jobs, `cores` has a bit for each core that may take one that asks for any; 0: each. `width` is
+/// how many it takes at once.
 inline void task_arrive(const ovt_sched_task* task, std::uint64_t time_ns, const ovt_sched* queue,
-                        std::uint64_t model, std::uint64_t cores) {
-    OVERTAKE_PROBE(task_arrive, 11, task, time_ns, task->priority, task->custom_id, task->core,
+                        std::uint64_t model, std::uint64_t cores, unsigned width) {
+    OVERTAKE_PROBE(task_arrive, 12, task, time_ns, task->priority, task->custom_id, task->core,
                    task->segment_count, queue, model, queue->settings.slots,
-                   queue->settings.task_limit, cores);
+                   queue->settings.task_limit, cores, width);
 }
 
 /// Its first segment begins.
@@ -41,10 +42,11 @@ inline void task_ready(const ovt_sched_task* task, std::uint64_t time_ns) {
     OVERTAKE_PROBE(task_ready, 3, task, time_ns, task->segment);
 }
 
-/// A BPU segment is about to go to the device: what the driver tells of the job comes later.
+/// A BPU segment is about to go to the device: what the driver tells of the job comes later. If the
+/// task takes several cores, `cores` has a bit for each; else 0.
 inline void task_job(const ovt_sched_task* task, std::uint64_t time_ns, std::uint32_t segment,
-                     std::uint64_t job) {
-    OVERTAKE_PROBE(task_job, 4, task, time_ns, segment, job);
+                     std::uint64_t job, std::uint64_t cores) {
+    OVERTAKE_PROBE(task_job, 5, task, time_ns, segment, job, cores);
 }
 
 /// A BPU segment has gone to the device.

@@ -120,7 +120,8 @@ void ProcessTaskScheduler::admit(Run& run) {
         ends_.reserve(2 * live() + 16);
     run.prepare(process_);
     const std::uint64_t now = now_ns();
-    probe::task_arrive(&run.task_, now, &sched_, run.options_.model, run.options_.cores);
+    probe::task_arrive(&run.task_, now, &sched_, run.options_.model, run.options_.cores,
+                       run.options_.width);
     ovt_sched_arrive(&sched_, &run.task_, now);
 }
 
@@ -252,7 +253,8 @@ void ProcessTaskScheduler::submit(Run& run, const ovt_sched_action& action) {
         job.core = action.core;
     }
     run.records_[action.segment].start_ns = now_ns();
-    probe::task_job(&run.task_, run.records_[action.segment].start_ns, action.segment, run.tag_);
+    probe::task_job(&run.task_, run.records_[action.segment].start_ns, action.segment, run.tag_,
+                    is_wide ? taken_cores(run) : 0);
     count_fcs(run, action.segment, true);
     try {
         submit_job(run, action.segment, job);
@@ -273,14 +275,18 @@ void ProcessTaskScheduler::submit(Run& run, const ovt_sched_action& action) {
     host_.submitted(run, action.segment, run.tag_);
 }
 
+std::uint64_t ProcessTaskScheduler::taken_cores(const Run& run) {
+    std::uint64_t cores = 0;
+    for (const unsigned core : run.cores_)
+        cores |= std::uint64_t{1} << (core - 1);
+    return cores;
+}
+
 /// Its cores are settled.
 void ProcessTaskScheduler::place(Run& run, unsigned core) {
     if (run.options_.width < 2)
         return ovt_sched_placed(&sched_, &run.task_, core);
-    std::uint64_t cores = 0;
-    for (const unsigned each : run.cores_)
-        cores |= std::uint64_t{1} << (each - 1);
-    ovt_sched_placed_on(&sched_, &run.task_, core, cores);
+    ovt_sched_placed_on(&sched_, &run.task_, core, taken_cores(run));
 }
 
 void ProcessTaskScheduler::end(Run& run) {

@@ -50,6 +50,8 @@ private:
     void submit(Run& run, const ovt_sched_action& action);
     void submit_job(Run& run, std::size_t segment, const Job& job);
     void place(Run& run, unsigned core);
+    /// Of a task that takes several: one bit each.
+    static std::uint64_t taken_cores(const Run& run);
     void settle_cores(Run& run, std::uint64_t cores);
     void count_fcs(const Run& run, std::size_t segment, bool more);
     void end(Run& run);

@@ -122,13 +122,16 @@ void EngineTasks::arrive(Process& process, const ProbeHit& hit, std::vector<Even
     task.told.model = named_model(process, arguments[7]);
     task.told.slots = static_cast<std::uint16_t>(std::min<std::uint64_t>(arguments[8], UINT16_MAX));
     task.told.limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(arguments[9], UINT32_MAX));
+    task.told.width =
+        static_cast<std::uint16_t>(std::min<std::uint64_t>(arguments[11], OVERTAKE_MAX_CORES));
 }
 
 void EngineTasks::announce(Process& process, const Task& task, const ProbeHit& hit) {
     const std::uint64_t tag = hit.arguments[3];
     if (process.jobs
             .insert_or_assign(tag, Announced{task.told.tag, hit.arguments[0], task.engine,
-                                             task.told.segment, task.told.segment_count})
+                                             task.told.segment, task.told.segment_count,
+                                             hit.arguments[4]})
             .second)
         process.announced.push_back(tag);
     if (process.announced.size() > most_jobs) {
@@ -258,6 +261,7 @@ std::vector<Event> EngineTasks::claim(Process& process, Event& job) {
     job.task = of.task;
     job.segment = of.segment;
     job.segment_count = of.segment_count;
+    job.by_tag = of.cores;
     const Context context{job.client, job.context};
     if (const auto task = process.tasks.find(of.address);
         task != process.tasks.end() && task->second.told.tag == of.task && !task->second.context) {

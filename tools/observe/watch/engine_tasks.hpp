@@ -122,6 +122,7 @@ private:
         std::uint64_t engine;
         std::uint32_t segment;
         std::uint32_t segment_count;
+        std::uint64_t cores; ///< that the task takes, one bit each; 0: one
     };
     /// By addresses in it.
     struct Process {

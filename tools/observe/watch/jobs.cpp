@@ -63,6 +63,7 @@ const Job* Jobs::follow(const Event& event) {
     if (found == jobs_.end())
         return nullptr;
     Job& job = found->second;
+    job.has_parts |= event.part != 0;
     if (event.type == EventType::fc_start && job.start_ns == 0) {
         job.start_ns = event.time_ns;
         // A device that lags takes what arrives a little earlier than the host's clock says.

@@ -27,6 +27,7 @@ struct Job {
     std::uint32_t pid = 0;
     std::uint32_t preemptions = 0;
     std::int32_t status = 0;
+    bool has_parts = false; ///< on several cores
 };
 
 class Jobs {

@@ -27,6 +27,11 @@ std::string fc_text(const Event& event) {
                : fmt::format("job {} part {} FC {}", event.tag, event.part, event.fc_index);
 }
 
+std::string job_text(const Event& event) {
+    return event.part == 0 ? fmt::format("job {}", event.tag)
+                           : fmt::format("job {} part {}", event.tag, event.part);
+}
+
 /// What is only of this type.
 std::string details(const Event& event) {
     switch (event.type) {
@@ -36,7 +41,7 @@ std::string details(const Event& event) {
         return "";
     case EventType::job_queue:
     case EventType::fc_submit:
-        return fmt::format("job {}: {} FC{}, priority {}", event.tag, event.fc_count,
+        return fmt::format("{}: {} FC{}, priority {}", job_text(event), event.fc_count,
                            event.fc_count == 1 ? "" : "s", event.priority);
     case EventType::fc_start:
     case EventType::fc_resume:
@@ -87,8 +92,10 @@ void put_fields(const Event& event, const Put& put) {
         put("high", event.high);
     if (is_fc)
         put("fc_index", event.fc_index);
-    if (is_fc && event.part != 0)
+    if ((is_fc || is(fc_submit)) && event.part != 0)
         put("part", event.part);
+    if (is_fc && event.stage != 0)
+        put("stage", event.stage);
     if (is_task || is(ctx_create, job_queue, fc_submit, job_done))
         put("priority", event.priority);
     if (is_task || is(job_queue, fc_submit))

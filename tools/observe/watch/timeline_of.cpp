@@ -2,6 +2,7 @@
 #include "observe/watch/timeline_of.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 namespace overtake::watch {
@@ -10,14 +11,16 @@ void add_to(timeline::Timeline& timeline, const Event& event, const Job* job) {
     const auto task = [&] { return owner_name(job ? job->model : 0, event.pid); };
     switch (event.type) {
     case EventType::fc_done:
-        timeline.fcs.push_back({.task = task(),
-                                .tag = event.tag,
-                                .index = event.fc_index,
-                                .core = event.core,
-                                .high = event.high,
-                                .start_ns = event.time_ns - event.duration_ns,
-                                .end_ns = event.time_ns,
-                                .part = event.part});
+        timeline.fcs.push_back(
+            {.task = task(),
+             .tag = event.tag,
+             .index = event.fc_index,
+             .core = event.core,
+             .high = event.high,
+             .start_ns = event.time_ns - event.duration_ns,
+             .end_ns = event.time_ns,
+             .part = event.part,
+             .stage = job && job->has_parts ? std::optional(event.stage) : std::nullopt});
         return;
     case EventType::fc_preempt:
         timeline.preemptions.push_back({event.core, event.time_ns, event.tag});

@@ -64,13 +64,15 @@ Event event_of(EventType type, const TracepointFormat& format, std::span<const s
     event.custom_id = static_cast<std::int64_t>(u64("custom_id"));
     event.duration_ns = u64("duration_ns");
     event.by_client = u64("by_client");
-    event.by_tag = u64("by_tag");
+    event.by_tag = u64(format.has("cores") ? "cores" : "by_tag");
     event.by_context = u32("by_context");
     event.by_pid = u32("by_pid");
     event.context = u32("context");
     event.pid = u32("pid");
     event.fc_index = u32("fc_index");
     event.part = static_cast<std::uint16_t>(u32("part")); // drivers before 1.2 have none
+    event.stage = u32("stage");
+    event.width = static_cast<std::uint16_t>(u32("width"));
     event.fc_count = u32("fc_count");
     event.priority = u32("priority");
     event.executed = u32("executed");
