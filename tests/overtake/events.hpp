@@ -10,6 +10,8 @@
 namespace overtake::test {
 
 inline constexpr std::uint64_t ms = 1'000'000;
+/// A pid and those above it, which Linux gives to no process: so it has no name on any machine.
+inline constexpr std::uint32_t unused_pid = 1u << 22;
 
 inline Event event(EventType type, std::uint64_t time_ms, std::uint32_t pid, std::uint64_t tag) {
     Event made;

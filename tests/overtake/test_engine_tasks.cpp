@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "events.hpp"
@@ -31,7 +32,7 @@ watch::ProbeHit hit(watch::Probe probe, std::uint32_t pid, std::uint64_t task,
 
 watch::ProbeHit arrives(std::uint32_t pid, std::uint64_t task, std::uint64_t queue = 0x5000) {
     return hit(watch::Probe::task_arrive, pid, task, 1 * ms,
-               {7, static_cast<std::uint64_t>(-3), 2, 4, queue, model_id("large"), 3, 16, 6});
+               {7, static_cast<std::uint64_t>(-3), 2, 4, queue, model_id("large"), 3, 16, 6, 5});
 }
 
 /// Its last event.
@@ -68,6 +69,7 @@ TEST(EngineTasks, AProbeIsAnEventOfItsTask) {
     EXPECT_EQ(arrived->slots, 3u);
     EXPECT_EQ(arrived->limit, 16u);
     EXPECT_EQ(arrived->by_tag, 6u) << "cores that may take it";
+    EXPECT_EQ(arrived->width, 5u);
     EXPECT_FALSE(arrived->share);
     using enum watch::Probe;
     const std::array<std::pair<watch::Probe, EventType>, 4> others{
@@ -127,7 +129,7 @@ TEST(EngineTasks, AJobThatWasAnnouncedIsItsTasks) {
     watch::EngineTasks tasks;
     engine_is_here(tasks, 11);
     const Event task = *told(tasks, arrives(11, 0x1000));
-    EXPECT_FALSE(told(tasks, hit(watch::Probe::task_job, 11, 0x1000, 2 * ms, {3, 9})));
+    EXPECT_FALSE(told(tasks, hit(watch::Probe::task_job, 11, 0x1000, 2 * ms, {3, 9, 6})));
     Event of_another = queued(2, 12, 9, 7, "large");
     EXPECT_TRUE(tasks.look_at(of_another).empty());
     EXPECT_EQ(of_another.task, 0u);
@@ -136,6 +138,7 @@ TEST(EngineTasks, AJobThatWasAnnouncedIsItsTasks) {
     EXPECT_EQ(job.task, task.tag);
     EXPECT_EQ(job.segment, 3u);
     EXPECT_EQ(job.segment_count, 4u);
+    EXPECT_EQ(job.by_tag, 6u) << "cores that the task takes";
     Event later = queued(3, 11, 9, 7, "large"); // a queue below the engine's
     tasks.look_at(later);
     EXPECT_EQ(later.task, 0u);
@@ -353,11 +356,16 @@ struct ServiceTask {
 
 using Parts = std::vector<std::pair<std::string, std::string>>; ///< causes, and by whom
 
-Parts parts_of(command::LateJobs& late, const char* name) {
+/// What the command calls the n-th unused pid.
+std::string name(std::uint32_t n) {
+    return fmt::format("pid {}", unused_pid + n);
+}
+
+Parts parts_of(command::LateJobs& late, std::uint32_t n) {
     late.finish();
     Parts parts;
     for (const auto& of : late.to_json())
-        if (of.at("name") == name)
+        if (of.at("name") == name(n))
             for (const auto& part : of.at("parts"))
                 parts.emplace_back(part.at("cause"), part.value("by", ""));
     return parts;
@@ -366,32 +374,34 @@ Parts parts_of(command::LateJobs& late, const char* name) {
 /// Three clients have a task each, which run one after the other; why the third waits.
 Parts why_the_third_waits(std::uint16_t slots, std::uint32_t limit) {
     command::LateJobs late(10);
-    const std::array<ServiceTask, 3> tasks{
-        {{101, 0, 1, slots, limit}, {102, 0, 1, slots, limit}, {103, 0, 1, slots, limit}}};
+    const std::array<ServiceTask, 3> tasks{{{unused_pid + 1, 0, 1, slots, limit},
+                                            {unused_pid + 2, 0, 1, slots, limit},
+                                            {unused_pid + 3, 0, 1, slots, limit}}};
     for (const ServiceTask& task : tasks)
         late.add(task.at(EventType::task_arrive, 0));
     for (std::size_t i = 0; i < tasks.size(); i++)
         tasks[i].run(late, 10 * i, 10 * i + 10);
-    return parts_of(late, "pid 103");
+    return parts_of(late, 3);
 }
 
 TEST(LateJobs, ProcessesInServiceModeWaitForEachOther) {
-    const std::pair<std::string, std::string> barred{"barred", "pid 102"}, running{"running", ""};
-    EXPECT_EQ(why_the_third_waits(1, 8), (Parts{barred, {"slot", "pid 102"}, running}));
+    const std::pair<std::string, std::string> barred{"barred", name(2)}, running{"running", ""};
+    EXPECT_EQ(why_the_third_waits(1, 8), (Parts{barred, {"slot", name(2)}, running}));
     EXPECT_EQ(why_the_third_waits(4, 8), (Parts{barred, {"host", ""}, running}));
     EXPECT_EQ(why_the_third_waits(1, 1),
-              (Parts{{"task_limit", "pid 101"}, {"task_limit", "pid 102"}, running}));
+              (Parts{{"task_limit", name(1)}, {"task_limit", name(2)}, running}));
 }
 
 TEST(LateJobs, TheDeviceHasTheCoresThatWereSeen) {
     command::LateJobs late(10);
-    const ServiceTask first{101, 1, 1}, second{102, 2, 2}, barring{103, 1, 1}, any{104, 0, 2};
+    const ServiceTask first{unused_pid + 1, 1, 1}, second{unused_pid + 2, 2, 2},
+        barring{unused_pid + 3, 1, 1}, any{unused_pid + 4, 0, 2};
     for (const ServiceTask& task : {first, second, barring, any})
         late.add(task.at(EventType::task_arrive, 0));
     first.run(late, 0, 20);
     second.run(late, 0, 10);
     any.run(late, 10, 20); // on the second core, since somebody waits for the first
-    EXPECT_EQ(parts_of(late, "pid 104"), (Parts{{"slot", "pid 102"}, {"running", ""}}));
+    EXPECT_EQ(parts_of(late, 4), (Parts{{"slot", name(2)}, {"running", ""}}));
 }
 
 /// Whoever can map the library can jump to its probes, and root may be looking.
@@ -429,24 +439,24 @@ TEST(EngineTasks, ProbesThatLieSpoilTheirOwnTasksAlone) {
                 continue;
             // Somebody who does as an engine does, on another core.
             honest++;
-            tell(hit(watch::Probe::task_arrive, 11, 7, now, {0, 0, 0, 1, 0, 0}));
-            tell(hit(watch::Probe::task_dispatch, 11, 7, now));
-            tell(hit(watch::Probe::task_job, 11, 7, now, {0, honest}));
+            tell(hit(watch::Probe::task_arrive, unused_pid, 7, now, {0, 0, 0, 1, 0, 0}));
+            tell(hit(watch::Probe::task_dispatch, unused_pid, 7, now));
+            tell(hit(watch::Probe::task_job, unused_pid, 7, now, {0, honest}));
             for (const EventType type :
                  {EventType::job_queue, EventType::fc_submit, EventType::fc_start,
                   EventType::fc_done, EventType::job_done}) {
-                Event own = event(type, 0, 11, honest);
+                Event own = event(type, 0, unused_pid, honest);
                 now += type == EventType::fc_done ? 500 : 0;
                 own.time_ns = now;
                 own.fc_count = 1;
                 see(own);
             }
-            tell(hit(watch::Probe::task_end, 11, 7, now));
+            tell(hit(watch::Probe::task_end, unused_pid, 7, now));
         }
         late.finish();
         std::uint64_t told = 0;
         for (const auto& of : late.to_json())
-            if (of.at("name") == "pid 11" && of.at("is_task")) {
+            if (of.at("name") == name(0) && of.at("is_task")) {
                 told++;
                 EXPECT_EQ(of.at("latency_ns"), 500) << of;
                 EXPECT_EQ(of.at("parts").size(), 1u) << of;
