@@ -12,6 +12,7 @@
 
 #include "observe/record/recording.hpp"
 #include "overtake/device.hpp"
+#include "random_groups.hpp"
 #include "random_scenario.hpp"
 #include "simulator/event_source.hpp"
 #include "simulator/recorder.hpp"
@@ -140,6 +141,34 @@ TEST(Recording, RandomLoadsReplay) {
     EXPECT_GT(with_limits, 100u);
 }
 
+/// What events do not tell of groups: the stages of FCs that never ran. So none that was cancelled.
+TEST(Recording, RandomGroupsReplay) {
+    std::size_t replayed = 0;
+    std::size_t groups = 0;
+    for (std::uint64_t seed = 1; seed <= 1000; seed++)
+        for (const bool task_level : {false, true}) {
+            json document = test::random_groups(seed, task_level);
+            document.erase("cancels");
+            document.erase("deaths");
+            if (can_differ(document))
+                continue;
+            std::optional<Recorded> run;
+            try {
+                run = record_run(simulator::parse_scenario(document, "."));
+            } catch (const Error&) {
+                continue; // no job at all, or times that are too large
+            }
+            for (const json& job : run->recorded["jobs"])
+                groups += job.contains("parts");
+            const Timeline again = replay(run->recorded);
+            ASSERT_EQ(again.fcs, run->timeline.fcs) << task_level << " " << seed << " " << document;
+            ASSERT_EQ(again.jobs, run->timeline.jobs) << task_level << " " << seed << document;
+            replayed++;
+        }
+    EXPECT_GT(replayed, 1200u);
+    EXPECT_GT(groups, 3000u);
+}
+
 /// Events by hand.
 class Hand : public testing::Test {
 protected:
@@ -158,6 +187,39 @@ protected:
         event.status = status;
         event.priority = priority;
         recording.add(event);
+    }
+    void add_part(EventType type, std::uint64_t time, std::uint32_t part, std::uint32_t number,
+                  std::uint32_t stage) {
+        Event event;
+        event.type = type;
+        event.time_ns = time;
+        event.client = 3;
+        event.context = 1;
+        event.tag = 1;
+        event.core = static_cast<std::uint16_t>(part + 1);
+        event.part = static_cast<std::uint16_t>(part);
+        event.stage = stage;
+        event.fc_index = event.fc_count = number;
+        recording.add(event);
+    }
+    /// Job 1, whose part i is on core i + 1.
+    void submit_group(const std::vector<std::uint32_t>& fcs) {
+        recording = Recording(Options{.cores = 2});
+        for (std::uint32_t part = 0; part < fcs.size(); part++)
+            add_part(EventType::fc_submit, 0, part, fcs[part], 0);
+    }
+    void start_part(std::uint64_t time, std::uint32_t part, std::uint32_t index,
+                    std::uint32_t stage) {
+        add_part(EventType::fc_start, time, part, index, stage);
+    }
+    void end_part(std::uint64_t time, std::uint32_t part, std::uint32_t index,
+                  std::uint32_t stage) {
+        add_part(EventType::fc_done, time, part, index, stage);
+    }
+    void run_part(std::uint64_t from, std::uint64_t to, std::uint32_t part, std::uint32_t index,
+                  std::uint32_t stage) {
+        start_part(from, part, index, stage);
+        end_part(to, part, index, stage);
     }
     void submit_high(std::uint64_t time) { add(EventType::fc_submit, time, 9, 1, 0, 255); }
     void whole_job(std::uint64_t time, std::uint64_t tag) {
@@ -254,20 +316,60 @@ TEST_F(Hand, AnFcThatStartsOutOfOrderIsRefused) {
     EXPECT_THROW(add(EventType::fc_start, 0, 1, 1), Error);
 }
 
-TEST_F(Hand, AJobWithPartsIsRefused) {
-    Event event;
-    event.type = EventType::fc_start;
-    event.tag = 1;
-    event.core = 2;
-    event.part = 1;
-    try {
-        recording.add(event);
-        FAIL() << "taken";
-    } catch (const Error& error) {
-        EXPECT_NE(std::string(error.what()).find("its job has parts on several cores"),
-                  std::string::npos)
-            << error.what();
+/// Part 1 has nothing in stage 1, so stage 2 opens at once for part 0 alone.
+TEST_F(Hand, AGroupIsRecordedWithItsStages) {
+    submit_group({3, 2});
+    start_part(0, 0, 0, 0);
+    start_part(0, 1, 0, 0);
+    end_part(10, 0, 0, 0);
+    end_part(20, 1, 0, 0);
+    start_part(25, 0, 1, 1);
+    end_part(55, 0, 1, 1);
+    start_part(55, 0, 2, 2);
+    start_part(60, 1, 1, 2);
+    end_part(65, 0, 2, 2);
+    end_part(75, 1, 1, 2);
+    add(EventType::job_done, 75, 1, 5);
+    const auto document = recording.document();
+    EXPECT_EQ(document["sync"], 5);
+    const auto& job = document["jobs"][0];
+    EXPECT_FALSE(job.contains("fcs") || job.contains("core"));
+    EXPECT_EQ(job["parts"][0], json({{"core", 1}, {"stages", {{10}, {30}, {10}}}}));
+    EXPECT_EQ(job["parts"][1], json({{"core", 2}, {"stages", {{20}, json::array(), {15}}}}));
+    const Timeline again = replay(json::parse(document.dump()));
+    EXPECT_EQ(again.fcs.back(), (Timeline::Fc{0, 1, 2, 0, 60, 75}));
+}
+
+/// The FCs that never ran are one stage more, but stage 0 if none ran.
+TEST_F(Hand, AGroupThatWasCancelledIsCutThere) {
+    for (const bool one_ran : {false, true}) {
+        recording = Recording(Options{.cores = 2});
+        submit_group({1, 3});
+        if (one_ran)
+            run_part(0, 20, 1, 0, 0);
+        add(EventType::job_done, 30, 1, one_ran, -ECANCELED);
+        const auto document = recording.document();
+        EXPECT_EQ(document["cancels"][0]["at"], 30);
+        const auto& parts = document["jobs"][0]["parts"];
+        EXPECT_EQ(parts[0]["stages"], one_ran ? json({json::array(), {1}}) : json({{1}}));
+        EXPECT_EQ(parts[1]["stages"], one_ran ? json({{20}, {1, 1}}) : json({{1, 1, 1}}));
     }
+}
+
+TEST_F(Hand, PartsThatContradictTheGroupAreRefused) {
+    const auto refused = [&](EventType type, std::uint32_t part, std::uint32_t stage) {
+        recording = Recording(Options{.cores = 2});
+        submit_group({2, 2});
+        EXPECT_THROW(add_part(type, 0, part, 0, stage), Error);
+    };
+    refused(EventType::fc_start, 2, 0);
+    refused(EventType::fc_start, 1, 4); // more stages than FCs
+    refused(EventType::fc_done, 1, 0);
+    refused(EventType::fc_submit, 3, 0);
+    recording = Recording(Options{.cores = 2});
+    submit_group({2, 2});
+    run_part(0, 10, 0, 0, 1);
+    EXPECT_THROW(add_part(EventType::fc_start, 10, 0, 1, 0), Error);
 }
 
 TEST_F(Hand, AnFcThatEndsWithoutAStartIsRefused) {

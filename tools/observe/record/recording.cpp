@@ -33,6 +33,17 @@ Json of_each_core(const std::vector<std::uint32_t>& values) {
     return alike ? Json(values.empty() ? 0 : values.front()) : Json(values);
 }
 
+/// Those that never ran take 1 ns: how long they would have taken makes no difference.
+template <typename Fcs>
+Json durations(const Fcs& fcs, std::size_t count) {
+    Json list = Json::array();
+    for (const auto& fc : fcs)
+        list.push_back(fc.end - fc.start);
+    while (list.size() < count)
+        list.push_back(1);
+    return list;
+}
+
 } // namespace
 
 Recording::Recording(Options options) : options_(std::move(options)) {
@@ -47,6 +58,40 @@ void Recording::fail(const Event& event, const std::string& what) {
 
 Recording::Identity Recording::identity_of(const Event& event) {
     return {event.client, event.context, event.tag};
+}
+
+void Recording::Part::end(std::uint64_t time) {
+    if (running_since && time > *running_since)
+        fcs.push_back({*running_since, time, stage});
+    running_since.reset();
+}
+
+std::size_t Recording::Job::ran() const {
+    std::size_t ran = 0;
+    for (const Part& part : parts)
+        ran += part.fcs.size();
+    return ran;
+}
+
+std::size_t Recording::Job::planned() const {
+    std::size_t planned = 0;
+    for (const Part& part : parts)
+        planned += part.fc_count;
+    return planned;
+}
+
+std::uint32_t Recording::Job::last_stage() const {
+    std::uint32_t last = 0;
+    for (const Part& part : parts)
+        if (!part.fcs.empty())
+            last = std::max(last, part.fcs.back().stage);
+    return last;
+}
+
+/// The core did so before the job came, but at the same instant: to the simulator that is later.
+bool Recording::has_chosen(const Event& event) const {
+    const auto started = started_.find(event.core);
+    return started != started_.end() && started->second == event.time_ns;
 }
 
 Recording::Job* Recording::find(const Event& event) {
@@ -65,25 +110,20 @@ void Recording::add(const Event& event) {
     if (event.time_ns < last_)
         fail(event, fmt::format("it comes after an event at {} ns", last_));
     last_ = event.time_ns;
-    if (event.part != 0)
-        fail(event, "its job has parts on several cores: such jobs cannot be recorded yet");
     switch (event.type) {
     case EventType::job_queue:
         models_[identity_of(event)] = event.model;
         break;
     case EventType::fc_submit:
-        submit(event);
+        if (event.part == 0)
+            submit(event);
+        else
+            submit_part(event);
         break;
     case EventType::fc_start:
         started_[event.core] = event.time_ns;
-        if (Job* job = find(event)) {
-            if (job->running_since)
-                fail(event, "an FC starts before the one before it has ended");
-            if (event.fc_index != job->fcs.size())
-                fail(event, fmt::format("FC {} starts, but {} have ended", event.fc_index,
-                                        job->fcs.size()));
-            job->running_since = event.time_ns;
-        }
+        if (Job* job = find(event))
+            start_fc(*job, event);
         break;
     case EventType::fc_done:
         if (Job* job = find(event))
@@ -116,10 +156,9 @@ void Recording::submit(const Event& event) {
         fail(event, "another of that tag has not ended");
     Job job;
     job.submit = event;
-    // The core chose before it came, but at the same instant: to the simulator that is later.
-    const auto started = started_.find(event.core);
-    const bool is_too_late = started != started_.end() && started->second == event.time_ns;
-    job.arrival = event.time_ns + (is_too_late ? 1 : 0);
+    job.parts.push_back(
+        {.core = event.core, .fc_count = event.fc_count, .fcs = {}, .running_since = {}});
+    job.arrival = event.time_ns + (has_chosen(event) ? 1 : 0);
     if (const auto model = models_.find(identity_of(event)); model != models_.end()) {
         job.model = model->second;
         models_.erase(model);
@@ -127,33 +166,67 @@ void Recording::submit(const Event& event) {
     jobs_.push_back(std::move(job));
 }
 
+/// Parts come one after the other, and before anything else happens.
+void Recording::submit_part(const Event& event) {
+    Job* const job = find(event);
+    if (!job)
+        return; // the first one came before the recording
+    if (event.core == 0 || event.core > options_.cores)
+        fail(event, fmt::format("core {}, but the device has {}", event.core, options_.cores));
+    if (event.part != job->parts.size() || event.fc_count == 0)
+        fail(event, fmt::format("part {} with {} FCs comes after {} parts", event.part,
+                                event.fc_count, job->parts.size()));
+    job->parts.push_back(
+        {.core = event.core, .fc_count = event.fc_count, .fcs = {}, .running_since = {}});
+    if (has_chosen(event))
+        job->arrival = event.time_ns + 1;
+}
+
+Recording::Part& Recording::part_of(Job& job, const Event& event) {
+    if (event.part >= job.parts.size())
+        fail(event, fmt::format("part {}, but it has {}", event.part, job.parts.size()));
+    return job.parts[event.part];
+}
+
+void Recording::start_fc(Job& job, const Event& event) {
+    Part& part = part_of(job, event);
+    if (part.running_since)
+        fail(event, "an FC starts before the one before it has ended");
+    if (event.fc_index != part.fcs.size())
+        fail(event,
+             fmt::format("FC {} starts, but {} have ended", event.fc_index, part.fcs.size()));
+    if (event.stage >= job.planned() || (!part.fcs.empty() && event.stage < part.fcs.back().stage))
+        fail(event, fmt::format("an FC of stage {} starts", event.stage));
+    part.running_since = event.time_ns;
+    part.stage = event.stage;
+}
+
 void Recording::end_fc(Job& job, const Event& event) {
-    if (!job.running_since)
+    Part& part = part_of(job, event);
+    if (!part.running_since)
         fail(event, "an FC ends that has not started");
-    const std::uint64_t time = event.time_ns - *job.running_since;
-    if (time == 0)
+    if (event.time_ns == *part.running_since)
         fail(event, "an FC took no time: only a device that keeps a timeline can be recorded");
-    job.fcs.push_back(time);
-    job.running_since.reset();
+    part.end(event.time_ns);
 }
 
 /// One that was stopped, cancelled or failed: in a replay, it is cancelled.
 void Recording::end_job(Job& job, const Event& event) {
-    if (job.running_since && event.time_ns > *job.running_since)
-        job.fcs.push_back(event.time_ns - *job.running_since);
-    job.running_since.reset();
+    for (Part& part : job.parts)
+        part.end(event.time_ns);
     job.over = true;
-    if (event.executed > job.fcs.size())
-        fail(event,
-             fmt::format("{} FCs have run, but {} are recorded", event.executed, job.fcs.size()));
-    if (job.fcs.size() < job.submit.fc_count) {
+    const std::size_t ran = job.ran();
+    if (event.executed > ran)
+        fail(event, fmt::format("{} FCs have run, but {} are recorded", event.executed, ran));
+    if (ran < job.planned()) {
         if (event.status == 0)
-            fail(event, fmt::format("it has {} FCs, but {} are recorded", job.submit.fc_count,
-                                    job.fcs.size()));
+            fail(event, fmt::format("it has {} FCs, but {} are recorded", job.planned(), ran));
         job.cut = event.time_ns;
-    } else if (event.status != 0 && job.fcs.back() > 1) {
+    } else if (event.status != 0) {
         // Cancelled while its last FC ran.
-        job.cut = event.time_ns - 1;
+        for (const Part& part : job.parts)
+            if (part.fcs.back().end == event.time_ns && part.fcs.back().start + 1 < event.time_ns)
+                job.cut = event.time_ns - 1;
     }
     if (job.cut)
         job.cut = std::max(*job.cut, job.arrival);
@@ -165,8 +238,8 @@ std::vector<Recording::Job> Recording::finished() const {
     for (Job& job : jobs) {
         if (job.over)
             continue;
-        if (job.running_since && last_ > *job.running_since)
-            job.fcs.push_back(last_ - *job.running_since);
+        for (Part& part : job.parts)
+            part.end(last_);
         job.cut = std::max(last_, job.arrival);
     }
     return jobs;
@@ -196,18 +269,68 @@ Json Recording::head() const {
 }
 
 Json Recording::job_json(const Job& job, std::size_t number) const {
-    Json fcs = job.fcs;
-    // Those that never ran: how long they would have taken makes no difference.
-    while (fcs.size() < job.submit.fc_count)
-        fcs.push_back(1);
-    return {{"id", job_id(number)},
-            {"at", job.arrival - *origin_},
-            {"core", job.submit.core},
-            {"priority", job.submit.priority},
-            {"custom_id", job.submit.custom_id},
-            {"context", fmt::format("{}.{}", job.submit.client, job.submit.context)},
-            {"class", options_.name(job.submit.client, job.submit.pid, job.model)},
-            {"fcs", std::move(fcs)}};
+    Json json = {{"id", job_id(number)}, {"at", job.arrival - *origin_}};
+    // A group may have one part, which goes through its stages alone.
+    const bool is_group = job.parts.size() > 1 || job.last_stage() != 0;
+    if (!is_group)
+        json["core"] = job.submit.core;
+    json["priority"] = job.submit.priority;
+    json["custom_id"] = job.submit.custom_id;
+    json["context"] = fmt::format("{}.{}", job.submit.client, job.submit.context);
+    json["class"] = options_.name(job.submit.client, job.submit.pid, job.model);
+    if (!is_group)
+        json["fcs"] = durations(job.parts.front().fcs, job.parts.front().fc_count);
+    else
+        json["parts"] = parts_json(job);
+    return json;
+}
+
+/// Of a group that was cut, the FCs that never ran are one stage more: the events do not tell
+/// theirs.
+Json Recording::parts_json(const Job& job) {
+    const bool is_whole = job.ran() == job.planned();
+    const std::uint32_t stages = job.ran() == 0 ? 1 : job.last_stage() + (is_whole ? 1 : 2);
+    Json parts = Json::array();
+    for (const Part& part : job.parts) {
+        std::vector<std::vector<std::uint64_t>> times(stages);
+        for (const Fc& fc : part.fcs)
+            times[fc.stage].push_back(fc.end - fc.start);
+        times.back().resize(times.back().size() + part.fc_count - part.fcs.size(), 1);
+        parts.push_back({{"core", part.core}, {"stages", std::move(times)}});
+    }
+    return parts;
+}
+
+/// From the end of a stage to the first FC of the next one in each part that had to wait for that.
+void Recording::see_sync(const Job& job, std::optional<std::uint64_t>& sync) {
+    if (job.parts.size() < 2 || job.ran() == 0)
+        return;
+    struct Stage {
+        std::uint64_t end = 0;
+        std::size_t parts = 0; ///< that had FCs in it
+        std::size_t part = 0;  ///< the last of these
+    };
+    std::vector<Stage> stages(job.last_stage() + 1);
+    const auto each_first = [&](const auto& call) {
+        for (std::size_t i = 0; i < job.parts.size(); i++)
+            for (const Fc& fc : job.parts[i].fcs)
+                if (&fc == job.parts[i].fcs.data() || (&fc)[-1].stage != fc.stage)
+                    call(i, fc);
+    };
+    for (const Part& part : job.parts)
+        for (const Fc& fc : part.fcs)
+            stages[fc.stage].end = std::max(stages[fc.stage].end, fc.end);
+    each_first([&](std::size_t part, const Fc& fc) {
+        stages[fc.stage].parts++;
+        stages[fc.stage].part = part;
+    });
+    each_first([&](std::size_t part, const Fc& fc) {
+        if (fc.stage == 0)
+            return;
+        const Stage& before = stages[fc.stage - 1];
+        if (fc.start >= before.end && (before.parts != 1 || before.part != part))
+            sync = std::min(sync.value_or(UINT64_MAX), fc.start - before.end);
+    });
 }
 
 Json Recording::document() const {
@@ -219,6 +342,11 @@ Json Recording::document() const {
         throw Error(EINVAL, "no job reached a core while it was recorded");
     const std::vector<Job> jobs = finished();
     Json document = head();
+    std::optional<std::uint64_t> sync;
+    for (const Job& job : jobs)
+        see_sync(job, sync);
+    if (sync && *sync != 0)
+        document["sync"] = *sync;
     Json cancels = Json::array();
     document["jobs"] = Json::array();
     for (std::size_t i = 0; i < jobs.size(); i++) {

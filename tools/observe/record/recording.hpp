@@ -6,6 +6,10 @@
 // FCs took, its end if it did not run to it, and the changes of core limits. Times are nanoseconds
 // from the first event on. So in a replay every FC of a device that kept to its clock begins and
 // ends at the nanosecond at which it did.
+//
+// Of a group, which has parts on several cores, events say where and in which stage each FC ran.
+// The device's sync, from the end of a stage to the next one on other cores, is the shortest that
+// was seen.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +39,7 @@ struct Options {
     std::function<std::string(std::uint64_t client, std::uint32_t pid, std::uint64_t model)> name{};
 };
 
-/// Memory grows with the recording: about 100 bytes for a job, 8 for an FC.
+/// Memory grows with the recording: about 200 bytes for a job, 24 for an FC.
 class Recording {
 public:
     explicit Recording(Options options);
@@ -56,25 +60,49 @@ public:
 private:
     using Identity = std::tuple<std::uint64_t, std::uint32_t, std::uint64_t>;
 
+    struct Fc {
+        std::uint64_t start;
+        std::uint64_t end;
+        std::uint32_t stage;
+    };
+    /// What a job has on one core: all of it, or one part of a group.
+    struct Part {
+        std::uint32_t core = 0;
+        std::uint32_t fc_count = 0;
+        std::vector<Fc> fcs; ///< those that have run
+        std::optional<std::uint64_t> running_since;
+        std::uint32_t stage = 0; ///< of the one that runs
+
+        void end(std::uint64_t time);
+    };
     struct Job {
         Event submit;
         std::uint64_t arrival = 0;
         std::uint64_t model = 0;
-        std::vector<std::uint64_t> fcs; ///< as they took, ns
-        std::optional<std::uint64_t> running_since;
+        std::vector<Part> parts;
         std::optional<std::uint64_t> cut; ///< when it ended without having run to its end
         bool over = false;
+
+        std::size_t ran() const;
+        std::size_t planned() const;
+        std::uint32_t last_stage() const; ///< in which an FC has run
     };
 
     static Identity identity_of(const Event& event);
     Job* find(const Event& event);
     void submit(const Event& event);
+    void submit_part(const Event& event);
+    bool has_chosen(const Event& event) const;
+    void start_fc(Job& job, const Event& event);
+    Part& part_of(Job& job, const Event& event);
     void end_fc(Job& job, const Event& event);
     void end_job(Job& job, const Event& event);
     [[noreturn]] static void fail(const Event& event, const std::string& what);
     std::vector<Job> finished() const;
     nlohmann::ordered_json head() const;
     nlohmann::ordered_json job_json(const Job& job, std::size_t number) const;
+    static nlohmann::ordered_json parts_json(const Job& job);
+    static void see_sync(const Job& job, std::optional<std::uint64_t>& sync);
 
     Options options_;
     std::optional<std::uint64_t> origin_;
