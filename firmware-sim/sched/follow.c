@@ -7,10 +7,19 @@
 
 #include "sched/internal.h"
 
+/* On each of its cores. */
+static void add_holders(struct ovt_sched_task *task, u32 count)
+{
+	u64 left;
+
+	for (left = ovt_sched_own_cores(task); left; left &= left - 1)
+		task->process->queue->cores[__builtin_ctzll(left)].holders += count;
+}
+
 static void take_slot(struct ovt_sched_task *task)
 {
 	task->holds_slot = true;
-	task->process->queue->cores[task->placed_core - 1].holders++;
+	add_holders(task, 1);
 }
 
 static void release_slot(struct ovt_sched_task *task)
@@ -18,7 +27,14 @@ static void release_slot(struct ovt_sched_task *task)
 	if (!task->holds_slot)
 		return;
 	task->holds_slot = false;
-	task->process->queue->cores[task->placed_core - 1].holders--;
+	add_holders(task, ~0u);
+}
+
+/* A task that is ready for several cores is linked there by the gaps that it has not opened. */
+static void close_gap(struct ovt_sched_task *task)
+{
+	if (task->state != OVT_SCHED_READY)
+		ovt_sched_close_gap(task);
 }
 
 /* What it does next is up to the caller; until then it is on its way to a core. */
@@ -28,6 +44,7 @@ static void leave(struct ovt_sched_task *task)
 	case OVT_SCHED_WAITING:
 	case OVT_SCHED_READY:
 		ovt_sched_leave_waiting(task);
+		task->state = OVT_SCHED_BPU;
 		break;
 	case OVT_SCHED_CPU_WAITING:
 		ovt_sched_leave_cpu_waiting(task);
@@ -38,7 +55,7 @@ static void leave(struct ovt_sched_task *task)
 	default:
 		break;
 	}
-	ovt_sched_close_gap(task);
+	close_gap(task);
 	task->state = OVT_SCHED_BPU;
 }
 
@@ -86,19 +103,26 @@ void ovt_sched_follow_ready(struct ovt_sched_task *task, u32 core)
 {
 	leave(task);
 	release_slot(task);
-	if (core && task->placed_core)
+	if (core && !task->span && task->placed_core)
 		task->placed_core = core;
-	else if (core)
+	else if (core && !task->span)
 		task->core = core;
 	task->state = OVT_SCHED_READY;
 	ovt_sched_enter_waiting(task);
 }
 
-void ovt_sched_follow_job(struct ovt_sched_task *task, u32 core)
+void ovt_sched_follow_job(struct ovt_sched_task *task, u32 core, u64 cores)
 {
 	leave(task);
-	if (task->placed_core != core)
+	if (!(cores & ovt_sched_core_bit(core)) ||
+	    (u32)__builtin_popcountll(cores) != ovt_sched_width(task)) {
 		release_slot(task);
+		task->span = NULL;
+	}
+	if (task->span ? task->span->cores != cores : task->placed_core != core)
+		release_slot(task);
+	if (task->span)
+		task->span->cores = cores;
 	task->placed_core = core;
 	if (!task->holds_slot && !ovt_sched_is_high(task))
 		take_slot(task);
@@ -119,14 +143,14 @@ void ovt_sched_follow_cpu(struct ovt_sched_task *task, u32 segment, bool runs, u
 
 void ovt_sched_follow_release(struct ovt_sched_task *task)
 {
-	ovt_sched_close_gap(task);
+	close_gap(task);
 	release_slot(task);
 	task->bpu_left = 0;
 }
 
 void ovt_sched_follow_overdue(struct ovt_sched_task *task)
 {
-	ovt_sched_close_gap(task);
+	close_gap(task);
 	release_slot(task);
 	if (task->counted)
 		ovt_sched_discount(task);

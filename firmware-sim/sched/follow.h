@@ -23,8 +23,12 @@ void ovt_sched_follow_dispatch(struct ovt_sched_task *task, u64 now);
 void ovt_sched_follow_go(struct ovt_sched_task *task);
 /* It waits for a slot on @core; 0: on the one that it asked for, or has had. */
 void ovt_sched_follow_ready(struct ovt_sched_task *task, u32 core);
-/* A job of it went to @core, where it has a slot from now on. */
-void ovt_sched_follow_job(struct ovt_sched_task *task, u32 core);
+/*
+ * A job of it went to @core, where it has a slot from now on.  @cores: one bit for each core that
+ * it takes, @core among them.  If these are not as many as its span says, it takes @core alone from
+ * now on: its events contradict each other.
+ */
+void ovt_sched_follow_job(struct ovt_sched_task *task, u32 core, u64 cores);
 /* It is in @segment, one of its CPU segments: on a worker, or waiting for one. */
 void ovt_sched_follow_cpu(struct ovt_sched_task *task, u32 segment, bool runs, u64 now);
 /* Its last BPU segment is over: it has no slot any more. */

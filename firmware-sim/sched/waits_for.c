@@ -54,8 +54,12 @@ static void wait_for_any_slots(const struct ovt_sched_look *look, struct ovt_sch
 	u64 left;
 
 	for (left = cores; left; left &= left - 1) {
-		needed -= has_free_slot(look, wait->task, (u32)__builtin_ctzll(left) + 1);
-		if (!needed)
+		u32 core = (u32)__builtin_ctzll(left) + 1;
+
+		if (!has_free_slot(look, wait->task, core))
+			continue;
+		cores &= ~ovt_sched_core_bit(core);
+		if (!--needed)
 			return;
 	}
 	wait->type = OVT_SCHED_WAIT_SLOT;

@@ -17,6 +17,70 @@ def segments(draw):
     return made
 
 
+def group(draw, width, stages):
+    """Parts whose stages have few FCs each, none in some; each part and each stage has one."""
+    def durations(most):
+        return [draw.randint(1, 9) * 100 for _ in range(draw.randint(0, most))]
+    parts = [{"stages": [durations(2) for _ in range(stages)]} for _ in range(width)]
+    for part in parts:
+        if not any(part["stages"]):
+            part["stages"][draw.randrange(stages)].append(300)
+    for stage in range(stages):
+        if not any(part["stages"][stage] for part in parts):
+            draw.choice(parts)["stages"][stage].append(200)
+    return parts
+
+
+def with_groups(made, draw):
+    """Some BPU segments of some models become groups; the first one is the widest, so that its cores show."""
+    made["sync"] = draw.choice([0, 50, 300])
+    for model in made["models"].values():
+        of = [segment for segment in model["segments"] if "bpu" in segment]
+        if not of or draw.random() < 0.4:
+            continue
+        width = draw.randint(2, made["cores"])
+        for segment in [of[0]] + [segment for segment in of[1:] if draw.random() < 0.5]:
+            del segment["bpu"]
+            segment["parts"] = group(draw, width if segment is of[0] else draw.randint(1, width),
+                                     draw.randint(1, 4))
+    wide = {name for name, model in made["models"].items()
+            if any("parts" in segment for segment in model["segments"])}
+    for item in made["tasks"] + made.get("loads", []):
+        if "models" in item: # only one of one model is sure to show its cores
+            del item["models"]
+            item["model"] = draw.choice(list(made["models"]))
+        if item["model"] in wide:
+            item["core"] = 0
+    return made
+
+
+def jobs(seed):
+    """Groups and other jobs at FC level."""
+    draw = random.Random(seed)
+    cores = draw.choice([2, 2, 3, 4])
+    made = {"version": 1, "kind": "fc", "cores": cores, "sync": draw.choice([0, 50, 300]),
+            "core_limit": draw.choice([0, 1, 1, 2]), "fair": draw.random() < 0.2, "jobs": []}
+    if draw.random() < 0.3:
+        made["normal_floor"] = draw.randint(1, 3)
+    span = draw.choice([0, 20, 60, 150])
+    for number in range(draw.randint(2, 25)):
+        item = {"id": f"{number}", "at": draw.randint(0, span) * 100, "priority": draw.choice([0, 3, 255]),
+                "context": draw.choice(["alpha", "beta", ""]), "class": draw.choice(["net", "detector"])}
+        if draw.random() < 0.5:
+            item["parts"] = group(draw, draw.randint(1, cores), draw.randint(1, 5))
+            if draw.random() < 0.5:
+                for part, core in zip(item["parts"], draw.sample(range(1, cores + 1), len(item["parts"]))):
+                    part["core"] = core
+        else:
+            item["fcs"] = [draw.randint(1, 9) * 100 for _ in range(draw.randint(1, 4))]
+            item["core"] = draw.randint(0, cores)
+        made["jobs"].append(item)
+    if draw.random() < 0.5:
+        made["cancels"] = [{"id": item["id"], "at": item["at"] + draw.randint(0, 80) * 50}
+                           for item in draw.sample(made["jobs"], min(4, len(made["jobs"])))]
+    return made
+
+
 def task(draw, processes, models, cores):
     item = {"process": draw.choice(processes), "priority": draw.choice([0, 0, 3, 3, 7, 200, 255]),
             "core": draw.randint(0, cores)}
@@ -31,9 +95,9 @@ def task(draw, processes, models, cores):
     return item
 
 
-def scenario(seed):
+def scenario(seed, groups=False):
     draw = random.Random(seed)
-    cores = draw.choice([1, 1, 1, 2, 3])
+    cores = draw.choice([2, 2, 3, 4] if groups else [1, 1, 1, 2, 3])
     processes = ["alpha", "beta", "", "delta"][:draw.randint(1, 4)]
     models = {f"net{i}": {"segments": segments(draw)} for i in range(draw.randint(1, 5))}
     made = {"version": 1, "kind": "task", "cores": cores, "core_limit": draw.choice([0, 1, 1, 2]),
@@ -66,4 +130,4 @@ def scenario(seed):
         process = made["tasks"][-1]["process"]
         last = max(item["at"] for item in made["tasks"] if item["process"] == process)
         made["deaths"] = [{"process": process, "at": last + draw.randint(0, 40) * 50}]
-    return made
+    return with_groups(made, draw) if groups else made

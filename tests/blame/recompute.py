@@ -8,14 +8,15 @@ import bisect
 import collections
 
 HIGH = 255
-BLAMED = ("task_limit", "barred", "slot", "behind_normal", "behind_high")
+BLAMED = ("task_limit", "barred", "slot", "behind_normal", "behind_high", "held")
 
 
 class Segment:
     """One of a task's: kind, times as planned, times as they were."""
 
-    def __init__(self, cpu, time, estimate=None):
+    def __init__(self, cpu, time, estimate=None, width=1):
         self.cpu = cpu
+        self.width = width  # cores that it takes at once
         self.time = time
         self.estimate = time if estimate is None else estimate
         self.wait = None  # since when it waited for a worker, a slot or nothing
@@ -38,7 +39,9 @@ class Task:
         self.jobs = {}
         self.ready = []     # [from, to) of each wait for a slot after it was dispatched
         self.worker = 0
-        self.slots = []     # (from, to, core)
+        self.slots = []     # (from, to, cores)
+        self.width = max([segment.width for segment in segments], default=1)
+        self.had_cores = frozenset()  # of one that takes several, once it is placed
         self.overdue = None  # the first time
         self.planned_core = item.get("core", 0)
 
@@ -53,9 +56,10 @@ class Task:
                 and self.dispatched <= time < min(self.end, self.overdue or self.end))
 
     def slot_at(self, time):
-        for begin, end, core in self.slots:
+        """(since when, cores)"""
+        for begin, end, cores in self.slots:
             if begin <= time < end:
-                return begin, core
+                return begin, cores
         return None
 
     def gap_segment(self, time):
@@ -69,11 +73,15 @@ class Task:
                 return segment
         return None
 
-    def core_at(self, time):
+    def cores_at(self, time):
+        """Those that it wants; none: any."""
         for job in sorted(self.jobs.values(), key=lambda job: -job["arrival"]):
             if job["arrival"] <= time:
-                return job["core"]
-        return self.planned_core
+                return self.cores_of(job)
+        return frozenset({self.planned_core} - {0})
+
+    def cores_of(self, job):
+        return self.had_cores if self.width > 1 else frozenset({job["core"]})
 
 
 def planned_fcs(model):
@@ -89,7 +97,23 @@ def planned_fcs(model):
     return total
 
 
+def time_alone(parts, sync):
+    """Of a group: the longest part of each stage, with the sync before it if the part waits for that."""
+    whole = 0
+    worked = None
+    for stage in range(len(parts[0]["stages"])):
+        times = [sum(part["stages"][stage]) for part in parts]
+        ahead = worked[0] if worked is not None and len(worked) == 1 else None
+        waits = [time + (sync if stage and number != ahead else 0) if time else 0
+                 for number, time in enumerate(times)]
+        whole += max(waits)
+        worked = [number for number, part in enumerate(parts) if part["stages"][stage]]
+    return whole
+
+
 def segments_of(scenario, item):
+    if "parts" in item:
+        return [Segment(False, time_alone(item["parts"], scenario.get("sync", 0)), width=len(item["parts"]))]
     if scenario["kind"] == "fc":
         times = item["fcs"] if "fcs" in item else None
         if times is None:
@@ -101,7 +125,10 @@ def segments_of(scenario, item):
         model = scenario["models"][name]
         total = planned_fcs(model)
         for segment in model["segments"]:
-            if "bpu" in segment:
+            if "parts" in segment:
+                segments.append(Segment(False, time_alone(segment["parts"], scenario.get("sync", 0)),
+                                        width=len(segment["parts"])))
+            elif "bpu" in segment:
                 segments.append(Segment(False, total(segment["bpu"])))
             else:
                 segments.append(Segment(True, segment["cpu"], segment.get("estimate")))
@@ -137,12 +164,37 @@ class Run:
         self.own_fcs = collections.defaultdict(list)
         for fc in timeline["fcs"]:
             self.own_fcs[fc["job"]].append(fc)
+        self.find_holders(timeline)
         if self.is_task:
             for task in self.tasks.values():
                 self.follow(task)
         self.by_arrival = sorted(self.tasks.values(), key=lambda task: (task.arrival, task.number))
         self.arrivals = [task.arrival for task in self.by_arrival]
         self.longest = max((task.end - task.arrival for task in self.by_arrival), default=0)
+
+    def find_holders(self, timeline):
+        """HIGH parts of groups on each core, by arrival: (arrival, left, owner, job)."""
+        self.holders = collections.defaultdict(list)
+        jobs = enumerate(timeline["jobs"])
+        for _, job in sorted(jobs, key=lambda item: (item[1]["arrival"], item[0])):
+            task = self.tasks[job["id"].rpartition(".")[0] if self.is_task else job["id"]]
+            if task.priority < HIGH or len(job.get("parts", [])) < 2:
+                continue
+            for number, part in enumerate(job["parts"]):
+                ran = [fc for fc in self.own_fcs[job["id"]] if fc["part"] == number]
+                planned = sum(map(len, self.planned_parts(job["id"])[number]["stages"]))
+                left = ran[-1]["end"] if len(ran) == planned else job["end"]
+                self.holders[part["core"]].append((job["arrival"], left, task.owner, job["id"]))
+
+    def planned_parts(self, name):
+        """Of the group that this job is."""
+        if not self.is_task:
+            return self.tasks[name].item["parts"]
+        name, _, number = name.rpartition(".")
+        item = self.tasks[name].item
+        segments = [segment for model in item.get("models", [item.get("model")])
+                    for segment in self.scenario["models"][model]["segments"]]
+        return segments[int(number)]["parts"]
 
     def make_tasks(self, timeline):
         listed = {item["id"]: item for item in
@@ -166,6 +218,8 @@ class Run:
             name, _, segment = job["id"].rpartition(".")
             self.tasks[name].jobs[int(segment)] = job
             self.owner_of_job[job["id"]] = self.tasks[name].owner
+            if self.tasks[name].width > 1:
+                self.tasks[name].had_cores |= {part["core"] for part in job.get("parts", [job])}
         for cpu in timeline["cpu"]:
             segment = self.tasks[cpu["task"]].segments[cpu["segment"]]
             segment.start, segment.end = cpu["start"], cpu["end"]
@@ -200,7 +254,7 @@ class Run:
             if job is None:
                 break
             if task.priority < HIGH and slot is None:
-                slot = (job["arrival"], job["core"])
+                slot = (job["arrival"], task.cores_of(job))
                 lost_slot = False
             time = job["end"]
             if number == bpu[-1] and slot is not None:
@@ -274,8 +328,8 @@ class Run:
         return task.owner[1] not in holding or len(counted) + len(waiting - holding) < self.limit
 
     def wanting(self, near, time):
-        """Who waits for a slot of which core (0: any), and for nothing before."""
-        return [(other, other.core_at(time)) for other in near
+        """Who waits for slots of which cores (none: any), and for nothing before."""
+        return [(other, other.cores_at(time)) for other in near
                 if self.is_ready(other, time) or (
                     self.undispatched(other, time) and not other.segments[0].cpu
                     and self.has_room(other, near, time))]
@@ -287,36 +341,50 @@ class Run:
             first = min(other.dispatched for other in counted)
             return "task_limit", {o.owner for o in counted if o.dispatched == first}
         wanting = self.wanting(near, time)
-        core = task.core_at(time)
+        own = task.cores_at(time)
         better = [(other, at) for other, at in wanting if self.rank(other) < self.rank(task)]
-        barring = [other for other, at in better if core == 0 and at == 0 or core != 0 and at in (0, core)]
+        barring = [other for other, at in better if (not at or at & own if own else not at)]
         if barring:
             return "barred", {min(barring, key=self.rank).owner}
-        cores = [core] if core else range(1, self.scenario["cores"] + 1)
-        open_cores = [c for c in cores if all(at != c for _, at in better)]
-        if not open_cores:
+        cores = sorted(own) if own else range(1, self.scenario["cores"] + 1)
+        open_cores = [core for core in cores if all(core not in at for _, at in better)]
+        if len(open_cores) < (len(own) or task.width):
             return "barred", {min((other for other, _ in better), key=self.rank).owner}
-        return "slot", self.in_the_way(task, near, open_cores[0], time, end)
+        lacking = [core for core in open_cores if not self.has_free_slot(task, near, core, time, end)]
+        return "slot", self.in_the_way(task, near, lacking[0], time, end) if lacking else set()
+
+    def holders_of(self, near, core, time):
+        """(since when, who) of each of its slots."""
+        held = [(other.slot_at(time), other) for other in near]
+        return [(slot[0], other) for slot, other in held if slot and core in slot[1]]
+
+    def has_free_slot(self, task, near, core, time, end):
+        holders = [other for _, other in self.holders_of(near, core, time)]
+        taken = [other for other in holders
+                 if other.gap_segment(time) is None or self.is_closed(other, task, time, end)]
+        return len(taken) < self.slots
 
     def in_the_way(self, task, near, core, time, end):
         """Of those who hold a slot of the core: who has for longest, of those not in a gap; or of those
         whose gap is not open to the task."""
-        holders = [(other.slot_at(time)[0], other) for other in near
-                   if other.slot_at(time) and other.slot_at(time)[1] == core]
+        holders = self.holders_of(near, core, time)
         if len(holders) < self.slots:
             return set()
         active = [(since, other) for since, other in holders if other.gap_segment(time) is None]
         if active:
             first = min(since for since, _ in active)
             return {other.owner for since, other in active if since == first}
-        return {other.owner for _, other in holders if self.is_closed(other, task, end)}
+        return {other.owner for _, other in holders if self.is_closed(other, task, time, end)}
 
-    def is_closed(self, holder, task, time):
+    def is_closed(self, holder, task, begin, end):
+        """A gap that is open to a task for one core lets it in, so it was closed until the end; a task for
+        several waits on for the others, and counts as kept out by what it found at the beginning."""
+        time = begin if task.width > 1 else end
         env = self.scenario.get("env", {})
         if self.scenario.get("policy") == "fifo":
             return True
         per_ms = 1000 * 1000 // self.unit
-        segment = holder.gap_segment(time - 1)
+        segment = holder.gap_segment(begin if task.width > 1 else time - 1)
         bpu = task.bpu_time()
         left = segment.estimate
         if segment.start is not None and segment.start < time:
@@ -335,6 +403,8 @@ class Run:
         for other in near:
             times = [other.arrival, other.dispatched, other.end, other.overdue]
             times += [at for slot in other.slots for at in slot[:2]]
+            times += [at for segment in other.segments if segment.cpu
+                      for at in (segment.wait, segment.start, segment.end)]
             times += [at for wait in other.ready for at in wait]
             times += [at for job in other.jobs.values() for at in (job["arrival"], job["end"])]
             moments.update(at for at in times if at is not None and begin < at < end)
@@ -345,30 +415,69 @@ class Run:
 
     # The device.
 
-    def core_parts(self, job, begin, end, parts):
-        """What the job's core ran meanwhile."""
-        idle = end - begin
-        lane = self.lanes[job["core"]]
-        at = max(0, bisect.bisect_right(self.starts.get(job["core"], []), begin) - 1)
+    def idle_parts(self, core, begin, end, idle, own, parts):
+        """The core runs nothing, and may be held for a group; if that is `own`, the cause is `idle`."""
+        moments = {begin, end}
+        for arrival, left, _, _ in self.holders[core]:
+            moments.update(at for at in (arrival, left) if begin < at < end)
+        moments = sorted(moments)
+        for at, until in zip(moments, moments[1:]):
+            first = next((holder for holder in self.holders[core] if holder[1] > at), None)
+            time = (until - at) * self.unit
+            if first is None or first[0] > at or first[3] == own:
+                parts.append((idle, frozenset(), time))
+            else:
+                parts.append(("held", frozenset({first[2]}), time))
+
+    def core_parts(self, core, begin, end, parts, idle="host", own=None):
+        """What the core ran meanwhile."""
+        lane = self.lanes[core]
+        at = max(0, bisect.bisect_right(self.starts.get(core, []), begin) - 1)
+        time = begin
         while at < len(lane) and lane[at]["start"] < end:
             fc = lane[at]
             at += 1
-            overlap = min(end, fc["end"]) - max(begin, fc["start"])
-            if overlap <= 0:
+            since, until = max(begin, fc["start"]), min(end, fc["end"])
+            if until <= since:
                 continue
-            idle -= overlap
+            self.idle_parts(core, time, since, idle, own, parts)
             parts.append(("behind_" + fc["ring"], frozenset({self.owner_of_job[fc["job"]]}),
-                          overlap * self.unit))
-        if idle:
-            parts.append(("host", frozenset(), idle * self.unit))
+                          (until - since) * self.unit))
+            time = until
+        if time < end:
+            self.idle_parts(core, time, end, idle, own, parts)
+
+    def fc_parts(self, core, begin, fcs, parts, idle="host", own=None):
+        """Of FCs on one core, which may run from `begin` on; returns when the last one ended."""
+        time = begin
+        for fc in fcs:
+            self.core_parts(core, time, fc["start"], parts, idle, own)
+            parts.append(("running", frozenset(), (fc["end"] - fc["start"]) * self.unit))
+            time, idle, own = fc["end"], "host", None
+        return time
+
+    def group_parts(self, job, name, parts):
+        """Of each stage its critical part, in which an FC ended last."""
+        fcs = self.own_fcs[name]
+        time = job["arrival"]
+        between = {"idle": "stages", "own": name}
+        for stage in sorted({fc["stage"] for fc in fcs}):
+            of_stage = [fc for fc in fcs if fc["stage"] == stage]
+            core = max(of_stage, key=lambda fc: (fc["end"], fc["core"]))["core"]
+            time = self.fc_parts(core, time, [fc for fc in of_stage if fc["core"] == core], parts,
+                                 **(between if stage else {"own": name}))
+        planned = [sum(map(len, part["stages"])) for part in self.planned_parts(name)]
+        waiting = [part["core"] for number, part in enumerate(job["parts"])
+                   if len([fc for fc in fcs if fc["part"] == number]) < planned[number]]
+        if waiting:
+            self.core_parts(waiting[0], time, job["end"], parts, **between)
 
     def job_parts(self, job, name, parts):
-        time = job["arrival"]
-        for fc in self.own_fcs[name]:
-            self.core_parts(job, time, fc["start"], parts)
-            parts.append(("running", frozenset(), (fc["end"] - fc["start"]) * self.unit))
-            time = fc["end"]
-        self.core_parts(job, time, job["end"], parts)
+        if len(job.get("parts", [])) > 1:
+            self.group_parts(job, name, parts)
+            return
+        time = self.fc_parts(job["core"], job["arrival"], self.own_fcs[name], parts)
+        self.core_parts(job["core"], time, job["end"], parts)
 
     def parts(self, task):
         """(cause, those of whom each may be meant, ns), many of each."""

@@ -66,8 +66,27 @@ class Blame(unittest.TestCase):
         for seed in range(first, first + OWN_COUNT):
             total += self.check(random_tasks.scenario(seed), 1000000, f"own-{seed}")
         print(f"{OWN_COUNT} scenarios, {total} tasks: {self.seen}", file=sys.stderr)
-        for cause in recompute.BLAMED + ("worker", "cpu", "gap", "running"):
+        for cause in set(recompute.BLAMED) - {"held"} | {"worker", "cpu", "gap", "running"}:
             self.assertGreater(self.seen.get(cause, 0), OWN_COUNT // 20, f"{cause} hardly occurs")
+        self.assertNotIn("host", self.seen)
+
+    def check_groups(self, scenario_of, name):
+        first = int(os.environ.get("BLAME_FIRST", "1"))
+        total = 0
+        for seed in range(first, first + OWN_COUNT):
+            total += self.check(scenario_of(seed), 1000000, f"{name}-{seed}")
+        print(f"{OWN_COUNT} scenarios, {total} {name}: {self.seen}", file=sys.stderr)
+
+    def test_random_groups(self):
+        self.check_groups(random_tasks.jobs, "jobs")
+        for cause in ("behind_normal", "behind_high", "held", "stages", "running"):
+            self.assertGreater(self.seen.get(cause, 0), OWN_COUNT // 20, f"{cause} hardly occurs")
+        self.assertNotIn("host", self.seen)
+
+    def test_random_tasks_with_groups(self):
+        self.check_groups(lambda seed: random_tasks.scenario(seed, groups=True), "tasks")
+        for cause in recompute.BLAMED + ("worker", "cpu", "gap", "stages", "running"):
+            self.assertGreater(self.seen.get(cause, 0), OWN_COUNT // 40, f"{cause} hardly occurs")
         self.assertNotIn("host", self.seen)
 
     def test_the_simulators_own_random_scenarios(self):

@@ -18,6 +18,8 @@ struct side {
 	struct ovt_sched_process processes[PROCESSES];
 	struct ovt_sched_line lines[PROCESSES][CORES];
 	struct ovt_sched_task tasks[TASKS];
+	struct ovt_sched_span spans[TASKS];
+	struct ovt_sched_gap gaps[TASKS][CORES];
 };
 
 /* @real decides, and @follower gets its events; or @follower alone gets any events. */
@@ -80,6 +82,15 @@ static void start(struct pair *pair, u64 seed)
 	pair->real.sched.host = pair;
 }
 
+/* A task that takes one core has no span. */
+static void give_span(struct side *side, u32 number, u32 width)
+{
+	struct ovt_sched_span *span = &side->spans[number];
+
+	*span = (struct ovt_sched_span){ .width = width, .gaps = side->gaps[number] };
+	side->tasks[number].span = width > 1 ? span : NULL;
+}
+
 static void arrive_at(struct pair *pair, struct side *side, u32 number)
 {
 	ovt_sched_arrive(&side->sched, &side->tasks[number], pair->now);
@@ -96,6 +107,7 @@ static void arrive(struct pair *pair, u32 number)
 		.deadline = draw(pair, 50),
 	};
 	u32 process = draw(pair, PROCESSES);
+	u32 width = task.core || draw(pair, 2) ? 1 : 2 + draw(pair, CORES - 1);
 	u32 index;
 
 	for (index = 0; index < task.segment_count; index++) {
@@ -107,7 +119,26 @@ static void arrive(struct pair *pair, u32 number)
 	pair->real.tasks[number] = task;
 	task.process = &pair->follower.processes[process];
 	pair->follower.tasks[number] = task;
+	give_span(&pair->real, number, width);
+	give_span(&pair->follower, number, width);
 	arrive_at(pair, &pair->follower, number);
+}
+
+/* The real one chooses the first of its cores that are open, as many as it takes. */
+static u32 place(struct pair *pair, const struct ovt_sched_action *action)
+{
+	u32 first = (u32)__builtin_ctzll(action->cores) + 1;
+	u64 left = action->cores;
+	u32 count;
+
+	if (!action->task->span) {
+		ovt_sched_placed(&pair->real.sched, action->task, first);
+		return first;
+	}
+	for (count = 0; count < action->task->span->width; count++)
+		left &= left - 1;
+	ovt_sched_placed_on(&pair->real.sched, action->task, first, action->cores & ~left);
+	return first;
 }
 
 static void carry_out(struct pair *pair, const struct ovt_sched_action *action)
@@ -118,11 +149,10 @@ static void carry_out(struct pair *pair, const struct ovt_sched_action *action)
 
 	switch (action->type) {
 	case OVT_SCHED_SUBMIT:
-		if (!core) {
-			core = (u32)__builtin_ctzll(action->cores) + 1;
-			ovt_sched_placed(&pair->real.sched, action->task, core);
-		}
-		ovt_sched_follow_job(follower, core);
+		if (!core)
+			core = place(pair, action);
+		ovt_sched_follow_job(follower, core, action->task->span ?
+				     action->task->span->cores : 1ull << (core - 1));
 		break;
 	case OVT_SCHED_RUN_CPU:
 		ovt_sched_follow_cpu(follower, action->segment, true, pair->now);
@@ -227,6 +257,8 @@ static void assert_empty(const struct side *side)
 		const struct ovt_sched_gaps *gaps = &side->cores[index].gaps;
 
 		assert_int_equal(side->cores[index].holders, 0);
+		assert_true(ovt_tree_empty(&side->cores[index].spanning) &&
+			    ovt_tree_empty(&side->cores[index].wanting.ready));
 		assert_true(ovt_tree_empty(&gaps->steady) && ovt_tree_empty(&gaps->falling) &&
 			    ovt_tree_empty(&gaps->turns));
 	}
@@ -304,7 +336,7 @@ static void tell_anything(struct pair *pair, u32 number)
 		ovt_sched_follow_ready(task, draw(pair, CORES + 1));
 		break;
 	case 3:
-		ovt_sched_follow_job(task, 1 + draw(pair, CORES));
+		ovt_sched_follow_job(task, 1 + draw(pair, CORES), draw(pair, 1u << CORES));
 		break;
 	case 4:
 		ovt_sched_follow_cpu(task, draw(pair, task->segment_count), draw(pair, 2),
@@ -372,7 +404,7 @@ static bool opens_a_gap(const u32 *fc_counts, u32 count, u32 segment)
 	task->segment_count = count;
 	task->core = 1;
 	arrive_at(&pair, &pair.follower, 0);
-	ovt_sched_follow_job(task, 1);
+	ovt_sched_follow_job(task, 1, 1);
 	ovt_sched_follow_cpu(task, segment, false, 0);
 	return ovt_tree_holds(&task->gap.link);
 }
@@ -416,7 +448,7 @@ static void a_ready_task_wants_the_core_that_its_event_names(void **state)
 	assert_int_equal(cores_of(&pair), 7);
 	ovt_sched_follow_ready(task, 2);
 	assert_int_equal(cores_of(&pair), 2);
-	ovt_sched_follow_job(task, 1);
+	ovt_sched_follow_job(task, 1, 1);
 	for (core = 3; core >= 1; core--) {
 		ovt_sched_follow_ready(task, core);
 		assert_int_equal(cores_of(&pair), 1 << (core - 1));

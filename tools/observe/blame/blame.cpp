@@ -2,7 +2,9 @@
 #include "observe/blame/blame.hpp"
 
 #include <cerrno>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <set>
 #include <stdexcept>
 #include <unordered_map>
@@ -12,6 +14,7 @@
 
 #include "drop_oldest.hpp"
 #include "observe/blame/cores.hpp"
+#include "observe/blame/group_job.hpp"
 #include "observe/blame/tasks.hpp"
 #include "overtake/device.hpp"
 
@@ -67,8 +70,8 @@ public:
 
     void forget(const std::set<std::uint32_t>& pids) {
         tasks_.forget(pids, now_);
-        std::erase_if(jobs_,
-                      [&](const auto& of) { return pids.contains(of.second.report.who.pid); });
+        for (auto job = jobs_.begin(); job != jobs_.end();)
+            job = pids.contains(job->second.report.who.pid) ? drop(job) : std::next(job);
     }
 
     std::uint64_t dropped() const { return dropped_ + tasks_.dropped(); }
@@ -96,7 +99,10 @@ private:
         std::uint32_t segment = 0;
         bool of_task = false;
         Identity task{};
+        std::unique_ptr<GroupJob> group{}; ///< of one with parts on several cores
     };
+
+    using Live = std::unordered_map<Identity, Job, IdentityHash>;
 
     static Identity identity_of(const Event& event) {
         return {event.device, event.context, event.client, event.tag};
@@ -147,10 +153,12 @@ private:
 
     void queue(const Event& event) {
         if (jobs_.size() >= options_.most_live)
-            dropped_ +=
-                drop_oldest(jobs_, [](const auto& of) { return of.second.report.arrival_ns; });
+            dropped_ += drop_oldest(
+                jobs_, [](const auto& of) { return of.second.report.arrival_ns; },
+                [this](Live::iterator oldest) { return drop(oldest); });
+        if (const auto other = jobs_.find(identity_of(event)); other != jobs_.end())
+            drop(other);
         Job& job = jobs_[identity_of(event)];
-        job = {};
         job.report.who = {event.client, event.model, event.pid};
         job.report.tag = event.tag;
         job.report.device = event.device;
@@ -186,7 +194,32 @@ private:
         job.snapshot = {};
     }
 
+    /// Of one whose end was lost.
+    Live::iterator drop(Live::iterator job) {
+        if (job->second.group)
+            job->second.group->leave(cores_, now_);
+        return jobs_.erase(job);
+    }
+
+    /// The first part came as if it were the whole job.
+    void submit_part(Job& job, const Event& event) {
+        if (!job.group) {
+            if (job.stage != Stage::waiting)
+                return; // events are missing
+            close(job, event.time_ns);
+            job.group = std::make_unique<GroupJob>(job.owner);
+            job.group->submit(cores_, 0, place_of(job), event.high, job.fc_count, event.time_ns);
+        }
+        tasks_.see_core(event.device, event.core);
+        job.group->submit(cores_, event.part, {event.device, event.core}, event.high,
+                          event.fc_count, event.time_ns);
+    }
+
     void submit(Job& job, const Event& event) {
+        if (event.part != 0) {
+            submit_part(job, event);
+            return;
+        }
         close(job, event.time_ns);
         tasks_.see_core(event.device, event.core);
         job.report.core = event.core;
@@ -203,8 +236,12 @@ private:
                 job->report.core = event.core; // that it was submitted is not known
                 job->report.incomplete = true;
             }
-            close(*job, event.time_ns);
-            job->stage = Stage::running;
+            if (job->group) {
+                job->group->start(cores_, event.part, event.stage, event.time_ns, job->parts);
+            } else {
+                close(*job, event.time_ns);
+                job->stage = Stage::running;
+            }
             owner = job->owner;
         } else {
             owner = owners_.number({event.client, 0, event.pid});
@@ -213,6 +250,10 @@ private:
     }
 
     void end_fc(Job& job, const Event& event) {
+        if (job.group) {
+            job.group->end_fc(cores_, event.part, event.fc_index, event.time_ns);
+            return;
+        }
         close(job, event.time_ns);
         if (event.fc_index + 1 >= job.fc_count)
             job.stage = Stage::finished;
@@ -221,9 +262,12 @@ private:
     }
 
     void end(Job& job, const Event& event) {
-        if (job.stage == Stage::running)
+        if (!job.group && job.stage == Stage::running)
             cores_.stop(place_of(job), event.time_ns); // it was stopped
-        close(job, event.time_ns);
+        if (job.group)
+            job.group->end(cores_, event.time_ns, job.parts);
+        else
+            close(job, event.time_ns);
         job.report.end_ns = event.time_ns;
         job.report.status = event.status;
         if (job.of_task)
@@ -254,7 +298,7 @@ private:
     Owners owners_;
     Cores cores_;
     Tasks tasks_;
-    std::unordered_map<Identity, Job, IdentityHash> jobs_;
+    Live jobs_;
     std::uint64_t now_ = 0;
     std::uint64_t dropped_ = 0;
 };

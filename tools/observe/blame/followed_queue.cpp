@@ -150,6 +150,14 @@ void FollowedQueue::arrive(QueuedTask& task, std::uint64_t time) {
     see_core(task.core);
     task.cores &= ~std::uint64_t{0} >> (OVT_SCHED_MAX_CORES - rules_.most_cores);
     see_core(static_cast<std::uint32_t>(std::bit_width(task.cores)));
+    const std::uint32_t allowed =
+        task.cores == 0 ? rules_.most_cores : static_cast<std::uint32_t>(std::popcount(task.cores));
+    if (task.width > 1 && task.width <= allowed && task.core == 0) {
+        see_core(task.width);
+        task.gaps.resize(task.width);
+        task.several = {.width = task.width, .gaps = task.gaps.data(), .cores = 0};
+        task.span = &task.several;
+    }
     ovt_sched_arrive(&sched_, &task, now(time));
     if (ovt_sched_is_high(&task))
         return;
@@ -183,12 +191,15 @@ void FollowedQueue::ready(QueuedTask& task, std::uint32_t core, std::uint64_t ti
     settle(time);
 }
 
-void FollowedQueue::job(QueuedTask& task, std::uint32_t core, std::uint64_t time) {
+void FollowedQueue::job(QueuedTask& task, std::uint32_t core, std::uint64_t cores,
+                        std::uint64_t time) {
     stop_waiting(task, time);
     if (core == 0 || core > rules_.most_cores)
         return;
-    see_core(core);
-    ovt_sched_follow_job(&task, core);
+    if (cores == 0 || std::cmp_greater(std::bit_width(cores), rules_.most_cores))
+        cores = std::uint64_t{1} << (core - 1);
+    see_core(std::max(core, static_cast<std::uint32_t>(std::bit_width(cores))));
+    ovt_sched_follow_job(&task, core, cores);
     note_holdings(task);
     settle(time);
 }

@@ -36,6 +36,7 @@ struct QueuedTask : ovt_sched_task {
     std::uint32_t owner = 0;
     std::uint64_t client = 0;
     std::uint64_t cores = 0; ///< that may take one which asks for none, one bit each; 0: each
+    std::uint32_t width = 1; ///< cores that it takes at once
 
     const ovt_tree* among = nullptr; ///< the group in which it waits
     bool first = false;              ///< of its group
@@ -45,6 +46,8 @@ struct QueuedTask : ovt_sched_task {
     Parts parts;              ///< of the task
     std::uint64_t place = 0;  ///< its number among those that count for the limit; 0: none
     std::uint64_t slot = 0;   ///< its number among holders of slots; 0: holds none
+    ovt_sched_span several{}; ///< of a width above 1
+    std::vector<ovt_sched_gap> gaps;
 
     bool waits() const { return among != nullptr; }
 };
@@ -69,7 +72,8 @@ public:
     /// for.
     void leave(QueuedTask& task, std::uint64_t time);
     void ready(QueuedTask& task, std::uint32_t core, std::uint64_t time);
-    void job(QueuedTask& task, std::uint32_t core, std::uint64_t time);
+    /// `cores` has a bit for each core that the task has; 0: it has `core` alone.
+    void job(QueuedTask& task, std::uint32_t core, std::uint64_t cores, std::uint64_t time);
     /// It is in CPU segment `segment`, which runs or waits for a worker.
     void cpu(QueuedTask& task, std::uint32_t segment, bool runs, std::uint64_t time);
     void give_slot(QueuedTask& task, std::uint64_t time);

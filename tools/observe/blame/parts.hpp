@@ -21,23 +21,25 @@ enum class Cause : std::uint8_t {
     worker,        ///< waits for a CPU worker of its process
     behind_normal, ///< its job waits for a core that runs a NORMAL FC of somebody
     behind_high,   ///< its job waits for a core that runs a HIGH FC of somebody
+    held,          ///< its job waits for a core that runs nothing: a HIGH group is between stages
     host,          ///< its host, or the driver, had not come to it: nothing else held it up
     cpu,           ///< one of its CPU segments runs: before its first BPU segment or after its last
     gap,           ///< one of its CPU segments runs between BPU segments
-    running,       ///< one of its FCs runs
+    stages,        ///< its job is a group between two of its stages: its critical part waits
+    running,       ///< one of its FCs runs; of a group, of its critical part
 };
 inline constexpr std::size_t cause_count = static_cast<std::size_t>(Cause::running) + 1;
 
 constexpr std::string_view cause_name(Cause cause) {
     constexpr std::array<std::string_view, cause_count> names{
-        "task_limit",  "barred", "slot", "worker", "behind_normal",
-        "behind_high", "host",   "cpu",  "gap",    "running"};
+        "task_limit", "barred", "slot", "worker", "behind_normal", "behind_high",
+        "held",       "host",   "cpu",  "gap",    "stages",        "running"};
     return names[static_cast<std::size_t>(cause)];
 }
 
 /// Whether somebody is to blame for it.
 constexpr bool has_blocker(Cause cause) {
-    return cause <= Cause::slot || cause == Cause::behind_normal || cause == Cause::behind_high;
+    return cause <= Cause::slot || (cause >= Cause::behind_normal && cause <= Cause::held);
 }
 
 /// Its own work, which takes as long however idle the device is.

@@ -49,8 +49,12 @@ std::string phrase(const Part& part, bool is_high, const NameOf& name_of) {
         return fmt::format("behind {}", by());
     case Cause::behind_high:
         return fmt::format(fmt::runtime(is_high ? "behind {}" : "overtaken by {}"), by());
+    case Cause::held:
+        return fmt::format("while {} held the core", by());
     case Cause::host:
         return "for the host";
+    case Cause::stages:
+        return "between stages";
     default:
         return "own";
     }

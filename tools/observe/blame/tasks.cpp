@@ -175,6 +175,7 @@ void Tasks::arrive(const Event& event) {
     queued.priority = std::min(event.priority, OVT_SCHED_PRIORITY_HIGH);
     queued.core = event.core;
     queued.cores = event.by_tag;
+    queued.width = event.width;
     queued.custom_id = event.custom_id;
     queued.deadline = plan.deadline;
     task.queue->arrive(queued, event.time_ns);
@@ -243,6 +244,7 @@ bool Tasks::job_queued(const Event& event) {
     task.state = State::device;
     task.had_bpu = true;
     task.bpu_seen = event.segment;
+    task.cores = event.by_tag;
     return true;
 }
 
@@ -252,7 +254,7 @@ void Tasks::job_on_core(const Identity& identity, std::uint16_t core, std::uint6
         return;
     Task& task = found->second;
     task.report.core = core;
-    task.queue->job(task.queued, core, time);
+    task.queue->job(task.queued, core, task.cores, time);
 }
 
 void Tasks::job_done(const Identity& identity, std::uint32_t segment, std::uint32_t preemptions,

@@ -72,6 +72,7 @@ private:
         bool had_bpu = false;
         std::optional<std::uint32_t> last_bpu_segment;
         std::uint32_t bpu_seen = 0; ///< the last BPU segment that was queued
+        std::uint64_t cores = 0;    ///< that it takes, as that segment's job says
     };
 
     /// Of a process's own or of service mode.
