@@ -34,10 +34,10 @@ class Watch(CommandTest):
         self.wait_for(lambda: overtake("serve", "--status", "--socket", self.socket).returncode == 0)
         self.device = f"server:{self.socket}"
 
-    def serve_timed(self, *options):
+    def serve_timed(self, *options, cores=1):
         self.socket = self.directory / "timed"
         self.device = f"server:{self.socket}"
-        self.start("serve", "--socket", self.socket, "--cores", "1", "--mode", "timed",
+        self.start("serve", "--socket", self.socket, "--cores", cores, "--mode", "timed",
                    *options)
         self.wait_for(lambda: overtake("serve", "--status", "--socket", self.socket).returncode == 0)
 
@@ -157,6 +157,21 @@ class Watch(CommandTest):
             first.communicate(timeout=60)
             self.assertEqual(first.returncode, 0)
         self.assertIs(self.check_replay(load)["fair"], True)
+
+    def test_so_does_one_of_requests_on_two_cores(self):
+        glyphs = pathlib.Path(__file__).parents[2] / "models/glyphs"
+        self.model = self.directory / "glyphs.ovm"
+        self.succeed("compile", glyphs / "glyphs.onnx", "--calibration", glyphs / "calibration.npy",
+                     "--profile", "ideal", "--cores", "2", "-o", self.model)
+        self.serve_timed("--profile", "ideal", cores=2)
+        meter = self.watch("latency", "--json", "--blame", "1000")
+        jobs = self.check_replay(lambda: self.load(70, "--in-flight", "3"))["jobs"]
+        self.assertEqual([len(job["parts"]) for job in jobs], [2] * 70)
+        self.assertGreater(len(jobs[0]["parts"][0]["stages"]), 1)
+        slowest = json.loads(self.stop(meter)[0])["slowest"]
+        self.assertEqual(len(slowest), 70)
+        for job in slowest:
+            self.assertEqual(sum(part["ns"] for part in job["parts"]), job["latency_ns"])
 
     def test_nothing_to_draw_is_said(self):
         svg = self.directory / "a.svg"
