@@ -153,6 +153,23 @@ TEST(Blame, OfAGroupTheCriticalPartOfEachStageCounts) {
     EXPECT_EQ(told.reports[0].parts[0].by.client, 2u);
 }
 
+/// Nothing but the host is late between two FCs of one stage.
+TEST(Blame, WithinAStageTheHostIsLate) {
+    Told told;
+    told.add(EventType::job_queue, 0, 1, 1, [](Event& event) { event.fc_count = 5; });
+    tell_part(told, EventType::fc_submit, 0, 0, 0, 0);
+    tell_part(told, EventType::fc_submit, 0, 1, 0, 0);
+    tell_part(told, EventType::fc_start, 3, 0, 0, 0);
+    tell_part(told, EventType::fc_done, 10, 0, 0, 0);
+    tell_part(told, EventType::fc_start, 14, 1, 0, 1);
+    tell_part(told, EventType::fc_done, 20, 1, 0, 1);
+    tell_part(told, EventType::fc_start, 25, 1, 1, 1);
+    tell_part(told, EventType::fc_done, 30, 1, 1, 1);
+    told.done(31, 1, 1);
+    EXPECT_EQ(told.causes(0),
+              (Causes{{Cause::host, 3 + 5}, {Cause::stages, 4 + 1}, {Cause::running, 7 + 6 + 5}}));
+}
+
 /// Core 1 runs nothing from 20 to 55, and is the group's.
 TEST(Blame, AHighGroupBetweenItsStagesHoldsItsCores) {
     Told told;

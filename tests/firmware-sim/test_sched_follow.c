@@ -320,6 +320,16 @@ static void it_answers_as_the_one_that_it_follows(void **state)
 	assert_in_range(closed_gaps, 1000, ~0u);
 }
 
+/* What it loses while it is ready is no gap: it stays in the trees of its cores. */
+static void check_ready(const struct ovt_sched_task *task)
+{
+	if (task->state != OVT_SCHED_READY)
+		return;
+	assert_true(ovt_tree_holds(&task->link));
+	if (task->span && task->placed_core && task->priority < OVT_SCHED_PRIORITY_HIGH)
+		assert_true(ovt_tree_holds(&task->span->gaps[0].link));
+}
+
 static void tell_anything(struct pair *pair, u32 number)
 {
 	struct ovt_sched_task *task = &pair->follower.tasks[number];
@@ -345,9 +355,11 @@ static void tell_anything(struct pair *pair, u32 number)
 	case 5:
 		ovt_sched_follow_release(task);
 		assert_false(ovt_tree_holds(&task->gap.link) || ovt_sched_in_gap(task));
+		check_ready(task);
 		break;
 	case 6:
 		ovt_sched_follow_overdue(task);
+		check_ready(task);
 		break;
 	default:
 		ovt_sched_follow_end(task);
