@@ -4,8 +4,8 @@
 //
 // Parts go through stages together, and a stage ends with its last FC. So the time of a stage is
 // that of its critical part, the one whose FC ended last: what that part waited for, and what it
-// ran. What other parts waited for in the meantime made nothing later. Stages are told by the FCs
-// that start in them: the one before has ended with the last FC that ended until then.
+// ran. What other parts waited for in the meantime made nothing later. An FC that starts shows its
+// stage: the stage before has ended with the last FC that ended until then.
 #pragma once
 
 #include <cstdint>
