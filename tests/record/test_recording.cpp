@@ -331,7 +331,7 @@ TEST_F(Hand, AGroupIsRecordedWithItsStages) {
     end_part(75, 1, 1, 2);
     add(EventType::job_done, 75, 1, 5);
     const auto document = recording.document();
-    EXPECT_EQ(document["sync"], 5);
+    EXPECT_EQ(document.value("sync", 0), 5);
     const auto& job = document["jobs"][0];
     EXPECT_FALSE(job.contains("fcs") || job.contains("core"));
     EXPECT_EQ(job["parts"][0], json({{"core", 1}, {"stages", {{10}, {30}, {10}}}}));
