@@ -115,7 +115,7 @@ protected:
     std::string run(const std::vector<std::string>& options) const {
         CLI::App app;
         int status = 1;
-        command::add_demo(app, status);
+        command::add_demo_measuring(app, status);
         std::vector<std::string> arguments = {
             "demo",           "--detector",    networks.detector,    "--large",
             networks.large,   "--large-split", networks.large_split, "--output-dir",

@@ -34,6 +34,9 @@ void add_sim(CLI::App& app, int& status);
 void add_sweep_merge(CLI::App& app, int& status);
 void add_top(CLI::App& app, int& status);
 void add_trace(CLI::App& app, int& status);
+/// Predicts only.
 void add_demo(CLI::App& app, int& status);
+/// The same, and measures on a device.
+void add_demo_measuring(CLI::App& app, int& status);
 
 } // namespace overtake::command

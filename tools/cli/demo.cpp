@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake demo: the five set-ups, predicted by the simulator and measured on a device.
-#include <sys/utsname.h>
-
-#include <cmath>
+// overtake demo: the five set-ups, predicted by the simulator and, where that is linked, measured
+// on a device (demo_measuring.cpp).
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -15,15 +12,12 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
-#include "demo_measure.hpp"
+#include "demo_command.hpp"
 #include "demo_page.hpp"
 #include "demo_table.hpp"
-#include "device_facts.hpp"
 #include "json_text.hpp"
-#include "load/demo/busy.hpp"
 #include "option_checks.hpp"
 #include "output_file.hpp"
-#include "progress.hpp"
 #include "units.hpp"
 
 namespace overtake::command {
@@ -38,13 +32,6 @@ struct DemoOptions {
     bool json = false;
 };
 
-std::vector<RowResult> predict_rows(const DemoSetup& setup) {
-    std::vector<RowResult> results;
-    for (const demo::Row& row : demo::rows())
-        results.push_back({row, demo::predict(row, setup.networks, setup.load), {}});
-    return results;
-}
-
 void predict(DemoResults& results, bool in_words) {
     results.large_cost_ns = demo::predicted_cost_ns(results.setup.networks.large);
     results.rows = predict_rows(results.setup);
@@ -54,69 +41,6 @@ void predict(DemoResults& results, bool in_words) {
     print_predicted_head();
     for (const RowResult& result : results.rows)
         print_predicted(result.row, result.predicted.figures, alone_p99_ns(results));
-}
-
-/// A row that the host disturbed is measured again; of all attempts the one nearest to the
-/// prediction counts.
-void measure_until_it_agrees(const DemoResults& results, RowResult& result, Device& device) {
-    const auto p99_off = [&](const Measurement& measurement) {
-        return std::abs(
-            difference_percent(measurement.spread.median.p99_ns, result.predicted.figures.p99_ns));
-    };
-    for (unsigned attempt = 1; attempt <= most_attempts; attempt++) {
-        ProgressBar progress; // gone before the row is printed
-        const auto show = [&](double done) { progress.show(result.row.name, done); };
-        Measurement next = measure(results.setup, result.row, results.large_cost_ns, device, show);
-        if (!result.measured || p99_off(next) < p99_off(*result.measured))
-            result.measured = std::move(next);
-        result.measured->attempts = attempt;
-        if (!is_disturbed(result))
-            return;
-    }
-}
-
-/// The set-up that a late host shows most. 0 if its p99 is as predicted.
-int probe(DemoSetup setup) {
-    setup.load.requests = probe_requests;
-    DemoResults results;
-    results.setup = setup;
-    results.large_cost_ns = measure_cost(setup, setup.networks.large);
-    const demo::Row& row = demo::rows().back();
-    auto device = open_device(setup.device);
-    const auto predicted = demo::predict(row, setup.networks, setup.load).figures;
-    const auto measured =
-        measure(setup, row, results.large_cost_ns, *device, [](double) {}).spread.median;
-    const double off = difference_percent(measured.p99_ns, predicted.p99_ns);
-    fmt::print("this host at time scale {}: p99 of \"{}\" {:.2f} ms, predicted {:.2f} ms\n",
-               setup.time_scale, row.name, ms(measured.p99_ns), ms(predicted.p99_ns));
-    return off > probe_percent ? 1 : 0;
-}
-
-void measure(DemoResults& results, bool in_words) {
-    const DemoSetup& setup = results.setup;
-    const demo::MachineLoad machine = demo::machine_load();
-    results.large_cost_ns = measure_cost(setup, setup.networks.large);
-    results.rows = predict_rows(setup);
-    auto device = open_device(setup.device);
-    if (in_words) {
-        print_introduction(setup, results.large_cost_ns);
-        print_measured_head();
-    }
-    std::vector<std::pair<std::string, demo::Figures>> figures;
-    for (RowResult& result : results.rows) {
-        measure_until_it_agrees(results, result, *device);
-        if (in_words && !is_disturbed(result))
-            print_measured(result);
-        figures.emplace_back(result.row.name, result.measured->spread.median);
-    }
-    results.busy = demo::busy_signs(machine, figures, setup.load.period_us);
-    utsname kernel{};
-    uname(&kernel);
-    results.kernel = fmt::format("{} {}", kernel.sysname, kernel.release);
-    if (in_words) {
-        print_disturbed(results);
-        print_busy(results);
-    }
 }
 
 void write_results(const DemoResults& results, const nlohmann::ordered_json& json) {
@@ -136,16 +60,16 @@ void write_results(const DemoResults& results, const nlohmann::ordered_json& jso
     files.commit();
 }
 
-int run_demo(const DemoOptions& options) {
+int run_demo(const DemoOptions& options, const DemoMeasurement& measurement) {
     check_output_directory("--output-dir", options.setup.output_dir);
     if (options.probe)
-        return probe(options.setup);
+        return measurement.probe(options.setup);
     DemoResults results;
     results.setup = options.setup;
     if (options.predict)
         predict(results, !options.json);
     else
-        measure(results, !options.json);
+        measurement.measure(results, !options.json);
     const auto json = to_json(results);
     write_results(results, json);
     if (options.json)
@@ -157,60 +81,80 @@ int run_demo(const DemoOptions& options) {
     return 0;
 }
 
-} // namespace
-
-void add_demo(CLI::App& app, int& status) {
-    auto options = std::make_shared<DemoOptions>();
-    DemoSetup& setup = options->setup;
-    auto* command = app.add_subcommand(
-        "demo", "Run a detector beside a large network, with and without preemption");
-    command->add_option("--device", setup.device, "Device in mode timed, used by nobody else")
-        ->capture_default_str();
-    command->add_option("--detector", setup.networks.detector, "Model of the detector")->required();
-    command->add_option("--large", setup.networks.large, "Model of the large network")->required();
+void add_prediction_options(CLI::App& command, DemoOptions& options) {
+    DemoSetup& setup = options.setup;
+    command.add_option("--detector", setup.networks.detector, "Model of the detector")->required();
+    command.add_option("--large", setup.networks.large, "Model of the large network")->required();
     command
-        ->add_option("--large-split", setup.networks.large_split,
-                     "The same, compiled with --max-time-per-fc 1000")
+        .add_option("--large-split", setup.networks.large_split,
+                    "The same, compiled with --max-time-per-fc 1000")
         ->required();
-    auto* predict = command->add_flag("--predict", options->predict,
-                                      "Only print the simulator's prediction; needs no device");
+    command.add_flag("--predict", options.predict,
+                     "Only print the simulator's prediction; needs no device");
     command
-        ->add_option("--output-dir", setup.output_dir,
-                     "Directory for the page (index.html), results and pictures")
+        .add_option("--output-dir", setup.output_dir,
+                    "Directory for the page (index.html), results and pictures")
         ->capture_default_str();
-    command->add_option("--requests", setup.load.requests, "Detector requests in each row")
+    command.add_option("--requests", setup.load.requests, "Detector requests in each row")
         ->check(whole_number(1, 1'000'000))
         ->capture_default_str();
-    command->add_option("--period-us", setup.load.period_us, "Time between detector requests")
+    command.add_option("--period-us", setup.load.period_us, "Time between detector requests")
         ->transform(whole_duration(TimeUnit::microsecond, 100, 10'000'000))
         ->capture_default_str();
+    command.add_flag("--json", options.json, "Print the results as JSON instead of tables");
+}
+
+void add_measurement_options(CLI::App& command, DemoOptions& options) {
+    DemoSetup& setup = options.setup;
+    CLI::Option* predict = command.get_option("--predict");
+    command.add_option("--device", setup.device, "Device in mode timed, used by no other process")
+        ->capture_default_str();
     command
-        ->add_option("--repeat", setup.repeat,
-                     "Measure each row this many times; show medians and ranges")
+        .add_option("--repeat", setup.repeat,
+                    "Measure each row this many times; show medians and ranges")
         ->check(whole_number(1, 1000))
         ->capture_default_str()
         ->excludes(predict);
     command
-        ->add_option("--time-scale", setup.time_scale,
-                     "The device's clock is 1/N of its profile's, for a late host: periods are N "
-                     "times as long, times are printed divided by N")
+        .add_option("--time-scale", setup.time_scale,
+                    "The device's clock is 1/N of its profile's, for a late host: periods are N "
+                    "times as long, times are printed divided by N")
         ->check(whole_number(1, 64))
         ->capture_default_str()
         ->excludes(predict);
     command
-        ->add_flag("--probe", options->probe,
-                   "Only try whether this host is punctual enough; exit status 1 if it is not")
+        .add_flag("--probe", options.probe,
+                  "Only try whether this host is punctual enough; exit status 1 if it is not")
         ->excludes(predict);
-    command->add_flag("--json", options->json, "Print the results as JSON instead of tables");
-    command->callback([options, &status] {
-        const std::string& device = options->setup.device;
-        if (!options->predict && node_of(device).empty() && !device.starts_with("server:"))
-            throw CLI::ValidationError("--device",
-                                       device + " cannot be shared by the demo's two clients; name "
-                                                "a kernel device or server:SOCKET (overtake serve "
-                                                "--mode timed), or add --predict");
-        status = run_demo(*options);
+}
+
+} // namespace
+
+std::vector<RowResult> predict_rows(const DemoSetup& setup) {
+    std::vector<RowResult> results;
+    for (const demo::Row& row : demo::rows())
+        results.push_back({row, demo::predict(row, setup.networks, setup.load), {}});
+    return results;
+}
+
+void add_demo_with(CLI::App& app, int& status, const DemoMeasurement& measurement) {
+    auto options = std::make_shared<DemoOptions>();
+    auto* command = app.add_subcommand(
+        "demo", "Run a detector beside a large network, with and without preemption");
+    add_prediction_options(*command, *options);
+    if (measurement.measure)
+        add_measurement_options(*command, *options);
+    else
+        command->get_option("--predict")->required();
+    command->callback([options, measurement, &status] {
+        if (!options->predict)
+            measurement.check_device(options->setup);
+        status = run_demo(*options, measurement);
     });
+}
+
+void add_demo(CLI::App& app, int& status) {
+    add_demo_with(app, status, {});
 }
 
 } // namespace overtake::command
