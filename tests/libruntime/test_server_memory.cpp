@@ -95,9 +95,9 @@ public:
             EXPECT_TRUE(raw_.back()->is_answered());
         }
     }
-    /// In a program's place: FCs that take for ever.
-    const Program& program(Device& device, std::size_t fcs) {
-        programs_.push_back(std::make_unique<Program>(delays(device, {3'600'000'000u})));
+    /// In a program's place: FCs that take for ever, unless a time is given.
+    const Program& program(Device& device, std::size_t fcs, std::uint64_t us = 3'600'000'000u) {
+        programs_.push_back(std::make_unique<Program>(delays(device, {us})));
         files_ += programs_.back()->buffer->size();
         programs_.back()->fcs.assign(fcs, programs_.back()->fcs.front());
         return *programs_.back();
@@ -113,6 +113,11 @@ private:
     std::vector<std::unique_ptr<ServiceQueue>> tasks_;
     std::vector<std::unique_ptr<RawQueue>> raw_;
 };
+
+/// A core for each.
+constexpr std::uint32_t most_parts = 16;
+/// A queue for tasks that is closed waits for the instruction that runs.
+constexpr std::uint64_t us_until_a_queue_closes = 20'000;
 
 struct MemoryAttack {
     const char* name;
@@ -134,6 +139,43 @@ void fill_with_jobs(Greedy& greedy, std::size_t fcs) {
                 queue.submit({&job, 1});
             }
         }
+    });
+}
+
+/// With so many FCs in each part, each in a stage of its own.
+void fill_with_groups(Greedy& greedy, std::uint32_t parts, std::uint32_t fcs) {
+    std::vector<overtake_part> all(parts);
+    std::vector<std::uint32_t> stages;
+    for (std::uint32_t part = 0; part < parts; part++) {
+        all[part] = {fcs, core_any};
+        for (std::uint32_t stage = 0; stage < fcs; stage++)
+            stages.push_back(stage);
+    }
+    greedy.repeat(60, [&] {
+        Device& device = *greedy.connect();
+        const Program& program = greedy.program(device, stages.size());
+        for (int i = 0; i < 8; i++) {
+            Queue& queue = greedy.add_queue(device);
+            for (std::uint64_t tag = 0; tag < OVERTAKE_MAX_JOBS; tag++) {
+                Job job = program.job(tag);
+                job.parts = all;
+                job.stages = stages;
+                queue.submit({&job, 1});
+            }
+        }
+    });
+}
+
+void fill_with_wide_tasks(Greedy& greedy, std::size_t segments, std::size_t parts) {
+    greedy.repeat(60, [&] {
+        Device& device = *greedy.connect();
+        const Program& program = greedy.program(device, 2, us_until_a_queue_closes);
+        Segments all;
+        for (std::size_t i = 0; i < segments; i++)
+            all.group(program, parts);
+        ServiceQueue& queue = greedy.add_tasks(device);
+        for (std::uint64_t tag = 0; tag < OVERTAKE_MAX_TASKS; tag++)
+            queue.submit(all.task(tag, 10));
     });
 }
 
@@ -167,6 +209,10 @@ const std::vector<MemoryAttack> attacks{
     {"tasks_of_one_segment", [](Greedy& greedy) { fill_with_tasks(greedy, 1, 0); }},
     {"tasks_of_many_segments", [](Greedy& greedy) { fill_with_tasks(greedy, 1'024, 0); }},
     {"tasks_of_many_jobs", [](Greedy& greedy) { fill_with_tasks(greedy, 200, 1); }},
+    {"groups_of_many_parts", [](Greedy& greedy) { fill_with_groups(greedy, most_parts, 1); }},
+    {"groups_of_many_stages", [](Greedy& greedy) { fill_with_groups(greedy, 2, 4'096); }},
+    {"tasks_of_many_parts", [](Greedy& greedy) { fill_with_wide_tasks(greedy, 1, most_parts); }},
+    {"tasks_of_many_groups", [](Greedy& greedy) { fill_with_wide_tasks(greedy, 50, 2); }},
     {"buffers_of_one_page",
      [](Greedy& greedy) {
          greedy.repeat(60, [&] {
@@ -188,7 +234,7 @@ const std::vector<MemoryAttack> attacks{
 class ServerMemory : public testing::TestWithParam<MemoryAttack> {};
 
 TEST_P(ServerMemory, OfAUserIsItsShareAtMost) {
-    ServerOptions options = options_of(1, OVERTAKE_MODE_TIMED);
+    ServerOptions options = options_of(most_parts, OVERTAKE_MODE_TIMED);
     options.memory_bytes = share;
     const TestServer server(options, ServerIn::process);
     Victim victim(server.path());
