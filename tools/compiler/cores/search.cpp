@@ -74,6 +74,10 @@ std::optional<Shares> shares_at(const SearchOptions& options, const CorePrices& 
                    options.balance);
 }
 
+// What one meeting more in so many layers takes is nothing; without it the search would take time
+// with the square of the layers where they are points, and no halo ends a block.
+constexpr std::size_t longest_block = 64;
+
 // The best plan of all layers up to one of them, whose last block ends there in one way.
 struct Best {
     std::uint64_t ns = no_plan;
@@ -90,7 +94,7 @@ public:
             if (options.schemes.empty() || std::ranges::count(options.schemes, scheme) > 0)
                 schemes_.push_back(scheme);
         for (std::size_t core = 0; core < options.cores.size(); ++core)
-            if (may_use(options, core))
+            if (may_use(options, core) && is_first_of_its_kind(core))
                 singles_.push_back(core);
     }
 
@@ -107,6 +111,14 @@ public:
     }
 
 private:
+    // Layers that run on one of several cores that are alike run on the first of them: a change of
+    // cores would only cost.
+    bool is_first_of_its_kind(std::size_t core) const {
+        return std::ranges::none_of(singles_, [&](std::size_t other) {
+            return options_.cores[other] == options_.cores[core];
+        });
+    }
+
     const overtake_insn& insn(std::size_t layer) const { return segment_.layers[layer].step.insn; }
 
     std::size_t core_of(std::size_t end) const {
@@ -171,7 +183,8 @@ private:
             // What grows takes longer and longer.
             if (time_of(growth.cycles(), no_stage_before, 0) >= best_[last][index].ns)
                 return;
-        } while (options_.overlap && growth.take_in() && all_can_run(growth));
+        } while (options_.overlap && last - growth.first() + 1 < longest_block &&
+                 growth.take_in() && all_can_run(growth));
     }
 
     // Cores that have a share of the block have the instructions of the layer that it took in.
