@@ -171,13 +171,13 @@ const SpoiltPlan spoilt_plans[] = {
      [](fbs::ModelT& m) { part_of(m, 1).stages[1] = OVERTAKE_MAX_STAGES; }},
     {"core_plan.segments[0].scratch_bytes: 268435457, at most 268435456",
      [](fbs::ModelT& m) { segment_of(m).scratch_bytes = OVERTAKE_MAX_SCRATCH_BYTES + 1; }},
-    {"core_plan.segments[0]: cores cannot run instruction 1",
+    {"core_plan.segments[0]: cores cannot run instruction 1; compile the model again",
      [](fbs::ModelT& m) { instruction(m, 1).opcode = OVERTAKE_OP_COUNT; }},
-    {"core_plan.segments[0]: cores cannot run instruction 1",
+    {"core_plan.segments[0]: cores cannot run instruction 1; compile the model again",
      [](fbs::ModelT& m) { instruction(m, 1).out.offset += 8; }},
-    {"core_plan.segments[0]: cores cannot run instruction 0",
+    {"core_plan.segments[0]: cores cannot run instruction 0; compile the model again",
      [](fbs::ModelT& m) { instruction(m, 0).out.region = OVERTAKE_REGION_IO; }},
-    {"core_plan.segments[0]: cores cannot run instruction 0",
+    {"core_plan.segments[0]: cores cannot run instruction 0; compile the model again",
      [](fbs::ModelT& m) {
          instruction(m, 0).out.region = OVERTAKE_REGION_SCRATCH;
          segment_of(m).scratch_bytes = 32;

@@ -53,7 +53,8 @@ class CorePlanReader {
 public:
     CorePlanReader(const fbs::CorePlan& from, const FileView& file, ModelContents& contents)
         : from_(from), file_(file), contents_(contents),
-          insns_(contents.program.size() / sizeof(overtake_insn)) {}
+          insns_(contents.program.size() / sizeof(overtake_insn)),
+          checks_left_(16 * insns_ + file.bytes.size() / 16) {}
 
     void run() {
         const Place place{"core_plan", &from_};
@@ -164,17 +165,28 @@ private:
                 fmt::format("no FC is in stage {}", without));
     }
 
-    void check_instructions(const CoreSegment& segment, const Segment& whole,
-                            const Place& place) const {
+    /// Each once, however many FCs have it.
+    void check_instructions(const CoreSegment& segment, const Segment& whole, const Place& place) {
         const SegmentMemory memory(contents_, whole, segment.scratch_bytes);
-        for (const overtake_fc& fc : segment.fcs)
-            for (std::uint32_t index = 0; index < fc.insn_count; index++) {
-                const std::size_t number = std::size_t{fc.first_insn} + index;
-                overtake_insn insn;
-                std::memcpy(&insn, contents_.program.data() + number * sizeof(insn), sizeof(insn));
-                require(memory.check(insn) == OVERTAKE_FAULT_NONE, place,
-                        fmt::format("cores cannot run instruction {}", number));
-            }
+        std::vector<overtake_fc> fcs = segment.fcs;
+        std::ranges::sort(fcs, {}, &overtake_fc::first_insn);
+        std::size_t number = 0; // of the first that is not checked
+        for (const overtake_fc& fc : fcs) {
+            number = std::max(number, std::size_t{fc.first_insn});
+            for (const std::size_t end = std::size_t{fc.first_insn} + fc.insn_count; number < end;
+                 number++)
+                check_instruction(memory, number, place);
+        }
+    }
+
+    void check_instruction(const SegmentMemory& memory, std::size_t number, const Place& place) {
+        require(checks_left_ > 0, place,
+                "its segments share too many instructions; compile the model again");
+        checks_left_--;
+        overtake_insn insn;
+        std::memcpy(&insn, contents_.program.data() + number * sizeof(insn), sizeof(insn));
+        require(memory.check(insn) == OVERTAKE_FAULT_NONE, place,
+                fmt::format("cores cannot run instruction {}; compile the model again", number));
     }
 
     /// Of reports, which read them in place.
@@ -211,6 +223,9 @@ private:
     const FileView& file_;
     ModelContents& contents_;
     const std::uint64_t insns_;
+    /// FCs of a segment may share instructions, and segments may. Reading takes time in proportion
+    /// to the file all the same.
+    std::uint64_t checks_left_;
     CorePlan plan_;
     std::size_t next_segment_ = 0;
 };
