@@ -173,12 +173,12 @@ class CorePlans(unittest.TestCase):
             (("--cores", "2", "--core-profiles", "default,big"), "--core-profiles: big"),
             (("--cores", "2", "--schemes", "row,diagonal"), "--schemes: 'diagonal' is not row, column, grid, channel, "
              "balanced or single"),
-            (("--schemes", "row"), "are for several cores; say with --cores how many"),
-            (("--no-overlap",), "are for several cores; say with --cores how many"),
-            (("--core-profiles", "default,default"), "are for several cores; say with --cores how many"),
-            (("--balance-step", "9"), "are for several cores; say with --cores how many"),
-            (("--balance-threshold", "9"), "are for several cores; say with --cores how many"),
-            (("--balance", "measured"), "are for several cores; say with --cores how many"),
+            (("--schemes", "row"), "for several cores; say with --cores how many"),
+            (("--no-overlap",), "for several cores; say with --cores how many"),
+            (("--core-profiles", "default,default"), "for several cores; say with --cores how many"),
+            (("--balance-step", "9"), "for several cores; say with --cores how many"),
+            (("--balance-threshold", "9"), "for several cores; say with --cores how many"),
+            (("--balance", "measured"), "for several cores; say with --cores how many"),
             (("--cores", "2", "--balance-step", "0"), "--balance-step: '0' is not a whole number in 1..4294967295"),
             (("--cores", "2", "--balance-threshold", "101"), "--balance-threshold: '101' is not a number in 0..100"),
             (("--cores", "2", "--balance", "best"), "--balance: 'best' is not model or measured"),
@@ -241,7 +241,7 @@ class CorePlans(unittest.TestCase):
         model = self.large("perf", "--cores", 4)
         plan = info(model)["core_plan"]
         for options, cores, us in (((), 4, plan["us"]), (("--engine",), 4, plan["us"]), (("--cores", 2), 2, plan["one_core_us"]),
-                                   (("--core", 1), 2, plan["one_core_us"])):  # fmt: skip
+                                   (("--core", 3), 4, plan["one_core_us"])):  # fmt: skip
             result = json.loads(succeed("perf", model, "--device", "embedded", "--mode", "timed", "--frames", 3,
                                         "--json", *options))  # fmt: skip
             self.assertEqual(result["device"]["cores"], cores)

@@ -44,7 +44,7 @@ struct PerfOptions {
     std::string device = "auto";
     std::string mode = "functional";
     EmbeddedOptions embedded;
-    bool has_cores = false; ///< of the embedded device, or the task has one
+    bool has_cores = false; ///< of the embedded device
     unsigned threads = 1;
     bool engine = false;
     bool service = false;
@@ -82,7 +82,7 @@ void check_usage(const CLI::App& command, const PerfOptions& options, const std:
 /// Options that have a meaning only beside others.
 void complete(const CLI::App& command, PerfOptions& options) {
     options.embedded.mode = mode_number(options.mode);
-    options.has_cores = command.count("--cores") > 0 || options.load.task.core != core_any;
+    options.has_cores = command.count("--cores") > 0;
     options.embedded.queue_timeout_ns = longest_run_ns;
     options.load.longest_ns = static_cast<std::uint64_t>(options.seconds * 1e9);
     if (command.count("--seconds") > 0 && command.count("--frames") == 0)

@@ -200,8 +200,7 @@ int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>&
     // Nobody waits behind it on an embedded device, and a large network may be slow on a small CPU.
     EmbeddedOptions embedded;
     embedded.queue_timeout_ns = longest_run_ns;
-    if (options.task.core == core_any)
-        give_plan_cores(embedded, {&model, 1});
+    give_plan_cores(embedded, {&model, 1}); // of which a task may name one
     const auto device = open_device(options.device, embedded);
     if (!options.quiet)
         warn_unless_overtaking(*device, options.task, options.core_limit);
