@@ -66,15 +66,36 @@ class CoreCosts(unittest.TestCase):
     def test_what_is_no_file_of_costs_is_refused(self):
         broken = self.directory / "broken.json"
         broken.write_text(self.costs.read_text().replace('"fc_ns"', '"fc_us"'))
+        pipe = self.directory / "pipe"
+        os.mkfifo(pipe)
+        self.addCleanup(pipe.unlink)
         for options, reason in (
-            (("--costs", self.costs), "are for several cores; say with --cores how many"),
+            (("--costs", self.costs), "for several cores; say with --cores how many"),
             (("--cores", "2", "--costs", "absent.json"), "--costs absent.json: is no file that can be read"),
+            (("--cores", "2", "--costs", ""), "--costs: is empty"),
+            (("--cores", "2", "--costs", pipe), "pipe: is not a regular file; write the file with overtake calibrate"),
+            (("--cores", "2", "--costs", "/dev/zero"), "--costs /dev/zero: is not a regular file"),
             (("--cores", "2", "--costs", broken), "fc_us: is no key of such a file; write the file with overtake "
              "calibrate --partition"),
             (("--cores", "2", "--core-profiles", "default,ideal", "--costs", self.costs), "are of cores that are alike"),
         ):  # fmt: skip
             with self.subTest(options=options):
                 self.assertIn(reason, self.refused(*options))
+
+    def test_warnings_say_by_which_numbers(self):
+        """A plan that only the costs call fast, and one core that only they call fast."""
+        document = json.loads(self.costs.read_text())
+        path = self.directory / "strange.json"
+        for fc_ns, warning in (
+            (0, " has chosen a plan for 2 cores that takes "),
+            (1e12, ": no plan for 2 cores takes 2 % less than one core by the costs of "),
+        ):
+            with self.subTest(fc_ns=fc_ns):
+                path.write_text(json.dumps({**document, "fc_ns": fc_ns}))
+                model = self.directory / "strange.ovm"
+                result = overtake("compile", GLYPHS / "glyphs.onnx", "--cores", 2, "--costs", path, "-o", model)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertIn(warning, result.stderr)
 
     def test_calibrate_refuses_what_makes_no_sense(self):
         for options, reason in (

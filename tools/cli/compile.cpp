@@ -385,9 +385,11 @@ void add_cores(CLI::App& command, const Options& options) {
     command.add_flag("!--no-overlap", options->compile.overlaps,
                      "Let --cores meet behind each layer, rather than compute the border of their "
                      "shares twice");
-    command.add_option("--costs", options->compile.costs,
-                       "File of overtake calibrate --partition: plan --cores by what was measured, "
-                       "rather than by --profile");
+    command
+        .add_option("--costs", options->compile.costs,
+                    "File of overtake calibrate --partition: plan --cores by what was measured, "
+                    "rather than by --profile")
+        ->check(not_empty());
 }
 
 // Of the scheme balanced.

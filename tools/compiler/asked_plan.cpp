@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -76,11 +77,10 @@ bool gains_time(const CorePlan& plan, bool has_costs) {
 }
 
 CorePlan plan_with_costs(const Graph& graph, const QuantisedGraph& quantised, Program& program,
-                         CoreOptions asked, const std::string& costs_path) {
-    if (costs_path.empty())
+                         CoreOptions asked, const LearnedCosts* costs) {
+    if (!costs)
         return plan_cores(graph, quantised, program, asked);
-    const LearnedCosts costs = read_costs(costs_path);
-    const LearnedPrices prices(costs, *asked.cores[0]);
+    const LearnedPrices prices(*costs, *asked.cores[0]);
     asked.prices = &prices;
     return plan_cores(graph, quantised, program, asked);
 }
@@ -98,6 +98,39 @@ void check_opcodes(const Graph& graph, const CorePlan& plan) {
                                                ", lacks; --core-profiles can name another");
 }
 
+void warn_of_no_plan(const CompileOptions& options, const CorePlan& plan) {
+    if (!options.warn)
+        return;
+    const std::string than =
+        options.costs.empty()
+            ? fmt::format("the {:.1f} us of one core", static_cast<double>(plan.one_core_ns) / 1000)
+            : fmt::format("one core by the costs of {}", options.costs);
+    options.warn(
+        fmt::format("{}: no plan for {} cores takes 2 % less than {}; requests run on one core",
+                    options.model, options.cores, than));
+}
+
+// Without several cores.
+void refuse_core_options(const CompileOptions& options) {
+    const BalanceOptions usual;
+    const std::pair<bool, const char*> given[] = {
+        {!options.core_profiles.empty(), "--core-profiles"},
+        {!options.schemes.empty(), "--schemes"},
+        {!options.overlaps, "--no-overlap"},
+        {!options.costs.empty(), "--costs"},
+        {static_cast<bool>(options.share_prices), "--balance"},
+        {options.balance.step != usual.step, "--balance-step"},
+        {options.balance.threshold != usual.threshold, "--balance-threshold"}};
+    std::string names;
+    for (const auto& [is_given, name] : given)
+        if (is_given)
+            names += (names.empty() ? "" : ", ") + std::string(name);
+    if (!names.empty())
+        throw CompileError(names, (names.find(',') == names.npos ? "is for several cores"
+                                                                 : "are for several cores") +
+                                      std::string("; say with --cores how many"));
+}
+
 void place(CorePlan& plan, std::vector<overtake_insn>& instructions) {
     SharedProgram shared(instructions);
     for (CoreSegment& segment : plan.segments)
@@ -110,15 +143,11 @@ void place(CorePlan& plan, std::vector<overtake_insn>& instructions) {
 
 } // namespace
 
-void check_core_options(const CompileOptions& options) {
+std::shared_ptr<const LearnedCosts> check_core_options(const CompileOptions& options) {
     const bool balances = options.balance != BalanceOptions{} || options.share_prices;
     if (options.cores == 0) {
-        if (!options.core_profiles.empty() || !options.schemes.empty() || !options.overlaps ||
-            !options.costs.empty() || balances)
-            throw CompileError("--core-profiles, --schemes, --no-overlap, --costs, --balance, "
-                               "--balance-step, --balance-threshold",
-                               "are for several cores; say with --cores how many");
-        return;
+        refuse_core_options(options);
+        return nullptr;
     }
     if (options.cores < 2 || options.cores > OVERTAKE_MAX_CORES)
         throw CompileError(
@@ -140,15 +169,16 @@ void check_core_options(const CompileOptions& options) {
                            "is of this host, whose cores are alike, but --core-profiles names "
                            "others; leave one of them out");
     if (options.costs.empty())
-        return;
+        return nullptr;
     if (!alike)
         throw CompileError("--costs", "are of cores that are alike, but --core-profiles names "
                                       "others; leave one of them out");
-    read_costs(options.costs);
+    return std::make_shared<const LearnedCosts>(read_costs(options.costs));
 }
 
 std::optional<CorePlan> asked_plan(const Graph& graph, const QuantisedGraph& quantised,
                                    Program& program, const CompileOptions& options,
+                                   const LearnedCosts* costs,
                                    std::vector<overtake_insn>& instructions) {
     if (options.cores == 0 || program.fcs.empty())
         return std::nullopt;
@@ -158,17 +188,20 @@ std::optional<CorePlan> asked_plan(const Graph& graph, const QuantisedGraph& qua
         plan_with_costs(graph, quantised, program,
                         {cores, options.schemes, options.overlaps, options.max_time_per_fc_us,
                          options.balance, nullptr, options.share_prices},
-                        options.costs);
+                        costs);
     plan.one_core_ns = program_ns(program, find_profile(options.profile)->numbers);
-    if (!gains_time(plan, !options.costs.empty())) {
+    if (!gains_time(plan, costs)) {
         program.constants.shrink(constants);
-        if (options.warn)
-            options.warn(fmt::format(
-                "{}: no plan for {} cores takes 2 % less than the {:.1f} us of "
-                "one core; requests run on one core",
-                options.model, options.cores, static_cast<double>(plan.one_core_ns) / 1000));
+        warn_of_no_plan(options, plan);
         return std::nullopt;
     }
+    if (options.warn && plan_ns(plan) >= plan.one_core_ns)
+        options.warn(fmt::format(
+            "{}: {} has chosen a plan for {} cores that takes {:.1f} us by "
+            "--profile, and one core {:.1f} us; leave --costs out for cores of "
+            "that profile",
+            options.model, options.costs, options.cores, static_cast<double>(plan_ns(plan)) / 1000,
+            static_cast<double>(plan.one_core_ns) / 1000));
     check_opcodes(graph, plan);
     place(plan, instructions);
     return plan;

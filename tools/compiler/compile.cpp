@@ -366,7 +366,7 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
                            "is not 0 (off) or 1000..4294967295 microseconds");
     const std::shared_ptr<const DeviceProfile> device = find_profile(options.profile);
     const ovt_profile& profile = device->numbers;
-    check_core_options(options);
+    const std::shared_ptr<const LearnedCosts> costs = check_core_options(options);
     Graph imported = import_model(options);
     const bool comes_quantised = imported.comes_quantised;
     check_names(imported, options.int8_input_names, imported.inputs, "input", options.warn);
@@ -398,7 +398,7 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
     std::vector<overtake_insn> instructions =
         units ? units->instructions : instructions_of(program);
     const std::optional<CorePlan> core_plan = naming_the_model(options.model, [&] {
-        return asked_plan(graph, quantised, program, options, instructions);
+        return asked_plan(graph, quantised, program, options, costs.get(), instructions);
     });
     if (options.warn)
         for (const std::string& text : {long_fc_warning(graph, program, profile, host_path()),

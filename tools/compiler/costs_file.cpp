@@ -29,6 +29,7 @@ constexpr unsigned costs_version = 1;
 constexpr const char* anew = "write the file with overtake calibrate --partition";
 constexpr std::size_t most_costs_levels = 8; // of which such a file has six
 constexpr std::size_t most_trees = 1024, most_tree_nodes = 1024, most_sums = 4;
+constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 28; // all trees of all nodes
 constexpr double greatest_coefficient = 1e12, greatest_leaf = 1e3, greatest_bound = 1e30;
 
 // A value of the file and where it stands.
@@ -300,10 +301,17 @@ LearnedCosts parse_costs(const std::string& text, const std::string& name) {
 }
 
 LearnedCosts read_costs(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
+    const std::string option = "--costs " + path;
+    // A pipe is not waited for, nor is a device read that never ends.
     std::error_code error;
-    if (!file || std::filesystem::is_directory(path, error))
-        throw CompileError("--costs " + path, fmt::format("is no file that can be read; {}", anew));
+    if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
+        throw CompileError(option, fmt::format("is not a regular file; {}", anew));
+    std::ifstream file(path, std::ios::binary);
+    if (!file)
+        throw CompileError(option, fmt::format("is no file that can be read; {}", anew));
+    if (const auto bytes = std::filesystem::file_size(path, error); bytes > most_bytes)
+        throw CompileError(option, fmt::format("has {} bytes, but at most {} are read; {}", bytes,
+                                               most_bytes, anew));
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     return parse_costs(text, path);
 }
