@@ -6,7 +6,9 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "compiler/costs_file.hpp"
@@ -271,14 +273,18 @@ TEST(CostsFile, DamageIsRefusedInOneLineOrChangesNumbersAlone) {
 }
 
 TEST(CostsFile, ThatCannotBeReadIsNamed) {
-    for (const char* path : {"/nowhere/costs.json", "/"})
+    const std::pair<const char*, const char*> cases[] = {
+        {"/nowhere/costs.json", "is no file that can be read"},
+        {"/", "is not a regular file"},
+    };
+    for (const auto& [path, problem] : cases)
         try {
             read_costs(path);
             ADD_FAILURE() << path;
         } catch (const CompileError& error) {
-            EXPECT_EQ(error.what(), "--costs " + std::string(path) +
-                                        ": is no file that can be read; write the file with "
-                                        "overtake calibrate --partition");
+            EXPECT_EQ(error.what(), fmt::format("--costs {}: {}; write the file with "
+                                                "overtake calibrate --partition",
+                                                path, problem));
         }
 }
 
