@@ -42,7 +42,7 @@ public:
 private:
     void add(SegmentLayers& segment, const overtake_operand& input) {
         const std::size_t index = segment.layers.size();
-        Layer layer;
+        Layer layer{};
         overtake_insn& insn = layer.step.insn;
         const std::size_t from = index == 0 ? 0 : index - 1;
         const overtake_operand in = index == 0 ? input : segment.layers[from].step.insn.out;
@@ -353,6 +353,22 @@ TEST(CoreSearch, FindsWhatTryingAllFinds) {
     EXPECT_GT(shared, networks / 3);
 }
 
+// A core that was alone does not wait for the stage behind: it has to be the one with most to do.
+TEST(CoreSearch, OfAlikeCoresTheOneWithTheLargestShareRunsWhatIsInFront) {
+    Random random(613);
+    std::size_t others = 0;
+    for (int round = 0; round < 1000; ++round) {
+        SCOPED_TRACE("network " + std::to_string(round));
+        const SegmentLayers segment = RandomLayers(random).make(pick(random, 2, 3));
+        const Cores cores(3, core_of(1, 500));
+        const SearchOptions options{cores, {}, 500, two_schemes(random)};
+        const FoundBlocks found = search(segment, options);
+        ASSERT_EQ(found.ns, Exhaustive(segment, options, cores).run());
+        others += only_core(found.blocks[0]) != no_core && only_core(found.blocks[0]) != 0;
+    }
+    EXPECT_GT(others, 0u);
+}
+
 // For 1 to 8 cores: at each layer for the speeds, for each round of balancing, and for each block
 // and scheme that it is part of.
 TEST(CoreSearch, LooksAtADeepNetworkAsOftenAsItHasLayersSchemesAndBlocks) {
@@ -402,7 +418,7 @@ TEST(CoreSearch, SharesAreInProportionToWhatTheLayerTakesOnEachCore) {
 TEST(CoreSearch, CountsMeetingsByTheCoresThatMeetAndTheBytesThatTheyRead) {
     Random random(13);
     std::size_t meetings = 0;
-    for (int round = 0; round < 40; ++round) {
+    for (int round = 0; round < 200; ++round) {
         const SegmentLayers segment = RandomLayers(random).make(pick(random, 2, 12));
         const Cores cores(3, core_of(1, 0));
         const MeetingPrices prices(cores);

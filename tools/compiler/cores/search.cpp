@@ -83,6 +83,7 @@ struct Best {
     std::uint64_t ns = no_plan;
     std::size_t first_layer = 0; // of the last block
     std::size_t before = 0;      // which way the plan before it ends
+    std::size_t before_core = 0; // of a plan before it that ends on one core
 };
 
 class Search {
@@ -94,8 +95,13 @@ public:
             if (options.schemes.empty() || std::ranges::count(options.schemes, scheme) > 0)
                 schemes_.push_back(scheme);
         for (std::size_t core = 0; core < options.cores.size(); ++core)
-            if (may_use(options, core) && is_first_of_its_kind(core))
-                singles_.push_back(core);
+            if (may_use(options, core)) {
+                if (is_first_of_its_kind(core))
+                    singles_.push_back(core);
+                kind_of_.push_back(kind(core));
+            } else {
+                kind_of_.push_back(singles_.size());
+            }
     }
 
     FoundBlocks run() {
@@ -111,19 +117,36 @@ public:
     }
 
 private:
-    // Layers that run on one of several cores that are alike run on the first of them: a change of
-    // cores would only cost.
+    // Layers that run on one of several cores that are alike take the same time on each: a change
+    // of cores would only cost. Which of them it is matters to the stage behind alone.
     bool is_first_of_its_kind(std::size_t core) const {
         return std::ranges::none_of(singles_, [&](std::size_t other) {
             return options_.cores[other] == options_.cores[core];
         });
     }
 
+    std::size_t kind(std::size_t core) const {
+        return static_cast<std::size_t>(std::ranges::find_if(singles_,
+                                                             [&](std::size_t other) {
+                                                                 return options_.cores[other] ==
+                                                                        options_.cores[core];
+                                                             }) -
+                                        singles_.begin());
+    }
+
+    // By kind, the core that would best run the layers before a stage in which cores have so much
+    // to do, as it does not wait: the one that has most.
+    std::vector<std::size_t> best_before(std::span<const std::uint64_t> cycles) const {
+        std::vector<std::size_t> best = singles_;
+        for (std::size_t core = 0; core < cycles.size(); ++core)
+            if (may_use(options_, core) && cycles[core] > cycles[best[kind_of_[core]]])
+                best[kind_of_[core]] = core;
+        return best;
+    }
+
     const overtake_insn& insn(std::size_t layer) const { return segment_.layers[layer].step.insn; }
 
-    std::size_t core_of(std::size_t end) const {
-        return end < schemes_.size() ? several_cores : singles_[end - schemes_.size()];
-    }
+    bool is_single(std::size_t end) const { return end >= schemes_.size(); }
 
     std::uint64_t time_of(std::span<const std::uint64_t> cycles, std::size_t before,
                           std::uint64_t bytes_read) const {
@@ -137,30 +160,31 @@ private:
         if (first == 0) {
             const std::uint64_t ns = time_of(cycles, no_stage_before, bytes_read);
             if (ns < best.ns)
-                best = {ns, 0, 0};
+                best = {ns, 0, 0, no_stage_before};
             return;
         }
+        const std::vector<std::size_t> cores = best_before(cycles);
         // All that end on several cores are the same to what follows.
         std::size_t several = best_[first - 1].size();
         for (std::size_t before = 0; before < best_[first - 1].size(); ++before) {
-            if (core_of(before) != several_cores)
-                weigh(best, first, before, cycles, bytes_read);
+            if (is_single(before))
+                weigh(best, first, before, cores[before - schemes_.size()], cycles, bytes_read);
             else if (several == best_[first - 1].size() ||
                      best_[first - 1][before].ns < best_[first - 1][several].ns)
                 several = before;
         }
         if (several < best_[first - 1].size())
-            weigh(best, first, several, cycles, bytes_read);
+            weigh(best, first, several, several_cores, cycles, bytes_read);
     }
 
-    void weigh(Best& best, std::size_t first, std::size_t before,
+    void weigh(Best& best, std::size_t first, std::size_t before, std::size_t before_core,
                std::span<const std::uint64_t> cycles, std::uint64_t bytes_read) const {
         const std::uint64_t until = best_[first - 1][before].ns;
         if (until >= best.ns) // or there is none
             return;
-        const std::uint64_t ns = until + time_of(cycles, core_of(before), bytes_read);
+        const std::uint64_t ns = until + time_of(cycles, before_core, bytes_read);
         if (ns < best.ns)
-            best = {ns, first, before};
+            best = {ns, first, before, before_core};
     }
 
     void end_on_one_core(std::size_t layer, std::size_t index) {
@@ -207,15 +231,17 @@ private:
         found.ns = best_.back()[end].ns;
         if (found.ns == no_plan)
             return found;
+        std::size_t core = is_single(end) ? singles_[end - schemes_.size()] : several_cores;
         while (last > 0) {
             const Best& best = best_[last - 1][end];
-            const bool is_single = core_of(end) != several_cores;
-            found.blocks.push_back(
-                {best.first_layer, last - best.first_layer,
-                 is_single ? Scheme::single : schemes_[end],
-                 is_single ? single_share(insn(last - 1), core_of(end), options_.cores.size())
-                           : std::move(*shares_[last - 1][end])});
+            found.blocks.push_back({best.first_layer, last - best.first_layer,
+                                    is_single(end) ? Scheme::single : schemes_[end],
+                                    is_single(end)
+                                        ? single_share(insn(last - 1), core, options_.cores.size())
+                                        : std::move(*shares_[last - 1][end])});
             last = best.first_layer;
+            if (!is_single(end) || best.before != end) // or the core stays what it is
+                core = best.before_core;
             end = best.before;
         }
         std::ranges::reverse(found.blocks);
@@ -227,7 +253,8 @@ private:
     const ModelPrices model_;
     const CorePrices& prices_;
     std::vector<Scheme> schemes_;
-    std::vector<std::size_t> singles_;                       // cores
+    std::vector<std::size_t> singles_;                       // the first core of each kind
+    std::vector<std::size_t> kind_of_;                       // by core, of singles_
     std::vector<std::vector<Best>> best_;                    // by layer, by scheme, then core
     std::vector<std::vector<std::optional<Shares>>> shares_; // by layer, by scheme
 };
