@@ -231,6 +231,40 @@ TEST(CostsFile, RefusesNumbersThatNoCostHas) {
               "calibrate --partition");
 }
 
+// A tree that leads through so many nodes, and leaves beside them.
+CostTree tree_of_levels(std::size_t levels) {
+    CostTree tree;
+    for (std::size_t level = 1; level < levels; ++level) {
+        const std::size_t next = tree.nodes.size() + 2;
+        tree.nodes.push_back({0, 1.0f, next - 1, next, 0});
+        tree.nodes.emplace_back().value = 0.5;
+    }
+    tree.nodes.emplace_back().value = 0.25;
+    return tree;
+}
+
+TEST(CostsFile, ATreeHasSixteenLevelsAtMost) {
+    LearnedCosts costs;
+    costs.others = {{std::vector<double>(formula_features)}};
+    costs.meeting = {{{{1, 0, 0}}}, false};
+    costs.compute.trees = {tree_of_levels(2), tree_of_levels(16)};
+    EXPECT_EQ(error_of(costs_file(costs)), "");
+    costs.compute.trees[1] = tree_of_levels(17);
+    EXPECT_EQ(error_of(costs_file(costs)),
+              "costs.json: compute[1]: has more than 16 levels; write the file with overtake "
+              "calibrate --partition");
+}
+
+TEST(CostsFile, ALongKeyIsShownInPart) {
+    std::string key(1000, 'k');
+    const std::string start = "costs.json: " + std::string(58, 'k') + "...: is no key";
+    key.replace(58, 3, "\u20ac"); // the 59th to 61st byte are one character
+    Random random(2);
+    const std::string error =
+        error_of(with(costs_file(random_costs(random)), "\"fc_ns\"", "\"" + key + "\""));
+    EXPECT_TRUE(error.starts_with(start)) << error;
+}
+
 TEST(CostsFile, DamageIsRefusedInOneLineOrChangesNumbersAlone) {
     Random random(3);
     const std::string text = costs_file(random_costs(random));

@@ -29,8 +29,21 @@ constexpr unsigned costs_version = 1;
 constexpr const char* anew = "write the file with overtake calibrate --partition";
 constexpr std::size_t most_costs_levels = 8; // of which such a file has six
 constexpr std::size_t most_trees = 1024, most_tree_nodes = 1024, most_sums = 4;
+constexpr std::size_t most_tree_levels = 16; // each price of a search walks a way of every tree
 constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 28; // all trees of all nodes
 constexpr double greatest_coefficient = 1e12, greatest_leaf = 1e3, greatest_bound = 1e30;
+
+// A key as a message shows it.
+std::string short_name(const std::string& key) {
+    constexpr std::size_t most_bytes_shown = 60;
+    const std::string line = one_line(key);
+    if (line.size() <= most_bytes_shown)
+        return line;
+    std::size_t end = most_bytes_shown; // the start of a character
+    while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80)
+        --end;
+    return line.substr(0, end) + "...";
+}
 
 // A value of the file and where it stands.
 class CostsPlace {
@@ -57,7 +70,7 @@ public:
             fail(fmt::format("is not an object {{...}}; {}", anew));
         for (const auto& [key, value] : value_.items())
             if (std::ranges::find(keys, std::string_view(key)) == keys.end())
-                CostsPlace(value, file_, join(one_line(key)))
+                CostsPlace(value, file_, join(short_name(key)))
                     .fail(fmt::format("is no key of such a file; {}", anew));
     }
     std::vector<CostsPlace> entries(std::size_t least, std::size_t most) const {
@@ -123,7 +136,7 @@ public:
         case Json::parse_event_t::key:
             if (!levels_.back().insert(value.get<std::string>()).second)
                 throw CompileError(file_, fmt::format("has '{}' twice in one place; {}",
-                                                      one_line(value.get<std::string>()), anew));
+                                                      short_name(value.get<std::string>()), anew));
             return;
         case Json::parse_event_t::object_end:
         case Json::parse_event_t::array_end:
@@ -168,6 +181,7 @@ CostFormula parse_formula(const CostsPlace& place, std::size_t features) {
 CostTree parse_tree(const CostsPlace& place, std::size_t features) {
     CostTree tree;
     const auto nodes = place.entries(1, most_tree_nodes);
+    std::vector<std::size_t> levels(nodes.size(), 1);
     for (std::size_t index = 0; index < nodes.size(); ++index) {
         CostTree::Node& node = tree.nodes.emplace_back();
         if (nodes[index].has("value")) {
@@ -184,6 +198,10 @@ CostTree parse_tree(const CostsPlace& place, std::size_t features) {
             nodes[index].fail(fmt::format("has nothing behind it; {}", anew));
         node.left = nodes[index].member("left").whole_number(index + 1, nodes.size() - 1);
         node.right = nodes[index].member("right").whole_number(index + 1, nodes.size() - 1);
+        if (levels[index] == most_tree_levels)
+            place.fail(fmt::format("has more than {} levels; {}", most_tree_levels, anew));
+        for (const std::size_t child : {node.left, node.right})
+            levels[child] = std::max(levels[child], levels[index] + 1);
     }
     return tree;
 }
