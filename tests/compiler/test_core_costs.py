@@ -101,7 +101,7 @@ class CoreCosts(unittest.TestCase):
         for options, reason in (
             (("--partition",), "-o FILE.json, for the costs, is required"),
             (("--partition", "-o", "absent/x.json", "--pieces", "10"), "--pieces: '10' is not a whole number in 100..1000000"),
-            (("--partition", "-o", "absent/x.json", "--of-profile", "absent"), "absent"),
+            (("--partition", "-o", self.directory / "x.json", "--of-profile", "absent"), "--of-profile absent: is neither the name of"),
             (("--pieces", "1000", "-o", "absent/x.yaml"), "--partition"),
         ):  # fmt: skip
             with self.subTest(options=options):

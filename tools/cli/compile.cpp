@@ -374,8 +374,12 @@ void add_cores(CLI::App& command, const Options& options) {
         .add_option_function<std::vector<std::string>>(
             "--schemes",
             [options, schemes](const std::vector<std::string>& names) {
-                for (const std::string& name : names)
-                    options->compile.schemes.push_back(schemes.at(name));
+                std::vector<Scheme>& chosen = options->compile.schemes;
+                for (const std::string& name : names) {
+                    if (std::ranges::count(chosen, schemes.at(name)) > 0)
+                        throw CLI::ValidationError("--schemes", "names " + name + " twice");
+                    chosen.push_back(schemes.at(name));
+                }
             },
             "By what --cores may share a layer: row, column, grid, channel, balanced or single, "
             "with commas between; default: whichever is the fastest")

@@ -34,16 +34,9 @@ CoreProfiles profiles_of(const CompileOptions& options) {
             profiles.push_back(profiles[static_cast<std::size_t>(same)]);
             continue;
         }
-        try {
-            const std::shared_ptr<const DeviceProfile> found = find_profile(name);
-            profiles.emplace_back(found, &found->numbers);
-        } catch (const CompileError& error) {
-            std::string reason = error.what();
-            constexpr std::string_view option = "--profile "; // in front of the name
-            if (reason.starts_with(option))
-                reason.erase(0, option.size());
-            throw CompileError("--core-profiles", reason);
-        }
+        const std::shared_ptr<const DeviceProfile> found =
+            find_profile(name, options.core_profiles.empty() ? "--profile" : "--core-profiles");
+        profiles.emplace_back(found, &found->numbers);
     }
     return profiles;
 }

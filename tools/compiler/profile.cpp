@@ -107,23 +107,23 @@ static_assert(std::size(opcode_names) == OVERTAKE_OP_COUNT - 2, "all but 0 and D
 // Reads one file; messages begin with FILE:LINE.
 class ProfileReader {
 public:
-    explicit ProfileReader(const std::string& path) : path_(path) {}
+    ProfileReader(const std::string& path, const char* option) : path_(path), option_(option) {}
 
     std::shared_ptr<const DeviceProfile> read() {
         YAML::Node root;
         std::error_code error;
         if (std::filesystem::is_directory(path_, error))
-            throw CompileError("--profile " + path_, "is a directory; name a profile file, or one "
-                                                     "of those built in: " +
-                                                         built_in_names());
+            throw CompileError(option_ + " " + path_, "is a directory; name a profile file, or one "
+                                                      "of those built in: " +
+                                                          built_in_names());
         try {
             root = YAML::LoadFile(path_);
         } catch (const YAML::ParserException& error) {
             fail(error.mark, error.msg);
         } catch (const YAML::BadFile&) {
-            throw CompileError("--profile " + path_, "is neither the name of a built-in profile (" +
-                                                         built_in_names() +
-                                                         ") nor a file that can be read");
+            throw CompileError(option_ + " " + path_,
+                               "is neither the name of a built-in profile (" + built_in_names() +
+                                   ") nor a file that can be read");
         }
         std::vector<const char*> keys = {"name", "source", "instructions", "without", sync_key};
         for (const NumberKey& key : number_keys)
@@ -275,6 +275,7 @@ private:
     }
 
     std::string path_;
+    std::string option_; // that named it
 };
 
 std::string quoted(const std::string& text) {
@@ -286,10 +287,11 @@ std::string quoted(const std::string& text) {
 
 } // namespace
 
-std::shared_ptr<const DeviceProfile> find_profile(const std::string& name_or_path) {
+std::shared_ptr<const DeviceProfile> find_profile(const std::string& name_or_path,
+                                                  const char* option) {
     const ovt_profile* built_in = ovt_profile_find(name_or_path.c_str());
     if (!built_in)
-        return ProfileReader(name_or_path).read();
+        return ProfileReader(name_or_path, option).read();
     auto profile = std::make_shared<DeviceProfile>();
     profile->name = built_in->name;
     profile->source = "built in; docs/profiles.md";

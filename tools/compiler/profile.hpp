@@ -29,8 +29,10 @@ struct DeviceProfile {
 };
 
 /// A built-in profile by its name, or else a profile file (docs/profiles.md), YAML or JSON, by its
-/// path.  Throws CompileError: which names there are, or line and key of what is wrong.
-std::shared_ptr<const DeviceProfile> find_profile(const std::string& name_or_path);
+/// path.  Throws CompileError: `option`, which named it, and which names there are, or line and key
+/// of what is wrong.
+std::shared_ptr<const DeviceProfile> find_profile(const std::string& name_or_path,
+                                                  const char* option = "--profile");
 
 /// The text of a profile file that reads back as the same profile.
 std::string profile_file(const DeviceProfile& profile);

@@ -55,7 +55,7 @@ PartitionCosts learn_partition_costs(const PartitionOptions& options, const Repo
     if (options.trees)
         boosting.emplace();
     const std::shared_ptr<const DeviceProfile> profile =
-        options.profile.empty() ? nullptr : find_profile(options.profile);
+        options.profile.empty() ? nullptr : find_profile(options.profile, "--of-profile");
     std::vector<PieceNetwork> networks = networks_of(options);
     const std::vector<Piece> pieces = pieces_of(networks, options.pieces);
 
