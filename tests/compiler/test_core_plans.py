@@ -249,6 +249,33 @@ class CorePlans(unittest.TestCase):
             self.assertEqual(result["device"]["cores"], cores)
             self.assertAlmostEqual(result["models"][0]["device_latency_ms"]["min"] * 1000, us, delta=0.001)
 
+    def test_commands_say_why_requests_do_not_use_a_plan(self):
+        network = self.generate("yolo", "96x128", 8)
+        alike = self.compile(network, "alike", "--cores", 4)
+        mixed = self.compile(network, "mixed", "--cores", 2, "--core-profiles", "default,rk3588-core")
+        perf = ("--device", "embedded", "--mode", "timed", "--frames", 1)
+        of_four = "requests use one core, not the plan for 4: "
+        for command, model, options, reason in (
+            ("perf", alike, perf, None),
+            ("perf", alike, (*perf, "--engine"), None),
+            ("perf", alike, (*perf, "--cores", 3, "--core", 2), None),
+            ("perf", mixed, perf, None),
+            ("run", alike, ("--device", "embedded", "--input", f"image={self.folder / 'yolo_calibration.npy'}",
+             "--output-dir", self.folder / "out"), None),
+            ("perf", alike, (*perf, "--cores", 3), of_four + "it is for cores of default, default, default, default, "
+             "and the device has default+default+default; compile the network with --cores and --core-profiles for these"),
+            ("perf", mixed, (*perf, "--engine"), "requests use one core, not the plan for 2: an engine uses a plan only "
+             "where all cores are alike; leave out --engine"),
+            ("perf", alike, (*perf, "--processors", "npu=1+2,cpu"), of_four + "an engine with several processors does not"),
+        ):  # fmt: skip
+            with self.subTest(command=command, model=model.stem, options=options):
+                result = overtake(command, model, *options)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                if reason is None:
+                    self.assertEqual(result.stderr, "")
+                else:
+                    self.assertIn(f"overtake: {model}: {reason}", result.stderr)
+
     def test_the_table_of_the_page_is_what_the_compiler_says(self):
         page = (SOURCE / "docs/cores.md").read_text(encoding="utf-8")
         rows = re.findall(r"^\| (\w+) \| ([0-9.]+) \| ([0-9.]+) \| ([0-9.]+) \|$", page, re.M)

@@ -175,6 +175,11 @@ int run_perf(const PerfOptions& options, const std::string& node) {
     const std::shared_ptr<Engine> engine = make_engine(options, device);
     std::vector<load::Load> loads = make_loads(options, models, device, engine);
     warn_unless_overtaking(*device, options.load.task, options.core_limit);
+    if (options.load.task.core == core_any)
+        warn_of_unused_plans(*device, models, options.models,
+                             !options.processors.processors.empty() ? RequestsBy::processors
+                             : engine                               ? RequestsBy::engine
+                                                                    : RequestsBy::session);
     const DeviceFacts facts = facts_of(*device, node, embedded);
     if (!options.json) {
         fmt::print("{}\n", one_line(facts));

@@ -2,12 +2,38 @@
 #include "plan_cores.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "compiler/ir/firmware.hpp"
+#include "overtake/core_profiles.hpp"
 #include "overtake/model_contents.hpp"
 
 namespace overtake::command {
+namespace {
+
+// Nothing where the plan is used.
+std::string why_unused(const Device& device, const CorePlan& plan, RequestsBy by) {
+    const std::vector<drm_overtake_core_profile> profiles = device.core_profiles();
+    if (by == RequestsBy::processors)
+        return "an engine with several processors does not use plans; leave out --processors";
+    if (!device.takes_groups())
+        return "the driver is older than 1.2; load the module of this version";
+    if (cores_named(profiles, plan.profiles).empty())
+        return fmt::format("it is for cores of {}, and the device has {}; compile the network with "
+                           "--cores and --core-profiles for these",
+                           fmt::join(plan.profiles, ", "), joined_names(profiles));
+    if (by == RequestsBy::engine && !(plan.are_alike && are_alike(profiles)))
+        return "an engine uses a plan only where all cores are alike; leave out --engine";
+    return "";
+}
+
+} // namespace
 
 void give_plan_cores(EmbeddedOptions& embedded,
                      std::span<const std::shared_ptr<const Model>> models) {
@@ -27,6 +53,16 @@ void give_plan_cores(EmbeddedOptions& embedded,
         embedded.profile = profiles.front();
     else
         embedded.profiles = std::move(profiles);
+}
+
+void warn_of_unused_plans(const Device& device,
+                          std::span<const std::shared_ptr<const Model>> models,
+                          std::span<const std::string> paths, RequestsBy by) {
+    for (std::size_t index = 0; index < models.size(); ++index)
+        if (const auto& plan = ModelContents::of(*models[index]).core_plan)
+            if (const std::string reason = why_unused(device, *plan, by); !reason.empty())
+                fmt::print(stderr, "overtake: {}: requests use one core, not the plan for {}: {}\n",
+                           paths[index], plan->profiles.size(), reason);
 }
 
 } // namespace overtake::command

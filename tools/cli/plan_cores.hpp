@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 
 #include "overtake/device.hpp"
 #include "overtake/model.hpp"
@@ -16,5 +17,14 @@ namespace overtake::command {
 /// is.
 void give_plan_cores(EmbeddedOptions& embedded,
                      std::span<const std::shared_ptr<const Model>> models);
+
+/// What makes the requests.
+enum class RequestsBy { session, engine, processors };
+
+/// A line on stderr for each model whose plan for several cores is of no use to its requests: which
+/// cores the device lacks, or what else is in the way.  `paths` names the models.
+void warn_of_unused_plans(const Device& device,
+                          std::span<const std::shared_ptr<const Model>> models,
+                          std::span<const std::string> paths, RequestsBy by);
 
 } // namespace overtake::command

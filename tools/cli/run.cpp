@@ -204,6 +204,11 @@ int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>&
     const auto device = open_device(options.device, embedded);
     if (!options.quiet)
         warn_unless_overtaking(*device, options.task, options.core_limit);
+    if (!options.quiet && options.task.core == core_any)
+        warn_of_unused_plans(*device, {&model, 1}, {&options.model, 1},
+                             !options.processors.processors.empty() ? RequestsBy::processors
+                             : options.service                      ? RequestsBy::engine
+                                                                    : RequestsBy::session);
 
     Measure measure;
     const auto take = [&](std::size_t output, std::span<const float> values) {

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "overtake_accel.h"
 
@@ -51,6 +52,24 @@ inline std::uint64_t cores_for(std::span<const drm_overtake_core_profile> profil
         like_first |= std::uint64_t{is_like(profiles[i], profiles.front())} << i;
     }
     return named != 0 ? named : like_first;
+}
+
+/// By name, a core of the device with that profile, from 1, each another one.  Empty if the device
+/// has not enough of them.
+inline std::vector<unsigned> cores_named(std::span<const drm_overtake_core_profile> profiles,
+                                         std::span<const std::string_view> names) {
+    std::vector<unsigned> cores;
+    std::vector<bool> is_taken(profiles.size());
+    for (const std::string_view name : names) {
+        std::size_t core = 0;
+        while (core < profiles.size() && (is_taken[core] || name_of(profiles[core]) != name))
+            core++;
+        if (core == profiles.size())
+            return {};
+        is_taken[core] = true;
+        cores.push_back(static_cast<unsigned>(core) + 1);
+    }
+    return cores;
 }
 
 } // namespace overtake

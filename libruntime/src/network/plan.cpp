@@ -28,24 +28,6 @@ KnownPlans& plans_of_process() {
     return known.get();
 }
 
-/// By core of the plan: one of the device with its profile, each another one.  Empty if the device
-/// has not enough of them.
-std::vector<unsigned> cores_of_plan(std::span<const drm_overtake_core_profile> profiles,
-                                    const CorePlan& plan) {
-    std::vector<unsigned> cores;
-    std::vector<bool> is_taken(profiles.size());
-    for (const std::string_view profile : plan.profiles) {
-        std::size_t core = 0;
-        while (core < profiles.size() && (is_taken[core] || name_of(profiles[core]) != profile))
-            core++;
-        if (core == profiles.size())
-            return {};
-        is_taken[core] = true;
-        cores.push_back(static_cast<unsigned>(core) + 1);
-    }
-    return cores;
-}
-
 } // namespace
 
 Plan::Plan(Upload upload, PlanParts parts)
@@ -68,7 +50,7 @@ void Plan::add_groups(const CorePlan& plan) {
     if (!device().takes_groups())
         return;
     const auto profiles = device().core_profiles();
-    const std::vector<unsigned> cores = cores_of_plan(profiles, plan);
+    const std::vector<unsigned> cores = cores_named(profiles, plan.profiles);
     if (cores.empty())
         return;
     width_ = plan.width;
