@@ -25,6 +25,7 @@
 #include "compiler/cores/growth.hpp"
 #include "compiler/cores/layered_network.hpp"
 #include "compiler/cores/plan.hpp"
+#include "compiler/cores/stages.hpp"
 #include "compiler/import/import.hpp"
 #include "compiler/passes/fold.hpp"
 #include "compiler/passes/order_segments.hpp"
@@ -60,8 +61,12 @@ Segments layers_of_network(const char* path) {
 
 std::uint64_t ns_of(const Segments& segments, const SearchOptions& options) {
     std::uint64_t ns = 0;
-    for (const SegmentLayers& segment : segments)
-        ns += search(segment, options).ns;
+    for (const SegmentLayers& segment : segments) {
+        FoundBlocks found = search(segment, options);
+        if (options.overlap)
+            join_stages(segment, options, found);
+        ns += found.ns;
+    }
     return ns;
 }
 

@@ -28,7 +28,8 @@ using compiler::CoreSegment;
 using compiler::LayerReport;
 
 struct Counts {
-    std::size_t networks = 0, refused = 0, layers = 0, plans = 0, blocks = 0, fused = 0, halos = 0;
+    std::size_t networks = 0, refused = 0, layers = 0, plans = 0, blocks = 0, fused = 0, halos = 0,
+                joined = 0;
     std::map<Scheme, std::size_t> schemes;
 };
 
@@ -82,6 +83,7 @@ CorePlan random_plan(Random& random, CoreNetwork& network, std::size_t round, Co
     choice.equal_speeds = random() % 2 == 0;
     choice.most_layers = lengths[random() % 5];
     std::vector<std::vector<Block>> blocks;
+    std::vector<std::vector<std::size_t>> stages;
     for (const SegmentLayers& segment : network.segments) {
         blocks.push_back(random_blocks(random, segment, group.cores.size(), choice));
         for (const Block& block : blocks.back()) {
@@ -89,16 +91,19 @@ CorePlan random_plan(Random& random, CoreNetwork& network, std::size_t round, Co
             ++counts.blocks;
             counts.fused += block.layer_count > 1;
         }
+        stages.push_back(round % 2 == 0 ? stages_in_order(blocks.back())
+                                        : random_stages(random, segment, blocks.back()));
+        counts.joined += stages.back() != stages_in_order(blocks.back());
     }
     group.max_time_per_fc_us = random() % 2 == 0 ? 0 : 2 + random() % 30;
     std::optional<CorePlan> plan;
     try {
-        plan = generate(network.graph, network.program, network.segments, group, blocks);
+        plan = generate(network.graph, network.program, network.segments, group, blocks, stages);
     } catch (const CompileError&) { // a piece is longer
         if (group.max_time_per_fc_us == 0)
             throw;
         group.max_time_per_fc_us = 0;
-        plan = generate(network.graph, network.program, network.segments, group, blocks);
+        plan = generate(network.graph, network.program, network.segments, group, blocks, stages);
     }
     for (const LayerReport& layer : plan->layers)
         counts.halos += layer.halo_operations > 0;
@@ -153,9 +158,9 @@ int run(std::size_t count, unsigned seed, std::span<char*> paths) {
     for (const char* path : paths)
         right = check(path, count, seed, counts) && right;
     std::printf("%zu networks (%zu refused), %zu layers, %zu plans, %zu blocks, of several layers "
-                "%zu, layers with halos %zu\n",
+                "%zu, layers with halos %zu, segments with joined stages %zu\n",
                 counts.networks, counts.refused, counts.layers, counts.plans, counts.blocks,
-                counts.fused, counts.halos);
+                counts.fused, counts.halos, counts.joined);
     const char* names[] = {"single", "row", "column", "grid", "channel", "balanced"};
     for (const auto& [scheme, blocks] : counts.schemes)
         std::printf("%s %zu\n", names[static_cast<std::size_t>(scheme)], blocks);

@@ -324,6 +324,26 @@ std::vector<Block> random_blocks(Random& random, const SegmentLayers& segment, s
     return blocks;
 }
 
+std::vector<std::size_t> random_stages(Random& random, const SegmentLayers& segment,
+                                       const std::vector<Block>& blocks) {
+    const auto needs = needed_blocks(segment, blocks);
+    std::vector<std::size_t> stages;
+    for (const std::vector<std::size_t>& of : needs) {
+        std::size_t stage = 0;
+        for (const std::size_t needed : of)
+            stage = std::max(stage, stages[needed] + 1);
+        stages.push_back(stage + below(random, 3) / 2);
+    }
+    // A stage without blocks is none.
+    std::vector<std::size_t> used(stages);
+    std::ranges::sort(used);
+    const auto same = std::ranges::unique(used);
+    used.erase(same.begin(), same.end());
+    for (std::size_t& stage : stages)
+        stage = static_cast<std::size_t>(std::ranges::lower_bound(used, stage) - used.begin());
+    return stages;
+}
+
 std::string compare_plan(Random& random, const CoreNetwork& network, const CorePlan& plan) {
     for (const CoreSegment& segment : plan.segments) {
         const std::string wrong = compare_segment(random, network, plan, segment);

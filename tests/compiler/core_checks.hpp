@@ -44,6 +44,10 @@ struct BlockChoice {
 std::vector<compiler::Block> random_blocks(Random& random, const compiler::SegmentLayers& segment,
                                            std::size_t cores, const BlockChoice& choice);
 
+/// For blocks of a segment, stages in which they may run: each block in the first, or later.
+std::vector<std::size_t> random_stages(Random& random, const compiler::SegmentLayers& segment,
+                                       const std::vector<compiler::Block>& blocks);
+
 /// Runs each segment by the program's steps and by the plan's: stage by stage, the parts of one in
 /// random order, step by step in turns or in threads, in memory that holds anything before. Returns
 /// what is wrong: outputs that differ, or bytes that one part writes and another one touches in a

@@ -539,6 +539,8 @@ TEST(CoreCounts, TakeMoreCoresWhereTheyGainTwoPercent) {
     segment.layers[0].step.insn = convolution(1, 1);
     segment.layers[0].step.insn.out.channels = segment.layers[0].step.insn.in[0].channels = 8;
     segment.layers.push_back(segment.layers[0]);
+    segment.layers[0].readers = {1};
+    segment.layers[1].writers[0] = {0};
     const FoundPlan small = find_plan(std::vector{segment}, {cores, {}, 500});
     EXPECT_EQ(small.core_count, 1u);
     EXPECT_EQ(small.ns, small.by_cores[0]);

@@ -473,7 +473,8 @@ TEST(CoreBlocks, ThatDoNotFitAreRefused) {
     graph.outputs = {4};
     const CoreNetwork of = network(graph);
     const auto verdict = [&](std::vector<Block> blocks) {
-        return refusal([&] { verify_blocks(of.graph, of.segments[0], blocks, 2); });
+        return refusal(
+            [&] { verify_blocks(of.graph, of.segments[0], blocks, stages_in_order(blocks), 2); });
     };
     const auto row = [&](std::size_t first, std::size_t count) {
         return shared_block(of, first, count, Scheme::row, 2);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -65,12 +66,17 @@ using Stages = std::vector<std::vector<std::vector<Step>>>;
 class SegmentGenerator {
 public:
     SegmentGenerator(const Graph& graph, Constants& constants, const SegmentLayers& segment,
-                     const CoreGroup& group, std::span<const Block> blocks)
+                     const CoreGroup& group, std::span<const Block> blocks,
+                     std::span<const std::size_t> stages)
         : graph_(graph), constants_(constants), segment_(segment), group_(group), blocks_(blocks),
-          uses_(segment.buffers.size()) {}
+          stage_of_(stages), times_(times_of(blocks, stages)), order_(blocks.size()),
+          uses_(segment.buffers.size()) {
+        std::iota(order_.begin(), order_.end(), std::size_t{0});
+        std::ranges::stable_sort(order_, {}, [&](std::size_t block) { return stage_of_[block]; });
+    }
 
     CoreSegment run(CorePlan& plan) {
-        verify_blocks(graph_, segment_, blocks_, group_.cores.size());
+        verify_blocks(graph_, segment_, blocks_, stage_of_, group_.cores.size());
         for (const Block& block : blocks_)
             plan_block(block);
         place_scratch();
@@ -85,7 +91,7 @@ public:
     }
 
 private:
-    // When a buffer is in use, in blocks; no bytes: not at all.
+    // When a buffer is in use, in times of blocks; no bytes: not at all.
     using Use = Lifetime;
 
     std::size_t core_count() const { return group_.cores.size(); }
@@ -105,18 +111,19 @@ private:
             const overtake_insn& insn = segment_.layers[block.first_layer + layer].step.insn;
             for (const overtake_operand* operand : {&insn.in[0], &insn.in[1], &insn.out})
                 if (operand->channels > 0)
-                    use(*operand, number);
+                    use(*operand, times_[number]);
         }
     }
 
-    void use(const overtake_operand& operand, std::size_t block) {
+    void use(const overtake_operand& operand, std::size_t time) {
         const Buffer* buffer = buffer_of(segment_, operand);
         if (!buffer || buffer->region != OVERTAKE_REGION_SCRATCH)
             return;
         Use& use = uses_[static_cast<std::size_t>(buffer - segment_.buffers.data())];
         if (use.bytes == 0)
-            use = {buffer->bytes, block, block};
-        use.last = block;
+            use = {buffer->bytes, time, time};
+        use.first = std::min(use.first, time);
+        use.last = std::max(use.last, time);
     }
 
     // A core runs its layers in order, so their copies take turns.
@@ -149,7 +156,7 @@ private:
         for (std::size_t block = 0; block < works_.size(); ++block)
             for (Work& work : works_[block]) {
                 work.copies_use = uses_.size();
-                uses_.push_back({work.copy_bytes, block, block});
+                uses_.push_back({work.copy_bytes, times_[block], times_[block]});
             }
         std::vector<std::size_t> numbers;
         std::vector<Lifetime> lives;
@@ -181,15 +188,11 @@ private:
     }
 
     void make_steps() {
-        std::size_t core_before = no_core;
-        for (std::size_t index = 0; index < blocks_.size(); ++index) {
-            const std::size_t core = only_core(blocks_[index]);
-            if (index == 0 || core == no_core || core != core_before)
-                stages_.emplace_back(core_count());
-            core_before = core;
-            for (std::size_t each = 0; each < core_count(); ++each)
-                make_steps(blocks_[index], works_[index][each], stages_.back()[each]);
-        }
+        stages_.resize(stage_of_.empty() ? 0 : std::ranges::max(stage_of_) + 1,
+                       std::vector<std::vector<Step>>(core_count()));
+        for (const std::size_t block : order_)
+            for (std::size_t core = 0; core < core_count(); ++core)
+                make_steps(blocks_[block], works_[block][core], stages_[stage_of_[block]][core]);
     }
 
     void make_steps(const Block& block, const Work& work, std::vector<Step>& steps) {
@@ -313,10 +316,15 @@ private:
                std::ranges::count(before, 0u) + 1 != static_cast<std::ptrdiff_t>(before.size());
     }
 
+    // In the order in which they run.
     void report(CorePlan& plan) const {
-        for (std::size_t index = 0; index < blocks_.size(); ++index)
-            for (std::size_t layer = 0; layer < blocks_[index].layer_count; ++layer)
-                report(plan, index, layer);
+        for (std::size_t place = 0; place < order_.size(); ++place) {
+            const std::size_t block = order_[place];
+            for (std::size_t layer = 0; layer < blocks_[block].layer_count; ++layer)
+                report(plan, block, layer);
+            plan.layers.back().transmits =
+                place + 1 == order_.size() || times_[order_[place + 1]] != times_[block];
+        }
     }
 
     void report(CorePlan& plan, std::size_t index, std::size_t layer) const {
@@ -326,7 +334,6 @@ private:
         of.segment = segment_.segment;
         of.node = step.node;
         of.scheme = block.scheme;
-        of.transmits = layer + 1 == block.layer_count;
         of.operations = operations(step.insn);
         std::uint64_t all = 0;
         for (std::size_t core = 0; core < core_count(); ++core) {
@@ -348,9 +355,12 @@ private:
     const SegmentLayers& segment_;
     const CoreGroup& group_;
     const std::span<const Block> blocks_;
-    std::vector<std::vector<Work>> works_; // by block, by core
-    std::vector<Use> uses_;                // of each buffer, then of copies
-    std::vector<std::uint64_t> offsets_;   // of what uses_ has
+    const std::span<const std::size_t> stage_of_; // by block
+    const std::vector<std::size_t> times_;        // by block
+    std::vector<std::size_t> order_;              // blocks by stage
+    std::vector<std::vector<Work>> works_;        // by block, by core
+    std::vector<Use> uses_;                       // of each buffer, then of copies
+    std::vector<std::uint64_t> offsets_;          // of what uses_ has
     Stages stages_;
     CoreSegment result_;
 };
@@ -365,30 +375,22 @@ std::uint64_t one_core_ns(const Program& program, const ovt_profile& profile) {
 
 } // namespace
 
-std::size_t only_core(const Block& block) {
-    std::size_t core = no_core;
-    for (std::size_t each = 0; each < block.shares.size(); ++each) {
-        if (block.shares[each].empty())
-            continue;
-        if (core != no_core)
-            return no_core;
-        core = each;
-    }
-    return core;
-}
-
 CorePlan generate(const Graph& graph, Program& program, std::span<const SegmentLayers> segments,
-                  const CoreGroup& group, const std::vector<std::vector<Block>>& blocks) {
+                  const CoreGroup& group, const std::vector<std::vector<Block>>& blocks,
+                  const std::vector<std::vector<std::size_t>>& stages) {
     if (group.cores.size() > OVERTAKE_MAX_CORES)
         throw CompileError("--cores",
                            "is more than " + std::to_string(OVERTAKE_MAX_CORES) + "; choose fewer");
     CorePlan plan;
     plan.cores = group.cores;
     plan.sync_cycles = group.sync_cycles;
-    for (std::size_t index = 0; index < segments.size(); ++index)
-        plan.segments.push_back(
-            SegmentGenerator(graph, program.constants, segments[index], group, blocks[index])
-                .run(plan));
+    for (std::size_t index = 0; index < segments.size(); ++index) {
+        const std::vector<std::size_t> numbers =
+            stages.empty() ? stages_in_order(blocks[index]) : stages[index];
+        plan.segments.push_back(SegmentGenerator(graph, program.constants, segments[index], group,
+                                                 blocks[index], numbers)
+                                    .run(plan));
+    }
     plan.one_core_ns = one_core_ns(program, *group.cores[0]);
     plan.bound_ns = bound_ns(segments, group.cores);
     return plan;

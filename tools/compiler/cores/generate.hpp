@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "compiler/cores/blocks.hpp"
 #include "compiler/cores/core_plan.hpp"
 #include "compiler/cores/layers.hpp"
 
@@ -19,18 +20,15 @@ struct CoreGroup {
     std::uint32_t max_time_per_fc_us = 0;                  ///< 0: one FC for each stage of a part
 };
 
-/// Each block is a stage; blocks of one core, the same for all of them, that follow each other
-/// share one.  `blocks` has those of each of the segments, which are layers_of() the program; they
-/// cover all layers in order.  A core's copies of what a block's layers before the last make are
-/// its own; of other values each byte is written by one core.  In scratch memory nothing is reused
-/// within a block.  Pieces' constants go into the program's.  Throws CompileError where limits of
-/// a group are exceeded.
+/// `blocks` has those of each of the segments, which are layers_of() the program; they cover all
+/// layers in order.  `stages` has the stage of each; without it they are stages_in_order().  Blocks
+/// of a stage need nothing of each other, or one core has both.  A core's copies of what a block's
+/// layers before the last make are its own; of other values each byte is written by one core.  In
+/// scratch memory nothing is reused at one of times_of() the blocks.  Pieces' constants go into the
+/// program's.  Throws CompileError where limits of a group are exceeded.
 CorePlan generate(const Graph& graph, Program& program, std::span<const SegmentLayers> segments,
-                  const CoreGroup& group, const std::vector<std::vector<Block>>& blocks);
-
-/// The core that has all of the block's output; none of a block that cores share.
-constexpr std::size_t no_core = ~std::size_t{0};
-std::size_t only_core(const Block& block);
+                  const CoreGroup& group, const std::vector<std::vector<Block>>& blocks,
+                  const std::vector<std::vector<std::size_t>>& stages = {});
 
 /// Of all segments, in nanoseconds, overhead of FCs and syncs aside: the greater of what the layers
 /// would take if cores shared them without loss, and of the longest chain of layers that read each

@@ -103,7 +103,16 @@ private:
                 if (overlap(*buffer, segment_.layers[writer].step.insn.out, in))
                     connect(writer, index, input);
         }
-        writers_[number(buffer_of(segment_, layer.step.insn.out))].push_back(index);
+        const overtake_operand& out = layer.step.insn.out;
+        const Buffer& buffer = *buffer_of(segment_, out);
+        for (const std::size_t writer : writers_[number(&buffer)])
+            if (overlap(buffer, segment_.layers[writer].step.insn.out, out))
+                layer.overwrites.push_back(writer);
+        for (const auto& [reader, input] : readers_[number(&buffer)])
+            if (reader != index &&
+                overlap(buffer, segment_.layers[reader].step.insn.in[input], out))
+                layer.overwrites.push_back(reader);
+        writers_[number(&buffer)].push_back(index);
     }
 
     void connect(std::size_t writer, std::size_t reader, std::size_t input) {
@@ -156,7 +165,7 @@ std::vector<SegmentLayers> layers_of(const Graph& graph, const QuantisedGraph& q
         segment.segment = index;
         segment.buffers = buffers_of(memory);
         for (std::size_t step = 0; step < memory.step_count; ++step)
-            segment.layers.push_back({lowered.steps[memory.first_step + step], {}, {}, false});
+            segment.layers.emplace_back().step = lowered.steps[memory.first_step + step];
         segment.memory = std::move(memory);
         Links(segment).find();
     }

@@ -15,6 +15,7 @@ struct Layer {
     Step step;                                       ///< its operands lie where no other value does
     std::array<std::vector<std::size_t>, 2> writers; ///< of what each input reads: earlier layers
     std::vector<std::size_t> readers;                ///< later layers, ascending
+    std::vector<std::size_t> overwrites; ///< earlier layers that read or write where it writes
     /// Whether a core may have its output for itself: no other layer writes where it does, it is
     /// read within the segment alone, and readers see it, or a part of it, as it was written.
     bool can_be_private = false;

@@ -7,6 +7,7 @@
 
 #include "compiler/cores/generate.hpp"
 #include "compiler/cores/layers.hpp"
+#include "compiler/cores/stages.hpp"
 #include "compiler/ir/error.hpp"
 
 namespace overtake::compiler {
@@ -63,8 +64,11 @@ FoundPlan find_plan(std::span<const SegmentLayers> segments, const SearchOptions
         found.core_count = count;
         for (const SegmentLayers& segment : segments) {
             FoundBlocks of = search(segment, with);
+            if (options.overlap && count > 1)
+                join_stages(segment, with, of);
             found.ns = found.ns == no_plan || of.ns == no_plan ? no_plan : found.ns + of.ns;
             found.blocks.push_back(std::move(of.blocks));
+            found.stages.push_back(std::move(of.stages));
         }
         found.by_cores = std::move(best.by_cores);
         found.by_cores.push_back(found.ns);
@@ -97,7 +101,8 @@ CorePlan plan_cores(const Graph& graph, const QuantisedGraph& quantised, Program
                                                   "' needs; name cores that have them, or move "
                                                   "nodes to the CPU with --run-on-cpu");
     return generate(graph, program, segments,
-                    {options.cores, sync_cycles, options.max_time_per_fc_us}, found.blocks);
+                    {options.cores, sync_cycles, options.max_time_per_fc_us}, found.blocks,
+                    found.stages);
 }
 
 } // namespace overtake::compiler

@@ -23,10 +23,11 @@ struct CoreOptions {
 };
 
 struct FoundPlan {
-    std::vector<std::vector<Block>> blocks; ///< by segment
-    std::size_t core_count = 0;             ///< that it uses
-    std::uint64_t ns = 0;                   ///< of all segments
-    std::vector<std::uint64_t> by_cores;    ///< the least for 1, 2, ... of the cores
+    std::vector<std::vector<Block>> blocks;       ///< by segment
+    std::vector<std::vector<std::size_t>> stages; ///< of each of them
+    std::size_t core_count = 0;                   ///< that it uses
+    std::uint64_t ns = 0;                         ///< of all segments
+    std::vector<std::uint64_t> by_cores;          ///< the least for 1, 2, ... of the cores
 };
 
 /// The best blocks for all cores and for each smaller number of them, the fastest first; more

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "compiler/cores/generate.hpp"
+#include "compiler/cores/blocks.hpp"
 #include "compiler/cores/growth.hpp"
 
 namespace overtake::compiler {
@@ -245,6 +245,7 @@ private:
             end = best.before;
         }
         std::ranges::reverse(found.blocks);
+        found.stages = stages_in_order(found.blocks);
         return found;
     }
 

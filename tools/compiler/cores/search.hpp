@@ -34,7 +34,8 @@ constexpr std::uint64_t no_plan = std::numeric_limits<std::uint64_t>::max();
 
 struct FoundBlocks {
     std::vector<Block> blocks;
-    std::uint64_t ns = 0; ///< time alone, an estimate where FCs are split; or no_plan
+    std::vector<std::size_t> stages; ///< by block
+    std::uint64_t ns = 0;            ///< time alone, an estimate where FCs are split; or no_plan
 };
 
 /// Who ran the stage before: it decides which cores wait for a sync.

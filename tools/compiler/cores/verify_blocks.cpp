@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "compiler/cores/verify_blocks.hpp"
 
+#include "compiler/cores/blocks.hpp"
 #include "compiler/cores/growth.hpp"
 #include "compiler/ir/error.hpp"
 
@@ -35,7 +36,7 @@ bool share_all_once(const overtake_insn& insn, const Shares& shares) {
 } // namespace
 
 void verify_blocks(const Graph& graph, const SegmentLayers& segment, std::span<const Block> blocks,
-                   std::size_t cores) {
+                   std::span<const std::size_t> stages, std::size_t cores) {
     const auto require = [&](bool holds, std::size_t layer, const char* what) {
         if (!holds)
             throw CompileError(layer < segment.layers.size()
@@ -56,6 +57,14 @@ void verify_blocks(const Graph& graph, const SegmentLayers& segment, std::span<c
                 next - 1, "is not shared by the cores");
     }
     require(next == segment.layers.size(), next, "is in no block");
+    require(stages.size() == blocks.size(), segment.layers.size(), "has blocks without a stage");
+    const auto needs = needed_blocks(segment, blocks);
+    for (std::size_t block = 0; block < blocks.size(); ++block)
+        for (const std::size_t needed : needs[block])
+            require(stages[needed] < stages[block] ||
+                        (stages[needed] == stages[block] && only_core(blocks[block]) != no_core &&
+                         only_core(blocks[needed]) == only_core(blocks[block])),
+                    blocks[block].first_layer, "runs before what it needs");
 }
 
 } // namespace overtake::compiler

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+//
+// Which blocks of layers share a stage.
+#pragma once
+
+#include "compiler/cores/layers.hpp"
+#include "compiler/cores/search.hpp"
+
+namespace overtake::compiler {
+
+/// Has blocks that do not need each other share a stage, each in the first that may have it, and
+/// shares the layers of such a stage anew: between cores, or whole layers to one core each.  Found
+/// blocks stay as they are where that takes no less time, or if values would be alive for so long
+/// that the segment needs more than twice its memory and more than 8 MiB.
+void join_stages(const SegmentLayers& segment, const SearchOptions& options, FoundBlocks& found);
+
+} // namespace overtake::compiler
