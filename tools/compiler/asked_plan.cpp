@@ -172,7 +172,8 @@ std::shared_ptr<const LearnedCosts> check_core_options(const CompileOptions& opt
 std::optional<CorePlan> asked_plan(const Graph& graph, const QuantisedGraph& quantised,
                                    Program& program, const CompileOptions& options,
                                    const LearnedCosts* costs,
-                                   std::vector<overtake_insn>& instructions) {
+                                   std::vector<overtake_insn>& instructions,
+                                   const std::function<void(double)>& progress) {
     if (options.cores == 0 || program.fcs.empty())
         return std::nullopt;
     const CoreProfiles cores = profiles_of(options);
@@ -180,7 +181,7 @@ std::optional<CorePlan> asked_plan(const Graph& graph, const QuantisedGraph& qua
     CorePlan plan =
         plan_with_costs(graph, quantised, program,
                         {cores, options.schemes, options.overlaps, options.max_time_per_fc_us,
-                         options.balance, nullptr, options.share_prices},
+                         options.balance, nullptr, options.share_prices, progress},
                         costs);
     plan.one_core_ns = program_ns(program, find_profile(options.profile)->numbers);
     if (!gains_time(plan, costs)) {

@@ -3,6 +3,7 @@
 // The plan for several cores that CompileOptions ask for.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -21,10 +22,12 @@ std::shared_ptr<const LearnedCosts> check_core_options(const CompileOptions& opt
 
 /// Of a program that has been split.  Its constants grow, and `instructions`, in which FCs of the
 /// plan then have their first_step.  None if none is asked for, or, with a warning, if it is not
-/// 2 % faster than one core; then both are as before.  Throws CompileError.
+/// 2 % faster than one core; then both are as before.  Calls
+/// `progress` with how much of the search is done.  Throws CompileError.
 std::optional<CorePlan> asked_plan(const Graph& graph, const QuantisedGraph& quantised,
                                    Program& program, const CompileOptions& options,
                                    const LearnedCosts* costs,
-                                   std::vector<overtake_insn>& instructions);
+                                   std::vector<overtake_insn>& instructions,
+                                   const std::function<void(double)>& progress);
 
 } // namespace overtake::compiler

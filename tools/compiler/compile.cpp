@@ -398,7 +398,8 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
     std::vector<overtake_insn> instructions =
         units ? units->instructions : instructions_of(program);
     const std::optional<CorePlan> core_plan = naming_the_model(options.model, [&] {
-        return asked_plan(graph, quantised, program, options, costs.get(), instructions);
+        return asked_plan(graph, quantised, program, options, costs.get(), instructions,
+                          tell("sharing layers between cores"));
     });
     if (options.warn)
         for (const std::string& text : {long_fc_warning(graph, program, profile, host_path()),

@@ -57,13 +57,23 @@ FoundPlan find_plan(std::span<const SegmentLayers> segments, const SearchOptions
         by_speed(segments, options.cores, options.prices ? *options.prices : model);
     SearchOptions with = options;
     with.uses.assign(options.cores.size(), false);
+    std::size_t all = 0, done = 0; // layers, of all numbers of cores
+    for (const SegmentLayers& segment : segments)
+        all += segment.layers.size() * order.size();
     FoundPlan best;
     for (std::size_t count = 1; count <= order.size(); ++count) {
         with.uses[order[count - 1]] = true;
         FoundPlan found;
         found.core_count = count;
         for (const SegmentLayers& segment : segments) {
+            const auto layers = static_cast<double>(segment.layers.size());
+            if (options.progress)
+                with.progress = [&](double part) {
+                    options.progress((static_cast<double>(done) + part * layers) /
+                                     static_cast<double>(all));
+                };
             FoundBlocks of = search(segment, with);
+            done += segment.layers.size();
             if (options.overlap && count > 1)
                 join_stages(segment, with, of);
             found.ns = found.ns == no_plan || of.ns == no_plan ? no_plan : found.ns + of.ns;
@@ -95,7 +105,8 @@ CorePlan plan_cores(const Graph& graph, const QuantisedGraph& quantised, Program
                                                  options.max_time_per_fc_us,
                                                  options.balance,
                                                  options.prices,
-                                                 share_price ? &share_price : nullptr});
+                                                 share_price ? &share_price : nullptr,
+                                                 options.progress});
     if (found.ns == no_plan)
         throw CompileError("--core-profiles", "lack instructions that '" + graph.name +
                                                   "' needs; name cores that have them, or move "

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -18,8 +19,9 @@ struct CoreOptions {
     bool overlap = true;                                   ///< blocks may be of more than one layer
     std::uint32_t max_time_per_fc_us = 0;
     BalanceOptions balance = {};
-    const CorePrices* prices = nullptr; ///< none: the cycle model's
-    SharePriceMaker share_prices = {};  ///< by which shares are balanced; none: `prices`
+    const CorePrices* prices = nullptr;        ///< none: the cycle model's
+    SharePriceMaker share_prices = {};         ///< by which shares are balanced; none: `prices`
+    std::function<void(double)> progress = {}; ///< called with how much is done, 0..1
 };
 
 struct FoundPlan {

@@ -112,6 +112,9 @@ public:
             shares_.emplace_back(schemes_.size());
             for (std::size_t index = 0; index < schemes_.size(); ++index)
                 end_on_several(layer, index);
+            if (options_.progress)
+                options_.progress(static_cast<double>(layer + 1) /
+                                  static_cast<double>(segment_.layers.size()));
         }
         return collect();
     }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -25,8 +26,9 @@ struct SearchOptions {
     bool overlap = true;              ///< blocks may be of more than one layer
     std::uint32_t max_time_per_fc_us = 0;
     BalanceOptions balance = {};
-    const CorePrices* prices = nullptr;      ///< none: the cycle model's
-    const SharePrice* share_price = nullptr; ///< by which shares are balanced; none: `prices`
+    const CorePrices* prices = nullptr;        ///< none: the cycle model's
+    const SharePrice* share_price = nullptr;   ///< by which shares are balanced; none: `prices`
+    std::function<void(double)> progress = {}; ///< called with how much is done, 0..1
 };
 
 /// Where some layer runs on none of the cores.
