@@ -22,16 +22,16 @@ namespace {
 
 using Cores = std::vector<std::shared_ptr<const ovt_profile>>;
 
-Cores cores_of(std::size_t count, std::uint64_t speed = 1) {
+Cores alike_cores(std::size_t count, std::uint64_t speed = 1) {
     auto profile = std::make_shared<ovt_profile>(usual());
     profile->clock_khz *= static_cast<std::uint32_t>(speed);
     return Cores(count, profile);
 }
 
 // A network that grows node by node, all values of one shape.
-class Builder {
+class NetworkBuilder {
 public:
-    Builder(std::uint32_t size, std::uint32_t channels) : graph_(chain(size, channels, 1)) {
+    NetworkBuilder(std::uint32_t size, std::uint32_t channels) : graph_(chain(size, channels, 1)) {
         convolution_ = graph_.nodes[0];
         graph_.nodes.clear();
         graph_.values.resize(1);
@@ -96,7 +96,7 @@ private:
 // can have it for itself.
 CoreNetwork branches(std::size_t count, std::size_t depth, std::uint32_t size = 8,
                      std::uint32_t channels = 16) {
-    Builder builder(size, channels);
+    NetworkBuilder builder(size, channels);
     std::vector<std::size_t> ends(count, 0);
     for (std::size_t step = 0; step < depth; ++step)
         for (std::size_t& end : ends)
@@ -106,7 +106,7 @@ CoreNetwork branches(std::size_t count, std::size_t depth, std::uint32_t size = 
 
 // The sum of so many convolutions of the input.
 CoreNetwork sums(std::size_t count) {
-    Builder builder(8, 16);
+    NetworkBuilder builder(8, 16);
     std::vector<std::size_t> ends;
     while (ends.size() < count)
         ends.push_back(builder.convolution(0));
@@ -120,7 +120,7 @@ CoreNetwork network_of_chain(std::size_t length) {
 
 // Each node reads any earlier values; those that no node reads are outputs.
 CoreNetwork random_network(Random& random) {
-    Builder builder(pick(random, 4, 20), 8 * pick(random, 1, 4));
+    NetworkBuilder builder(pick(random, 4, 20), 8 * pick(random, 1, 4));
     std::set<std::size_t> unread;
     for (std::uint32_t left = pick(random, 3, 25); left > 0; --left) {
         const auto earlier = [&] {
@@ -163,8 +163,8 @@ std::size_t widest(const FoundPlan& plan) {
     return most;
 }
 
-std::string refusal(const CoreNetwork& of, const std::vector<Block>& blocks,
-                    const std::vector<std::size_t>& stages) {
+std::string refusal_of_stages(const CoreNetwork& of, const std::vector<Block>& blocks,
+                              const std::vector<std::size_t>& stages) {
     try {
         verify_blocks(of.graph, of.segments.at(0), blocks, stages, 2);
     } catch (const CompileError& error) {
@@ -186,7 +186,7 @@ std::vector<Block> single_blocks(const CoreNetwork& of, const std::vector<std::s
 
 TEST(JoinedStages, ConvolutionsOfOneInputMeetOnce) {
     CoreNetwork of = branches(24, 1);
-    const Cores cores = cores_of(8);
+    const Cores cores = alike_cores(8);
     const SearchOptions options = options_for(cores);
     const FoundPlan plan = find_plan(of.segments, options);
     const std::vector<std::size_t>& stages = plan.stages.at(0);
@@ -197,7 +197,7 @@ TEST(JoinedStages, ConvolutionsOfOneInputMeetOnce) {
 
 TEST(JoinedStages, ChainsThatDoNotNeedEachOtherRunSideBySide) {
     const CoreNetwork of = branches(4, 6);
-    const Cores cores = cores_of(4);
+    const Cores cores = alike_cores(4);
     const SearchOptions options = options_for(cores, 50'000);
     const FoundPlan plan = find_plan(of.segments, options);
     // Meetings are so dear that each core takes one of the chains, whole.
@@ -211,7 +211,7 @@ TEST(JoinedStages, ChainsThatDoNotNeedEachOtherRunSideBySide) {
 
 TEST(JoinedStages, AChainStaysAsItIs) {
     const CoreNetwork of = network_of_chain(12);
-    const Cores cores = cores_of(4);
+    const Cores cores = alike_cores(4);
     const FoundPlan plan = find_plan(of.segments, options_for(cores));
     const FoundBlocks found = search(of.segments[0], options_for(cores));
     EXPECT_EQ(plan.ns, found.ns);
@@ -225,9 +225,9 @@ TEST(JoinedStages, RandomNetworksHaveTheSameBitsTheTimeThatWasFoundAndNeverMoreO
     for (int round = 0; round < 100; ++round) {
         SCOPED_TRACE("network " + std::to_string(round));
         CoreNetwork of = random_network(random);
-        Cores cores = cores_of(pick(random, 2, 6));
+        Cores cores = alike_cores(pick(random, 2, 6));
         if (round % 3 == 0)
-            cores.back() = cores_of(1, 2)[0];
+            cores.back() = alike_cores(1, 2)[0];
         const SearchOptions options = options_for(cores, round % 2 == 0 ? 500 : 5000);
         const FoundPlan plan = find_plan(of.segments, options);
         EXPECT_LE(plan.by_cores.back(), ns_in_order(of, options));
@@ -244,7 +244,7 @@ TEST(JoinedStages, RandomNetworksHaveTheSameBitsTheTimeThatWasFoundAndNeverMoreO
 
 TEST(JoinedStages, WithoutOverlapCoresMeetBehindEachLayer) {
     const CoreNetwork of = branches(6, 2);
-    const Cores cores = cores_of(4);
+    const Cores cores = alike_cores(4);
     SearchOptions options = options_for(cores, 0);
     options.overlap = false;
     const FoundPlan plan = find_plan(of.segments, options);
@@ -253,7 +253,7 @@ TEST(JoinedStages, WithoutOverlapCoresMeetBehindEachLayer) {
 
 TEST(JoinedStages, LayersAreSharedAnewByCoresThatMayRunThem) {
     const CoreNetwork of = branches(12, 1);
-    Cores cores = cores_of(4);
+    Cores cores = alike_cores(4);
     auto without = std::make_shared<ovt_profile>(*cores[0]);
     without->without = std::uint64_t{1} << OVERTAKE_OP_CONV;
     cores[1] = without;
@@ -272,7 +272,7 @@ TEST(JoinedStages, LayersAreSharedAnewByCoresThatMayRunThem) {
 
 TEST(JoinedStages, OnlyTheSchemesThatMayBeUsedAre) {
     const CoreNetwork of = branches(3, 2, 24, 32);
-    const Cores cores = cores_of(4);
+    const Cores cores = alike_cores(4);
     SearchOptions options = options_for(cores);
     options.schemes = {Scheme::column};
     const FoundPlan plan = find_plan(of.segments, options);
@@ -282,12 +282,12 @@ TEST(JoinedStages, OnlyTheSchemesThatMayBeUsedAre) {
 
 // Twelve pairs: each first value is 2.3 MiB, and in order one of them is alive.
 TEST(JoinedStages, ValuesThatWouldNeedMuchMemoryAtOnceAreMadeInOrder) {
-    Builder builder(192, 64);
+    NetworkBuilder builder(192, 64);
     std::size_t all = builder.convolution(0);
     for (int pair = 0; pair < 12; ++pair)
         all = builder.sum(all, builder.convolution(builder.convolution(0)));
     CoreNetwork of = builder.network({all});
-    const Cores cores = cores_of(4);
+    const Cores cores = alike_cores(4);
     const SearchOptions options = options_for(cores, 0);
     const FoundPlan plan = find_plan(of.segments, options);
     EXPECT_EQ(widest(plan), 1u);
@@ -297,13 +297,14 @@ TEST(JoinedStages, ValuesThatWouldNeedMuchMemoryAtOnceAreMadeInOrder) {
 TEST(JoinedStages, AStageThatRunsBeforeWhatItNeedsIsRefused) {
     const CoreNetwork of = sums(2);
     const std::vector<Block> apart = single_blocks(of, {0, 1, 0}), one = single_blocks(of, {0});
-    EXPECT_EQ(refusal(of, apart, {0, 0, 1}), "none");
-    EXPECT_NE(refusal(of, apart, {0, 0, 0}), "none") << "the sum reads what core 2 makes";
-    EXPECT_EQ(refusal(of, apart, {1, 0, 1}), "none") << "core 1 has both of stage 1";
-    EXPECT_NE(refusal(of, apart, {0, 1, 1}), "none") << "the sum is at once with core 2";
-    EXPECT_EQ(refusal(of, one, {0, 0, 0}), "none");
-    EXPECT_NE(refusal(of, one, {0, 1, 0}), "none") << "the sum is before the second convolution";
-    EXPECT_NE(refusal(of, one, {0, 0}), "none") << "one has no stage";
+    EXPECT_EQ(refusal_of_stages(of, apart, {0, 0, 1}), "none");
+    EXPECT_NE(refusal_of_stages(of, apart, {0, 0, 0}), "none") << "the sum reads what core 2 makes";
+    EXPECT_EQ(refusal_of_stages(of, apart, {1, 0, 1}), "none") << "core 1 has both of stage 1";
+    EXPECT_NE(refusal_of_stages(of, apart, {0, 1, 1}), "none") << "the sum is at once with core 2";
+    EXPECT_EQ(refusal_of_stages(of, one, {0, 0, 0}), "none");
+    EXPECT_NE(refusal_of_stages(of, one, {0, 1, 0}), "none")
+        << "the sum is before the second convolution";
+    EXPECT_NE(refusal_of_stages(of, one, {0, 0}), "none") << "one has no stage";
 }
 
 // The second layer writes over a part of what the first one wrote and the third one has read.
