@@ -48,7 +48,7 @@ public:
         node.onnx_type = "Add";
         node.operation = op::Pair{};
         node.inputs = {a, b};
-        return add(std::move(node));
+        return add(std::move(node), a);
     }
 
     // Sums them up.
@@ -79,10 +79,11 @@ public:
     std::size_t values() const { return graph_.values.size(); }
 
 private:
-    std::size_t add(Node node) {
+    // A node whose output is like another value.
+    std::size_t add(Node node, std::size_t like = 0) {
         node.output = graph_.values.size();
         node.name = std::to_string(node.output);
-        graph_.values.push_back(graph_.values[0]);
+        graph_.values.push_back(Value(graph_.values[like]));
         graph_.values.back().name = node.name;
         graph_.nodes.push_back(std::move(node));
         return graph_.nodes.back().output;
@@ -133,10 +134,14 @@ CoreNetwork random_network(Random& random) {
             unread.erase(b);
         unread.insert(adds ? builder.sum(a, b) : builder.convolution(a));
     }
-    // A job has few regions, so most of them meet in a sum.
+    // A job has few regions.
     std::vector<std::size_t> outputs(unread.begin(), unread.end());
-    if (outputs.size() > 3)
+    if (outputs.size() > 3 && pick(random, 0, 1) == 0)
         outputs = {builder.sum_of(outputs)};
+    if (outputs.size() > 3) { // in scratch memory
+        const std::size_t all = builder.concatenation(outputs);
+        outputs = {builder.sum(all, all)};
+    }
     return builder.network(outputs);
 }
 
@@ -240,6 +245,132 @@ TEST(JoinedStages, RandomNetworksHaveTheSameBitsTheTimeThatWasFoundAndNeverMoreO
         joined += plan.stages[0] != stages_in_order(plan.blocks[0]);
     }
     EXPECT_GT(joined, 12u);
+}
+
+// Cores that need an exact time for what they read together.
+class BytePrices final : public CorePrices {
+public:
+    explicit BytePrices(const Cores& cores) : model_(cores, 0) {}
+    std::uint64_t cycles(const overtake_insn& insn, std::size_t core) const override {
+        return model_.cycles(insn, core);
+    }
+    std::uint64_t fc_cycles(std::size_t core) const override { return model_.fc_cycles(core); }
+    std::uint64_t meeting_ns(const Meeting& meeting) const override { return meeting.bytes; }
+
+private:
+    ModelPrices model_;
+};
+
+TEST(JoinedStages, CountBytesThatAllLayersOfAStageRead) {
+    Random random(3);
+    std::size_t joined = 0;
+    for (int round = 0; round < 80; ++round) {
+        const CoreNetwork of = random_network(random);
+        const Cores cores = alike_cores(3);
+        const BytePrices prices(cores);
+        SearchOptions options = options_for(cores, 0);
+        options.prices = &prices;
+        FoundBlocks found = search(of.segments.at(0), options);
+        join_stages(of.segments[0], options, found);
+        joined += found.stages != stages_in_order(found.blocks);
+        // Layer by layer: bytes of a block's inputs count unless the block needs one of its stage.
+        const auto needs = needed_blocks(of.segments[0], found.blocks);
+        std::uint64_t ns = 0;
+        std::size_t before = no_stage_before;
+        for (std::size_t stage = 0; stage <= std::ranges::max(found.stages); ++stage) {
+            std::vector<std::uint64_t> cycles(3);
+            std::uint64_t bytes = 0;
+            for (std::size_t block = 0; block < found.blocks.size(); ++block) {
+                if (found.stages[block] != stage)
+                    continue;
+                const Block& at = found.blocks[block];
+                Growth growth(of.segments[0], at.first_layer + at.layer_count - 1, at.shares,
+                              &prices);
+                while (growth.first() > at.first_layer && growth.take_in())
+                    ;
+                for (std::size_t core = 0; core < 3; ++core)
+                    cycles[core] += growth.cycles()[core];
+                bool is_first = true;
+                for (const std::size_t needed : needs[block])
+                    is_first = is_first && found.stages[needed] != stage;
+                bytes += is_first ? growth.bytes_read() : 0;
+            }
+            ns += stage_ns(options, cycles, before, bytes);
+            const auto busy = std::ranges::count_if(cycles, [](auto of) { return of > 0; });
+            before = busy > 1 ? several_cores
+                              : static_cast<std::size_t>(
+                                    std::ranges::find_if(cycles, [](auto of) { return of > 0; }) -
+                                    cycles.begin());
+        }
+        EXPECT_NEAR(static_cast<double>(found.ns), static_cast<double>(ns),
+                    static_cast<double>(of.segments[0].layers.size()));
+    }
+    EXPECT_GT(joined, 5u);
+}
+
+// Nine layers for eight cores: each core has one, and the ninth is shared.
+TEST(JoinedStages, WhatIsLeftOverIsShared) {
+    CoreNetwork of = branches(9, 1, 16, 32);
+    const Cores cores = alike_cores(8);
+    const SearchOptions options = options_for(cores);
+    const FoundPlan plan = find_plan(of.segments, options);
+    std::size_t whole = 0, shared = 0;
+    for (const Block& block : plan.blocks.at(0))
+        ++(only_core(block) == no_core ? shared : whole);
+    EXPECT_EQ(whole, 8u);
+    EXPECT_EQ(shared, 1u);
+    EXPECT_EQ(made(of, options, plan).segments.at(0).ns, plan.ns);
+}
+
+// Layers that one core has in a row, and the last of which reads all others.
+TEST(JoinedStages, LayersThatOneCoreHadMoveToOthersThoughOneReadsThemAll) {
+    NetworkBuilder builder(8, 8);
+    std::vector<std::size_t> ends;
+    while (ends.size() < 16)
+        ends.push_back(builder.convolution(0));
+    const std::size_t all = builder.concatenation(ends);
+    CoreNetwork of = builder.network({builder.sum(all, all)});
+    const Cores cores = alike_cores(4);
+    const SearchOptions options = options_for(cores, 2000);
+    const FoundBlocks found = search(of.segments.at(0), options);
+    ASSERT_TRUE(std::ranges::all_of(found.blocks, [](const Block& of) {
+        return only_core(of) == 0;
+    })) << "the search leaves them to one core";
+    const FoundPlan plan = find_plan(of.segments, options);
+    EXPECT_EQ(plan.core_count, 4u);
+    EXPECT_LT(plan.ns, found.ns);
+}
+
+// A core has a chain of small layers to itself, whose blocks have several layers by the search.
+TEST(JoinedStages, BlocksOfSeveralLayersFallApartWhereCoresHaveThemWhole) {
+    Random random(9);
+    NetworkBuilder builder(32, 16);
+    std::vector<std::size_t> ends;
+    while (ends.size() < 4) // one chain behind the other
+        ends.push_back(builder.convolution(builder.convolution(builder.convolution(0))));
+    CoreNetwork of = builder.network({builder.concatenation(ends)});
+    const Cores cores = alike_cores(4);
+    const SearchOptions options = options_for(cores, 1500);
+    const FoundBlocks found = search(of.segments.at(0), options);
+    EXPECT_TRUE(
+        std::ranges::any_of(found.blocks, [](const Block& of) { return of.layer_count > 1; }));
+    const FoundPlan plan = find_plan(of.segments, options);
+    EXPECT_EQ(plan.blocks.at(0).size(), 12u);
+    EXPECT_LT(plan.ns, found.ns);
+    const CorePlan core_plan = made(of, options, plan);
+    EXPECT_EQ(core_plan.segments.at(0).stage_count, 1u);
+    EXPECT_EQ(core_plan.segments[0].ns, plan.ns);
+    EXPECT_EQ(compare_plan(random, of, core_plan), "");
+}
+
+TEST(JoinedStages, AReportSaysThatCoresMeetBehindTheLastLayerOfAStage) {
+    CoreNetwork of = branches(24, 1);
+    const Cores cores = alike_cores(8);
+    const SearchOptions options = options_for(cores);
+    const CorePlan plan = made(of, options, find_plan(of.segments, options));
+    ASSERT_EQ(plan.layers.size(), 24u);
+    for (std::size_t layer = 0; layer < 24; ++layer)
+        EXPECT_EQ(plan.layers[layer].transmits, layer == 23) << layer;
 }
 
 TEST(JoinedStages, WithoutOverlapCoresMeetBehindEachLayer) {

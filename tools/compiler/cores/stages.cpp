@@ -110,56 +110,14 @@ void add(Cycles& to, const Cycles& cycles) {
         to[core] += cycles[core];
 }
 
-class Joiner {
+// By block: the time of all stages.
+class StageTimes {
 public:
-    Joiner(const SegmentLayers& segment, const SearchOptions& options, const FoundBlocks& found)
-        : segment_(segment), options_(options), found_(found),
-          model_(options.cores, options.sync_cycles),
-          prices_(options.prices ? *options.prices : model_),
-          needs_(needed_blocks(segment, found.blocks)) {}
+    StageTimes(const SegmentLayers& segment, const SearchOptions& options)
+        : segment_(segment), options_(options), model_(options.cores, options.sync_cycles),
+          prices_(options.prices ? *options.prices : model_) {}
 
-    /// None where that takes no less time, or too much memory.
-    std::optional<FoundBlocks> run(UnitsOf what) {
-        blocks_ = found_.blocks;
-        units_ = Units(blocks_, needs_, what).take();
-        stages_.assign(blocks_.size(), 0);
-        by_stage_.assign(blocks_.size(), {});
-        for (std::size_t unit = 0; unit < units_.size(); ++unit)
-            by_stage_[units_[unit].stage].push_back(unit);
-        if (std::ranges::none_of(by_stage_, [](const auto& units) { return units.size() > 1; }))
-            return std::nullopt;
-        const std::uint64_t before = time_of(found_.stages);
-        for (const std::vector<std::size_t>& units : by_stage_)
-            if (units.size() > 1)
-                share_anew(units);
-        number_stages();
-        const std::uint64_t ns = time_of(stages_);
-        if (ns >= before || needs_much_memory())
-            return std::nullopt;
-        return FoundBlocks{std::move(blocks_), std::move(stages_), ns};
-    }
-
-private:
-    // Stages of one core that follow each other are one.
-    void number_stages() {
-        std::size_t number = 0, before = no_core;
-        bool is_first = true;
-        for (const std::vector<std::size_t>& units : by_stage_) {
-            if (units.empty())
-                break;
-            std::size_t core = only_core(blocks_[units_[units[0]].blocks[0]]);
-            for (const std::size_t unit : units)
-                if (only_core(blocks_[units_[unit].blocks[0]]) != core)
-                    core = no_core;
-            if (!is_first && (core == no_core || core != before))
-                ++number;
-            is_first = false;
-            before = core;
-            for (const std::size_t unit : units)
-                for (const std::size_t block : units_[unit].blocks)
-                    stages_[block] = number;
-        }
-    }
+    const CorePrices& prices() const { return prices_; }
 
     Load load_of(const Block& block) const {
         Growth growth(segment_, block.first_layer + block.layer_count - 1, block.shares, &prices_);
@@ -168,15 +126,15 @@ private:
         return {growth.cycles(), growth.bytes_read()};
     }
 
-    // Of all stages.
-    std::uint64_t time_of(const std::vector<std::size_t>& stages) const {
+    std::uint64_t of(std::span<const Block> blocks, std::span<const std::size_t> stages) const {
+        const auto needs = needed_blocks(segment_, blocks);
         std::vector<Load> loads(stages.empty() ? 0 : std::ranges::max(stages) + 1);
-        for (std::size_t block = 0; block < blocks_.size(); ++block) {
+        for (std::size_t block = 0; block < blocks.size(); ++block) {
             Load& load = loads[stages[block]];
             load.cycles.resize(options_.cores.size());
-            const Load of = load_of(blocks_[block]);
+            const Load of = load_of(blocks[block]);
             add(load.cycles, of.cycles);
-            if (std::ranges::none_of(needs_[block], [&](std::size_t needed) {
+            if (std::ranges::none_of(needs[block], [&](std::size_t needed) {
                     return stages[needed] == stages[block];
                 }))
                 load.bytes_read += of.bytes_read;
@@ -194,220 +152,264 @@ private:
         return ns;
     }
 
-    // The most bytes that are alive at one time.
-    std::uint64_t most_bytes(std::span<const Block> blocks,
-                             const std::vector<std::size_t>& stages) const {
-        const std::vector<std::size_t> times = times_of(blocks, stages);
-        constexpr std::size_t never = no_core;
-        std::vector<std::size_t> first(segment_.buffers.size(), never), last(first.size());
-        const auto use = [&](const overtake_operand& operand, std::size_t time) {
-            const Buffer* buffer = operand.channels > 0 ? buffer_of(segment_, operand) : nullptr;
-            if (!buffer || buffer->region != OVERTAKE_REGION_SCRATCH)
-                return;
-            const auto number = static_cast<std::size_t>(buffer - segment_.buffers.data());
-            last[number] = first[number] == never ? time : std::max(last[number], time);
-            first[number] = std::min(first[number], time);
-        };
-        for (std::size_t block = 0; block < blocks.size(); ++block)
-            for (std::size_t layer = 0; layer < blocks[block].layer_count; ++layer) {
-                const auto& insn = segment_.layers[blocks[block].first_layer + layer].step.insn;
-                use(insn.in[0], times[block]);
-                use(insn.in[1], times[block]);
-                use(insn.out, times[block]);
+private:
+    const SegmentLayers& segment_;
+    const SearchOptions& options_;
+    const ModelPrices model_;
+    const CorePrices& prices_;
+};
+
+// Shares the units of one stage anew: the longest stay as they are, and each of the others has one
+// core.
+class Sharing {
+public:
+    Sharing(const SegmentLayers& segment, const SearchOptions& options, const StageTimes& times,
+            std::span<const Block> blocks, std::vector<Unit> units)
+        : segment_(segment), options_(options), times_(times), blocks_(blocks),
+          units_(std::move(units)) {
+        for (const Unit& unit : units_) {
+            usual_.push_back(as_it_is(unit));
+            sizes_.push_back(std::accumulate(usual_.back().cycles.begin(),
+                                             usual_.back().cycles.end(), std::uint64_t{0}));
+        }
+        order_.resize(units_.size());
+        std::iota(order_.begin(), order_.end(), std::size_t{0});
+        std::ranges::stable_sort(order_, std::ranges::greater(),
+                                 [&](std::size_t unit) { return sizes_[unit]; });
+    }
+
+    // Blocks that take the place of those of the units.
+    std::vector<Block> best() const {
+        std::vector<Choice> chosen = usual_;
+        std::uint64_t best_ns = ns_of(chosen);
+        for (const std::size_t shared : counts()) {
+            std::vector<Choice> choices = choose(shared);
+            if (const std::uint64_t ns = ns_of(choices); ns < best_ns) {
+                best_ns = ns;
+                chosen = std::move(choices);
             }
-        std::vector<std::int64_t> changes(blocks.size() + 1);
-        for (std::size_t buffer = 0; buffer < first.size(); ++buffer)
-            if (first[buffer] != never) {
-                const auto bytes = static_cast<std::int64_t>(segment_.buffers[buffer].bytes);
-                changes[first[buffer]] += bytes;
-                changes[last[buffer] + 1] -= bytes;
-            }
-        std::partial_sum(changes.begin(), changes.end(), changes.begin());
-        return static_cast<std::uint64_t>(std::ranges::max(changes));
+        }
+        std::vector<Block> blocks;
+        for (Choice& choice : chosen)
+            std::ranges::move(choice.blocks, std::back_inserter(blocks));
+        return blocks;
     }
 
-    bool needs_much_memory() const {
-        const std::uint64_t bytes = most_bytes(blocks_, stages_);
-        return bytes > little_memory && bytes > 2 * most_bytes(found_.blocks, found_.stages);
-    }
-
-    // ---- The layers of one stage, shared anew.
-
-    bool may_use(std::size_t core, const Unit& unit) const {
-        if (!options_.uses.empty() && !options_.uses[core])
-            return false;
-        return std::ranges::all_of(unit.blocks, [&](std::size_t block) {
-            return !ovt_profile_lacks(options_.cores[core].get(), insn(block).opcode);
-        });
-    }
-
-    const overtake_insn& insn(std::size_t block) const {
-        return segment_.layers[blocks_[block].first_layer].step.insn;
-    }
-
-    std::uint64_t ns_on(std::size_t core, std::uint64_t cycles) const {
-        return ovt_cycles_to_ns(options_.cores[core].get(), cycles);
-    }
-
-    // A way to share the blocks of a unit.
+private:
     struct Choice {
-        std::vector<Scheme> schemes; // none: as they are
-        std::vector<Shares> shares;
+        std::vector<Block> blocks;
         Cycles cycles;
     };
 
+    // How many of the longest units stay as they are: none, some, nearly all.
+    std::vector<std::size_t> counts() const {
+        std::vector<std::size_t> counts{0};
+        for (std::size_t count = 1; count < units_.size(); count *= 2)
+            counts.push_back(count);
+        return counts;
+    }
+
+    std::vector<Choice> choose(std::size_t shared) const {
+        std::vector<Choice> chosen(units_.size());
+        Cycles all(options_.cores.size());
+        for (std::size_t place = 0; place < order_.size(); ++place) {
+            const std::size_t unit = order_[place];
+            chosen[unit] = place < shared ? usual_[unit] : by_one_core(unit, all);
+            add(all, chosen[unit].cycles);
+        }
+        return chosen;
+    }
+
     Choice as_it_is(const Unit& unit) const {
-        Choice choice{{}, {}, Cycles(options_.cores.size())};
-        for (const std::size_t block : unit.blocks)
-            add(choice.cycles, load_of(blocks_[block]).cycles);
+        Choice choice{{}, Cycles(options_.cores.size())};
+        for (const std::size_t block : unit.blocks) {
+            choice.blocks.push_back(blocks_[block]);
+            add(choice.cycles, times_.load_of(blocks_[block]).cycles);
+        }
         return choice;
     }
 
-    bool can_be_whole(const Unit& unit) const {
-        return std::ranges::all_of(
-            unit.blocks, [&](std::size_t block) { return blocks_[block].layer_count == 1; });
-    }
-
-    std::uint64_t cycles_of(const Unit& unit, std::size_t core) const {
-        std::uint64_t cycles = 0;
-        for (const std::size_t block : unit.blocks)
-            cycles += prices_.cycles(insn(block), core);
-        return cycles;
-    }
-
-    // All of it on the core that is done with it first.
-    std::optional<Choice> whole(const Unit& unit, const Cycles& so_far) const {
+    // Of the core that is done with it first.  A block of several layers falls apart.
+    Choice by_one_core(std::size_t unit, const Cycles& so_far) const {
+        std::vector<std::size_t> layers;
+        for (const Block& block : usual_[unit].blocks)
+            for (std::size_t layer = 0; layer < block.layer_count; ++layer)
+                layers.push_back(block.first_layer + layer);
         std::size_t best = no_core;
         std::uint64_t best_ns = std::numeric_limits<std::uint64_t>::max(), best_cycles = 0;
         for (std::size_t core = 0; core < options_.cores.size(); ++core) {
-            if (!may_use(core, unit))
+            if (!may_use(core, layers))
                 continue;
-            const std::uint64_t cycles = cycles_of(unit, core);
-            const std::uint64_t ns = ns_on(core, so_far[core] + cycles);
-            if (ns < best_ns) {
+            std::uint64_t cycles = 0;
+            for (const std::size_t layer : layers)
+                cycles += times_.prices().cycles(insn(layer), core);
+            if (const std::uint64_t ns = ns_on(core, so_far[core] + cycles); ns < best_ns) {
                 best = core;
                 best_ns = ns;
                 best_cycles = cycles;
             }
         }
         if (best == no_core)
-            return std::nullopt;
-        Choice choice{{}, {}, Cycles(options_.cores.size())};
-        for (const std::size_t block : unit.blocks) {
-            choice.schemes.push_back(Scheme::single);
-            choice.shares.push_back(single_share(insn(block), best, options_.cores.size()));
-        }
+            return usual_[unit];
+        Choice choice{{}, Cycles(options_.cores.size())};
+        for (const std::size_t layer : layers)
+            choice.blocks.push_back(
+                {layer, 1, Scheme::single, single_share(insn(layer), best, options_.cores.size())});
         choice.cycles[best] = best_cycles;
         return choice;
     }
 
-    std::vector<Choice> shared(const Unit& unit) const {
-        std::vector<Choice> choices;
-        for (const Scheme scheme :
-             {Scheme::row, Scheme::column, Scheme::grid, Scheme::channel, Scheme::balanced}) {
-            if (unit.blocks.size() > 1 ||
-                (!options_.schemes.empty() && std::ranges::count(options_.schemes, scheme) == 0))
-                continue;
-            auto found = layer_shares(options_, insn(unit.blocks[0]), scheme);
-            if (!found)
-                continue;
-            Block block = blocks_[unit.blocks[0]];
-            block.shares = *found;
-            choices.push_back({{scheme}, {std::move(*found)}, load_of(block).cycles});
-        }
-        return choices;
+    bool may_use(std::size_t core, std::span<const std::size_t> layers) const {
+        return (options_.uses.empty() || options_.uses[core]) &&
+               std::ranges::none_of(layers, [&](std::size_t layer) {
+                   return ovt_profile_lacks(options_.cores[core].get(), insn(layer).opcode);
+               });
     }
 
-    std::pair<std::uint64_t, std::uint64_t> longest_and_sum(const Cycles& so_far,
-                                                            const Cycles& more) const {
-        std::uint64_t longest = 0, sum = 0;
-        for (std::size_t core = 0; core < more.size(); ++core) {
-            const std::uint64_t ns = ns_on(core, so_far[core] + more[core]);
-            longest = std::max(longest, ns);
-            sum += ns;
-        }
-        return {longest, sum};
+    const overtake_insn& insn(std::size_t layer) const { return segment_.layers[layer].step.insn; }
+
+    std::uint64_t ns_on(std::size_t core, std::uint64_t cycles) const {
+        return ovt_cycles_to_ns(options_.cores[core].get(), cycles);
     }
 
-    // The longest first, each in the way after which the stage is the shortest.
-    std::vector<Choice> choose(const std::vector<std::size_t>& units, bool whole_only,
-                               Cycles& all) const {
-        std::vector<Choice> chosen(units.size());
-        for (std::size_t index = 0; index < units.size(); ++index) {
-            const Unit& unit = units_[units[index]];
-            std::vector<Choice> choices;
-            if (can_be_whole(unit)) {
-                if (auto choice = whole(unit, all))
-                    choices.push_back(std::move(*choice));
-                if (!whole_only)
-                    std::ranges::move(shared(unit), std::back_inserter(choices));
-            }
-            if (choices.empty() || !whole_only)
-                choices.push_back(as_it_is(unit));
-            chosen[index] = std::move(*std::ranges::min_element(
-                choices, {}, [&](const Choice& of) { return longest_and_sum(all, of.cycles); }));
-            add(all, chosen[index].cycles);
-        }
-        return chosen;
-    }
-
-    void share_anew(std::vector<std::size_t> units) {
-        Cycles now(options_.cores.size());
-        std::vector<std::uint64_t> sizes(units_.size());
-        for (const std::size_t unit : units) {
-            const Choice choice = as_it_is(units_[unit]);
-            add(now, choice.cycles);
-            // Blocks that stay as they are come before all that can be chosen for.
-            sizes[unit] =
-                can_be_whole(units_[unit])
-                    ? std::accumulate(choice.cycles.begin(), choice.cycles.end(), std::uint64_t{0})
-                    : std::numeric_limits<std::uint64_t>::max();
-        }
-        std::ranges::stable_sort(units, std::ranges::greater(),
-                                 [&](std::size_t unit) { return sizes[unit]; });
-        std::uint64_t best = stage_ns(options_, now, several_cores);
-        std::vector<Choice> chosen;
-        for (const bool whole_only : {true, false}) {
-            Cycles cycles(options_.cores.size());
-            std::vector<Choice> choices = choose(units, whole_only, cycles);
-            const std::uint64_t ns = stage_ns(options_, cycles, several_cores);
-            if (ns < best) {
-                best = ns;
-                chosen = std::move(choices);
-            }
-        }
-        for (std::size_t index = 0; index < chosen.size(); ++index)
-            for (std::size_t of = 0; of < chosen[index].schemes.size(); ++of) {
-                Block& block = blocks_[units_[units[index]].blocks[of]];
-                block.scheme = chosen[index].schemes[of];
-                block.shares = std::move(chosen[index].shares[of]);
-            }
+    std::uint64_t ns_of(const std::vector<Choice>& choices) const {
+        Cycles all(options_.cores.size());
+        for (const Choice& choice : choices)
+            add(all, choice.cycles);
+        return stage_ns(options_, all, several_cores);
     }
 
     const SegmentLayers& segment_;
     const SearchOptions& options_;
-    const FoundBlocks& found_; // in order
-    const ModelPrices model_;
-    const CorePrices& prices_;
-    const std::vector<std::vector<std::size_t>> needs_; // by block
-    std::vector<Block> blocks_;
-    std::vector<Unit> units_;
-    std::vector<std::vector<std::size_t>> by_stage_; // units
-    std::vector<std::size_t> stages_;                // by block
+    const StageTimes& times_;
+    const std::span<const Block> blocks_;
+    const std::vector<Unit> units_;
+    std::vector<Choice> usual_;        // by unit: as it is
+    std::vector<std::uint64_t> sizes_; // cycles of it
+    std::vector<std::size_t> order_;   // units, the longest first
 };
+
+// The most bytes of what cores share that are alive at one time.
+std::uint64_t most_bytes(const SegmentLayers& segment, std::span<const Block> blocks,
+                         std::span<const std::size_t> stages) {
+    const std::vector<std::size_t> times = times_of(blocks, stages);
+    constexpr std::size_t never = no_core;
+    std::vector<std::size_t> first(segment.buffers.size(), never), last(first.size());
+    const auto use = [&](const overtake_operand& operand, std::size_t time) {
+        const Buffer* buffer = operand.channels > 0 ? buffer_of(segment, operand) : nullptr;
+        if (!buffer || buffer->region != OVERTAKE_REGION_SCRATCH)
+            return;
+        const auto number = static_cast<std::size_t>(buffer - segment.buffers.data());
+        last[number] = first[number] == never ? time : std::max(last[number], time);
+        first[number] = std::min(first[number], time);
+    };
+    for (std::size_t index = 0; index < blocks.size(); ++index) {
+        const Block& block = blocks[index];
+        for (std::size_t count = 0; count < block.layer_count; ++count) {
+            const Layer& layer = segment.layers[block.first_layer + count];
+            for (const std::size_t input : {0, 1})
+                if (layer.writers[input].empty() ||
+                    layer.writers[input].front() < block.first_layer)
+                    use(layer.step.insn.in[input], times[index]);
+        }
+        use(segment.layers[block.first_layer + block.layer_count - 1].step.insn.out, times[index]);
+    }
+    std::vector<std::int64_t> changes(blocks.size() + 1);
+    for (std::size_t buffer = 0; buffer < first.size(); ++buffer)
+        if (first[buffer] != never) {
+            const auto bytes = static_cast<std::int64_t>(segment.buffers[buffer].bytes);
+            changes[first[buffer]] += bytes;
+            changes[last[buffer] + 1] -= bytes;
+        }
+    std::partial_sum(changes.begin(), changes.end(), changes.begin());
+    return static_cast<std::uint64_t>(std::ranges::max(changes));
+}
+
+// Stages of blocks in order that only one core has, the same one, are one.
+void join_those_of_one_core(std::vector<std::vector<Block>>& stages) {
+    const auto core_of = [](const std::vector<Block>& blocks) {
+        const std::size_t core = only_core(blocks.front());
+        return std::ranges::all_of(blocks,
+                                   [&](const Block& block) { return only_core(block) == core; })
+                   ? core
+                   : no_core;
+    };
+    std::size_t last = 0;
+    for (std::size_t stage = 1; stage < stages.size(); ++stage) {
+        const std::size_t core = core_of(stages[stage]);
+        if (core == no_core || core != core_of(stages[last])) {
+            if (++last != stage)
+                stages[last] = std::move(stages[stage]);
+        } else {
+            std::ranges::move(stages[stage], std::back_inserter(stages[last]));
+        }
+    }
+    stages.resize(last + 1);
+}
+
+// Blocks in the order of their layers.
+FoundBlocks in_order(const std::vector<std::vector<Block>>& stages) {
+    std::vector<std::pair<Block, std::size_t>> all;
+    for (std::size_t stage = 0; stage < stages.size(); ++stage)
+        for (const Block& block : stages[stage])
+            all.emplace_back(block, stage);
+    std::ranges::sort(all, {}, [](const auto& of) { return of.first.first_layer; });
+    FoundBlocks found;
+    for (auto& [block, stage] : all) {
+        found.blocks.push_back(std::move(block));
+        found.stages.push_back(stage);
+    }
+    return found;
+}
+
+// None where no two units share a stage.
+std::optional<FoundBlocks> joined(const SegmentLayers& segment, const SearchOptions& options,
+                                  const StageTimes& times, const FoundBlocks& found, UnitsOf what) {
+    std::vector<Unit> units =
+        Units(found.blocks, needed_blocks(segment, found.blocks), what).take();
+    std::vector<std::vector<Unit>> by_stage;
+    for (Unit& unit : units) {
+        by_stage.resize(std::max(by_stage.size(), unit.stage + 1));
+        by_stage[unit.stage].push_back(std::move(unit));
+    }
+    if (by_stage.size() == units.size())
+        return std::nullopt;
+    std::vector<std::vector<Block>> stages;
+    for (std::vector<Unit>& of : by_stage)
+        if (of.size() > 1) {
+            stages.push_back(Sharing(segment, options, times, found.blocks, std::move(of)).best());
+        } else {
+            stages.emplace_back();
+            for (const std::size_t block : of[0].blocks)
+                stages.back().push_back(found.blocks[block]);
+        }
+    join_those_of_one_core(stages);
+    return in_order(stages);
+}
 
 } // namespace
 
 void join_stages(const SegmentLayers& segment, const SearchOptions& options, FoundBlocks& found) {
     if (found.ns == no_plan || found.blocks.size() < 2)
         return;
-    Joiner joiner(segment, options, found);
-    std::optional<FoundBlocks> best;
-    for (const UnitsOf what : {UnitsOf::core, UnitsOf::block})
-        if (auto joined = joiner.run(what); joined && (!best || joined->ns < best->ns))
-            best = std::move(joined);
-    if (best)
-        found = std::move(*best);
+    const StageTimes times(segment, options);
+    std::optional<std::uint64_t> ns_before, bytes_before;
+    FoundBlocks best;
+    for (const UnitsOf what : {UnitsOf::core, UnitsOf::block}) {
+        auto other = joined(segment, options, times, found, what);
+        if (!other)
+            continue;
+        if (!ns_before) {
+            ns_before = best.ns = times.of(found.blocks, found.stages);
+            bytes_before = most_bytes(segment, found.blocks, found.stages);
+        }
+        other->ns = times.of(other->blocks, other->stages);
+        const std::uint64_t bytes = most_bytes(segment, other->blocks, other->stages);
+        if (other->ns < best.ns && (bytes <= little_memory || bytes <= 2 * *bytes_before))
+            best = std::move(*other);
+    }
+    if (!best.blocks.empty())
+        found = std::move(best);
 }
 
 } // namespace overtake::compiler

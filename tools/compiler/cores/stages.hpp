@@ -8,10 +8,11 @@
 
 namespace overtake::compiler {
 
-/// Has blocks that do not need each other share a stage, each in the first that may have it, and
-/// shares the layers of such a stage anew: between cores, or whole layers to one core each.  Found
-/// blocks stay as they are where that takes no less time, or if values would be alive for so long
-/// that the segment needs more than twice its memory and more than 8 MiB.
+/// Has blocks that do not need each other share a stage, each in the first that may have it.  Of
+/// such a stage the largest blocks stay as they are, and each of the others is left whole to one
+/// core where the stage is shorter so; a block of several layers then falls apart into theirs.
+/// Found blocks stay as they are where that takes no less time, or if values would be alive for so
+/// long that the segment needs more than twice its memory and more than 8 MiB.
 void join_stages(const SegmentLayers& segment, const SearchOptions& options, FoundBlocks& found);
 
 } // namespace overtake::compiler
