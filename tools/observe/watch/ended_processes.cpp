@@ -31,7 +31,10 @@ std::optional<std::string> start_time(std::uint32_t pid) {
 bool is_in_first_pid_namespace() {
     constexpr ino_t first = 0xeffffffc; // PROC_PID_INIT_INO
     struct stat own {};
-    return stat("/proc/self/ns/pid", &own) == 0 && own.st_ino == first;
+    if (stat("/proc/self/ns/pid", &own) == 0)
+        return own.st_ino == first;
+    // A kernel without CONFIG_PID_NS has one numbering of processes for all.
+    return errno == ENOENT && stat("/proc/self/ns", &own) == 0;
 }
 
 std::vector<std::uint32_t> EndedProcesses::look(const std::vector<std::uint32_t>& pids) {
