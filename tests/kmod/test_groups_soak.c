@@ -19,6 +19,7 @@
 
 #define BOTH		"cores=2 mode=both profile=default watchdog_ms=5"
 #define WIDE		"cores=8 mode=timed profile=default"
+#define WIDEST		"cores=64 mode=timed profile=default"
 #define NEVER		OVERTAKE_DEADLINE_NEVER
 #define MS		1000000ull
 #define MEMORY_NOISE_KIB	16384ull
@@ -199,14 +200,13 @@ static void killed_in_every_state(void)
 		      (unsigned long long)(before - after));
 }
 
-#define CORES		8u
 #define HIGH_JOBS	200u
-#define PART_FCS	(OVERTAKE_MAX_FCS / CORES)
 
+static uint32_t core_count, part_fcs;	/* of the attack: one part on each core */
 static struct overtake_fc wide_fcs[OVERTAKE_MAX_FCS];
 static uint32_t wide_stages[OVERTAKE_MAX_FCS];
 
-/* One of 8 parts, 4,096 stages and 65,536 FCs, or a job on each core with as many FCs together. */
+/* One of 4,096 stages and 65,536 FCs, or a job on each core with as many FCs together. */
 static void submit_wide(const struct client *client, bool is_group)
 {
 	struct group group;
@@ -214,12 +214,12 @@ static void submit_wide(const struct client *client, bool is_group)
 
 	group_init(&group, client, 0, 0);
 	group.job.submit.fcs = (uintptr_t)wide_fcs;
-	group.job.submit.fc_count = is_group ? OVERTAKE_MAX_FCS : PART_FCS;
+	group.job.submit.fc_count = is_group ? OVERTAKE_MAX_FCS : part_fcs;
 	group.extension.stages = (uintptr_t)wide_stages;
 	group.extension.stage_count = OVERTAKE_MAX_STAGES;
-	group.extension.part_count = CORES;
-	for (i = 0; i < CORES; i++) {
-		group.parts[i] = (struct overtake_part){ .fc_count = PART_FCS, .core = i + 1 };
+	group.extension.part_count = core_count;
+	for (i = 0; i < core_count; i++) {
+		group.parts[i] = (struct overtake_part){ .fc_count = part_fcs, .core = i + 1 };
 		if (is_group)
 			continue;
 		group.job.submit.extensions = 0;
@@ -229,6 +229,16 @@ static void submit_wide(const struct client *client, bool is_group)
 	}
 	if (is_group)
 		check_equal(job_submit(client, &group.job), 0);
+}
+
+/* All stages have FCs: of each part, or of several parts in turn. */
+static uint32_t stage_of(uint32_t part, uint32_t fc)
+{
+	uint32_t parts_of_all = OVERTAKE_MAX_STAGES / part_fcs;
+
+	if (parts_of_all > 1)
+		return fc * parts_of_all + part % parts_of_all;
+	return fc / (part_fcs / OVERTAKE_MAX_STAGES);
 }
 
 /* Submits it, lets it run for a moment, cancels it: for ever. */
@@ -242,7 +252,7 @@ static void attack_live(size_t is_group, int ready)
 	put_delay(&client, 0, 100000);	/* 0.1 ms */
 	for (i = 0; i < OVERTAKE_MAX_FCS; i++) {
 		wide_fcs[i].insn_count = 1;
-		wide_stages[i] = i % PART_FCS / (PART_FCS / OVERTAKE_MAX_STAGES);
+		wide_stages[i] = stage_of(i / part_fcs, i % part_fcs);
 	}
 	for (i = 0;; i++) {
 		struct overtake_result result;
@@ -252,7 +262,7 @@ static void attack_live(size_t is_group, int ready)
 		if (!i)
 			check_equal(write(ready, "", 1), 1);
 		usleep(20000);
-		for (tag = 0; tag < (is_group ? 1 : CORES); tag++) {
+		for (tag = 0; tag < (is_group ? 1 : core_count); tag++) {
 			job_cancel(&client, tag);
 			check_equal(job_wait(&client, tag, NEVER, &result), 0);
 		}
@@ -281,7 +291,7 @@ static uint64_t measure(const struct client *client, const char *what)
 		int64_t begin = monotonic_ns();
 
 		job_init(&job, client, 1, 0, 1);
-		job.submit.core = 1 + i % CORES;
+		job.submit.core = 1 + i % core_count;
 		job.submit.priority = 255;
 		job.submit.deadline_ns = NEVER;
 		check_equal(job_submit(client, &job), 0);
@@ -324,13 +334,15 @@ static uint64_t fc_time(struct client *client)
  * A HIGH job waits for one FC of its core (core limit 1), whatever the client beside it submits.  On
  * a host that does not keep up, FCs last longer than their model says, by what the device counts.
  */
-static void high_beside_wide_groups(void)
+static void high_beside_wide_groups(uint32_t cores)
 {
 	struct client client;
 	uint64_t fc_ns;
 	char path[128];
 	size_t round;
 
+	core_count = cores;
+	part_fcs = OVERTAKE_MAX_FCS / cores;
 	let_everybody_open();
 	client = client_open(0, 255);
 	sysfs_path(path, sizeof(path), 0, "core_limit");
@@ -354,8 +366,19 @@ static void high_beside_wide_groups(void)
 	wait_until_forgotten();
 }
 
+static void high_beside_groups_of_8_parts(void)
+{
+	high_beside_wide_groups(8);
+}
+
+static void high_beside_groups_of_64_parts(void)
+{
+	high_beside_wide_groups(OVERTAKE_MAX_CORES);
+}
+
 const struct test_case group_soak_cases[] = {
-	{ "group-attack", WIDE, high_beside_wide_groups },
+	{ "group-attack", WIDE, high_beside_groups_of_8_parts },
+	{ "group-attack-of-64-parts", WIDEST, high_beside_groups_of_64_parts },
 	{ "group-killed-in-every-state", BOTH, killed_in_every_state },
 	{ 0 },
 };
