@@ -290,8 +290,8 @@ private:
 };
 
 // The most bytes of what cores share that are alive at one time.
-std::uint64_t most_bytes(const SegmentLayers& segment, std::span<const Block> blocks,
-                         std::span<const std::size_t> stages) {
+std::uint64_t shared_bytes_at_once(const SegmentLayers& segment, std::span<const Block> blocks,
+                                   std::span<const std::size_t> stages) {
     const std::vector<std::size_t> times = times_of(blocks, stages);
     constexpr std::size_t never = no_core;
     std::vector<std::size_t> first(segment.buffers.size(), never), last(first.size());
@@ -401,10 +401,10 @@ void join_stages(const SegmentLayers& segment, const SearchOptions& options, Fou
             continue;
         if (!ns_before) {
             ns_before = best.ns = times.of(found.blocks, found.stages);
-            bytes_before = most_bytes(segment, found.blocks, found.stages);
+            bytes_before = shared_bytes_at_once(segment, found.blocks, found.stages);
         }
         other->ns = times.of(other->blocks, other->stages);
-        const std::uint64_t bytes = most_bytes(segment, other->blocks, other->stages);
+        const std::uint64_t bytes = shared_bytes_at_once(segment, other->blocks, other->stages);
         if (other->ns < best.ns && (bytes <= little_memory || bytes <= 2 * *bytes_before))
             best = std::move(*other);
     }
