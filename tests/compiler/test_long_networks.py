@@ -47,12 +47,12 @@ class Cost(unittest.TestCase):
         for operators in (["Conv"], ["Conv", "Softmax"]):
             with self.subTest(operators=operators):
                 seconds = [self.compile(chain(operators, count))[0] for count in (2000, 8000)]
-                self.assertLess(seconds[1] / seconds[0], 6.5)
+                self.assertLess(seconds[1] / seconds[0], 7.5)
 
     def test_nor_do_they_where_a_plan_for_several_cores_is_searched(self):
         """Of points, which have no halo, a block of layers could be as long as the network."""
         seconds = [self.compile(chain(["Conv"], count), "--cores", "8")[0] for count in (750, 3000)]
-        self.assertLess(seconds[1] / seconds[0], 6.5)
+        self.assertLess(seconds[1] / seconds[0], 7.5)
 
     def test_segments_take_memory_for_what_they_touch(self):
         few, many = (self.compile(chain(["Conv", "Softmax"], count))[1] for count in (1000, 4000))
