@@ -97,7 +97,10 @@ Arrays by_engine(Engine& engine, const std::shared_ptr<LoadedModel>& model, Arra
     std::size_t done = 0;
     for (const SegmentRecord& segment : request->segments())
         done += segment.job.fcs_done;
-    if ((done == fcs) != takes_plan)
+    std::size_t of_one_core = 0;
+    for (const Segment& segment : ModelContents::of(model->model()).segments)
+        of_one_core += segment.fcs.size();
+    if (done != (takes_plan ? fcs : of_one_core))
         fail("an engine's request ran " + std::to_string(done) + " FCs");
     return outputs;
 }

@@ -101,6 +101,15 @@ class CorePlans(unittest.TestCase):
         self.assertIn("sessions' requests that name no core", succeed("info", model))
         self.run_all(model)
 
+    def test_a_plan_of_one_part_names_its_core(self):
+        network = self.generate("yolo", "96x128", 8)
+        for profiles in ("default,rk3588-core", "rk3588-core,default"):
+            model = self.compile(network, "one-part", "--cores", 2, "--core-profiles", profiles, "--schemes", "single")
+            plan = info(model)["core_plan"]
+            self.assertEqual([segment["parts"] for segment in plan["segments"]], [1])
+            self.assertGreater(plan["speed_up"], 1.3)
+            self.run_all(model)
+
     def test_without_the_option_the_bytes_are_the_same(self):
         plain = self.glyphs("plain").read_bytes()
         self.glyphs("four", "--cores", 4)
@@ -266,10 +275,10 @@ class CorePlans(unittest.TestCase):
             ("perf", mixed, perf, None),
             ("run", alike, ("--device", "embedded", "--input", f"image={self.folder / 'yolo_calibration.npy'}",
              "--output-dir", self.folder / "out"), None),
-            ("perf", alike, (*perf, "--cores", 3), of_four + "it is for cores of default, default, default, default, "
-             "and the device has default+default+default; compile the network with --cores and --core-profiles for these"),
+            ("perf", alike, (*perf, "--cores", 3), of_four + "it needs 4 cores of default, and the device has "
+             "3 cores of default; compile the network for the cores of the device, or use a device with those of the plan"),
             ("perf", mixed, (*perf, "--engine"), "requests use one core, not the plan for 2: an engine uses a plan only "
-             "where all cores are alike; leave out --engine"),
+             "where all cores are alike; a session uses it"),
             ("perf", alike, (*perf, "--processors", "npu=1+2,cpu"), of_four + "an engine with several processors does not"),
         ):  # fmt: skip
             with self.subTest(command=command, model=model.stem, options=options):

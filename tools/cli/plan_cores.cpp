@@ -17,6 +17,22 @@
 namespace overtake::command {
 namespace {
 
+// "4 cores of default", or "cores of default, rk3588-core".
+std::string cores_text(std::span<const std::string_view> profiles) {
+    const auto is_first = [&](std::string_view name) { return name == profiles.front(); };
+    if (std::ranges::all_of(profiles, is_first))
+        return fmt::format("{} core{} of {}", profiles.size(), profiles.size() == 1 ? "" : "s",
+                           profiles.front());
+    return fmt::format("cores of {}", fmt::join(profiles, ", "));
+}
+
+std::vector<std::string_view> names_of(std::span<const drm_overtake_core_profile> profiles) {
+    std::vector<std::string_view> names;
+    for (const drm_overtake_core_profile& profile : profiles)
+        names.push_back(name_of(profile));
+    return names;
+}
+
 // Nothing where the plan is used.
 std::string why_unused(const Device& device, const CorePlan& plan, RequestsBy by) {
     const std::vector<drm_overtake_core_profile> profiles = device.core_profiles();
@@ -25,11 +41,11 @@ std::string why_unused(const Device& device, const CorePlan& plan, RequestsBy by
     if (!device.takes_groups())
         return "the driver is older than 1.2; load the module of this version";
     if (cores_named(profiles, plan.profiles).empty())
-        return fmt::format("it is for cores of {}, and the device has {}; compile the network with "
-                           "--cores and --core-profiles for these",
-                           fmt::join(plan.profiles, ", "), joined_names(profiles));
+        return fmt::format("it needs {}, and the device has {}; compile the network for the cores "
+                           "of the device, or use a device with those of the plan",
+                           cores_text(plan.profiles), cores_text(names_of(profiles)));
     if (by == RequestsBy::engine && !(plan.are_alike && are_alike(profiles)))
-        return "an engine uses a plan only where all cores are alike; leave out --engine";
+        return "an engine uses a plan only where all cores are alike; a session uses it";
     return "";
 }
 

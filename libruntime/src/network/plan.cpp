@@ -36,7 +36,9 @@ Plan::Plan(Upload upload, PlanParts parts)
     if (parts == PlanParts::segments) {
         for (const Segment& segment : ModelContents::of(model()).segments)
             add(segment);
-        if (const auto& cores = ModelContents::of(model()).core_plan; cores && cores->width > 1)
+        // One part alone is worth while where it names a core that is faster than others.
+        const auto& cores = ModelContents::of(model()).core_plan;
+        if (cores && (cores->width > 1 || !cores->are_alike))
             add_groups(*cores);
         return;
     }
