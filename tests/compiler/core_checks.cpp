@@ -330,8 +330,11 @@ std::vector<std::size_t> random_stages(Random& random, const SegmentLayers& segm
     std::vector<std::size_t> stages;
     for (const std::vector<std::size_t>& of : needs) {
         std::size_t stage = 0;
-        for (const std::size_t needed : of)
-            stage = std::max(stage, stages[needed] + 1);
+        const std::size_t core = only_core(blocks[stages.size()]);
+        for (const std::size_t needed : of) {
+            const bool may_share = core != no_core && core == only_core(blocks[needed]);
+            stage = std::max(stage, stages[needed] + (may_share ? 0 : 1));
+        }
         stages.push_back(stage + below(random, 3) / 2);
     }
     // A stage without blocks is none.

@@ -219,7 +219,8 @@ TEST(JoinedStages, AChainStaysAsItIs) {
     const Cores cores = alike_cores(4);
     const FoundPlan plan = find_plan(of.segments, options_for(cores));
     const FoundBlocks found = search(of.segments[0], options_for(cores));
-    EXPECT_EQ(plan.ns, found.ns);
+    EXPECT_LE(plan.ns, found.ns);
+    EXPECT_LE(found.ns, plan.ns + 12);
     EXPECT_EQ(plan.stages.at(0), found.stages);
     EXPECT_EQ(found.stages, stages_in_order(found.blocks));
 }
@@ -341,6 +342,41 @@ TEST(JoinedStages, LayersThatOneCoreHadMoveToOthersThoughOneReadsThemAll) {
     EXPECT_LT(plan.ns, found.ns);
 }
 
+// What the search finds in order fits, and stages that are joined would not.
+TEST(JoinedStages, AreLeftOutWhereTheyNeedMoreScratchMemoryThanThereMayBe) {
+    NetworkBuilder builder(1024, 64);
+    std::size_t all = builder.convolution(0);
+    for (int chain = 0; chain < 2; ++chain)
+        all = builder.sum(all, builder.convolution(builder.convolution(0)));
+    CoreNetwork of = builder.network({builder.convolution(all)});
+    const Cores cores = alike_cores(4);
+    const SearchOptions options = options_for(cores);
+    const FoundPlan joined = find_plan(of.segments, options);
+    EXPECT_THROW(made(of, options, joined), CompileError);
+    CoreOptions asked;
+    asked.cores = cores;
+    const CorePlan plan = plan_cores(of.graph, of.quantised, of.program, asked);
+    EXPECT_LE(plan.segments.at(0).scratch_bytes, std::uint64_t{OVERTAKE_MAX_SCRATCH_BYTES});
+    EXPECT_GE(plan.segments[0].ns, joined.ns);
+}
+
+TEST(JoinedStages, SegmentsAreJoinedEachForItself) {
+    CoreNetwork a = branches(9, 1, 16, 32), b = branches(5, 2);
+    std::vector<SegmentLayers> both{a.segments.at(0), b.segments.at(0)};
+    const Cores cores = alike_cores(4);
+    std::vector<double> done;
+    SearchOptions options = options_for(cores);
+    options.progress = [&](double part) { done.push_back(part); };
+    const FoundPlan plan = find_plan(both, options);
+    ASSERT_EQ(plan.blocks.size(), 2u);
+    ASSERT_EQ(plan.stages.size(), 2u);
+    EXPECT_EQ(plan.ns, find_plan(a.segments, options_for(cores)).ns +
+                           find_plan(b.segments, options_for(cores)).ns);
+    EXPECT_TRUE(std::ranges::is_sorted(done));
+    EXPECT_DOUBLE_EQ(done.back(), 1);
+    EXPECT_EQ(find_plan({}, options).ns, 0u);
+}
+
 // A core has a chain of small layers to itself, whose blocks have several layers by the search.
 TEST(JoinedStages, BlocksOfSeveralLayersFallApartWhereCoresHaveThemWhole) {
     Random random(9);
@@ -407,7 +443,8 @@ TEST(JoinedStages, OnlyTheSchemesThatMayBeUsedAre) {
     SearchOptions options = options_for(cores);
     options.schemes = {Scheme::column};
     const FoundPlan plan = find_plan(of.segments, options);
-    for (const Block& block : plan.blocks.at(0))
+    EXPECT_NE(plan.stages.at(0), stages_in_order(plan.blocks.at(0)));
+    for (const Block& block : plan.blocks[0])
         EXPECT_TRUE(block.scheme == Scheme::column || block.scheme == Scheme::single);
 }
 
@@ -436,6 +473,7 @@ TEST(JoinedStages, AStageThatRunsBeforeWhatItNeedsIsRefused) {
     EXPECT_NE(refusal_of_stages(of, one, {0, 1, 0}), "none")
         << "the sum is before the second convolution";
     EXPECT_NE(refusal_of_stages(of, one, {0, 0}), "none") << "one has no stage";
+    EXPECT_NE(refusal_of_stages(of, apart, {0, 0, 2}), "none") << "no block is in stage 1";
 }
 
 // The second layer writes over a part of what the first one wrote and the third one has read.

@@ -69,14 +69,13 @@ public:
                      const CoreGroup& group, std::span<const Block> blocks,
                      std::span<const std::size_t> stages)
         : graph_(graph), constants_(constants), segment_(segment), group_(group), blocks_(blocks),
-          stage_of_(stages), times_(times_of(blocks, stages)), order_(blocks.size()),
-          uses_(segment.buffers.size()) {
-        std::iota(order_.begin(), order_.end(), std::size_t{0});
-        std::ranges::stable_sort(order_, {}, [&](std::size_t block) { return stage_of_[block]; });
-    }
+          stage_of_(stages), order_(blocks.size()), uses_(segment.buffers.size()) {}
 
     CoreSegment run(CorePlan& plan) {
         verify_blocks(graph_, segment_, blocks_, stage_of_, group_.cores.size());
+        times_ = times_of(blocks_, stage_of_);
+        std::iota(order_.begin(), order_.end(), std::size_t{0});
+        std::ranges::stable_sort(order_, {}, [&](std::size_t block) { return stage_of_[block]; });
         for (const Block& block : blocks_)
             plan_block(block);
         place_scratch();
@@ -356,7 +355,7 @@ private:
     const CoreGroup& group_;
     const std::span<const Block> blocks_;
     const std::span<const std::size_t> stage_of_; // by block
-    const std::vector<std::size_t> times_;        // by block
+    std::vector<std::size_t> times_;              // by block
     std::vector<std::size_t> order_;              // blocks by stage
     std::vector<std::vector<Work>> works_;        // by block, by core
     std::vector<Use> uses_;                       // of each buffer, then of copies
@@ -386,7 +385,7 @@ CorePlan generate(const Graph& graph, Program& program, std::span<const SegmentL
     plan.sync_cycles = group.sync_cycles;
     for (std::size_t index = 0; index < segments.size(); ++index) {
         const std::vector<std::size_t> numbers =
-            stages.empty() ? stages_in_order(blocks[index]) : stages[index];
+            stages.empty() ? stages_in_order(blocks[index]) : stages.at(index);
         plan.segments.push_back(SegmentGenerator(graph, program.constants, segments[index], group,
                                                  blocks[index], numbers)
                                     .run(plan));

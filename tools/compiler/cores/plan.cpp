@@ -45,6 +45,21 @@ std::vector<std::size_t> by_speed(std::span<const SegmentLayers> segments, Cores
     return order;
 }
 
+// The better of two: what the search finds, and what it finds if each layer belongs to one core.
+// Where blocks share a stage the second may be faster.
+FoundBlocks find_blocks(const SegmentLayers& segment, const SearchOptions& options) {
+    FoundBlocks best = search(segment, options);
+    join_stages(segment, options, best);
+    if (!options.overlap || !options.joins || std::ranges::count(options.uses, true) == 1)
+        return best;
+    SearchOptions alone = options;
+    alone.schemes = {Scheme::single};
+    alone.progress = {};
+    FoundBlocks other = search(segment, alone);
+    join_stages(segment, alone, other);
+    return other.ns < best.ns ? other : best;
+}
+
 bool gains(std::uint64_t ns, std::uint64_t before) {
     return static_cast<double>(ns) <= static_cast<double>(before) * least_gain;
 }
@@ -72,10 +87,8 @@ FoundPlan find_plan(std::span<const SegmentLayers> segments, const SearchOptions
                     options.progress((static_cast<double>(done) + part * layers) /
                                      static_cast<double>(all));
                 };
-            FoundBlocks of = search(segment, with);
+            FoundBlocks of = find_blocks(segment, with);
             done += segment.layers.size();
-            if (options.overlap && count > 1)
-                join_stages(segment, with, of);
             found.ns = found.ns == no_plan || of.ns == no_plan ? no_plan : found.ns + of.ns;
             found.blocks.push_back(std::move(of.blocks));
             found.stages.push_back(std::move(of.stages));
@@ -97,23 +110,35 @@ CorePlan plan_cores(const Graph& graph, const QuantisedGraph& quantised, Program
     SharePrice share_price;
     if (options.share_prices)
         share_price = options.share_prices(graph, quantised, program, segments);
-    const FoundPlan found = find_plan(segments, {options.cores,
-                                                 {},
-                                                 sync_cycles,
-                                                 options.schemes,
-                                                 options.overlap,
-                                                 options.max_time_per_fc_us,
-                                                 options.balance,
-                                                 options.prices,
-                                                 share_price ? &share_price : nullptr,
-                                                 options.progress});
-    if (found.ns == no_plan)
-        throw CompileError("--core-profiles", "lack instructions that '" + graph.name +
-                                                  "' needs; name cores that have them, or move "
-                                                  "nodes to the CPU with --run-on-cpu");
-    return generate(graph, program, segments,
-                    {options.cores, sync_cycles, options.max_time_per_fc_us}, found.blocks,
-                    found.stages);
+    SearchOptions how{options.cores,
+                      {},
+                      sync_cycles,
+                      options.schemes,
+                      options.overlap,
+                      options.max_time_per_fc_us,
+                      options.balance,
+                      options.prices,
+                      share_price ? &share_price : nullptr,
+                      options.progress};
+    const std::size_t constants = program.constants.bytes().size();
+    for (;;) {
+        const FoundPlan found = find_plan(segments, how);
+        if (found.ns == no_plan)
+            throw CompileError("--core-profiles", "lack instructions that '" + graph.name +
+                                                      "' needs; name cores that have them, or "
+                                                      "move nodes to the CPU with --run-on-cpu");
+        try {
+            return generate(graph, program, segments,
+                            {options.cores, sync_cycles, options.max_time_per_fc_us}, found.blocks,
+                            found.stages);
+        } catch (const CompileError&) {
+            if (!how.joins)
+                throw;
+        }
+        // Blocks that share a stage need more scratch memory: once more without.
+        program.constants.shrink(constants);
+        how.joins = false;
+    }
 }
 
 } // namespace overtake::compiler

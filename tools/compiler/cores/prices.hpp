@@ -15,7 +15,7 @@ namespace overtake::compiler {
 /// The cores' meeting before a stage.
 struct Meeting {
     std::size_t cores = 0;   ///< that have something to do in the stage
-    std::uint64_t bytes = 0; ///< that its first layer reads, on all cores
+    std::uint64_t bytes = 0; ///< that its blocks read of stages before, on all cores
 };
 
 /// Prices follow from arguments alone: the same call gives the same number.

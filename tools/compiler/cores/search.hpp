@@ -29,6 +29,7 @@ struct SearchOptions {
     const CorePrices* prices = nullptr;        ///< none: the cycle model's
     const SharePrice* share_price = nullptr;   ///< by which shares are balanced; none: `prices`
     std::function<void(double)> progress = {}; ///< called with how much is done, 0..1
+    bool joins = true;                         ///< blocks may share a stage, with overlap
 };
 
 /// Where some layer runs on none of the cores.
@@ -40,7 +41,7 @@ struct FoundBlocks {
     std::uint64_t ns = 0;            ///< time alone, an estimate where FCs are split; or no_plan
 };
 
-/// Who ran the stage before: it decides which cores wait for a sync.
+/// The core that ran the stage before: the others wait for a sync.
 constexpr std::size_t no_stage_before = ~std::size_t{0};
 constexpr std::size_t several_cores = no_stage_before - 1;
 

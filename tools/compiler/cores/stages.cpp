@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint64_t little_memory = 8 << 20;
 
 using Cycles = std::vector<std::uint64_t>; // by core
+constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
 
 // Blocks that stay together.
 struct Unit {
@@ -169,6 +170,7 @@ public:
           units_(std::move(units)) {
         for (const Unit& unit : units_) {
             usual_.push_back(as_it_is(unit));
+            whole_.push_back(whole_on(layers_of(usual_.back().blocks)));
             sizes_.push_back(std::accumulate(usual_.back().cycles.begin(),
                                              usual_.back().cycles.end(), std::uint64_t{0}));
         }
@@ -201,7 +203,7 @@ private:
         Cycles cycles;
     };
 
-    // How many of the longest units stay as they are: none, some, nearly all.
+    // How many of the longest units stay as they are: none, or a power of two.
     std::vector<std::size_t> counts() const {
         std::vector<std::size_t> counts{0};
         for (std::size_t count = 1; count < units_.size(); count *= 2)
@@ -229,33 +231,53 @@ private:
         return choice;
     }
 
-    // Of the core that is done with it first.  A block of several layers falls apart.
-    Choice by_one_core(std::size_t unit, const Cycles& so_far) const {
+    static std::vector<std::size_t> layers_of(const std::vector<Block>& blocks) {
         std::vector<std::size_t> layers;
-        for (const Block& block : usual_[unit].blocks)
+        for (const Block& block : blocks)
             for (std::size_t layer = 0; layer < block.layer_count; ++layer)
                 layers.push_back(block.first_layer + layer);
-        std::size_t best = no_core;
-        std::uint64_t best_ns = std::numeric_limits<std::uint64_t>::max(), best_cycles = 0;
-        for (std::size_t core = 0; core < options_.cores.size(); ++core) {
+        return layers;
+    }
+
+    // Cycles of all layers on each core; never where it may not have them.
+    Cycles whole_on(const std::vector<std::size_t>& layers) const {
+        Cycles cycles(options_.cores.size(), never);
+        for (std::size_t core = 0; core < cycles.size(); ++core) {
             if (!may_use(core, layers))
                 continue;
-            std::uint64_t cycles = 0;
+            // Cores that are alike follow each other, mostly.
+            if (core > 0 && cycles[core - 1] != never &&
+                options_.cores[core] == options_.cores[core - 1]) {
+                cycles[core] = cycles[core - 1];
+                continue;
+            }
+            cycles[core] = 0;
             for (const std::size_t layer : layers)
-                cycles += times_.prices().cycles(insn(layer), core);
-            if (const std::uint64_t ns = ns_on(core, so_far[core] + cycles); ns < best_ns) {
+                cycles[core] += times_.prices().cycles(insn(layer), core);
+        }
+        return cycles;
+    }
+
+    // Of the core that is done with it first.  A block of several layers falls apart.
+    Choice by_one_core(std::size_t unit, const Cycles& so_far) const {
+        const Cycles& cycles = whole_[unit];
+        std::size_t best = no_core;
+        std::uint64_t best_ns = never;
+        for (std::size_t core = 0; core < cycles.size(); ++core) {
+            if (cycles[core] == never)
+                continue;
+            if (const std::uint64_t ns = ns_on(core, so_far[core] + cycles[core]); ns < best_ns) {
                 best = core;
                 best_ns = ns;
-                best_cycles = cycles;
             }
         }
         if (best == no_core)
             return usual_[unit];
         Choice choice{{}, Cycles(options_.cores.size())};
-        for (const std::size_t layer : layers)
+        for (const std::size_t layer : layers_of(usual_[unit].blocks))
             choice.blocks.push_back(
                 {layer, 1, Scheme::single, single_share(insn(layer), best, options_.cores.size())});
-        choice.cycles[best] = best_cycles;
+        choice.cycles[best] = cycles[best];
         return choice;
     }
 
@@ -285,6 +307,7 @@ private:
     const std::span<const Block> blocks_;
     const std::vector<Unit> units_;
     std::vector<Choice> usual_;        // by unit: as it is
+    std::vector<Cycles> whole_;        // by unit: all of it on each core, or never
     std::vector<std::uint64_t> sizes_; // cycles of it
     std::vector<std::size_t> order_;   // units, the longest first
 };
@@ -293,7 +316,6 @@ private:
 std::uint64_t shared_bytes_at_once(const SegmentLayers& segment, std::span<const Block> blocks,
                                    std::span<const std::size_t> stages) {
     const std::vector<std::size_t> times = times_of(blocks, stages);
-    constexpr std::size_t never = no_core;
     std::vector<std::size_t> first(segment.buffers.size(), never), last(first.size());
     const auto use = [&](const overtake_operand& operand, std::size_t time) {
         const Buffer* buffer = operand.channels > 0 ? buffer_of(segment, operand) : nullptr;
@@ -334,15 +356,16 @@ void join_those_of_one_core(std::vector<std::vector<Block>>& stages) {
                    ? core
                    : no_core;
     };
-    std::size_t last = 0;
+    std::size_t last = 0, core_of_last = core_of(stages[0]);
     for (std::size_t stage = 1; stage < stages.size(); ++stage) {
         const std::size_t core = core_of(stages[stage]);
-        if (core == no_core || core != core_of(stages[last])) {
-            if (++last != stage)
-                stages[last] = std::move(stages[stage]);
-        } else {
+        if (core != no_core && core == core_of_last) {
             std::ranges::move(stages[stage], std::back_inserter(stages[last]));
+            continue;
         }
+        core_of_last = core;
+        if (++last != stage)
+            stages[last] = std::move(stages[stage]);
     }
     stages.resize(last + 1);
 }
@@ -390,19 +413,21 @@ std::optional<FoundBlocks> joined(const SegmentLayers& segment, const SearchOpti
 } // namespace
 
 void join_stages(const SegmentLayers& segment, const SearchOptions& options, FoundBlocks& found) {
-    if (found.ns == no_plan || found.blocks.size() < 2)
+    if (found.ns == no_plan)
         return;
     const StageTimes times(segment, options);
-    std::optional<std::uint64_t> ns_before, bytes_before;
+    found.ns = times.of(found.blocks, found.stages);
+    if (!options.overlap || !options.joins)
+        return;
+    std::optional<std::uint64_t> bytes_before;
     FoundBlocks best;
+    best.ns = found.ns;
     for (const UnitsOf what : {UnitsOf::core, UnitsOf::block}) {
         auto other = joined(segment, options, times, found, what);
         if (!other)
             continue;
-        if (!ns_before) {
-            ns_before = best.ns = times.of(found.blocks, found.stages);
+        if (!bytes_before)
             bytes_before = shared_bytes_at_once(segment, found.blocks, found.stages);
-        }
         other->ns = times.of(other->blocks, other->stages);
         const std::uint64_t bytes = shared_bytes_at_once(segment, other->blocks, other->stages);
         if (other->ns < best.ns && (bytes <= little_memory || bytes <= 2 * *bytes_before))

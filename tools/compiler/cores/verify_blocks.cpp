@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "compiler/cores/verify_blocks.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "compiler/cores/blocks.hpp"
 #include "compiler/cores/growth.hpp"
 #include "compiler/ir/error.hpp"
@@ -58,6 +61,11 @@ void verify_blocks(const Graph& graph, const SegmentLayers& segment, std::span<c
     }
     require(next == segment.layers.size(), next, "is in no block");
     require(stages.size() == blocks.size(), segment.layers.size(), "has blocks without a stage");
+    std::vector<bool> has_blocks(blocks.empty() ? 0 : std::ranges::max(stages) + 1);
+    for (const std::size_t stage : stages)
+        has_blocks[stage] = true;
+    require(std::ranges::find(has_blocks, false) == has_blocks.end(), segment.layers.size(),
+            "has a stage without blocks");
     const auto needs = needed_blocks(segment, blocks);
     for (std::size_t block = 0; block < blocks.size(); ++block)
         for (const std::size_t needed : needs[block])

@@ -36,8 +36,8 @@ struct Schedule {
     double us = 0;
 };
 
-// Layers of a block one after the other on each core, in one FC, and the next block when all are
-// done.  Where other cores are in one of two blocks, an FC and a synchronisation begin.
+// Layers of a stage one after the other on each core, in one FC, and the next stage when all are
+// done.  Where other cores are in one of two stages, an FC and a synchronisation begin.
 class Scheduler {
 public:
     explicit Scheduler(const Json& plan)

@@ -374,11 +374,11 @@ std::string core_section(const Json& summary) {
     html += tile(duration(plan["bound_us"].get<double>()), "the bound: cores that lose nothing");
     return section(
         "Several cores",
-        fmt::format("One request on {}. Colours are those of operators. At a line the cores meet, "
-                    "which takes {}. Between lines each computes what its share of the last layer "
-                    "needs, for itself. Used by {}.",
-                    escape(core_names(plan)), duration(plan["sync_us"].get<double>()),
-                    who_uses(plan)),
+        fmt::format(
+            "One request on {}. Colours are those of operators. At a line the cores meet, "
+            "which takes {}. Between lines each computes layers of its own, and what these need "
+            "of others for itself. Used by {}.",
+            escape(core_names(plan)), duration(plan["sync_us"].get<double>()), who_uses(plan)),
         html + "</div>\n" + core_chart(summary) + legend(summary) +
             "<table><tr><th>layer</th><th>scheme</th><th>cores then</th>"
             "<th class=\"n\">share of each, %</th><th class=\"n\">time of each, &micro;s</th>"
