@@ -212,7 +212,7 @@ class Case(unittest.TestCase):
             sample = samples[name] if samples else real(*shape)
             np.save(self.directory / f"{name}.npy", sample)
             arguments += ["--calibration", f"{name}={self.directory / f'{name}.npy'}"]
-        succeed("compile", source, *arguments)
+        succeed("compile", source, "-q", *arguments)
         self.arguments = arguments
         return source.with_suffix(".ovm")
 

@@ -269,7 +269,7 @@ class CpuOperators(unittest.TestCase):
         for name, array in inputs.items():
             np.save(self.directory / f"{name}.npy", array)
             arguments += ["--calibration", f"{name}={self.directory / f'{name}.npy'}"]
-        succeed("compile", source, *arguments)
+        succeed("compile", source, "-q", *arguments)
         return source.with_suffix(".ovm")
 
     def check(self, nodes, inputs, constants, wanted):

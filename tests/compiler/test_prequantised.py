@@ -32,7 +32,7 @@ class Case(unittest.TestCase):
 
     def compile(self, model, *arguments):
         path = small_models.save(model, self.directory / "model.onnx")
-        succeed("compile", path, *arguments)
+        succeed("compile", path, "-q", *arguments)
         return path.with_suffix(".ovm")
 
     def refusal(self, model):
