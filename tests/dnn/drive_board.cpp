@@ -225,21 +225,23 @@ public:
     void add(const FcRecord& record) {
         const std::size_t at = area_->count.load();
         if (at < most)
-            area_->records[at] = record;
+            new (area_->places + at * sizeof(FcRecord)) FcRecord(record);
         area_->count = at + 1;
     }
     std::vector<FcRecord> all() const {
         const std::size_t count = area_->count.load();
         if (count > most)
             throw Error(ENOSPC, "more FCs than there are places for");
-        return {area_->records, area_->records + count};
+        const auto* first = reinterpret_cast<const FcRecord*>(area_->places);
+        return {first, first + count};
     }
 
 private:
     static constexpr std::size_t most = 100'000;
     struct Area {
         std::atomic<std::size_t> count = 0;
-        FcRecord records[most];
+        /// Bytes, since making all of the records takes longer than most scenarios.
+        alignas(FcRecord) std::byte places[most * sizeof(FcRecord)];
     };
     Area* area_ = nullptr;
 };
