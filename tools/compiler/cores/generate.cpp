@@ -170,11 +170,11 @@ private:
             offsets_[numbers[index]] = plan.offsets[index];
         result_.scratch_bytes = plan.bytes;
         if (plan.bytes > OVERTAKE_MAX_SCRATCH_BYTES)
-            throw CompileError(graph_.name,
-                               "needs " + std::to_string(plan.bytes) + " bytes of scratch on " +
-                                   std::to_string(core_count()) + " cores, more than " +
-                                   std::to_string(OVERTAKE_MAX_SCRATCH_BYTES) +
-                                   "; compile it for fewer cores or a smaller input");
+            throw LimitError(graph_.name, "needs " + std::to_string(plan.bytes) +
+                                              " bytes of scratch on " +
+                                              std::to_string(core_count()) + " cores, more than " +
+                                              std::to_string(OVERTAKE_MAX_SCRATCH_BYTES) +
+                                              "; compile it for fewer cores or a smaller input");
     }
 
     // Where it lies among what cores share.
@@ -272,13 +272,13 @@ private:
         for (const CorePart& part : result_.parts)
             fcs += part.fcs.size();
         if (fcs > OVERTAKE_MAX_FCS)
-            throw CompileError("--max-time-per-fc", "gives " + std::to_string(fcs) +
-                                                        " FCs on all cores, more than a job may "
-                                                        "have (" +
-                                                        std::to_string(OVERTAKE_MAX_FCS) +
-                                                        "); choose a greater value");
+            throw LimitError("--max-time-per-fc", "gives " + std::to_string(fcs) +
+                                                      " FCs on all cores, more than a job may "
+                                                      "have (" +
+                                                      std::to_string(OVERTAKE_MAX_FCS) +
+                                                      "); choose a greater value");
         if (stages_.size() > OVERTAKE_MAX_STAGES)
-            throw CompileError(
+            throw LimitError(
                 "--cores", "gives '" + graph_.name + "' " + std::to_string(stages_.size()) +
                                " stages, more than a job may have (" +
                                std::to_string(OVERTAKE_MAX_STAGES) + "); compile it for one core");

@@ -131,11 +131,12 @@ CorePlan plan_cores(const Graph& graph, const QuantisedGraph& quantised, Program
             return generate(graph, program, segments,
                             {options.cores, sync_cycles, options.max_time_per_fc_us}, found.blocks,
                             found.stages);
-        } catch (const CompileError&) {
+        } catch (const LimitError&) {
             if (!how.joins)
                 throw;
         }
-        // Blocks that share a stage need more scratch memory: once more without.
+        // Blocks that share a stage need more scratch memory at once, and may give more FCs: once
+        // more without.
         program.constants.shrink(constants);
         how.joins = false;
     }

@@ -16,6 +16,12 @@ public:
         : Error(EINVAL, place + ": " + what) {}
 };
 
+/// What was compiled exceeds a limit of the device; compiled in another form, it may not.
+class LimitError : public CompileError {
+public:
+    using CompileError::CompileError;
+};
+
 inline bool is_control(char character) {
     return static_cast<unsigned char>(character) < ' ' || character == 0x7f;
 }
