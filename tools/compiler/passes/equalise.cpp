@@ -41,16 +41,20 @@ bool passes_channels(const Graph& graph, const Node& node) {
     return is_homogeneous(graph, node) || node.is<op::Concat>();
 }
 
-// Input channel of weight `index`.
-std::size_t input_channel(const op::Convolution& convolution, std::size_t inputs,
-                          std::size_t index) {
+// Calls visit(index, input channel) for each weight of an output channel, in the order of the
+// weights.
+template <typename Visit>
+void for_each_weight(const op::Convolution& convolution, std::size_t inputs, std::size_t output,
+                     const Visit& visit) {
     const std::size_t positions = convolution.window.positions();
-    if (convolution.kind == op::Convolution::Kind::depthwise)
-        return index / positions;
-    const std::size_t inputs_each = inputs / convolution.groups;
-    const std::size_t output = index / positions / inputs_each;
+    const bool is_depthwise = convolution.kind == op::Convolution::Kind::depthwise;
+    const std::size_t each = is_depthwise ? 1 : inputs / convolution.groups;
     const std::size_t group = output / (convolution.bias.size() / convolution.groups);
-    return group * inputs_each + index / positions % inputs_each;
+    const std::size_t first = is_depthwise ? output : group * each;
+    std::size_t index = output * each * positions;
+    for (std::size_t channel = first; channel < first + each; ++channel)
+        for (std::size_t position = 0; position < positions; ++position)
+            visit(index++, channel);
 }
 
 // Groups of values of which channels are multiplied by the same factors, with their writers and
@@ -323,19 +327,21 @@ private:
         const Value& value = graph_.values[input];
         const double area = sample_count_ * value.batch * value.height * value.width;
         const double step = greatest / activation_steps;
-        const std::size_t each = reader.weights.size() / reader.bias.size();
+        std::vector<double> powers;
+        for (const Channel& channel : statistics_[input])
+            powers.push_back(channel.power / area);
         double error = 0, signal = 0;
         for (std::size_t output = 0; output < reader.bias.size(); ++output) {
             double coarsest = 0, reach = 0;
-            for (std::size_t index = output * each; index < (output + 1) * each; ++index) {
-                const std::size_t channel = input_channel(reader, factors.size(), index);
-                const double power = statistics_[input][channel].power / area;
+            const auto add = [&](std::size_t index, std::size_t channel) {
+                const double power = powers[channel];
                 const double weight = reader.weights[index] / factors[channel];
                 error += weight * weight * step * step / 12;
                 signal += double{reader.weights[index]} * reader.weights[index] * power;
                 coarsest = std::max(coarsest, std::abs(weight));
                 reach += power * factors[channel] * factors[channel];
-            }
+            };
+            for_each_weight(reader, factors.size(), output, add);
             const double weight_step = 2 * coarsest / weight_steps;
             error += weight_step * weight_step / 12 * reach;
         }
@@ -347,9 +353,12 @@ private:
             auto& convolution = *graph_.nodes[reader].as<op::Convolution>();
             const auto factors = of_channels(graph_.nodes[reader].inputs[0], by_family);
             std::vector<float>& weights = convolution.weights;
-            for (std::size_t index = 0; index < weights.size(); ++index)
-                weights[index] = static_cast<float>(
-                    weights[index] / factors[input_channel(convolution, factors.size(), index)]);
+            for (std::size_t output = 0; output < convolution.bias.size(); ++output)
+                for_each_weight(convolution, factors.size(), output,
+                                [&](std::size_t index, std::size_t channel) {
+                                    weights[index] =
+                                        static_cast<float>(weights[index] / factors[channel]);
+                                });
         }
         for (const std::size_t writer : group.writers) {
             auto& convolution = *graph_.nodes[writer].as<op::Convolution>();
