@@ -20,6 +20,7 @@
 #include "commands.hpp"
 #include "compiler/file/similarity.hpp"
 #include "compiler/inputs/npy.hpp"
+#include "huge_pages.hpp"
 #include "json_text.hpp"
 #include "option_checks.hpp"
 #include "overtake/device.hpp"
@@ -263,7 +264,10 @@ void add_compare(CLI::App& app, int& status) {
         ->check(non_negative_number());
     command->add_flag("--exact", options->exact, "Fail if an element differs at all");
     command->add_flag("--json", options->json, "Print JSON");
-    command->callback([options, &status] { status = run_compare(*options); });
+    command->callback([options, &status] {
+        use_huge_pages();
+        status = run_compare(*options);
+    });
 }
 
 } // namespace overtake::command

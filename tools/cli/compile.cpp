@@ -16,6 +16,7 @@
 #include "compile_command.hpp"
 #include "compiler/compile.hpp"
 #include "compiler/configuration/configuration.hpp"
+#include "huge_pages.hpp"
 #include "json_text.hpp"
 #include "network_options.hpp"
 #include "normalisation_options.hpp"
@@ -246,8 +247,8 @@ void add_fc_limit(CLI::App& command, const Options& options) {
     command
         .add_option(
             "--max-time-per-fc", options->compile.max_time_per_fc_us,
-            "Longest function call, in microseconds or with a unit (1ms); 0 = one FC per BPU "
-            "segment")
+            "Longest function call, in microseconds or with a unit (1ms): 0 = one FC per BPU "
+            "segment, else 1000 or more")
         ->transform(whole_duration(TimeUnit::microsecond, 0, 4294967295))
         ->check(CLI::Validator(
             [](std::string& text) -> std::string {
@@ -493,6 +494,7 @@ void add_compile_with(CLI::App& app, int& status, const ShareMeasurement& measur
                              "--int8-outputs", "--custom-op-domain", "--custom-op-library"})
         file->excludes(command->get_option(name));
     command->callback([options, command, &status] {
+        use_huge_pages();
         if (options->lists_operators) {
             status = print_supported_operators();
             return;

@@ -15,6 +15,7 @@
 #include "demo_command.hpp"
 #include "demo_page.hpp"
 #include "demo_table.hpp"
+#include "huge_pages.hpp"
 #include "json_text.hpp"
 #include "option_checks.hpp"
 #include "output_file.hpp"
@@ -147,6 +148,7 @@ void add_demo_with(CLI::App& app, int& status, const DemoMeasurement& measuremen
     else
         command->get_option("--predict")->required();
     command->callback([options, measurement, &status] {
+        use_huge_pages();
         if (!options->predict)
             measurement.check_device(options->setup);
         status = run_demo(*options, measurement);

@@ -16,6 +16,7 @@
 
 #include "commands.hpp"
 #include "device_facts.hpp"
+#include "huge_pages.hpp"
 #include "json_text.hpp"
 #include "load/client.hpp"
 #include "load/load.hpp"
@@ -294,6 +295,7 @@ void add_perf(CLI::App& app, int& status) {
                         "Write every request's times to this CSV file");
     command->add_flag("--json", options->json, "Print JSON");
     command->callback([options, command, &status] {
+        use_huge_pages();
         const std::string node = node_of(options->device);
         check_usage(*command, *options, node);
         complete(*command, *options);

@@ -17,6 +17,7 @@
 #include "compiler/float/executor.hpp"
 #include "compiler/import/import.hpp"
 #include "compiler/passes/fold.hpp"
+#include "huge_pages.hpp"
 #include "json_text.hpp"
 #include "model_generated.h"
 #include "network_options.hpp"
@@ -366,6 +367,7 @@ void add_run(CLI::App& app, int& status) {
     command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
     command->add_flag("--json", options->json, "Print the result as JSON");
     command->callback([options, command, &status] {
+        use_huge_pages();
         if (is_onnx(options->model) && options->calibration.empty() &&
             command->count("--processors") > 0)
             throw CLI::ValidationError("--processors",

@@ -19,6 +19,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "huge_pages.hpp"
 #include "json_text.hpp"
 #include "observe/timeline/perfetto.hpp"
 #include "observe/timeline/png.hpp"
@@ -508,7 +509,10 @@ void add_sim(CLI::App& app, int& status) {
     add_outputs(command, options);
     add_changes(command, options);
     add_exclusions(command);
-    command->callback([options, &status] { status = run_sim(*options); });
+    command->callback([options, &status] {
+        use_huge_pages();
+        status = run_sim(*options);
+    });
 }
 
 } // namespace overtake::command
