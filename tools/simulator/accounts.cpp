@@ -124,7 +124,7 @@ std::uint64_t* Accounts::snapshot_of(const LiveTask& task) {
 
 /// What a group waits for is on several cores, or its own stages.
 bool Accounts::is_group(const LiveTask& task) {
-    return !task.parts.empty();
+    return !task.parts().empty();
 }
 
 void Accounts::begin_wait(LiveTask& task, std::uint64_t time) {
@@ -145,7 +145,7 @@ void Accounts::count(Core& core, std::uint64_t time) {
 }
 
 void Accounts::enter_high(LiveTask& task, std::uint64_t time) {
-    for (const ovt_fw_part& part : task.parts) {
+    for (const ovt_fw_part& part : task.parts()) {
         Core& core = cores_[part.placed_core - 1];
         count(core, time);
         core.groups[task.job.sequence] = task.kind->task_class;
@@ -208,7 +208,7 @@ void Accounts::fc_ended(LiveTask& task, unsigned core, std::uint64_t time) {
     count(of, time);
     of.busy = false;
     core_accounts_[core - 1].busy += window_.part(of.running_since, time);
-    for (const ovt_fw_part& part : task.parts)
+    for (const ovt_fw_part& part : task.parts())
         if (part.placed_core == core && part.done == part.fc_count)
             leave_high(task, core, time);
     if (task.job.done < task.job.fc_count)
@@ -218,7 +218,7 @@ void Accounts::fc_ended(LiveTask& task, unsigned core, std::uint64_t time) {
 void Accounts::job_ended(LiveTask& task, std::uint64_t time) {
     // Only a cancelled job ends in the middle of a wait.
     end_wait(task, time);
-    for (const ovt_fw_part& part : task.parts)
+    for (const ovt_fw_part& part : task.parts())
         leave_high(task, part.placed_core, time);
     task.account.job_running = 0;
     last_end_ = std::max(last_end_, time);

@@ -95,13 +95,13 @@ void EventSource::submitted(LiveTask& task, std::uint32_t segment, std::uint64_t
     sink_(of);
     of = job_event(EventType::fc_submit, task, time);
     of.fc_count = task.job.fc_count;
-    if (task.parts.empty()) {
+    if (task.parts().empty()) {
         sink_(of);
         return;
     }
-    for (std::size_t i = 0; i < task.parts.size(); i++) {
-        of.core = static_cast<std::uint16_t>(task.parts[i].placed_core);
-        of.fc_count = task.parts[i].fc_count;
+    for (std::size_t i = 0; i < task.parts().size(); i++) {
+        of.core = static_cast<std::uint16_t>(task.parts()[i].placed_core);
+        of.fc_count = task.parts()[i].fc_count;
         of.part = static_cast<std::uint16_t>(i);
         sink_(of);
     }
@@ -111,9 +111,9 @@ void EventSource::preempted(LiveTask& task, unsigned core, std::uint64_t time) {
     Event of = job_event(EventType::fc_preempt, task, time);
     of.core = static_cast<std::uint16_t>(core);
     of.fc_index = task.job.started;
-    for (std::size_t i = 0; i < task.parts.size(); i++)
-        if (task.parts[i].placed_core == core) {
-            of.fc_index = task.parts[i].started;
+    for (std::size_t i = 0; i < task.parts().size(); i++)
+        if (task.parts()[i].placed_core == core) {
+            of.fc_index = task.parts()[i].started;
             of.part = static_cast<std::uint16_t>(i);
         }
     cores_[core - 1].preempted = of;
@@ -162,7 +162,7 @@ void EventSource::job_ended(LiveTask& task, std::uint64_t time) {
     of.status = task.job.status == OVT_JOB_OK ? 0 : -ECANCELED;
     if (of.core != 0)
         cores_[of.core - 1u].behind.erase(of.tag);
-    for (const ovt_fw_part& part : task.parts)
+    for (const ovt_fw_part& part : task.parts())
         cores_[part.placed_core - 1].behind.erase(of.tag);
     sink_(of);
 }

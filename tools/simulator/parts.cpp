@@ -134,6 +134,12 @@ private:
     std::vector<Stage> stages_;
 };
 
+WideTask& wide_of(LiveTask& task) {
+    if (!task.wide)
+        task.wide = std::make_unique<WideTask>();
+    return *task.wide;
+}
+
 } // namespace
 
 Chain::Segment parts_segment(const Place& place, const PartsDevice& device) {
@@ -142,42 +148,50 @@ Chain::Segment parts_segment(const Place& place, const PartsDevice& device) {
 
 void set_group(LiveTask& task, const Chain::Segment& segment, const ovt_fc* program,
                std::uint32_t core) {
+    if (task.wide)
+        task.wide->parts.clear();
+    if (!segment.parts)
+        return;
     const Parts& parts = *segment.parts;
+    WideTask& wide = wide_of(task);
     for (const Parts::Part& of : parts.list) {
-        ovt_fw_part& part = task.parts.emplace_back();
+        ovt_fw_part& part = wide.parts.emplace_back();
         part.fcs = program;
         part.stages = of.stages.data();
         part.fc_count = static_cast<u32>(of.stages.size());
         part.core = of.core != 0         ? of.core
-                    : task.cores.empty() ? core
-                                         : task.cores[task.parts.size() - 1];
+                    : wide.cores.empty() ? core
+                                         : wide.cores[wide.parts.size() - 1];
     }
-    task.group = {};
-    task.group.parts = task.parts.data();
-    task.group.part_count = static_cast<u32>(task.parts.size());
-    task.group.stage_fcs = parts.stage_fcs.data();
-    task.group.stage_count = static_cast<u32>(parts.stage_fcs.size());
-    task.job.group = &task.group;
+    wide.group = {};
+    wide.group.parts = wide.parts.data();
+    wide.group.part_count = static_cast<u32>(wide.parts.size());
+    wide.group.stage_fcs = parts.stage_fcs.data();
+    wide.group.stage_count = static_cast<u32>(parts.stage_fcs.size());
+    task.job.group = &wide.group;
 }
 
 std::uint64_t settle_cores(LiveTask& task, const ovt_fw& device, const ovt_fw_context& context,
                            std::uint64_t cores) {
+    std::vector<std::uint32_t>& of = task.wide->cores;
     std::uint64_t taken = 0;
     do {
-        task.cores.push_back(ovt_fw_place(&device, &context, cores & ~taken));
-        taken |= std::uint64_t{1} << (task.cores.back() - 1);
-    } while (task.cores.size() < task.kind->chain->width);
+        of.push_back(ovt_fw_place(&device, &context, cores & ~taken));
+        taken |= std::uint64_t{1} << (of.back() - 1);
+    } while (of.size() < task.kind->chain->width);
     return taken;
 }
 
 void set_span(LiveTask& task, const Chain& chain) {
-    task.cores.clear();
     task.sched.span = nullptr;
+    if (task.wide)
+        task.wide->cores.clear();
     if (chain.width < 2)
         return;
-    task.gaps.resize(chain.width);
-    task.span = {.width = chain.width, .gaps = task.gaps.data(), .cores = 0};
-    task.sched.span = &task.span;
+    WideTask& wide = wide_of(task);
+    wide.gaps.resize(chain.width);
+    wide.span = {.width = chain.width, .gaps = wide.gaps.data(), .cores = 0};
+    task.sched.span = &wide.span;
 }
 
 } // namespace overtake::simulator

@@ -22,13 +22,13 @@ struct PartsDevice {
 /// A "parts" list as a segment. Throws Error.
 Chain::Segment parts_segment(const Place& place, const PartsDevice& device);
 
-/// The device's view of `segment`, which has parts, in `task`; `program` has enough FCs for each.
-/// Parts that name no core go to the task's, or to `core` if those are not settled.
+/// The device's view of the parts of `segment`, if it has any, in `task`; `program` has enough FCs
+/// for each. Parts that name no core go to the task's, or to `core` if those are not settled.
 void set_group(LiveTask& task, const Chain::Segment& segment, const ovt_fc* program,
                std::uint32_t core);
 
-/// Those of `cores`, bit k - 1 for core k, that have the least to do, for the task's parts in
-/// order. Returns: which they are.
+/// Those of `cores`, bit k - 1 for core k, that have the least to do, for the parts, in order, of a
+/// task on several cores. Returns: which they are.
 std::uint64_t settle_cores(LiveTask& task, const ovt_fw& device, const ovt_fw_context& context,
                            std::uint64_t cores);
 

@@ -54,7 +54,7 @@ void Pictures::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_
                                  .end_ns = end * tick_ns_,
                                  .request = task.serial,
                                  .part = task.fc_part,
-                                 .stage = task.parts.empty()
+                                 .stage = task.parts().empty()
                                               ? std::nullopt
                                               : std::optional<std::uint32_t>(task.fc_stage)});
 }

@@ -67,7 +67,7 @@ void Recorder::submitted(LiveTask& task, std::uint32_t segment, std::uint64_t ti
                      .end = 0,
                      .preemptions = 0,
                      .cancelled = false,
-                     .parts = std::vector<Part>(task.parts.size())});
+                     .parts = std::vector<Part>(task.parts().size())});
 }
 
 void Recorder::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_t index,
@@ -96,8 +96,8 @@ void Recorder::job_ended(LiveTask& task, std::uint64_t time) {
     job.preemptions = task.job.preemptions;
     job.cancelled = task.job.status == OVT_JOB_CANCELLED;
     for (std::size_t i = 0; i < job.parts.size(); i++) {
-        job.parts[i].core = task.parts[i].placed_core;
-        job.parts[i].preemptions = task.parts[i].preemptions;
+        job.parts[i].core = task.parts()[i].placed_core;
+        job.parts[i].preemptions = task.parts()[i].preemptions;
     }
 }
 

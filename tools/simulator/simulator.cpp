@@ -213,14 +213,14 @@ private:
     }
 
     void start_fc(const ovt_event& event, LiveTask& task) {
-        const std::size_t part = task.parts.empty() ? 0 : event.part - task.parts.data();
+        const std::size_t part = task.parts().empty() ? 0 : event.part - task.parts().data();
         const std::uint64_t duration = duration_of(task, part, event.fc_index);
         if (duration > time_limit - now_)
             throw Error(ERANGE, "virtual time passed 2^63 us: give the loads a smaller until");
         ovt_core_charge(&storage_.cores[event.core - 1], duration);
         ovt_fw_executed(&fw_, event.core, now_);
         task.fc_part = static_cast<std::uint32_t>(part);
-        task.fc_stage = task.parts.empty() ? 0 : event.part->stages[event.fc_index];
+        task.fc_stage = task.parts().empty() ? 0 : event.part->stages[event.fc_index];
         for (Observer* observer : observers_)
             observer->fc_started(task, event.core, event.ring == OVT_RING_HIGH, event.fc_index,
                                  now_, now_ + duration);
@@ -271,9 +271,7 @@ private:
         task.job.fc_count = static_cast<u32>(fcs.fcs.size());
         task.job.core = core;
         task.job.priority = task.kind->priority;
-        task.parts.clear();
-        if (fcs.parts)
-            set_group(task, fcs, program_.data(), core);
+        set_group(task, fcs, program_.data(), core);
         ovt_fw_reserve(&fw_, 1);
         ovt_fw_submit(&fw_, &task.job, now_);
         prepare();
@@ -438,13 +436,16 @@ private:
     std::uint32_t core_for(LiveTask& task, const ovt_sched_action& action) {
         if (action.core != 0)
             return action.core;
-        const std::uint64_t cores =
-            settle_cores(task, fw_, storage_.contexts[task.kind->context], action.cores);
-        if (task.sched.span != nullptr)
-            ovt_sched_placed_on(&sched_, &task.sched, task.cores.front(), cores);
-        else
-            ovt_sched_placed(&sched_, &task.sched, task.cores.front());
-        return task.cores.front();
+        const ovt_fw_context& context = storage_.contexts[task.kind->context];
+        if (task.sched.span == nullptr) {
+            const std::uint32_t core = ovt_fw_place(&fw_, &context, action.cores);
+            ovt_sched_placed(&sched_, &task.sched, core);
+            return core;
+        }
+        const std::uint64_t cores = settle_cores(task, fw_, context, action.cores);
+        const std::uint32_t first = task.wide->cores.front();
+        ovt_sched_placed_on(&sched_, &task.sched, first, cores);
+        return first;
     }
 
     void run_cpu(LiveTask& task, std::uint32_t segment) {

@@ -34,16 +34,21 @@ struct TaskAccount {
     std::uint64_t running;
 };
 
-/// A task between its arrival and its end. At FC level it is a job and nothing else.
-struct LiveTask {
-    ovt_sched_task sched;
-    ovt_fw_job job; ///< of its current BPU segment
+/// What a task has that takes several cores, or has groups.
+struct WideTask {
     ovt_fw_group group;
     ovt_sched_span span;
     std::vector<ovt_sched_gap> gaps;  ///< of the span
     std::vector<std::uint32_t> cores; ///< of its parts, once they are settled; at task level
     std::vector<ovt_fw_part> parts;   ///< of the group; empty if the segment has none
-    std::uint32_t fc_part;            ///< of the FC that observers are shown
+};
+
+/// A task between its arrival and its end. At FC level it is a job and nothing else.
+struct LiveTask {
+    ovt_sched_task sched;
+    ovt_fw_job job;                 ///< of its current BPU segment
+    std::unique_ptr<WideTask> wide; ///< most have none: queues of many tasks take memory
+    std::uint32_t fc_part;          ///< of the FC that observers are shown
     std::uint32_t fc_stage;
     const TaskKind* kind;
     std::uint64_t number;           ///< of the listed arrival, or of the loads' tasks, from 0
@@ -59,6 +64,11 @@ struct LiveTask {
     TaskAccount account;
     std::uint64_t record; ///< for observers
     std::uint64_t segment_record;
+
+    /// Of the group; empty if the segment has none.
+    std::span<const ovt_fw_part> parts() const {
+        return wide ? std::span<const ovt_fw_part>(wide->parts) : std::span<const ovt_fw_part>();
+    }
 
     static constexpr std::uint32_t not_a_load = ~0u;
 };
