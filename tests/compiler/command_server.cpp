@@ -28,6 +28,7 @@ std::string run(const std::string& line) {
         overtake::command::add_compile_measuring(app, status);
         overtake::command::add_run(app, status);
         overtake::command::add_info(app, status);
+        overtake::command::add_sim(app, status);
         app.parse(arguments);
         return status == 0 ? "" : "status " + std::to_string(status);
     } catch (const std::exception& error) {

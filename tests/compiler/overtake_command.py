@@ -41,7 +41,7 @@ class CommandServer:
     def takes(self, arguments):
         # Help is main()'s, and an operator's library would stay for the commands that follow.
         alone = {"--help", "--custom-op-library"}
-        return (self._path is not None and arguments[0] in ("compile", "run", "info")
+        return (self._path is not None and arguments[0] in ("compile", "run", "info", "sim")
                 and not alone.intersection(arguments))  # fmt: skip
 
     def __call__(self, arguments):
