@@ -10,7 +10,7 @@ REPEAT ?= 1
 SINCE ?= HEAD
 
 .DEFAULT_GOAL := help
-.PHONY: help kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-server fuzz-onnx setup build kmod debug-kernel demo networks test quick fresh zoo agreement-onnxruntime coverage mutants soak fuzz-kernel check format docs abi settings install uninstall install-kmod uninstall-kmod deb clean bench bench-ops bench-processors
+.PHONY: help kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-server fuzz-onnx setup build kmod debug-kernel demo networks test quick fresh zoo agreement-onnxruntime coverage mutants soak fuzz-kernel check format docs abi settings install uninstall install-kmod uninstall-kmod deb clean bench bench-ops bench-processors bench-submission
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
@@ -86,6 +86,11 @@ bench: ## how fast the simulator is: FCs per second on one core
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target simulator_benchmark
 	build/release/tests/simulator_benchmark
+
+bench-submission: build kmod ## the way of an empty FC to the device and back, on each backend, over floors; here and in a VM
+	cmake --build --preset release -j $(JOBS) --target bench_submission
+	build/release/tests/bench_submission
+	tests/vm/run --timeout 900 -- tests/benchmarks/run-submission
 
 bench-processors: build ## several processors: throughput and satisfaction of each policy, and the optimum
 	scripts/setup.sh bench
