@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -49,11 +50,23 @@ const void* middle_of_block(std::size_t bytes) {
     return block ? const_cast<const char*>(block) + bytes / 2 : nullptr;
 }
 
+/// Free memory in the heap, below a block that stays in use.
+void leave_a_hole(std::size_t bytes) {
+    constexpr std::size_t each = 65536; // too small for a mapping of its own
+    std::vector<void*> blocks(bytes / each + 1);
+    for (void*& block : blocks)
+        block = std::malloc(each);
+    blocks.pop_back();
+    for (void* block : blocks)
+        std::free(block);
+}
+
 TEST(HugePages, AreAskedForWhereBlocksLie) {
     if (!has_huge_pages())
         GTEST_SKIP() << "SKIPPED: this kernel has no huge pages";
     EXPECT_EXIT(_exit(is_advised(middle_of_block(64 * mebibyte))), testing::ExitedWithCode(0), "");
     const auto advise = [] {
+        leave_a_hole(8 * mebibyte);
         use_huge_pages();
         use_huge_pages();
         _exit(is_advised(middle_of_block(64 * mebibyte)));

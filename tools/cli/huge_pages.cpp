@@ -28,8 +28,8 @@ void grow_heap() {
     mallopt(M_MMAP_MAX, 0); // large blocks come from the heap, too
     mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
     mallopt(M_TOP_PAD, heap_bytes);
-    // More than the heap has left, so that it grows.
-    void* volatile block = std::malloc(huge_page);
+    // More than is free anywhere, so that the heap grows.
+    void* volatile block = std::malloc(mallinfo2().fordblks + huge_page);
     mallopt(M_TOP_PAD, usual_top_pad);
     const auto begin = reinterpret_cast<std::uintptr_t>(block);
     const auto end = reinterpret_cast<std::uintptr_t>(sbrk(0));
