@@ -250,7 +250,7 @@ private:
             group_.max_time_per_fc_us == 0 ? 0 : smallest_max_cycles(steps, profile);
         if (most >= smallest && split_steps(steps, constants_, profile, most, pieces, fcs))
             return;
-        throw CompileError(
+        throw LimitError(
             "--max-time-per-fc",
             "is below the smallest piece of '" + graph_.name + "' on core " +
                 std::to_string(core + 1) + "; it needs " +
