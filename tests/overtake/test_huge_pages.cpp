@@ -21,8 +21,19 @@ namespace {
 
 constexpr std::size_t mebibyte = 1u << 20;
 
-bool has_huge_pages() {
-    return access("/sys/kernel/mm/transparent_hugepage/enabled", R_OK) == 0;
+/// Why the heap of this process cannot lie in huge pages; empty where it can.
+std::string reason_against() {
+    std::string modes, overcommit;
+    std::getline(std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"), modes);
+    std::getline(std::ifstream("/proc/sys/vm/overcommit_memory"), overcommit);
+    if (modes.empty() || modes.find("[never]") != std::string::npos)
+        return "this kernel has no huge pages";
+    if (overcommit == "2")
+        return "this kernel counts addresses (vm.overcommit_memory is 2)";
+    for (const auto resource : {RLIMIT_AS, RLIMIT_DATA})
+        if (rlimit limit{}; getrlimit(resource, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY)
+            return "the addresses of this process are limited";
+    return "";
 }
 
 /// Whether the kernel was asked for huge pages where `address` lies (`hg` in smaps).
@@ -62,34 +73,64 @@ void leave_a_hole(std::size_t bytes) {
 }
 
 TEST(HugePages, AreAskedForWhereBlocksLie) {
-    if (!has_huge_pages())
-        GTEST_SKIP() << "SKIPPED: this kernel has no huge pages";
+    if (const std::string reason = reason_against(); !reason.empty())
+        GTEST_SKIP() << "SKIPPED: " << reason;
     EXPECT_EXIT(_exit(is_advised(middle_of_block(64 * mebibyte))), testing::ExitedWithCode(0), "");
     const auto advise = [] {
         leave_a_hole(8 * mebibyte);
-        use_huge_pages();
-        use_huge_pages();
-        _exit(is_advised(middle_of_block(64 * mebibyte)));
+        const bool is_used = use_huge_pages() && use_huge_pages();
+        _exit(is_used && is_advised(middle_of_block(64 * mebibyte)) ? 1 : 2);
     };
     EXPECT_EXIT(advise(), testing::ExitedWithCode(1), "");
 }
 
+/// What this process has of addresses.
+std::size_t address_bytes() {
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// Exits with 0 if there are addresses for others beside a heap that use_huge_pages() left alone.
+[[noreturn]] void use_under_limit(__rlimit_resource_t resource) {
+    const std::size_t bytes = address_bytes() + 1200 * mebibyte;
+    const rlimit limit{bytes, bytes};
+    if (setrlimit(resource, &limit) != 0)
+        _exit(2);
+    if (use_huge_pages())
+        _exit(3);
+    const void* const others =
+        mmap(nullptr, 700 * mebibyte, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    _exit(others != MAP_FAILED && middle_of_block(100 * mebibyte) ? 0 : 1);
+}
+
 TEST(HugePages, TakeNoAddressesWhereTheseAreLimited) {
-    const auto limited = [] {
-        rlimit limit{1200 * mebibyte, 1200 * mebibyte};
-        if (setrlimit(RLIMIT_DATA, &limit) != 0)
-            _exit(2);
-        use_huge_pages();
-        const void* const others = mmap(nullptr, 700 * mebibyte, PROT_READ | PROT_WRITE,
-                                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        _exit(others != MAP_FAILED && middle_of_block(100 * mebibyte) ? 0 : 1);
-    };
-    EXPECT_EXIT(limited(), testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(use_under_limit(RLIMIT_DATA), testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(use_under_limit(RLIMIT_AS), testing::ExitedWithCode(0), "");
+}
+
+/// Exits with 0 if a freed block of more than 2 GiB stays in the heap, or has not been there.
+[[noreturn]] void free_a_large_block() {
+    constexpr std::size_t bytes = 2500 * mebibyte; // addresses alone
+    use_huge_pages();
+    char* volatile block = static_cast<char*>(std::malloc(bytes));
+    std::free(block);
+    const std::ptrdiff_t kept = static_cast<char*>(sbrk(0)) - block;
+    _exit(!block || kept < 0 || kept >= static_cast<std::ptrdiff_t>(bytes) ? 0 : 1);
+}
+
+TEST(HugePages, StayWhenBlocksAreFreed) {
+    if (const std::string reason = reason_against(); !reason.empty())
+        GTEST_SKIP() << "SKIPPED: " << reason;
+    EXPECT_EXIT(free_a_large_block(), testing::ExitedWithCode(0), "");
 }
 
 TEST(HugePages, GrowTheHeapByAsMuchOnlyOnce) {
+    if (const std::string reason = reason_against(); !reason.empty())
+        GTEST_SKIP() << "SKIPPED: " << reason;
     const auto large = [] {
-        use_huge_pages();
+        if (!use_huge_pages())
+            _exit(2);
         const auto* const first = static_cast<const char*>(std::malloc(700 * mebibyte));
         const void* const second = std::malloc(700 * mebibyte);
         const auto* const end = static_cast<const char*>(sbrk(0));

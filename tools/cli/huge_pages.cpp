@@ -3,7 +3,8 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <limits>
+#include <fstream>
+#include <string>
 
 #include <malloc.h>
 #include <sys/mman.h>
@@ -16,7 +17,20 @@ namespace {
 constexpr std::size_t huge_page = 2u << 20;
 /// By which the heap grows once. Addresses alone: memory comes with the first access.
 constexpr int heap_bytes = 1 << 30;
-constexpr int usual_top_pad = 128 << 10; // M_TOP_PAD's default
+
+// malloc's defaults (mallopt(3)); thresholds are those that it reaches by itself where blocks are
+// large.
+constexpr int usual_top_pad = 128 << 10;
+constexpr int usual_mappings = 65536;
+constexpr int usual_mmap_threshold = 32 << 20;
+constexpr int usual_trim_threshold = 64 << 20;
+
+std::string first_line(const char* path) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
 
 bool has_limit(int resource) {
     rlimit limit{};
@@ -24,32 +38,51 @@ bool has_limit(int resource) {
            limit.rlim_cur != RLIM_INFINITY;
 }
 
-void grow_heap() {
-    mallopt(M_MMAP_MAX, 0); // large blocks come from the heap, too
-    mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+/// Whether the kernel counts addresses that no memory lies behind.
+bool counts_addresses() {
+    return has_limit(RLIMIT_AS) || has_limit(RLIMIT_DATA) ||
+           first_line("/proc/sys/vm/overcommit_memory") == "2";
+}
+
+bool has_huge_pages() {
+    const std::string modes = first_line("/sys/kernel/mm/transparent_hugepage/enabled");
+    return modes.find("[madvise]") != std::string::npos ||
+           modes.find("[always]") != std::string::npos;
+}
+
+/// False where the heap does not grow, or the kernel takes no advice.
+bool grow_heap() {
+    // A block larger than all that is free, and no mapping of its own: the heap grows.
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, -1); // never
     mallopt(M_TOP_PAD, heap_bytes);
-    // More than is free anywhere, so that the heap grows.
     void* volatile block = std::malloc(mallinfo2().fordblks + huge_page);
     mallopt(M_TOP_PAD, usual_top_pad);
     const auto begin = reinterpret_cast<std::uintptr_t>(block);
     const auto end = reinterpret_cast<std::uintptr_t>(sbrk(0));
+    bool is_advised = false;
     if (block && begin < end && end - begin > huge_page) {
         const std::uintptr_t first = (begin + huge_page - 1) / huge_page * huge_page;
-        // Without huge pages in the kernel it fails, and nothing changes.
-        (void)madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+        is_advised = madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE) == 0;
     }
     std::free(block);
+    return is_advised;
 }
 
 } // namespace
 
-void use_huge_pages() {
-    static const bool is_done = [] {
-        if (!has_limit(RLIMIT_AS) && !has_limit(RLIMIT_DATA))
-            grow_heap();
-        return true;
+bool use_huge_pages() {
+    static const bool is_used = [] {
+        if (counts_addresses() || !has_huge_pages())
+            return false;
+        if (grow_heap())
+            return true;
+        mallopt(M_MMAP_MAX, usual_mappings);
+        mallopt(M_MMAP_THRESHOLD, usual_mmap_threshold);
+        mallopt(M_TRIM_THRESHOLD, usual_trim_threshold);
+        return false;
     }();
-    (void)is_done;
+    return is_used;
 }
 
 } // namespace overtake::command
