@@ -106,7 +106,7 @@ conformance: build ## ONNX's own test models: passed, refused, wrong or crashed,
 
 agreement: build ## COUNT (2000) random networks from number SEED (1) on: device and interpreter, bit by bit
 	scripts/setup.sh test
-	OVERTAKE='$(CURDIR)/build/bin/overtake' OVERTAKE_SERVER='$(CURDIR)/build/release/tests/command_server' \
+	OVERTAKE='$(CURDIR)/build/bin/overtake' COMMAND_SERVER='$(CURDIR)/build/release/tests/command_server' \
 		/usr/bin/python3 -B tests/compiler/agreement.py --seed $(SEED) --count $(COUNT) \
 		--jobs $(JOBS) $(if $(SHRINK),--shrink)
 

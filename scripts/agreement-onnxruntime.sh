@@ -8,6 +8,6 @@ cd "$(dirname "$0")/.."
 scripts/setup.sh zoo
 /usr/bin/python3 -B tests/compiler/onnx_runtime.py || exit 0
 make --no-print-directory build
-OVERTAKE="$PWD/build/bin/overtake" OVERTAKE_SERVER="$PWD/build/release/tests/command_server" \
+OVERTAKE="$PWD/build/bin/overtake" COMMAND_SERVER="$PWD/build/release/tests/command_server" \
 	exec /usr/bin/python3 -B tests/compiler/agreement_onnx_runtime.py --zoo \
 	--seed "${SEED:-1}" --count "${COUNT:-2000}" ${OPSET:+--opset "$OPSET"} --jobs "${JOBS:-$(nproc)}"

@@ -12,7 +12,7 @@ Of each network (random_graphs.py):
 
     agreement.py [--seed N] [--count N] [--jobs N] [--shrink]
 
-runs the networks N, N + 1, ... and prints what they covered. OVERTAKE_SERVER names the binary of
+runs the networks N, N + 1, ... and prints what they covered. COMMAND_SERVER names the binary of
 command_server.cpp.
 """
 
@@ -23,7 +23,6 @@ import multiprocessing
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -32,6 +31,7 @@ import traceback
 import numpy as np
 import onnx
 
+from command_server import CommandServer, Refused
 from overtake_command import SLOW, SOURCE, cosine
 
 import float_operators  # noqa: F401, makes float_reference know all operators
@@ -48,48 +48,8 @@ LEAST_COSINE = 0.9
 LEAST_COSINE_OF_CUT = 0.6
 
 
-class Refused(AssertionError):
-    """The command ended with an error."""
-
-
-class Server:
-    """The overtake command as one process for many commands."""
-
-    def __init__(self):
-        self._process = None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
-
-    def stop(self):
-        if self._process:
-            self._process.communicate()
-            self._process = None
-
-    def __call__(self, *arguments):
-        if self._process is None:
-            path = os.environ.get(
-                "OVERTAKE_SERVER", str(SOURCE / "build/release/tests/command_server")
-            )
-            self._process = subprocess.Popen(
-                [path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                text=True,
-            )  # fmt: skip
-        line = json.dumps([str(argument) for argument in arguments])
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline()
-        if not answer:
-            complaint = self._process.stderr.read()
-            status = self._process.wait()
-            self._process = None
-            raise AssertionError(f"overtake died with {status}: {line}\n{complaint}")
-        error = json.loads(answer)["error"]
-        if error:
-            raise Refused(f"overtake {' '.join(json.loads(line))}: {error}")
+def make_server():
+    return CommandServer(os.environ.get("COMMAND_SERVER", SOURCE / "build/release/tests/command_server"))
 
 
 class Checker:
@@ -299,7 +259,7 @@ def check_seed(seed, checker):
 
 def _check_chunk(seeds):
     """In a process of its own: failures by seed, and what was covered."""
-    with tempfile.TemporaryDirectory() as directory, Server() as server:
+    with tempfile.TemporaryDirectory() as directory, make_server() as server:
         checker = Checker(server, directory)
         failures = {seed: why for seed in seeds if (why := check_seed(seed, checker))}
         return failures, checker.covered, len(seeds)
@@ -329,7 +289,7 @@ def describe(seed, why):
 
 def shrunk(seed):
     """Writes the smallest network that still disagrees, and prints it."""
-    with tempfile.TemporaryDirectory() as directory, Server() as server:
+    with tempfile.TemporaryDirectory() as directory, make_server() as server:
         checker = Checker(server, directory)
 
         def why(case):

@@ -10,7 +10,7 @@ build/zoo too, on the samples of their tasks; `make zoo` puts them there. It pri
 more than rounding and what ONNX Runtime did not take; the exit status is 1 if anything differs for another reason than KNOWN_DIFFERENCES has. Where ONNX Runtime is not installed it says
 so in a line, and that is all.
 
-OVERTAKE names the command, OVERTAKE_SERVER the binary of command_server.cpp.
+OVERTAKE names the command, COMMAND_SERVER the binary of command_server.cpp.
 """
 
 import argparse
@@ -176,7 +176,7 @@ def _check_chunk(seeds, opset=None):
     failures, refusals = {}, collections.Counter()
     with (
         tempfile.TemporaryDirectory() as directory,
-        agreement.Server() as overtake,
+        agreement.make_server() as overtake,
         onnx_runtime.OnnxRuntime() as runtime,
     ):
         checker = Checker(overtake, runtime, directory)

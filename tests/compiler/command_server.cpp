@@ -1,65 +1,57 @@
 // SPDX-License-Identifier: MIT
 //
-// The overtake command for tests that call it thousands of times.  Reads a command a line from
-// standard input, a JSON array of arguments; answers each with a line of JSON: "error", empty on
-// success, and "output", which is what the command printed on standard output.
-#include <algorithm>
+// The overtake command for tests that call it thousands of times (command_server.py).
+//
+//     command_server COMMANDS ANSWERS
+//
+// Both are numbers of open files. Reads a command a line from COMMANDS: a JSON array of a directory
+// and arguments. Runs it there, as main() does, and writes a line with its exit status to ANSWERS.
 #include <cstdio>
-#include <iostream>
-#include <stdexcept>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include "command_line.hpp"
 #include "commands.hpp"
+#include "compiler/float/onednn.hpp"
+#include "process.hpp"
 
 namespace {
 
-std::string run(const std::string& line) {
-    try {
-        auto arguments = nlohmann::json::parse(line).get<std::vector<std::string>>();
-        std::reverse(arguments.begin(), arguments.end()); // as CLI11 wants them
-        CLI::App app;
-        int status = 0;
-        overtake::command::add_compile_measuring(app, status);
-        overtake::command::add_run(app, status);
-        overtake::command::add_info(app, status);
-        overtake::command::add_sim(app, status);
-        app.parse(arguments);
-        return status == 0 ? "" : "status " + std::to_string(status);
-    } catch (const std::exception& error) {
-        return *error.what() ? error.what() : "refused without a word";
-    }
-}
-
-// What has been printed into the file, which is empty afterwards.
-std::string take(int file) {
-    std::fflush(stdout);
-    std::string text(static_cast<std::size_t>(lseek(file, 0, SEEK_CUR)), '\0');
-    if (pread(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
-        ftruncate(file, 0) != 0 || lseek(file, 0, SEEK_SET) != 0)
-        throw std::runtime_error("what a command printed cannot be read");
-    return text;
+int run(const char* line) {
+    auto words = nlohmann::json::parse(line).get<std::vector<std::string>>();
+    std::filesystem::current_path(words.at(0));
+    words[0] = "overtake";
+    std::vector<char*> arguments;
+    for (std::string& word : words)
+        arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    const int status = overtake::command::run_command_line(
+        static_cast<int>(words.size()), arguments.data(), overtake::command::all_commands);
+    std::fflush(stderr);
+    return status;
 }
 
 } // namespace
 
-int main() {
-    std::FILE* answers = fdopen(dup(STDOUT_FILENO), "w");
-    const int printed = memfd_create("output", 0);
-    if (!answers || printed < 0 || dup2(printed, STDOUT_FILENO) < 0)
-        return 1;
-    for (std::string line; std::getline(std::cin, line);) {
-        nlohmann::json answer{{"error", run(line)}};
-        answer["output"] = take(printed);
-        const std::string text =
-            answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-        std::fprintf(answers, "%s\n", text.c_str());
+int main(int argc, char** argv) {
+    overtake::command::prepare_process();
+    overtake::compiler::keep_no_primitives();
+    std::FILE* const commands = argc == 3 ? fdopen(std::atoi(argv[1]), "r") : nullptr;
+    std::FILE* const answers = argc == 3 ? fdopen(std::atoi(argv[2]), "w") : nullptr;
+    if (!commands || !answers) {
+        std::fprintf(stderr, "usage: command_server COMMANDS ANSWERS\n");
+        return EXIT_FAILURE;
+    }
+    char* line = nullptr;
+    std::size_t size = 0;
+    while (getline(&line, &size, commands) > 0) {
+        std::fprintf(answers, "%d\n", run(line));
         std::fflush(answers);
     }
-    return std::fclose(answers) == 0 ? 0 : 1;
+    std::free(line);
+    return std::fclose(answers) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Runs the overtake command for tests; OVERTAKE names the binary."""
 
-import atexit
 import collections
 import json
 import os
@@ -10,6 +9,8 @@ import subprocess
 import sys
 
 import numpy as np
+
+import command_server
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("OVERTAKE", str(SOURCE / "build/bin/overtake"))
@@ -22,53 +23,42 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 SLOW = SOURCE / "tests/compiler/slow-device.yaml"
 
 
+# One process runs all of these, since they leave nothing in it, but for a library of operators.
+SERVED = ("compile", "run", "info", "sim", "pack", "compare")
+
+
+def make_server():
+    """Of the process that COMMAND_SERVER names; None without it."""
+    path = os.environ.get("COMMAND_SERVER")
+    return command_server.CommandServer(path) if path else None
+
+
+server = make_server()
+
+
+def is_served(arguments):
+    return server is not None and str(arguments[0]) in SERVED and "--custom-op-library" not in arguments
+
+
 def overtake(*arguments):
     """Returns the finished process with text output."""
+    if arguments and is_served(arguments):
+        return server.run(*arguments)
+    return overtake_alone(*arguments)
+
+
+def overtake_alone(*arguments):
+    """The same in a process of its own."""
     command = [BINARY, *map(str, arguments)]
     return subprocess.run(
         command, capture_output=True, text=True, errors="backslashreplace", check=False
     )
 
 
-class CommandServer:
-    """One process for many commands that are to succeed: a process of its own takes most of the time of a small
-    one.  COMMAND_SERVER names the binary of command_server.cpp; without it there is none."""
-
-    def __init__(self):
-        self._path = os.environ.get("COMMAND_SERVER")
-        self._process = None
-
-    def takes(self, arguments):
-        # Help is main()'s, and an operator's library would stay for the commands that follow.
-        alone = {"--help", "--custom-op-library"}
-        return (self._path is not None and arguments[0] in ("compile", "run", "info", "sim")
-                and not alone.intersection(arguments))  # fmt: skip
-
-    def __call__(self, arguments):
-        if self._process is None:
-            self._process = subprocess.Popen([self._path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                             stderr=subprocess.DEVNULL, text=True)  # fmt: skip
-            atexit.register(self._process.communicate)
-        self._process.stdin.write(json.dumps([str(argument) for argument in arguments]) + "\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline()
-        if not answer:
-            raise AssertionError(f"{arguments}: overtake died with {self._process.wait()}")
-        answer = json.loads(answer)
-        if answer["error"]:
-            raise AssertionError(f"{arguments} failed: {answer['error']}")
-        return answer["output"]
-
-
-server = CommandServer()
-
-
 def succeed(*arguments):
-    if server.takes(arguments):
-        return server(arguments)
     result = overtake(*arguments)
     if result.returncode != 0:
-        raise AssertionError(f"{arguments} failed: {result.stderr}")
+        raise AssertionError(f"{arguments} failed: status {result.returncode}: {result.stderr}")
     return result.stdout
 
 

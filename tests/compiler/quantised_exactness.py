@@ -159,7 +159,7 @@ def check_seed(seed, checker):
 
 
 def _check_chunk(seeds):
-    with tempfile.TemporaryDirectory() as directory, agreement.Server() as server:
+    with tempfile.TemporaryDirectory() as directory, agreement.make_server() as server:
         checker = Checker(server, directory)
         failures, worst = {}, {}
         for seed in seeds:

@@ -35,7 +35,7 @@ class Agreement(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
-        self.server = agreement.Server()
+        self.server = agreement.make_server()
         self.addCleanup(self.server.stop)
         self.checker = agreement.Checker(self.server, directory.name)
 

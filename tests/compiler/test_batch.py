@@ -117,7 +117,7 @@ class Batch(unittest.TestCase):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
         self.directory = pathlib.Path(directory.name)
-        self.server = agreement.Server()
+        self.server = agreement.make_server()
         self.addCleanup(self.server.stop)
         self.checker = agreement.Checker(self.server, directory.name)
 

@@ -26,6 +26,7 @@ from PIL import Image
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tests/compiler"))
 
+import overtake_command  # noqa: E402
 from overtake_command import BINARY  # noqa: E402
 from small_models import model, node, relu, save, two_inputs  # noqa: E402
 from wrong_inputs import FAILURES, SILENT, USAGE, WARNINGS  # noqa: E402
@@ -124,6 +125,13 @@ class WrongInputs(unittest.TestCase):
 
     @classmethod
     def overtake(cls, line, **options):
+        words = shlex.split(line)
+        if not options and words and overtake_command.is_served(words):
+            return overtake_command.server.run(*words, directory=cls.directory)
+        return cls.overtake_process(line, **options)
+
+    @classmethod
+    def overtake_process(cls, line, **options):
         options = {"capture_output": True, "text": True, "check": False, **options}
         return subprocess.run([BINARY, *shlex.split(line)], cwd=cls.directory, **options)
 
@@ -189,6 +197,15 @@ class WrongInputs(unittest.TestCase):
         for line, said in FAILURES:
             with self.subTest(line):
                 self.assert_fails(line, 1, said)
+
+    def test_a_process_of_its_own_says_the_same(self):
+        served = [line for line, _ in USAGE + FAILURES if overtake_command.is_served(shlex.split(line) or [""])]
+        self.assertGreater(len(served), 100)
+        for line in served[::8]:
+            with self.subTest(line):
+                alone, shared = self.overtake_process(line), self.overtake(line)
+                self.assertEqual((alone.returncode, alone.stdout, alone.stderr),
+                                 (shared.returncode, shared.stdout, shared.stderr))
 
     def test_warnings_are_one_line(self):
         scratch = self.scratch()

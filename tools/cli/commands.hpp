@@ -5,9 +5,12 @@
 // run_command_line() turns into one line on stderr and exit status 1.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include <CLI/CLI.hpp>
+
+#include "command_line.hpp"
 
 namespace overtake::command {
 
@@ -38,5 +41,26 @@ void add_trace(CLI::App& app, int& status);
 void add_demo(CLI::App& app, int& status);
 /// The same, and measures on a device.
 void add_demo_measuring(CLI::App& app, int& status);
+
+/// Those of the overtake command, in the order of --help.
+inline constexpr std::array all_commands{add_compile_measuring,
+                                         add_info,
+                                         add_run,
+                                         add_pack,
+                                         add_perf,
+                                         add_devices,
+                                         add_serve,
+                                         add_top,
+                                         add_trace,
+                                         add_latency,
+                                         add_metrics,
+                                         add_cdi,
+                                         add_compare,
+                                         add_sim,
+                                         add_sweep_merge,
+                                         add_calibrate,
+                                         add_profile,
+                                         add_demo_measuring,
+                                         add_completion};
 
 } // namespace overtake::command
