@@ -2,15 +2,16 @@
 //
 // What the way of an empty FC to the device and back costs, on each backend, one at a time and 128
 // at once; beside floors that have no device behind them: io_uring commands that /dev/null takes,
-// an eventfd there and back between two threads, and a ring in memory that one thread fills and
-// another empties.
+// and the way to another thread and back by two eventfds or by two rings in memory.
 //
 //     bench_submission [DEVICE-NODE] [REPETITIONS]
 //
 // Without a node: embedded and server alone.  All ways take turns; printed are medians of the
 // repetitions, and each over its floor.
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -103,38 +104,74 @@ double eventfd_round_trips() {
     return took * 1000 / static_cast<double>(items_of_a_turn);
 }
 
-/// Items of 64 bytes through a ring of `deep` places. A thread that finds it full or empty looks
-/// again.
-double ring_in_memory() {
+/// Items of 64 bytes from one thread to another, in memory.
+class Ring {
+public:
+    using Words = std::array<std::uint64_t, 8>;
+
+    /// False: there is no room. By one thread.
+    bool put(const Words& words) {
+        if (next_put_ == head_.load(std::memory_order_acquire) + deep)
+            return false;
+        places_[next_put_ % deep].words = words;
+        tail_.store(++next_put_, std::memory_order_release);
+        return true;
+    }
+    /// False: there is nothing. By another thread.
+    bool take(Words& words) {
+        if (next_taken_ == tail_.load(std::memory_order_acquire))
+            return false;
+        words = places_[next_taken_ % deep].words;
+        head_.store(++next_taken_, std::memory_order_release);
+        return true;
+    }
+
+private:
     struct alignas(64) Item {
-        std::array<std::uint64_t, 8> words;
+        Words words;
     };
+    std::array<Item, deep> places_{};
+    alignas(64) std::atomic<std::uint64_t> head_ = 0;
+    alignas(64) std::atomic<std::uint64_t> tail_ = 0;
+    alignas(64) std::uint64_t next_put_ = 0;
+    alignas(64) std::uint64_t next_taken_ = 0;
+};
+
+/// Through one ring to a thread, which sends each item back through another, `deep` on their way.
+/// A thread that finds nothing to do looks again.
+double rings_in_memory() {
     constexpr std::uint64_t items = items_of_a_turn * 64;
-    std::array<Item, deep> ring{};
-    alignas(64) std::atomic<std::uint64_t> head = 0;
-    alignas(64) std::atomic<std::uint64_t> tail = 0;
+    Ring there, back;
     const double begin = now_us();
     std::thread other([&] {
-        std::uint64_t sum = 0;
-        for (std::uint64_t next = 0; next < items;) {
-            const std::uint64_t end = tail.load(std::memory_order_acquire);
-            if (next == end)
+        Ring::Words words{};
+        for (std::uint64_t sent = 0; sent < items; sent++) {
+            while (!there.take(words))
                 std::this_thread::yield();
-            for (; next < end; next++)
-                sum += ring[next % deep].words[0];
-            head.store(next, std::memory_order_release);
+            while (!back.put(words))
+                std::this_thread::yield();
         }
-        if (sum != items * (items - 1) / 2)
-            std::abort();
     });
-    for (std::uint64_t next = 0; next < items; next++) {
-        while (next - head.load(std::memory_order_acquire) == deep)
+    Ring::Words words{};
+    bool has_changed = false;
+    for (std::uint64_t sent = 0, taken = 0; taken < items;) {
+        while (sent < items && sent - taken < deep) {
+            words.fill(sent);
+            if (!there.put(words))
+                break;
+            sent++;
+        }
+        const std::uint64_t before = taken;
+        for (; back.take(words); taken++)
+            has_changed |= words[0] != taken || words[7] != taken;
+        if (taken == before)
             std::this_thread::yield();
-        ring[next % deep].words.fill(next);
-        tail.store(next + 1, std::memory_order_release);
     }
+    const double took = now_us() - begin;
     other.join();
-    return (now_us() - begin) * 1000 / static_cast<double>(items);
+    if (has_changed)
+        throw std::runtime_error("an item has changed on its way");
+    return took * 1000 / static_cast<double>(items);
 }
 
 struct Way {
@@ -143,6 +180,12 @@ struct Way {
     std::optional<std::size_t> floor; ///< which way is its floor
     std::vector<double> ns{};
 };
+
+bool read_number(const std::string& text, int& number) {
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, number);
+    return read.ec == std::errc{} && read.ptr == end && number >= 1;
+}
 
 void measure(std::vector<Way>& ways, int repetitions) {
     for (int i = 0; i < repetitions; i++)
@@ -161,15 +204,19 @@ void measure(std::vector<Way>& ways, int repetitions) {
 } // namespace
 
 int main(int argc, char** argv) try {
-    const std::string node = argc > 1 && argv[1][0] == '/' ? argv[1] : "";
-    const char* const last = argc > 1 ? argv[argc - 1] : "";
-    const int repetitions = argc > 1 && last[0] != '/' ? std::atoi(last) : 11;
-    if (argc > 3 || repetitions < 1) {
+    std::vector<std::string> arguments(argv + 1, argv + argc);
+    std::string node;
+    if (!arguments.empty() && arguments[0].starts_with('/')) {
+        node = arguments[0];
+        arguments.erase(arguments.begin());
+    }
+    int repetitions = 11;
+    if (arguments.size() > 1 || (!arguments.empty() && !read_number(arguments[0], repetitions))) {
         std::fprintf(stderr, "usage: bench_submission [DEVICE-NODE] [REPETITIONS]\n");
         return EXIT_FAILURE;
     }
     const ServerProcess server; // before there are threads
-    std::vector<Way> ways{{"ring in memory", ring_in_memory, {}},
+    std::vector<Way> ways{{"rings in memory there and back", rings_in_memory, {}},
                           {"eventfd there and back", eventfd_round_trips, {}}};
     std::vector<std::unique_ptr<EmptyJobs>> devices;
     const auto add = [&](const std::string& name, const std::shared_ptr<Device>& device,

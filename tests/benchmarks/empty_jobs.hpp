@@ -8,6 +8,9 @@
 #include <cstdint>
 #include <ctime>
 #include <memory>
+#include <span>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "overtake/device.hpp"
@@ -33,8 +36,8 @@ public:
         : device_(std::move(device)), queue_(device_->create_queue()),
           program_(*device_, {delay_insn(1)}) {}
 
-    /// Submits `depth` jobs at once and waits until all have ended, until `count` have.
-    /// Microseconds for each job.
+    /// Submits `depth` jobs at once and waits for all of them, again and again until `count` jobs
+    /// have ended. Returns microseconds for each job. Throws if one fails.
     double run(std::size_t depth, std::uint64_t count) {
         std::vector<Completion> completions(depth);
         std::vector<Job> jobs;
@@ -45,12 +48,22 @@ public:
                 jobs.push_back(program_.job(++tag_));
             queue_->submit(jobs);
             for (std::size_t reaped = 0; reaped < depth;)
-                reaped += queue_->reap(completions, deadline_never);
+                reaped += reap(completions);
         }
         return (now_us() - begin) / static_cast<double>(count);
     }
 
 private:
+    std::size_t reap(std::span<Completion> completions) {
+        const std::size_t count = queue_->reap(completions, deadline_never);
+        for (const Completion& completion : completions.first(count))
+            if (completion.status != 0)
+                throw std::runtime_error("an empty FC has failed");
+        if (count == 0)
+            throw std::runtime_error("reap() has returned no job");
+        return count;
+    }
+
     std::shared_ptr<Device> device_;
     std::unique_ptr<Queue> queue_;
     Program program_;
