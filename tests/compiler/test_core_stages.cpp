@@ -352,7 +352,7 @@ TEST(JoinedStages, AreLeftOutWhereTheyNeedMoreScratchMemoryThanThereMayBe) {
     const Cores cores = alike_cores(4);
     const SearchOptions options = options_for(cores);
     const FoundPlan joined = find_plan(of.segments, options);
-    EXPECT_THROW(made(of, options, joined), CompileError);
+    EXPECT_THROW(made(of, options, joined), LimitError);
     CoreOptions asked;
     asked.cores = cores;
     const CorePlan plan = plan_cores(of.graph, of.quantised, of.program, asked);

@@ -277,8 +277,9 @@ private:
                                                       "have (" +
                                                       std::to_string(OVERTAKE_MAX_FCS) +
                                                       "); choose a greater value");
+        // Not a LimitError: without joined stages there are more.
         if (stages_.size() > OVERTAKE_MAX_STAGES)
-            throw LimitError(
+            throw CompileError(
                 "--cores", "gives '" + graph_.name + "' " + std::to_string(stages_.size()) +
                                " stages, more than a job may have (" +
                                std::to_string(OVERTAKE_MAX_STAGES) + "); compile it for one core");

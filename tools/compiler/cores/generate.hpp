@@ -25,7 +25,8 @@ struct CoreGroup {
 /// of a stage need nothing of each other, or one core has both.  A core's copies of what a block's
 /// layers before the last make are its own; of other values each byte is written by one core.  In
 /// scratch memory nothing is reused at one of times_of() the blocks.  Pieces' constants go into the
-/// program's.  Throws CompileError where limits of a group are exceeded.
+/// program's.  Throws LimitError where the plan needs more memory or FCs than a group may
+/// have, and CompileError where it has too many stages.
 CorePlan generate(const Graph& graph, Program& program, std::span<const SegmentLayers> segments,
                   const CoreGroup& group, const std::vector<std::vector<Block>>& blocks,
                   const std::vector<std::vector<std::size_t>>& stages = {});

@@ -37,7 +37,8 @@ struct FoundPlan {
 FoundPlan find_plan(std::span<const SegmentLayers> segments, const SearchOptions& options);
 
 /// The program once more, for several cores.  Its constants grow by what pieces need.  Throws
-/// CompileError where limits of a group are exceeded.
+/// CompileError where the plan exceeds limits of a group. If it exceeds those of memory or FCs, it
+/// is made once more without joined stages.
 CorePlan plan_cores(const Graph& graph, const QuantisedGraph& quantised, Program& program,
                     const CoreOptions& options);
 

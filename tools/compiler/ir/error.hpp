@@ -16,7 +16,7 @@ public:
         : Error(EINVAL, place + ": " + what) {}
 };
 
-/// What was compiled exceeds a limit of the device; compiled in another form, it may not.
+/// The compiled form exceeds a limit of the device; another form of the same network may not.
 class LimitError : public CompileError {
 public:
     using CompileError::CompileError;
