@@ -10,7 +10,7 @@ REPEAT ?= 1
 SINCE ?= HEAD
 
 .DEFAULT_GOAL := help
-.PHONY: help kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-server fuzz-onnx setup build kmod debug-kernel demo networks test quick fresh zoo agreement-onnxruntime coverage mutants soak fuzz-kernel check format docs abi settings install uninstall install-kmod uninstall-kmod deb clean bench bench-ops bench-processors bench-submission
+.PHONY: help check-groups kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-server fuzz-onnx setup build kmod debug-kernel demo networks test quick fresh zoo agreement-onnxruntime coverage mutants soak fuzz-kernel check format docs abi settings install uninstall install-kmod uninstall-kmod deb clean bench bench-ops bench-processors bench-submission
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
@@ -66,6 +66,11 @@ mutants: ## break the code on purpose: which of COUNT (20) faults per folder, dr
 
 soak: build kmod ## the long tests: the VM suite on the debug kernel, repeated and random runs
 	scripts/run-soak.sh
+
+check-groups: build kmod ## the long checks of groups, and of plans for several cores: CHECKS of scripts/check-groups.sh
+	scripts/setup.sh test
+	scripts/setup.sh vm
+	scripts/check-groups.sh $(CHECKS)
 
 fuzz-kernel: build kmod ## random calls into the driver: 1,000,000 on the stock kernel, 100,000 on the debug kernel
 	scripts/setup.sh vm

@@ -11,6 +11,7 @@
 #   - 2,000 random networks, device against interpreter; examples in the documents that take minutes
 #   - trained networks of other people, if npm is there to download them: make zoo; the float executor against
 #     ONNX Runtime, if that is installed: make agreement-onnxruntime
+#   - groups of parts and plans for several cores, at length: make check-groups
 #   - the Debian packages: lintian, and the DKMS module built and loaded
 #   - both commands of the README on bare systems, Debian 12 and 13: make fresh
 #   - the module and its tests on each kernel that it is for: make kernel-matrix
@@ -64,6 +65,8 @@ soak networks tests/vm/run --timeout 7200 -- tests/models/run-kernel yolo unet v
 soak fail-nth tests/vm/run --kernel debug --timeout 7200 -- tests/kmod/run-fail-nth
 soak long-runs tests/vm/run --timeout 14400 -- tests/soak/run-all
 soak long-runs-debug tests/vm/run --kernel debug --timeout 14400 -- tests/soak/run-all
+soak groups scripts/check-groups.sh
+soak groups-debug scripts/check-groups.sh kills-debug
 soak packages sh -c 'make deb && tests/packages/run'
 soak fresh make fresh
 soak kernel-matrix make kernel-matrix
