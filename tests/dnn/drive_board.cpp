@@ -5,9 +5,11 @@
 #include <atomic>
 #include <cerrno>
 #include <map>
+#include <new>
 #include <set>
 #include <string>
 #include <sys/mman.h>
+#include <type_traits>
 
 #include "board_task.hpp"
 #include "dnn/task.hpp"
@@ -232,7 +234,7 @@ public:
         const std::size_t count = area_->count.load();
         if (count > most)
             throw Error(ENOSPC, "more FCs than there are places for");
-        const auto* first = reinterpret_cast<const FcRecord*>(area_->places);
+        const auto* first = std::launder(reinterpret_cast<const FcRecord*>(area_->places));
         return {first, first + count};
     }
 
@@ -243,6 +245,7 @@ private:
         /// Bytes, since making all of the records takes longer than most scenarios.
         alignas(FcRecord) std::byte places[most * sizeof(FcRecord)];
     };
+    static_assert(std::is_trivially_copyable_v<FcRecord>, "another process reads them");
     Area* area_ = nullptr;
 };
 

@@ -27,12 +27,12 @@ Chain::Segment parts_segment(const Place& place, const PartsDevice& device);
 void set_group(LiveTask& task, const Chain::Segment& segment, const ovt_fc* program,
                std::uint32_t core);
 
-/// Those of `cores`, bit k - 1 for core k, that have the least to do, for the parts, in order, of a
-/// task on several cores. Returns: which they are.
+/// Chooses, of `cores` (bit k - 1 for core k), those that have the least to do, for the parts of a
+/// task in order, and returns them. The task has a span.
 std::uint64_t settle_cores(LiveTask& task, const ovt_fw& device, const ovt_fw_context& context,
                            std::uint64_t cores);
 
-/// What the task scheduler keeps of a task, which arrives, on several cores.
+/// Prepares `task`, which arrives, for the task scheduler: a task on several cores has a span.
 void set_span(LiveTask& task, const Chain& chain);
 
 } // namespace overtake::simulator

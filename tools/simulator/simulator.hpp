@@ -47,7 +47,7 @@ struct WideTask {
 struct LiveTask {
     ovt_sched_task sched;
     ovt_fw_job job;                 ///< of its current BPU segment
-    std::unique_ptr<WideTask> wide; ///< most have none: queues of many tasks take memory
+    std::unique_ptr<WideTask> wide; ///< null in most tasks, of which there may be many
     std::uint32_t fc_part;          ///< of the FC that observers are shown
     std::uint32_t fc_stage;
     const TaskKind* kind;
