@@ -139,6 +139,11 @@ static void tasks(void)
 	sweep(task_operations, NULL);
 }
 
+static void groups(void)
+{
+	sweep(group_operations, NULL);
+}
+
 static void sharing(void)
 {
 	/* Linux 6.12 warns when an exporter has no memory to map with. */
@@ -233,6 +238,7 @@ const struct test_case fail_nth_cases[] = {
 	{ "fail-nth-contexts-and-jobs", BOTH, jobs },
 	{ "fail-nth-io-uring", BOTH, rings },
 	{ "fail-nth-tasks", BOTH, tasks },
+	{ "fail-nth-groups", BOTH, groups },
 	{ "fail-nth-sharing", BOTH, sharing },
 	{ "fail-nth-whole-lives", BOTH, whole_lives },
 	{ "fail-nth-probe-and-remove", BOTH, probing },
