@@ -21,7 +21,7 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, st
 
 namespace {
 
-constexpr std::uint32_t mutations = 12;
+constexpr std::uint32_t mutations = 6; // of each; more: make fuzz-onnx
 constexpr std::size_t largest = 1u << 14;
 
 std::vector<std::uint8_t> read_file(const std::filesystem::path& path) {
@@ -56,5 +56,5 @@ int main(int argc, char** argv) {
     }
     std::printf("%zu of %zu models compile, %zu of %zu mutations\n", compiled, all, mutated,
                 all * mutations);
-    return compiled >= 100 && mutated >= 50 ? 0 : 1;
+    return compiled >= 100 && mutated >= 25 ? 0 : 1;
 }
