@@ -41,7 +41,7 @@ static void prepare_ring_cancel(struct subject *subject)
 	};
 
 	open_ring(subject);
-	put_delay(&subject->client, 0, 3000000);
+	put_delay(&subject->client, 0, 4000000000ull);
 	ring_submit_job(&subject->ring, &subject->client, &subject->job);
 	ring_prepare(&subject->ring, subject->client.fd, OVERTAKE_URING_CANCEL, cancel,
 		     sizeof(cancel), TAG + 1);

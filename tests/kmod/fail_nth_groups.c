@@ -10,7 +10,7 @@
 
 #define TAG		5
 #define WITH_RECORD	1ul
-#define LONG		2ul /* the group is in flight for some milliseconds */
+#define LONG		2ul /* the group is in flight until it is stopped */
 
 /* Of the one subject that there is at a time. */
 static struct group group;
@@ -25,7 +25,7 @@ static void prepare_group(struct subject *subject)
 	uint32_t i;
 
 	for (i = 0; i < GROUP_FCS; i++)
-		put_delay(&subject->client, i, subject->variant & LONG ? 3000000 : 1000);
+		put_delay(&subject->client, i, subject->variant & LONG ? 4000000000ull : 1000);
 	group_init(&group, &subject->client, TAG, 0);
 	if (subject->variant & WITH_RECORD)
 		group_wants_record(&group, &subject->client);

@@ -293,7 +293,7 @@ const struct operation job_operations[] = {
 	{ "SUBMIT with every region", prepare_submit, run_submit, FCS(1) | WITH_REGIONS },
 	{ "SUBMIT with all of it", prepare_submit, run_submit,
 	  FCS(1000) | WITH_SCRATCH | WITH_REGIONS },
-	{ "CANCEL", submit_long, run_cancel, 300 },
+	{ "CANCEL", submit_long, run_cancel, 4000 },
 	{ "WAIT", submit_long, run_wait, 0 },
 	{ "WAIT for any", submit_long, run_wait, 1 },
 	{ "close with jobs in flight", prepare_many_jobs, subject_run_close, 0 },
