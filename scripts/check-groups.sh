@@ -12,7 +12,7 @@
 #   bits          2,000 random networks, 10 random plans of each: the bits of one core
 #   search        10,000 random networks: the plan that trying all of them finds
 #   plans         prints how much faster plans are than one core, than fixed schemes, and how long a search takes
-#   times         five networks on 2, 4 and 8 cores of a kernel device: the predicted time; in a VM
+#   times         four networks on 2, 4 and 8 cores of a kernel device: the predicted time; in a VM
 #   attack        a HIGH job beside groups of 64 parts and 4,096 stages; in a VM
 #   kills-debug   2,000 harms, and the set-up's other suites, on the debug kernel (`make debug-kernel`)
 #
