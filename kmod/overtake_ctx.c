@@ -241,10 +241,18 @@ void overtake_contexts_kill_all(struct overtake_device *device)
 			kref_get(&context->ref);
 		overtake_unlock(device);
 		if (!context)
-			return;
+			break;
 		overtake_context_kill(context);
 		overtake_context_put(context);
 	}
+	overtake_service_finish_abandoning_later(device);
+}
+
+/* Ends the tasks of a killed @context.  May sleep. */
+static void context_end_tasks(struct overtake_context *context)
+{
+	if (context->tasks)
+		overtake_service_finish_abandoning(context);
 }
 
 /* Starts @context under an id of its client, *@id. */
@@ -341,6 +349,7 @@ int overtake_context_destroy_ioctl(struct drm_device *drm, void *data, struct dr
 	if (!context)
 		return -ENOENT;
 	overtake_context_kill(context);
+	context_end_tasks(context);
 	ret = context_drain(context);
 	if (!ret) {
 		mutex_lock(&client->lock);
@@ -361,8 +370,11 @@ void overtake_client_close(struct drm_device *drm, struct drm_file *file)
 	struct overtake_context *context;
 	unsigned long id;
 
-	xa_for_each(&client->contexts, id, context) {
+	/* All of them first: no task goes on while those of other contexts end. */
+	xa_for_each(&client->contexts, id, context)
 		overtake_context_kill(context);
+	xa_for_each(&client->contexts, id, context) {
+		context_end_tasks(context);
 		xa_erase(&client->contexts, id);
 		overtake_context_put(context);
 	}

@@ -11,16 +11,22 @@
 #include "overtake_free.h"
 #include "overtake_workqueues.h"
 
-static void free_work(struct work_struct *work)
+/* May sleep. */
+void overtake_free_all(struct llist_node *list)
 {
-	struct overtake_client *client = container_of(work, struct overtake_client, free_work);
-	struct llist_node *list = llist_del_all(&client->garbage);
 	struct overtake_garbage *garbage, *next;
 
 	llist_for_each_entry_safe(garbage, next, list, node) {
 		garbage->free(garbage);
 		cond_resched();
 	}
+}
+
+static void free_work(struct work_struct *work)
+{
+	struct overtake_client *client = container_of(work, struct overtake_client, free_work);
+
+	overtake_free_all(llist_del_all(&client->garbage));
 	overtake_client_put(client);
 }
 

@@ -8,6 +8,7 @@
 #include "overtake_drv.h"
 
 void overtake_free_init_client(struct overtake_client *client);
+void overtake_free_all(struct llist_node *list);
 
 /* Any context, under the device lock too; @free is called once, and may sleep. */
 void overtake_free_soon(struct overtake_client *client, struct overtake_garbage *garbage,

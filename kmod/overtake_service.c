@@ -15,9 +15,10 @@
  *
  *	CONTEXT_CREATE		overtake_service_open_locked(); the service holds a reference to
  *				the context
- *	the context dies	overtake_service_abandon_locked(): none of its tasks goes on.  They
- *				end some at a time, in a work item; what runs is stopped at its next
- *				step.  Meanwhile the queue is in @abandoned
+ *	the context dies	overtake_service_abandon_locked(): none of its tasks goes on; what
+ *				runs is stopped at its next step.  They end some at a time, by the
+ *				thread that closes the file or destroys the context, or in a work
+ *				item.  Meanwhile the queue is in @abandoned
  *	the last task is over	the queue is in @idle, then closed, and the context let go
  *
  * DOC: the manual clock
@@ -33,6 +34,7 @@
 #include "overtake_client.h"
 #include "overtake_clock.h"
 #include "overtake_deliver.h"
+#include "overtake_free.h"
 #include "overtake_group.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
@@ -301,14 +303,12 @@ static void abandon_some_locked(struct overtake_service *service, struct overtak
 	else
 		list_del_init(&queue->link);
 	close_if_idle(queue);
-	if (!list_empty(&service->abandoned))
-		queue_work(overtake_workqueue, &service->abandon_work);
 }
 
 /*
  * Its tasks end, those with a job on the device when that has ended, and no event reports them.
- * From now on none of them is chosen.  Those that hold something end now, the others in a work
- * item: no other client's call pays for them.
+ * From now on none of them is chosen.  Those that hold something end now, the others in
+ * overtake_service_finish_abandoning(), or ..._later(), which the caller calls next.
  */
 void overtake_service_abandon_locked(struct overtake_context *context, u64 now_ns)
 {
@@ -319,31 +319,69 @@ void overtake_service_abandon_locked(struct overtake_context *context, u64 now_n
 	abandon_some_locked(service, context->tasks, now_ns);
 }
 
-/* The same for the queue whose turn it is; false: there is none. */
-static bool go_on_abandoning_locked(struct overtake_service *service, u64 now_ns)
+/*
+ * Ends and frees some more tasks of @queue, or if it is NULL of the queue whose turn it is; false:
+ * none is left.  May sleep.
+ */
+static bool abandon_more(struct overtake_service *service, struct overtake_task_queue *queue)
 {
-	struct overtake_task_queue *queue =
-		list_first_entry_or_null(&service->abandoned, struct overtake_task_queue, link);
+	struct overtake_device *device = service->device;
+	LLIST_HEAD(ended);
 
-	if (queue)
-		abandon_some_locked(service, queue, now_ns);
-	return queue;
+	overtake_lock(device);
+	if (!queue)
+		queue = list_first_entry_or_null(&service->abandoned, struct overtake_task_queue,
+						 link);
+	if (queue && !queue->abandoning)
+		queue = NULL;
+	if (queue) {
+		service->ended = &ended;
+		abandon_some_locked(service, queue, overtake_clock_now(device));
+		service->ended = NULL;
+	}
+	overtake_unlock(device);
+	if (!queue)
+		return false;
+	overtake_host_kick(device);
+	overtake_free_all(llist_del_all(&ended));
+	cond_resched();
+	return true;
 }
 
 static void abandon_work(struct work_struct *work)
 {
 	struct overtake_service *service =
 		container_of(work, struct overtake_service, abandon_work);
-	struct overtake_device *device = service->device;
-	bool more;
 
-	do {
-		overtake_lock(device);
-		more = go_on_abandoning_locked(service, overtake_clock_now(device));
-		overtake_unlock(device);
-		overtake_host_kick(device);
-		cond_resched();
-	} while (more);
+	while (abandon_more(service, NULL))
+		;
+}
+
+/*
+ * The work item ends what is left of tasks whose contexts have died, if there are any: then the
+ * device is not idle, so it waits for them before it cancels the work item.
+ */
+void overtake_service_finish_abandoning_later(struct overtake_device *device)
+{
+	guard(overtake_lock)(device);
+	if (!list_empty(&device->service->abandoned))
+		queue_work(overtake_workqueue, &device->service->abandon_work);
+}
+
+/*
+ * The same for those of @context, which has died.  The thread that closes the file or destroys the
+ * context does it: the tasks are its own.  A thread of the kernel leaves it to the work item: it
+ * has other processes' files to close.  May sleep.
+ */
+void overtake_service_finish_abandoning(struct overtake_context *context)
+{
+	struct overtake_device *device = context->client->device;
+
+	if (current->flags & PF_KTHREAD)
+		overtake_service_finish_abandoning_later(device);
+	else
+		while (abandon_more(device->service, context->tasks))
+			;
 }
 
 /* Nothing is in flight, and nothing will be. */

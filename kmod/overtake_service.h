@@ -16,7 +16,8 @@
  * @open: queues of tasks that are not closed
  * @leaving: those of them whose context has died
  * @abandoned: of these, those with tasks that are still to be ended, which take turns
- * @abandon_work: ends them
+ * @abandon_work: ends them where the thread that closes the file or destroys the context does not
+ * @ended: where tasks go that end while abandoned ones do; NULL otherwise
  * @idle: of these, those without tasks, to be closed
  * @tasks: those of all queues, until their ends are collected
  * @next_tag: of the next job of a task
@@ -32,6 +33,7 @@ struct overtake_service {
 	u32 leaving;
 	struct list_head abandoned;
 	struct work_struct abandon_work;
+	struct llist_head *ended;
 	struct list_head idle;
 	u32 tasks;
 	u64 next_tag;
@@ -66,6 +68,8 @@ struct overtake_task_queue {
 
 int overtake_service_init(struct overtake_device *device);
 void overtake_service_stop(struct overtake_device *device);
+void overtake_service_finish_abandoning(struct overtake_context *context);
+void overtake_service_finish_abandoning_later(struct overtake_device *device);
 
 /* Made with its context, in process context; NULL without memory. */
 struct overtake_task_queue *overtake_task_queue_alloc(struct overtake_context *context,

@@ -440,11 +440,20 @@ void overtake_task_forget_locked(struct overtake_task *task)
 	client_of(task)->user->tasks--;
 }
 
-/* It is over, and nobody will ask. */
+/*
+ * It is over, and no event reports it.  A work item frees it, or the thread that has had it ended.
+ */
 void overtake_task_release_locked(struct overtake_task *task)
 {
+	struct llist_head *ended = client_of(task)->device->service->ended;
+
 	overtake_task_forget_locked(task);
-	overtake_free_soon(client_of(task), &task->garbage, task_free_garbage);
+	if (!ended) {
+		overtake_free_soon(client_of(task), &task->garbage, task_free_garbage);
+		return;
+	}
+	task->garbage.free = task_free_garbage;
+	llist_add(&task->garbage.node, ended);
 }
 
 /* Reports and cancels */
