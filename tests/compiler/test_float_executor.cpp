@@ -2,6 +2,7 @@
 #include "compiler/float/executor.hpp"
 
 #include <gtest/gtest.h>
+#include <oneapi/dnnl/dnnl.hpp>
 
 #include "compiler/float/onednn.hpp"
 
@@ -48,4 +49,32 @@ TEST(FloatExecutor, OneDnnIsKeptToAvx2) {
     EXPECT_TRUE(isa == dnnl::cpu_isa::sse41 || isa == dnnl::cpu_isa::avx ||
                 isa == dnnl::cpu_isa::avx2)
         << static_cast<int>(isa);
+}
+
+// oneDNN is given no convolution with windows in padding alone: an operator of the CPU computes it.
+TEST(FloatExecutor, AConvolutionWithoutAPrimitiveIsRightInEachOrder) {
+    for (const bool is_rows : {false, true}) {
+        Graph graph = narrow_convolution();
+        graph.values = {{"x", {1, 2, 1, 2}, 2, 1, 2}, {"y", {1, 2, 1, 3}, 2, 1, 3}};
+        if (is_rows) {
+            graph.values = {{"x", {1, 1, 2, 2}, 2, 1, 2}, {"y", {1, 1, 3, 2}, 2, 1, 3}};
+            graph.values[0].order = graph.values[1].order = overtake::Order::rows;
+        }
+        op::Convolution convolution;
+        convolution.weights = {1, 2, 3, 10, 20, 30, 4, 5, 6, 40, 50, 60};
+        convolution.bias = {0.5f, 0.25f};
+        convolution.window.kernel_width = 3;
+        convolution.window.pad_left = 3;
+        graph.nodes[0].operation = convolution;
+        FloatExecutor executor(graph);
+        // Channels (1, 2) and (3, 5).
+        const FloatValues& values = executor.run(
+            {is_rows ? std::vector<float>{1, 3, 2, 5} : std::vector<float>{1, 2, 3, 5}});
+        const float first[] = {0.5f, 3 + 90.5f, 2 + 6 + 60 + 150.5f};
+        const float second[] = {0.25f, 6 + 180.25f, 5 + 12 + 150 + 300.25f};
+        for (std::size_t at = 0; at < 3; at++) {
+            EXPECT_FLOAT_EQ(values[1][is_rows ? 2 * at : at], first[at]) << is_rows << at;
+            EXPECT_FLOAT_EQ(values[1][is_rows ? 2 * at + 1 : 3 + at], second[at]) << is_rows << at;
+        }
+    }
 }

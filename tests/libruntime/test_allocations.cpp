@@ -77,7 +77,8 @@ int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
     return *memory != nullptr ? 0 : ENOMEM;
 }
 
-/// All that the library calls of oneDNN.
+/// All that the library calls of oneDNN once its primitives are made, but for two that store a
+/// pointer.
 dnnl_status_t dnnl_sgemm(char transa, char transb, dnnl_dim_t m, dnnl_dim_t n, dnnl_dim_t k,
                          float alpha, const float* a, dnnl_dim_t lda, const float* b,
                          dnnl_dim_t ldb, float beta, float* c, dnnl_dim_t ldc) {
@@ -85,6 +86,15 @@ dnnl_status_t dnnl_sgemm(char transa, char transb, dnnl_dim_t m, dnnl_dim_t n, d
         reinterpret_cast<decltype(&dnnl_sgemm)>(dlsym(RTLD_NEXT, "dnnl_sgemm"));
     is_in_onednn = true;
     const dnnl_status_t status = real(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    is_in_onednn = false;
+    return status;
+}
+dnnl_status_t dnnl_primitive_execute(const_dnnl_primitive_t primitive, dnnl_stream_t stream,
+                                     int count, const dnnl_exec_arg_t* arguments) {
+    static const auto real = reinterpret_cast<decltype(&dnnl_primitive_execute)>(
+        dlsym(RTLD_NEXT, "dnnl_primitive_execute"));
+    is_in_onednn = true;
+    const dnnl_status_t status = real(primitive, stream, count, arguments);
     is_in_onednn = false;
     return status;
 }
@@ -225,6 +235,17 @@ TEST_P(SessionAllocations, AreOnlyThoseOfOneDnnOfAProduct) {
     *file->segments[1]->cpu->ops[0] =
         operator_of(fbs::CpuOpType::MatrixProduct, {1, 0}, 2); // of both that are on the device
     expect_none("a job, MatrixProduct", loaded(*file));
+}
+
+/// One window over all of what the job copied, with weights that are on the device, too.
+TEST_P(SessionAllocations, AreOnlyThoseOfOneDnnOfAConvolution) {
+    SKIP_WITHOUT(device_);
+    const auto file = unpacked(copy_and_softmax(20, 20, 3));
+    file->tensors[2]->shape = {1, 1, 1, 1};
+    file->tensors[2]->bytes = sizeof(float);
+    *file->segments[1]->cpu->ops[0] =
+        operator_of(fbs::CpuOpType::Convolution, {1, 0}, 2, {0, 1, 1, 1, 1, 1, 0, 0});
+    expect_none("a job, Convolution", loaded(*file));
 }
 
 /// Operators that need an array of their own.

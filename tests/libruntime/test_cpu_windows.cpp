@@ -3,9 +3,11 @@
 // Matrix products, convolutions and pools, compared with loops over what their definitions say.
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
+#include "cpu/convolution.hpp"
 #include "cpu/operation.hpp"
 #include "cpu_run.hpp"
 
@@ -127,6 +129,25 @@ const Window windows[] = {
     {"transposed, strides", true, 1, {2, 3}, {1, 1}, {0, 0}, 2, 2, 3, {2, 3}, {4, 8}, {2, 2}},
     {"transposed, padding", true, 1, {2, 2}, {1, 2}, {1, 2}, 1, 2, 2, {3, 3}, {5, 5}, {3, 3}},
     {"transposed, groups", true, 2, {2, 1}, {1, 1}, {0, 1}, 2, 4, 6, {2, 3}, {4, 3}, {2, 3}},
+    // Channels that fill vectors of eight and sixteen, and that do not.
+    {"wide", false, 1, {1, 1}, {1, 1}, {1, 1}, 1, 32, 16, {6, 7}, {6, 7}, {3, 3}},
+    {"nearly wide", false, 1, {1, 1}, {1, 1}, {1, 1}, 2, 17, 9, {5, 6}, {5, 6}, {3, 3}},
+    {"wide, one tap, strides", false, 1, {2, 2}, {1, 1}, {0, 0}, 1, 16, 24, {7, 7}, {4, 4}, {1, 1}},
+    {"three channels to many", false, 1, {2, 2}, {1, 1}, {1, 1}, 1, 3, 32, {9, 9}, {5, 5}, {3, 3}},
+    {"wide, dilations", false, 1, {1, 1}, {2, 2}, {2, 2}, 1, 16, 16, {7, 7}, {7, 7}, {3, 3}},
+    {"wide, groups", false, 4, {1, 1}, {1, 1}, {1, 1}, 1, 32, 64, {5, 5}, {5, 5}, {3, 3}},
+    {"depthwise", false, 16, {1, 1}, {1, 1}, {1, 1}, 2, 16, 16, {6, 5}, {6, 5}, {3, 3}},
+    {"depthwise, a rest", false, 19, {2, 2}, {1, 1}, {1, 1}, 1, 19, 19, {7, 7}, {4, 4}, {3, 3}},
+    {"one row", false, 1, {1, 1}, {1, 1}, {0, 1}, 1, 16, 16, {1, 9}, {1, 9}, {1, 3}},
+    {"one column", false, 1, {1, 1}, {1, 1}, {1, 0}, 1, 16, 16, {9, 1}, {9, 1}, {3, 1}},
+    {"one pixel", false, 1, {1, 1}, {1, 1}, {0, 0}, 3, 24, 10, {1, 1}, {1, 1}, {1, 1}},
+    {"windows in padding", false, 1, {2, 2}, {1, 1}, {0, 2}, 1, 1, 1, {2, 2}, {1, 1}, {1, 3}},
+    {"taps beyond both sides", false, 1, {1, 1}, {3, 3}, {1, 1}, 1, 8, 8, {2, 2}, {1, 1}, {2, 2}},
+    {"many taps", false, 1, {1, 1}, {1, 1}, {0, 600}, 1, 2, 3, {1, 1500}, {1, 1500}, {1, 1201}},
+    {"only padding", false, 1, {1, 1}, {1, 1}, {3, 3}, 1, 8, 8, {2, 2}, {6, 6}, {3, 3}},
+    {"transposed, wide", true, 1, {2, 2}, {1, 1}, {1, 1}, 1, 16, 24, {5, 5}, {9, 9}, {3, 3}},
+    {"transposed, longer", true, 1, {2, 2}, {1, 1}, {1, 1}, 1, 8, 8, {4, 4}, {8, 8}, {3, 3}},
+    {"transposed, depthwise", true, 8, {2, 2}, {1, 1}, {0, 0}, 1, 8, 8, {3, 3}, {6, 6}, {2, 2}},
     // More windows than are computed at once.
     {"many windows", false, 1, {1, 1}, {1, 1}, {0, 1}, 1, 2, 2, {45, 47}, {45, 47}, {1, 3}},
 };
@@ -158,6 +179,98 @@ TEST(CpuProduct, ConvolutionsAreWhatTheirDefinitionSays) {
                       convolved(w, inputs[0], inputs[1], has_bias ? inputs[2] : Values{}))
                 << w.name << (has_bias ? ", with bias" : "");
         }
+}
+
+/// A window with its operands, and what comes of them.
+struct Example {
+    Example(const Window& window, bool has_bias, int seed)
+        : shape(shape_of_convolution(operation_of(window, has_bias))),
+          source(numbers(elements(shape.source), seed)),
+          weights(numbers(shape.weights(), seed + 1)),
+          bias(has_bias ? numbers(window.out_channels, seed + 2) : Values()),
+          target(convolved(window, source, weights, bias)) {}
+
+    ConvolutionShape shape;
+    Values source, weights, bias, target;
+};
+
+/// Of one batch, with channels behind the axes.
+Values channels_last(const Values& values, const Shape& shape) {
+    const std::size_t area = elements(shape) / shape[0] / shape[1];
+    Values result(values.size());
+    for (std::size_t i = 0; i < values.size(); i++) {
+        const std::size_t at = i % area, channel = i / area % shape[1], image = i / area / shape[1];
+        result[(image * area + at) * shape[1] + channel] = values[i];
+    }
+    return result;
+}
+
+TEST(CpuProduct, APrimitiveKeepsTheWeightsThatItKnows) {
+    int made = 0;
+    for (const Window& w : windows)
+        for (const bool has_bias : {false, true}) {
+            Example example(w, has_bias, 1);
+            const auto convolution =
+                OneDnnConvolution::make(example.shape, example.weights, example.bias);
+            if (!convolution)
+                continue;
+            made++;
+            example.weights.assign(example.weights.size(), infinity); // it has copies
+            example.bias.assign(example.bias.size(), infinity);
+            for (int round = 0; round < 2; round++) {
+                Values out(example.target.size(), infinity);
+                convolution->run(example.source, {}, {}, out);
+                EXPECT_EQ(out, example.target) << w.name << (has_bias ? ", with bias" : "");
+            }
+        }
+    EXPECT_GE(made, 40);
+}
+
+TEST(CpuProduct, APrimitiveTakesWeightsWithEachRun) {
+    for (const Window& w : windows) {
+        const auto convolution = OneDnnConvolution::make(Example(w, true, 1).shape, {}, {});
+        for (int seed = 1; seed < 4 && convolution; seed++) {
+            const Example example(w, true, seed);
+            Values out(example.target.size(), infinity);
+            convolution->run(example.source, example.weights, example.bias, out);
+            EXPECT_EQ(out, example.target) << w.name;
+        }
+    }
+}
+
+TEST(CpuProduct, APrimitiveTakesChannelsBehindTheAxes) {
+    for (const Window& w : windows)
+        for (int layouts = 1; layouts < 4; layouts++) {
+            Example example(w, true, 1);
+            ConvolutionShape& shape = example.shape;
+            shape.source_has_channels_last = (layouts & 1) != 0;
+            shape.target_has_channels_last = (layouts & 2) != 0;
+            const auto convolution = OneDnnConvolution::make(shape, example.weights, example.bias);
+            if (!convolution)
+                continue;
+            Values out(example.target.size(), infinity);
+            convolution->run(shape.source_has_channels_last
+                                 ? channels_last(example.source, shape.source)
+                                 : example.source,
+                             {}, {}, out);
+            EXPECT_EQ(out, shape.target_has_channels_last
+                               ? channels_last(example.target, shape.target)
+                               : example.target)
+                << w.name << ", layouts " << layouts;
+        }
+}
+
+// What oneDNN counts otherwise than we do, and what some of its implementations are not made for.
+TEST(CpuProduct, NoPrimitiveHasWindowsInPaddingAlone) {
+    int count = 0;
+    for (const Window& w : windows) {
+        const std::string_view name = w.name;
+        if (name != "padding cut off" && name != "only padding" && name != "taps beyond both sides")
+            continue;
+        count++;
+        EXPECT_FALSE(OneDnnConvolution::make(Example(w, true, 1).shape, {}, {})) << name;
+    }
+    EXPECT_EQ(count, 3);
 }
 
 TEST(CpuProduct, AConvolutionMayHaveOneAxisOrThree) {

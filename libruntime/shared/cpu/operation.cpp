@@ -10,9 +10,9 @@ namespace overtake::cpu {
 namespace {
 
 const Entry* find(CpuOpType type) {
-    for (const auto& group :
-         {elementwise_operators(), movement_operators(), reduction_operators(),
-          selection_operators(), product_operators(), pool_operators(), custom_operators()})
+    for (const auto& group : {elementwise_operators(), movement_operators(), reduction_operators(),
+                              selection_operators(), product_operators(), convolution_operators(),
+                              pool_operators(), custom_operators()})
         for (const Entry& entry : group)
             if (entry.type == type)
                 return &entry;
@@ -23,8 +23,11 @@ const Entry* find(CpuOpType type) {
 
 Operation operation_of(std::span<const Tensor> tensors, const CpuOp& op) {
     Operation operation{op.type, op.integers, op.reals, {}, tensors[op.output].shape, op.custom};
-    for (const std::uint32_t input : op.inputs)
+    for (const std::uint32_t input : op.inputs) {
         operation.inputs.push_back(tensors[input].shape);
+        operation.known.push_back(tensors[input].is_constant() ? tensors[input].data
+                                                               : std::span<const float>());
+    }
     return operation;
 }
 

@@ -29,6 +29,9 @@ struct Operation {
     Shape output;
     /// Of a custom one; its shapes are those above.
     std::shared_ptr<const OperatorDescription> custom = nullptr;
+    /// By input, its values where each run has the same ones, empty where it has not.  They are
+    /// valid until make_kernel() returns; kernels copy what they need.
+    std::vector<std::span<const float>> known = {};
 };
 
 /// Computes the output from arrays of exactly the operation's shapes.  Throws Error where data make

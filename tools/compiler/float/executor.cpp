@@ -3,130 +3,131 @@
 
 #include <algorithm>
 
-#include <dlfcn.h>
-
 #include "compiler/float/onednn.hpp"
 #include "compiler/float/operators.hpp"
 #include "compiler/ir/error.hpp"
+#include "cpu/convolution.hpp"
+#include "overtake/error.hpp"
 
 namespace overtake::compiler {
 namespace {
 
-using Tag = dnnl::memory::format_tag;
-constexpr auto f32 = dnnl::memory::data_type::f32;
-
-dnnl::engine& engine() {
-    static dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
-    return cpu;
-}
-
-// Convolutions are a small part of what a compilation does.  Threads of oneDNN that wait for the
-// next one spin, and on a busy machine that takes several times as long as all the rest.  oneDNN
-// brings OpenMP along, whichever it was built with.
-void use_one_thread() {
-    using SetThreads = void (*)(int);
-    if (const auto set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads")))
-        set(1);
-}
-
-dnnl::memory::dims image(const Value& value) {
+std::vector<std::uint32_t> image(const Value& value) {
     return {1, value.channels, value.height, value.width};
 }
 
-Tag tag_of(const Value& value) {
-    return value.order == Order::rows ? Tag::nhwc : Tag::nchw;
+cpu::ConvolutionShape shape_of(const op::Convolution& convolution, const Value& in,
+                               const Value& out) {
+    const Window& window = convolution.window;
+    cpu::ConvolutionShape shape;
+    shape.is_transposed = convolution.kind == op::Convolution::Kind::transposed;
+    shape.groups =
+        convolution.kind == op::Convolution::Kind::depthwise ? out.channels : convolution.groups;
+    shape.source = image(in);
+    shape.target = image(out);
+    shape.kernel = {window.kernel_height, window.kernel_width};
+    shape.strides = {window.stride_height, window.stride_width};
+    shape.dilations = {window.dilation_height, window.dilation_width};
+    shape.pads = {window.pad_top, window.pad_left};
+    shape.source_has_channels_last = in.order == Order::rows;
+    shape.target_has_channels_last = out.order == Order::rows;
+    return shape;
+}
+
+// A graph's are (target channels, source channels in a group, kernel) whatever the convolution.
+std::vector<float> weights_of(const op::Convolution& convolution,
+                              const cpu::ConvolutionShape& shape) {
+    if (!shape.is_transposed)
+        return convolution.weights;
+    const std::size_t taps = cpu::elements(shape.kernel);
+    const std::size_t targets = shape.target[1] / shape.groups,
+                      sources = shape.source[1] / shape.groups;
+    std::vector<float> weights(convolution.weights.size());
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+        const std::size_t tap = i % taps, source = i / taps % sources;
+        const std::size_t target = i / taps / sources % targets;
+        const std::size_t group = i / taps / sources / targets;
+        weights[((group * sources + source) * targets + target) * taps + tap] =
+            convolution.weights[i];
+    }
+    return weights;
+}
+
+// Of one image, between planes and channels behind them.
+void copy_image(std::span<const float> from, std::span<float> to, std::size_t channels,
+                bool to_planes) {
+    const std::size_t area = from.size() / channels;
+    for (std::size_t channel = 0; channel < channels; ++channel)
+        for (std::size_t at = 0; at < area; ++at) {
+            const std::size_t plane = channel * area + at, row = at * channels + channel;
+            to[to_planes ? plane : row] = from[to_planes ? row : plane];
+        }
+}
+
+// As an operator of the CPU, in planes.
+cpu::Kernel kernel_of(const cpu::ConvolutionShape& shape) {
+    std::vector<std::int64_t> integers = {shape.is_transposed,
+                                          static_cast<std::int64_t>(shape.groups)};
+    for (const auto* numbers : {&shape.strides, &shape.dilations, &shape.pads})
+        integers.insert(integers.end(), numbers->begin(), numbers->end());
+    cpu::Shape weights = {shape.few()[1],
+                          static_cast<std::uint32_t>(shape.many()[1] / shape.groups)};
+    weights.insert(weights.end(), shape.kernel.begin(), shape.kernel.end());
+    return cpu::make_kernel({CpuOpType::convolution,
+                             std::move(integers),
+                             {},
+                             {shape.source, weights, {shape.target[1]}},
+                             shape.target});
 }
 
 } // namespace
 
-// One prepared oneDNN primitive with its weights in the order it likes.
+// Through a primitive or, where oneDNN has none, an operator of the CPU.
 struct FloatExecutor::Convolution {
-    dnnl::primitive primitive;
-    dnnl::reorder to_source, from_target;
-    dnnl::memory source, target, weights, bias;
-    dnnl::memory::desc user_source, user_target;
+    cpu::ConvolutionShape shape;
+    std::vector<float> weights, bias;
+    std::unique_ptr<cpu::OneDnnConvolution> primitive;
+    cpu::Kernel kernel;
+    std::vector<float> source, target; // in planes, for the kernel
 
-    // Padding at the bottom and on the right; oneDNN's formula, which never has it negative.
-    static dnnl::memory::dims padding_behind(const op::Convolution& convolution, const Value& in,
-                                             const Value& out) {
-        const Window& window = convolution.window;
-        const bool is_transposed = convolution.kind == op::Convolution::Kind::transposed;
-        const Value &few = is_transposed ? in : out, &many = is_transposed ? out : in;
-        const std::int64_t bottom = (std::int64_t{few.height} - 1) * window.stride_height +
-                                    window.extent_height() - many.height - window.pad_top;
-        const std::int64_t right = (std::int64_t{few.width} - 1) * window.stride_width +
-                                   window.extent_width() - many.width - window.pad_left;
-        if (is_transposed)
-            return {bottom, right};
-        return {std::max<std::int64_t>(bottom, 0), std::max<std::int64_t>(right, 0)};
-    }
-
-    template <typename Forward>
-    void prepare(const op::Convolution& convolution, const Value& in, const Value& out,
-                 dnnl::algorithm algorithm) {
-        const bool is_depthwise = convolution.kind == op::Convolution::Kind::depthwise;
-        const std::int64_t groups = is_depthwise ? out.channels : convolution.groups;
-        const Window& window = convolution.window;
-        const dnnl::memory::dims kernel = {groups, out.channels / groups, in.channels / groups,
-                                           window.kernel_height, window.kernel_width};
-        const auto chosen = describe_convolution<Forward>(
-            engine(), algorithm, {image(in), f32, Tag::any}, {kernel, f32, Tag::any},
-            {{out.channels}, f32, Tag::x}, {image(out), f32, Tag::any},
-            {window.stride_height, window.stride_width},
-            {window.dilation_height - 1, window.dilation_width - 1},
-            {window.pad_top, window.pad_left}, padding_behind(convolution, in, out));
-        primitive = Forward(chosen);
-        source = dnnl::memory(chosen.src_desc(), engine());
-        target = dnnl::memory(chosen.dst_desc(), engine());
-        weights = dnnl::memory(chosen.weights_desc(), engine());
-        dnnl::stream stream(engine());
-        dnnl::memory given({kernel, f32, Tag::goihw}, engine(),
-                           const_cast<float*>(convolution.weights.data()));
-        dnnl::reorder(given, weights).execute(stream, given, weights);
-        stream.wait();
-    }
-
-    Convolution(const op::Convolution& convolution, const Value& in, const Value& out) {
-        if (convolution.kind == op::Convolution::Kind::transposed)
-            prepare<dnnl::deconvolution_forward>(convolution, in, out,
-                                                 dnnl::algorithm::deconvolution_direct);
-        else
-            prepare<dnnl::convolution_forward>(convolution, in, out,
-                                               dnnl::algorithm::convolution_direct);
-        user_source = {image(in), f32, tag_of(in)};
-        user_target = {image(out), f32, tag_of(out)};
-        bias = dnnl::memory({{out.channels}, f32, Tag::x}, engine());
-        std::ranges::copy(convolution.bias, static_cast<float*>(bias.get_data_handle()));
-        to_source = dnnl::reorder(
-            dnnl::reorder::primitive_desc(engine(), user_source, engine(), source.get_desc()));
-        from_target = dnnl::reorder(
-            dnnl::reorder::primitive_desc(engine(), target.get_desc(), engine(), user_target));
+    Convolution(const op::Convolution& convolution, const Value& in, const Value& out)
+        : shape(shape_of(convolution, in, out)), weights(weights_of(convolution, shape)),
+          bias(convolution.bias), primitive(cpu::OneDnnConvolution::make(shape, weights, bias)) {
+        if (primitive) {
+            weights = {}; // it has its own
+            return;
+        }
+        kernel = kernel_of(shape);
+        source.resize(cpu::elements(shape.source));
+        target.resize(cpu::elements(shape.target));
     }
 
     // Image by image: oneDNN may add in another order for several at once.
-    void run(const std::vector<float>& in, std::vector<float>& out, std::uint32_t images) {
+    void run(std::span<const float> in, std::span<float> out, std::uint32_t images) {
+        const std::size_t in_size = in.size() / images, out_size = out.size() / images;
         for (std::size_t image = 0; image < images; ++image)
-            run_image(in.data() + image * (in.size() / images),
-                      out.data() + image * (out.size() / images));
+            run_image(in.subspan(image * in_size, in_size),
+                      out.subspan(image * out_size, out_size));
     }
 
-    void run_image(const float* in, float* out) {
-        dnnl::stream stream(engine());
-        dnnl::memory given(user_source, engine(), const_cast<float*>(in));
-        dnnl::memory wanted(user_target, engine(), out);
-        to_source.execute(stream, given, source);
-        primitive.execute(stream, {{DNNL_ARG_SRC, source},
-                                   {DNNL_ARG_WEIGHTS, weights},
-                                   {DNNL_ARG_BIAS, bias},
-                                   {DNNL_ARG_DST, target}});
-        from_target.execute(stream, target, wanted);
-        stream.wait();
+    void run_image(std::span<const float> in, std::span<float> out) {
+        if (primitive) {
+            primitive->run(in, {}, {}, out);
+            return;
+        }
+        const bool in_moves = shape.source_has_channels_last,
+                   out_moves = shape.target_has_channels_last;
+        if (in_moves)
+            copy_image(in, source, shape.source[1], true);
+        kernel({in_moves ? std::span<const float>(source) : in, weights, bias},
+               out_moves ? std::span<float>(target) : out);
+        if (out_moves)
+            copy_image(target, out, shape.target[1], false);
     }
 };
 
 FloatExecutor::FloatExecutor(const Graph& graph) : graph_(graph) {
     limit_onednn();
-    use_one_thread();
     values_.resize(graph.values.size());
     for (ValueId value : graph.inputs)
         values_[value].resize(graph.values[value].elements());
@@ -143,8 +144,8 @@ FloatExecutor::FloatExecutor(const Graph& graph) : graph_(graph) {
                 convolution
                     ? std::make_unique<Convolution>(*convolution, graph.values[node.inputs[0]], out)
                     : nullptr);
-        } catch (const dnnl::error& error) {
-            throw CompileError(describe(node), std::string("oneDNN: ") + error.what());
+        } catch (const Error& error) {
+            throw CompileError(describe(node), error.what());
         }
     }
 }

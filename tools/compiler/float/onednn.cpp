@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include <fmt/format.h>
+#include <oneapi/dnnl/dnnl.hpp>
 
 #include "overtake/device.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the compiler says to oneDNN beyond its common interface: one place for versions 2 and 3.
+// What the compiler says to oneDNN for its whole process.
 #pragma once
 
 #include <string>
@@ -24,26 +24,5 @@ void keep_no_primitives();
 /// "oneDNN 2.6.3": another version may add the products of a convolution in another order, and so
 /// give calibration, and scales, other last bits.
 std::string onednn_version();
-
-/// The primitive of a convolution, or of a transposed one, in float32, with weights as oneDNN likes
-/// them.
-template <typename Forward>
-typename Forward::primitive_desc
-describe_convolution(const dnnl::engine& engine, dnnl::algorithm algorithm,
-                     const dnnl::memory::desc& source, const dnnl::memory::desc& weights,
-                     const dnnl::memory::desc& bias, const dnnl::memory::desc& target,
-                     const dnnl::memory::dims& strides, const dnnl::memory::dims& dilations,
-                     const dnnl::memory::dims& padding_before,
-                     const dnnl::memory::dims& padding_behind) {
-    constexpr auto inference = dnnl::prop_kind::forward_inference;
-#if DNNL_VERSION_MAJOR >= 3
-    return {engine, inference, algorithm, source,         weights,       bias,
-            target, strides,   dilations, padding_before, padding_behind};
-#else
-    return {typename Forward::desc(inference, algorithm, source, weights, bias, target, strides,
-                                   dilations, padding_before, padding_behind),
-            engine};
-#endif
-}
 
 } // namespace overtake::compiler

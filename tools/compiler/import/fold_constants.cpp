@@ -10,11 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/float/onednn.hpp"
 #include "compiler/import/context.hpp"
 #include "compiler/import/fold_integers.hpp"
 #include "compiler/import/nodes.hpp"
 #include "compiler/ir/error.hpp"
 #include "compiler/ir/limits.hpp"
+#include "cpu/onednn.hpp"
 
 namespace overtake::compiler {
 
@@ -122,6 +124,8 @@ void fold_reals(Context& context, Import cpu) {
         for (ValueId input : node.inputs)
             inputs.emplace_back(results.at(input));
         try {
+            limit_onednn();
+            const cpu::onednn::OneThread one_thread;
             cpu::make_kernel(cpu_operation(context.graph, node))(inputs, out);
         } catch (const CompileError&) {
             throw;

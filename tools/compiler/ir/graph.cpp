@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/ir/error.hpp"
+#include "cpu/onednn.hpp"
 
 namespace overtake::compiler {
 
@@ -101,9 +102,12 @@ cpu::Operation cpu_operation(const Graph& graph, const Node& node) {
         return shape.empty() ? cpu::Shape{1} : cpu::Shape(shape.begin(), shape.end());
     };
     const auto& form = std::get<op::Cpu>(node.operation);
-    cpu::Operation operation{form.type, form.integers, form.reals, {}, shape_of(node.output), form.custom};
-    for (ValueId input : node.inputs)
+    cpu::Operation operation{form.type, form.integers,         form.reals,
+                             {},        shape_of(node.output), form.custom};
+    for (ValueId input : node.inputs) {
         operation.inputs.push_back(shape_of(input));
+        operation.known.emplace_back(graph.values[input].constant);
+    }
     return operation;
 }
 
@@ -117,6 +121,8 @@ cpu::Kernel cpu_kernel(const Graph& graph, const Node& node) {
     };
     cpu::Kernel kernel = explain([&] { return cpu::make_kernel(cpu_operation(graph, node)); });
     return [explain, kernel](const cpu::Inputs& inputs, std::span<float> out) {
+        // Threads of oneDNN that wait for the next product spin.
+        const cpu::onednn::OneThread one_thread;
         explain([&] { kernel(inputs, out); });
     };
 }

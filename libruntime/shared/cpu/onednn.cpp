@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "cpu/onednn.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+#include <utility>
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+#include "overtake/error.hpp"
+
+namespace overtake::cpu::onednn {
+
+namespace {
+
+constexpr std::size_t alignment = 64, room = std::size_t{32} << 20;
+
+// oneDNN brings OpenMP along, whichever it was built with; null where it was built with none.
+template <typename Function>
+Function of_openmp(const char* name) {
+    return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+}
+
+void set_threads(int count) {
+    static const auto set = of_openmp<void (*)(int)>("omp_set_num_threads");
+    if (set && count > 0)
+        set(count);
+}
+
+int threads() {
+    static const auto get = of_openmp<int (*)()>("omp_get_max_threads");
+    return get ? get() : 0;
+}
+
+// At least so many bytes of the calling thread.
+void* scratch(std::size_t size) {
+    static thread_local Bytes own;
+    static thread_local std::size_t own_size = 0;
+    if (size > own_size) {
+        own = Bytes(size);
+        own_size = size;
+    }
+    return own.data();
+}
+
+} // namespace
+
+const dnnl::engine& engine() {
+    static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
+    return cpu;
+}
+
+const dnnl::stream& stream() {
+    static thread_local const dnnl::stream own = [] {
+        require_room("a thread's stream");
+        try {
+            return dnnl::stream(engine());
+        } catch (const dnnl::error& error) {
+            throw Error(ENOMEM, std::string("a thread's stream: oneDNN: ") + error.what());
+        }
+    }();
+    return own;
+}
+
+OneThread::OneThread() : before_(threads()) {
+    set_threads(1);
+}
+
+OneThread::~OneThread() {
+    set_threads(before_);
+}
+
+void require_room(const char* what) {
+    void* memory = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        throw Error(ENOMEM, std::string(what) + ": oneDNN has not enough memory for it");
+    munmap(memory, room);
+}
+
+Bytes::Bytes(std::size_t size)
+    : memory_(std::aligned_alloc(alignment, (size / alignment + 1) * alignment)) {
+    if (!memory_)
+        throw std::bad_alloc();
+    std::memset(memory_.get(), 0, size);
+}
+
+void Bytes::Free::operator()(void* memory) const noexcept {
+    std::free(memory);
+}
+
+Owned::Owned(const dnnl::memory::desc& description)
+    : bytes(description.get_size()), memory(description, engine(), bytes.data()) {}
+
+Step::Step(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad)
+    : primitive_(std::move(primitive)), scratchpad_size_(scratchpad.get_size()) {
+    stream(); // now, since run() is to allocate nothing
+    if (scratchpad_size_ > 0)
+        scratchpad_ = dnnl::memory(scratchpad, engine(), scratch(scratchpad_size_));
+}
+
+void Step::run(std::initializer_list<dnnl_exec_arg_t> arguments) const {
+    std::array<dnnl_exec_arg_t, 8> all{};
+    std::size_t count = 0;
+    for (const dnnl_exec_arg_t& argument : arguments)
+        all.at(count++) = argument;
+    if (scratchpad_size_ > 0) {
+        place(scratchpad_, scratch(scratchpad_size_));
+        all.at(count++) = {DNNL_ARG_SCRATCHPAD, scratchpad_.get()};
+    }
+    if (dnnl_primitive_execute(primitive_.get(), stream().get(), static_cast<int>(count),
+                               all.data()) != dnnl_success ||
+        dnnl_stream_wait(stream().get()) != dnnl_success)
+        throw Error(ENOMEM, "oneDNN has not enough memory for it");
+}
+
+Step reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
+    if (from == to)
+        return {};
+    const dnnl::reorder::primitive_desc chosen(engine(), from, engine(), to, attributes());
+    return {dnnl::reorder(chosen), chosen.scratchpad_desc()};
+}
+
+dnnl::primitive_attr attributes() {
+    dnnl::primitive_attr result;
+    result.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    return result;
+}
+
+void place(const dnnl::memory& memory, const void* data) {
+    if (dnnl_memory_set_data_handle(memory.get(), const_cast<void*>(data)) != dnnl_success)
+        throw Error(ENOMEM, "oneDNN has not enough memory for it");
+}
+
+} // namespace overtake::cpu::onednn

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+//
+// What operators of the CPU need of oneDNN, versions 2.6 and 3: one thread, refusals in words, and
+// primitives that run without an allocation.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+namespace overtake::cpu::onednn {
+
+/// The one engine.  Thread safe.
+const dnnl::engine& engine();
+
+/// While it lives, oneDNN computes with one thread where this thread calls it: a primitive has to
+/// run with as many as it was made for, and threads that wait for the next one spin.
+class OneThread {
+public:
+    OneThread();
+    ~OneThread();
+    OneThread(const OneThread&) = delete;
+    OneThread& operator=(const OneThread&) = delete;
+
+private:
+    int before_;
+};
+
+/// Throws Error ENOMEM, naming `what`, unless there is room for what oneDNN allocates while it
+/// makes a primitive: version 2.6 crashes where one of those allocations fails.
+void require_room(const char* what);
+
+/// The calling thread's stream.
+const dnnl::stream& stream();
+
+/// Bytes for a memory of oneDNN's, zero, aligned as its kernels like them.
+class Bytes {
+public:
+    Bytes() = default;
+    /// Throws std::bad_alloc.
+    explicit Bytes(std::size_t size);
+    void* data() const noexcept { return memory_.get(); }
+
+private:
+    struct Free {
+        void operator()(void* memory) const noexcept;
+    };
+    std::unique_ptr<void, Free> memory_;
+};
+
+/// A memory that owns its bytes, or none.
+struct Owned {
+    Owned() = default;
+    explicit Owned(const dnnl::memory::desc& description);
+
+    Bytes bytes;
+    dnnl::memory memory;
+};
+
+/// A primitive.  Its scratchpad is the thread's, which all primitives share.
+class Step {
+public:
+    Step() = default;
+    Step(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad);
+
+    /// Allocates nothing, but in a thread that has run no primitive of this size.  Throws Error
+    /// ENOMEM and std::bad_alloc.
+    void run(std::initializer_list<dnnl_exec_arg_t> arguments) const;
+
+private:
+    dnnl::primitive primitive_;
+    dnnl::memory scratchpad_; // empty where none is needed
+    std::size_t scratchpad_size_ = 0;
+};
+
+/// Copies from one layout to another; nothing to be made where they are the same.
+Step reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to);
+
+/// Attributes of all our primitives: the caller has the scratchpad.
+dnnl::primitive_attr attributes();
+
+/// Where `memory` is from now on; its layout has no padding.  Allocates nothing.
+void place(const dnnl::memory& memory, const void* data);
+
+} // namespace overtake::cpu::onednn
