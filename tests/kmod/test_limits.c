@@ -367,6 +367,7 @@ static void memory_is_charged_to_the_caller(void)
 	const uint32_t scratch = 64u << 20;
 	struct overtake_result result;
 	struct client client;
+	unsigned int tries = 0;
 	uint64_t before;
 	char text[32];
 	struct job job;
@@ -388,7 +389,9 @@ static void memory_is_charged_to_the_caller(void)
 	check(charged_to_group() >= before + scratch);
 	check_equal(advance_clock(0, 2 * MS), 0);
 	check_equal(job_wait(&client, 1, 0, &result), 0);
-	check(charged_to_group() < before + scratch / 2);
+	/* The thread that delivers results may have the last reference: then a work item frees the job. */
+	while (charged_to_group() >= before + scratch / 2)
+		check(tries++ < 10000 && !usleep(MS / 1000));
 	client_close(&client);
 	check_equal(write_file(CGROUPS "/cgroup.procs", text), 0);
 	umount2(CGROUPS, MNT_DETACH);
