@@ -472,6 +472,7 @@ TEST(BoardInterface, ReadsItsEnvironmentAndComplainsOfWhatItCannotUse) {
                                        {"OVERTAKE_DEVICE", "embedded"},
                                        {"OVERTAKE_MODE", "both"},
                                        {"OVERTAKE_CORES", "3"},
+                                       {"OVERTAKE_CPU_LAYOUT", "blocked"},
                                        {"OVERTAKE_SLOTS", "2"}});
     EXPECT_TRUE(set.complaints.empty());
     EXPECT_EQ(set.engine.threshold_percent, 25u);
@@ -481,6 +482,12 @@ TEST(BoardInterface, ReadsItsEnvironmentAndComplainsOfWhatItCannotUse) {
     EXPECT_EQ(set.engine.workers, 1u);
     EXPECT_EQ(set.engine.core_limit, 4u);
     EXPECT_EQ(set.engine.slots, 2u);
+    EXPECT_EQ(set.engine.cpu_layout, CpuLayout::blocked);
+    EXPECT_EQ(usual.engine.cpu_layout, CpuLayout::automatic);
+    const dnn::Environment wrong = read({{"OVERTAKE_CPU_LAYOUT", "NCHW44"}});
+    ASSERT_EQ(wrong.complaints.size(), 1u);
+    EXPECT_EQ(wrong.complaints[0],
+              "OVERTAKE_CPU_LAYOUT=NCHW44: not one of auto, planes, blocked; auto is used");
     EXPECT_EQ(set.log_level, dnn::LogLevel::none);
     EXPECT_EQ(set.memory_bytes, 2u << 20);
     EXPECT_EQ(set.device, "embedded");

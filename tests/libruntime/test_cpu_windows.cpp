@@ -243,17 +243,17 @@ TEST(CpuProduct, APrimitiveTakesChannelsBehindTheAxes) {
         for (int layouts = 1; layouts < 4; layouts++) {
             Example example(w, true, 1);
             ConvolutionShape& shape = example.shape;
-            shape.source_has_channels_last = (layouts & 1) != 0;
-            shape.target_has_channels_last = (layouts & 2) != 0;
+            shape.source_layout = (layouts & 1) != 0 ? Layout::channels_last : Layout::planes;
+            shape.target_layout = (layouts & 2) != 0 ? Layout::channels_last : Layout::planes;
             const auto convolution = OneDnnConvolution::make(shape, example.weights, example.bias);
             if (!convolution)
                 continue;
             Values out(example.target.size(), infinity);
-            convolution->run(shape.source_has_channels_last
+            convolution->run(shape.source_layout == Layout::channels_last
                                  ? channels_last(example.source, shape.source)
                                  : example.source,
                              {}, {}, out);
-            EXPECT_EQ(out, shape.target_has_channels_last
+            EXPECT_EQ(out, shape.target_layout == Layout::channels_last
                                ? channels_last(example.target, shape.target)
                                : example.target)
                 << w.name << ", layouts " << layouts;

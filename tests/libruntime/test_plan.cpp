@@ -58,8 +58,11 @@ TEST(Plan, HasTheBindingsOfItsJobsButForAddresses) {
     const PlanSegment& softmax = plan->segments()[1];
     EXPECT_FALSE(softmax.on_bpu());
     EXPECT_TRUE(softmax.bindings.empty());
-    EXPECT_EQ(plan->most_cpu_inputs(), 1u);
-    EXPECT_EQ(plan->most_cpu_values(), 60u) << "the values of its operand, which is on the device";
+    ASSERT_EQ(plan->cpu_programs().size(), 2u);
+    EXPECT_TRUE(plan->cpu_programs()[0].steps.empty());
+    const CpuProgram& program = plan->cpu_programs()[1];
+    EXPECT_EQ(program.most_inputs, 1u);
+    EXPECT_EQ(program.own_floats, 64u) << "the values of its operand, which is on the device";
 }
 
 /// Which cores take the jobs of a model compiled for "default", on a device of these.

@@ -29,6 +29,7 @@
 #include <string>
 #include <vector>
 
+#include "overtake/cpu_layout.hpp"
 #include "overtake/device.hpp"
 #include "overtake/export.hpp"
 #include "overtake/model.hpp"
@@ -118,6 +119,7 @@ struct EngineOptions {
     /// counts as failed: its server may have been stopped.  What it was given comes back when the
     /// server answers or ends, for it may write to the tensors until then.  0: for ever
     std::uint64_t run_timeout_ns = 60'000'000'000;
+    CpuLayout cpu_layout = CpuLayout::automatic; ///< of values between operators of the CPU
 };
 
 class ExpectedTimes; // overtake/expected_times.hpp

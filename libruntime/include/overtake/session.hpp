@@ -29,6 +29,7 @@
 #include <string>
 #include <vector>
 
+#include "overtake/cpu_layout.hpp"
 #include "overtake/device.hpp"
 #include "overtake/export.hpp"
 #include "overtake/model.hpp"
@@ -39,6 +40,7 @@ namespace overtake {
 struct SessionOptions {
     unsigned max_priority = 254; ///< 255 needs CAP_SYS_NICE on a kernel device
     unsigned core_limit = 0;     ///< asked for while the session lives; needs max_priority 255
+    CpuLayout cpu_layout = CpuLayout::automatic; ///< of values between operators of the CPU
 };
 
 /// How a task competes with others.

@@ -3,8 +3,10 @@
 // Convolution of any number of dimensions: a primitive of oneDNN's or, where it has none, its
 // matrix product.
 #include <algorithm>
+#include <utility>
 
 #include "cpu/convolution.hpp"
+#include "cpu/layout_costs.hpp"
 #include "cpu/onednn.hpp"
 #include "cpu/table.hpp"
 
@@ -176,20 +178,68 @@ std::span<const float> known(const Operation& operation, std::size_t input) {
     return input < operation.known.size() ? operation.known[input] : std::span<const float>();
 }
 
-Kernel make_convolution(const Operation& operation) {
-    std::shared_ptr<OneDnnConvolution> primitive = OneDnnConvolution::make(
-        shape_of_convolution(operation), known(operation, 1), known(operation, 2));
-    if (primitive)
-        return [primitive](const Inputs& in, std::span<float> out) {
-            primitive->run(in[0], in[1], in.size() == 3 ? in[2] : std::span<const float>(), out);
-        };
+Kernel make_window_sums(const Operation& operation) {
     onednn::require_room("convolution"); // of the first product, in run()
     auto sums = std::make_shared<WindowSums>(operation);
     return [sums](const Inputs& in, std::span<float> out) { sums->run(in, out); };
 }
 
+double macs_of(const ConvolutionShape& shape) {
+    return static_cast<double>(shape.weights()) / shape.few()[1] *
+           static_cast<double>(elements(shape.few()));
+}
+
+// Its source and target in planes or in blocks, and copied where the primitive has them otherwise.
+class PreparedConvolution : public Prepared {
+public:
+    PreparedConvolution(const ConvolutionShape& shape, std::size_t inputs,
+                        std::shared_ptr<const ConvolutionPrimitive> primitive)
+        : shape_(shape), inputs_(inputs), primitive_(std::move(primitive)) {}
+
+    std::vector<NodeForm> forms() const override {
+        std::vector<NodeForm> forms;
+        for (const Layout source : {Layout::planes, Layout::blocked})
+            for (const Layout target : {Layout::planes, Layout::blocked}) {
+                NodeForm& form = forms.emplace_back();
+                form.inputs.resize(inputs_, static_cast<LayoutNumber>(Layout::planes));
+                form.inputs[0] = static_cast<LayoutNumber>(source);
+                form.output = static_cast<LayoutNumber>(target);
+                form.ns = convolution_ns(macs_of(shape_)) +
+                          copied_ns(shape_.source, primitive_->reads(source)) +
+                          copied_ns(shape_.target, primitive_->writes(target));
+            }
+        return forms;
+    }
+
+    Kernel kernel(const NodeForm& form) const override {
+        const auto convolution = std::make_shared<OneDnnConvolution>(
+            primitive_, static_cast<Layout>(form.inputs[0]), static_cast<Layout>(form.output));
+        return [convolution](const Inputs& in, std::span<float> out) {
+            convolution->run(in[0], in[1], in.size() == 3 ? in[2] : std::span<const float>(), out);
+        };
+    }
+
+private:
+    static double copied_ns(const Shape& shape, bool is_direct) {
+        return is_direct ? 0 : conversion_ns(stored_elements(shape, Layout::blocked));
+    }
+
+    const ConvolutionShape shape_;
+    const std::size_t inputs_;
+    const std::shared_ptr<const ConvolutionPrimitive> primitive_;
+};
+
+std::shared_ptr<const Prepared> prepare_convolution(const Operation& operation) {
+    const ConvolutionShape shape = shape_of_convolution(operation);
+    auto primitive = ConvolutionPrimitive::make(shape, known(operation, 1), known(operation, 2));
+    if (primitive)
+        return std::make_shared<PreparedConvolution>(shape, operation.inputs.size(),
+                                                     std::move(primitive));
+    return prepare_forms(operation, 20 * convolution_ns(macs_of(shape)), make_window_sums);
+}
+
 constexpr Entry convolution_table[] = {
-    {CpuOpType::convolution, "Convolution", check_convolution, make_convolution},
+    {CpuOpType::convolution, "Convolution", check_convolution, nullptr, prepare_convolution},
 };
 
 } // namespace

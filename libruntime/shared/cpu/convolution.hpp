@@ -22,8 +22,8 @@ struct ConvolutionShape {
     Shape source, target;                               ///< batch, channels, then the axes
     Shape kernel;                                       ///< the axes alone
     std::vector<std::int64_t> strides, dilations, pads; ///< by axis; padding in front
-    /// How source and target lie in memory: with channels behind the axes, or before them.
-    bool source_has_channels_last = false, target_has_channels_last = false;
+    /// How source and target lie in memory.
+    Layout source_layout = Layout::planes, target_layout = Layout::planes;
 
     const Shape& few() const { return is_transposed ? source : target; }
     const Shape& many() const { return is_transposed ? target : source; }
@@ -34,33 +34,59 @@ struct ConvolutionShape {
 /// The shape of an operation that has passed check(), in planes.
 ConvolutionShape shape_of_convolution(const Operation& operation);
 
-/// A convolution through a primitive of oneDNN's that was chosen once.  Implementations for AVX-512
-/// are left out, since version 3.7 has wrong ones.  One thread at a time.
+/// A primitive of oneDNN's that was chosen once, with weights in the layout that it likes.
+/// Implementations for AVX-512 are left out, since version 3.7 has wrong ones.  Thread safe.
+class ConvolutionPrimitive {
+public:
+    /// Null for what oneDNN has no such implementation for.  The layouts of `shape` do not count.
+    /// `weights` and `bias` may be empty: then each run has its own.  Otherwise they are copied.
+    /// Throws Error ENOMEM and std::bad_alloc.
+    static std::shared_ptr<const ConvolutionPrimitive> make(const ConvolutionShape& shape,
+                                                            std::span<const float> weights,
+                                                            std::span<const float> bias);
+    ~ConvolutionPrimitive();
+
+    /// Whether it reads its source, or writes its target, in this layout, without a copy.
+    bool reads(Layout layout) const;
+    bool writes(Layout layout) const;
+
+private:
+    friend class OneDnnConvolution;
+    struct Primitive;
+    ConvolutionPrimitive(const ConvolutionShape& shape, std::unique_ptr<Primitive> primitive,
+                         std::span<const float> weights, std::span<const float> bias);
+
+    const ConvolutionShape shape_;
+    const std::unique_ptr<Primitive> primitive_;
+    const bool knows_weights_;
+    std::vector<float> bias_; ///< empty unless it is known; otherwise of whole blocks
+};
+
+/// A convolution through such a primitive.  One thread at a time.
 class OneDnnConvolution {
 public:
-    /// Null for what oneDNN has no such implementation for.  `weights` and `bias` may be empty:
-    /// then each run has its own.  Otherwise they are copied, weights in the layout that the
-    /// primitive likes.  Throws Error ENOMEM and std::bad_alloc.
+    /// Null for what there is no primitive for.  Throws as ConvolutionPrimitive::make().
     static std::unique_ptr<OneDnnConvolution> make(const ConvolutionShape& shape,
                                                    std::span<const float> weights,
                                                    std::span<const float> bias);
+    /// With source and target in these layouts.  Throws Error ENOMEM and std::bad_alloc.
+    OneDnnConvolution(std::shared_ptr<const ConvolutionPrimitive> primitive, Layout source,
+                      Layout target);
     ~OneDnnConvolution();
 
-    /// All of `source` to all of `target`; `weights` and `bias` count where make() had none, and an
-    /// empty bias is zero.  Allocates nothing.  Throws Error ENOMEM.
+    /// All of `source` to all of `target`; `weights` and `bias` count where the primitive knows
+    /// none, and an empty bias is zero.  Allocates nothing.  Throws Error ENOMEM.
     void run(std::span<const float> source, std::span<const float> weights,
              std::span<const float> bias, std::span<float> target);
 
 private:
-    struct Primitives;
-    OneDnnConvolution(const ConvolutionShape& shape, std::unique_ptr<Primitives> primitives);
-    void take_weights(std::span<const float> weights);
-    void add_bias(std::span<float> target) const;
+    struct Sides;
+    void add_bias(std::span<const float> bias, std::span<float> target) const;
 
-    const ConvolutionShape shape_;
-    const std::unique_ptr<Primitives> primitives_;
-    std::vector<float> bias_;
-    bool knows_weights_ = false, knows_bias_ = false;
+    const std::shared_ptr<const ConvolutionPrimitive> primitive_;
+    const Layout target_layout_;
+    std::vector<float> bias_; ///< of the last run, unless the primitive knows it
+    const std::unique_ptr<Sides> sides_;
 };
 
 } // namespace overtake::cpu

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <string>
 
+#include "cpu/layout_costs.hpp"
 #include "cpu/table.hpp"
 #include "overtake/error.hpp"
 
@@ -22,6 +23,13 @@ std::string check_copy(const Operation& operation) {
 
 Kernel make_copy(const Operation&) {
     return [](const Inputs& in, std::span<float> out) { std::ranges::copy(in[0], out.begin()); };
+}
+
+std::shared_ptr<const Prepared> prepare_copy(const Operation& operation) {
+    constexpr double each = 0.3;
+    if (operation.inputs[0] == operation.output && can_be_blocked(operation.output))
+        return prepare_in_blocks(operation, each, make_copy, operation.integers);
+    return prepare_forms(operation, elements_ns(elements(operation.output), each), make_copy);
 }
 
 // integers: offset of the first element, then the step along each axis of the output, in elements
@@ -173,6 +181,18 @@ Kernel make_concat(const Operation& operation) {
     };
 }
 
+// Of channels, whole blocks in front of the last input's.
+std::shared_ptr<const Prepared> prepare_concat(const Operation& operation) {
+    constexpr double each = 0.3;
+    const std::int64_t axis = operation.integers[0];
+    bool fits = can_be_blocked(operation.output) && axis > 0;
+    for (std::size_t i = 0; i + 1 < operation.inputs.size() && fits; i++)
+        fits = axis != 1 || operation.inputs[i][1] % block_width == 0;
+    if (fits)
+        return prepare_in_blocks(operation, each, make_concat, operation.integers);
+    return prepare_forms(operation, elements_ns(elements(operation.output), each), make_concat);
+}
+
 // integers: Padding, then elements in front of each axis (negative: cut off).  reals: the constant.
 std::string check_pad(const Operation& operation) {
     if (operation.inputs.size() != 1 || operation.integers.size() != 1 + operation.output.size() ||
@@ -240,6 +260,17 @@ Kernel make_pad(const Operation& operation) {
     };
 }
 
+std::shared_ptr<const Prepared> prepare_pad(const Operation& operation) {
+    constexpr double each = 6;
+    const Shape &from = operation.inputs[0], &to = operation.output;
+    if (can_be_blocked(to) && from[1] == to[1] && operation.integers[2] == 0) {
+        std::vector<std::int64_t> integers = operation.integers;
+        integers.push_back(0); // in front of the lanes
+        return prepare_in_blocks(operation, each, make_pad, integers);
+    }
+    return prepare_forms(operation, elements_ns(elements(to), each), make_pad);
+}
+
 // Each position along one axis is a weighted sum of positions of the input.
 // integers: axis, taps, then taps positions for each position of the output.  reals: their weights.
 std::string check_interpolate(const Operation& operation) {
@@ -286,14 +317,23 @@ Kernel make_interpolate(const Operation& operation) {
     };
 }
 
+std::shared_ptr<const Prepared> prepare_interpolate(const Operation& operation) {
+    const double each = 0.5 * static_cast<double>(operation.integers[1]);
+    if (can_be_blocked(operation.output) && operation.integers[0] > 1)
+        return prepare_in_blocks(operation, each, make_interpolate, operation.integers);
+    return prepare_forms(operation, elements_ns(elements(operation.output), each),
+                         make_interpolate);
+}
+
 constexpr Entry movement_table[] = {
-    {CpuOpType::dequantize, "Copy", check_copy, make_copy},
+    {CpuOpType::dequantize, "Copy", check_copy, make_copy, prepare_copy},
     {CpuOpType::view, "View", check_view, make_view},
     {CpuOpType::gather, "Gather", check_gather, make_gather},
     {CpuOpType::gather_elements, "GatherElements", check_gather_elements, make_gather_elements},
-    {CpuOpType::concat, "Concat", check_concat, make_concat},
-    {CpuOpType::pad, "Pad", check_pad, make_pad},
-    {CpuOpType::interpolate, "Interpolate", check_interpolate, make_interpolate},
+    {CpuOpType::concat, "Concat", check_concat, make_concat, prepare_concat},
+    {CpuOpType::pad, "Pad", check_pad, make_pad, prepare_pad},
+    {CpuOpType::interpolate, "Interpolate", check_interpolate, make_interpolate,
+     prepare_interpolate},
 };
 
 } // namespace

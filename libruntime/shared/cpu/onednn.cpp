@@ -82,6 +82,30 @@ void require_room(const char* what) {
     munmap(memory, room);
 }
 
+dnnl::memory::desc dense(const dnnl::memory::dims& dims) {
+    dnnl::memory::dims strides(dims.size(), 1);
+    for (std::size_t i = dims.size() - 1; i-- > 0;)
+        strides[i] = strides[i + 1] * dims[i + 1];
+    return {dims, dnnl::memory::data_type::f32, strides};
+}
+
+dnnl::memory::desc description(const Shape& shape, Layout layout) {
+    using Tag = dnnl::memory::format_tag;
+    static_assert(block_width == 8);
+    constexpr std::array blocked = {Tag::nCw8c, Tag::nChw8c, Tag::nCdhw8c};
+    const dnnl::memory::dims dims(shape.begin(), shape.end());
+    if (layout == Layout::planes)
+        return dense(dims);
+    if (layout == Layout::blocked)
+        return {dims, dnnl::memory::data_type::f32, blocked.at(shape.size() - 3)};
+    dnnl::memory::dims strides(dims.size(), 1);
+    strides.back() = dims[1];
+    for (std::size_t i = dims.size() - 1; i-- > 2;)
+        strides[i] = strides[i + 1] * dims[i + 1];
+    strides[0] = strides[2] * dims[2];
+    return {dims, dnnl::memory::data_type::f32, strides};
+}
+
 Bytes::Bytes(std::size_t size)
     : memory_(std::aligned_alloc(alignment, (size / alignment + 1) * alignment)) {
     if (!memory_)
@@ -101,6 +125,11 @@ Step::Step(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad)
     stream(); // now, since run() is to allocate nothing
     if (scratchpad_size_ > 0)
         scratchpad_ = dnnl::memory(scratchpad, engine(), scratch(scratchpad_size_));
+}
+
+Step Step::another() const {
+    return scratchpad_size_ > 0 ? Step(primitive_, scratchpad_.get_desc())
+                                : Step(primitive_, dnnl::memory::desc());
 }
 
 void Step::run(std::initializer_list<dnnl_exec_arg_t> arguments) const {

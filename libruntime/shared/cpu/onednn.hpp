@@ -10,6 +10,8 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "cpu/layout.hpp"
+
 namespace overtake::cpu::onednn {
 
 /// The one engine.  Thread safe.
@@ -34,6 +36,11 @@ void require_room(const char* what);
 
 /// The calling thread's stream.
 const dnnl::stream& stream();
+
+/// Of a value of three to five dimensions.
+dnnl::memory::desc description(const Shape& shape, Layout layout);
+/// Of floats in row-major order.
+dnnl::memory::desc dense(const dnnl::memory::dims& dims);
 
 /// Bytes for a memory of oneDNN's, zero, aligned as its kernels like them.
 class Bytes {
@@ -64,6 +71,9 @@ class Step {
 public:
     Step() = default;
     Step(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad);
+
+    /// The same primitive for another thread: one step runs in one thread at a time.
+    Step another() const;
 
     /// Allocates nothing, but in a thread that has run no primitive of this size.  Throws Error
     /// ENOMEM and std::bad_alloc.

@@ -28,25 +28,6 @@ Dims dims_of(const Shape& shape) {
     return {shape.begin(), shape.end()};
 }
 
-Description planes(const Dims& dims) {
-    Dims strides(dims.size(), 1);
-    for (std::size_t i = dims.size() - 1; i-- > 0;)
-        strides[i] = strides[i + 1] * dims[i + 1];
-    return {dims, f32, strides};
-}
-
-Description image(const Shape& shape, bool has_channels_last) {
-    const Dims dims = dims_of(shape);
-    if (!has_channels_last)
-        return planes(dims);
-    Dims strides(dims.size(), 1);
-    strides.back() = dims[1];
-    for (std::size_t i = dims.size() - 1; i-- > 2;)
-        strides[i] = strides[i + 1] * dims[i + 1];
-    strides[0] = strides[2] * dims[2];
-    return {dims, f32, strides};
-}
-
 Dims dims_of_weights(const ConvolutionShape& shape) {
     const std::int64_t few = shape.few()[1], many = shape.many()[1];
     const auto groups = static_cast<std::int64_t>(shape.groups);
@@ -150,46 +131,16 @@ struct ByData {
 
 } // namespace
 
-struct OneDnnConvolution::Primitives {
-    // The user's memory, and what the primitive reads and writes; one where they are the same.
-    struct Side {
-        void make(const Description& mine, const Description& its, bool is_read) {
-            user = dnnl::memory(mine, onednn::engine(), nullptr);
-            is_direct = mine == its;
-            if (is_direct)
-                return;
-            own = onednn::Owned(its);
-            reorder = is_read ? onednn::reorder(mine, its) : onednn::reorder(its, mine);
-        }
-        dnnl_memory_t memory() const { return is_direct ? user.get() : own.memory.get(); }
-
-        dnnl::memory user;
-        onednn::Owned own;
-        onednn::Step reorder;
-        bool is_direct = true;
-    };
-
+struct ConvolutionPrimitive::Primitive {
     onednn::Step convolution;
-    Side source, target, weights;
-    dnnl::memory bias;
-
-    void read(const Side& side, std::span<const float> data) const {
-        onednn::place(side.user, data.data());
-        if (!side.is_direct)
-            side.reorder.run(
-                {{DNNL_ARG_FROM, side.user.get()}, {DNNL_ARG_TO, side.own.memory.get()}});
-    }
+    Description source, weights, target, bias; // as it has them; no bias of a transposed one
+    onednn::Owned known_weights;
 
     // False: there is no implementation that is wanted.
     bool make(const ConvolutionShape& shape, const Request& request);
 };
 
-bool OneDnnConvolution::Primitives::make(const ConvolutionShape& shape, const Request& request) {
-    const Description bias_description({std::int64_t{shape.target[1]}}, f32,
-                                       dnnl::memory::format_tag::x);
-    const Description mine = image(shape.source, shape.source_has_channels_last);
-    const Description wanted = image(shape.target, shape.target_has_channels_last);
-    const Description given = planes(dims_of_weights(shape));
+bool ConvolutionPrimitive::Primitive::make(const ConvolutionShape& shape, const Request& request) {
     if (shape.is_transposed) {
         const Forward forward(request, {});
         ByData by_data(request, forward);
@@ -197,54 +148,64 @@ bool OneDnnConvolution::Primitives::make(const ConvolutionShape& shape, const Re
             return false;
         convolution = {dnnl::convolution_backward_data(by_data.chosen),
                        by_data.chosen.scratchpad_desc()};
-        source.make(mine, by_data.chosen.diff_dst_desc(), true);
-        weights.make(given, by_data.chosen.weights_desc(), true);
-        target.make(wanted, by_data.chosen.diff_src_desc(), false);
+        source = by_data.chosen.diff_dst_desc();
+        weights = by_data.chosen.weights_desc();
+        target = by_data.chosen.diff_src_desc();
         return true;
     }
-    Forward forward(request, bias_description);
+    bias = Description({std::int64_t{shape.target[1]}}, f32, dnnl::memory::format_tag::x);
+    Forward forward(request, bias);
     if (!choose(forward.chosen))
         return false;
     convolution = {dnnl::convolution_forward(forward.chosen), forward.chosen.scratchpad_desc()};
-    source.make(mine, forward.chosen.src_desc(), true);
-    weights.make(given, forward.chosen.weights_desc(), true);
-    target.make(wanted, forward.chosen.dst_desc(), false);
-    bias = dnnl::memory(bias_description, onednn::engine(), nullptr);
+    source = forward.chosen.src_desc();
+    weights = forward.chosen.weights_desc();
+    target = forward.chosen.dst_desc();
     return true;
 }
 
-OneDnnConvolution::OneDnnConvolution(const ConvolutionShape& shape,
-                                     std::unique_ptr<Primitives> primitives)
-    : shape_(shape), primitives_(std::move(primitives)), bias_(shape.target[1], 0.0f) {
-    if (!shape.is_transposed)
-        onednn::place(primitives_->bias, bias_.data());
+ConvolutionPrimitive::ConvolutionPrimitive(const ConvolutionShape& shape,
+                                           std::unique_ptr<Primitive> primitive,
+                                           std::span<const float> weights,
+                                           std::span<const float> bias)
+    : shape_(shape), primitive_(std::move(primitive)), knows_weights_(!weights.empty()) {
+    if (knows_weights_) {
+        const Description given = onednn::dense(dims_of_weights(shape));
+        onednn::Owned& known = primitive_->known_weights;
+        known = onednn::Owned(primitive_->weights);
+        if (given == primitive_->weights) {
+            std::ranges::copy(weights, static_cast<float*>(known.bytes.data()));
+        } else {
+            const dnnl::memory from(given, onednn::engine(), const_cast<float*>(weights.data()));
+            onednn::reorder(given, primitive_->weights)
+                .run({{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, known.memory.get()}});
+        }
+    }
+    if (!bias.empty()) {
+        bias_.resize(stored_elements({1, shape.target[1], 1}, Layout::blocked));
+        std::ranges::copy(bias, bias_.begin());
+    }
 }
 
-OneDnnConvolution::~OneDnnConvolution() = default;
+ConvolutionPrimitive::~ConvolutionPrimitive() = default;
 
-std::unique_ptr<OneDnnConvolution> OneDnnConvolution::make(const ConvolutionShape& shape,
-                                                           std::span<const float> weights,
-                                                           std::span<const float> bias) {
-    auto behind = padding_behind(shape);
-    if (!behind || shape.kernel.size() > primitive_axes || elements(shape.kernel) > primitive_taps)
-        return nullptr;
+bool ConvolutionPrimitive::reads(Layout layout) const {
+    return onednn::description(shape_.source, layout) == primitive_->source;
+}
+
+bool ConvolutionPrimitive::writes(Layout layout) const {
+    return onednn::description(shape_.target, layout) == primitive_->target;
+}
+
+namespace {
+
+// What `step` throws as an Error; null where oneDNN cannot.
+template <typename Step>
+auto translated(const Step& step) -> decltype(step()) {
     onednn::require_room("convolution");
     const onednn::OneThread one_thread;
     try {
-        auto primitives = std::make_unique<Primitives>();
-        if (!primitives->make(shape, request_of(shape, std::move(*behind))))
-            return nullptr;
-        std::unique_ptr<OneDnnConvolution> made(
-            new OneDnnConvolution(shape, std::move(primitives)));
-        if (!weights.empty()) {
-            made->take_weights(weights);
-            made->knows_weights_ = true;
-        }
-        if (!bias.empty()) {
-            std::ranges::copy(bias, made->bias_.begin());
-            made->knows_bias_ = true;
-        }
-        return made;
+        return step();
     } catch (const dnnl::error& error) {
         if (error.status == dnnl_out_of_memory)
             throw Error(ENOMEM, "convolution: oneDNN has not enough memory for it");
@@ -254,51 +215,133 @@ std::unique_ptr<OneDnnConvolution> OneDnnConvolution::make(const ConvolutionShap
     }
 }
 
-// To where the primitive reads them: a copy, if they have to outlive the call.
-void OneDnnConvolution::take_weights(std::span<const float> weights) {
-    Primitives::Side& side = primitives_->weights;
-    if (side.is_direct) {
-        side.own = onednn::Owned(side.user.get_desc());
-        std::ranges::copy(weights, static_cast<float*>(side.own.bytes.data()));
-        onednn::place(side.user, side.own.bytes.data());
-    } else {
-        primitives_->read(side, weights);
-        side.reorder = {}; // whose code is as large as the convolution's
-    }
+} // namespace
+
+std::shared_ptr<const ConvolutionPrimitive>
+ConvolutionPrimitive::make(const ConvolutionShape& shape, std::span<const float> weights,
+                           std::span<const float> bias) {
+    auto behind = padding_behind(shape);
+    if (!behind || shape.kernel.size() > primitive_axes || elements(shape.kernel) > primitive_taps)
+        return nullptr;
+    return translated([&]() -> std::shared_ptr<const ConvolutionPrimitive> {
+        auto primitive = std::make_unique<Primitive>();
+        if (!primitive->make(shape, request_of(shape, std::move(*behind))))
+            return nullptr;
+        return std::shared_ptr<const ConvolutionPrimitive>(
+            new ConvolutionPrimitive(shape, std::move(primitive), weights, bias));
+    });
 }
 
-void OneDnnConvolution::add_bias(std::span<float> target) const {
-    const std::size_t channels = shape_.target[1], batch = shape_.target[0];
-    const std::size_t each = target.size() / batch / channels;
+struct OneDnnConvolution::Sides {
+    // The user's memory, and what the primitive reads or writes; one where they are the same.
+    struct Side {
+        Side() = default;
+        Side(const Description& mine, const Description& its, bool is_read)
+            : user(mine, onednn::engine(), nullptr), is_direct(mine == its) {
+            if (is_direct)
+                return;
+            own = onednn::Owned(its);
+            reorder = is_read ? onednn::reorder(mine, its) : onednn::reorder(its, mine);
+        }
+
+        dnnl_memory_t memory() const { return is_direct ? user.get() : own.memory.get(); }
+
+        void read(std::span<const float> data) const {
+            onednn::place(user, data.data());
+            if (!is_direct)
+                reorder.run({{DNNL_ARG_FROM, user.get()}, {DNNL_ARG_TO, own.memory.get()}});
+        }
+
+        void write() const {
+            if (!is_direct)
+                reorder.run({{DNNL_ARG_FROM, own.memory.get()}, {DNNL_ARG_TO, user.get()}});
+        }
+
+        dnnl::memory user;
+        onednn::Owned own;
+        onednn::Step reorder;
+        bool is_direct = true;
+    };
+
+    Side source, target, weights;
+    onednn::Step convolution;
+    dnnl::memory bias;
+};
+
+std::unique_ptr<OneDnnConvolution> OneDnnConvolution::make(const ConvolutionShape& shape,
+                                                           std::span<const float> weights,
+                                                           std::span<const float> bias) {
+    auto primitive = ConvolutionPrimitive::make(shape, weights, bias);
+    if (!primitive)
+        return nullptr;
+    return std::make_unique<OneDnnConvolution>(std::move(primitive), shape.source_layout,
+                                               shape.target_layout);
+}
+
+OneDnnConvolution::OneDnnConvolution(std::shared_ptr<const ConvolutionPrimitive> primitive,
+                                     Layout source, Layout target)
+    : primitive_(std::move(primitive)), target_layout_(target), sides_(std::make_unique<Sides>()) {
+    const ConvolutionShape& shape = primitive_->shape_;
+    const ConvolutionPrimitive::Primitive& its = *primitive_->primitive_;
+    const auto made = translated([&]() -> Sides* {
+        sides_->convolution = its.convolution.another();
+        sides_->source = {onednn::description(shape.source, source), its.source, true};
+        sides_->target = {onednn::description(shape.target, target), its.target, false};
+        if (!primitive_->knows_weights_)
+            sides_->weights = {onednn::dense(dims_of_weights(shape)), its.weights, true};
+        if (!shape.is_transposed)
+            sides_->bias = dnnl::memory(its.bias, onednn::engine(), nullptr);
+        return sides_.get();
+    });
+    if (!made)
+        throw Error(ENOMEM, "convolution: oneDNN cannot copy between its layout and ours");
+    if (primitive_->bias_.empty())
+        bias_.resize(stored_elements({1, shape.target[1], 1}, Layout::blocked));
+}
+
+OneDnnConvolution::~OneDnnConvolution() = default;
+
+void OneDnnConvolution::add_bias(std::span<const float> bias, std::span<float> target) const {
+    const Shape& shape = primitive_->shape_.target;
+    const bool is_blocked = target_layout_ == Layout::blocked;
+    const std::size_t lanes = is_blocked ? block_width : 1;
+    const std::size_t area = elements(shape) / shape[0] / shape[1];
+    const std::size_t channels = is_blocked ? bias.size() : shape[1];
     for (std::size_t i = 0; i < target.size(); i++)
-        target[i] += bias_[shape_.target_has_channels_last ? i % channels : i / each % channels];
+        target[i] += bias[target_layout_ == Layout::channels_last
+                              ? i % channels
+                              : i / (area * lanes) * lanes % channels + i % lanes];
 }
 
 void OneDnnConvolution::run(std::span<const float> source, std::span<const float> weights,
                             std::span<const float> bias, std::span<float> target) {
     const onednn::OneThread one_thread;
-    Primitives& p = *primitives_;
-    if (!knows_weights_)
-        p.read(p.weights, weights);
-    if (!knows_bias_ && !bias.empty())
-        std::ranges::copy(bias, bias_.begin());
-    p.read(p.source, source);
-    onednn::place(p.target.user, target.data());
-    if (shape_.is_transposed) {
-        p.convolution.run({{DNNL_ARG_DIFF_DST, p.source.memory()},
-                           {DNNL_ARG_WEIGHTS, p.weights.memory()},
-                           {DNNL_ARG_DIFF_SRC, p.target.memory()}});
-    } else {
-        p.convolution.run({{DNNL_ARG_SRC, p.source.memory()},
-                           {DNNL_ARG_WEIGHTS, p.weights.memory()},
-                           {DNNL_ARG_BIAS, p.bias.get()},
-                           {DNNL_ARG_DST, p.target.memory()}});
+    const Sides& s = *sides_;
+    const bool is_transposed = primitive_->shape_.is_transposed;
+    dnnl_memory_t read_weights = primitive_->primitive_->known_weights.memory.get(true);
+    if (!primitive_->knows_weights_) {
+        s.weights.read(weights);
+        read_weights = s.weights.memory();
     }
-    if (!p.target.is_direct)
-        p.target.reorder.run(
-            {{DNNL_ARG_FROM, p.target.own.memory.get()}, {DNNL_ARG_TO, p.target.user.get()}});
-    if (shape_.is_transposed)
-        add_bias(target);
+    if (primitive_->bias_.empty() && !bias.empty())
+        std::ranges::copy(bias, bias_.begin());
+    const std::vector<float>& added = primitive_->bias_.empty() ? bias_ : primitive_->bias_;
+    s.source.read(source);
+    onednn::place(s.target.user, target.data());
+    if (is_transposed) {
+        s.convolution.run({{DNNL_ARG_DIFF_DST, s.source.memory()},
+                           {DNNL_ARG_WEIGHTS, read_weights},
+                           {DNNL_ARG_DIFF_SRC, s.target.memory()}});
+    } else {
+        onednn::place(s.bias, added.data());
+        s.convolution.run({{DNNL_ARG_SRC, s.source.memory()},
+                           {DNNL_ARG_WEIGHTS, read_weights},
+                           {DNNL_ARG_BIAS, s.bias.get()},
+                           {DNNL_ARG_DST, s.target.memory()}});
+    }
+    s.target.write();
+    if (is_transposed)
+        add_bias(added, target);
 }
 
 } // namespace overtake::cpu

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cpu/layout_costs.hpp"
 #include "cpu/table.hpp"
 
 namespace overtake::cpu {
@@ -10,16 +11,100 @@ namespace overtake::cpu {
 namespace {
 
 const Entry* find(CpuOpType type) {
-    for (const auto& group : {elementwise_operators(), movement_operators(), reduction_operators(),
-                              selection_operators(), product_operators(), convolution_operators(),
-                              pool_operators(), custom_operators()})
+    for (const auto& group : {unary_operators(), binary_operators(), movement_operators(),
+                              reduction_operators(), selection_operators(), product_operators(),
+                              convolution_operators(), pool_operators(), custom_operators()})
         for (const Entry& entry : group)
             if (entry.type == type)
                 return &entry;
     return nullptr;
 }
 
+// Two at most: planes, and blocks.
+class Forms : public Prepared {
+public:
+    Forms(const Operation& operation, double planes_ns, Kernel (*planes)(const Operation&),
+          const NodeForm& blocked_form, Kernel (*blocked)(const Operation&))
+        : operation_(operation), planes_(planes),
+          blocked_(blocked), forms_{all_planes(operation, planes_ns)} {
+        if (blocked)
+            forms_.push_back(blocked_form);
+    }
+
+    std::vector<NodeForm> forms() const override { return forms_; }
+
+    Kernel kernel(const NodeForm& form) const override {
+        return form == forms_.front() ? planes_(operation_) : blocked_(operation_);
+    }
+
+private:
+    const Operation operation_;
+    Kernel (*const planes_)(const Operation&);
+    Kernel (*const blocked_)(const Operation&);
+    std::vector<NodeForm> forms_;
+};
+
+// Of operators that do the same in blocks, on other shapes.
+class InBlocks : public Prepared {
+public:
+    InBlocks(const Operation& operation, double ns_of_each, Kernel (*make)(const Operation&),
+             const std::vector<std::int64_t>& integers)
+        : planes_(operation), blocks_(operation), make_(make) {
+        constexpr auto blocked = static_cast<LayoutNumber>(Layout::blocked);
+        blocks_.integers = integers;
+        for (Shape& shape : blocks_.inputs)
+            shape = shape_in_blocks(shape);
+        blocks_.output = shape_in_blocks(operation.output);
+        forms_ = {all_planes(operation, elements_ns(elements(operation.output), ns_of_each)),
+                  {std::vector<LayoutNumber>(operation.inputs.size(), blocked), blocked,
+                   elements_ns(elements(blocks_.output), ns_of_each)}};
+    }
+
+    std::vector<NodeForm> forms() const override { return forms_; }
+
+    Kernel kernel(const NodeForm& form) const override {
+        if (form == forms_.front())
+            return make_(planes_);
+        return [shape = planes_.output, made = make_(blocks_)](const Inputs& in,
+                                                               std::span<float> out) {
+            made(in, out);
+            clear_spare_lanes(shape, out);
+        };
+    }
+
+private:
+    const Operation planes_;
+    Operation blocks_;
+    Kernel (*const make_)(const Operation&);
+    std::vector<NodeForm> forms_;
+};
+
 } // namespace
+
+Shape shape_in_blocks(const Shape& shape) {
+    Shape result = shape;
+    result[1] = (shape[1] + block_width - 1) / block_width;
+    result.push_back(block_width);
+    return result;
+}
+
+std::shared_ptr<const Prepared> prepare_in_blocks(const Operation& operation, double ns_of_each,
+                                                  Kernel (*make)(const Operation&),
+                                                  const std::vector<std::int64_t>& integers) {
+    return std::make_shared<InBlocks>(operation, ns_of_each, make, integers);
+}
+
+NodeForm all_planes(const Operation& operation, double ns) {
+    constexpr auto planes = static_cast<LayoutNumber>(Layout::planes);
+    return {std::vector<LayoutNumber>(operation.inputs.size(), planes), planes, ns};
+}
+
+std::shared_ptr<const Prepared> prepare_forms(const Operation& operation, double planes_ns,
+                                              Kernel (*planes)(const Operation&),
+                                              const NodeForm& blocked_form,
+                                              Kernel (*blocked)(const Operation&)) {
+    return std::make_shared<Forms>(operation, planes_ns, planes, blocked_form, blocked);
+}
 
 Operation operation_of(std::span<const Tensor> tensors, const CpuOp& op) {
     Operation operation{op.type, op.integers, op.reals, {}, tensors[op.output].shape, op.custom};
@@ -38,20 +123,21 @@ std::string check(const Operation& operation) {
     return entry->check(operation);
 }
 
+std::shared_ptr<const Prepared> prepare(const Operation& operation) {
+    const Entry* entry = find(operation.type);
+    if (entry->prepare)
+        return entry->prepare(operation);
+    return prepare_forms(operation, elements_ns(elements(operation.output)), entry->make);
+}
+
 Kernel make_kernel(const Operation& operation) {
-    return find(operation.type)->make(operation);
+    const std::shared_ptr<const Prepared> prepared = prepare(operation);
+    return prepared->kernel(prepared->forms().front());
 }
 
 const char* name_of(CpuOpType type) {
     const Entry* entry = find(type);
     return entry ? entry->name : nullptr;
-}
-
-std::size_t elements(const Shape& shape) {
-    std::size_t count = 1;
-    for (const std::uint32_t size : shape)
-        count *= size;
-    return count;
 }
 
 Extents around(const Shape& shape, std::size_t axis) {

@@ -12,11 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "cpu/layout.hpp"
+#include "cpu/layout_plan.hpp"
 #include "overtake/model_contents.hpp"
 
 namespace overtake::cpu {
 
-using Shape = std::vector<std::uint32_t>; // 1..8 dimensions, each at least 1
 using Inputs = std::vector<std::span<const float>>;
 
 /// One operator with everything known before it runs.  What `integers` and `reals` mean is said
@@ -29,14 +30,15 @@ struct Operation {
     Shape output;
     /// Of a custom one; its shapes are those above.
     std::shared_ptr<const OperatorDescription> custom = nullptr;
-    /// By input, its values where each run has the same ones, empty where it has not.  They are
-    /// valid until make_kernel() returns; kernels copy what they need.
+    /// By input, its values where each run has the same ones, empty where it has not.  They
+    /// outlive what prepare() makes of the operation.
     std::vector<std::span<const float>> known = {};
 };
 
-/// Computes the output from arrays of exactly the operation's shapes.  Throws Error where data make
-/// it impossible (an index that leaves its tensor).  From its second run on it allocates nothing;
-/// oneDNN and a program's own operator may.  One thread at a time.
+/// Computes the output from arrays of exactly the operation's shapes, in the layouts that it was
+/// made for.  Throws Error where data make it impossible (an index that leaves its tensor).  From
+/// its second run on it allocates nothing; oneDNN and a program's own operator may.  One thread at
+/// a time.
 using Kernel = std::function<void(const Inputs&, std::span<float>)>;
 
 /// What an operator of a model is.
@@ -46,8 +48,28 @@ Operation operation_of(std::span<const Tensor> tensors, const CpuOp& op);
 /// data.
 std::string check(const Operation& operation);
 
-/// The operation has passed check().  Throws Error ENOMEM, and ENOENT for a custom one that nobody
-/// has registered.
+/// What all kernels of one operation share: weights as they are read, code that was generated.
+/// Thread safe.
+class Prepared {
+public:
+    Prepared() = default;
+    Prepared(const Prepared&) = delete;
+    Prepared& operator=(const Prepared&) = delete;
+    virtual ~Prepared() = default;
+
+    /// In which layouts it can compute, and how long that takes by a rule (layout_costs.hpp); the
+    /// first one has planes alone.
+    virtual std::vector<NodeForm> forms() const = 0;
+    /// A kernel for one of forms(), which shares what is prepared.  Throws Error ENOMEM, and
+    /// ENOENT for a custom operator that is not registered.
+    virtual Kernel kernel(const NodeForm& form) const = 0;
+};
+
+/// The operation has passed check().  Throws Error ENOMEM.
+std::shared_ptr<const Prepared> prepare(const Operation& operation);
+
+/// In planes, of an operation whose known values are needed no longer.  Throws Error as prepare()
+/// and Prepared::kernel().
 Kernel make_kernel(const Operation& operation);
 
 /// "Softmax", ...; null for a number that is no operator.
@@ -151,7 +173,6 @@ std::function<float(float)> unary_function(Unary function, const std::vector<flo
 
 // What the operators' files give the table.
 
-std::size_t elements(const Shape& shape);
 /// Elements in front of, along and behind an axis.
 struct Extents {
     std::size_t outer, length, inner;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Pool over windows of any number of dimensions.
+// Pool over windows of any number of dimensions, of one channel after the other or of a block at
+// once.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
+#include "cpu/layout_costs.hpp"
 #include "cpu/table.hpp"
 
 namespace overtake::cpu {
@@ -47,10 +49,17 @@ public:
                 numbers_[part].push_back(operation.integers[1 + part * axes + axis]);
     }
 
+    // Of planes, or of blocks: `lanes` channels side by side.
+    template <std::size_t lanes>
     void run(std::span<const float> in, std::span<float> out) const {
-        const std::size_t windows = elements(out_), area = elements(in_);
-        for (std::size_t index = 0; index < out.size(); index++)
-            out[index] = window(in.data() + index / windows * area, index % windows);
+        switch (kind_) {
+        case Kind::maximum:
+            return run_all<lanes, Greatest>(in, out);
+        case Kind::root_of_squares:
+            return run_all<lanes, Squares>(in, out);
+        default:
+            return run_all<lanes, Sum>(in, out);
+        }
     }
 
 private:
@@ -75,11 +84,43 @@ private:
                 taps_before(size + behind)};
     }
 
-    float window(const float* in, std::size_t index) const {
+    // What is kept of a lane's taps.
+    struct Greatest {
+        void add(float here) { value = here > value ? here : value; }
+        float value = -std::numeric_limits<float>::infinity();
+    };
+    struct Sum {
+        void add(float here) { value += here; }
+        double value = 0;
+    };
+    struct Squares {
+        void add(float here) { value += double{here} * here; }
+        double value = 0;
+    };
+
+    float result(Greatest greatest, double, double) const { return greatest.value; }
+    float result(Sum sum, double inside, double counted) const {
+        return static_cast<float>(sum.value /
+                                  std::max(kind_ == Kind::average ? inside : counted, 1.0));
+    }
+    float result(Squares squares, double, double) const {
+        return static_cast<float>(std::sqrt(squares.value));
+    }
+
+    template <std::size_t lanes, typename Kept>
+    void run_all(std::span<const float> in, std::span<float> out) const {
+        const std::size_t windows = elements(out_), area = elements(in_);
+        for (std::size_t index = 0; index < out.size() / lanes; index++)
+            run_window<lanes, Kept>(in.data() + index / windows * area * lanes, index % windows,
+                                    out.data() + index * lanes);
+    }
+
+    template <std::size_t lanes, typename Kept>
+    void run_window(const float* in, std::size_t index, float* out) const {
         const std::size_t axes = in_.size();
         std::array<Stretch, most_axes> stretches;
         std::array<std::int64_t, most_axes> strides, taps{};
-        strides[axes - 1] = 1;
+        strides[axes - 1] = lanes;
         double inside = 1, counted = 1;
         std::int64_t offset = 0;
         for (std::size_t axis = axes; axis-- > 0;) {
@@ -92,9 +133,10 @@ private:
             if (axis > 0)
                 strides[axis - 1] = strides[axis] * in_[axis];
         }
-        Sums sums;
+        std::array<Kept, lanes> kept;
         while (inside > 0) {
-            sums.add(in[offset]);
+            for (std::size_t lane = 0; lane < lanes; lane++)
+                kept[lane].add(in[offset + static_cast<std::int64_t>(lane)]);
             std::size_t axis = axes;
             while (axis-- > 0) {
                 const std::int64_t step = numbers_[2][axis] * strides[axis];
@@ -107,30 +149,8 @@ private:
             if (axis > axes) // wrapped: the last tap has been added
                 break;
         }
-        return result(sums, inside, counted);
-    }
-
-    struct Sums {
-        void add(float here) {
-            sum += here;
-            squares += double{here} * here;
-            greatest = here > greatest ? here : greatest;
-        }
-        double sum = 0, squares = 0;
-        float greatest = -std::numeric_limits<float>::infinity();
-    };
-
-    float result(const Sums& sums, double inside, double counted) const {
-        switch (kind_) {
-        case Kind::maximum:
-            return sums.greatest;
-        case Kind::average:
-            return static_cast<float>(sums.sum / std::max(inside, 1.0));
-        case Kind::average_with_padding:
-            return static_cast<float>(sums.sum / std::max(counted, 1.0));
-        default:
-            return static_cast<float>(std::sqrt(sums.squares));
-        }
+        for (std::size_t lane = 0; lane < lanes; lane++)
+            out[lane] = result(kept[lane], inside, counted);
     }
 
     const Kind kind_;
@@ -139,11 +159,32 @@ private:
 };
 
 Kernel make_pool(const Operation& operation) {
-    return
-        [pool = Pool(operation)](const Inputs& in, std::span<float> out) { pool.run(in[0], out); };
+    return [pool = Pool(operation)](const Inputs& in, std::span<float> out) {
+        pool.run<1>(in[0], out);
+    };
 }
 
-constexpr Entry pool_table[] = {{CpuOpType::pool, "Pool", check_pool, make_pool}};
+Kernel make_blocked_pool(const Operation& operation) {
+    return
+        [pool = Pool(operation), shape = operation.output](const Inputs& in, std::span<float> out) {
+            pool.run<block_width>(in[0], out);
+            clear_spare_lanes(shape, out); // a greatest value of padding alone is none
+        };
+}
+
+std::shared_ptr<const Prepared> prepare_pool(const Operation& operation) {
+    constexpr auto blocked = static_cast<LayoutNumber>(Layout::blocked);
+    double taps = 1;
+    for (std::size_t axis = 0; axis < operation.output.size() - 2; axis++)
+        taps *= static_cast<double>(
+            std::min<std::int64_t>(operation.integers[1 + axis], operation.inputs[0][2 + axis]));
+    const std::size_t stored = stored_elements(operation.output, Layout::blocked);
+    return prepare_forms(operation, elements_ns(elements(operation.output), 8 + 2 * taps),
+                         make_pool, {{blocked}, blocked, elements_ns(stored, 2 + 0.5 * taps)},
+                         make_blocked_pool);
+}
+
+constexpr Entry pool_table[] = {{CpuOpType::pool, "Pool", check_pool, make_pool, prepare_pool}};
 
 } // namespace
 

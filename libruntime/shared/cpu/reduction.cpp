@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 
+#include "cpu/layout_costs.hpp"
 #include "cpu/softmax.hpp"
 #include "cpu/table.hpp"
 
@@ -217,38 +218,105 @@ struct Accumulator {
     }
 };
 
-Kernel make_reduce(const Operation& operation) {
-    const auto function = static_cast<Reduction>(operation.integers[0]);
-    const Shape& shape = operation.inputs[0];
-    std::vector<std::size_t> strides(shape.size()); // in the output; 0 where reduced
-    std::size_t stride = 1;
-    for (std::size_t axis = shape.size(); axis-- > 0;) {
-        const bool reduced =
-            std::ranges::count(operation.integers.begin() + 1, operation.integers.end(),
-                               static_cast<std::int64_t>(axis)) > 0;
-        strides[axis] = reduced ? 0 : stride;
-        stride *= reduced ? 1 : shape[axis];
-    }
-    return [function, shape, strides,
-            sums = std::vector<Accumulator>(elements(operation.output), Accumulator(function))](
-               const Inputs& in, std::span<float> out) mutable {
-        std::ranges::fill(sums, Accumulator(function));
-        for (std::size_t index = 0; index < in[0].size(); index++) {
-            std::size_t rest = index, target = 0;
-            for (std::size_t axis = shape.size(); axis-- > 0; rest /= shape[axis])
-                target += rest % shape[axis] * strides[axis];
-            sums[target].add(function, in[0][index]);
+// Adds each element to that of `sums` that it belongs to, in the order of the elements.
+class Reduce {
+public:
+    explicit Reduce(const Operation& operation)
+        : function_(static_cast<Reduction>(operation.integers[0])), shape_(operation.inputs[0]),
+          strides_(shape_.size()), position_(shape_.size()),
+          sums_(elements(operation.output), Accumulator(function_)) {
+        std::size_t stride = 1;
+        for (std::size_t axis = shape_.size(); axis-- > 0;) {
+            const bool is_reduced =
+                std::ranges::count(operation.integers.begin() + 1, operation.integers.end(),
+                                   static_cast<std::int64_t>(axis)) > 0;
+            strides_[axis] = is_reduced ? 0 : stride;
+            stride *= is_reduced ? 1 : shape_[axis];
         }
+    }
+
+    void run(std::span<const float> in, std::span<float> out) {
+        begin();
+        std::ranges::fill(position_, 0);
+        const std::size_t length = shape_.back(), step = strides_.back();
+        std::size_t target = 0;
+        for (std::size_t first = 0; first < in.size(); first += length) {
+            for (std::size_t i = 0; i < length; i++)
+                sums_[target + i * step].add(function_, in[first + i]);
+            for (std::size_t axis = shape_.size() - 1; axis-- > 0;) {
+                target += strides_[axis];
+                if (++position_[axis] < shape_[axis])
+                    break;
+                target -= strides_[axis] * shape_[axis];
+                position_[axis] = 0;
+            }
+        }
+        end(out);
+    }
+
+    // Of all axes behind the channels, whose input is in blocks and whose output is in planes.
+    void run_blocked(std::span<const float> in, std::span<float> out) {
+        begin();
+        const std::size_t channels = shape_[1], batch = shape_[0];
+        const std::size_t area = elements(shape_) / batch / channels;
+        const float* from = in.data();
+        for (std::size_t image = 0; image < batch; image++)
+            for (std::size_t channel = 0; channel < channels; channel += block_width) {
+                const std::size_t lanes = std::min(block_width, channels - channel);
+                Accumulator* sums = &sums_[image * channels + channel];
+                for (std::size_t i = 0; i < area; i++, from += block_width)
+                    for (std::size_t lane = 0; lane < lanes; lane++)
+                        sums[lane].add(function_, from[lane]);
+            }
+        end(out);
+    }
+
+private:
+    void begin() { std::ranges::fill(sums_, Accumulator(function_)); }
+
+    void end(std::span<float> out) const {
         for (std::size_t index = 0; index < out.size(); index++)
-            out[index] = static_cast<float>(sums[index].result(function));
+            out[index] = static_cast<float>(sums_[index].result(function_));
+    }
+
+    const Reduction function_;
+    const Shape shape_;
+    std::vector<std::size_t> strides_; // in the output; 0 where reduced
+    std::vector<std::uint32_t> position_;
+    std::vector<Accumulator> sums_;
+};
+
+Kernel make_reduce(const Operation& operation) {
+    return [reduce = Reduce(operation)](const Inputs& in, std::span<float> out) mutable {
+        reduce.run(in[0], out);
     };
+}
+
+Kernel make_blocked_reduce(const Operation& operation) {
+    return [reduce = Reduce(operation)](const Inputs& in, std::span<float> out) mutable {
+        reduce.run_blocked(in[0], out);
+    };
+}
+
+std::shared_ptr<const Prepared> prepare_reduce(const Operation& operation) {
+    const Shape& shape = operation.inputs[0];
+    const double planes_ns = elements_ns(elements(shape), 2);
+    bool is_of_axes = can_be_blocked(shape) && operation.integers.size() == shape.size() - 1;
+    for (std::size_t i = 1; i < operation.integers.size(); i++)
+        is_of_axes = is_of_axes && operation.integers[i] == static_cast<std::int64_t>(i + 1);
+    if (!is_of_axes)
+        return prepare_forms(operation, planes_ns, make_reduce);
+    const NodeForm form = {{static_cast<LayoutNumber>(Layout::blocked)},
+                           static_cast<LayoutNumber>(Layout::planes),
+                           elements_ns(stored_elements(shape, Layout::blocked), 2)};
+    return prepare_forms(operation, planes_ns, make_reduce, form, make_blocked_reduce);
 }
 
 constexpr Entry reduction_table[] = {
     {CpuOpType::softmax, "Softmax", check_softmax, make_softmax},
     {CpuOpType::log_softmax, "LogSoftmax", check_softmax, make_log_softmax},
     {CpuOpType::normalize, "Normalize", check_normalize, make_normalize},
-    {CpuOpType::reduce, "Reduce", check_reduce, make_reduce},
+    {CpuOpType::reduce, "Reduce", check_reduce, make_reduce, prepare_reduce},
 };
 
 } // namespace

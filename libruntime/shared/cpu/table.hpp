@@ -11,10 +11,32 @@ struct Entry {
     CpuOpType type;
     const char* name;
     std::string (*check)(const Operation&);
-    Kernel (*make)(const Operation&);
+    Kernel (*make)(const Operation&); ///< in planes
+    /// Null: make() has all that there is.
+    std::shared_ptr<const Prepared> (*prepare)(const Operation&) = nullptr;
 };
 
-std::span<const Entry> elementwise_operators();
+/// The form in which all values are planes.
+NodeForm all_planes(const Operation& operation, double ns);
+
+/// What computes in planes and, unless `blocked` is null, with its output and the inputs of
+/// `blocked_form` in blocks.
+std::shared_ptr<const Prepared> prepare_forms(const Operation& operation, double planes_ns,
+                                              Kernel (*planes)(const Operation&),
+                                              const NodeForm& blocked_form = {},
+                                              Kernel (*blocked)(const Operation&) = nullptr);
+
+/// What a value in blocks is as an array of its own: (batch, block, axes..., lane).
+Shape shape_in_blocks(const Shape& shape);
+
+/// As prepare_forms(), of an operator that has a form with all values in blocks: make() of the same
+/// operation on shape_in_blocks(), whose integers are `integers`.
+std::shared_ptr<const Prepared> prepare_in_blocks(const Operation& operation, double ns_of_each,
+                                                  Kernel (*make)(const Operation&),
+                                                  const std::vector<std::int64_t>& integers);
+
+std::span<const Entry> unary_operators();
+std::span<const Entry> binary_operators();
 std::span<const Entry> movement_operators();
 std::span<const Entry> reduction_operators();
 std::span<const Entry> selection_operators();

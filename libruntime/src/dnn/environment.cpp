@@ -147,6 +147,9 @@ Environment read_environment(const std::function<const char*(const char*)>& get)
     for (const auto& [name, setting] : variables())
         environment.sets_queue =
             environment.sets_queue || !reader.text(setting->variable.name).empty();
+    constexpr std::array layouts = {CpuLayout::automatic, CpuLayout::planes, CpuLayout::blocked};
+    engine.cpu_layout =
+        layouts[reader.choice<3>("OVERTAKE_CPU_LAYOUT", {"auto", "planes", "blocked"}, 0)];
     if (std::string policy = reader.text("OVERTAKE_POLICY"); !policy.empty())
         engine.policy = std::move(policy);
 

@@ -14,29 +14,48 @@
 
 namespace overtake {
 
+namespace {
+
+using Where = CpuSlot::Where;
+
+bool is_on_host(const CpuStep& step) {
+    return step.inputs.front().where != Where::device && step.output.where != Where::device;
+}
+
+} // namespace
+
 CpuSegments::CpuSegments(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {
-    for (const PlanSegment& segment : plan_->segments()) {
-        std::vector<cpu::Kernel>& made = kernels_.emplace_back();
-        for (const CpuOp& op : segment.model->cpu_ops)
-            made.push_back(cpu::make_kernel(cpu::operation_of(plan_->tensors(), op)));
+    std::size_t own = 0, inputs = 0;
+    for (const CpuProgram& program : plan_->cpu_programs()) {
+        std::vector<Made>& made = made_.emplace_back();
+        for (const CpuStep& step : program.steps) {
+            Made& next = made.emplace_back();
+            if (step.prepared)
+                next.kernel = step.prepared->kernel(step.form);
+            else if (is_on_host(step))
+                next.conversion.emplace(plan_->tensors()[step.output.tensor].shape, step.from,
+                                        step.to);
+        }
+        own = std::max(own, program.own_floats);
+        inputs = std::max(inputs, program.most_inputs);
     }
     try {
-        values_.resize(plan_->most_cpu_values());
-        inputs_.reserve(plan_->most_cpu_inputs());
+        own_.resize(own);
+        inputs_.reserve(inputs);
     } catch (const std::bad_alloc&) {
         throw Error(ENOMEM, fmt::format("{}: no memory for {} values of its CPU operators",
-                                        plan_->model().name(), plan_->most_cpu_values()));
+                                        plan_->model().name(), own));
     }
 }
 
 void CpuSegments::compute(std::size_t segment, std::span<const TensorPlace> places) {
-    const std::vector<CpuOp>& ops = plan_->segments()[segment].model->cpu_ops;
-    for (std::size_t i = 0; i < ops.size(); i++) {
+    const std::vector<CpuStep>& steps = plan_->cpu_programs()[segment].steps;
+    for (std::size_t i = 0; i < steps.size(); i++) {
         const auto fail = [&](int code, const char* what) {
-            throw Error(code, "operator '" + std::string(ops[i].name) + "': " + what);
+            throw Error(code, "operator '" + std::string(steps[i].op->name) + "': " + what);
         };
         try {
-            compute(ops[i], kernels_[segment][i], places);
+            run(steps[i], made_[segment][i], places);
         } catch (const Error& error) {
             fail(error.code(), error.what());
         } catch (const std::bad_alloc&) {
@@ -45,36 +64,43 @@ void CpuSegments::compute(std::size_t segment, std::span<const TensorPlace> plac
     }
 }
 
-void CpuSegments::compute(const CpuOp& op, const cpu::Kernel& kernel,
-                          std::span<const TensorPlace> places) {
-    std::span<float> free = values_;
-    const auto take = [&](const Tensor& tensor) {
-        const std::span<float> taken = free.first(tensor.elements());
-        free = free.subspan(tensor.elements());
-        return taken;
-    };
-    inputs_.clear();
-    for (const std::uint32_t number : op.inputs) {
-        const Tensor& tensor = plan_->tensors()[number];
-        if (tensor.is_constant()) {
-            inputs_.push_back(tensor.data);
-        } else if (!tensor.on_device()) {
-            inputs_.push_back(places[number].host);
-        } else {
-            const std::span<float> values = take(tensor);
-            from_device(tensor, places[number].device, values);
-            inputs_.push_back(values);
-        }
+std::span<const float> CpuSegments::values_at(const CpuSlot& slot,
+                                              std::span<const TensorPlace> places) {
+    return slot.where == Where::constant ? plan_->tensors()[slot.tensor].data
+                                         : memory_at(slot, places);
+}
+
+std::span<float> CpuSegments::memory_at(const CpuSlot& slot, std::span<const TensorPlace> places) {
+    return slot.where == Where::host ? places[slot.tensor].host
+                                     : std::span(own_).subspan(slot.offset, slot.count);
+}
+
+void CpuSegments::run(const CpuStep& step, const Made& made, std::span<const TensorPlace> places) {
+    const Tensor& tensor = plan_->tensors()[step.output.tensor];
+    const CpuSlot& from = step.inputs.empty() ? step.output : step.inputs.front();
+    if (made.kernel) {
+        inputs_.clear();
+        for (const CpuSlot& slot : step.inputs)
+            inputs_.push_back(values_at(slot, places));
+        const std::span<float> output = memory_at(step.output, places);
+        if (step.output.where == Where::own && step.op->type == CpuOpType::custom)
+            std::ranges::fill(output, 0.0f); // others' values are not its own
+        made.kernel(inputs_, output);
+    } else if (made.conversion) {
+        made.conversion->run(values_at(from, places), memory_at(step.output, places));
+    } else if (from.where == Where::device) {
+        const std::span<float> to = memory_at(step.output, places);
+        if (step.to == cpu::Layout::blocked)
+            blocks_from_device(tensor, places[from.tensor].device, to);
+        else
+            from_device(tensor, places[from.tensor].device, to);
+    } else {
+        const std::span<const float> values = values_at(from, places);
+        if (step.from == cpu::Layout::blocked)
+            blocks_to_device(tensor, values, places[step.output.tensor].device);
+        else
+            to_device(tensor, values, places[step.output.tensor].device);
     }
-    const Tensor& output = plan_->tensors()[op.output];
-    if (!output.on_device()) {
-        kernel(inputs_, places[op.output].host);
-        return;
-    }
-    const std::span<float> values = take(output);
-    std::ranges::fill(values, 0.0f);
-    kernel(inputs_, values);
-    to_device(output, values, places[op.output].device);
 }
 
 } // namespace overtake

@@ -6,10 +6,13 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "cpu/layout.hpp"
 #include "cpu/operation.hpp"
+#include "network/cpu_program.hpp"
 #include "network/plan.hpp"
 #include "network/workspace.hpp"
 
@@ -25,11 +28,19 @@ public:
     void compute(std::size_t segment, std::span<const TensorPlace> places);
 
 private:
-    void compute(const CpuOp& op, const cpu::Kernel& kernel, std::span<const TensorPlace> places);
+    /// Of one step: one of the two, and none of a copy from or to the device.
+    struct Made {
+        cpu::Kernel kernel;
+        std::optional<cpu::Conversion> conversion;
+    };
+
+    void run(const CpuStep& step, const Made& made, std::span<const TensorPlace> places);
+    std::span<const float> values_at(const CpuSlot& slot, std::span<const TensorPlace> places);
+    std::span<float> memory_at(const CpuSlot& slot, std::span<const TensorPlace> places);
 
     std::shared_ptr<const Plan> plan_;
-    std::vector<std::vector<cpu::Kernel>> kernels_; ///< by [segment][operator]
-    std::vector<float> values_;                     ///< of operands that are in device memory
+    std::vector<std::vector<Made>> made_; ///< by [segment][step]
+    std::vector<float> own_;              ///< of the segment that runs
     cpu::Inputs inputs_;
 };
 

@@ -20,7 +20,9 @@ namespace {
 struct KnownPlans {
     std::mutex mutex;
     // A plan keeps its device and model alive, so the addresses of a live entry are unique.
-    std::map<std::tuple<const Device*, const Model*, PlanParts>, std::weak_ptr<const Plan>> plans;
+    std::map<std::tuple<const Device*, const Model*, PlanParts, CpuLayout>,
+             std::weak_ptr<const Plan>>
+        plans;
 };
 
 KnownPlans& plans_of_process() {
@@ -30,9 +32,10 @@ KnownPlans& plans_of_process() {
 
 } // namespace
 
-Plan::Plan(Upload upload, PlanParts parts)
+Plan::Plan(Upload upload, PlanParts parts, CpuLayout cpu_layout)
     : upload_(std::move(upload)), model_id_(overtake::model_id(upload_.model->name())),
-      cores_(cores_for(upload_.device->core_profiles(), upload_.model->profile_name())) {
+      cores_(cores_for(upload_.device->core_profiles(), upload_.model->profile_name())),
+      cpu_layout_(cpu_layout) {
     if (parts == PlanParts::segments) {
         for (const Segment& segment : ModelContents::of(model()).segments)
             add(segment);
@@ -40,11 +43,37 @@ Plan::Plan(Upload upload, PlanParts parts)
         const auto& cores = ModelContents::of(model()).core_plan;
         if (cores && (cores->width > 1 || !cores->are_alike))
             add_groups(*cores);
-        return;
+    } else {
+        units_ = make_unit_table(model());
+        for (const Segment* segment : units_->segments)
+            add(*segment);
     }
-    units_ = make_unit_table(model());
-    for (const Segment* segment : units_->segments)
-        add(*segment);
+    find_internal_tensors();
+}
+
+/// Of units all tensors are known: a processor of the program's has each that its unit writes.
+void Plan::find_internal_tensors() {
+    is_internal_.resize(tensors().size());
+    if (units_)
+        return;
+    const ModelContents& contents = ModelContents::of(model());
+    std::vector<const Segment*> segments;
+    for (const PlanSegment& segment : segments_)
+        segments.push_back(segment.model);
+    std::vector<std::uint32_t> kept = contents.inputs;
+    kept.insert(kept.end(), contents.outputs.begin(), contents.outputs.end());
+    is_internal_ = internal_tensors(segments, tensors(), kept);
+}
+
+std::span<const CpuProgram> Plan::cpu_programs() const {
+    std::call_once(cpu_once_, [this] {
+        std::vector<CpuProgram> made;
+        for (const PlanSegment& segment : segments_)
+            made.push_back(
+                make_cpu_program(segment.model->cpu_ops, tensors(), is_internal_, cpu_layout_));
+        cpu_programs_ = std::move(made);
+    });
+    return cpu_programs_;
 }
 
 /// Nothing where the device cannot run it.
@@ -77,8 +106,6 @@ void Plan::add(const Segment& segment) {
     planned.model = &segment;
     if (planned.on_bpu())
         add_bindings(planned);
-    for (const CpuOp& op : segment.cpu_ops)
-        measure(op);
 }
 
 void Plan::add_bindings(PlanSegment& segment) const {
@@ -94,27 +121,16 @@ void Plan::add_bindings(PlanSegment& segment) const {
                             OVERTAKE_MAP_READ | (binding.writable ? OVERTAKE_MAP_WRITE : 0)});
 }
 
-void Plan::measure(const CpuOp& op) {
-    std::size_t values = 0;
-    const auto add = [&](std::uint32_t number) {
-        const Tensor& tensor = tensors()[number];
-        values += tensor.on_device() ? tensor.elements() : 0;
-    };
-    std::ranges::for_each(op.inputs, add);
-    add(op.output);
-    most_cpu_values_ = std::max(most_cpu_values_, values);
-    most_cpu_inputs_ = std::max(most_cpu_inputs_, op.inputs.size());
-}
-
 std::shared_ptr<const Plan> plan_once(const std::shared_ptr<Device>& device,
-                                      const std::shared_ptr<const Model>& model, PlanParts parts) {
+                                      const std::shared_ptr<const Model>& model, PlanParts parts,
+                                      CpuLayout cpu_layout) {
     KnownPlans& known = plans_of_process();
     const std::lock_guard lock(known.mutex);
     std::erase_if(known.plans, [](const auto& entry) { return entry.second.expired(); });
-    std::weak_ptr<const Plan>& entry = known.plans[{device.get(), model.get(), parts}];
+    std::weak_ptr<const Plan>& entry = known.plans[{device.get(), model.get(), parts, cpu_layout}];
     std::shared_ptr<const Plan> plan = entry.lock();
     if (!plan)
-        entry = plan = std::make_shared<const Plan>(upload(device, model), parts);
+        entry = plan = std::make_shared<const Plan>(upload(device, model), parts, cpu_layout);
     return plan;
 }
 

@@ -6,12 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "network/cpu_program.hpp"
 #include "network/unit_table.hpp"
 #include "network/upload.hpp"
+#include "overtake/cpu_layout.hpp"
 #include "overtake/model_contents.hpp"
 
 namespace overtake {
@@ -39,7 +42,8 @@ struct PlanSegment {
 class Plan {
 public:
     /// Throws Error EINVAL for units of a model that has too many segments.
-    explicit Plan(Upload upload, PlanParts parts = PlanParts::segments);
+    explicit Plan(Upload upload, PlanParts parts = PlanParts::segments,
+                  CpuLayout cpu_layout = CpuLayout::automatic);
     Plan(const Plan&) = delete;
     Plan& operator=(const Plan&) = delete;
 
@@ -61,16 +65,17 @@ public:
     std::span<const PlanSegment> segments() const noexcept { return segments_; }
     /// Null unless this is a plan of units.
     const UnitTable* unit_table() const noexcept { return units_ ? &*units_ : nullptr; }
-    /// What an operator of the CPU needs beside the tensors, at most: values of operands that are
-    /// in device memory, and operands.
-    std::size_t most_cpu_values() const noexcept { return most_cpu_values_; }
-    std::size_t most_cpu_inputs() const noexcept { return most_cpu_inputs_; }
+    /// By segment: its CPU operators, step by step; empty for the device's.  Made when they are
+    /// first asked for.  Throws Error ENOMEM, and then makes them the next time.
+    std::span<const CpuProgram> cpu_programs() const;
+    /// Whether just one CPU segment at a time works with the tensor, in memory of its own.
+    bool is_internal(std::size_t tensor) const { return is_internal_[tensor]; }
 
 private:
     void add(const Segment& segment);
     void add_bindings(PlanSegment& segment) const;
-    void measure(const CpuOp& op);
     void add_groups(const CorePlan& plan);
+    void find_internal_tensors();
 
     const Upload upload_;
     const std::uint64_t model_id_;
@@ -79,15 +84,18 @@ private:
     std::vector<PlanSegment> segments_;
     std::size_t width_ = 0;
     bool names_cores_ = false;
-    std::size_t most_cpu_values_ = 0;
-    std::size_t most_cpu_inputs_ = 0;
+    const CpuLayout cpu_layout_;
+    std::vector<bool> is_internal_;
+    mutable std::once_flag cpu_once_;
+    mutable std::vector<CpuProgram> cpu_programs_;
 };
 
-/// The one plan of this pair that lives, or a new one.  Throws Error as upload() and Plan().
+/// The one such plan of this pair that lives, or a new one.  Throws Error as upload() and Plan().
 /// Thread safe.
 std::shared_ptr<const Plan> plan_once(const std::shared_ptr<Device>& device,
                                       const std::shared_ptr<const Model>& model,
-                                      PlanParts parts = PlanParts::segments);
+                                      PlanParts parts = PlanParts::segments,
+                                      CpuLayout cpu_layout = CpuLayout::automatic);
 
 /// How many plan_once() remembers: those that live, and those that have gone since the last
 /// plan_once().  Thread safe.

@@ -31,8 +31,9 @@ Workspace::Workspace(const Plan& plan, const std::vector<bool>& lent) {
     for (const Tensor& tensor : plan.tensors()) {
         TensorPlace& place = places_.emplace_back();
         const bool is_lent = number < lent.size() && lent[number];
+        const bool is_elsewhere = is_lent || plan.is_internal(number);
         number++;
-        if (is_lent || tensor.is_constant())
+        if (is_elsewhere || tensor.is_constant())
             continue;
         if (tensor.on_device()) {
             const Buffer& buffer =

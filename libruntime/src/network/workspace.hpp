@@ -13,7 +13,8 @@
 
 namespace overtake {
 
-/// Where a tensor is while its model runs: one of the two, and neither of a constant.
+/// Where a tensor is while its model runs: one of the two, and neither of a constant or of one that
+/// is internal to a CPU segment.
 struct TensorPlace {
     std::span<std::byte> device;      ///< as Tensor describes it
     std::uint64_t address = 0;        ///< of `device`

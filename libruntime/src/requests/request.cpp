@@ -62,6 +62,7 @@ std::unique_ptr<engine::TaskEngine> make_engine(const std::shared_ptr<Device>& d
 Engine::State::State(std::shared_ptr<Device> device_, const EngineOptions& options,
                      const engine::ThreadOptions& threads)
     : device(std::move(device_)), engine(make_engine(device, options, threads)),
+      cpu_layout(options.cpu_layout),
       coordinated(dynamic_cast<coordination::CoordinatedEngine*>(engine.get())) {}
 
 Engine::Engine(std::shared_ptr<Device> device, const EngineOptions& options)

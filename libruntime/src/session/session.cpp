@@ -9,7 +9,7 @@ namespace overtake {
 
 Session::State::State(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
                       const SessionOptions& options)
-    : plan(plan_once(device, model)), cpu(plan),
+    : plan(plan_once(device, model, PlanParts::segments, options.cpu_layout)), cpu(plan),
       queue(device->create_queue(
           {.max_priority = options.max_priority, .core_limit = options.core_limit})) {}
 

@@ -16,6 +16,10 @@ std::vector<std::uint32_t> image(const Value& value) {
     return {1, value.channels, value.height, value.width};
 }
 
+cpu::Layout layout_of(const Value& value) {
+    return value.order == Order::rows ? cpu::Layout::channels_last : cpu::Layout::planes;
+}
+
 cpu::ConvolutionShape shape_of(const op::Convolution& convolution, const Value& in,
                                const Value& out) {
     const Window& window = convolution.window;
@@ -29,8 +33,8 @@ cpu::ConvolutionShape shape_of(const op::Convolution& convolution, const Value& 
     shape.strides = {window.stride_height, window.stride_width};
     shape.dilations = {window.dilation_height, window.dilation_width};
     shape.pads = {window.pad_top, window.pad_left};
-    shape.source_has_channels_last = in.order == Order::rows;
-    shape.target_has_channels_last = out.order == Order::rows;
+    shape.source_layout = layout_of(in);
+    shape.target_layout = layout_of(out);
     return shape;
 }
 
@@ -115,8 +119,8 @@ struct FloatExecutor::Convolution {
             primitive->run(in, {}, {}, out);
             return;
         }
-        const bool in_moves = shape.source_has_channels_last,
-                   out_moves = shape.target_has_channels_last;
+        const bool in_moves = shape.source_layout == cpu::Layout::channels_last,
+                   out_moves = shape.target_layout == cpu::Layout::channels_last;
         if (in_moves)
             copy_image(in, source, shape.source[1], true);
         kernel({in_moves ? std::span<const float>(source) : in, weights, bias},

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+#include "network/cpu_program.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "cpu/layout_costs.hpp"
+#include "model/tensor_layout.hpp"
+#include "overtake/error.hpp"
+
+namespace overtake {
+
+namespace {
+
+using cpu::LayoutNumber;
+using cpu::LayoutSet;
+
+// What a plan numbers: layouts of host memory, and the device's own.
+constexpr auto planes = static_cast<LayoutNumber>(cpu::Layout::planes);
+constexpr auto blocked = static_cast<LayoutNumber>(cpu::Layout::blocked);
+constexpr LayoutNumber on_device = 2;
+
+constexpr LayoutSet bit(LayoutNumber layout) {
+    return static_cast<LayoutSet>(1u << layout);
+}
+
+std::size_t floats_of(const Tensor& tensor, LayoutNumber layout) {
+    return layout == blocked ? cpu::stored_elements(tensor.shape, cpu::Layout::blocked)
+                             : tensor.elements();
+}
+
+double conversion_ns(const Tensor& tensor, LayoutNumber from, LayoutNumber to) {
+    if ((from == blocked || to == blocked) && !cpu::can_be_blocked(tensor.shape))
+        return std::numeric_limits<double>::infinity();
+    if (from == on_device || to == on_device) {
+        const LayoutNumber on_host = from == on_device ? to : from;
+        if (on_host == blocked && !is_block_of_pixels(tensor))
+            return std::numeric_limits<double>::infinity();
+        return cpu::elements_ns(floats_of(tensor, on_host), on_host == blocked ? 1 : 2);
+    }
+    return cpu::conversion_ns(floats_of(tensor, blocked));
+}
+
+// First fit in an array of floats that is as long as it has to be.
+class OwnMemory {
+public:
+    std::size_t take(std::size_t count) {
+        count = rounded(count);
+        for (auto gap = gaps_.begin(); gap != gaps_.end(); ++gap) {
+            const auto [at, length] = *gap;
+            if (length < count)
+                continue;
+            gaps_.erase(gap);
+            if (length > count)
+                gaps_.emplace(at + count, length - count);
+            return at;
+        }
+        std::size_t at = size_;
+        if (!gaps_.empty() && gaps_.rbegin()->first + gaps_.rbegin()->second == size_) {
+            at = gaps_.rbegin()->first;
+            gaps_.erase(at);
+        }
+        if (count > std::numeric_limits<std::size_t>::max() / sizeof(float) - at)
+            throw Error(ENOMEM, "its CPU operators need more memory than there is");
+        size_ = at + count;
+        return at;
+    }
+
+    void give_back(std::size_t at, std::size_t count) {
+        auto gap = gaps_.emplace(at, rounded(count)).first;
+        const auto next = std::next(gap);
+        if (next != gaps_.end() && gap->first + gap->second == next->first) {
+            gap->second += next->second;
+            gaps_.erase(next);
+        }
+        if (gap == gaps_.begin())
+            return;
+        const auto before = std::prev(gap);
+        if (before->first + before->second == gap->first) {
+            before->second += gap->second;
+            gaps_.erase(gap);
+        }
+    }
+
+    std::size_t size() const { return size_; }
+
+private:
+    static std::size_t rounded(std::size_t count) { return (count + 15) / 16 * 16; }
+
+    std::map<std::size_t, std::size_t> gaps_; // by place; no two side by side
+    std::size_t size_ = 0;
+};
+
+class ProgramMaker {
+public:
+    ProgramMaker(std::span<const CpuOp> ops, std::span<const Tensor> tensors,
+                 const std::vector<bool>& is_internal)
+        : tensors_(tensors), is_internal_(is_internal) {
+        for (const CpuOp& op : ops)
+            add_nodes(op);
+        problem_.conversion = [this](std::uint32_t value, LayoutNumber from, LayoutNumber to) {
+            return conversion_ns(tensors_[value_of_[value].tensor], from, to);
+        };
+    }
+
+    CpuProgram make(CpuLayout layout) {
+        if (layout != CpuLayout::automatic)
+            problem_ =
+                preferring(std::move(problem_), layout == CpuLayout::planes ? planes : blocked);
+        const cpu::LayoutPlan plan = cpu::plan_layouts(problem_);
+        program_.is_best = plan.is_best;
+        auto conversion = plan.conversions.begin();
+        const auto copy_before = [&](std::size_t node) {
+            for (; conversion != plan.conversions.end() && conversion->before <= node; ++conversion)
+                add_conversion(*conversion);
+        };
+        for (std::size_t node = 0; node < nodes_.size(); node++) {
+            copy_before(node);
+            if (nodes_[node].prepared)
+                add_operator(node, plan.forms[node]);
+            else
+                add_store(node, plan.forms[node]);
+        }
+        copy_before(nodes_.size());
+        place_own_slots();
+        return std::move(program_);
+    }
+
+private:
+    // What a node of the problem is: an operator, or the copy of its output to the device.
+    struct NodeOf {
+        const CpuOp* op;
+        std::shared_ptr<const cpu::Prepared> prepared; // null: the copy
+    };
+    // What a value of the problem is: a tensor or, of one on the device, what an operator computes
+    // for it.  The tensor has that rounded, so whoever reads it reads it from the device.
+    struct ValueOf {
+        std::uint32_t tensor;
+        bool is_unrounded;
+    };
+
+    static LayoutSet outside(const Tensor& tensor) {
+        return bit(tensor.on_device() ? on_device : planes);
+    }
+
+    std::uint32_t add_value(const ValueOf& value, LayoutSet given) {
+        problem_.values.push_back({given, 0});
+        value_of_.push_back(value);
+        return static_cast<std::uint32_t>(value_of_.size() - 1);
+    }
+
+    std::uint32_t value_of(std::uint32_t tensor) {
+        const auto found = values_.find(tensor);
+        if (found != values_.end())
+            return found->second;
+        const LayoutSet given = is_internal_[tensor] ? LayoutSet{0} : outside(tensors_[tensor]);
+        return values_[tensor] = add_value({tensor, false}, given);
+    }
+
+    void add_nodes(const CpuOp& op) {
+        cpu::LayoutProblem::Node node;
+        for (const std::uint32_t input : op.inputs)
+            node.inputs.push_back(value_of(input));
+        const Tensor& tensor = tensors_[op.output];
+        const std::uint32_t output = value_of(op.output);
+        node.output = tensor.on_device() ? add_value({op.output, true}, 0) : output;
+        nodes_.push_back({&op, cpu::prepare(cpu::operation_of(tensors_, op))});
+        node.forms = nodes_.back().prepared->forms();
+        problem_.nodes.push_back(node);
+        if (!is_internal_[op.output])
+            problem_.values[output].wanted = outside(tensor);
+        if (!tensor.on_device())
+            return;
+        nodes_.push_back({&op, nullptr});
+        cpu::LayoutProblem::Node store{{node.output}, output, {}};
+        store.forms.push_back({{planes}, on_device, conversion_ns(tensor, planes, on_device)});
+        if (is_block_of_pixels(tensor))
+            store.forms.push_back(
+                {{blocked}, on_device, conversion_ns(tensor, blocked, on_device)});
+        problem_.nodes.push_back(std::move(store));
+    }
+
+    // The slot of a value in a layout; what is in memory of the segment's own gets its place later,
+    // and has a number of its own until then.
+    CpuSlot slot_of(std::uint32_t value, LayoutNumber layout) const {
+        const auto [tensor, is_unrounded] = value_of_[value];
+        const Tensor& its = tensors_[tensor];
+        if (layout == on_device)
+            return {CpuSlot::Where::device, tensor};
+        if (layout == planes && its.is_constant())
+            return {CpuSlot::Where::constant, tensor};
+        if (layout == planes && !its.on_device() && !is_internal_[tensor])
+            return {CpuSlot::Where::host, tensor};
+        return {CpuSlot::Where::own, tensor, std::size_t{value} * 4 + layout,
+                floats_of(its, layout)};
+    }
+
+    static cpu::Layout host_layout(LayoutNumber layout) {
+        return layout == on_device ? cpu::Layout::planes : static_cast<cpu::Layout>(layout);
+    }
+
+    void add_copy(const CpuOp& op, std::uint32_t from_value, LayoutNumber from,
+                  std::uint32_t to_value, LayoutNumber to) {
+        program_.steps.push_back({&op,
+                                  nullptr,
+                                  {},
+                                  {slot_of(from_value, from)},
+                                  slot_of(to_value, to),
+                                  host_layout(from),
+                                  host_layout(to)});
+        program_.copies += from != on_device && to != on_device;
+    }
+
+    void add_conversion(const cpu::LayoutPlan::Conversion& conversion) {
+        const std::size_t node = std::min(conversion.before, nodes_.size() - 1);
+        add_copy(*nodes_[node].op, conversion.value, conversion.from, conversion.value,
+                 conversion.to);
+    }
+
+    void add_store(std::size_t node, std::uint32_t number) {
+        const cpu::LayoutProblem::Node& entry = problem_.nodes[node];
+        add_copy(*nodes_[node].op, entry.inputs[0], entry.forms[number].inputs[0], entry.output,
+                 on_device);
+    }
+
+    void add_operator(std::size_t node, std::uint32_t number) {
+        const cpu::LayoutProblem::Node& entry = problem_.nodes[node];
+        const cpu::NodeForm& form = entry.forms[number];
+        CpuStep step{
+            nodes_[node].op, nodes_[node].prepared, form, {}, slot_of(entry.output, form.output)};
+        for (std::size_t i = 0; i < entry.inputs.size(); i++)
+            step.inputs.push_back(slot_of(entry.inputs[i], form.inputs[i]));
+        program_.most_inputs = std::max(program_.most_inputs, entry.inputs.size());
+        program_.blocked += form.output == blocked;
+        program_.steps.push_back(std::move(step));
+    }
+
+    template <typename Visit>
+    static void for_each_own(CpuStep& step, const Visit& visit) {
+        for (CpuSlot& slot : step.inputs)
+            if (slot.where == CpuSlot::Where::own)
+                visit(slot);
+        if (step.output.where == CpuSlot::Where::own)
+            visit(step.output);
+    }
+
+    void place_own_slots() {
+        std::unordered_map<std::uint64_t, std::size_t> last_step, place;
+        for (std::size_t i = 0; i < program_.steps.size(); i++)
+            for_each_own(program_.steps[i], [&](CpuSlot& slot) { last_step[slot.offset] = i; });
+        OwnMemory memory;
+        for (std::size_t i = 0; i < program_.steps.size(); i++) {
+            std::vector<std::pair<std::size_t, std::size_t>> ended;
+            for_each_own(program_.steps[i], [&](CpuSlot& slot) {
+                const std::uint64_t key = slot.offset;
+                const auto [found, is_new] = place.try_emplace(key, 0);
+                if (is_new)
+                    found->second = memory.take(slot.count);
+                slot.offset = found->second;
+                const auto last = last_step.find(key);
+                if (last == last_step.end() || last->second != i)
+                    return;
+                ended.emplace_back(slot.offset, slot.count);
+                last_step.erase(last); // once, though a step may have it twice
+            });
+            for (const auto& [at, count] : ended)
+                memory.give_back(at, count);
+        }
+        program_.own_floats = memory.size();
+    }
+
+    const std::span<const Tensor> tensors_;
+    const std::vector<bool>& is_internal_;
+    std::unordered_map<std::uint32_t, std::uint32_t> values_; // by tensor: of the problem
+    std::vector<ValueOf> value_of_;                           // by value of the problem
+    std::vector<NodeOf> nodes_;                               // by node of the problem
+    cpu::LayoutProblem problem_;
+    CpuProgram program_;
+};
+
+} // namespace
+
+CpuProgram make_cpu_program(std::span<const CpuOp> ops, std::span<const Tensor> tensors,
+                            const std::vector<bool>& is_internal, CpuLayout layout) {
+    if (ops.empty())
+        return {};
+    return ProgramMaker(ops, tensors, is_internal).make(layout);
+}
+
+std::vector<bool> internal_tensors(std::span<const Segment* const> segments,
+                                   std::span<const Tensor> tensors,
+                                   std::span<const std::uint32_t> kept) {
+    constexpr auto none = std::numeric_limits<std::size_t>::max();
+    std::vector<std::size_t> written(tensors.size(), none); // by the last segment that does
+    std::vector<bool> is_known(tensors.size());             // to others
+    for (const std::uint32_t tensor : kept)
+        is_known[tensor] = true;
+    for (std::size_t number = 0; number < segments.size(); number++)
+        for (const CpuOp& op : segments[number]->cpu_ops) {
+            for (const std::uint32_t input : op.inputs)
+                if (written[input] != number)
+                    is_known[input] = true;
+            if (written[op.output] == number)
+                is_known[op.output] = true;
+            written[op.output] = number;
+        }
+    std::vector<bool> result(tensors.size());
+    for (std::size_t i = 0; i < tensors.size(); i++)
+        result[i] = written[i] != none && !is_known[i] && !tensors[i].on_device() &&
+                    !tensors[i].is_constant();
+    return result;
+}
+
+} // namespace overtake
