@@ -428,6 +428,12 @@ void add_balance(CLI::App& command, const Options& options) {
 // Of single inputs and nodes.
 void add_exceptions(CLI::App& command, const Options& options) {
     add_network_options(command, options->network);
+    auto* all_on_cpu =
+        command.add_flag("--cpu", options->compile.import.all_on_cpu,
+                         "Run all nodes on the CPU, in float: to compare with, or to fall back on");
+    for (const char* name : {"--calibration", "--calibration-method", "--percentile", "--mean",
+                             "--scale", "--max-time-per-fc", "--cores", "--class", "--config"})
+        all_on_cpu->excludes(command.get_option(name));
     command
         .add_option("--run-on-cpu", options->compile.import.run_on_cpu,
                     "Run this node on the CPU; may be given several times")
@@ -436,6 +442,7 @@ void add_exceptions(CLI::App& command, const Options& options) {
         .add_option(
             "--run-on-bpu", options->compile.import.run_on_bpu,
             "Refuse the model if the device cannot run this node; may be given several times")
+        ->excludes(all_on_cpu)
         ->allow_extra_args(false);
     command
         .add_option("--custom-op-domain", options->compile.import.custom_domains,

@@ -15,12 +15,15 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "cpu_layout_option.hpp"
+#include "cpu_network.hpp"
 #include "device_facts.hpp"
 #include "huge_pages.hpp"
 #include "json_text.hpp"
 #include "load/client.hpp"
 #include "load/load.hpp"
 #include "load/records.hpp"
+#include "network_options.hpp"
 #include "option_checks.hpp"
 #include "output_file.hpp"
 #include "overtaking.hpp"
@@ -53,6 +56,9 @@ struct PerfOptions {
     unsigned workers = EngineOptions{}.workers;
     double seconds = 0;
     unsigned core_limit = 0;
+    CpuLayout cpu_layout = CpuLayout::automatic;
+    NetworkOptions network;
+    compiler::ImportOptions import; ///< what `network` says
     std::string records;
     bool json = false;
     load::Options load;
@@ -98,8 +104,11 @@ using Models = std::vector<std::shared_ptr<const Model>>;
 
 Models load_models(const PerfOptions& options) {
     Models models;
+    Warnings warnings;
     for (const std::string& path : options.models)
-        models.push_back(Model::load(path, options.name));
+        models.push_back(is_onnx(path) ? compile_for_cpu(path, options.import, warnings)
+                                       : Model::load(path, options.name));
+    warnings.print();
     return models;
 }
 
@@ -116,6 +125,7 @@ std::shared_ptr<Engine> make_engine(const PerfOptions& options,
     wanted.workers = options.workers;
     wanted.max_priority = std::max(options.load.task.priority, wanted.max_priority);
     wanted.core_limit = options.core_limit;
+    wanted.cpu_layout = options.cpu_layout;
     return std::make_shared<Engine>(device, wanted);
 }
 
@@ -125,6 +135,7 @@ std::vector<load::Load> make_loads(const PerfOptions& options, const Models& mod
     SessionOptions rights;
     rights.max_priority = std::max(options.load.task.priority, rights.max_priority);
     rights.core_limit = options.core_limit;
+    rights.cpu_layout = options.cpu_layout;
     std::vector<std::shared_ptr<LoadedModel>> networks(models.size());
     if (engine)
         networks = load_models(*engine, models, options.processors);
@@ -286,17 +297,21 @@ void add_perf(CLI::App& app, int& status) {
         app.add_subcommand("perf", "Load a device with models and measure latency and throughput");
     command
         ->add_option("MODEL", options->models,
-                     "Compiled models (.ovm); several are run at the same time")
+                     "Compiled models (.ovm), or networks (.onnx) to run in float on the CPU; "
+                     "several are run at the same time")
         ->required();
     command->add_option("--model-name", options->name, "Model to take from a pack");
+    add_network_options(*command, options->network);
     add_device_options(*command, *options);
     add_load_options(*command, *options);
+    add_cpu_layout_option(*command, options->cpu_layout);
     command->add_option("--records", options->records,
                         "Write every request's times to this CSV file");
     command->add_flag("--json", options->json, "Print JSON");
     command->callback([options, command, &status] {
         use_huge_pages();
         const std::string node = node_of(options->device);
+        read_network_options(options->network, options->import);
         check_usage(*command, *options, node);
         complete(*command, *options);
         status = run_perf(*options, node);

@@ -17,6 +17,8 @@
 #include "compiler/float/executor.hpp"
 #include "compiler/import/import.hpp"
 #include "compiler/passes/fold.hpp"
+#include "cpu_layout_option.hpp"
+#include "cpu_network.hpp"
 #include "huge_pages.hpp"
 #include "json_text.hpp"
 #include "model_generated.h"
@@ -34,11 +36,13 @@
 #include "progress.hpp"
 #include "run_engine.hpp"
 #include "run_samples.hpp"
+#include "warnings.hpp"
 
 namespace overtake::command {
 namespace {
 
 constexpr std::size_t tasks_in_flight = 4;
+const std::string in_float = "in float on the CPU";
 
 struct RunOptions {
     std::string model;
@@ -53,6 +57,8 @@ struct RunOptions {
     std::string custom_op_library;
     TaskOptions task;
     unsigned core_limit = 0;
+    CpuLayout cpu_layout = CpuLayout::automatic;
+    bool names_cpu_layout = false;
     bool service = false;
     ProcessorArguments processors;
     bool quiet = false;
@@ -128,24 +134,6 @@ private:
     std::chrono::duration<double> taken_{};
 };
 
-// What the user ought to know of a run that succeeds, each once.
-class Warnings {
-public:
-    compiler::Warn sink() {
-        return [this](const std::string& text) {
-            if (std::ranges::find(texts_, text) == texts_.end())
-                texts_.push_back(text);
-        };
-    }
-    void print() const {
-        for (const std::string& text : texts_)
-            fmt::print(stderr, "overtake: {}\n", printable(text));
-    }
-
-private:
-    std::vector<std::string> texts_;
-};
-
 // What EngineRun is with an engine, without one.
 class SessionRun {
 public:
@@ -196,6 +184,7 @@ int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>&
     SessionOptions rights;
     rights.max_priority = std::max(options.task.priority, rights.max_priority);
     rights.core_limit = options.core_limit;
+    rights.cpu_layout = options.cpu_layout;
     OutputSamples outputs(ports_of(*model, model->outputs()), count);
     outputs.check(options.output_directory, ports, options.inputs);
     // Nobody waits behind it on an embedded device, and a large network may be slow on a small CPU.
@@ -211,6 +200,8 @@ int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>&
                              : options.service                      ? RequestsBy::engine
                                                                     : RequestsBy::session);
 
+    const bool is_on_cpu =
+        std::ranges::none_of(ModelContents::of(*model).segments, &Segment::on_bpu);
     Measure measure;
     const auto take = [&](std::size_t output, std::span<const float> values) {
         outputs.append(output, values);
@@ -219,6 +210,7 @@ int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>&
         EngineOptions wanted;
         wanted.max_priority = rights.max_priority;
         wanted.core_limit = options.core_limit;
+        wanted.cpu_layout = options.cpu_layout;
         wanted.service = options.service;
         TaskOptions task = options.task;
         if (!options.service) {
@@ -235,8 +227,9 @@ int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>&
     outputs.write(options.output_directory, count);
     warnings.print();
     if (options.json)
-        measure.print_json(options, device->backend(), count, outputs);
-    measure.print(options, fmt::format("in int8 on {}", device->backend()), count);
+        measure.print_json(options, is_on_cpu ? "" : device->backend(), count, outputs);
+    measure.print(options, is_on_cpu ? in_float : fmt::format("in int8 on {}", device->backend()),
+                  count);
     return 0;
 }
 
@@ -270,12 +263,8 @@ int run_in_float(const RunOptions& options) {
     warnings.print();
     if (options.json)
         measure.print_json(options, "", count, outputs);
-    measure.print(options, "in float on the CPU", count);
+    measure.print(options, in_float, count);
     return 0;
-}
-
-bool is_onnx(const std::string& model) {
-    return std::filesystem::path(model).extension() == ".onnx";
 }
 
 int run_model(const RunOptions& options) {
@@ -285,9 +274,14 @@ int run_model(const RunOptions& options) {
                                                             " is compiled already");
         return run_on_device(options, Model::load(options.model, options.name));
     }
-    if (options.calibration.empty())
+    if (options.calibration.empty() && !options.names_cpu_layout)
         return run_in_float(options);
     check_output_directory("--output-dir", options.output_directory); // before minutes of compiling
+    if (options.calibration.empty()) {
+        Warnings warnings;
+        const auto model = compile_for_cpu(options.model, options.import, warnings);
+        return run_on_device(options, model, std::move(warnings));
+    }
     compiler::CompileOptions compile;
     compile.model = options.model;
     compile.calibration = options.calibration;
@@ -329,6 +323,7 @@ void add_task_options(CLI::App& command, RunOptions& options) {
         command.add_flag("--service", options.service,
                          "Service mode: wait in one queue with the tasks of other processes");
     add_processor_options(command, options.processors);
+    add_cpu_layout_option(command, options.cpu_layout);
     service->excludes("--processors");
 }
 
@@ -381,6 +376,7 @@ void add_run(CLI::App& app, int& status) {
             if (!is_onnx(options->model) && command->count(name) > 0)
                 throw CLI::ValidationError(name, "is for .onnx files; " + options->model +
                                                      " is compiled already");
+        options->names_cpu_layout = command->count("--cpu-layout") > 0;
         read_network_options(options->network, options->import);
         check_core_limit(options->core_limit, options->task.priority);
         if (!options->custom_op_library.empty())

@@ -192,6 +192,8 @@ Samples samples_for(const Graph& graph, const std::vector<InputOptions>& inputs,
         options.warn("--mean, --scale: are for pictures among samples of --calibration");
     if (options.needs_given_scales && !comes_quantised)
         throw CompileError(options.model, "gives no scales; calibrate it");
+    if (std::ranges::none_of(graph.nodes, &Node::on_bpu))
+        return random_samples(graph, 1, options.seed); // nothing is rounded to integers
     if (!comes_quantised && !options.wants_noise && options.warn)
         options.warn(options.model + ": calibrated with random noise, so accuracy is not to be "
                                      "trusted; give samples with --calibration");

@@ -67,9 +67,11 @@ Placement import_node(Context& context, const Mark before, bool is_better_on_cpu
     };
     const bool wants_bpu = named(context.options.run_on_bpu);
     const bool wants_cpu =
-        named(context.options.run_on_cpu) ||
+        context.options.all_on_cpu || named(context.options.run_on_cpu) ||
         (!wants_bpu &&
          (is_better_on_cpu || context.options.keep_on_cpu.contains(node_name(context))));
+    if (context.options.all_on_cpu && row.bpu && !row.cpu)
+        refuse(context, "has no form on the CPU, where all nodes are to run");
     if (row.bpu && !has_integers(context) && !(wants_cpu && row.cpu)) {
         refusal = refusal_of([&] { row.bpu(context); });
         if (!refusal)
@@ -206,8 +208,8 @@ private:
     // Of the node at hand, which the device was not asked for.
     std::string reason_for_cpu() const {
         const std::string name = node_name(context_);
-        if (std::ranges::find(context_.options.run_on_cpu, name) !=
-            context_.options.run_on_cpu.end())
+        if (context_.options.all_on_cpu || std::ranges::find(context_.options.run_on_cpu, name) !=
+                                               context_.options.run_on_cpu.end())
             return "it is to run there";
         if (context_.options.keep_on_cpu.contains(name))
             return "the model gives no scales for it";

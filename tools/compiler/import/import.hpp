@@ -29,6 +29,7 @@ struct NodeWish {
 struct ImportOptions {
     std::vector<NodeWish> wishes;
     std::vector<RemovedNode> removed;    ///< nodes at the inputs and outputs, in this order
+    bool all_on_cpu = false;             ///< nodes without a form there are refused
     std::vector<std::string> run_on_cpu; ///< names of nodes that the CPU shall run
     std::vector<std::string> run_on_bpu; ///< names of nodes that are refused if the device cannot
     std::set<std::string> stay_on_bpu;   ///< nodes that are not moved for being cheap
