@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "compiler/ir/limits.hpp"
+#include "compiler/passes/fold_on_cpu.hpp"
 #include "compiler/passes/fuse_elementwise.hpp"
 
 namespace overtake::compiler {
@@ -18,6 +19,7 @@ public:
 
     void run() {
         remove_unused();
+        fold_on_cpu(graph_);
         merge(); // first, so that what a convolution can take is no part of a function
         fuse_elementwise(graph_);
         remove_unused();
