@@ -10,7 +10,7 @@ REPEAT ?= 1
 SINCE ?= HEAD
 
 .DEFAULT_GOAL := help
-.PHONY: help check-groups kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-server fuzz-onnx setup build kmod debug-kernel demo networks test quick fresh zoo agreement-onnxruntime coverage mutants soak fuzz-kernel check format docs abi settings install uninstall install-kmod uninstall-kmod deb clean bench bench-ops bench-processors bench-submission
+.PHONY: help check-groups kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-server fuzz-onnx setup build kmod debug-kernel demo networks test quick fresh zoo agreement-onnxruntime coverage mutants soak fuzz-kernel check format docs abi settings install uninstall install-kmod uninstall-kmod deb clean bench bench-ops bench-cpu-layouts bench-processors bench-submission
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
@@ -96,6 +96,14 @@ bench-submission: build kmod ## the way of an empty FC to the device and back, o
 	cmake --build --preset release -j $(JOBS) --target bench_submission
 	build/release/tests/bench_submission
 	tests/vm/run --timeout 900 -- tests/benchmarks/run-submission
+
+bench-cpu-layouts: build ## five networks in float on the CPU: milliseconds in each layout, one thread, in turn
+	cmake --build --preset release -j $(JOBS) --target bench_cpu_layouts
+	mkdir -p build/cpu-networks
+	for name in mobilenetv2 resnet18 unet vit yolo; do \
+		build/bin/overtake compile --cpu -q build/release/models/$$name.onnx -o build/cpu-networks/$$name.ovm || exit 1; done
+	build/release/tests/bench_cpu_layouts build/cpu-networks/mobilenetv2.ovm build/cpu-networks/resnet18.ovm \
+		build/cpu-networks/unet.ovm build/cpu-networks/vit.ovm build/cpu-networks/yolo.ovm
 
 bench-processors: build ## several processors: throughput and satisfaction of each policy, and the optimum
 	scripts/setup.sh bench
