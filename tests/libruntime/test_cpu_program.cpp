@@ -33,6 +33,11 @@ public:
         spec.tensors.push_back(device_tensor("last", height, width, channels, 0.25f, 2));
         spec.tensors.push_back(device_tensor("output", height, width, channels, 0.25f, 2));
         spec.outputs = {3};
+        if (below(3) == 0) // channels last: no blocks can be read from these
+            for (TensorSpec& tensor : spec.tensors) {
+                tensor.shape = {1, height, width, channels};
+                tensor.order = static_cast<std::uint8_t>(fbs::Order::Rows);
+            }
         spec.segments.push_back(spec.segments[0]);
         spec.segments[2].bindings = {fbs::Binding(OVERTAKE_REGION_IO, 2, false),
                                      fbs::Binding(OVERTAKE_REGION_IO + 1, 3, true)};
@@ -43,7 +48,7 @@ public:
         values_ = {1};
         for (std::uint32_t count = 1 + below(14); count > 0; count--)
             add_operator();
-        const Shape whole = {1, channels, height, width};
+        const Shape whole = shape(1);
         std::uint32_t from = 1;
         for (const std::uint32_t value : values_)
             if (shape(value) == whole && below(2) == 0)

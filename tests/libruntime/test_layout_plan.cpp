@@ -54,21 +54,52 @@ double time_of(const LayoutProblem& problem, const LayoutPlan& plan) {
     return ns;
 }
 
-/// The least time over all forms, converting when a layout is asked for.
+/// What these forms take if a value is converted when a layout is asked for, from where it costs
+/// least, and to what is wanted of it behind its last reader.
+double time_with(const LayoutProblem& problem, const std::vector<std::size_t>& forms) {
+    std::vector<LayoutSet> there;
+    for (const auto& value : problem.values)
+        there.push_back(value.given);
+    double ns = 0;
+    const auto ask = [&](std::uint32_t value, LayoutNumber to) {
+        double least = there[value] >> to & 1 ? 0 : never;
+        for (LayoutNumber from = 0; from < 8 && least > 0; from++)
+            if (there[value] >> from & 1)
+                least = std::min(least, problem.conversion(value, from, to));
+        there[value] |= static_cast<LayoutSet>(1u << to);
+        ns += least;
+    };
+    for (std::size_t node = 0; node < forms.size(); node++) {
+        const auto& entry = problem.nodes[node];
+        const NodeForm& form = entry.forms[forms[node]];
+        for (std::size_t i = 0; i < entry.inputs.size(); i++)
+            ask(entry.inputs[i], form.inputs[i]);
+        there[entry.output] = static_cast<LayoutSet>(1u << form.output);
+        ns += form.ns;
+    }
+    for (const auto& node : problem.nodes)
+        for (LayoutNumber to = 0; to < 8; to++)
+            if (problem.values[node.output].wanted >> to & 1)
+                ask(node.output, to);
+    return ns;
+}
+
+/// The least time over all forms.
 double least_time(const LayoutProblem& problem) {
     double least = never;
-    LayoutProblem fixed = problem;
-    const std::function<void(std::size_t)> choose = [&](std::size_t node) {
-        if (node == problem.nodes.size()) {
-            least = std::min(least, plan_layouts(fixed).ns);
+    std::vector<std::size_t> forms;
+    const std::function<void()> choose = [&] {
+        if (forms.size() == problem.nodes.size()) {
+            least = std::min(least, time_with(problem, forms));
             return;
         }
-        for (const NodeForm& form : problem.nodes[node].forms) {
-            fixed.nodes[node].forms = {form};
-            choose(node + 1);
+        for (std::size_t form = 0; form < problem.nodes[forms.size()].forms.size(); form++) {
+            forms.push_back(form);
+            choose();
+            forms.pop_back();
         }
     };
-    choose(0);
+    choose();
     return least;
 }
 

@@ -96,9 +96,10 @@ class Transition {
 public:
     Transition(const LayoutProblem& problem, const Alive& alive, std::size_t node)
         : problem_(problem), alive_(alive), node_(node), entry_(problem.nodes[node]) {
-        for (const std::uint32_t value : entry_.inputs)
-            add_touched(value);
-        add_touched(entry_.output);
+        touched_ = entry_.inputs;
+        touched_.push_back(entry_.output);
+        std::ranges::sort(touched_);
+        touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
     }
 
     // Nanoseconds of the node in this form and of conversions around it, in the order in which
@@ -120,11 +121,6 @@ public:
     }
 
 private:
-    void add_touched(std::uint32_t value) {
-        if (std::ranges::find(touched_, value) == touched_.end())
-            touched_.push_back(value);
-    }
-
     char& at(std::string& key, std::uint32_t value) const { return key[alive_.place(value)]; }
 
     template <typename Visit>

@@ -52,14 +52,14 @@ struct LayoutPlan {
     std::vector<std::uint32_t> forms; ///< by node: which of its forms
     std::vector<Conversion> conversions;
     double ns = 0;        ///< of nodes and conversions
-    bool is_best = false; ///< no other plan takes less; otherwise it is the best one looked at
+    bool is_best = false; ///< no plan with direct conversions takes less; else of those looked at
 };
 
 /// By dynamic programming in the order of the nodes.  A state is which layouts each value that is
 /// still needed has; a value is converted once to each layout that is asked of it.  Where there
-/// are more states than `most_states`, those that took least so far go on.
-/// Takes time in proportion to nodes and most_states.
-LayoutPlan plan_layouts(const LayoutProblem& problem, std::size_t most_states = 1024);
+/// are more states than `most_states`, or than 32,768 by the values still needed, those that took
+/// least so far go on.  Takes time in proportion to nodes and most_states.
+LayoutPlan plan_layouts(const LayoutProblem& problem, std::size_t most_states = 256);
 
 /// The problem with just those forms of each node that have `layout` most often.
 LayoutProblem preferring(LayoutProblem problem, LayoutNumber layout);

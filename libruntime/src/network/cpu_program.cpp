@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <unordered_map>
@@ -22,7 +23,8 @@ using cpu::LayoutSet;
 // What a plan numbers: layouts of host memory, and the device's own.
 constexpr auto planes = static_cast<LayoutNumber>(cpu::Layout::planes);
 constexpr auto blocked = static_cast<LayoutNumber>(cpu::Layout::blocked);
-constexpr LayoutNumber on_device = 2;
+constexpr LayoutNumber on_device = 3;
+static_assert(on_device > static_cast<LayoutNumber>(cpu::Layout::channels_last));
 
 constexpr LayoutSet bit(LayoutNumber layout) {
     return static_cast<LayoutSet>(1u << layout);
@@ -108,10 +110,7 @@ public:
     }
 
     CpuProgram make(CpuLayout layout) {
-        if (layout != CpuLayout::automatic)
-            problem_ =
-                preferring(std::move(problem_), layout == CpuLayout::planes ? planes : blocked);
-        const cpu::LayoutPlan plan = cpu::plan_layouts(problem_);
+        const cpu::LayoutPlan plan = plan_for(layout);
         program_.is_best = plan.is_best;
         auto conversion = plan.conversions.begin();
         const auto copy_before = [&](std::size_t node) {
@@ -142,6 +141,22 @@ private:
         std::uint32_t tensor;
         bool is_unrounded;
     };
+
+    // Leaves the problem with the forms that the plan numbers.
+    cpu::LayoutPlan plan_for(CpuLayout layout) {
+        if (layout != CpuLayout::automatic) {
+            const cpu::LayoutProblem all = problem_;
+            problem_ = preferring(all, layout == CpuLayout::planes ? planes : blocked);
+            cpu::LayoutPlan plan = cpu::plan_layouts(problem_);
+            if (std::isfinite(plan.ns))
+                return plan;
+            problem_ = all; // tensors of the device have pixels that are no blocks
+        }
+        cpu::LayoutPlan plan = cpu::plan_layouts(problem_);
+        if (!std::isfinite(plan.ns))
+            throw Error(EINVAL, "its CPU operators have no layouts that lead to each other");
+        return plan;
+    }
 
     static LayoutSet outside(const Tensor& tensor) {
         return bit(tensor.on_device() ? on_device : planes);

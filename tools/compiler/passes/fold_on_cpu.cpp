@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -61,55 +62,66 @@ bool takes_functions(const Graph& graph, const Node& node) {
                        [&](ValueId input) { return graph.values[input].is_constant(); });
 }
 
-ValueId add_constant(Graph& graph, const Node& node, const char* what,
-                     std::vector<std::int64_t> shape, std::vector<float> elements) {
-    Value value{node.name + ":" + what + std::to_string(graph.values.size()), std::move(shape)};
-    value.constant = std::move(elements);
-    graph.values.push_back(std::move(value));
-    return graph.values.size() - 1;
-}
+// Changes constants of nodes: those that other nodes read are copied once.
+class FoldedConstants {
+public:
+    explicit FoldedConstants(Graph& graph) : graph_(graph), uses_(count_uses(graph)) {}
 
-// Others may read the constants that the node has had.
-void apply(Graph& graph, Node& convolution, const ChannelFunction& function) {
-    const std::size_t channels = function.constant.size();
-    std::vector<float> weights = graph.values[convolution.inputs[1]].constant;
-    std::vector<float> bias(channels, 0.0f);
-    if (convolution.inputs.size() == 3)
-        bias = graph.values[convolution.inputs[2]].constant;
-    const std::size_t each = weights.size() / channels;
-    for (std::size_t channel = 0; channel < channels; ++channel) {
-        const float constant = function.constant[channel];
-        if (!function.multiplies) {
-            bias[channel] += constant;
-            continue;
+    // Uses as they were, by value; of the copies none are known.
+    const std::vector<std::size_t>& uses() const { return uses_; }
+
+    std::vector<float>& of(ValueId& value) {
+        const bool is_own = value >= uses_.size() || uses_[value] == 1;
+        if (!is_own) {
+            Value copy = graph_.values[value];
+            value = add(std::move(copy));
         }
-        bias[channel] *= constant;
-        for (std::size_t i = channel * each; i < (channel + 1) * each; ++i)
-            weights[i] *= constant;
+        return graph_.values[value].constant;
     }
-    if (function.multiplies) {
-        std::vector<std::int64_t> shape = graph.values[convolution.inputs[1]].shape;
-        convolution.inputs[1] =
-            add_constant(graph, convolution, "weights", std::move(shape), std::move(weights));
+
+    ValueId add(Value value) {
+        value.name += ":folded" + std::to_string(graph_.values.size());
+        graph_.values.push_back(std::move(value));
+        return graph_.values.size() - 1;
     }
-    const ValueId added = add_constant(graph, convolution, "bias",
-                                       {static_cast<std::int64_t>(channels)}, std::move(bias));
-    convolution.inputs.resize(2);
-    convolution.inputs.push_back(added);
+
+private:
+    Graph& graph_;
+    const std::vector<std::size_t> uses_;
+};
+
+void apply(FoldedConstants& constants, Node& convolution, const ChannelFunction& function) {
+    const std::size_t channels = function.constant.size();
+    if (convolution.inputs.size() == 2) {
+        Value bias{convolution.name + ":bias", {static_cast<std::int64_t>(channels)}};
+        bias.constant.assign(channels, 0.0f);
+        convolution.inputs.push_back(constants.add(std::move(bias)));
+    }
+    std::vector<float>& bias = constants.of(convolution.inputs[2]);
+    for (std::size_t channel = 0; channel < channels; ++channel)
+        bias[channel] = function.multiplies ? bias[channel] * function.constant[channel]
+                                            : bias[channel] + function.constant[channel];
+    if (!function.multiplies)
+        return;
+    std::vector<float>& weights = constants.of(convolution.inputs[1]);
+    const std::size_t each = weights.size() / channels;
+    for (std::size_t i = 0; i < weights.size(); ++i)
+        weights[i] *= function.constant[i / each];
 }
 
 } // namespace
 
 void fold_on_cpu(Graph& graph) {
-    const std::vector<std::size_t> uses = count_uses(graph);
+    FoldedConstants constants(graph);
     std::vector<std::optional<std::size_t>> producer(graph.values.size()); // among those kept
     std::vector<Node> kept;
     for (Node& node : graph.nodes) {
         const auto function = channel_function(graph, node);
-        const auto before =
-            function && uses[function->input] == 1 ? producer[function->input] : std::nullopt;
+        // An output of the graph counts as a use.
+        const bool is_alone = function && constants.uses()[function->input] == 1;
+        const auto before = is_alone ? producer[function->input] : std::nullopt;
         if (before && takes_functions(graph, kept[*before])) {
-            apply(graph, kept[*before], *function);
+            apply(constants, kept[*before], *function);
             kept[*before].output = node.output;
             producer[node.output] = before;
             continue;
