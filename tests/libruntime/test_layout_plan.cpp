@@ -137,7 +137,7 @@ LayoutProblem random_problem(std::mt19937& random, std::size_t count) {
     for (std::size_t i = 0; i < 2; i++)
         problem.values[i].wanted = 0; // they may be read by none
     problem.conversion = [sizes](std::uint32_t value, LayoutNumber from, LayoutNumber to) {
-        return sizes[value] * (1 + from + 2 * to);
+        return sizes[value] * (1 + (5 * from + 3 * to + value) % 7);
     };
     return problem;
 }
