@@ -136,7 +136,7 @@ private:
         std::shared_ptr<const cpu::Prepared> prepared; // null: the copy
     };
     // What a value of the problem is: a tensor or, of one on the device, what an operator computes
-    // for it.  The tensor has that rounded, so whoever reads it reads it from the device.
+    // for it.  The tensor holds that rounded, so operators read the tensor from the device.
     struct ValueOf {
         std::uint32_t tensor;
         bool is_unrounded;
