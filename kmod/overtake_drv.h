@@ -428,15 +428,17 @@ struct overtake_context {
 /**
  * struct overtake_users - the jobs that read, or that write, a buffer; see overtake_fence.c
  * @context: dma_fence context of their fences
- * @seqno: of the last one; reservation lock
- * @lock: protects @uses
- * @uses: fences in order of @seqno, from the oldest whose job has not ended
+ * @lock: protects what follows
+ * @last: number that was given last
+ * @uses: of jobs that have not ended, by number
+ * @fences: by number, those that were not signalled
  */
 struct overtake_users {
 	u64 context;
-	u64 seqno;
 	spinlock_t lock; /* see above */
+	u64 last;
 	struct list_head uses;
+	struct list_head fences;
 };
 
 /**
@@ -445,17 +447,25 @@ struct overtake_users {
  * @client: whom it is charged to; NULL until charged
  * @readers: jobs in flight that read it only
  * @writers: jobs in flight that may write it
+ * @is_shared: it was exported; set under its reservation lock, never cleared then
  */
 struct overtake_bo {
 	struct drm_gem_shmem_object shmem;
 	struct overtake_client *client;
 	struct overtake_users readers;
 	struct overtake_users writers;
+	bool is_shared;
 };
 
 static inline struct overtake_bo *overtake_bo_of(const struct drm_gem_object *object)
 {
 	return container_of(to_drm_gem_shmem_obj(object), struct overtake_bo, shmem);
+}
+
+/* Only this driver looks at its reservation object; under the lock of its users it stays so. */
+static inline bool overtake_bo_is_private(const struct drm_gem_object *object)
+{
+	return !object->import_attach && !READ_ONCE(overtake_bo_of(object)->is_shared);
 }
 
 /* A buffer of this device always is; an import is soon after it has a handle. */

@@ -5,18 +5,24 @@
  * A job's own fence has a context of its own, since jobs end in any order (priorities, cores,
  * cancels).  In a reservation object such fences would pile up, one for each job in flight, and
  * each submission looks at all of them.  So what a buffer's reservation object gets is another
- * fence: of the buffer's readers or of its writers, numbered in the order of submission.  Number n
- * is signalled when all of the first n jobs have ended, so each stands for its predecessors, and
- * the reservation object keeps one of either kind, however many jobs there are.  Whoever waits for
+ * fence: of the buffer's readers or of its writers.  Their uses are numbered as they begin.  Fence
+ * n is signalled when the first n uses have ended, so each stands for its predecessors, and the
+ * reservation object keeps one of either kind, however many jobs there are.  Whoever waits for
  * a buffer waits for all of its users so far, and the last number says just that.
  *
- * The list of uses holds no reference to their fences.  What ended behind a job that has not is
- * kept by whoever still has its fence, and its memory by whoever was charged for it; once nobody
- * has, it leaves the list by itself.  So a job that takes long does not make those behind it pile
- * up.
+ * A use is a part of its job, and leaves the list when that has ended.  The list of fences holds no
+ * reference to them: one that is kept by nobody leaves the list by itself.  So a job that takes
+ * long does not make those behind it pile up.
  *
  * Each of these jobs has a deadline, so the fence is signalled in bounded time; it is not held up
  * by jobs that come later.
+ *
+ * DOC: private buffers
+ *
+ * A buffer that was never exported, nor imported, is the client's own: its reservation object is
+ * looked at by nobody but this driver.  A replay (overtake_record.c), which allocates nothing,
+ * uses it without a fence.  When the buffer is exported after all, its reservation object gets a
+ * fence for the uses that have begun; from then on each use brings one.
  */
 #include <linux/delay.h>
 #include <linux/dma-fence.h>
@@ -73,13 +79,14 @@ static void fence_release(struct dma_fence *fence)
  */
 static void use_fence_release(struct dma_fence *fence)
 {
-	struct overtake_use *use = container_of(fence, struct overtake_use, fence.base);
+	struct overtake_use_fence *use_fence = container_of(fence, struct overtake_use_fence,
+							    fence.base);
 	unsigned long flags;
 
-	if (!list_empty(&use->link)) {
-		spin_lock_irqsave(&use->users->lock, flags);
-		list_del(&use->link);
-		spin_unlock_irqrestore(&use->users->lock, flags);
+	if (!list_empty(&use_fence->link)) {
+		spin_lock_irqsave(&use_fence->users->lock, flags);
+		list_del(&use_fence->link);
+		spin_unlock_irqrestore(&use_fence->users->lock, flags);
 	}
 	fence_release(fence);
 }
@@ -133,10 +140,11 @@ void overtake_users_init(struct overtake_users *users)
 	users->context = dma_fence_context_alloc(1);
 	spin_lock_init(&users->lock);
 	INIT_LIST_HEAD(&users->uses);
+	INIT_LIST_HEAD(&users->fences);
 }
 
 /*
- * No job uses the buffer any more, so all uses have been signalled.  A fence that loses its last
+ * No job uses the buffer any more, so all fences have been signalled.  One that loses its last
  * reference on another CPU may still be about to leave the list.
  */
 void overtake_users_fini(struct overtake_users *users)
@@ -144,9 +152,10 @@ void overtake_users_fini(struct overtake_users *users)
 	bool empty;
 
 	might_sleep();
+	WARN_ON(!list_empty(&users->uses));
 	for (;;) {
 		spin_lock_irq(&users->lock);
-		empty = list_empty(&users->uses);
+		empty = list_empty(&users->fences);
 		spin_unlock_irq(&users->lock);
 		if (empty)
 			return;
@@ -154,58 +163,57 @@ void overtake_users_fini(struct overtake_users *users)
 	}
 }
 
-/* So that overtake_use_begin() need not allocate. */
-struct overtake_use *overtake_use_alloc(const struct overtake_device *device)
+static struct overtake_use_fence *use_fence_alloc(const struct overtake_device *device)
 {
-	struct overtake_use *use = kzalloc(sizeof(*use), GFP_KERNEL_ACCOUNT);
+	struct overtake_use_fence *use_fence = kzalloc(sizeof(*use_fence), GFP_KERNEL_ACCOUNT);
 
-	BUILD_BUG_ON(offsetof(struct overtake_use, fence));
-	if (!use)
+	BUILD_BUG_ON(offsetof(struct overtake_use_fence, fence));
+	if (!use_fence)
 		return NULL;
-	spin_lock_init(&use->fence.lock);
-	use->fence.device = device;
-	return use;
+	spin_lock_init(&use_fence->fence.lock);
+	use_fence->fence.device = device;
+	return use_fence;
 }
 
-/* The job's reference, or memory that was never used.  NULL does nothing. */
-void overtake_use_free(struct overtake_use *use)
+/* Drops the reference of whoever allocated it.  NULL does nothing. */
+static void use_fence_put(struct overtake_use_fence *use_fence)
 {
-	if (use && use->users)
-		dma_fence_put(&use->fence.base);
+	if (use_fence && use_fence->users)
+		dma_fence_put(&use_fence->fence.base);
 	else
-		kfree(use);
+		kfree(use_fence);
 }
 
-/*
- * overtake_use_begin - from now on, and until overtake_use_end(), a job uses @object
- *
- * The reservation object is locked and has a slot reserved.  Nothing fails.
- */
-void overtake_use_begin(struct overtake_use *use, struct drm_gem_object *object, bool write)
+/* Makes @use_fence the one of the uses that have begun. */
+static void follow_locked(struct overtake_use_fence *use_fence, struct overtake_users *users)
 {
-	struct overtake_bo *bo = overtake_bo_of(object);
-	struct overtake_users *users = write ? &bo->writers : &bo->readers;
-
-	dma_resv_assert_held(object->resv);
-	use->users = users;
-	fence_init(&use->fence, &use_fence_ops, users->context, ++users->seqno);
-	spin_lock_irq(&users->lock);
-	list_add_tail(&use->link, &users->uses);
-	spin_unlock_irq(&users->lock);
-	dma_resv_add_fence(object->resv, &use->fence.base,
-			   write ? DMA_RESV_USAGE_WRITE : DMA_RESV_USAGE_READ);
+	lockdep_assert_held(&users->lock);
+	use_fence->users = users;
+	fence_init(&use_fence->fence, &use_fence_ops, users->context, users->last);
+	list_add_tail(&use_fence->link, &users->fences);
 }
 
-/* Signals the oldest uses if their jobs have ended; true if there may be more of them. */
+/* A number that is no use's: the fence has a number of its own. */
+static void follow(struct overtake_use_fence *use_fence, struct overtake_users *users)
+{
+	spin_lock_irq(&users->lock);
+	users->last++;
+	follow_locked(use_fence, users);
+	spin_unlock_irq(&users->lock);
+}
+
+/* Signals the oldest fences if their uses have ended; true if there may be more of them. */
 static bool signal_oldest(struct overtake_users *users)
 {
+	struct overtake_use_fence *oldest, *next;
 	u32 left = SIGNALLED_AT_ONCE;
-	struct overtake_use *oldest, *next;
+	struct overtake_use *use;
 	unsigned long flags;
 
 	spin_lock_irqsave(&users->lock, flags);
-	list_for_each_entry_safe(oldest, next, &users->uses, link) {
-		if (!oldest->ended || !left--)
+	use = list_first_entry_or_null(&users->uses, struct overtake_use, link);
+	list_for_each_entry_safe(oldest, next, &users->fences, link) {
+		if ((use && oldest->fence.base.seqno >= use->number) || !left--)
 			break;
 		if (!kref_get_unless_zero(&oldest->fence.base.refcount))
 			continue; /* it is leaving by itself */
@@ -215,6 +223,150 @@ static bool signal_oldest(struct overtake_users *users)
 	}
 	spin_unlock_irqrestore(&users->lock, flags);
 	return left == U32_MAX;
+}
+
+static struct overtake_users *users_of(struct drm_gem_object *object, bool write)
+{
+	struct overtake_bo *bo = overtake_bo_of(object);
+
+	return write ? &bo->writers : &bo->readers;
+}
+
+/*
+ * A fence of the uses of @object that have begun, for the caller, who has locked the reservation
+ * object; NULL: there is no memory.
+ */
+static struct dma_fence *add_fence(struct drm_gem_object *object, bool write)
+{
+	struct overtake_use_fence *use_fence = use_fence_alloc(to_overtake_device(object->dev));
+	struct overtake_users *users = users_of(object, write);
+
+	if (!use_fence)
+		return NULL;
+	follow(use_fence, users);
+	while (signal_oldest(users))
+		;
+	return &use_fence->fence.base;
+}
+
+/*
+ * overtake_users_share - the reservation object of @object is going to be seen by others
+ *
+ * It gets the fences of those uses that have none.  May sleep; -ENOMEM.
+ */
+int overtake_users_share(struct drm_gem_object *object)
+{
+	struct dma_fence *readers, *writers;
+	int ret;
+
+	dma_resv_lock(object->resv, NULL);
+	ret = dma_resv_reserve_fences(object->resv, 2);
+	if (ret || overtake_bo_of(object)->is_shared)
+		goto unlock;
+	/* Read under the lock of the users, which follow() takes next. */
+	WRITE_ONCE(overtake_bo_of(object)->is_shared, true);
+	readers = add_fence(object, false);
+	writers = add_fence(object, true);
+	if (readers && writers) {
+		dma_resv_add_fence(object->resv, readers, DMA_RESV_USAGE_READ);
+		dma_resv_add_fence(object->resv, writers, DMA_RESV_USAGE_WRITE);
+	} else {
+		WRITE_ONCE(overtake_bo_of(object)->is_shared, false);
+		ret = -ENOMEM;
+	}
+	dma_fence_put(readers);
+	dma_fence_put(writers);
+unlock:
+	dma_resv_unlock(object->resv);
+	return ret;
+}
+
+static long wait_for(struct drm_gem_object *object, bool write, long timeout)
+{
+	struct overtake_users *users = users_of(object, write);
+	struct dma_fence *fence;
+	long ret;
+
+	if (list_empty_careful(&users->uses))
+		return max(timeout, 1l);
+	fence = add_fence(object, write);
+	if (!fence)
+		return -ENOMEM;
+	ret = dma_fence_wait_timeout(fence, true, timeout);
+	dma_fence_put(fence);
+	return ret;
+}
+
+/*
+ * overtake_users_wait - wait until the jobs that write @object have ended, and if @write its readers
+ *
+ * Returns the jiffies that are left of @timeout, at least 1; 0 when it is over; -ERESTARTSYS;
+ * -ENOMEM.
+ */
+long overtake_users_wait(struct drm_gem_object *object, bool write, long timeout)
+{
+	long left = wait_for(object, true, timeout);
+
+	return left > 0 && write ? wait_for(object, false, timeout ? left : 0) : left;
+}
+
+/* A fence for @use, so that overtake_use_begin() need not allocate; -ENOMEM. */
+int overtake_use_prepare(struct overtake_use *use, const struct overtake_device *device)
+{
+	use->fence = use_fence_alloc(device);
+	return use->fence ? 0 : -ENOMEM;
+}
+
+/* The use has ended, or never began.  As if it had never been. */
+void overtake_use_reset(struct overtake_use *use)
+{
+	use_fence_put(use->fence);
+	*use = (struct overtake_use){ 0 };
+}
+
+static void begin_locked(struct overtake_use *use, struct overtake_users *users)
+{
+	lockdep_assert_held(&users->lock);
+	use->users = users;
+	use->number = ++users->last;
+	list_add_tail(&use->link, &users->uses);
+}
+
+/*
+ * overtake_use_begin - from now on, and until overtake_use_end(), a job uses @object
+ *
+ * The reservation object is locked and has a slot reserved, and @use was prepared.  Nothing fails.
+ */
+void overtake_use_begin(struct overtake_use *use, struct drm_gem_object *object, bool write)
+{
+	struct overtake_users *users = users_of(object, write);
+
+	dma_resv_assert_held(object->resv);
+	spin_lock_irq(&users->lock);
+	begin_locked(use, users);
+	follow_locked(use->fence, users);
+	spin_unlock_irq(&users->lock);
+	dma_resv_add_fence(object->resv, &use->fence->fence.base,
+			   write ? DMA_RESV_USAGE_WRITE : DMA_RESV_USAGE_READ);
+}
+
+/*
+ * overtake_use_begin_private - the same without a fence, if nobody else sees @object
+ *
+ * False: others do, and nothing has begun.  The reservation object need not be locked.
+ */
+bool overtake_use_begin_private(struct overtake_use *use, struct drm_gem_object *object,
+				bool write)
+{
+	struct overtake_users *users = users_of(object, write);
+	bool is_private;
+
+	spin_lock_irq(&users->lock);
+	is_private = overtake_bo_is_private(object);
+	if (is_private)
+		begin_locked(use, users);
+	spin_unlock_irq(&users->lock);
+	return is_private;
 }
 
 /*
@@ -229,10 +381,10 @@ void overtake_use_end(struct overtake_use *use, s32 status)
 	struct overtake_users *users = use->users;
 	unsigned long flags;
 
-	if (status)
-		dma_fence_set_error(&use->fence.base, status);
+	if (status && use->fence)
+		dma_fence_set_error(&use->fence->fence.base, status);
 	spin_lock_irqsave(&users->lock, flags);
-	use->ended = true;
+	list_del(&use->link);
 	spin_unlock_irqrestore(&users->lock, flags);
 	while (signal_oldest(users))
 		;

@@ -24,17 +24,29 @@ struct overtake_fence {
 };
 
 /**
- * struct overtake_use - a job's use of a buffer
- * @fence: initialised by overtake_use_begin()
- * @users: whose number @fence is; NULL before
- * @link: in overtake_users.uses, which holds no reference; users->lock
- * @ended: the job has; users->lock
+ * struct overtake_use_fence - signalled when the first uses of a buffer, of one kind, have ended
+ * @fence: how many these are is its number; initialised when they are known
+ * @users: of the buffer; NULL before
+ * @link: in overtake_users.fences, which holds no reference; users->lock
  */
-struct overtake_use {
+struct overtake_use_fence {
 	struct overtake_fence fence;
 	struct overtake_users *users;
 	struct list_head link;
-	bool ended;
+};
+
+/**
+ * struct overtake_use - a job's use of a buffer; part of the job
+ * @fence: for the buffer's reservation object, and the job's reference to it, or NULL
+ * @users: whom the job is one of, from overtake_use_begin() on; NULL before
+ * @link: in overtake_users.uses; users->lock
+ * @number: in order of the beginnings
+ */
+struct overtake_use {
+	struct overtake_use_fence *fence;
+	struct overtake_users *users;
+	struct list_head link;
+	u64 number;
 };
 
 struct dma_fence *overtake_fence_create(const struct overtake_device *device);
@@ -44,9 +56,14 @@ long overtake_fence_count(void);
 
 void overtake_users_init(struct overtake_users *users);
 void overtake_users_fini(struct overtake_users *users);
-struct overtake_use *overtake_use_alloc(const struct overtake_device *device);
-void overtake_use_free(struct overtake_use *use);
+int overtake_users_share(struct drm_gem_object *object);
+long overtake_users_wait(struct drm_gem_object *object, bool write, long timeout);
+
+int overtake_use_prepare(struct overtake_use *use, const struct overtake_device *device);
+void overtake_use_reset(struct overtake_use *use);
 void overtake_use_begin(struct overtake_use *use, struct drm_gem_object *object, bool write);
+bool overtake_use_begin_private(struct overtake_use *use, struct drm_gem_object *object,
+				bool write);
 void overtake_use_end(struct overtake_use *use, s32 status);
 
 #endif

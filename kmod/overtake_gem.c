@@ -62,6 +62,7 @@ static int overtake_bo_mmap(struct drm_gem_object *object, struct vm_area_struct
 
 static const struct drm_gem_object_funcs overtake_bo_funcs = {
 	.free = overtake_bo_free,
+	.export = overtake_bo_export,
 	.print_info = drm_gem_shmem_object_print_info,
 	.pin = drm_gem_shmem_object_pin,
 	.unpin = drm_gem_shmem_object_unpin,
@@ -296,17 +297,33 @@ void overtake_client_unmap_all(struct overtake_client *client)
 	mutex_unlock(&client->lock);
 }
 
+/* What this device's jobs do with the buffer, and then what others do. */
+static long wait_for_users(struct drm_gem_object *object, bool write, long timeout)
+{
+	long left = overtake_users_wait(object, write, timeout);
+
+	if (left <= 0 || overtake_bo_is_private(object))
+		return left;
+	return dma_resv_wait_timeout(object->resv, dma_resv_usage_rw(write), true,
+				     timeout ? left : 0);
+}
+
 int overtake_bo_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_overtake_bo_wait *args = data;
+	struct drm_gem_object *object;
 	long ret;
 
 	if ((args->flags & ~(OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE)) ||
 	    !(args->flags & OVERTAKE_MAP_READ) || args->deadline_ns < 0)
 		return -EINVAL;
-	ret = drm_gem_dma_resv_wait(file, args->handle, args->flags & OVERTAKE_MAP_WRITE,
-				    drm_timeout_abs_to_jiffies(args->deadline_ns));
-	if (ret == -EINVAL)
-		return -ENOENT; /* what that helper says of an unknown handle */
-	return ret == -ETIME ? -ETIMEDOUT : ret;
+	object = drm_gem_object_lookup(file, args->handle);
+	if (!object)
+		return -ENOENT;
+	ret = wait_for_users(object, args->flags & OVERTAKE_MAP_WRITE,
+			     drm_timeout_abs_to_jiffies(args->deadline_ns));
+	drm_gem_object_put(object);
+	if (ret < 0)
+		return ret;
+	return ret ? 0 : -ETIMEDOUT;
 }

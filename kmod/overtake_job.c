@@ -241,7 +241,7 @@ static void begin_uses(struct overtake_job *job)
 	u32 i;
 
 	for (i = 0; i < job->object_count; i++)
-		overtake_use_begin(job->uses[i], job->objects[i], job->object_written[i]);
+		overtake_use_begin(&job->uses[i], job->objects[i], job->object_written[i]);
 }
 
 /*

@@ -4,6 +4,7 @@
 #define OVERTAKE_JOB_H
 
 #include "overtake_drv.h"
+#include "overtake_fence.h"
 #include "overtake_sync.h"
 
 /* Of its bindings, its result and the record of its parts. */
@@ -59,7 +60,7 @@ enum overtake_job_state {
  * @object_count: entries of @objects
  * @mappings: the memory that it names, each with a reference
  * @objects: the buffers of @mappings, one for each reservation object, held by them
- * @uses: their fences in the reservation objects of @objects
+ * @uses: its uses of @objects
  * @object_written: the job may write that buffer
  * @open_cores: which cores may take it, bit k - 1 for core k; 0: @fw says it
  * @core_answer: where its submitter wants to be told which it was, or NULL
@@ -106,7 +107,7 @@ struct overtake_job {
 	u32 object_count;
 	struct overtake_mapping *mappings[OVERTAKE_JOB_MAPPINGS];
 	struct drm_gem_object *objects[OVERTAKE_JOB_MAPPINGS];
-	struct overtake_use *uses[OVERTAKE_JOB_MAPPINGS];
+	struct overtake_use uses[OVERTAKE_JOB_MAPPINGS];
 	bool object_written[OVERTAKE_JOB_MAPPINGS];
 	u64 open_cores;
 	u32 __user *core_answer;

@@ -77,7 +77,7 @@ static void job_free(struct overtake_job *job)
 
 	overtake_job_end_access(job);
 	for (i = 0; i < job->object_count; i++)
-		overtake_use_free(job->uses[i]);
+		overtake_use_reset(&job->uses[i]);
 	for (i = 0; i < job->mapping_count; i++)
 		overtake_mapping_put(job->mappings[i]);
 	vfree(job->scratch);
@@ -280,17 +280,13 @@ static int add_scratch(struct overtake_job *job, u32 bytes)
 /* A fence for each of its buffers. */
 static int add_uses(struct overtake_job *job)
 {
-	int ret = overtake_job_charge(job, job->object_count * sizeof(struct overtake_use));
+	u64 bytes = job->object_count * sizeof(struct overtake_use_fence);
+	int ret = overtake_job_charge(job, bytes);
 	u32 i;
 
-	if (ret)
-		return ret;
-	for (i = 0; i < job->object_count; i++) {
-		job->uses[i] = overtake_use_alloc(overtake_job_device(job));
-		if (!job->uses[i])
-			return -ENOMEM;
-	}
-	return 0;
+	for (i = 0; i < job->object_count && !ret; i++)
+		ret = overtake_use_prepare(&job->uses[i], overtake_job_device(job));
+	return ret;
 }
 
 /* What it executes, and where. */

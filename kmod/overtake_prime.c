@@ -20,6 +20,7 @@
 
 #include "overtake_client.h"
 #include "overtake_drv.h"
+#include "overtake_fence.h"
 #include "overtake_gem.h"
 #include "overtake_limits.h"
 #include "overtake_prime.h"
@@ -86,6 +87,14 @@ struct drm_gem_object *overtake_prime_import(struct drm_device *drm, struct dma_
 	object->import_attach = attach;
 	object->resv = dmabuf->resv;
 	return object;
+}
+
+/* The buffer becomes a dma-buf, whose reservation object others look at. */
+struct dma_buf *overtake_bo_export(struct drm_gem_object *object, int flags)
+{
+	int ret = overtake_users_share(object);
+
+	return ret ? ERR_PTR(ret) : drm_gem_prime_export(object, flags);
 }
 
 /*

@@ -8,6 +8,7 @@
 struct dma_buf;
 struct iosys_map;
 
+struct dma_buf *overtake_bo_export(struct drm_gem_object *object, int flags);
 struct drm_gem_object *overtake_prime_import(struct drm_device *drm, struct dma_buf *dmabuf);
 int overtake_prime_fd_to_handle(struct drm_device *drm, struct drm_file *file, int fd,
 				u32 *handle);
