@@ -90,6 +90,8 @@ static void context_free_work(struct work_struct *work)
 
 	WARN_ON(context->job_count || !RB_EMPTY_ROOT(&context->jobs));
 	WARN_ON(context->tasks && context->tasks->is_open);
+	WARN_ON(!xa_empty(&context->recordings));
+	xa_destroy(&context->recordings);
 	kvfree(context->tasks);
 	kfree_rcu(context, rcu);
 	overtake_client_put(client);

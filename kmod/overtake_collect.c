@@ -10,6 +10,7 @@
 #include "overtake_job_memory.h"
 #include "overtake_job_tree.h"
 #include "overtake_lock.h"
+#include "overtake_recording.h"
 
 /* Jobs of a dead context that are forgotten in one hold of the device lock. */
 #define FORGOTTEN_AT_ONCE	64u
@@ -54,6 +55,7 @@ static int try_collect(struct overtake_context *context, const struct drm_overta
 	list_del_init(&job->collect_link);
 	context->client->ended_count--;
 	overtake_job_leave_tree_locked(job);
+	overtake_recording_note_end(job);
 	*found = job;
 	return 0;
 }

@@ -25,6 +25,7 @@
 #include "overtake_job.h"
 #include "overtake_limits.h"
 #include "overtake_lock.h"
+#include "overtake_recording.h"
 #include "overtake_service.h"
 #include "overtake_trace.h"
 #include "overtake_user.h"
@@ -137,6 +138,7 @@ static struct overtake_context *context_alloc(struct overtake_client *client,
 	context->max_priority = args->max_priority;
 	context->core_limit = args->core_limit;
 	context->jobs = RB_ROOT;
+	xa_init_flags(&context->recordings, XA_FLAGS_ALLOC1);
 	RB_CLEAR_NODE(&context->node);
 	INIT_LIST_HEAD(&context->limiting_link);
 	INIT_LIST_HEAD(&context->ended);
@@ -222,6 +224,7 @@ void overtake_context_kill(struct overtake_context *context)
 	overtake_unlock(device);
 	if (!was_dead) {
 		end_jobs(context);
+		overtake_recordings_forget(context);
 		wake_up_all(&context->wait);
 	}
 	overtake_host_kick(device);

@@ -168,7 +168,21 @@ static void finish_locked(struct overtake_job *job)
 	client->ended_count++;
 }
 
-/* Drops the firmware's references to the jobs of @batch, and wakes threads in WAIT. */
+/*
+ * Drops the firmware's reference to @job, and completes its command, which has one of its own.  In
+ * this order: the instance of a recording is idle when its client reads of its end.
+ */
+static void complete_job(struct overtake_job *job)
+{
+	struct io_uring_cmd *command = xchg(&job->command, NULL);
+	void (*end_command)(struct io_uring_cmd *command) = job->end_command;
+
+	overtake_job_put(job);
+	if (command)
+		end_command(command);
+}
+
+/* Completes what was delivered of @batch, and wakes threads in WAIT. */
 static void release_batch(struct list_head *batch)
 {
 	struct overtake_context *woken = NULL;
@@ -182,7 +196,7 @@ static void release_batch(struct list_head *batch)
 			wake_up_all(&context->wait);
 		woken = context; /* compared, never followed */
 		list_del_init(&job->batch_link);
-		overtake_job_put(job);
+		complete_job(job);
 	}
 }
 
@@ -233,8 +247,9 @@ static void end_access_work(struct work_struct *work)
 	struct overtake_job *job = container_of(work, struct overtake_job, access_work);
 
 	overtake_job_end_access(job);
-	access_ended(job);
+	/* Not the last: the firmware's is there until the job is delivered, perhaps in a moment. */
 	overtake_job_put(job);
+	access_ended(job);
 }
 
 /*
@@ -252,10 +267,9 @@ static void end_access_soon(struct overtake_job *job)
 	queue_work(overtake_free_workqueue, &job->access_work);
 }
 
-/* Fence and command of @job, outside all locks. */
+/* Fences of @job, outside all locks. */
 static void notify(struct overtake_job *job)
 {
-	struct io_uring_cmd *command;
 	u32 i;
 
 	overtake_syncs_disarm(job);
@@ -268,9 +282,6 @@ static void notify(struct overtake_job *job)
 			dma_fence_set_error(job->fence, job->result.status);
 		dma_fence_signal(job->fence);
 	}
-	command = xchg(&job->command, NULL);
-	if (command)
-		job->end_command(command);
 }
 
 static void deliver_work(struct work_struct *work)

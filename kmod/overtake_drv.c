@@ -26,6 +26,7 @@
 #include "overtake_pm.h"
 #include "overtake_prime.h"
 #include "overtake_query.h"
+#include "overtake_recording.h"
 #include "overtake_sysfs.h"
 #include "overtake_task.h"
 #include "overtake_uring.h"
@@ -265,6 +266,9 @@ static const struct drm_ioctl_desc overtake_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(OVERTAKE_TASK_EVENTS, overtake_task_events_ioctl, 0),
 	DRM_IOCTL_DEF_DRV(OVERTAKE_TASK_CPU_DONE, overtake_task_cpu_done_ioctl, 0),
 	DRM_IOCTL_DEF_DRV(OVERTAKE_TASK_CANCEL, overtake_task_cancel_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(OVERTAKE_RECORD, overtake_record_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(OVERTAKE_REPLAY, overtake_replay_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(OVERTAKE_FORGET, overtake_forget_ioctl, 0),
 };
 
 /*
@@ -326,7 +330,7 @@ static const struct drm_driver overtake_driver = {
 	.desc = "Overtake preempting NPU",
 	OVERTAKE_DRIVER_DATE
 	.major = 1,
-	.minor = 2,
+	.minor = 3,
 };
 
 /* What the module parameter asks for. */

@@ -384,6 +384,8 @@ struct overtake_client {
  * @job_count: jobs in @jobs
  * @collectable_count: of them, those that WAIT can collect
  * @undelivered: jobs admitted that are not delivered yet
+ * @recordings: by id, from 1, each with a reference; none once the context is dead
+ * @recording_count: of them
  * @wait: woken when a job is delivered, a task has an event, or the context is dead
  * @waiters: threads that sleep in @wait for WAIT and TASK_EVENTS
  * @drainers: the same for CONTEXT_DESTROY
@@ -413,6 +415,8 @@ struct overtake_context {
 	u32 job_count;
 	u32 collectable_count;
 	u32 undelivered;
+	struct xarray recordings;
+	atomic_t recording_count;
 	wait_queue_head_t wait;
 	atomic_t waiters;
 	atomic_t drainers;

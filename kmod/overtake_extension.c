@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The chain of extensions of a submission: each is read once, and handed to whom it concerns. */
-#include <linux/nospec.h>
 #include <linux/uaccess.h>
 
 #include "overtake_extension.h"
@@ -49,14 +48,14 @@ static int parse_model(u64 *model, const struct overtake_extension_model __user 
 
 /*
  * overtake_extensions_parse - read the chain of @args
+ * @types: which may be in it, a bit for each
  *
  * What was found stays with the job also after an error; the job's end frees it.  May sleep.
  */
 int overtake_extensions_parse(struct overtake_job *job, struct drm_file *file,
-			      const struct drm_overtake_submit *args)
+			      const struct drm_overtake_submit *args, unsigned long types)
 {
 	u64 address = args->extensions;
-	bool seen[OVERTAKE_EXTENSION_PARTS + 1] = {};
 	struct overtake_extension base;
 	int ret;
 
@@ -66,10 +65,9 @@ int overtake_extensions_parse(struct overtake_job *job, struct drm_file *file,
 		if (copy_from_user(&base, user, sizeof(base)))
 			return -EFAULT;
 		/* Each type once, so a chain that bites its tail comes to an end. */
-		if (base.pad || base.type >= ARRAY_SIZE(seen) ||
-		    seen[array_index_nospec(base.type, ARRAY_SIZE(seen))])
+		if (base.pad || base.type >= BITS_PER_LONG || !(types & BIT(base.type)))
 			return -EINVAL;
-		seen[array_index_nospec(base.type, ARRAY_SIZE(seen))] = true;
+		types &= ~BIT(base.type);
 		switch (base.type) {
 		case OVERTAKE_EXTENSION_SYNC:
 			ret = parse_sync(job, file, user);
@@ -82,6 +80,9 @@ int overtake_extensions_parse(struct overtake_job *job, struct drm_file *file,
 			break;
 		case OVERTAKE_EXTENSION_PARTS:
 			ret = overtake_group_parse(job, args, user);
+			break;
+		case OVERTAKE_EXTENSION_REPLAY_PARTS:
+			ret = overtake_group_parse_replay(job, user);
 			break;
 		default:
 			ret = -EINVAL;

@@ -3,16 +3,27 @@
 #ifndef OVERTAKE_EXTENSION_H
 #define OVERTAKE_EXTENSION_H
 
+#include <linux/bits.h>
 #include <linux/types.h>
 
 #include "overtake_accel_task.h"
+
+/* Which of them a call takes, a bit for each type. */
+#define OVERTAKE_EXTENSIONS_OF_JOB							\
+	(BIT(OVERTAKE_EXTENSION_SYNC) | BIT(OVERTAKE_EXTENSION_PLACEMENT) |		\
+	 BIT(OVERTAKE_EXTENSION_MODEL) | BIT(OVERTAKE_EXTENSION_PARTS))
+#define OVERTAKE_EXTENSIONS_OF_RECORDING						\
+	(BIT(OVERTAKE_EXTENSION_MODEL) | BIT(OVERTAKE_EXTENSION_PARTS))
+#define OVERTAKE_EXTENSIONS_OF_REPLAY							\
+	(BIT(OVERTAKE_EXTENSION_SYNC) | BIT(OVERTAKE_EXTENSION_PLACEMENT) |		\
+	 BIT(OVERTAKE_EXTENSION_MODEL) | BIT(OVERTAKE_EXTENSION_REPLAY_PARTS))
 
 struct drm_file;
 struct drm_overtake_submit;
 struct overtake_job;
 
 int overtake_extensions_parse(struct overtake_job *job, struct drm_file *file,
-			      const struct drm_overtake_submit *args);
+			      const struct drm_overtake_submit *args, unsigned long types);
 /**
  * struct overtake_task_extensions - what is chained to a task
  * @model: or 0

@@ -298,7 +298,8 @@ static long wait_for(struct drm_gem_object *object, bool write, long timeout)
 }
 
 /*
- * overtake_users_wait - wait until the jobs that write @object have ended, and if @write its readers
+ * overtake_users_wait - wait until the jobs that write @object have ended
+ * @write: and those that read it
  *
  * Returns the jiffies that are left of @timeout, at least 1; 0 when it is over; -ERESTARTSYS;
  * -ENOMEM.

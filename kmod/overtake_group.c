@@ -12,6 +12,7 @@
 
 #include "host/group_rules.h"
 #include "host/job_result.h"
+#include "host/record_rules.h"
 #include "overtake_client.h"
 #include "overtake_gem.h"
 #include "overtake_group.h"
@@ -79,9 +80,10 @@ static int alloc_group(struct overtake_job *job, u32 fc_count, u32 part_count, u
 	if (!group)
 		return -ENOMEM;
 	job->group = group; /* job_free() frees it */
-	group->stages = kvmalloc(stages, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!group->stages)
+	group->own_stages = kvmalloc(stages, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!group->own_stages)
 		return -ENOMEM;
+	group->stages = group->own_stages;
 	group->stage_fcs = group->stages + fc_count;
 	group->fw.part_count = part_count;
 	group->fw.stage_count = stage_count;
@@ -152,6 +154,70 @@ void overtake_group_free(struct overtake_group *group)
 {
 	if (!group)
 		return;
-	kvfree(group->stages);
+	kvfree(group->own_stages);
 	kfree(group);
+}
+
+/*
+ * overtake_group_clone - a group with the stages of @group, which outlives it; NULL: no memory
+ *
+ * Its parts are set by overtake_group_reset().  Nobody is charged.
+ */
+struct overtake_group *overtake_group_clone(const struct overtake_group *group)
+{
+	struct overtake_group *clone = kzalloc(struct_size(clone, parts, group->fw.part_count),
+					       GFP_KERNEL_ACCOUNT);
+
+	if (!clone)
+		return NULL;
+	clone->stages = group->stages;
+	clone->stage_fcs = group->stage_fcs;
+	return clone;
+}
+
+/* The group of @job, an instance of a recording, is again as @group was recorded. */
+void overtake_group_reset(struct overtake_job *job, const struct overtake_group *group)
+{
+	struct overtake_group *clone = job->group;
+
+	clone->fw = group->fw;
+	clone->fw.parts = clone->parts;
+	memcpy(clone->parts, group->parts, group->fw.part_count * sizeof(*clone->parts));
+	clone->record_address = 0;
+	clone->record = NULL;
+	job->fw.group = &clone->fw;
+}
+
+/* overtake_group_parse_replay - what a replay of a group says of it.  May sleep. */
+int overtake_group_parse_replay(struct overtake_job *job,
+				const struct overtake_extension_replay_parts __user *user)
+{
+	struct overtake_client *client = job->context->client;
+	struct overtake_extension_replay_parts extension;
+	struct overtake_part parts[OVERTAKE_MAX_CORES];
+	u32 cores[OVERTAKE_MAX_CORES];
+	u32 count = job->group ? job->group->fw.part_count : 0;
+	u32 i;
+	int ret;
+
+	if (copy_from_user(&extension, user, sizeof(extension)))
+		return -EFAULT;
+	ret = overtake_judge(client, ovt_check_replay_parts(&extension, count));
+	if (ret)
+		return ret;
+	job->group->record_address = extension.record;
+	if (!extension.cores)
+		return 0;
+	if (copy_from_user(cores, u64_to_user_ptr(extension.cores), count * sizeof(cores[0])))
+		return -EFAULT;
+	for (i = 0; i < count; i++)
+		parts[i] = (struct overtake_part){
+			.fc_count = job->group->parts[i].fc_count,
+			.core = cores[i],
+		};
+	ret = overtake_judge(client, ovt_check_parts(parts, count, job->fw.fc_count,
+						     client->device->settings.cores));
+	for (i = 0; i < count && !ret; i++)
+		job->group->parts[i].core = cores[i];
+	return ret;
 }

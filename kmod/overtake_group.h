@@ -8,6 +8,7 @@
 /**
  * struct overtake_group - the parts of a job
  * @fw: the firmware's
+ * @own_stages: memory of @stages and @stage_fcs; NULL: they are a recording's
  * @stages: the stage of each FC of the job
  * @stage_fcs: how many FCs each stage has; behind @stages in its memory
  * @record_address: where the client wants a record, on the device, or 0
@@ -16,6 +17,7 @@
  */
 struct overtake_group {
 	struct ovt_fw_group fw;
+	u32 *own_stages;
 	u32 *stages;
 	u32 *stage_fcs;
 	u64 record_address;
@@ -35,6 +37,10 @@ int overtake_group_parse(struct overtake_job *job, const struct drm_overtake_sub
 			 const struct overtake_extension_parts __user *user);
 int overtake_group_parse_of_task(struct overtake_job *job, const struct drm_overtake_submit *args,
 				 const struct overtake_segment_parts *parts);
+int overtake_group_parse_replay(struct overtake_job *job,
+				const struct overtake_extension_replay_parts __user *user);
+struct overtake_group *overtake_group_clone(const struct overtake_group *group);
+void overtake_group_reset(struct overtake_job *job, const struct overtake_group *group);
 void overtake_group_write_record(const struct overtake_group *group);
 void overtake_group_free(struct overtake_group *group);
 

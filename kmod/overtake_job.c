@@ -84,6 +84,7 @@
 #include "overtake_job_tree.h"
 #include "overtake_limits.h"
 #include "overtake_lock.h"
+#include "overtake_recording.h"
 #include "overtake_slices.h"
 #include "overtake_trace.h"
 #include "overtake_user.h"
@@ -244,21 +245,27 @@ static void begin_uses(struct overtake_job *job)
 		overtake_use_begin(&job->uses[i], job->objects[i], job->object_written[i]);
 }
 
+static int admit_and_publish(struct overtake_job *job)
+{
+	int ret;
+
+	guard(overtake_lock)(overtake_job_device(job));
+	ret = admit_locked(job);
+	if (!ret)
+		publish_locked(job);
+	return ret;
+}
+
 /*
  * Makes a job known whose reservations are locked: to the device, to its buffers, to syncobjs.  It
  * cannot end before finish_publication(), so whoever is told of its end finds all of them set.
  */
 static int publish_reserved(struct overtake_job *job)
 {
-	struct overtake_device *device = overtake_job_device(job);
-	int ret;
+	int ret = admit_and_publish(job);
 
-	scoped_guard(overtake_lock, device) {
-		ret = admit_locked(job);
-		if (ret)
-			return ret;
-		publish_locked(job);
-	}
+	if (ret)
+		return ret;
 	begin_uses(job);
 	overtake_syncs_attach(job);
 	return 0;
@@ -325,15 +332,52 @@ static void lock_reservations_uninterruptible(struct overtake_job *job,
 	ww_acquire_done(ticket);
 }
 
+static void end_uses(struct overtake_job *job, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		overtake_use_end(&job->uses[i], 0);
+}
+
+/* False, and nothing has begun: others look at one of its buffers. */
+static bool begin_private_uses(struct overtake_job *job)
+{
+	u32 i;
+
+	for (i = 0; i < job->object_count; i++)
+		if (!overtake_use_begin_private(&job->uses[i], job->objects[i],
+						job->object_written[i])) {
+			end_uses(job, i);
+			return false;
+		}
+	return true;
+}
+
 /*
- * overtake_job_publish - hand a new job to the device
- *
- * Returns 0, and the job will end; or an error, and it never ran and nothing refers to it but the
- * caller (-EEXIST tag in use, -ENOSPC, -ENOENT context dead, -ECANCELED cancelled meanwhile,
- * -ENODEV, -ENOMEM; -EINTR only if @interruptible).  May sleep, until others let go of the buffers'
- * reservations.
+ * A replay, whose buffers are its client's alone: no reservation object shows that it uses them.
+ * -EAGAIN: one of them is shared, and nothing has changed.
  */
-int overtake_job_publish(struct overtake_job *job, bool interruptible)
+static int publish_private(struct overtake_job *job)
+{
+	bool signalling;
+	int ret;
+
+	if (!begin_private_uses(job))
+		return -EAGAIN;
+	signalling = dma_fence_begin_signalling();
+	ret = admit_and_publish(job);
+	if (ret) {
+		end_uses(job, job->object_count);
+	} else {
+		overtake_syncs_attach(job);
+		finish_publication(job);
+	}
+	dma_fence_end_signalling(signalling);
+	return ret;
+}
+
+static int publish_in_reservations(struct overtake_job *job, bool interruptible)
 {
 	struct ww_acquire_ctx ticket;
 	bool signalling;
@@ -355,6 +399,32 @@ int overtake_job_publish(struct overtake_job *job, bool interruptible)
 	if (!ret)
 		finish_publication(job);
 	dma_fence_end_signalling(signalling);
+	return ret;
+}
+
+static int publish_replay(struct overtake_job *job, bool interruptible)
+{
+	int ret = publish_private(job);
+
+	if (ret != -EAGAIN)
+		return ret;
+	ret = overtake_job_prepare_uses(job);
+	return ret ? ret : publish_in_reservations(job, interruptible);
+}
+
+/*
+ * overtake_job_publish - hand a new job to the device
+ *
+ * Returns 0, and the job will end; or an error, and it never ran and nothing refers to it but the
+ * caller (-EEXIST tag in use, -ENOSPC, -ENOENT context dead, -ECANCELED cancelled meanwhile,
+ * -ENODEV, -ENOMEM; -EINTR only if @interruptible).  May sleep, until others let go of the buffers'
+ * reservations.
+ */
+int overtake_job_publish(struct overtake_job *job, bool interruptible)
+{
+	int ret = job->recording ? publish_replay(job, interruptible) :
+				   publish_in_reservations(job, interruptible);
+
 	if (!ret)
 		overtake_host_kick(overtake_job_device(job));
 	return ret;
@@ -489,12 +559,11 @@ void overtake_job_ended_locked(struct overtake_job *job)
 	ended_locked(job, ovt_job_error(&job->fw, job->cancel_status, device->gone));
 }
 
-int overtake_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+/* A new job that WAIT collects. */
+static int submit_to_be_collected(struct overtake_job *job)
 {
-	struct overtake_job *job;
 	int ret;
 
-	job = overtake_job_create(file, data);
 	if (IS_ERR(job))
 		return PTR_ERR(job);
 	job->collectable = true;
@@ -503,6 +572,16 @@ int overtake_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 		overtake_extensions_answer(job);
 	overtake_job_put_sleeping(job);
 	return ret;
+}
+
+int overtake_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	return submit_to_be_collected(overtake_job_create(file, data));
+}
+
+int overtake_replay_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	return submit_to_be_collected(overtake_recording_replay(file, data));
 }
 
 int overtake_cancel_ioctl(struct drm_device *drm, void *data, struct drm_file *file)

@@ -13,6 +13,7 @@
 struct dma_fence;
 struct io_uring_cmd;
 struct overtake_group;
+struct overtake_recording;
 struct overtake_task;
 
 enum overtake_job_state {
@@ -29,6 +30,8 @@ enum overtake_job_state {
  * @context: held by a reference
  * @task: of which it is a segment, until it has ended; NULL: a job by itself
  * @end_of_task_locked: tells @task that the job has ended.  Device lock
+ * @recording: whose instance it is, held while it is in flight, or NULL
+ * @take_back: of an instance: takes it back in place of freeing it.  May sleep
  * @tag: the client's name of it; of a task's, the service's
  * @custom_id: tie-break of the task level, recorded only
  * @model: what trace events call its model, recorded only
@@ -51,14 +54,16 @@ enum overtake_job_state {
  * @collect_link: in overtake_context.ended
  * @fence: signalled when the job has ended; NULL: of a task
  * @syncs: fences that it waits for, and syncobjs that get @fence
- * @fcs: its FCs
+ * @is_ending: its client knows its end, and its memory is not back in @recording
+ * @fcs: its FCs; of an instance, the recording's
  * @group: its parts on several cores, or NULL
  * @scratch: memory of its scratch region, or NULL
  * @charged_bytes: what its client was charged for it
  * @mapping_count: entries of @mappings
  * @accessed: BIT(i): CPU access to @mappings[i], an import, has begun for this job
  * @object_count: entries of @objects
- * @mappings: the memory that it names, each with a reference
+ * @mappings: the memory that it names, each with a reference; of an instance, first the
+ *	recording's, which has these references
  * @objects: the buffers of @mappings, one for each reservation object, held by them
  * @uses: its uses of @objects
  * @object_written: the job may write that buffer
@@ -73,6 +78,8 @@ struct overtake_job {
 	struct overtake_context *context;
 	struct overtake_task *task;
 	void (*end_of_task_locked)(struct overtake_job *job);
+	struct overtake_recording *recording;
+	void (*take_back)(struct overtake_job *job);
 	u64 tag;
 	s64 custom_id;
 	u64 model;
@@ -98,6 +105,7 @@ struct overtake_job {
 	struct dma_fence *fence;
 	struct overtake_syncs syncs;
 
+	bool is_ending;
 	struct ovt_fc *fcs;
 	struct overtake_group *group;
 	void *scratch;
@@ -136,6 +144,7 @@ bool overtake_jobs_cancel_some_locked(struct overtake_context *context, u64 *tag
 				      bool only_blocked);
 
 int overtake_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int overtake_replay_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int overtake_cancel_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 #endif

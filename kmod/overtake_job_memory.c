@@ -70,29 +70,47 @@ void overtake_job_end_access(struct overtake_job *job)
 	job->accessed = 0;
 }
 
-/* Also for a job that was not created completely. */
-static void job_free(struct overtake_job *job)
+/*
+ * overtake_job_let_go - gives up what @job holds of others, but for the first @kept mappings
+ *
+ * Also of a job that was not created completely.  Its arrays of syncs stay.  May sleep.
+ */
+void overtake_job_let_go(struct overtake_job *job, u32 kept)
 {
 	u32 i;
 
 	overtake_job_end_access(job);
 	for (i = 0; i < job->object_count; i++)
 		overtake_use_reset(&job->uses[i]);
-	for (i = 0; i < job->mapping_count; i++)
+	for (i = kept; i < job->mapping_count; i++)
 		overtake_mapping_put(job->mappings[i]);
+	overtake_syncs_clear(job);
+	dma_fence_put(job->fence);
+	job->fence = NULL;
+}
+
+/* What is the job's own; nothing is in flight of it. */
+void overtake_job_free(struct overtake_job *job)
+{
+	struct overtake_context *context = job->context;
+
+	if (job->recording) {
+		job->take_back(job);
+		return;
+	}
+	overtake_job_let_go(job, 0);
+	overtake_syncs_free(job);
 	vfree(job->scratch);
 	kvfree(job->fcs);
 	overtake_group_free(job->group);
-	overtake_syncs_free(job);
-	dma_fence_put(job->fence);
-	overtake_client_uncharge(job->context->client, job->charged_bytes);
-	overtake_context_put(job->context);
+	overtake_client_uncharge(context->client, job->charged_bytes);
+	overtake_context_put(context);
 	kfree(job);
 }
 
 static void job_free_garbage(struct overtake_garbage *garbage)
 {
-	job_free(container_of(garbage, struct overtake_job, garbage));
+	overtake_job_free(container_of(garbage, struct overtake_job, garbage));
 }
 
 static void job_release(struct kref *ref)
@@ -110,7 +128,7 @@ void overtake_job_put(struct overtake_job *job)
 
 static void job_release_now(struct kref *ref)
 {
-	job_free(container_of(ref, struct overtake_job, ref));
+	overtake_job_free(container_of(ref, struct overtake_job, ref));
 }
 
 /* Where sleeping is allowed: what the last reference frees is free when this returns. */
@@ -200,18 +218,17 @@ static int bind_region(struct overtake_job *job, const struct overtake_binding *
 	return 0;
 }
 
-static int bind_regions(struct overtake_job *job, const struct drm_overtake_submit *args)
+/* @user: of struct overtake_binding[@count], which is at most OVERTAKE_MAX_BINDINGS. */
+static int bind_regions(struct overtake_job *job, u64 user, u32 count, u32 *bound)
 {
 	struct overtake_binding bindings[OVERTAKE_MAX_BINDINGS];
-	u32 bound = 0;
 	u32 i;
 	int ret;
 
-	if (copy_from_user(bindings, u64_to_user_ptr(args->bindings),
-			   args->binding_count * sizeof(bindings[0])))
+	if (copy_from_user(bindings, u64_to_user_ptr(user), count * sizeof(bindings[0])))
 		return -EFAULT;
-	for (i = 0; i < args->binding_count; i++) {
-		ret = bind_region(job, &bindings[i], i, &bound);
+	for (i = 0; i < count; i++) {
+		ret = bind_region(job, &bindings[i], i, bound);
 		if (ret)
 			return ret;
 	}
@@ -257,16 +274,13 @@ static int bind_group_record(struct overtake_job *job)
 		       0;
 }
 
-static int add_scratch(struct overtake_job *job, u32 bytes)
+/* The scratch region of @job, whose client was charged for it. */
+int overtake_job_add_scratch(struct overtake_job *job, u32 bytes)
 {
 	struct ovt_region *region = &job->fw.regions[OVERTAKE_REGION_SCRATCH];
-	int ret;
 
 	if (!bytes)
 		return 0;
-	ret = overtake_job_charge(job, bytes);
-	if (ret)
-		return ret;
 	/* Not from the slab: behind it is a guard page, and nothing that is a stranger's. */
 	job->scratch = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 	if (!job->scratch)
@@ -277,8 +291,15 @@ static int add_scratch(struct overtake_job *job, u32 bytes)
 	return 0;
 }
 
-/* A fence for each of its buffers. */
-static int add_uses(struct overtake_job *job)
+static int add_scratch(struct overtake_job *job, u32 bytes)
+{
+	int ret = overtake_job_charge(job, bytes);
+
+	return ret ? ret : overtake_job_add_scratch(job, bytes);
+}
+
+/* A fence for each of its buffers, whose reservation objects get them. */
+int overtake_job_prepare_uses(struct overtake_job *job)
 {
 	u64 bytes = job->object_count * sizeof(struct overtake_use_fence);
 	int ret = overtake_job_charge(job, bytes);
@@ -292,9 +313,10 @@ static int add_uses(struct overtake_job *job)
 /* What it executes, and where. */
 static int fill_memory(struct overtake_job *job, const struct drm_overtake_submit *args)
 {
+	u32 bound = 0;
 	int ret = copy_fcs(job, args);
 
-	return ret ? ret : bind_regions(job, args);
+	return ret ? ret : bind_regions(job, args->bindings, args->binding_count, &bound);
 }
 
 /* A task's job has no fence, since nobody may have to wait for what its process computes. */
@@ -319,20 +341,16 @@ static int fill_job(struct overtake_job *job, struct drm_file *file,
 	int ret;
 
 	ret = overtake_job_charge(job, sizeof(*job));
-	if (ret)
-		return ret;
-	job->fence = overtake_fence_create(overtake_job_device(job));
-	if (!job->fence)
-		return -ENOMEM;
-	ret = fill_memory(job, args);
+	if (!ret)
+		ret = fill_memory(job, args);
 	if (!ret)
 		ret = bind_result(job, args->result);
 	if (!ret)
-		ret = overtake_extensions_parse(job, file, args);
+		ret = overtake_extensions_parse(job, file, args, OVERTAKE_EXTENSIONS_OF_JOB);
 	if (!ret)
 		ret = bind_group_record(job);
 	if (!ret)
-		ret = add_uses(job);
+		ret = overtake_job_prepare_uses(job);
 	if (!ret)
 		ret = add_scratch(job, args->scratch_bytes);
 	if (!ret)
@@ -340,13 +358,53 @@ static int fill_job(struct overtake_job *job, struct drm_file *file,
 	return ret;
 }
 
-static struct overtake_job *job_alloc(struct overtake_context *context,
-				      const struct drm_overtake_submit *args)
+/*
+ * overtake_job_fill_recording - what is the same in each replay of @job, which nobody runs
+ * @bound: receives the regions that are, a bit each
+ *
+ * May sleep.  After an error the caller frees it.
+ */
+int overtake_job_fill_recording(struct overtake_job *job, struct drm_file *file,
+				const struct drm_overtake_submit *args, u32 *bound)
 {
-	struct overtake_job *job = kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT);
+	int ret = overtake_job_charge(job, sizeof(*job));
 
-	if (!job)
-		return NULL;
+	if (!ret)
+		ret = copy_fcs(job, args);
+	*bound = 0;
+	if (!ret)
+		ret = bind_regions(job, args->bindings, args->binding_count, bound);
+	if (!ret)
+		ret = overtake_extensions_parse(job, file, args, OVERTAKE_EXTENSIONS_OF_RECORDING);
+	if (!ret && job->group && job->group->record_address)
+		ret = -EINVAL;
+	return ret;
+}
+
+/*
+ * overtake_job_fill_replay - what an instance of a recording has for once
+ * @bound: the regions that the recording has bound
+ *
+ * May sleep.  Allocates nothing but for @args->extensions of type SYNC.
+ */
+int overtake_job_fill_replay(struct overtake_job *job, struct drm_file *file,
+			     const struct drm_overtake_submit *args, u32 binding_count, u32 bound)
+{
+	int ret = bind_regions(job, args->bindings, binding_count, &bound);
+
+	if (!ret)
+		ret = bind_result(job, args->result);
+	if (!ret)
+		ret = overtake_extensions_parse(job, file, args, OVERTAKE_EXTENSIONS_OF_REPLAY);
+	if (!ret)
+		ret = bind_group_record(job);
+	return ret ? ret : begin_access(job);
+}
+
+/* As a job is before anything is known of it but what @args says. */
+void overtake_job_init(struct overtake_job *job, struct overtake_context *context,
+		       const struct drm_overtake_submit *args)
+{
 	kref_init(&job->ref);
 	job->context = context;
 	job->tag = args->tag;
@@ -361,6 +419,16 @@ static struct overtake_job *job_alloc(struct overtake_context *context,
 	INIT_LIST_HEAD(&job->syncs.link);
 	INIT_LIST_HEAD(&job->batch_link);
 	INIT_LIST_HEAD(&job->collect_link);
+}
+
+/* A job of @context, whose reference it takes over.  NULL: no memory. */
+struct overtake_job *overtake_job_alloc(struct overtake_context *context,
+					const struct drm_overtake_submit *args)
+{
+	struct overtake_job *job = kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT);
+
+	if (job)
+		overtake_job_init(job, context, args);
 	return job;
 }
 
@@ -391,14 +459,14 @@ struct overtake_job *overtake_job_create(struct drm_file *file,
 		overtake_context_put(context);
 		return ERR_PTR(ret);
 	}
-	job = job_alloc(context, args);
+	job = overtake_job_alloc(context, args);
 	if (!job) {
 		overtake_context_put(context);
 		return ERR_PTR(-ENOMEM);
 	}
 	ret = fill_job(job, file, args);
 	if (ret) {
-		job_free(job);
+		overtake_job_free(job);
 		return ERR_PTR(ret);
 	}
 	return job;
@@ -423,13 +491,13 @@ struct overtake_job *overtake_job_create_for_task(struct overtake_context *conte
 		ret = overtake_judge(client, ovt_check_right(args, context->max_priority));
 	if (ret)
 		return ERR_PTR(ret);
-	job = job_alloc(context, args);
+	job = overtake_job_alloc(context, args);
 	if (!job)
 		return ERR_PTR(-ENOMEM);
 	overtake_context_get(context);
 	ret = fill_job_of_task(job, args, parts);
 	if (ret) {
-		job_free(job);
+		overtake_job_free(job);
 		return ERR_PTR(ret);
 	}
 	return job;

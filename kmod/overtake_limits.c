@@ -37,6 +37,8 @@ static const char * const names[OVERTAKE_LIMIT_COUNT] = {
 	[OVERTAKE_LIMIT_USER_TASKS] = "tasks of a user",
 	[OVERTAKE_LIMIT_WAITERS] = "waiting threads of a context",
 	[OVERTAKE_LIMIT_STAGES] = "stages of a group",
+	[OVERTAKE_LIMIT_RECORDINGS] = "recordings of a context",
+	[OVERTAKE_LIMIT_INSTANCES] = "instances of a recording",
 };
 
 static u64 value(u32 limit)
@@ -90,7 +92,7 @@ static u64 used_commands(struct overtake_device *device)
 	return counters.commands;
 }
 
-/* Jobs, tasks or waiting threads of a context. */
+/* Jobs, tasks, recordings or waiting threads of a context. */
 static u64 used_of(struct overtake_context *context, u32 limit)
 {
 	struct overtake_device *device = context->client->device;
@@ -100,6 +102,8 @@ static u64 used_of(struct overtake_context *context, u32 limit)
 		return READ_ONCE(context->job_count);
 	if (limit == OVERTAKE_LIMIT_WAITERS)
 		return atomic_read(&context->waiters);
+	if (limit == OVERTAKE_LIMIT_RECORDINGS)
+		return atomic_read(&context->recording_count);
 	if (!context->tasks)
 		return 0;
 	overtake_lock(device);
@@ -131,6 +135,7 @@ static u64 used(struct overtake_client *client, u32 limit)
 	case OVERTAKE_LIMIT_CONTEXT_JOBS:
 	case OVERTAKE_LIMIT_TASKS:
 	case OVERTAKE_LIMIT_WAITERS:
+	case OVERTAKE_LIMIT_RECORDINGS:
 		mutex_lock(&client->lock);
 		xa_for_each(&client->contexts, id, context)
 			count = limit == OVERTAKE_LIMIT_CONTEXTS ? count + 1 :

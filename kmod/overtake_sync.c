@@ -62,6 +62,16 @@ struct overtake_out_fence {
 	u64 point;
 };
 
+/* The arrays stay with an instance of a recording, and so does what was charged for them. */
+static int charge_array(struct overtake_job *job, u64 bytes)
+{
+	int ret = overtake_job_charge(job, bytes);
+
+	if (!ret)
+		job->syncs.charged_bytes += bytes;
+	return ret;
+}
+
 static int grow_in(struct overtake_job *job)
 {
 	struct overtake_syncs *syncs = &job->syncs;
@@ -69,7 +79,7 @@ static int grow_in(struct overtake_job *job)
 	struct overtake_in_fence *in;
 	int ret;
 
-	ret = overtake_job_charge(job, (room - syncs->in_room) * sizeof(*in));
+	ret = charge_array(job, (room - syncs->in_room) * sizeof(*in));
 	if (ret)
 		return ret;
 	in = krealloc_array(syncs->in, room, sizeof(*in), GFP_KERNEL_ACCOUNT);
@@ -120,15 +130,41 @@ static int add_out_sync(struct overtake_job *job, struct drm_file *file,
 {
 	struct overtake_out_fence *out = &job->syncs.out[job->syncs.out_count];
 
+	*out = (struct overtake_out_fence){ .point = sync->point };
 	out->syncobj = drm_syncobj_find(file, sync->handle);
 	if (!out->syncobj)
 		return -ENOENT;
 	job->syncs.out_count++;
-	out->point = sync->point;
 	if (!sync->point)
 		return 0;
 	out->chain = dma_fence_chain_alloc();
 	return out->chain ? 0 : -ENOMEM;
+}
+
+/* Room for @count syncobjs, and the fence that they get. */
+static int prepare_out(struct overtake_job *job, u32 count)
+{
+	struct overtake_syncs *syncs = &job->syncs;
+	int ret = overtake_job_charge(job, sizeof(struct overtake_fence) +
+					   count * sizeof(struct dma_fence_chain));
+
+	if (ret)
+		return ret;
+	job->fence = overtake_fence_create(overtake_job_device(job));
+	if (!job->fence)
+		return -ENOMEM;
+	if (count <= syncs->out_room)
+		return 0;
+	ret = charge_array(job, (count - syncs->out_room) * sizeof(*syncs->out));
+	if (ret)
+		return ret;
+	kfree(syncs->out);
+	syncs->out_room = 0;
+	syncs->out = kcalloc(count, sizeof(*syncs->out), GFP_KERNEL_ACCOUNT);
+	if (!syncs->out)
+		return -ENOMEM;
+	syncs->out_room = count;
+	return 0;
 }
 
 typedef int (*add_sync_fn)(struct overtake_job *job, struct drm_file *file,
@@ -167,15 +203,10 @@ int overtake_syncs_parse(struct overtake_job *job, struct drm_file *file,
 
 	if (sync->in_count > OVERTAKE_MAX_SYNCS || sync->out_count > OVERTAKE_MAX_SYNCS)
 		return overtake_refuse(job->context->client, OVERTAKE_LIMIT_SYNCS, -E2BIG);
-	ret = overtake_job_charge(job, sync->out_count * (sizeof(*job->syncs.out) +
-							  sizeof(struct dma_fence_chain)));
-	if (ret)
-		return ret;
 	if (sync->out_count) {
-		job->syncs.out = kcalloc(sync->out_count, sizeof(*job->syncs.out),
-					 GFP_KERNEL_ACCOUNT);
-		if (!job->syncs.out)
-			return -ENOMEM;
+		ret = prepare_out(job, sync->out_count);
+		if (ret)
+			return ret;
 	}
 	ret = add_syncs(job, file, sync->in, sync->in_count, add_in_sync);
 	if (!ret)
@@ -343,7 +374,8 @@ void overtake_syncs_disarm(struct overtake_job *job)
 			dma_fence_remove_callback(in->fence, &in->callback);
 }
 
-void overtake_syncs_free(struct overtake_job *job)
+/* As if the job had named none; the arrays stay. */
+void overtake_syncs_clear(struct overtake_job *job)
 {
 	u32 i;
 
@@ -353,6 +385,14 @@ void overtake_syncs_free(struct overtake_job *job)
 		dma_fence_chain_free(job->syncs.out[i].chain);
 		drm_syncobj_put(job->syncs.out[i].syncobj);
 	}
+	job->syncs.in_count = 0;
+	job->syncs.out_count = 0;
+	job->syncs.error = 0;
+	job->syncs.listed = false;
+}
+
+void overtake_syncs_free(struct overtake_job *job)
+{
 	kfree(job->syncs.in);
 	kfree(job->syncs.out);
 }

@@ -21,6 +21,8 @@ struct overtake_out_fence;
  * @in_count: entries of @in
  * @in_room: entries that fit into @in
  * @out_count: entries of @out
+ * @out_room: entries that fit into @out
+ * @charged_bytes: for the arrays, a part of the job's
  * @pending: fences not signalled yet, and one for the submitter until the job is published
  * @error: of the first fence that failed
  * @listed: in overtake_device.unblocked, or was
@@ -32,6 +34,8 @@ struct overtake_syncs {
 	u32 in_count;
 	u32 in_room;
 	u32 out_count;
+	u32 out_room;
+	u64 charged_bytes;
 	atomic_t pending;
 	int error;
 	bool listed;
@@ -44,6 +48,7 @@ int overtake_syncs_add_implicit(struct overtake_job *job);
 void overtake_syncs_attach(struct overtake_job *job);
 void overtake_syncs_arm(struct overtake_job *job);
 void overtake_syncs_disarm(struct overtake_job *job);
+void overtake_syncs_clear(struct overtake_job *job);
 void overtake_syncs_free(struct overtake_job *job);
 
 void overtake_unblocked_init(struct overtake_device *device);

@@ -54,6 +54,7 @@
  *	model		what the client calls it (OVERTAKE_EXTENSION_MODEL), 0 = nothing
  *	cores		of job_queue: those of a task that takes several at once, one bit each;
  *			else 0
+ *	recorded	of job_queue: 1 if it is a replay of a recording
  *	width		of task_...: how many cores the task takes at once
  *	slots, task_limit, share
  *			of task_...: the settings of service mode, which are one for all
@@ -176,6 +177,7 @@ TRACE_EVENT(job_queue,
 				       __field(u32, segment_count)
 				       __field(u64, model)
 				       __field(u64, cores)
+				       __field(u32, recorded)
 				       ),
 	    TP_fast_assign(const struct ovt_service_task *task =
 				   job->task ? &job->task->service : NULL;
@@ -191,13 +193,14 @@ TRACE_EVENT(job_queue,
 			   __entry->segment_count = task ? task->sched.segment_count : 0;
 			   __entry->model = job->task ? job->task->model : job->model;
 			   __entry->cores = overtake_trace_cores(task);
+			   __entry->recorded = job->recording ? 1 : 0;
 			   ),
-	    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_count=%u priority=%u custom_id=%lld task=%llu segment=%u segment_count=%u time_ns=%llu pid=%u model=%#llx cores=%#llx",
+	    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_count=%u priority=%u custom_id=%lld task=%llu segment=%u segment_count=%u time_ns=%llu pid=%u model=%#llx cores=%#llx recorded=%u",
 		      __entry->device, __entry->core, __entry->ring, __entry->client,
 		      __entry->context, __entry->tag, __entry->fc_count, __entry->priority,
 		      (long long)__entry->custom_id, __entry->task, __entry->segment,
 		      __entry->segment_count, __entry->time_ns, __entry->pid,
-		      __entry->model, __entry->cores)
+		      __entry->model, __entry->cores, __entry->recorded)
 );
 
 TRACE_EVENT(fc_submit,

@@ -15,6 +15,7 @@
 #include "overtake_extension.h"
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
+#include "overtake_recording.h"
 #include "overtake_task.h"
 #include "overtake_uring.h"
 
@@ -33,8 +34,10 @@ static void finish_command(struct io_uring_cmd *cmd, s32 status, u64 executed_ns
 {
 	struct overtake_job *job = command_job(cmd);
 
-	overtake_uring_done(cmd, status, executed_ns, issue_flags);
+	/* First, so that an instance of a recording is idle when its client reads of its end. */
+	overtake_recording_note_end(job);
 	overtake_job_put_sleeping(job);
+	overtake_uring_done(cmd, status, executed_ns, issue_flags);
 }
 
 static void report_end(struct io_uring_cmd *cmd, unsigned int issue_flags)
@@ -60,6 +63,12 @@ static void copy_payload(const struct io_uring_cmd *cmd, u64 *payload)
 
 	for (i = 0; i < OVERTAKE_URING_PAYLOAD_BYTES / sizeof(u64); i++)
 		payload[i] = READ_ONCE(source[i]);
+}
+
+/* A command whose structure is shorter than the payload: the rest is zero. */
+static bool rest_is_zero(const u64 *payload, size_t bytes)
+{
+	return !memchr_inv((const u8 *)payload + bytes, 0, OVERTAKE_URING_PAYLOAD_BYTES - bytes);
 }
 
 /*
@@ -88,13 +97,11 @@ static int publish(struct overtake_job *job)
  * before, and CANCEL would miss it.  It waits as the ioctl does, for reservations and for a scratch
  * to be zeroed; a client that prefers a worker asks for it with IOSQE_ASYNC.
  */
-static int uring_submit(struct drm_file *file, struct io_uring_cmd *cmd,
-			const struct drm_overtake_submit *args, unsigned int issue_flags)
+static int uring_submit(struct overtake_job *job, struct io_uring_cmd *cmd,
+			unsigned int issue_flags)
 {
-	struct overtake_job *job;
 	int ret;
 
-	job = overtake_job_create(file, args);
 	if (IS_ERR(job))
 		return PTR_ERR(job);
 	overtake_job_get(job); /* the command's */
@@ -112,10 +119,14 @@ static int uring_submit(struct drm_file *file, struct io_uring_cmd *cmd,
 	return -EIOCBQUEUED;
 }
 
-/* A command whose structure is shorter than the payload: the rest is zero. */
-static bool rest_is_zero(const u64 *payload, size_t bytes)
+static int uring_replay(struct drm_file *file, struct io_uring_cmd *cmd, const u64 *payload,
+			unsigned int issue_flags)
 {
-	return !memchr_inv((const u8 *)payload + bytes, 0, OVERTAKE_URING_PAYLOAD_BYTES - bytes);
+	const struct drm_overtake_replay *args = (const void *)payload;
+
+	if (!rest_is_zero(payload, sizeof(*args)))
+		return -EINVAL;
+	return uring_submit(overtake_recording_replay(file, args), cmd, issue_flags);
 }
 
 static int uring_cancel(struct overtake_client *client, const u64 *payload)
@@ -195,7 +206,10 @@ int overtake_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 		return -ENODEV;
 	switch (cmd->cmd_op) {
 	case OVERTAKE_URING_SUBMIT:
-		return uring_submit(file, cmd, (const void *)payload, issue_flags);
+		return uring_submit(overtake_job_create(file, (const void *)payload), cmd,
+				    issue_flags);
+	case OVERTAKE_URING_REPLAY:
+		return uring_replay(file, cmd, payload, issue_flags);
 	case OVERTAKE_URING_CANCEL:
 		return uring_cancel(client, payload);
 	case OVERTAKE_URING_TASK_SUBMIT:

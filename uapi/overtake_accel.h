@@ -88,6 +88,9 @@ extern "C" {
 #define DRM_OVERTAKE_TASK_EVENTS	0x0c
 #define DRM_OVERTAKE_TASK_CPU_DONE	0x0d
 #define DRM_OVERTAKE_TASK_CANCEL	0x0e
+#define DRM_OVERTAKE_RECORD		0x0f
+#define DRM_OVERTAKE_REPLAY		0x10
+#define DRM_OVERTAKE_FORGET		0x11
 
 /* sqe->cmd_op of IORING_OP_URING_CMD; needs SQE128, and CQE32 for the executed time in res2. */
 #define OVERTAKE_URING_SUBMIT		1u	/* payload: struct drm_overtake_submit */
@@ -96,6 +99,7 @@ extern "C" {
 #define OVERTAKE_URING_TASK_CPU_DONE	4u	/* struct drm_overtake_task_cpu_done, rest zero */
 #define OVERTAKE_URING_TASK_CANCEL	5u	/* struct drm_overtake_task_cancel, rest zero */
 #define OVERTAKE_URING_TASK_EVENTS	6u	/* struct drm_overtake_task_events, rest zero */
+#define OVERTAKE_URING_REPLAY		7u	/* struct drm_overtake_replay, rest zero */
 #define OVERTAKE_URING_PAYLOAD_BYTES	80u
 
 #define OVERTAKE_QUERY_DEVICE		0u	/* struct drm_overtake_device_info */
@@ -207,7 +211,9 @@ struct drm_overtake_service_info {
 #define OVERTAKE_LIMIT_USER_TASKS	14u	/* of the user, not yet collected; ENOSPC */
 #define OVERTAKE_LIMIT_WAITERS		15u	/* of one context, asleep in a call; ENOSPC */
 #define OVERTAKE_LIMIT_STAGES		16u	/* of one group; E2BIG */
-#define OVERTAKE_LIMIT_COUNT		17u
+#define OVERTAKE_LIMIT_RECORDINGS	17u	/* of one context; ENOSPC */
+#define OVERTAKE_LIMIT_INSTANCES	18u	/* of one recording; E2BIG */
+#define OVERTAKE_LIMIT_COUNT		19u
 
 /**
  * struct drm_overtake_limit - a limit, and how near the file is to it
@@ -381,6 +387,7 @@ struct overtake_result {
 #define OVERTAKE_EXTENSION_MODEL	3u	/* struct overtake_extension_model */
 #define OVERTAKE_EXTENSION_PARTS	4u	/* struct overtake_extension_parts */
 #define OVERTAKE_EXTENSION_TASK_PARTS	5u	/* struct overtake_extension_task_parts */
+#define OVERTAKE_EXTENSION_REPLAY_PARTS	6u	/* struct overtake_extension_replay_parts */
 
 /**
  * struct overtake_extension - header of everything that is chained to a job
@@ -575,6 +582,7 @@ struct drm_overtake_wait {
 
 #include "overtake_accel_cores.h"
 #include "overtake_accel_groups.h"
+#include "overtake_accel_record.h"
 #include "overtake_accel_task.h"
 
 #endif

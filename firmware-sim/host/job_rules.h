@@ -73,6 +73,13 @@ enum ovt_refusal {
 	OVT_REFUSED_FC_STAGE,		/* below that of the FC before, or too great; index: FC */
 	OVT_REFUSED_EMPTY_STAGE,	/* no FC is in it; index: the stage */
 
+	OVT_REFUSED_NO_INSTANCE,	/* a recording of no instance */
+	OVT_REFUSED_INSTANCES,		/* too many of a recording */
+	OVT_REFUSED_RECORDINGS,		/* too many of a queue */
+	OVT_REFUSED_NO_RECORDING,	/* a replay of one that the queue has not */
+	OVT_REFUSED_PARTS_OF_RECORD,	/* a replay with other parts than were recorded */
+	OVT_REFUSED_BUSY,		/* all instances are in flight */
+
 	OVT_REFUSED_TAG,		/* in use */
 	OVT_REFUSED_QUEUE_FULL,		/* too many jobs in its queue */
 	OVT_REFUSED_CLIENT_FULL,	/* too many jobs of its client */

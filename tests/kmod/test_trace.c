@@ -130,10 +130,10 @@ static void overtake_once(const char *events)
 static void every_fc_of_two_jobs_is_told(void)
 {
 	static const char *const expected[] = {
-		"job_queue: device=0 core=1 ring=1 client=A context=1 tag=7 fc_count=3 priority=20 custom_id=-7 task=0 segment=0 segment_count=0 time_ns=0 pid=A model=0xabc0000000000007 cores=0x0",
+		"job_queue: device=0 core=1 ring=1 client=A context=1 tag=7 fc_count=3 priority=20 custom_id=-7 task=0 segment=0 segment_count=0 time_ns=0 pid=A model=0xabc0000000000007 cores=0x0 recorded=0",
 		"fc_submit: device=0 core=1 ring=1 client=A context=1 tag=7 fc_count=3 priority=20 custom_id=-7 time_ns=0 pid=A placed_core=1 part=0",
 		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=0 pid=A part=0 stage=0",
-		"job_queue: device=0 core=1 ring=0 client=B context=1 tag=900 fc_count=1 priority=255 custom_id=-900 task=0 segment=0 segment_count=0 time_ns=250000 pid=B model=0x0 cores=0x0",
+		"job_queue: device=0 core=1 ring=0 client=B context=1 tag=900 fc_count=1 priority=255 custom_id=-900 task=0 segment=0 segment_count=0 time_ns=250000 pid=B model=0x0 cores=0x0 recorded=0",
 		"fc_submit: device=0 core=1 ring=0 client=B context=1 tag=900 fc_count=1 priority=255 custom_id=-900 time_ns=250000 pid=B placed_core=1 part=0",
 		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=1000000 duration_ns=1000000 fault=0 pid=A part=0 stage=0",
 		"fc_preempt: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 by_client=B by_context=1 by_tag=900 by_pid=B time_ns=1000000 pid=A part=0",
@@ -306,7 +306,7 @@ static void a_task_is_told_step_by_step(void)
 		"task_cpu_start: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=0 pid=A model=0x1234 slots=1 task_limit=8 share=1 width=1",
 		"task_cpu_done: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=500000 pid=A model=0x1234 slots=1 task_limit=8 share=1 width=1",
 		"task_ready: device=0 core=0 priority=10 client=A context=2 tag=77 segment=1 segment_count=3 custom_id=-3 error=0 time_ns=500000 pid=A model=0x1234 slots=1 task_limit=8 share=1 width=1",
-		"job_queue: device=0 core=1 ring=1 client=A context=2 tag=1 fc_count=2 priority=10 custom_id=-3 task=77 segment=1 segment_count=3 time_ns=500000 pid=A model=0x1234 cores=0x0",
+		"job_queue: device=0 core=1 ring=1 client=A context=2 tag=1 fc_count=2 priority=10 custom_id=-3 task=77 segment=1 segment_count=3 time_ns=500000 pid=A model=0x1234 cores=0x0 recorded=0",
 		"fc_submit: device=0 core=1 ring=1 client=A context=2 tag=1 fc_count=2 priority=10 custom_id=-3 time_ns=500000 pid=A placed_core=1 part=0",
 		"fc_start: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=0 time_ns=500000 pid=A part=0 stage=0",
 		"fc_done: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=0 time_ns=1500000 duration_ns=1000000 fault=0 pid=A part=0 stage=0",
@@ -488,7 +488,7 @@ static void fields_are_stable(void)
 		{ "ctx_create", CONTEXT },
 		{ "ctx_destroy", CONTEXT },
 		{ "job_queue", JOB "u32 fc_count,u32 priority,u64 custom_id,u64 task,u32 segment,"
-			       "u32 segment_count,u64 model,u64 cores" },
+			       "u32 segment_count,u64 model,u64 cores,u32 recorded" },
 		{ "fc_submit", JOB "u32 fc_count,u32 priority,u64 custom_id,u32 placed_core,"
 			       "u32 part" },
 		{ "fc_start", JOB "u32 fc_index,u32 part,u32 stage" },

@@ -224,7 +224,7 @@ static void small_sqes_are_refused(void)
 
 static void unknown_commands_are_refused(void)
 {
-	static const uint32_t unknown[] = { 0, 7, 0x80000001u };
+	static const uint32_t unknown[] = { 0, 8, 0x80000001u };
 	struct client client = client_open(0, 254);
 	struct io_uring ring;
 	struct job job;
