@@ -46,4 +46,20 @@ bool Device::takes_groups() const noexcept {
     return true;
 }
 
+bool Device::records() const noexcept {
+    return true;
+}
+
+std::uint32_t Queue::record(const Job&, unsigned) {
+    throw Error(ENOTSUP, "queue: it records no jobs: submit() them");
+}
+
+void Queue::replay(std::span<const Replay>) {
+    throw Error(ENOTSUP, "queue: it records no jobs: submit() them");
+}
+
+void Queue::forget(std::uint32_t) {
+    throw Error(ENOTSUP, "queue: it records no jobs: submit() them");
+}
+
 } // namespace overtake

@@ -56,6 +56,11 @@ public:
         return queue_.is_here() ? queue_.anywhere().in_flight() : 0;
     }
     void interrupt() override { queue_.use(name).interrupt(); }
+    std::uint32_t record(const Job& job, unsigned instances) override {
+        return queue_.use(name).record(job, instances);
+    }
+    void replay(std::span<const Replay> replays) override { queue_.use(name).replay(replays); }
+    void forget(std::uint32_t recording) override { queue_.use(name).forget(recording); }
 
 private:
     static constexpr const char* name = "queue";
@@ -149,6 +154,7 @@ public:
         return use().core_profiles();
     }
     bool takes_groups() const noexcept override { return inner().takes_groups(); }
+    bool records() const noexcept override { return inner().records(); }
 
     Device& use() const { return *device_.use("device"); }
 

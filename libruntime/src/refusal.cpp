@@ -4,21 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <limits>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "cut.hpp"
 #include "user_pointer.hpp"
 
 namespace overtake {
 
 namespace {
-
-template <class Field>
-Field cut(std::uint64_t value) {
-    return static_cast<Field>(std::min<std::uint64_t>(value, std::numeric_limits<Field>::max()));
-}
 
 struct LimitText {
     const char* name;
@@ -44,21 +39,9 @@ constexpr std::array<LimitText, OVERTAKE_LIMIT_COUNT> limit_texts{{
     {"tasks of a user", "reap their ends: all clients of this user together have too many tasks"},
     {"waiting threads of a queue", "wait in fewer threads, or use several queues"},
     {"stages of a group", "merge stages, or split the job"},
+    {"recordings of a queue", "forget some, or use several queues"},
+    {"instances of a recording", "record the job twice"},
 }};
-
-ovt_verdict check_bindings(const Job& job, const FindMemory& find_memory) {
-    u32 bound = 0;
-    for (std::size_t i = 0; i < job.bindings.size(); i++) {
-        const overtake_binding& binding = job.bindings[i];
-        const auto index = static_cast<u32>(i);
-        ovt_verdict verdict = ovt_check_binding(&binding, index, &bound);
-        if (verdict.reason == OVT_ACCEPTED)
-            verdict = ovt_check_memory(&binding, index, find_memory(i, binding));
-        if (verdict.reason != OVT_ACCEPTED)
-            return verdict;
-    }
-    return {OVT_ACCEPTED, 0};
-}
 
 /// Where the record of a group goes.
 overtake_binding record_of(const Job& job) {
@@ -232,6 +215,20 @@ overtake_extension_parts group_of(const Job& job) {
     return group;
 }
 
+ovt_verdict check_bindings(std::span<const overtake_binding> bindings, std::uint32_t bound,
+                           const FindMemory& find_memory) {
+    for (std::size_t i = 0; i < bindings.size(); i++) {
+        const overtake_binding& binding = bindings[i];
+        const auto index = static_cast<u32>(i);
+        ovt_verdict verdict = ovt_check_binding(&binding, index, &bound);
+        if (verdict.reason == OVT_ACCEPTED)
+            verdict = ovt_check_memory(&binding, index, find_memory(i, binding));
+        if (verdict.reason != OVT_ACCEPTED)
+            return verdict;
+    }
+    return {OVT_ACCEPTED, 0};
+}
+
 bool is_group_without_parts(const Job& job) {
     return job.parts.empty() && (!job.stages.empty() || job.group_record != 0);
 }
@@ -244,7 +241,7 @@ ovt_verdict check_job(const Job& job, const JobBounds& bounds, const FindMemory&
     if (verdict.reason == OVT_ACCEPTED)
         verdict = ovt_check_fcs(job.fcs.data(), submit.fc_count);
     if (verdict.reason == OVT_ACCEPTED)
-        verdict = check_bindings(job, find_memory);
+        verdict = check_bindings(job.bindings, 0, find_memory);
     if (verdict.reason == OVT_ACCEPTED && job.cores != 0)
         verdict = ovt_check_placement(&submit, job.cores, bounds.cores);
     if (verdict.reason == OVT_ACCEPTED && !job.parts.empty())

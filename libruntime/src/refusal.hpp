@@ -46,6 +46,10 @@ struct JobBounds {
 /// index behind the last: of a group's record.
 using FindMemory = std::function<std::uint32_t(std::size_t index, const overtake_binding& binding)>;
 
+/// bound: regions that are bound already, one bit each.
+ovt_verdict check_bindings(std::span<const overtake_binding> bindings, std::uint32_t bound,
+                           const FindMemory& find_memory);
+
 /// Everything that does not depend on what else is in flight.
 ovt_verdict check_job(const Job& job, const JobBounds& bounds, const FindMemory& find_memory);
 

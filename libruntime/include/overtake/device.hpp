@@ -86,6 +86,23 @@ struct Job {
     std::uint64_t group_record = 0;
 };
 
+/// A recorded job, for one time (Queue::replay()).  Spans are read during replay() only.  What has
+/// the name of a member of Job means the same.
+struct Replay {
+    std::uint32_t recording = 0;                ///< what Queue::record() returned
+    std::uint64_t tag = 0;                      ///< see there, as all that is not described here
+    std::span<const overtake_binding> bindings; ///< of regions that the recording has not bound
+    unsigned priority = 0;
+    std::int64_t custom_id = 0;
+    unsigned core = core_any;
+    std::int64_t deadline_ns = 0;
+    std::uint64_t cores = 0;
+    unsigned* chosen_core = nullptr;
+    std::uint64_t model = 0;              ///< 0: as recorded
+    std::span<const unsigned> part_cores; ///< of a group: in place of overtake_part::core, or empty
+    std::uint64_t group_record = 0;
+};
+
 /// What became of a job, as overtake_accel.h describes it; times are device time in nanoseconds.
 using Completion = overtake_result;
 
@@ -125,6 +142,19 @@ public:
     /// Of several calls before that one counts.  From any thread while the queue lives; EINVAL
     /// unless it was created with QueueOptions::interruptible.
     virtual void interrupt() = 0;
+    /// Checks a job and keeps it, for replay(): its FCs, what of a group they are, scratch for each
+    /// of `instances` (1..64), which is how many replays of it can be in flight, and `bindings`:
+    /// memory that is the same each time.  What Replay says is not looked at.  Returns its number.
+    /// Scratch is zeroed here alone: a job finds in it what an earlier replay left there.
+    /// Error as submit(); ENOSPC for one recording too many (1024 a queue); ENOTSUP if the device
+    /// is too old (Device::records()).  A recording goes with its queue.
+    virtual std::uint32_t record(const Job& job, unsigned instances);
+    /// As submit(), of recorded jobs: they end, compete and are reaped as others do.  It allocates
+    /// nothing and takes as long for one FC as for 60,000.  EBUSY while all instances of a
+    /// recording are in flight, until one is reaped; ENOENT for a recording that is none.
+    virtual void replay(std::span<const Replay> replays);
+    /// No replay of it follows.  Its memory goes once those in flight have ended.  Error ENOENT.
+    virtual void forget(std::uint32_t recording);
 };
 
 /// Steps device time by hand (tests, scenarios).  See Device::manual_clock().
@@ -184,6 +214,8 @@ public:
     virtual std::vector<drm_overtake_core_profile> core_profiles() const;
     /// Whether its queues take jobs with parts (Job::parts).  Not so of an old driver.
     virtual bool takes_groups() const noexcept;
+    /// Whether its queues record jobs (Queue::record()).  Not so of an old driver.
+    virtual bool records() const noexcept;
 };
 
 /// Settings of an embedded device (its own cores inside this process, not shared with others).

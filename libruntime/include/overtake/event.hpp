@@ -92,6 +92,7 @@ struct Event {
     bool high = false;               ///< fc_*: the HIGH ring
     std::uint16_t slots = 0;         ///< task_*: of its queue on each core; 0: not known
     bool share = false;              ///< task_*: places are kept for clients that have none
+    bool recorded = false;           ///< job_queue: a replay of a recording
     std::uint16_t part = 0;          ///< fc_*: of a group, from 0
     std::uint16_t width = 0;         ///< task_*: cores that it takes at once; 0: one
     std::uint32_t stage = 0;         ///< fc_start, fc_resume, fc_done: of a group, from 0

@@ -16,7 +16,7 @@ constexpr std::size_t small_fcs = 4096;
 /// No other has its scratch, nor a buffer that was destroyed meanwhile.  Whether it is the last to
 /// have a buffer may change: then its client's own completions wait for that once.
 bool is_large(const EmbeddedJob& job) {
-    return job.fc_count > small_fcs ||
+    return (job.fc_count > small_fcs && !job.is_recorded) ||
            std::ranges::any_of(job.memory, [](const auto& of) { return of.use_count() == 1; });
 }
 

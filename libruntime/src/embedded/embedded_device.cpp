@@ -9,6 +9,7 @@
 #include "embedded/firmware_host.hpp"
 #include "embedded/job.hpp"
 #include "embedded/memory.hpp"
+#include "embedded/recordings.hpp"
 #include "overtake/device.hpp"
 #include "process_bound.hpp"
 #include "refusal.hpp"
@@ -79,6 +80,7 @@ class EmbeddedQueue final : public Queue {
 public:
     EmbeddedQueue(std::shared_ptr<EmbeddedDevice> device, const QueueOptions& options)
         : device_(std::move(device)),
+          recordings_(device_->addresses, device_->account, JobCharge::scratch),
           context_(device_->host.open_context(options, device_->client)) {}
     ~EmbeddedQueue() override { device_->host.close_context(*context_); }
 
@@ -90,9 +92,23 @@ public:
         require_interruptible(context_->options);
         device_->host.interrupt(*context_);
     }
+    std::uint32_t record(const Job& job, unsigned instances) override {
+        return recordings_.record(job, instances, bounds());
+    }
+    void replay(std::span<const Replay> replays) override;
+    void forget(std::uint32_t recording) override { recordings_.forget(recording); }
 
 private:
+    JobBounds bounds() const {
+        return {.cores = device_->host.core_count(),
+                .max_priority = context_->options.max_priority};
+    }
+    template <class Item, class Make>
+    void submit_made(std::span<const Item> items, Make make);
+
     std::shared_ptr<EmbeddedDevice> device_;
+    Recordings recordings_;
+    std::vector<std::shared_ptr<EmbeddedJob>> made_; ///< of one call
     std::unique_ptr<EmbeddedContext> context_;
 };
 
@@ -107,20 +123,35 @@ std::unique_ptr<Queue> EmbeddedDevice::create_queue(const QueueOptions& options)
     return std::make_unique<EmbeddedQueue>(shared_from_this(), options);
 }
 
-void EmbeddedQueue::submit(std::span<const Job> jobs) {
-    std::vector<std::shared_ptr<EmbeddedJob>> made;
-    made.reserve(jobs.size());
-    const JobBounds bounds{.cores = device_->host.core_count(),
-                           .max_priority = context_->options.max_priority};
+/// make: a job of an item.  Those before one that is refused are in flight.
+template <class Item, class Make>
+void EmbeddedQueue::submit_made(std::span<const Item> items, Make make) {
+    struct ClearAtEnd {
+        std::vector<std::shared_ptr<EmbeddedJob>>& made;
+        ~ClearAtEnd() { made.clear(); }
+    } clear_at_end{made_};
     try {
-        for (const Job& job : jobs) {
-            made.push_back(make_job(job, bounds, *device_->addresses, device_->account));
-        }
+        for (const Item& item : items)
+            made_.push_back(make(item));
     } catch (const Error&) {
-        device_->host.submit(*context_, made);
+        device_->host.submit(*context_, made_);
         throw;
     }
-    device_->host.submit(*context_, made);
+    device_->host.submit(*context_, made_);
+}
+
+void EmbeddedQueue::submit(std::span<const Job> jobs) {
+    submit_made(jobs, [&](const Job& job) {
+        return make_job(job, bounds(), *device_->addresses, device_->account);
+    });
+}
+
+void EmbeddedQueue::replay(std::span<const Replay> replays) {
+    submit_made(replays, [&](const Replay& replay) {
+        return recordings_.replay(replay, bounds(), [&] {
+            device_->host.submit(*context_, {}); // lets the firmware answer a CANCEL
+        });
+    });
 }
 
 std::size_t EmbeddedQueue::reap(std::span<Completion> out, std::int64_t deadline_ns) {

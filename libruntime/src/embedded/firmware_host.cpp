@@ -294,6 +294,17 @@ void FirmwareHost::deliver(const ovt_event& event) {
     }
 }
 
+namespace {
+
+/// It is not known by its tag any more.  This may be the last that the host knows of it.
+void take_from_table(EmbeddedContext& context, EmbeddedJob& job) {
+    auto node = context.jobs.extract(job.tag);
+    const std::shared_ptr<EmbeddedJob> reference = std::move(node.mapped());
+    job.tag_node = std::move(node);
+}
+
+} // namespace
+
 void FirmwareHost::end_job(EmbeddedJob& job) {
     std::shared_ptr<EmbeddedJob> reference = std::move(job.held_until_ended);
     EmbeddedContext& context = *job.owner;
@@ -317,8 +328,7 @@ void FirmwareHost::end_job(EmbeddedJob& job) {
     if (context.sink) {
         context.sink->completed(completion_of(job), reference);
         context.client->jobs--;
-        job.tag_node = context.jobs.extract(job.tag);
-        job.tag_node.mapped().reset();
+        take_from_table(context, job);
         let_go(std::move(reference));
         return;
     }
@@ -531,10 +541,10 @@ std::size_t FirmwareHost::reap(EmbeddedContext& context, std::span<Completion> o
     context.interrupted = false;
     std::size_t count = 0;
     for (; count < out.size() && context.first_completed; count++) {
-        const EmbeddedJob& job = *context.first_completed;
+        EmbeddedJob& job = *context.first_completed;
         out[count] = completion_of(job);
         context.first_completed = job.completed_behind;
-        context.jobs.erase(job.tag);
+        take_from_table(context, job);
         context.client->jobs--;
     }
     return count;

@@ -100,6 +100,7 @@ void FirmwareHost::tell_arrival(const EmbeddedJob& job, std::uint64_t time_ns) {
     event.priority = job.priority;
     event.custom_id = job.custom_id;
     event.model = job.model;
+    event.recorded = job.is_recorded;
     if (job.task) {
         event.task = job.task->tag;
         event.segment = job.task->sched.segment;
@@ -111,6 +112,7 @@ void FirmwareHost::tell_arrival(const EmbeddedJob& job, std::uint64_t time_ns) {
     event.task = 0;
     event.segment = 0;
     event.by_tag = 0;
+    event.recorded = false;
     if (job.group == nullptr)
         tell(event);
     else

@@ -20,7 +20,8 @@ constexpr std::size_t allocator_bytes = 32;
 constexpr std::size_t pieces = 11;
 constexpr std::size_t allocated_in_pages = 65536;
 
-/// What is kept of a job besides its scratch.
+} // namespace
+
 std::size_t bytes_of_job(const Job& job) {
     const std::size_t fixed = sizeof(EmbeddedJob) + sizeof(JobDeadlines::value_type) +
                               sizeof(JobsByTag::value_type) + sizeof(PrivateAllocation) +
@@ -35,7 +36,6 @@ std::size_t bytes_of_job(const Job& job) {
            (fcs < allocated_in_pages ? fcs : round_to_pages(fcs + allocator_bytes));
 }
 
-/// What its entries in the tables of jobs in flight take.
 void prepare_nodes(EmbeddedJob& job) {
     JobDeadlines deadlines{{0, &job}};
     job.deadline_node = deadlines.extract(deadlines.begin());
@@ -44,7 +44,7 @@ void prepare_nodes(EmbeddedJob& job) {
     job.tag_node = jobs.extract(jobs.begin());
 }
 
-void make_group(EmbeddedJob& made, const Job& job) {
+void make_group(EmbeddedJob& made, const Job& job, const ovt_fc* fcs) {
     made.stages.assign(job.stages.begin(), job.stages.end());
     made.stage_fcs.resize(group_of(job).stage_count);
     for (const u32 stage : made.stages)
@@ -53,7 +53,7 @@ void make_group(EmbeddedJob& made, const Job& job) {
     std::size_t fc = 0;
     for (std::size_t i = 0; i < job.parts.size(); i++) {
         ovt_fw_part& part = made.parts[i];
-        part.fcs = made.fc_storage.data() + fc;
+        part.fcs = fcs + fc;
         part.stages = made.stages.data() + fc;
         part.fc_count = job.parts[i].fc_count;
         part.core = job.parts[i].core;
@@ -65,8 +65,6 @@ void make_group(EmbeddedJob& made, const Job& job) {
     made.group_storage.stage_count = static_cast<u32>(made.stage_fcs.size());
     made.group = &made.group_storage;
 }
-
-} // namespace
 
 std::shared_ptr<EmbeddedJob> make_job(const Job& job, const JobBounds& bounds,
                                       const AddressSpace& addresses,
@@ -103,7 +101,7 @@ std::shared_ptr<EmbeddedJob> make_job(const Job& job, const JobBounds& bounds,
     made->model = job.model;
     made->chosen_core = job.chosen_core;
     if (!job.parts.empty())
-        make_group(*made, job);
+        make_group(*made, job, made->fcs);
 
     const auto bind = [&](unsigned region, std::shared_ptr<Allocation> allocation, std::byte* data,
                           std::uint64_t length, u32 flags) {

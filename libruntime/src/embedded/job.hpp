@@ -53,6 +53,7 @@ struct EmbeddedJob : ovt_fw_job {
     JobDeadlines::node_type deadline_node;   ///< while it is not in flight, like tag_node
     JobsByTag::node_type tag_node;           ///< with them nothing is allocated under the lock
     EmbeddedJob* next_to_free = nullptr;     ///< of the client's
+    bool is_recorded = false;                ///< an instance of a recording: its memory stays
     std::optional<MemoryCharge> charge;      ///< for what it takes besides its scratch
     std::vector<ovt_fc> fc_storage;
     ovt_fw_group group_storage{}; ///< of a group, like all that follows
@@ -107,6 +108,13 @@ struct EmbeddedContext : ovt_fw_context {
     bool gone = false;               ///< the firmware has let go of it
     bool interrupted = false;        ///< the next reap does not wait
 };
+
+/// Its entries in the tables of jobs in flight are made.
+void prepare_nodes(EmbeddedJob& job);
+/// Its group has the stages and parts of `job`, which is one, and the FCs of `fcs`.
+void make_group(EmbeddedJob& made, const Job& job, const ovt_fc* fcs);
+/// What is kept of a job besides its scratch.
+std::size_t bytes_of_job(const Job& job);
 
 /// What of a job is charged to the account.
 enum class JobCharge { scratch, all };

@@ -30,20 +30,14 @@ public:
 
     ~IoctlQueue() override { stop_collector(); }
 
-    void submit(std::span<const Job> jobs) override {
-        for (const Job& job : jobs) {
-            JobExtensions extensions;
-            drm_overtake_submit submit = context_.payload(job, 0, extensions);
-            if (context_.options().interruptible)
-                prepare_to_collect();
-            if (const int code = context_.file().try_call(DRM_IOCTL_OVERTAKE_SUBMIT, &submit))
-                throw context_.refused(job, code);
-            KernelContext::tell_core(job, extensions);
-            in_flight_++;
-            if (context_.options().interruptible)
-                collect_one_more();
-        }
+    void submit(std::span<const Job> jobs) override { submit(DRM_IOCTL_OVERTAKE_SUBMIT, jobs); }
+    void replay(std::span<const Replay> replays) override {
+        submit(DRM_IOCTL_OVERTAKE_REPLAY, replays);
     }
+    std::uint32_t record(const Job& job, unsigned instances) override {
+        return context_.record(job, instances);
+    }
+    void forget(std::uint32_t recording) override { context_.forget(recording); }
 
     std::size_t reap(std::span<Completion> out, std::int64_t deadline_ns) override {
         if (deadline_ns < 0)
@@ -72,6 +66,22 @@ public:
     }
 
 private:
+    template <class Item>
+    void submit(unsigned long call, std::span<const Item> items) {
+        for (const Item& item : items) {
+            JobExtensions extensions;
+            auto payload = context_.payload(item, 0, extensions);
+            if (context_.options().interruptible)
+                prepare_to_collect();
+            if (const int code = context_.file().try_call(call, &payload))
+                throw context_.refused(item, code);
+            KernelContext::tell_core(item, extensions);
+            in_flight_++;
+            if (context_.options().interruptible)
+                collect_one_more();
+        }
+    }
+
     /// The job that ended first; none by the deadline.
     std::optional<Completion> collect(std::int64_t deadline_ns) {
         drm_overtake_wait wait{.tag = 0,

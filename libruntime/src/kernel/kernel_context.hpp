@@ -5,11 +5,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 
 #include "kernel/kernel_file.hpp"
 #include "overtake/device.hpp"
 #include "overtake/service.hpp"
+#include "recorded_job.hpp"
 #include "refusal.hpp"
 
 namespace overtake {
@@ -19,6 +21,7 @@ struct JobExtensions {
     overtake_extension_placement placement;
     overtake_extension_model model;
     overtake_extension_parts parts;
+    overtake_extension_replay_parts replay_parts;
 };
 
 /// Destroying it ends its jobs.
@@ -55,17 +58,34 @@ public:
     /// The job was taken: its submitter learns which core the driver chose.
     static void tell_core(const Job& job, const JobExtensions& extensions);
 
+    /// See Queue::record() and Queue::forget().
+    std::uint32_t record(const Job& job, unsigned instances);
+    void forget(std::uint32_t recording);
+    /// As payload() of a job.  Throws Error ENOENT for a recording that is none.
+    drm_overtake_replay payload(const Replay& replay, std::uint64_t result,
+                                JobExtensions& extensions) const;
+    static void tell_core(const Replay& replay, const JobExtensions& extensions);
+
     /// What the rules say of a job; the driver has asked them, or will.
     ovt_verdict check(const Job& job) const;
     /// The driver refused a job: the field that is wrong if the rules know it, else what the errno
     /// says.
     Error refused(const Job& job, int code) const;
+    ovt_verdict check(const Replay& replay) const;
+    Error refused(const Replay& replay, int code) const;
 
 private:
+    std::uint32_t holds(const overtake_binding& binding) const;
+    const RecordedJob* find(std::uint32_t recording) const;
+    std::uint64_t chain_placement(overtake_extension_placement& extension,
+                                  std::uint64_t cores) const;
+    Error refusal_by_room(std::uint64_t tag, int code) const;
+
     std::shared_ptr<KernelFile> file_;
     const QueueOptions options_;
     JobBounds bounds_;
-    std::atomic<std::uint32_t> id_ = 0; ///< a thread may wait while another destroys
+    std::map<std::uint32_t, RecordedJob> recordings_; ///< by what the driver calls them
+    std::atomic<std::uint32_t> id_ = 0;               ///< a thread may wait while another destroys
 };
 
 std::unique_ptr<Queue> create_ioctl_queue(std::shared_ptr<KernelFile> file,

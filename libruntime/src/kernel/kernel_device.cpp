@@ -39,6 +39,7 @@ public:
     }
     ManualClock* manual_clock() noexcept override { return clock_.get(); }
     bool takes_groups() const noexcept override { return file_->takes_groups(); }
+    bool records() const noexcept override { return file_->records(); }
 
     const KernelFile& file() const noexcept { return *file_; }
     const std::shared_ptr<KernelFile>& shared_file() const noexcept { return file_; }

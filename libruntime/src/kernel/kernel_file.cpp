@@ -65,6 +65,7 @@ KernelFile::KernelFile(const std::string& path)
     }
     takes_models_ = driver_is_at_least(fd_, 1); // OVERTAKE_EXTENSION_MODEL
     takes_groups_ = driver_is_at_least(fd_, 2); // OVERTAKE_EXTENSION_PARTS
+    records_ = driver_is_at_least(fd_, 3);      // DRM_IOCTL_OVERTAKE_RECORD
 }
 
 KernelFile::~KernelFile() {

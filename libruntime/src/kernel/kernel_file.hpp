@@ -56,6 +56,7 @@ public:
     /// The driver can be told which model a job belongs to.
     bool takes_models() const noexcept { return takes_models_; }
     bool takes_groups() const noexcept { return takes_groups_; }
+    bool records() const noexcept { return records_; }
 
     drm_overtake_device_info info() const;
     std::vector<drm_overtake_core_info> cores() const;
@@ -80,6 +81,7 @@ private:
     int fd_;
     bool takes_models_ = false;
     bool takes_groups_ = false;
+    bool records_ = false;
     mutable std::mutex mappings_mutex_;
     std::map<std::uint64_t, Mapping> mappings_; ///< by address
     std::mutex shares_mutex_;                   ///< held while others' mappings_mutex_ is taken

@@ -88,14 +88,24 @@ bool Uring::add_read(int event_fd, std::uint64_t& value, std::uint64_t user_data
     return true;
 }
 
-bool Uring::add_submit(const drm_overtake_submit& payload, std::uint64_t user_data) {
+bool Uring::add(const drm_overtake_submit& payload, std::uint64_t user_data) {
+    return add_command(OVERTAKE_URING_SUBMIT, payload, user_data);
+}
+
+bool Uring::add(const drm_overtake_replay& payload, std::uint64_t user_data) {
+    return add_command(OVERTAKE_URING_REPLAY, payload, user_data);
+}
+
+template <class Payload>
+bool Uring::add_command(std::uint32_t command, const Payload& payload, std::uint64_t user_data) {
+    static_assert(sizeof(payload) <= OVERTAKE_URING_PAYLOAD_BYTES);
     io_uring_sqe* sqe = take_entry();
     if (!sqe)
         return false;
     sqe->opcode = IORING_OP_URING_CMD;
     sqe->flags = IOSQE_FIXED_FILE;
     sqe->fd = 0; // index of the registered file
-    sqe->cmd_op = OVERTAKE_URING_SUBMIT;
+    sqe->cmd_op = command;
     sqe->user_data = user_data;
     std::memcpy(sqe->cmd, &payload, sizeof(payload));
     return true;

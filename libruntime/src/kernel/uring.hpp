@@ -21,8 +21,9 @@ public:
     Uring& operator=(Uring&& other) noexcept;
     ~Uring();
 
-    /// Adds a SUBMIT command; false if the submission queue is full.
-    bool add_submit(const drm_overtake_submit& payload, std::uint64_t user_data);
+    /// Adds a command, SUBMIT or REPLAY; false if the submission queue is full.
+    bool add(const drm_overtake_submit& payload, std::uint64_t user_data);
+    bool add(const drm_overtake_replay& payload, std::uint64_t user_data);
     /// Adds a read of the 8 bytes of an eventfd; false as above.  `value` stays where it is until
     /// the read has completed, or the ring has gone.
     bool add_read(int event_fd, std::uint64_t& value, std::uint64_t user_data);
@@ -44,6 +45,8 @@ private:
     Uring() = default;
     int wait(std::int64_t deadline_ns);
     io_uring_sqe* take_entry();
+    template <class Payload>
+    bool add_command(std::uint32_t command, const Payload& payload, std::uint64_t user_data);
 
     io_uring ring_{};
     bool live_ = false;

@@ -45,7 +45,12 @@ public:
             free_slots_.push_back(slot);
     }
 
-    void submit(std::span<const Job> jobs) override;
+    void submit(std::span<const Job> jobs) override { submit_all(jobs); }
+    void replay(std::span<const Replay> replays) override { submit_all(replays); }
+    std::uint32_t record(const Job& job, unsigned instances) override {
+        return context_.record(job, instances);
+    }
+    void forget(std::uint32_t recording) override { context_.forget(recording); }
     std::size_t reap(std::span<Completion> out, std::int64_t deadline_ns) override;
     bool cancel(std::uint64_t tag) override { return context_.cancel(tag); }
     std::size_t in_flight() const noexcept override { return in_flight_; }
@@ -64,13 +69,20 @@ private:
     };
 
     Uring& ring();
-    std::size_t submit_batch(std::span<const Job> jobs);
-    std::uint32_t add(const Job& job, JobExtensions& extensions);
+    // An Item is a Job or a Replay.
+    template <class Item>
+    void submit_all(std::span<const Item> items);
+    template <class Item>
+    std::size_t submit_batch(std::span<const Item> items);
+    template <class Item>
+    std::uint32_t add(const Item& item, JobExtensions& extensions);
     void take(const Uring::Entry& entry);
     void take_those_there();
     void listen_for_interrupt();
-    [[noreturn]] void refuse_here(const Job& job) const;
-    void settle(std::span<const Job> jobs);
+    template <class Item>
+    [[noreturn]] void refuse_here(const Item& item) const;
+    template <class Item>
+    void settle(std::span<const Item> items);
     bool forget_ended(std::uint32_t slot);
     void withdraw(std::uint32_t slot);
     Completion collect(std::uint32_t slot);
@@ -114,23 +126,25 @@ Uring& UringQueue::ring() {
     return *ring_;
 }
 
-void UringQueue::submit(std::span<const Job> jobs) {
-    while (!jobs.empty())
-        jobs = jobs.subspan(submit_batch(jobs));
+template <class Item>
+void UringQueue::submit_all(std::span<const Item> items) {
+    while (!items.empty())
+        items = items.subspan(submit_batch(items));
 }
 
 /// Submits what fits into the ring; returns how many that were.
-std::size_t UringQueue::submit_batch(std::span<const Job> jobs) {
+template <class Item>
+std::size_t UringQueue::submit_batch(std::span<const Item> items) {
     const std::size_t count =
-        std::min({jobs.size(), std::size_t{most_at_once}, free_slots_.size()});
-    if (count == 0 || tags_.contains(jobs.front().tag))
-        refuse_here(jobs.front());
+        std::min({items.size(), std::size_t{most_at_once}, free_slots_.size()});
+    if (count == 0 || tags_.contains(items.front().tag))
+        refuse_here(items.front());
     batch_.clear();
-    for (const Job& job : jobs.first(count)) {
-        if (tags_.contains(job.tag))
+    for (const Item& item : items.first(count)) {
+        if (tags_.contains(item.tag))
             break;
         try {
-            batch_.push_back(add(job, extensions_[batch_.size()]));
+            batch_.push_back(add(item, extensions_[batch_.size()]));
         } catch (const std::exception&) {
             if (batch_.empty())
                 throw;
@@ -142,35 +156,37 @@ std::size_t UringQueue::submit_batch(std::span<const Job> jobs) {
     take_those_there();
     for (std::size_t i = 0; i < batch_.size(); i++)
         if (slots_[batch_[i]].state != Slot::refused)
-            KernelContext::tell_core(jobs[i], extensions_[i]);
-    settle(jobs);
+            KernelContext::tell_core(items[i], extensions_[i]);
+    settle(items);
     return batch_.size();
 }
 
 /// The driver knows a tag until its job has ended, a queue until it has been reaped; so jobs are
 /// refused here that the driver would take.  Not before the driver's own reasons.
-void UringQueue::refuse_here(const Job& job) const {
-    if (const ovt_verdict verdict = context_.check(job); verdict.reason != OVT_ACCEPTED)
-        throw context_.refused(job, refusal_code(verdict));
+template <class Item>
+void UringQueue::refuse_here(const Item& item) const {
+    if (const ovt_verdict verdict = context_.check(item); verdict.reason != OVT_ACCEPTED)
+        throw context_.refused(item, refusal_code(verdict));
     const auto held = static_cast<u32>(tags_.size());
-    const ovt_verdict verdict = ovt_check_room(tags_.contains(job.tag), held, 0);
+    const ovt_verdict verdict = ovt_check_room(tags_.contains(item.tag), held, 0);
     throw Error(refusal_code(verdict), fmt::format("{}: {}", context_.file().path(),
-                                                   admission_text(verdict, job.tag, held)));
+                                                   admission_text(verdict, item.tag, held)));
 }
 
-std::uint32_t UringQueue::add(const Job& job, JobExtensions& extensions) {
+template <class Item>
+std::uint32_t UringQueue::add(const Item& item, JobExtensions& extensions) {
     Uring& uring = ring();
     const std::uint32_t slot = free_slots_.back();
     const std::uint64_t address = records_->address() + slot * sizeof(overtake_result);
     record(slot).status = untouched;
-    const drm_overtake_submit payload = context_.payload(job, address, extensions);
-    tags_.insert(job.tag); // first, as it may find no memory
-    if (!uring.add_submit(payload, slot)) {
-        tags_.erase(job.tag);
+    const auto payload = context_.payload(item, address, extensions);
+    tags_.insert(item.tag); // first, as it may find no memory
+    if (!uring.add(payload, slot)) {
+        tags_.erase(item.tag);
         throw Error(EBUSY, "io_uring: the submission queue is full");
     }
     free_slots_.pop_back();
-    slots_[slot] = {Slot::in_flight, job.tag, 0, none};
+    slots_[slot] = {Slot::in_flight, item.tag, 0, none};
     in_flight_++;
     return slot;
 }
@@ -227,7 +243,8 @@ void UringQueue::listen_for_interrupt() {
 
 /// The driver refuses at once, so a refused job of the batch shows by now.  Those behind it were
 /// handed over in the same system call and are taken back.
-void UringQueue::settle(std::span<const Job> jobs) {
+template <class Item>
+void UringQueue::settle(std::span<const Item> items) {
     const auto is_refused = [&](std::uint32_t slot) { return slots_[slot].state == Slot::refused; };
     const auto refused = std::ranges::find_if(batch_, is_refused);
     if (refused == batch_.end())
@@ -235,7 +252,7 @@ void UringQueue::settle(std::span<const Job> jobs) {
     const int code = -slots_[*refused].result;
     for (auto behind = refused; behind != batch_.end(); ++behind)
         withdraw(*behind);
-    throw context_.refused(jobs[static_cast<std::size_t>(refused - batch_.begin())], code);
+    throw context_.refused(items[static_cast<std::size_t>(refused - batch_.begin())], code);
 }
 
 void UringQueue::withdraw(std::uint32_t slot) {

@@ -252,6 +252,9 @@ ServedClient::Answer ServedClient::perform(const Request& request, Packet& packe
         return {};
     case Operation::cancel:
         return {.values = {queue(first).cancel(second)}};
+    case Operation::forget:
+        queue(first).forget(field(second));
+        return {};
     case Operation::clock_now:
         return {.values = {device_->host.manual_now()}};
     case Operation::clock_advance:

@@ -30,7 +30,8 @@ constexpr std::uint32_t brief_call_bytes = 16'384;
 ServedQueue::ServedQueue(FirmwareHost& host, Client& client, const QueueOptions& options)
     : host_(host), client_(client),
       charge_(client.memory, area_bytes + sizeof(*this) + sizeof(Completions) + context_bytes),
-      come_(std::make_unique<Completions>()) {
+      come_(std::make_unique<Completions>()),
+      recordings_(client.addresses, client.memory, JobCharge::all) {
     memory_ = make_shared_memory("overtake queue", area_bytes);
     mapping_ = std::make_unique<GuardedMapping>(memory_.get(), area_bytes, client.server_ends);
     area_ = new (mapping_->data()) QueueArea;
@@ -146,15 +147,74 @@ Job read_job(std::span<const std::byte> call, std::size_t& position, WireJob& wi
         job.stages = view<std::uint32_t>(call, position, wire.stage_count);
         if (wire.stage_count % 2 != 0)
             view<std::uint32_t>(call, position, 1);
-        job.group_record = wire.group_record;
     }
+    if (wire.part_count != 0 || wire.recording != 0)
+        job.group_record = wire.group_record;
     return job;
+}
+
+/// Memory for the cores of a replay's parts.
+using PartCores = std::array<unsigned, OVERTAKE_MAX_CORES>;
+
+/// What `job` says as a replay.
+Replay replay_of(const Job& job, std::uint32_t recording, PartCores& cores) {
+    if (job.parts.size() > cores.size() || !job.fcs.empty() || !job.stages.empty())
+        throw Violation("a replay that is none");
+    Replay replay;
+    replay.recording = recording;
+    replay.tag = job.tag;
+    replay.bindings = job.bindings;
+    replay.priority = job.priority;
+    replay.custom_id = job.custom_id;
+    replay.core = job.core;
+    replay.deadline_ns = job.deadline_ns;
+    replay.cores = job.cores;
+    replay.chosen_core = job.chosen_core;
+    replay.model = job.model;
+    replay.group_record = job.group_record;
+    std::ranges::transform(job.parts, cores.begin(), &overtake_part::core);
+    replay.part_cores = std::span(cores).first(job.parts.size());
+    return replay;
 }
 
 } // namespace
 
+std::shared_ptr<EmbeddedJob> ServedQueue::make(const Job& job, std::uint32_t recording,
+                                               const JobBounds& bounds) {
+    if (recording == 0)
+        return make_job_of(client_, job, bounds);
+    PartCores cores;
+    return recordings_.replay(replay_of(job, recording, cores), bounds, [&] {
+        // A completion is delivered while the host's thread that tells it has yet to let go.
+        host_.submit(*context_, {});
+        client_.disposal.drain();
+    });
+}
+
+/// The only one of its call.
+void ServedQueue::take_recording(const Job& job, std::uint32_t instances, const JobBounds& bounds) {
+    try {
+        area_->chosen_cores[0] =
+            make_with_room(client_, [&] { return recordings_.record(job, instances, bounds); });
+        say(1, 0, "");
+    } catch (const Error& refused) {
+        say(0, refused.code(), refused.what());
+    } catch (const std::bad_alloc&) {
+        say(0, ENOMEM, "record: no memory in the device server");
+    }
+}
+
+void ServedQueue::forget(std::uint32_t recording) {
+    answer(); // what was replayed before
+    recordings_.forget(recording);
+}
+
 void ServedQueue::take_jobs(std::span<const std::byte> bytes) {
-    std::vector<std::shared_ptr<EmbeddedJob>> made;
+    struct ClearAtEnd {
+        std::vector<std::shared_ptr<EmbeddedJob>>& made;
+        ~ClearAtEnd() { made.clear(); }
+    } clear_at_end{made_};
+    std::vector<std::shared_ptr<EmbeddedJob>>& made = made_;
     const JobBounds bounds{.cores = host_.core_count(),
                            .max_priority = context_->options.max_priority};
     std::size_t admitted = 0;
@@ -168,11 +228,16 @@ void ServedQueue::take_jobs(std::span<const std::byte> bytes) {
         for (std::size_t position = 0; position < bytes.size();) {
             WireJob wire;
             Job job = read_job(bytes, position, wire);
+            if (wire.instances != 0) {
+                if (position != bytes.size() || !made.empty() || wire.recording != 0)
+                    throw Violation("a recording that is not alone");
+                return take_recording(job, wire.instances, bounds);
+            }
             if (made.size() == chosen_cores_.size())
                 throw Violation("more jobs in a call than a queue has room for");
             if (job.cores != 0)
                 job.chosen_core = &chosen_cores_[made.size()];
-            made.push_back(make_job_of(client_, job, bounds));
+            made.push_back(make(job, wire.recording, bounds));
             if (wire.room_refusal == 0)
                 continue;
             if (wire.room_refusal != OVT_REFUSED_TAG && wire.room_refusal != OVT_REFUSED_QUEUE_FULL)

@@ -10,8 +10,10 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "embedded/firmware_host.hpp"
+#include "embedded/recordings.hpp"
 #include "server/client.hpp"
 #include "server/read_wire.hpp"
 #include "server/shared_memory.hpp"
@@ -40,6 +42,7 @@ public:
     /// Takes the jobs of a call, if there is one.  Throws Violation.
     void answer();
     bool cancel(std::uint64_t tag);
+    void forget(std::uint32_t recording);
 
 private:
     void completed(const Completion& completion,
@@ -47,6 +50,9 @@ private:
     void deliver() noexcept;
     void take_call(std::uint32_t bytes);
     void take_jobs(std::span<const std::byte> bytes);
+    std::shared_ptr<EmbeddedJob> make(const Job& job, std::uint32_t recording,
+                                      const JobBounds& bounds);
+    void take_recording(const Job& job, std::uint32_t instances, const JobBounds& bounds);
     void say(std::size_t accepted, int code, const char* text);
 
     struct Completions {
@@ -71,6 +77,8 @@ private:
     std::atomic<std::uint32_t> delivered_ = 0;
     std::atomic<bool> is_brief_ = false; ///< the last job
     std::array<unsigned, OVERTAKE_MAX_JOBS> chosen_cores_{};
+    std::vector<std::shared_ptr<EmbeddedJob>> made_; ///< of one call
+    Recordings recordings_;
     std::optional<Delivery::Source> news_;
     std::unique_ptr<EmbeddedContext> context_;
 };

@@ -13,6 +13,7 @@
 #include "overtake/device.hpp"
 #include "overtake/server.hpp"
 #include "process_bound.hpp"
+#include "recorded_job.hpp"
 #include "refusal.hpp"
 #include "server/client_channel.hpp"
 #include "server/server_events.hpp"
@@ -52,7 +53,12 @@ public:
                 unsigned cores, const QueueOptions& options);
     ~ServerQueue() override;
 
-    void submit(std::span<const Job> jobs) override;
+    void submit(std::span<const Job> jobs) override { submit_all(jobs); }
+    void replay(std::span<const Replay> replays) override { submit_all(replays); }
+    std::uint32_t record(const Job& job, unsigned instances) override;
+    void forget(std::uint32_t recording) override {
+        connection_->call(Operation::forget, id_, recording);
+    }
     std::size_t reap(std::span<Completion> out, std::int64_t deadline_ns) override;
     bool cancel(std::uint64_t tag) override;
     std::size_t in_flight() const noexcept override { return tags_.size(); }
@@ -61,10 +67,20 @@ public:
 private:
     std::size_t take(std::span<Completion> out);
     void write(std::span<const std::byte> bytes);
-    void write_job(const Job& job, const ovt_verdict& room);
-    ovt_verdict room_for(const Job& job, std::size_t in_call) const;
+    void write_job(const Job& job, const ovt_verdict& room, std::uint32_t instances = 0);
+    void write_job(const Replay& replay, const ovt_verdict& room);
     bool fits(const Job& job) const;
-    std::size_t call(std::span<const Job> jobs);
+    bool fits(const Replay& replay) const;
+    JobBounds bounds() const { return {.cores = cores_, .max_priority = options_.max_priority}; }
+    [[noreturn]] void refuse_here(const Job& job) const;
+    [[noreturn]] void refuse_here(const Replay& replay) const;
+    // An Item is a Job or a Replay.
+    template <class Item>
+    void submit_all(std::span<const Item> items);
+    template <class Item>
+    std::size_t call(std::span<const Item> items);
+    void call();
+    [[noreturn]] void refuse_as_answered() const;
 
     std::shared_ptr<Device> device_;
     std::shared_ptr<const Connection> connection_;
@@ -194,7 +210,7 @@ std::size_t wire_bytes(const Job& job) {
     return sizeof(WireJob) + job.fcs.size_bytes() + job.bindings.size_bytes() + group;
 }
 
-void ServerQueue::write_job(const Job& job, const ovt_verdict& room) {
+void ServerQueue::write_job(const Job& job, const ovt_verdict& room, std::uint32_t instances) {
     const WireJob wire{
         .tag = job.tag,
         .cores = job.cores,
@@ -211,6 +227,8 @@ void ServerQueue::write_job(const Job& job, const ovt_verdict& room) {
         .group_record = job.group_record,
         .part_count = static_cast<std::uint32_t>(job.parts.size()),
         .stage_count = static_cast<std::uint32_t>(job.parts.empty() ? 0 : job.stages.size()),
+        .instances = instances,
+        .recording = 0,
     };
     write(bytes_of(wire));
     write(std::as_bytes(job.fcs));
@@ -223,6 +241,55 @@ void ServerQueue::write_job(const Job& job, const ovt_verdict& room) {
         write(bytes_of(std::uint32_t{0}));
 }
 
+void ServerQueue::write_job(const Replay& replay, const ovt_verdict& room) {
+    const WireJob wire{
+        .tag = replay.tag,
+        .cores = replay.cores,
+        .custom_id = replay.custom_id,
+        .model = replay.model,
+        .deadline_ns = replay.deadline_ns,
+        .priority = replay.priority,
+        .core = replay.core,
+        .scratch_bytes = 0,
+        .fc_count = 0,
+        .binding_count = static_cast<std::uint32_t>(replay.bindings.size()),
+        .room_refusal = static_cast<std::uint32_t>(room.reason),
+        .room_used = tags_.size(),
+        .group_record = replay.group_record,
+        .part_count = static_cast<std::uint32_t>(replay.part_cores.size()),
+        .stage_count = 0,
+        .instances = 0,
+        .recording = replay.recording,
+    };
+    write(bytes_of(wire));
+    write(std::as_bytes(replay.bindings));
+    for (const unsigned core : replay.part_cores)
+        write(bytes_of(overtake_part{.fc_count = 0, .core = core}));
+}
+
+bool ServerQueue::fits(const Replay& replay) const {
+    return replay.recording != 0 && replay.bindings.size() <= OVERTAKE_MAX_BINDINGS &&
+           replay.part_cores.size() <= OVERTAKE_MAX_CORES &&
+           sizeof(WireJob) + replay.bindings.size_bytes() +
+                   replay.part_cores.size() * sizeof(overtake_part) <=
+               job_area_bytes - written_;
+}
+
+void ServerQueue::refuse_here(const Replay& replay) const {
+    ovt_verdict verdict = check_replay(replay, bounds());
+    if (verdict.reason == OVT_ACCEPTED)
+        verdict.reason =
+            replay.recording == 0 ? OVT_REFUSED_NO_RECORDING : OVT_REFUSED_PARTS_OF_RECORD;
+    throw Error(refusal_code(verdict), replay_refusal_text(verdict, replay, nullptr, bounds()));
+}
+
+void ServerQueue::refuse_here(const Job& job) const {
+    const ovt_verdict verdict = check_job(job, bounds(), [](std::size_t, const overtake_binding&) {
+        return OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE;
+    });
+    throw Error(refusal_code(verdict), refusal_text(verdict, job, bounds()));
+}
+
 bool ServerQueue::fits(const Job& job) const {
     // In this order no sum overflows.
     return !is_group_without_parts(job) && job.fcs.size() <= OVERTAKE_MAX_FCS &&
@@ -230,27 +297,54 @@ bool ServerQueue::fits(const Job& job) const {
            job.stages.size() <= OVERTAKE_MAX_FCS && wire_bytes(job) <= job_area_bytes - written_;
 }
 
-void ServerQueue::submit(std::span<const Job> jobs) {
-    while (!jobs.empty())
-        jobs = jobs.subspan(call(jobs));
+template <class Item>
+void ServerQueue::submit_all(std::span<const Item> items) {
+    while (!items.empty())
+        items = items.subspan(call(items));
 }
 
-/// As many of the jobs as one call takes; how many these were.
-std::size_t ServerQueue::call(std::span<const Job> jobs) {
+/// What was written is a call.
+void ServerQueue::call() {
+    const std::uint32_t number = area_->calls.load(std::memory_order_relaxed) + 1;
+    area_->job_bytes.store(static_cast<std::uint32_t>(written_));
+    area_->calls.store(number);
+    channel_->call(area_->answers, number);
+}
+
+void ServerQueue::refuse_as_answered() const {
+    std::array<char, sizeof(QueueArea::text)> text = area_->text;
+    text.back() = 0;
+    throw Error(area_->code, text.data());
+}
+
+std::uint32_t ServerQueue::record(const Job& job, unsigned instances) {
+    const Job part = recorded_part(job);
+    written_ = 0;
+    // What is no number of instances is no recording to the server.
+    if (instances == 0 || !fits(part)) {
+        const ovt_verdict verdict =
+            check_recording(job, instances, bounds(), [](std::size_t, const overtake_binding&) {
+                return OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE;
+            });
+        throw Error(refusal_code(verdict),
+                    recording_refusal_text(verdict, job, instances, bounds(), 0));
+    }
+    write_job(part, {OVT_ACCEPTED, 0}, instances);
+    call();
+    if (area_->code != 0)
+        refuse_as_answered();
+    return area_->chosen_cores[0];
+}
+
+/// As many as one call takes; how many these were.
+template <class Item>
+std::size_t ServerQueue::call(std::span<const Item> jobs) {
     written_ = 0;
     std::size_t count = 0;
     bool is_refused = false; // those behind it are not in flight
-    const auto refuse_here = [&](const Job& job) {
-        const JobBounds bounds{.cores = cores_, .max_priority = options_.max_priority};
-        const ovt_verdict verdict =
-            check_job(job, bounds, [](std::size_t, const overtake_binding&) {
-                return OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE;
-            });
-        throw Error(refusal_code(verdict), refusal_text(verdict, job, bounds));
-    };
     try {
         for (; count < jobs.size() && count < OVERTAKE_MAX_JOBS && !is_refused; count++) {
-            const Job& job = jobs[count];
+            const Item& job = jobs[count];
             if (!fits(job)) {
                 if (count == 0)
                     refuse_here(job);
@@ -268,14 +362,11 @@ std::size_t ServerQueue::call(std::span<const Job> jobs) {
             throw;
         // It is the first of the next call, if there is one.
     } catch (const std::bad_alloc&) {
-        for (const Job& job : jobs.first(count))
+        for (const Item& job : jobs.first(count))
             tags_.erase(job.tag);
         throw;
     }
-    const std::uint32_t number = area_->calls.load(std::memory_order_relaxed) + 1;
-    area_->job_bytes.store(static_cast<std::uint32_t>(written_));
-    area_->calls.store(number);
-    channel_->call(area_->answers, number);
+    call();
     const std::size_t accepted = std::min<std::size_t>(area_->accepted, count);
     for (std::size_t i = 0; i < accepted; i++)
         if (jobs[i].cores != 0 && jobs[i].chosen_core)
@@ -286,9 +377,7 @@ std::size_t ServerQueue::call(std::span<const Job> jobs) {
     for (std::size_t i = accepted; i < count; i++)
         if (!(is_refused && i + 1 == count))
             tags_.erase(jobs[i].tag);
-    std::array<char, sizeof(QueueArea::text)> text = area_->text;
-    text.back() = 0;
-    throw Error(area_->code, text.data());
+    refuse_as_answered();
 }
 
 // Completion

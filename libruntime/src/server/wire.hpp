@@ -26,7 +26,7 @@ extern "C" {
 namespace overtake::server {
 
 /// Of everything in this file; other versions do not talk to each other.
-constexpr std::uint32_t protocol_version = 6;
+constexpr std::uint32_t protocol_version = 7;
 
 enum class Operation : std::uint32_t {
     hello = 1,      ///< version -> -, cores; drm_overtake_device_info
@@ -49,6 +49,7 @@ enum class Operation : std::uint32_t {
     create_events,
     destroy_events, ///< id ->
     core_profiles,  ///< -> drm_overtake_core_profile of each core
+    forget,         ///< id of a queue, recording ->
 };
 
 struct Request {
@@ -67,7 +68,8 @@ struct Reply {
 constexpr std::size_t reply_payload_bytes = 32768;
 
 /// A job in QueueArea::jobs; its FCs follow, then its bindings.  Of a group then its parts, and the
-/// stages of its FCs, an even number of them.
+/// stages of its FCs, an even number of them.  A recording is a call of its own, whose answer is
+/// its number in QueueArea::chosen_cores.  A replay has no FCs, and parts only to name their cores.
 struct WireJob {
     std::uint64_t tag;
     std::uint64_t cores;
@@ -86,6 +88,8 @@ struct WireJob {
     std::uint64_t group_record;
     std::uint32_t part_count;  ///< 0: no group
     std::uint32_t stage_count; ///< of the stages that follow: one for each FC
+    std::uint32_t instances;   ///< of a recording; 0: it is none
+    std::uint32_t recording;   ///< that is replayed; 0: none is
 };
 
 constexpr std::uint32_t completion_entries = OVERTAKE_MAX_JOBS;
@@ -111,7 +115,8 @@ struct QueueArea {
     std::atomic<std::uint32_t> client_waits;                ///< it wants to be woken
     alignas(64) std::atomic<std::uint32_t> completion_tail; ///< the server's: come so far
     alignas(64) std::array<overtake_result, completion_entries> completions;
-    std::array<std::uint32_t, OVERTAKE_MAX_JOBS> chosen_cores; ///< of the jobs of the call
+    std::array<std::uint32_t, OVERTAKE_MAX_JOBS>
+        chosen_cores; ///< of the jobs of the call; see WireJob
     alignas(64) std::array<std::byte, job_area_bytes> jobs;
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);

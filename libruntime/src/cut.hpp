@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+//
+// Numbers that have to fit into a field of the driver's structures.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+namespace overtake {
+
+/// The greatest that fits in place of one that does not: that is refused as well.
+template <class Field>
+Field cut(std::uint64_t value) {
+    return static_cast<Field>(std::min<std::uint64_t>(value, std::numeric_limits<Field>::max()));
+}
+
+} // namespace overtake
