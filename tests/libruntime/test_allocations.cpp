@@ -122,6 +122,15 @@ public:
     bool cancel(std::uint64_t tag) override { return queue_->cancel(tag); }
     std::size_t in_flight() const noexcept override { return queue_->in_flight(); }
     void interrupt() override { queue_->interrupt(); }
+    std::uint32_t record(const Job& job, unsigned instances) override {
+        return queue_->record(job, instances);
+    }
+    void replay(std::span<const Replay> replays) override {
+        is_of_library = false;
+        queue_->replay(replays);
+        is_of_library = true;
+    }
+    void forget(std::uint32_t recording) override { queue_->forget(recording); }
 
 private:
     std::unique_ptr<Queue> queue_;
@@ -153,11 +162,14 @@ protected:
             device_ = std::make_shared<MarkedDevice>(std::move(device_));
     }
 
-    /// Of inferences of two tasks, which are in flight together.
+    /// Of inferences of two tasks, which are in flight together.  Recorded: none of the device's
+    /// in this process either.
     void expect_none(const std::string& what, const std::shared_ptr<const Model>& model,
-                     int inferences = 1000) {
+                     int inferences = 1000, unsigned record = 0) {
         constexpr int warm_up = 20;
-        Session session(device_, model);
+        SessionOptions options;
+        options.record = record;
+        Session session(device_, model, options);
         std::vector<Task> tasks;
         for (int i = 0; i < 2; i++)
             tasks.push_back(session.create_task());
@@ -194,6 +206,9 @@ protected:
                     static_cast<unsigned long long>(counts.onednn.load()),
                     static_cast<unsigned long long>(counts.device.load()));
         EXPECT_EQ(counts.library, 0u);
+        if (record != 0) {
+            EXPECT_EQ(counts.device, 0u);
+        }
     }
 
     std::shared_ptr<Device> device_;
@@ -215,6 +230,15 @@ fbs::CpuOpT operator_of(fbs::CpuOpType type, std::vector<std::uint32_t> inputs,
 TEST_P(SessionAllocations, AreNoneOfAJobAndASoftmaxBehindIt) {
     SKIP_WITHOUT(device_);
     expect_none("a job, Softmax", Model::from_bytes(build(copy_and_softmax())));
+}
+
+TEST_P(SessionAllocations, AreNoneAtAllOfARecordedJob) {
+    SKIP_WITHOUT(device_);
+    expect_none("a recorded job, Softmax", Model::from_bytes(build(copy_and_softmax())), 100'000,
+                1);
+    ModelSpec spec = copy_and_softmax();
+    spec.on_two_cores = true;
+    expect_none("a recorded job on two cores, Softmax", Model::from_bytes(build(spec)), 1000, 1);
 }
 
 TEST_P(SessionAllocations, AreNoneOfAJobOnTwoCores) {

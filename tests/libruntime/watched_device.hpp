@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// An embedded device of which a test sees how many buffers and cancels it was asked for, and whose
-// queues may refuse a submission, say each completion twice or another one than there was, as a
-// broken device would.
+// An embedded device of which a test sees what it was asked for, and whose queues may refuse a
+// submission, say each completion twice or another one than there was, as a broken device would.
 #pragma once
 
 #include <atomic>
@@ -25,6 +24,11 @@ class WatchedDevice : public Device {
 public:
     std::atomic<unsigned> buffers = 0;        ///< that it was asked for
     std::atomic<unsigned> cancels = 0;        ///< of jobs
+    std::atomic<unsigned> submitted = 0;      ///< jobs
+    std::atomic<unsigned> recorded = 0;       ///< recordings
+    std::atomic<unsigned> forgotten = 0;      ///< of these
+    std::atomic<unsigned> replayed = 0;       ///< replays
+    bool refuses_recordings = false;          ///< each
     bool says_it_twice = false;               ///< each completion
     bool refuses_next = false;                ///< the next submission
     std::atomic<bool> is_gone = false;        ///< each call of a queue then fails with ENODEV
@@ -60,6 +64,24 @@ private:
                 throw Error(ENOSPC, "the device has no room");
             }
             queue_->submit(jobs);
+            device_.submitted += static_cast<unsigned>(jobs.size());
+        }
+        std::uint32_t record(const Job& job, unsigned instances) override {
+            require_device();
+            if (device_.refuses_recordings)
+                throw Error(ENOSPC, "the device has no room for recordings");
+            device_.recorded++;
+            return queue_->record(job, instances);
+        }
+        void replay(std::span<const Replay> replays) override {
+            require_device();
+            device_.hang();
+            queue_->replay(replays);
+            device_.replayed += static_cast<unsigned>(replays.size());
+        }
+        void forget(std::uint32_t recording) override {
+            queue_->forget(recording);
+            device_.forgotten++;
         }
         std::size_t reap(std::span<Completion> out, std::int64_t deadline_ns) override {
             require_device();

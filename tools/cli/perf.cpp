@@ -31,6 +31,7 @@
 #include "plan_cores.hpp"
 #include "processor_options.hpp"
 #include "progress.hpp"
+#include "record_option.hpp"
 #include "units.hpp"
 
 namespace overtake::command {
@@ -57,6 +58,7 @@ struct PerfOptions {
     double seconds = 0;
     unsigned core_limit = 0;
     CpuLayout cpu_layout = CpuLayout::automatic;
+    unsigned record = 0;
     NetworkOptions network;
     compiler::ImportOptions import; ///< what `network` says
     std::string records;
@@ -126,6 +128,7 @@ std::shared_ptr<Engine> make_engine(const PerfOptions& options,
     wanted.max_priority = std::max(options.load.task.priority, wanted.max_priority);
     wanted.core_limit = options.core_limit;
     wanted.cpu_layout = options.cpu_layout;
+    wanted.record = options.record;
     return std::make_shared<Engine>(device, wanted);
 }
 
@@ -136,6 +139,7 @@ std::vector<load::Load> make_loads(const PerfOptions& options, const Models& mod
     rights.max_priority = std::max(options.load.task.priority, rights.max_priority);
     rights.core_limit = options.core_limit;
     rights.cpu_layout = options.cpu_layout;
+    rights.record = options.record;
     std::vector<std::shared_ptr<LoadedModel>> networks(models.size());
     if (engine)
         networks = load_models(*engine, models, options.processors);
@@ -305,6 +309,7 @@ void add_perf(CLI::App& app, int& status) {
     add_device_options(*command, *options);
     add_load_options(*command, *options);
     add_cpu_layout_option(*command, options->cpu_layout);
+    add_record_option(*command, options->record);
     command->add_option("--records", options->records,
                         "Write every request's times to this CSV file");
     command->add_flag("--json", options->json, "Print JSON");

@@ -34,6 +34,7 @@
 #include "printable.hpp"
 #include "processor_options.hpp"
 #include "progress.hpp"
+#include "record_option.hpp"
 #include "run_engine.hpp"
 #include "run_samples.hpp"
 #include "warnings.hpp"
@@ -58,6 +59,7 @@ struct RunOptions {
     TaskOptions task;
     unsigned core_limit = 0;
     CpuLayout cpu_layout = CpuLayout::automatic;
+    unsigned record = 0;
     bool names_cpu_layout = false;
     bool service = false;
     ProcessorArguments processors;
@@ -185,6 +187,7 @@ int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>&
     rights.max_priority = std::max(options.task.priority, rights.max_priority);
     rights.core_limit = options.core_limit;
     rights.cpu_layout = options.cpu_layout;
+    rights.record = options.record;
     OutputSamples outputs(ports_of(*model, model->outputs()), count);
     outputs.check(options.output_directory, ports, options.inputs);
     // Nobody waits behind it on an embedded device, and a large network may be slow on a small CPU.
@@ -211,6 +214,7 @@ int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>&
         wanted.max_priority = rights.max_priority;
         wanted.core_limit = options.core_limit;
         wanted.cpu_layout = options.cpu_layout;
+        wanted.record = options.record;
         wanted.service = options.service;
         TaskOptions task = options.task;
         if (!options.service) {
@@ -324,6 +328,7 @@ void add_task_options(CLI::App& command, RunOptions& options) {
                          "Service mode: wait in one queue with the tasks of other processes");
     add_processor_options(command, options.processors);
     add_cpu_layout_option(command, options.cpu_layout);
+    add_record_option(command, options.record);
     service->excludes("--processors");
 }
 

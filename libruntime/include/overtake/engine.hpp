@@ -120,6 +120,8 @@ struct EngineOptions {
     /// server answers or ends, for it may write to the tensors until then.  0: for ever
     std::uint64_t run_timeout_ns = 60'000'000'000;
     CpuLayout cpu_layout = CpuLayout::automatic; ///< of values between operators of the CPU
+    /// As SessionOptions::record.  Tasks of service mode are not recorded.
+    unsigned record = 0;
 };
 
 class ExpectedTimes; // overtake/expected_times.hpp

@@ -41,6 +41,9 @@ struct SessionOptions {
     unsigned max_priority = 254; ///< 255 needs CAP_SYS_NICE on a kernel device
     unsigned core_limit = 0;     ///< asked for while the session lives; needs max_priority 255
     CpuLayout cpu_layout = CpuLayout::automatic; ///< of values between operators of the CPU
+    /// 1: a BPU segment that runs for the second time is recorded, and replayed from then on
+    /// (Queue::record()): the same results, with less to do for each task.  0: submitted each time.
+    unsigned record = 0;
 };
 
 /// How a task competes with others.

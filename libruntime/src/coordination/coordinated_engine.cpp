@@ -81,7 +81,8 @@ CoordinatedEngine::CoordinatedEngine(std::shared_ptr<Device> device, const Engin
         const QueueOptions rights{.max_priority = options.max_priority,
                                   .core_limit = options.core_limit};
         runners_.push_back(std::make_unique<DeviceRunner>(domains_[domain].device, domain, rights,
-                                                          std::move(cores), host));
+                                                          std::move(cores), host, false,
+                                                          options.record));
         for (CoordinatedProcessor* processor : of_device)
             processor->runner = runners_.back().get();
     }

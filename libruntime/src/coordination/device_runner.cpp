@@ -51,10 +51,11 @@ void add_to(Completion& all, const Completion& job) {
 } // namespace
 
 DeviceRunner::DeviceRunner(std::shared_ptr<Device> device, unsigned domain, QueueOptions options,
-                           std::vector<Core> cores, RunnerHost& host, bool is_stepped)
+                           std::vector<Core> cores, RunnerHost& host, bool is_stepped,
+                           unsigned record)
     : device_(std::move(device)), domain_(domain), host_(host),
       trial_program_(make_trial_program(*device_)),
-      queue_(device_->create_queue(interruptible(options))) {
+      queue_(*device_, device_->create_queue(interruptible(options)), record) {
     for (const Core& core : cores) {
         cores_.push_back(std::make_unique<CoreState>());
         cores_.back()->core = core;

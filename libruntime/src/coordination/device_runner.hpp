@@ -31,7 +31,8 @@ public:
     /// Throws Error as Device::create_queue() and create_buffer() do, and EAGAIN if no thread can
     /// be had.
     DeviceRunner(std::shared_ptr<Device> device, unsigned domain, QueueOptions options,
-                 std::vector<Core> cores, RunnerHost& host, bool is_stepped = false);
+                 std::vector<Core> cores, RunnerHost& host, bool is_stepped = false,
+                 unsigned record = 0);
     /// When it has nothing any more.
     ~DeviceRunner() override;
 

@@ -62,6 +62,10 @@ public:
         execution_.describe_group(segment, cores, job);
     }
     std::uint64_t alone_ns() const override { return execution_.alone_ns(); }
+    std::size_t fixed_bindings(std::size_t segment) const override {
+        return execution_.fixed_bindings(segment);
+    }
+    std::shared_ptr<const void> owner() const override { return execution_.owner(); }
     std::int32_t compute(std::size_t segment) override;
     /// A BPU segment, on the thread that calls: the status of HostCore::execute().
     std::int32_t execute(std::size_t segment, HostCore& core) const;

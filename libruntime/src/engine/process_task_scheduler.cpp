@@ -42,7 +42,7 @@ ProcessTaskScheduler::ProcessTaskScheduler(std::shared_ptr<Device> device,
                                            const SchedulerOptions& options, SchedulerHost& host)
     : TaskSchedulerInterface(std::move(device), options, host), queue_cores_(cores_),
       lines_(cores_), given_(cores_), next_tag_(options.first_tag),
-      queue_(open_queue(*device_, options)) {
+      queue_(*device_, open_queue(*device_, options), options.record) {
     const ovt_sched_settings settings = checked_settings(options_);
     ovt_sched_init(&sched_, cores_, &settings);
     sched_.cores_of = [](const ovt_sched_task* task) { return Run::cores_of(*task); };

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "monotonic_clock.hpp"
+#include "network/recorder.hpp"
 
 namespace overtake::engine {
 
@@ -27,7 +28,10 @@ std::unique_ptr<ServiceQueue> open_service_queue(Device& device, const Scheduler
 ServiceTaskScheduler::ServiceTaskScheduler(std::shared_ptr<Device> device,
                                            const SchedulerOptions& options, SchedulerHost& host)
     : TaskSchedulerInterface(std::move(device), options, host),
-      next_tag_(options.first_tag.value_or(1)), queue_(open_service_queue(*device_, options)) {}
+      next_tag_(options.first_tag.value_or(1)), queue_(open_service_queue(*device_, options)) {
+    if (checked_record_level(options.record) != 0)
+        say_not_recorded("tasks of service mode are the device's");
+}
 
 void ServiceTaskScheduler::gather(std::int64_t deadline_ns) {
     for (const ServiceEvent& event : queue_->reap(deadline_ns)) {

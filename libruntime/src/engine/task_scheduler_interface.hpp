@@ -33,6 +33,7 @@ struct SchedulerOptions {
     /// Of its jobs, which count up from there; none: they are called as no other of the process.
     std::optional<std::uint64_t> first_tag{};
     bool interruptible = false; ///< for interrupt(), as of QueueOptions
+    unsigned record = 0;        ///< as of EngineOptions
 };
 
 /// Who computes, and who may look on.

@@ -44,6 +44,10 @@ public:
     void describe(std::size_t segment, Job& job) const override;
     void describe_group(std::size_t segment, std::span<const unsigned> cores, Job& job) override;
     std::uint64_t alone_ns() const override;
+    std::size_t fixed_bindings(std::size_t segment) const override {
+        return plan_->segments()[segment].fixed_bindings;
+    }
+    std::shared_ptr<const void> owner() const override { return plan_; }
     std::int32_t compute(std::size_t segment) override;
 
 private:

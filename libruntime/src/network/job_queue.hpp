@@ -14,6 +14,7 @@
 #include <memory>
 #include <utility>
 
+#include "network/recorder.hpp"
 #include "network/segment_work.hpp"
 #include "overtake/device.hpp"
 
@@ -21,6 +22,8 @@ namespace overtake {
 
 template <class Owner>
 class JobTable;
+template <class Owner>
+class JobQueue;
 
 /// A task's place in a JobTable, for one job at a time.
 template <class Owner>
@@ -35,7 +38,10 @@ public:
 
 private:
     friend class JobTable<Owner>;
+    template <class>
+    friend class JobQueue;
     Owner* owner_;
+    RecordedSegment* recorded_ = nullptr;                         ///< of its job
     typename std::map<std::uint64_t, JobEntry*>::node_type node_; ///< while it has no job
 };
 
@@ -55,12 +61,16 @@ public:
     }
     /// The same, and the job is forgotten.
     Owner* take(std::uint64_t tag) noexcept {
+        JobEntry<Owner>* const entry = take_entry(tag);
+        return entry ? entry->owner_ : nullptr;
+    }
+    JobEntry<Owner>* take_entry(std::uint64_t tag) noexcept {
         const auto job = jobs_.find(tag);
         if (job == jobs_.end())
             return nullptr;
         JobEntry<Owner>& entry = *job->second;
         entry.node_ = jobs_.extract(job);
-        return entry.owner_;
+        return &entry;
     }
     /// Every job is forgotten.  The entries, which live, may have other jobs.
     void clear() noexcept {
@@ -85,19 +95,21 @@ private:
 template <class Owner>
 class JobQueue {
 public:
-    explicit JobQueue(std::unique_ptr<Queue> queue) : queue_(std::move(queue)) {}
+    /// record: the level of SessionOptions::record.
+    JobQueue(const Device& device, std::unique_ptr<Queue> queue, unsigned record = 0)
+        : recorder_(*queue, device, record), queue_(std::move(queue)) {}
 
     /// Submits a segment's job; `job` has its tag and says how it competes.  Throws Error as
     /// Queue::submit(); nothing is in flight then.
     void submit(JobEntry<Owner>& entry, const SegmentWork& work, std::size_t segment, Job job) {
         work.describe(segment, job);
-        submit(entry, job);
+        submit_or_replay(entry, work, segment, job);
     }
     /// The same of a segment in parts for several cores (SegmentWork::describe_group()).
     void submit(JobEntry<Owner>& entry, SegmentWork& work, std::size_t segment,
                 std::span<const unsigned> cores, Job job) {
         work.describe_group(segment, cores, job);
-        submit(entry, job);
+        submit_or_replay(entry, work, segment, job);
     }
     /// The same of a job that is no segment's.
     void submit(JobEntry<Owner>& entry, const Job& job) {
@@ -111,8 +123,10 @@ public:
         std::array<Completion, 64> completions;
         const std::size_t count = queue_->reap(completions, deadline_ns);
         for (std::size_t i = 0; i < count; i++)
-            if (Owner* const owner = jobs_.take(completions[i].tag))
-                ended(*owner, completions[i]);
+            if (JobEntry<Owner>* const entry = jobs_.take_entry(completions[i].tag)) {
+                Recorder::give_back(std::exchange(entry->recorded_, nullptr));
+                ended(*entry->owner_, completions[i]);
+            }
         return count;
     }
     /// Whatever becomes of the job, its task is not called any more.
@@ -126,7 +140,14 @@ public:
     void interrupt() { queue_->interrupt(); }
 
 private:
+    void submit_or_replay(JobEntry<Owner>& entry, const SegmentWork& work, std::size_t segment,
+                          const Job& job) {
+        entry.recorded_ = recorder_.submit(job, work.fixed_bindings(segment), work.owner());
+        jobs_.add(entry, job.tag);
+    }
+
     JobTable<Owner> jobs_;
+    Recorder recorder_;
     std::unique_ptr<Queue> queue_; ///< last, so that it is the first to go
 };
 

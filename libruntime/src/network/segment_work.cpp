@@ -12,4 +12,12 @@ std::uint64_t SegmentWork::alone_ns() const {
     return 0;
 }
 
+std::size_t SegmentWork::fixed_bindings(std::size_t) const {
+    return 0;
+}
+
+std::shared_ptr<const void> SegmentWork::owner() const {
+    return nullptr;
+}
+
 } // namespace overtake

@@ -39,6 +39,7 @@ engine::SchedulerOptions scheduler_options(const EngineOptions& options,
     scheduler.max_priority = options.max_priority;
     scheduler.core_limit = options.core_limit;
     scheduler.first_tag = threads.first_tag;
+    scheduler.record = options.record;
     return scheduler;
 }
 

@@ -10,8 +10,10 @@ namespace overtake {
 Session::State::State(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
                       const SessionOptions& options)
     : plan(plan_once(device, model, PlanParts::segments, options.cpu_layout)), cpu(plan),
-      queue(device->create_queue(
-          {.max_priority = options.max_priority, .core_limit = options.core_limit})) {}
+      queue(*device,
+            device->create_queue(
+                {.max_priority = options.max_priority, .core_limit = options.core_limit}),
+            options.record) {}
 
 bool Session::State::progress(std::int64_t deadline_ns) {
     const auto go_on = [](Task::State& task, const Completion& completion) {

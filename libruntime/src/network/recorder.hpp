@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+//
+// Recorder: recordings of one queue, of the segments that its tasks run again and again.
+//
+// A segment that comes for the second time is recorded, and replayed from then on.  Several tasks
+// may run one segment at a time: each has a recording of its own, up to a few.  What cannot be
+// recorded is submitted as it would be without a recorder.
+//
+// Thread safety: one thread at a time, as a Queue.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "overtake/device.hpp"
+
+namespace overtake {
+
+/// On stderr: tasks go on as without a recorder, so that is no error.
+void say_not_recorded(const char* why);
+
+/// Throws Error EINVAL for a level that is none: SessionOptions::record.
+unsigned checked_record_level(unsigned level);
+
+/// A recording with one instance, for one job at a time.
+struct RecordedSegment;
+
+class Recorder {
+public:
+    /// level: 0 submits everything.
+    Recorder(Queue& queue, const Device& device, unsigned level);
+    Recorder(const Recorder&) = delete;
+    Recorder& operator=(const Recorder&) = delete;
+    ~Recorder();
+
+    /// Submits or replays the job, of a segment whose first `fixed` bindings are the same each time
+    /// as long as `owner` lives; 0: it cannot be recorded.  Returns what it was replayed from, for
+    /// give_back() when it has ended, or null.  Throws Error as Queue::submit(); nothing is in
+    /// flight then.
+    RecordedSegment* submit(const Job& job, std::size_t fixed,
+                            const std::shared_ptr<const void>& owner);
+    /// Null does nothing.
+    static void give_back(RecordedSegment* recorded) noexcept;
+
+private:
+    /// What a segment is known by.  Device addresses are never used again.
+    using Key = std::array<std::uint64_t, 8>;
+    struct Entry;
+
+    static Key key_of(const Job& job, std::size_t fixed);
+    RecordedSegment* idle_or_new(Entry& entry, const Job& job, std::size_t fixed);
+    void replay(const RecordedSegment& recorded, const Job& job, std::size_t fixed);
+    void forget_the_gone();
+    void say_once(const char* why);
+
+    Queue& queue_;
+    unsigned level_;
+    std::map<Key, std::unique_ptr<Entry>> entries_;
+    std::size_t recordings_ = 0;
+    std::vector<unsigned> part_cores_; ///< of a replay
+    bool has_said_ = false;
+};
+
+} // namespace overtake
