@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // What the way of an empty FC to the device and back costs, on each backend, one at a time and 128
-// at once; beside floors that have no device behind them: io_uring commands that /dev/null takes,
-// and the way to another thread and back by two eventfds or by two rings in memory.
+// at once, submitted and recorded; beside floors that have no device behind them: io_uring commands
+// that /dev/null takes, and the way to another thread and back by two eventfds or by two rings in
+// memory.  Then what the call alone takes that submits one job, by its FCs and its scratch, on a
+// core whose clock stands still and whose ring is full.
 //
-//     bench_submission [DEVICE-NODE] [REPETITIONS]
+//     bench_submission [DEVICE-NODE [DEVICE-NODE-WITH-MANUAL-CLOCK]] [REPETITIONS]
 //
 // Without a node: embedded and server alone.  All ways take turns; printed are medians of the
 // repetitions, and each over its floor.
@@ -201,34 +203,81 @@ void measure(std::vector<Way>& ways, int repetitions) {
     }
 }
 
+/// A device, and what it is called here.
+struct Backend {
+    std::string name;
+    std::shared_ptr<Device> device;
+    std::size_t floor_of_one;
+    std::size_t floor_of_many;
+};
+
+std::vector<Way> ways_of(const Backend& backend) {
+    std::vector<Way> ways;
+    for (const bool recorded : {false, true}) {
+        const auto jobs = std::make_shared<EmptyJobs>(backend.device, JobShape{1, 0, recorded});
+        for (const std::size_t depth : {std::size_t{1}, deep})
+            ways.push_back(
+                {fmt::format("{}{}, depth {}", backend.name, recorded ? ", recorded" : "", depth),
+                 [jobs, depth] { return jobs->run(depth, items_of_a_turn) * 1000; },
+                 depth == 1 ? backend.floor_of_one : backend.floor_of_many});
+    }
+    return ways;
+}
+
+/// Medians of `repetitions` turns, each of many calls.
+void measure_calls(const std::string& node, int repetitions) {
+    EmbeddedOptions options;
+    options.mode = OVERTAKE_MODE_TIMED;
+    options.manual_clock = true;
+    std::vector<std::pair<std::string, std::shared_ptr<Device>>> devices{
+        {"embedded", open_embedded(options)}};
+    if (!node.empty()) {
+        devices.push_back({"ioctl", open_kernel(node, KernelBackend::ioctl)});
+        devices.push_back({"io_uring", open_kernel(node, KernelBackend::io_uring)});
+    }
+    constexpr std::uint32_t fc_counts[] = {1, 100, 10'000};
+    constexpr std::uint32_t scratch[] = {0, 1'400 * 1024};
+    constexpr std::size_t calls = 50;
+    fmt::print("\n{:<10} {:>8} {:>10} {:>14} {:>14} {:>8}\n", "one call", "FCs", "scratch",
+               "submitted ns", "recorded ns", "over");
+    for (const auto& [name, device] : devices)
+        for (const std::uint32_t bytes : scratch)
+            for (const std::uint32_t fcs : fc_counts) {
+                EmptyJobs submitted(device, {fcs, bytes, false, 1});
+                EmptyJobs recorded(device, {fcs, bytes, true, 1});
+                std::vector<double> of_submit, of_replay;
+                for (int i = 0; i < repetitions; i++) {
+                    of_submit.push_back(submitted.call(calls) * 1000);
+                    of_replay.push_back(recorded.call(calls) * 1000);
+                }
+                fmt::print("{:<10} {:>8} {:>10} {:>14.0f} {:>14.0f} {:>8.2f}\n", name, fcs, bytes,
+                           median(of_submit), median(of_replay),
+                           median(of_submit) / median(of_replay));
+            }
+}
+
 } // namespace
 
 int main(int argc, char** argv) try {
     std::vector<std::string> arguments(argv + 1, argv + argc);
-    std::string node;
-    if (!arguments.empty() && arguments[0].starts_with('/')) {
-        node = arguments[0];
-        arguments.erase(arguments.begin());
-    }
+    std::string node, stepped_node;
+    for (std::string* const each : {&node, &stepped_node})
+        if (!arguments.empty() && arguments[0].starts_with('/')) {
+            *each = arguments[0];
+            arguments.erase(arguments.begin());
+        }
     int repetitions = 11;
     if (arguments.size() > 1 || (!arguments.empty() && !read_number(arguments[0], repetitions))) {
-        std::fprintf(stderr, "usage: bench_submission [DEVICE-NODE] [REPETITIONS]\n");
+        std::fprintf(stderr,
+                     "usage: bench_submission [DEVICE-NODE [DEVICE-NODE-WITH-MANUAL-CLOCK]] "
+                     "[REPETITIONS]\n");
         return EXIT_FAILURE;
     }
     const ServerProcess server; // before there are threads
     std::vector<Way> ways{{"rings in memory there and back", rings_in_memory, {}},
                           {"eventfd there and back", eventfd_round_trips, {}}};
-    std::vector<std::unique_ptr<EmptyJobs>> devices;
-    const auto add = [&](const std::string& name, const std::shared_ptr<Device>& device,
-                         std::size_t floor_of_one, std::size_t floor_of_many) {
-        EmptyJobs& jobs = *devices.emplace_back(std::make_unique<EmptyJobs>(device));
-        for (const std::size_t depth : {std::size_t{1}, deep})
-            ways.push_back({fmt::format("{}, depth {}", name, depth),
-                            [&jobs, depth] { return jobs.run(depth, items_of_a_turn) * 1000; },
-                            depth == 1 ? floor_of_one : floor_of_many});
-    };
-    add("embedded", open_embedded(), 1, 0);
-    add("server", open_server(server.path()), 1, 0);
+    std::vector<Backend> backends{{"embedded", open_embedded(), 1, 0},
+                                  {"server", open_server(server.path()), 1, 0}};
     std::optional<NullCommands> null;
     if (!node.empty()) {
         null.emplace();
@@ -237,10 +286,15 @@ int main(int argc, char** argv) try {
             ways.push_back({fmt::format("uring_cmd on /dev/null, depth {}", depth),
                             [&null, depth] { return null->run(depth); },
                             {}});
-        add("ioctl", open_kernel(node, KernelBackend::ioctl), floor, floor + 1);
-        add("io_uring", open_kernel(node, KernelBackend::io_uring), floor, floor + 1);
+        backends.push_back({"ioctl", open_kernel(node, KernelBackend::ioctl), floor, floor + 1});
+        backends.push_back(
+            {"io_uring", open_kernel(node, KernelBackend::io_uring), floor, floor + 1});
     }
+    for (const Backend& backend : backends)
+        for (Way& way : ways_of(backend))
+            ways.push_back(std::move(way));
     measure(ways, repetitions);
+    measure_calls(stepped_node, repetitions);
     return EXIT_SUCCESS;
 } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_submission: %s\n", error.what());

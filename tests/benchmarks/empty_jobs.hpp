@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
@@ -29,44 +30,110 @@ inline double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
+/// What jobs are like, and how they come to the device.
+struct JobShape {
+    std::uint32_t fcs = 1;
+    std::uint32_t scratch_bytes = 0;
+    bool recorded = false; ///< and replayed
+    unsigned core = core_any;
+};
+
 /// A queue of a device.  One thread at a time.
 class EmptyJobs {
 public:
-    explicit EmptyJobs(std::shared_ptr<Device> device)
-        : device_(std::move(device)), queue_(device_->create_queue()),
-          program_(*device_, {delay_insn(1)}) {}
+    explicit EmptyJobs(std::shared_ptr<Device> device, const JobShape& shape = {})
+        : device_(std::move(device)), queue_(device_->create_queue()), shape_(shape),
+          program_(*device_, {delay_insn(1)}) {
+        program_.fcs.assign(shape.fcs, {0, 1});
+    }
 
     /// Submits `depth` jobs at once and waits for all of them, again and again until `count` jobs
     /// have ended. Returns microseconds for each job. Throws if one fails.
     double run(std::size_t depth, std::uint64_t count) {
-        std::vector<Completion> completions(depth);
-        std::vector<Job> jobs;
+        prepare(depth);
         const double begin = now_us();
         for (std::uint64_t done = 0; done < count; done += depth) {
-            jobs.clear();
-            for (std::size_t i = 0; i < depth; i++)
-                jobs.push_back(program_.job(++tag_));
-            queue_->submit(jobs);
-            for (std::size_t reaped = 0; reaped < depth;)
-                reaped += reap(completions);
+            submit(depth);
+            reap(depth);
         }
         return (now_us() - begin) / static_cast<double>(count);
     }
+    /// The median of what the call takes that submits one job, in microseconds, of `count` calls.
+    /// The device has a manual clock, which stands still: no FC runs, and each job is cancelled.
+    double call(std::size_t count) {
+        prepare(1);
+        std::vector<double> took;
+        Program others(*device_, {delay_insn(1)}); // the core's ring is full of these
+        others.fcs.assign(2 * device_->info().ring_entries, {0, 1});
+        const Job ahead = others.job(++tag_, 0, 1);
+        queue_->submit({&ahead, 1});
+        for (std::size_t i = 0; i < count; i++) {
+            const double begin = now_us();
+            submit(1);
+            took.push_back(now_us() - begin);
+            queue_->cancel(tag_);
+            reap(1, -ECANCELED);
+        }
+        queue_->cancel(ahead.tag);
+        reap(1, -ECANCELED);
+        return median(took);
+    }
 
 private:
-    std::size_t reap(std::span<Completion> completions) {
-        const std::size_t count = queue_->reap(completions, deadline_never);
-        for (const Completion& completion : completions.first(count))
-            if (completion.status != 0)
-                throw std::runtime_error("an empty FC has failed");
-        if (count == 0)
-            throw std::runtime_error("reap() has returned no job");
-        return count;
+    void prepare(std::size_t depth) {
+        completions_.resize(depth);
+        const unsigned instances = depth == 1 ? 1 : OVERTAKE_MAX_INSTANCES;
+        if (!shape_.recorded || instances_ == instances)
+            return;
+        for (const std::uint32_t recording : recordings_)
+            queue_->forget(recording);
+        recordings_.clear();
+        instances_ = instances;
+        Job job = program_.job(0);
+        job.scratch_bytes = shape_.scratch_bytes;
+        while (recordings_.size() * instances < depth)
+            recordings_.push_back(queue_->record(job, instances));
+    }
+    void submit(std::size_t depth) {
+        jobs_.clear();
+        replays_.clear();
+        for (std::size_t i = 0; i < depth; i++) {
+            if (shape_.recorded) {
+                Replay& replay = replays_.emplace_back();
+                replay.recording = recordings_[i / instances_];
+                replay.tag = ++tag_;
+                replay.core = shape_.core;
+                continue;
+            }
+            jobs_.push_back(program_.job(++tag_, 0, shape_.core));
+            jobs_.back().scratch_bytes = shape_.scratch_bytes;
+        }
+        if (shape_.recorded)
+            queue_->replay(replays_);
+        else
+            queue_->submit(jobs_);
+    }
+    void reap(std::size_t count, std::int32_t status = 0) {
+        while (count != 0) {
+            const std::size_t reaped = queue_->reap(completions_, deadline_never);
+            for (const Completion& completion : std::span(completions_).first(reaped))
+                if (completion.status != status)
+                    throw std::runtime_error("an empty FC has failed");
+            if (reaped == 0)
+                throw std::runtime_error("reap() has returned no job");
+            count -= reaped;
+        }
     }
 
     std::shared_ptr<Device> device_;
     std::unique_ptr<Queue> queue_;
+    const JobShape shape_;
     Program program_;
+    std::vector<std::uint32_t> recordings_;
+    unsigned instances_ = 0; ///< of each
+    std::vector<Completion> completions_;
+    std::vector<Job> jobs_;
+    std::vector<Replay> replays_;
     std::uint64_t tag_ = 0;
 };
 
