@@ -299,11 +299,10 @@ static void take_back(struct overtake_job *job)
 	spin_lock(&recording->lock);
 	list_add(&job->batch_link, &recording->idle);
 	spin_unlock(&recording->lock);
-	if (was_ending) {
+	if (was_ending)
 		atomic_dec(&recording->ending);
-		if (wq_has_sleeper(&recording->returned))
-			wake_up_all(&recording->returned);
-	}
+	if (wq_has_sleeper(&recording->returned))
+		wake_up_all(&recording->returned);
 	recording_put(recording);
 }
 

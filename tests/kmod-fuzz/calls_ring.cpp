@@ -155,15 +155,15 @@ void Worker::ring_reap() {
         else if (user_data & task_mark)
             outcome(Kind::uring_task, error);
         else if (is_job_status(error))
-            completed(error);
+            completed(user_data & replay_mark ? Kind::uring_replay : Kind::uring_submit, error);
         else
-            outcome(Kind::uring_submit, error);
+            outcome(user_data & replay_mark ? Kind::uring_replay : Kind::uring_submit, error);
     }
 }
 
 // The command was accepted, and this is what its job ended with.
-void Worker::completed(int error) {
-    outcome(Kind::uring_submit, 0);
+void Worker::completed(Kind kind, int error) {
+    outcome(kind, 0);
     collected(-error);
 }
 

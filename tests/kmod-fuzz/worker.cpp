@@ -37,6 +37,9 @@ constexpr Weight weights[] = {
     {Kind::task_events, 60},
     {Kind::task_cpu_done, 40},
     {Kind::task_cancel, 10},
+    {Kind::record, 20},
+    {Kind::replay, 80},
+    {Kind::forget, 8},
     {Kind::gem_close, 20},
     {Kind::prime_export, 12},
     {Kind::prime_import, 12},
@@ -57,6 +60,7 @@ constexpr Weight weights[] = {
     {Kind::poll, 8},
     {Kind::ring_open, 4},
     {Kind::uring_submit, 100},
+    {Kind::uring_replay, 60},
     {Kind::uring_cancel, 15},
     {Kind::uring_async_cancel, 6},
     {Kind::uring_reap, 40},
@@ -116,6 +120,12 @@ void stay_modest(Kind kind, void* arguments) {
     case Kind::submit:
         return limit(static_cast<drm_overtake_submit*>(arguments)->scratch_bytes, window_bytes,
                      OVERTAKE_MAX_SCRATCH_BYTES);
+    case Kind::record: {
+        auto* recording = static_cast<drm_overtake_record*>(arguments);
+        limit(recording->scratch_bytes, window_bytes, OVERTAKE_MAX_SCRATCH_BYTES);
+        limit(recording->instances, 8, OVERTAKE_MAX_INSTANCES);
+        return;
+    }
     case Kind::task_events: { // a queue may have no task that could end the wait
         auto* events = static_cast<drm_overtake_task_events*>(arguments);
         if (events->deadline_ns > 0)
@@ -206,6 +216,12 @@ void Worker::call(Kind kind) {
         return task_cpu_done(file);
     case Kind::task_cancel:
         return task_cancel(file);
+    case Kind::record:
+        return record(file);
+    case Kind::replay:
+        return replay(file);
+    case Kind::forget:
+        return forget(file);
     case Kind::gem_close:
         return gem_close(file, find_buffer(file, true, false));
     case Kind::prime_export:
@@ -220,6 +236,8 @@ void Worker::call(Kind kind) {
         return ring_open();
     case Kind::uring_submit:
         return ring_submit(file);
+    case Kind::uring_replay:
+        return ring_replay(file);
     case Kind::uring_cancel:
         return ring_cancel(file);
     case Kind::uring_async_cancel:

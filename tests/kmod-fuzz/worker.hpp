@@ -121,8 +121,16 @@ private:
     void task_cpu_done(File& file);
     void task_cancel(File& file);
 
+    // calls_records.cpp
+    void record(File& file);
+    drm_overtake_replay fill_replay(File& file);
+    void replay(File& file);
+    void ring_replay(File& file);
+    void forget(File& file);
+
     // calls_ring.cpp
-    static constexpr uint64_t task_mark = 1ull << 62; // in user_data: a call for a task
+    static constexpr uint64_t task_mark = 1ull << 62;   // in user_data: a call for a task
+    static constexpr uint64_t replay_mark = 1ull << 61; // and a replay
     void ring_open();
     void ring_close();
     void ring_issue(Kind kind, File& file, uint32_t op, const void* payload, std::size_t size,
@@ -131,7 +139,7 @@ private:
     void ring_cancel(File& file);
     void ring_async_cancel();
     void ring_reap();
-    void completed(int error);
+    void completed(Kind kind, int error);
 
     // calls_dma_buf.cpp
     void prime_export(File& file);

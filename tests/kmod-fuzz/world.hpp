@@ -17,6 +17,7 @@ constexpr uint32_t buffer_count = 12; // slots of a file; of them programs and d
 constexpr uint32_t program_slots = 4; // 0..3 programs
 constexpr uint32_t data_slots = 4;    // 4..7 data, the rest anything
 constexpr uint32_t context_slots = 4;
+constexpr uint32_t recording_slots = 4;
 constexpr uint32_t syncobj_slots = 4;
 constexpr uint32_t dma_buf_slots = 6; // of the process
 
@@ -44,6 +45,8 @@ struct File {
     std::atomic<uint32_t> contexts[context_slots];
     std::atomic<uint32_t> priorities[context_slots]; // the greatest allowed
     std::atomic<uint32_t> syncobjs[syncobj_slots];
+    std::atomic<uint32_t> recordings[recording_slots];
+    std::atomic<uint32_t> recording_contexts[recording_slots];
     std::atomic<uint32_t> tasks; // the context that takes tasks, 0: none
     std::atomic<uint64_t> next_tag;
 

@@ -47,6 +47,7 @@ extern const struct operation share_operations[];
 extern const struct operation whole_operations[];
 extern const struct operation task_operations[];
 extern const struct operation group_operations[];
+extern const struct operation record_operations[];
 
 /* Hands in the ring's one command and waits for it; -EAGAIN if the ring did not take it. */
 int subject_run_ring(struct subject *subject);

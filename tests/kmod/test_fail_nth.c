@@ -144,6 +144,11 @@ static void groups(void)
 	sweep(group_operations, NULL);
 }
 
+static void records(void)
+{
+	sweep(record_operations, NULL);
+}
+
 static void sharing(void)
 {
 	/* Linux 6.12 warns when an exporter has no memory to map with. */
@@ -239,6 +244,7 @@ const struct test_case fail_nth_cases[] = {
 	{ "fail-nth-io-uring", BOTH, rings },
 	{ "fail-nth-tasks", BOTH, tasks },
 	{ "fail-nth-groups", BOTH, groups },
+	{ "fail-nth-records", BOTH, records },
 	{ "fail-nth-sharing", BOTH, sharing },
 	{ "fail-nth-whole-lives", BOTH, whole_lives },
 	{ "fail-nth-probe-and-remove", BOTH, probing },

@@ -8,6 +8,7 @@
 
 #include "dma_buf.h"
 #include "isolation.h"
+#include "recorded.h"
 
 /* --- Recycled memory ------------------------------------------------------------------------- */
 
@@ -83,6 +84,78 @@ static int finds_last_jobs_scratch(struct scene *scene)
 	put_scratch_copy(&scene->attacker, true);
 	check_equal(run_copy_of(scene, job), 0);
 	return is_zero(scene->attacker.data.data, 32768) ? NOTHING_GAINED : BREACH;
+}
+
+static void replay_once(struct client *client, const struct job *job, bool forget)
+{
+	struct overtake_result result;
+	uint32_t recording = recording_of(client, job, 4);
+	struct replay replay;
+
+	replay_init(&replay, client, recording, 4711);
+	check_equal(replay_submit(client, &replay), 0);
+	check_equal(job_wait(client, 4711, NEVER, &result), 0);
+	check_equal(result.status, 0);
+	if (forget)
+		check_equal(recording_forget(client, recording), 0);
+}
+
+/* Scratch of a recording stays from job to job: of the victim's while it is there, and after. */
+static int finds_secrets_in_recorded_scratch(struct scene *scene)
+{
+	struct job job;
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		fill_secret(scene->victim.data.data, 32768);
+		put_scratch_copy(&scene->victim, false);
+		job_init(&job, &scene->victim, 0, 0, 1);
+		job.submit.scratch_bytes = 32768;
+		replay_once(&scene->victim, &job, i);
+		put_scratch_copy(&scene->attacker, true);
+		memset(scene->attacker.data.data, 0xff, 32768);
+		job = attackers_job(scene);
+		job.submit.fcs = (uintptr_t)job.fcs;
+		job.submit.bindings = (uintptr_t)job.bindings;
+		job.submit.scratch_bytes = 32768;
+		replay_once(&scene->attacker, &job, false);
+		if (!is_zero(scene->attacker.data.data, 32768))
+			return BREACH;
+	}
+	return NOTHING_GAINED;
+}
+
+/* The attacker has recordings of its own; its numbers name them, and not the victim's. */
+static int replays_victims_recording(struct scene *scene)
+{
+	struct replay replay;
+	struct job job;
+	uint32_t recording;
+
+	put_delay(&scene->victim, 0, 100);
+	job_init(&job, &scene->victim, 0, 0, 1);
+	recording_of(&scene->victim, &job, 1);
+	recording = recording_of(&scene->victim, &job, 1);
+	job = attackers_job(scene);
+	job.submit.fcs = (uintptr_t)job.fcs;
+	job.submit.bindings = (uintptr_t)job.bindings;
+	recording_of(&scene->attacker, &job, 1);
+	replay_init(&replay, &scene->attacker, recording, 1);
+	return replay_submit(&scene->attacker, &replay);
+}
+
+/* Memory of the victim's, as what a replay brings. */
+static int replays_on_victims_memory(struct scene *scene)
+{
+	struct job job = attackers_job(scene);
+	struct replay replay;
+
+	job.submit.fcs = (uintptr_t)job.fcs;
+	job.submit.bindings = (uintptr_t)job.bindings;
+	replay_init(&replay, &scene->attacker, recording_of(&scene->attacker, &job, 1), 1);
+	replay.binding.address = scene->secret.address;
+	replay.binding.length = scene->secret.size + (16ull << 20);
+	return replay_submit(&scene->attacker, &replay);
 }
 
 /* The record is 64 bytes, each of them said by the driver on purpose. */
@@ -267,6 +340,10 @@ static int writes_memory_that_was_given_up(struct scene *scene)
 	X(finds_secrets_in_new_buffer, NOTHING_GAINED, "isolation-secrets-in-a-new-buffer") \
 	X(finds_secrets_in_scratch, NOTHING_GAINED, "isolation-secrets-in-the-scratch-region") \
 	X(finds_last_jobs_scratch, NOTHING_GAINED, "isolation-the-last-jobs-scratch") \
+	X(finds_secrets_in_recorded_scratch, NOTHING_GAINED, \
+	  "isolation-secrets-in-the-scratch-of-a-recording") \
+	X(replays_victims_recording, -ENOENT, "isolation-replay-of-the-victims-recording") \
+	X(replays_on_victims_memory, -ENOENT, "isolation-replay-on-the-victims-memory") \
 	X(finds_more_in_result_record, NOTHING_GAINED, \
 	  "isolation-more-in-a-result-record-than-was-said") \
 	X(looks_through_old_mmap, NOTHING_GAINED, \
