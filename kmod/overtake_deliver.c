@@ -145,15 +145,21 @@ static bool take_batch(struct overtake_client *client, struct list_head *batch)
 	return moved;
 }
 
+/* The fence is signalled, the command completed: of a job of @context nothing is left to do. */
+static void count_delivered_locked(struct overtake_context *context)
+{
+	lockdep_assert_held(&context->client->device->lock);
+	context->client->device->undelivered--;
+	context->undelivered--;
+}
+
 /* @job is delivered: it can be collected, or is forgotten. */
 static void finish_locked(struct overtake_job *job)
 {
 	struct overtake_context *context = job->context;
 	struct overtake_client *client = context->client;
 
-	lockdep_assert_held(&client->device->lock);
-	client->device->undelivered--;
-	context->undelivered--;
+	count_delivered_locked(context);
 	if (!job->in_tree)
 		return;
 	if (context->dead) {
@@ -169,20 +175,28 @@ static void finish_locked(struct overtake_job *job)
 }
 
 /*
- * Drops the firmware's reference to @job, and completes its command, which has one of its own.  In
- * this order: the instance of a recording is idle when its client reads of its end.
+ * Drops the firmware's reference to @job, which WAIT does not collect, and completes its command,
+ * which has a reference of its own.  In this order: the instance of a recording is idle when its
+ * client reads of its end.
  */
 static void complete_job(struct overtake_job *job)
 {
 	struct io_uring_cmd *command = xchg(&job->command, NULL);
 	void (*end_command)(struct io_uring_cmd *command) = job->end_command;
 
+	list_del_init(&job->batch_link);
 	overtake_job_put(job);
 	if (command)
 		end_command(command);
 }
 
-/* Completes what was delivered of @batch, and wakes threads in WAIT. */
+static void wake_waiters(struct overtake_context *context)
+{
+	if (wq_has_sleeper(&context->wait))
+		wake_up_all(&context->wait);
+}
+
+/* Drops the firmware's references to the jobs of @batch, and wakes threads in WAIT. */
 static void release_batch(struct list_head *batch)
 {
 	struct overtake_context *woken = NULL;
@@ -192,11 +206,11 @@ static void release_batch(struct list_head *batch)
 		struct overtake_context *context = job->context;
 
 		/* Each waiter looks at all jobs of its context: one wake-up is for all. */
-		if (context != woken && wq_has_sleeper(&context->wait))
-			wake_up_all(&context->wait);
+		if (context != woken)
+			wake_waiters(context);
 		woken = context; /* compared, never followed */
 		list_del_init(&job->batch_link);
-		complete_job(job);
+		overtake_job_put(job);
 	}
 }
 
@@ -206,40 +220,60 @@ static void note_idle(struct overtake_device *device)
 		wake_up_all(&device->idle);
 }
 
-/* Those of @batch that are delivered, with @client's device unlocked again. */
+/* All of @batch, at most DELIVERED_AT_ONCE jobs of @client, are delivered. */
+static void finish_jobs(struct overtake_client *client, struct list_head *batch)
+{
+	struct overtake_context *contexts[DELIVERED_AT_ONCE];
+	struct overtake_job *job, *next;
+	u32 count = 0;
+	u32 i;
+
+	list_for_each_entry_safe(job, next, batch, batch_link) {
+		if (job->collectable)
+			continue;
+		contexts[count++] = job->context;
+		overtake_context_get(job->context);
+		complete_job(job);
+	}
+	overtake_lock(client->device);
+	list_for_each_entry(job, batch, batch_link)
+		finish_locked(job);
+	for (i = 0; i < count; i++)
+		count_delivered_locked(contexts[i]);
+	overtake_unlock(client->device);
+	release_batch(batch);
+	for (i = 0; i < count; i++) {
+		wake_waiters(contexts[i]);
+		overtake_context_put(contexts[i]);
+	}
+}
+
+/* Those of @batch that are delivered. */
 static void finish_batch(struct overtake_client *client, struct list_head *batch)
 {
 	struct overtake_job *job, *next;
-	LIST_HEAD(finished);
 
-	overtake_lock(client->device);
-	list_for_each_entry_safe(job, next, batch, batch_link) {
-		if (!atomic_dec_and_test(&job->parts_left)) {
-			/* The end of CPU access does the rest, and drops the reference. */
+	/* The end of CPU access does the rest of the others, and drops the reference. */
+	list_for_each_entry_safe(job, next, batch, batch_link)
+		if (!atomic_dec_and_test(&job->parts_left))
 			list_del_init(&job->batch_link);
-			continue;
-		}
-		list_move_tail(&job->batch_link, &finished);
-		finish_locked(job);
-	}
-	overtake_unlock(client->device);
-	release_batch(&finished);
+	finish_jobs(client, batch);
 }
 
 /* CPU access of @job to its imports has ended.  It is delivered if its fence is signalled, too. */
 static void access_ended(struct overtake_job *job)
 {
-	struct overtake_device *device = overtake_job_device(job);
+	struct overtake_client *client = job->context->client;
+	struct overtake_device *device = client->device;
 	LIST_HEAD(finished);
 
 	if (!atomic_dec_and_test(&job->parts_left))
 		return;
-	overtake_lock(device);
+	overtake_client_get(client);
 	list_add_tail(&job->batch_link, &finished);
-	finish_locked(job);
-	overtake_unlock(device);
-	release_batch(&finished);
+	finish_jobs(client, &finished);
 	note_idle(device);
+	overtake_client_put(client);
 }
 
 static void end_access_work(struct work_struct *work)

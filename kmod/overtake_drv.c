@@ -323,6 +323,7 @@ static const struct drm_driver overtake_driver = {
 	.gem_create_object = overtake_gem_create_object,
 	.gem_prime_import = overtake_prime_import,
 	.prime_fd_to_handle = overtake_prime_fd_to_handle,
+	.prime_handle_to_fd = overtake_prime_handle_to_fd,
 	.ioctls = overtake_ioctls,
 	.num_ioctls = ARRAY_SIZE(overtake_ioctls),
 	.fops = &overtake_fops,

@@ -389,6 +389,7 @@ struct overtake_client {
  * @wait: woken when a job is delivered, a task has an event, or the context is dead
  * @waiters: threads that sleep in @wait for WAIT and TASK_EVENTS
  * @drainers: the same for CONTEXT_DESTROY
+ * @replayers: threads that sleep in REPLAY
  * @wake_link: in overtake_client.to_wake
  * @harm: what its jobs have done lately; see overtake_faults.c
  * @banned: nothing is admitted any more, since that was too much
@@ -420,6 +421,7 @@ struct overtake_context {
 	wait_queue_head_t wait;
 	atomic_t waiters;
 	atomic_t drainers;
+	atomic_t replayers;
 	struct list_head wake_link;
 	struct ovt_ban_account harm;
 	bool banned;

@@ -20,7 +20,7 @@
  * DOC: private buffers
  *
  * A buffer that was never exported, nor imported, is the client's own: its reservation object is
- * looked at by nobody but this driver.  A replay (overtake_record.c), which allocates nothing,
+ * looked at by nobody but this driver.  A replay (overtake_recording.c), which allocates nothing,
  * uses it without a fence.  When the buffer is exported after all, its reservation object gets a
  * fence for the uses that have begun; from then on each use brings one.
  */
@@ -252,14 +252,16 @@ static struct dma_fence *add_fence(struct drm_gem_object *object, bool write)
 /*
  * overtake_users_share - the reservation object of @object is going to be seen by others
  *
- * It gets the fences of those uses that have none.  May sleep; -ENOMEM.
+ * It gets the fences of those uses that have none.  May sleep; -ENOMEM, -EINTR.
  */
 int overtake_users_share(struct drm_gem_object *object)
 {
 	struct dma_fence *readers, *writers;
 	int ret;
 
-	dma_resv_lock(object->resv, NULL);
+	ret = dma_resv_lock_interruptible(object->resv, NULL);
+	if (ret)
+		return ret;
 	ret = dma_resv_reserve_fences(object->resv, 2);
 	if (ret || overtake_bo_of(object)->is_shared)
 		goto unlock;

@@ -62,7 +62,6 @@ static int overtake_bo_mmap(struct drm_gem_object *object, struct vm_area_struct
 
 static const struct drm_gem_object_funcs overtake_bo_funcs = {
 	.free = overtake_bo_free,
-	.export = overtake_bo_export,
 	.print_info = drm_gem_shmem_object_print_info,
 	.pin = drm_gem_shmem_object_pin,
 	.unpin = drm_gem_shmem_object_unpin,

@@ -89,12 +89,23 @@ struct drm_gem_object *overtake_prime_import(struct drm_device *drm, struct dma_
 	return object;
 }
 
-/* The buffer becomes a dma-buf, whose reservation object others look at. */
-struct dma_buf *overtake_bo_export(struct drm_gem_object *object, int flags)
+/*
+ * The buffer becomes a dma-buf, whose reservation object others look at.  It is made ready for them
+ * before DRM takes a lock that all exports and imports of the device need.
+ */
+int overtake_prime_handle_to_fd(struct drm_device *drm, struct drm_file *file, u32 handle,
+				u32 flags, int *fd)
 {
-	int ret = overtake_users_share(object);
+	struct drm_gem_object *object = drm_gem_object_lookup(file, handle);
+	int ret;
 
-	return ret ? ERR_PTR(ret) : drm_gem_prime_export(object, flags);
+	if (!object)
+		return -ENOENT;
+	ret = object->import_attach ? 0 : overtake_users_share(object);
+	if (!ret)
+		ret = drm_gem_prime_handle_to_fd(drm, file, handle, flags, fd);
+	drm_gem_object_put(object);
+	return ret;
 }
 
 /*

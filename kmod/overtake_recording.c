@@ -84,7 +84,7 @@ static struct overtake_recording *recording_find(struct overtake_context *contex
 static u64 instance_bytes(const struct overtake_recording *recording)
 {
 	const struct overtake_group *group = recording->pattern->group;
-	u64 bytes = sizeof(struct overtake_job) + recording->scratch_bytes;
+	u64 bytes = sizeof(struct overtake_job) + PAGE_ALIGN((u64)recording->scratch_bytes);
 
 	return group ? bytes + struct_size(group, parts, group->fw.part_count) : bytes;
 }
@@ -153,11 +153,14 @@ static struct overtake_recording *recording_create(struct overtake_context *cont
 	return ERR_PTR(ret);
 }
 
-/* Takes over the reference to @recording when it succeeds. */
+/*
+ * Gives @recording an id, *@id, which takes over the reference.  After that another thread that
+ * guesses the id may forget and free it.
+ */
 static int recording_publish(struct overtake_context *context,
-			     struct overtake_recording *recording)
+			     struct overtake_recording *recording, u32 *id)
 {
-	int ret = xa_alloc(&context->recordings, &recording->id, recording,
+	int ret = xa_alloc(&context->recordings, id, recording,
 			   XA_LIMIT(1, OVERTAKE_MAX_RECORDINGS), GFP_KERNEL_ACCOUNT);
 
 	if (ret == -EBUSY)
@@ -165,6 +168,7 @@ static int recording_publish(struct overtake_context *context,
 	if (ret)
 		return ret;
 	atomic_inc(&context->recording_count);
+	smp_mb__after_atomic(); /* with overtake_recordings_forget() */
 	return 0;
 }
 
@@ -186,6 +190,7 @@ void overtake_recordings_forget(struct overtake_context *context)
 	struct overtake_recording *recording;
 	unsigned long id;
 
+	smp_mb(); /* the context is dead; with recording_publish() */
 	xa_for_each(&context->recordings, id, recording) {
 		recording_forget(context, id);
 		cond_resched();
@@ -213,17 +218,16 @@ int overtake_record_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	}
 	overtake_context_get(context); /* the recording's */
 	recording = recording_create(context, file, args);
-	ret = IS_ERR(recording) ? PTR_ERR(recording) : recording_publish(context, recording);
-	if (ret) {
-		if (!IS_ERR(recording))
-			recording_put(recording);
+	if (IS_ERR(recording)) {
+		ret = PTR_ERR(recording);
 	} else {
-		/* Another thread that guesses it may forget it by now. */
-		id = READ_ONCE(recording->id);
-		/* Who killed the context has forgotten what was there by then. */
-		if (READ_ONCE(context->dead) && recording_forget(context, id))
-			ret = -ENOENT;
-		args->record_id = id;
+		ret = recording_publish(context, recording, &id);
+		if (ret)
+			recording_put(recording);
+		else if (READ_ONCE(context->dead) && recording_forget(context, id))
+			ret = -ENOENT; /* what was there when it died is forgotten already */
+		else
+			args->record_id = id;
 	}
 	overtake_context_put(context);
 	return ret;
@@ -264,14 +268,21 @@ static bool try_take(struct overtake_recording *recording, struct overtake_job *
 	return *job || !some_are_ending;
 }
 
-/* -EBUSY: all are in flight.  May sleep. */
+/* -EBUSY: all are in flight; -ENOSPC: too many threads wait already.  May sleep. */
 static struct overtake_job *take_instance(struct overtake_recording *recording)
 {
+	struct overtake_context *context = recording->pattern->context;
 	struct overtake_job *job;
+	int ret;
 
-	if (!try_take(recording, &job))
+	if (!try_take(recording, &job)) {
+		ret = overtake_context_add_sleeper(context, &context->replayers);
+		if (ret)
+			return ERR_PTR(ret);
 		wait_event_killable_timeout(recording->returned, try_take(recording, &job),
 					    RETURN_TIMEOUT);
+		atomic_dec(&context->replayers);
+	}
 	return job ? job : ERR_PTR(-EBUSY);
 }
 
@@ -300,7 +311,7 @@ static void take_back(struct overtake_job *job)
 	list_add(&job->batch_link, &recording->idle);
 	spin_unlock(&recording->lock);
 	if (was_ending)
-		atomic_dec(&recording->ending);
+		atomic_dec_return_release(&recording->ending); /* with try_take() */
 	if (wq_has_sleeper(&recording->returned))
 		wake_up_all(&recording->returned);
 	recording_put(recording);

@@ -20,7 +20,6 @@ struct overtake_job;
 /**
  * struct overtake_recording - a job that was recorded
  * @ref: held by its id in the context, and by each instance in flight
- * @id: in the context, from 1
  * @bound: the regions that it has bound, a bit each
  * @pattern: what all instances have in common; it is never run.  It holds the context
  * @scratch_bytes: of each instance
@@ -34,7 +33,6 @@ struct overtake_job;
  */
 struct overtake_recording {
 	struct kref ref;
-	u32 id;
 	u32 bound;
 	struct overtake_job *pattern;
 	u32 scratch_bytes;

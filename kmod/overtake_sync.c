@@ -83,8 +83,11 @@ static int grow_in(struct overtake_job *job)
 	if (ret)
 		return ret;
 	in = krealloc_array(syncs->in, room, sizeof(*in), GFP_KERNEL_ACCOUNT);
-	if (!in)
+	if (!in) {
+		/* The charge goes with the job, as that of other memory does. */
+		syncs->charged_bytes -= (room - syncs->in_room) * sizeof(*in);
 		return -ENOMEM;
+	}
 	syncs->in = in;
 	syncs->in_room = room;
 	return 0;
@@ -159,10 +162,12 @@ static int prepare_out(struct overtake_job *job, u32 count)
 	if (ret)
 		return ret;
 	kfree(syncs->out);
-	syncs->out_room = 0;
 	syncs->out = kcalloc(count, sizeof(*syncs->out), GFP_KERNEL_ACCOUNT);
-	if (!syncs->out)
+	if (!syncs->out) {
+		syncs->charged_bytes -= count * sizeof(*syncs->out);
+		syncs->out_room = 0;
 		return -ENOMEM;
+	}
 	syncs->out_room = count;
 	return 0;
 }

@@ -3,8 +3,8 @@
  * The io_uring backend.
  *
  * A command in flight holds, in its pdu, a reference to its job.  The pdu is read by the
- * completion in task context and by the cancel callback; both run under the ring's lock, and a
- * command is off the cancelable list before its reference is dropped.  A command is
+ * completion in task context and by the cancel callback; both run under the ring's lock, so the
+ * callback finds a command before its reference is dropped, or not at all.  A command is
  * completed by whoever takes job->command (overtake_job.c).
  */
 #include <linux/file.h>
@@ -34,17 +34,20 @@ static void finish_command(struct io_uring_cmd *cmd, s32 status, u64 executed_ns
 {
 	struct overtake_job *job = command_job(cmd);
 
-	/* First, so that an instance of a recording is idle when its client reads of its end. */
-	overtake_recording_note_end(job);
+	/*
+	 * First, so that an instance of a recording is idle when its client reads of its end.  The
+	 * ring's lock is held, or the submitter has not returned: the cancel callback does not run.
+	 */
 	overtake_job_put_sleeping(job);
 	overtake_uring_done(cmd, status, executed_ns, issue_flags);
 }
 
 static void report_end(struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
-	const struct overtake_result *result = &command_job(cmd)->result;
+	const struct overtake_result result = command_job(cmd)->result;
 
-	finish_command(cmd, result->status, result->executed_ns, issue_flags);
+	overtake_recording_note_end(command_job(cmd));
+	finish_command(cmd, result.status, result.executed_ns, issue_flags);
 }
 
 OVERTAKE_URING_TASK_WORK(ended_in_task, report_end)

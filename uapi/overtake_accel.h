@@ -290,7 +290,7 @@ struct drm_overtake_bo_unmap {
  * @flags: in: OVERTAKE_MAP_READ waits for writers only, OVERTAKE_MAP_WRITE in addition for readers
  * @deadline_ns: in: absolute CLOCK_MONOTONIC time
  *
- * Fails with ETIMEDOUT at the deadline.
+ * Fails with ETIMEDOUT at the deadline, and with ENOMEM.
  */
 struct drm_overtake_bo_wait {
 	__u32 handle;

@@ -25,7 +25,7 @@ extern "C" {
  * @scratch_bytes: in: size of the scratch region of each instance, or 0
  * @instances: in: how many of its jobs can be in flight: 1..OVERTAKE_MAX_INSTANCES (E2BIG)
  * @flags: in: zero
- * @record_id: out: its name, in the context
+ * @record_id: in: zero; out: its name, in the context
  * @pad: in: zero
  *
  * Everything that the pointers name has been read when the call returns.  The memory of all
@@ -72,11 +72,11 @@ struct drm_overtake_record {
  *
  * The job is as any other, and ends, is collected, cancelled and traced as such.  What it names is
  * checked each time.  It costs the same however many FCs were recorded.  Nothing is allocated, but
- * for a fence if a syncobj gets it, the point of a timeline that it is, and a fence for each buffer
- * that was exported or imported.
+ * for fences that others see: where syncobjs are named, or a buffer was exported or imported.
  *
- * Fails with EBUSY while all instances are in flight.  An instance is in flight until the end of
- * its job was collected (through io_uring: until its CQE was posted).
+ * Fails with EBUSY while all instances are in flight, or with other threads that are in REPLAY.  An
+ * instance is in flight until the end of its job was collected (through io_uring: until its CQE was
+ * posted).  ENOSPC: OVERTAKE_MAX_WAITERS threads wait for an instance already.
  *
  * Buffers that were never exported are used without a fence in their reservation objects, so the
  * memory statistics of the file do not call them active.  BO_WAIT waits for these jobs, too.

@@ -91,7 +91,7 @@ void Worker::ring_replay(File& file) {
                replay_mark | payload.replay.tag);
 }
 
-void Worker::forget(File& file) {
+void Worker::forget_recording(File& file) {
     const uint32_t slot = random_.below(recording_slots);
     auto* args = arguments<drm_overtake_forget>();
     args->context_id = file.recording_contexts[slot];

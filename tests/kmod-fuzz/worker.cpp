@@ -221,7 +221,7 @@ void Worker::call(Kind kind) {
     case Kind::replay:
         return replay(file);
     case Kind::forget:
-        return forget(file);
+        return forget_recording(file);
     case Kind::gem_close:
         return gem_close(file, find_buffer(file, true, false));
     case Kind::prime_export:

@@ -126,7 +126,7 @@ private:
     drm_overtake_replay fill_replay(File& file);
     void replay(File& file);
     void ring_replay(File& file);
-    void forget(File& file);
+    void forget_recording(File& file);
 
     // calls_ring.cpp
     static constexpr uint64_t task_mark = 1ull << 62;   // in user_data: a call for a task

@@ -31,8 +31,8 @@ public:
               JobCharge charge)
         : recorded(job), scratch_bytes(job.scratch_bytes), model(job.model) {
         if (charge == JobCharge::all)
-            charge_.emplace(account, sizeof(*this) + bytes_of_job(job) +
-                                         count * (sizeof(Instance) + group_bytes(job)));
+            charge_.emplace(account,
+                            sizeof(*this) + bytes_of_job(job) + count * bytes_of_instance(job));
         fcs_.reserve(job.fcs.size());
         for (const overtake_fc& fc : job.fcs)
             fcs_.push_back({fc.first_insn, fc.insn_count});
@@ -72,8 +72,12 @@ public:
     std::span<const u32> part_cores() const noexcept { return part_cores_; }
 
 private:
-    static std::size_t group_bytes(const Job& job) {
-        return job.parts.size() * sizeof(ovt_fw_part) + 2 * job.stages.size() * sizeof(u32);
+    /// As a job without FCs; its memory has room for all that a replay may bind.
+    static std::size_t bytes_of_instance(const Job& job) {
+        Job one = job;
+        one.fcs = {};
+        return sizeof(Instance) + bytes_of_job(one) +
+               OVERTAKE_MAX_BINDINGS * sizeof(std::shared_ptr<Allocation>);
     }
 
     void add_instance(const Job& job, const std::shared_ptr<MemoryAccount>& account) {
@@ -122,6 +126,7 @@ struct InInstance {
         return reinterpret_cast<Value*>(instance->control_block.data());
     }
     void deallocate(Value*, std::size_t) noexcept {
+        instance->job.memory.clear(); // the client's buffers of this time
         // The recording may go with this reference, and with it the instance.
         const std::shared_ptr<Recording> recording = std::move(instance->recording);
         recording->give_back(instance);

@@ -63,7 +63,8 @@ public:
     }
     std::uint64_t alone_ns() const override { return execution_.alone_ns(); }
     std::size_t fixed_bindings(std::size_t segment) const override {
-        return execution_.fixed_bindings(segment);
+        // The program is another one for pictures that lie in another way.
+        return picture_program_ ? 0 : execution_.fixed_bindings(segment);
     }
     std::shared_ptr<const void> owner() const override { return execution_.owner(); }
     std::int32_t compute(std::size_t segment) override;

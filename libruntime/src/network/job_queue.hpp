@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "network/recorder.hpp"
@@ -114,6 +115,7 @@ public:
     /// The same of a job that is no segment's.
     void submit(JobEntry<Owner>& entry, const Job& job) {
         queue_->submit({&job, 1});
+        entry.recorded_ = nullptr;
         jobs_.add(entry, job.tag);
     }
     /// Calls ended(owner, completion) for each job that has ended, waiting for the first until
@@ -122,15 +124,29 @@ public:
     std::size_t reap(std::int64_t deadline_ns, Ended ended) {
         std::array<Completion, 64> completions;
         const std::size_t count = queue_->reap(completions, deadline_ns);
-        for (std::size_t i = 0; i < count; i++)
+        for (std::size_t i = 0; i < count; i++) {
             if (JobEntry<Owner>* const entry = jobs_.take_entry(completions[i].tag)) {
                 Recorder::give_back(std::exchange(entry->recorded_, nullptr));
                 ended(*entry->owner_, completions[i]);
+            } else if (const auto left = forgotten_.find(completions[i].tag);
+                       left != forgotten_.end()) {
+                Recorder::give_back(left->second);
+                forgotten_.erase(left);
             }
+        }
         return count;
     }
     /// Whatever becomes of the job, its task is not called any more.
-    void forget(std::uint64_t tag) noexcept { jobs_.take(tag); }
+    void forget(std::uint64_t tag) noexcept {
+        JobEntry<Owner>* const entry = jobs_.take_entry(tag);
+        RecordedSegment* const recorded =
+            entry ? std::exchange(entry->recorded_, nullptr) : nullptr;
+        try {
+            if (recorded)
+                forgotten_.emplace(tag, recorded);
+        } catch (const std::bad_alloc&) { // then its recording is not used again
+        }
+    }
     void forget_all() noexcept { jobs_.clear(); }
     void cancel(std::uint64_t tag) { queue_->cancel(tag); }
     void cancel_all() {
@@ -147,6 +163,7 @@ private:
     }
 
     JobTable<Owner> jobs_;
+    std::map<std::uint64_t, RecordedSegment*> forgotten_; ///< of jobs in flight, by tag
     Recorder recorder_;
     std::unique_ptr<Queue> queue_; ///< last, so that it is the first to go
 };

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "network/cpu_program.hpp"
+#include "network/recorder.hpp"
 #include "network/unit_table.hpp"
 #include "network/upload.hpp"
 #include "overtake/cpu_layout.hpp"
@@ -44,6 +45,7 @@ public:
     /// Throws Error EINVAL for units of a model that has too many segments.
     explicit Plan(Upload upload, PlanParts parts = PlanParts::segments,
                   CpuLayout cpu_layout = CpuLayout::automatic);
+    ~Plan() { note_model_gone(); }
     Plan(const Plan&) = delete;
     Plan& operator=(const Plan&) = delete;
 

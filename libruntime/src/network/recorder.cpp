@@ -2,6 +2,7 @@
 #include "network/recorder.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <new>
@@ -19,10 +20,26 @@ namespace {
 constexpr std::size_t recordings_of_a_segment = 4;
 /// Of all segments: a queue has room for more.
 constexpr std::size_t most_recordings = OVERTAKE_MAX_RECORDINGS / 2;
+/// That are known, recorded or not.
+constexpr std::size_t most_segments = 4096;
 /// Program and weights.
 constexpr std::size_t most_fixed = 3;
 
 } // namespace
+
+namespace {
+
+std::atomic<std::uint64_t> gone = 0;
+
+} // namespace
+
+void note_model_gone() noexcept {
+    gone.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::uint64_t models_gone() noexcept {
+    return gone.load(std::memory_order_relaxed);
+}
 
 struct RecordedSegment {
     std::uint32_t recording;
@@ -73,29 +90,54 @@ Recorder::Key Recorder::key_of(const Job& job, std::size_t fixed) {
 
 RecordedSegment* Recorder::submit(const Job& job, std::size_t fixed,
                                   const std::shared_ptr<const void>& owner) {
+    if (seen_gone_ != models_gone())
+        forget_the_gone();
     RecordedSegment* recorded = nullptr;
-    if (level_ != 0 && fixed != 0 && fixed <= most_fixed) {
-        const auto found = entries_.find(key_of(job, fixed));
-        if (found != entries_.end()) {
-            recorded = idle_or_new(*found->second, job, fixed);
-        } else {
-            forget_the_gone();
-            auto entry = std::make_unique<Entry>();
-            entry->owner = owner;
-            entries_.emplace(key_of(job, fixed), std::move(entry));
+    if (level_ != 0 && fixed != 0 && fixed <= most_fixed)
+        recorded = recorded_of(job, fixed, owner);
+    if (recorded) {
+        try {
+            replay(*recorded, job, fixed);
+            return recorded;
+        } catch (const Error& refused) {
+            give_back(recorded);
+            if (refused.code() != EBUSY) // its end is known, and the device is not done with it
+                throw;
+        } catch (...) {
+            give_back(recorded);
+            throw;
         }
     }
-    if (!recorded) {
-        queue_.submit({&job, 1});
-        return nullptr;
-    }
+    submit(job);
+    return nullptr;
+}
+
+/// If there is no room, what is recorded and idle makes some.
+void Recorder::submit(const Job& job) {
     try {
-        replay(*recorded, job, fixed);
-    } catch (...) {
-        give_back(recorded);
-        throw;
+        return queue_.submit({&job, 1});
+    } catch (const Error& refused) {
+        if (refused.code() != ENOSPC || !forget_idle())
+            throw;
     }
-    return recorded;
+    queue_.submit({&job, 1});
+}
+
+/// Null: it has to be submitted.
+RecordedSegment* Recorder::recorded_of(const Job& job, std::size_t fixed,
+                                       const std::shared_ptr<const void>& owner) {
+    const auto found = entries_.find(key_of(job, fixed));
+    if (found != entries_.end())
+        return idle_or_new(*found->second, job, fixed);
+    if (entries_.size() == most_segments)
+        return nullptr;
+    try {
+        auto entry = std::make_unique<Entry>();
+        entry->owner = owner;
+        entries_.emplace(key_of(job, fixed), std::move(entry));
+    } catch (const std::bad_alloc&) { // then it is known the next time
+    }
+    return nullptr;
 }
 
 /// Null: it has to be submitted.
@@ -121,8 +163,11 @@ RecordedSegment* Recorder::idle_or_new(Entry& entry, const Job& job, std::size_t
             throw;
         entry.is_refused = true;
         say_once(refused.what());
-        return nullptr;
+    } catch (const std::bad_alloc&) {
+        entry.is_refused = true;
+        say_once("no memory");
     }
+    return nullptr;
 }
 
 void Recorder::replay(const RecordedSegment& recorded, const Job& job, std::size_t fixed) {
@@ -152,20 +197,49 @@ void Recorder::give_back(RecordedSegment* recorded) noexcept {
     *recorded->idle = recorded;
 }
 
+void Recorder::forget(Entry& entry) noexcept {
+    for (const auto& recorded : entry.all)
+        try {
+            queue_.forget(recorded->recording);
+        } catch (const std::exception&) { // it goes with the queue
+        }
+    recordings_ -= entry.all.size();
+    entry.all.clear();
+    entry.idle = nullptr;
+}
+
+bool Recorder::is_idle(const Entry& entry) noexcept {
+    std::size_t idle = 0;
+    for (const RecordedSegment* each = entry.idle; each; each = each->next)
+        idle++;
+    return idle == entry.all.size();
+}
+
 /// Those of models that were unloaded, all of whose recordings are idle.
 void Recorder::forget_the_gone() {
+    const std::uint64_t gone_by_now = models_gone();
+    bool some_run = false;
     std::erase_if(entries_, [&](const auto& item) {
-        const Entry& entry = *item.second;
-        std::size_t idle = 0;
-        for (const RecordedSegment* each = entry.idle; each; each = each->next)
-            idle++;
-        if (!entry.owner.expired() || idle != entry.all.size())
+        Entry& entry = *item.second;
+        const bool is_gone = entry.owner.expired();
+        if (!is_gone || !is_idle(entry)) {
+            some_run = some_run || is_gone;
             return false;
-        for (const auto& recorded : entry.all)
-            queue_.forget(recorded->recording);
-        recordings_ -= entry.all.size();
+        }
+        forget(entry);
         return true;
     });
+    if (!some_run)
+        seen_gone_ = gone_by_now;
+}
+
+/// All that are idle.  They are recorded again when they come again.  False: there is none.
+bool Recorder::forget_idle() {
+    const std::size_t before = recordings_;
+    for (const auto& item : entries_)
+        if (is_idle(*item.second))
+            forget(*item.second);
+    return recordings_ != before;
 }
 
 } // namespace overtake

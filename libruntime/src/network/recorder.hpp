@@ -26,6 +26,11 @@ void say_not_recorded(const char* why);
 /// Throws Error EINVAL for a level that is none: SessionOptions::record.
 unsigned checked_record_level(unsigned level);
 
+/// Models that were unloaded by this process, so far.  A recorder forgets them at its next job.
+/// Thread safe.
+void note_model_gone() noexcept;
+std::uint64_t models_gone() noexcept;
+
 /// A recording with one instance, for one job at a time.
 struct RecordedSegment;
 
@@ -52,9 +57,15 @@ private:
     struct Entry;
 
     static Key key_of(const Job& job, std::size_t fixed);
+    static bool is_idle(const Entry& entry) noexcept;
+    void submit(const Job& job);
+    RecordedSegment* recorded_of(const Job& job, std::size_t fixed,
+                                 const std::shared_ptr<const void>& owner);
     RecordedSegment* idle_or_new(Entry& entry, const Job& job, std::size_t fixed);
     void replay(const RecordedSegment& recorded, const Job& job, std::size_t fixed);
+    void forget(Entry& entry) noexcept;
     void forget_the_gone();
+    bool forget_idle();
     void say_once(const char* why);
 
     Queue& queue_;
@@ -63,6 +74,7 @@ private:
     std::size_t recordings_ = 0;
     std::vector<unsigned> part_cores_; ///< of a replay
     bool has_said_ = false;
+    std::uint64_t seen_gone_ = models_gone();
 };
 
 } // namespace overtake
