@@ -79,6 +79,41 @@ const std::vector<Attack>& attacks_that_end_a_client() {
              job.binding_count = ~0u;
              client.call(job);
          }},
+        {"a recording that is a replay",
+         [](RawQueue& client) {
+             WireJob job = none;
+             job.instances = 1;
+             job.recording = 1;
+             client.call(job);
+         }},
+        {"a recording in front of a job",
+         [](RawQueue& client) {
+             std::array<WireJob, 2> jobs{none, none};
+             jobs[0].instances = 1;
+             std::memcpy(client.area().jobs.data(), jobs.data(), sizeof(jobs));
+             client.call(static_cast<std::uint32_t>(sizeof(jobs)));
+         }},
+        {"a replay with an FC",
+         [](RawQueue& client) {
+             struct {
+                 WireJob job = none;
+                 overtake_fc fc{0, 1};
+             } call;
+             call.job.recording = 1;
+             call.job.fc_count = 1;
+             std::memcpy(client.area().jobs.data(), &call, sizeof(call));
+             client.call(static_cast<std::uint32_t>(sizeof(call)));
+         }},
+        {"a replay on more cores than there can be",
+         [](RawQueue& client) {
+             std::array<std::byte, sizeof(WireJob) + 65 * sizeof(overtake_part)> call{};
+             WireJob job = none;
+             job.recording = 1;
+             job.part_count = 65;
+             std::memcpy(call.data(), &job, sizeof(job));
+             std::memcpy(client.area().jobs.data(), call.data(), call.size());
+             client.call(static_cast<std::uint32_t>(call.size()));
+         }},
     };
     return attacks;
 }
@@ -390,7 +425,7 @@ TEST(Server, RandomMessagesAndMemoryHarmNobodyElse) {
             client = std::make_unique<RawQueue>(server.path());
         QueueArea& area = client->area();
         if (random() % 2 == 0) {
-            Request request{static_cast<Operation>(random() % 13), 0, {random() % 4, random() % 4}};
+            Request request{static_cast<Operation>(random() % 19), 0, {random() % 4, random() % 4}};
             if (random() % 50 == 0)
                 request.reserved = static_cast<std::uint32_t>(random());
             if (random() % 4 == 0)
@@ -404,6 +439,9 @@ TEST(Server, RandomMessagesAndMemoryHarmNobodyElse) {
                 bytes[random() % bytes.size()] = static_cast<std::byte>(random());
             job.fc_count = static_cast<std::uint32_t>(random() % 4);
             job.binding_count = static_cast<std::uint32_t>(random() % 4);
+            if (random() % 2 == 0)
+                (random() % 2 == 0 ? job.instances : job.recording) =
+                    static_cast<std::uint32_t>(random() % 5);
             std::memcpy(area.jobs.data(), &job, sizeof(job));
             for (std::size_t i = sizeof(job); i < 200; i++)
                 area.jobs[i] = static_cast<std::byte>(random() % 3);

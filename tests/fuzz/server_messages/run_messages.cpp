@@ -167,6 +167,31 @@ std::vector<std::byte> job(std::uint64_t tag) {
     return message(MessageKind::jobs, bytes);
 }
 
+/// With two instances and scratch.
+std::vector<std::byte> recording() {
+    WireJob wire{};
+    wire.fc_count = 2;
+    wire.binding_count = 1;
+    wire.scratch_bytes = 5000;
+    wire.instances = 2;
+    std::vector<std::byte> bytes;
+    put(bytes, wire);
+    put(bytes, overtake_fc{0, 1});
+    put(bytes, overtake_fc{1, 2});
+    put(bytes, program_binding);
+    return message(MessageKind::jobs, bytes);
+}
+
+/// Of the first recording.
+std::vector<std::byte> replay(std::uint64_t tag) {
+    WireJob wire{};
+    wire.tag = tag;
+    wire.recording = 1;
+    std::vector<std::byte> bytes;
+    put(bytes, wire);
+    return message(MessageKind::jobs, bytes);
+}
+
 /// A part on each core, a stage for each FC.
 std::vector<std::byte> group(std::uint64_t tag) {
     WireJob wire{};
@@ -268,6 +293,8 @@ std::vector<std::vector<std::byte>> message_seeds() {
     return {
         together({group(1), group(2), job(3), message(MessageKind::cancel, {std::byte{2}})}),
         together({job(1), job(2), message(MessageKind::cancel, {std::byte{2}})}),
+        together({recording(), replay(1), replay(2), replay(3), job(4), replay(5),
+                  message(MessageKind::cancel, {std::byte{2}}), recording(), replay(6)}),
         together({task(1), events, call(TaskCall::cpu_done, first), events, events,
                   call(TaskCall::cpu_done, last), events}),
         together({wide_task(1), wide_task(2), task(3), events, call(TaskCall::cancel, last.tag),
