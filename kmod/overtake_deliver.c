@@ -310,7 +310,8 @@ static void notify(struct overtake_job *job)
 	atomic_set(&job->parts_left, job->accessed ? 2 : 1);
 	end_access_soon(job); /* so it is queued when the fence is signalled */
 	for (i = 0; i < job->object_count; i++)
-		overtake_use_end(&job->uses[i], job->result.status);
+		overtake_use_end(&job->uses[i], job->objects[i], job->object_written[i],
+				 job->result.status);
 	if (job->fence) {
 		if (job->result.status)
 			dma_fence_set_error(job->fence, job->result.status);

@@ -330,7 +330,6 @@ void overtake_use_reset(struct overtake_use *use)
 static void begin_locked(struct overtake_use *use, struct overtake_users *users)
 {
 	lockdep_assert_held(&users->lock);
-	use->users = users;
 	use->number = ++users->last;
 	list_add_tail(&use->link, &users->uses);
 }
@@ -374,14 +373,16 @@ bool overtake_use_begin_private(struct overtake_use *use, struct drm_gem_object 
 
 /*
  * overtake_use_end - the job has ended, with @status; signals whatever that completes
+ * @write: as when it began
  *
  * Signals with the lock held, so that they come in the order of their numbers, and so that none
  * that another CPU has taken off the list is still to be signalled when this returns.  The caller's
  * job holds the buffer.  Any context; device->lock is not held, as callbacks may take it.
  */
-void overtake_use_end(struct overtake_use *use, s32 status)
+void overtake_use_end(struct overtake_use *use, struct drm_gem_object *object, bool write,
+		      s32 status)
 {
-	struct overtake_users *users = use->users;
+	struct overtake_users *users = users_of(object, write);
 	unsigned long flags;
 
 	if (status && use->fence)

@@ -38,13 +38,11 @@ struct overtake_use_fence {
 /**
  * struct overtake_use - a job's use of a buffer; part of the job
  * @fence: for the buffer's reservation object, and the job's reference to it, or NULL
- * @users: whom the job is one of, from overtake_use_begin() on; NULL before
  * @link: in overtake_users.uses; users->lock
  * @number: in order of the beginnings
  */
 struct overtake_use {
 	struct overtake_use_fence *fence;
-	struct overtake_users *users;
 	struct list_head link;
 	u64 number;
 };
@@ -64,6 +62,7 @@ void overtake_use_reset(struct overtake_use *use);
 void overtake_use_begin(struct overtake_use *use, struct drm_gem_object *object, bool write);
 bool overtake_use_begin_private(struct overtake_use *use, struct drm_gem_object *object,
 				bool write);
-void overtake_use_end(struct overtake_use *use, s32 status);
+void overtake_use_end(struct overtake_use *use, struct drm_gem_object *object, bool write,
+		      s32 status);
 
 #endif

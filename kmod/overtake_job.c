@@ -337,7 +337,7 @@ static void end_uses(struct overtake_job *job, u32 count)
 	u32 i;
 
 	for (i = 0; i < count; i++)
-		overtake_use_end(&job->uses[i], 0);
+		overtake_use_end(&job->uses[i], job->objects[i], job->object_written[i], 0);
 }
 
 /* False, and nothing has begun: others look at one of its buffers. */

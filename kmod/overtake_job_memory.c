@@ -425,8 +425,11 @@ void overtake_job_init(struct overtake_job *job, struct overtake_context *contex
 struct overtake_job *overtake_job_alloc(struct overtake_context *context,
 					const struct drm_overtake_submit *args)
 {
-	struct overtake_job *job = kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT);
+	struct overtake_job *job;
 
+	/* More would take twice as much from the slab. */
+	BUILD_BUG_ON(!IS_ENABLED(CONFIG_LOCKDEP) && sizeof(*job) > 2048);
+	job = kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT);
 	if (job)
 		overtake_job_init(job, context, args);
 	return job;

@@ -7,7 +7,7 @@
 namespace overtake::fuzz {
 
 // What the first binding of a job names is the same each time: its program.
-void Worker::record(File& file) {
+void Worker::record(File& file, uint32_t slot) {
     drm_overtake_submit submit = {};
     fill_submit(file, &submit, false);
     // Of its extensions a recording has the group and the model, each in front of the others.
@@ -29,15 +29,20 @@ void Worker::record(File& file) {
     }
     if (make(file.fd(), {Kind::record, DRM_IOCTL_OVERTAKE_RECORD, recording, sizeof(*recording)}))
         return;
-    const uint32_t slot = random_.below(recording_slots);
     file.recordings[slot] = recording->record_id;
     file.recording_contexts[slot] = recording->context_id;
 }
 
 drm_overtake_replay Worker::fill_replay(File& file) {
     const uint32_t slot = random_.below(recording_slots);
-    if (!file.recordings[slot])
-        plainly([&] { record(file); });
+    const auto lives = [&](uint32_t context) {
+        for (const auto& each : file.contexts)
+            if (each == context)
+                return context != 0;
+        return false;
+    };
+    if (!file.recordings[slot] || !lives(file.recording_contexts[slot]))
+        plainly([&] { record(file, slot); });
     drm_overtake_submit submit = {};
     fill_submit(file, &submit, false);
     drm_overtake_replay replay = {};
@@ -49,14 +54,14 @@ drm_overtake_replay Worker::fill_replay(File& file) {
     replay.custom_id = submit.custom_id;
     replay.deadline_ns = submit.deadline_ns;
     replay.core = submit.core;
-    replay.priority = submit.priority;
+    replay.priority = random_.pick<uint16_t>({0, 5, 10});
     replay.context_id = file.recording_contexts[slot];
     replay.record_id = file.recordings[slot];
     auto* parts = reinterpret_cast<overtake_extension_replay_parts*>(group_table(thread_) + 1024);
     auto* cores = reinterpret_cast<uint32_t*>(parts + 1);
     if (random_.one_in(4)) {
         replay.extensions = sync_extension(file);
-    } else if (random_.one_in(3)) {
+    } else if (random_.one_in(8)) {
         cores[0] = 1 + random_.below(2);
         cores[1] = 3 - cores[0];
         *parts = {};

@@ -217,7 +217,7 @@ void Worker::call(Kind kind) {
     case Kind::task_cancel:
         return task_cancel(file);
     case Kind::record:
-        return record(file);
+        return record(file, random_.below(recording_slots));
     case Kind::replay:
         return replay(file);
     case Kind::forget:

@@ -122,7 +122,7 @@ private:
     void task_cancel(File& file);
 
     // calls_records.cpp
-    void record(File& file);
+    void record(File& file, uint32_t slot);
     drm_overtake_replay fill_replay(File& file);
     void replay(File& file);
     void ring_replay(File& file);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Recordings under many threads, and of processes that are killed. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -93,7 +94,7 @@ static void *record_and_forget(void *argument)
 		recording = (struct drm_overtake_record){ .instances = 1 + i % 3 };
 		check_equal(job_record(&shared, &job, &recording), 0);
 		check(recording.record_id >= 1 && recording.record_id <= OVERTAKE_MAX_RECORDINGS);
-		if (i % 2)
+		if (i % 4 == 3)
 			recording_forget(&shared, recording.record_id);
 	}
 	return argument;
@@ -103,8 +104,10 @@ static void *forget_guessed(void *argument)
 {
 	uint32_t i;
 
-	for (i = 0; i < 4 * ROUNDS; i++)
+	for (i = 0; i < ROUNDS; i++) {
 		recording_forget(&shared, 1 + i % 8);
+		usleep(100);
+	}
 	return argument;
 }
 
@@ -167,6 +170,7 @@ static void threads_of_one_context(void)
 	for (i = 0; i < 5; i++)
 		pthread_join(threads[i], NULL);
 	printf("# %u replays\n", atomic_load(&replays_done));
+	check(atomic_load(&replays_done) > 0);
 	/* A context that goes while threads record and replay. */
 	for (i = 0; i < 3; i++)
 		check_equal(pthread_create(&threads[i], NULL, acts[i + 1], (void *)(i + 1)), 0);
@@ -177,7 +181,96 @@ static void threads_of_one_context(void)
 	client_close(&shared);
 }
 
+#define COUNTED		10000u
+#define KMEM		"/sys/kernel/tracing/events/kmem/"
+
+static const char *const allocations[] = { "kmalloc", "kmem_cache_alloc" };
+
+/* To open the file would allocate. */
+static int tracing_on;
+
+static void trace_is_on(bool on)
+{
+	check_equal(write(tracing_on, on ? "1" : "0", 1), 1);
+}
+
+/* Those of this process are written down while the trace is on; it is off. */
+static void prepare_trace(bool wanted)
+{
+	char path[128], filter[64];
+	unsigned int i;
+
+	tracing_on = open("/sys/kernel/tracing/tracing_on", O_WRONLY | O_CLOEXEC);
+	trace_is_on(false);
+	for (i = 0; i < 2; i++) {
+		snprintf(filter, sizeof(filter), "common_pid==%d", getpid());
+		snprintf(path, sizeof(path), KMEM "%s/filter", allocations[i]);
+		check_equal(write_file(path, wanted ? filter : "0"), 0);
+		snprintf(path, sizeof(path), KMEM "%s/enable", allocations[i]);
+		check_equal(write_file(path, wanted ? "1" : "0"), 0);
+	}
+	check_equal(write_file("/sys/kernel/tracing/trace", "\n"), 0);
+}
+
+/* Lines that are no comment; at most @most. */
+static unsigned int traced(unsigned int most)
+{
+	FILE *trace = fopen("/sys/kernel/tracing/trace", "re");
+	unsigned int count = 0;
+	char line[512];
+
+	check(trace != NULL);
+	while (count < most && fgets(line, sizeof(line), trace))
+		if (line[0] != '#') {
+			count++;
+			printf("# %s", line);
+		}
+	fclose(trace);
+	return count;
+}
+
+static void replay_and_collect(const struct client *client, uint32_t recording, uint64_t tag)
+{
+	struct overtake_result result;
+	struct replay replay;
+
+	replay_init(&replay, client, recording, tag);
+	check_equal(replay_submit(client, &replay), 0);
+	check_equal(job_wait(client, tag, NEVER, &result), 0);
+	check_equal(result.status, 0);
+}
+
+/* Of 10,000 replays with scratch, by ioctl; the same counts those of one submission. */
+static void replays_allocate_nothing(void)
+{
+	struct client client = client_open(0, 254);
+	uint32_t recording, i;
+	struct job job;
+
+	if (access(KMEM "kmalloc/enable", F_OK))
+		check_skip("this kernel does not trace its allocations");
+	put_delay(&client, 0, 100);
+	job_init(&job, &client, 1, 0, 1);
+	job.submit.scratch_bytes = 65536;
+	recording = recording_of(&client, &job, 2);
+	replay_and_collect(&client, recording, 7);
+	prepare_trace(true);
+	trace_is_on(true);
+	for (i = 0; i < COUNTED; i++)
+		replay_and_collect(&client, recording, i);
+	trace_is_on(false);
+	check_equal(traced(5), 0);
+	trace_is_on(true);
+	check_equal(job_submit(&client, &job), 0);
+	trace_is_on(false);
+	check_equal(traced(1), 1);
+	prepare_trace(false);
+	trace_is_on(true);
+	client_close(&client);
+}
+
 const struct test_case record_thread_cases[] = {
+	{ "record-allocates-nothing", FUNCTIONAL, replays_allocate_nothing },
 	{ "record-killed-processes", FUNCTIONAL, killed_processes_leave_nothing },
 	{ "record-threads-of-one-context", FUNCTIONAL, threads_of_one_context },
 	{ 0 },
