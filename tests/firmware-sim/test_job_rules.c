@@ -2,6 +2,7 @@
 /* What a client may ask for: each reason to refuse, at its boundary, with its index and its errno. */
 #include "cmocka_all.h"
 #include "host/job_rules.h"
+#include "host/record_rules.h"
 
 #define CORES	4u
 
@@ -290,6 +291,12 @@ static const struct {
 	[OVT_REFUSED_PART_OF_TASK] = { -EINVAL, OVERTAKE_LIMIT_COUNT },
 	[OVT_REFUSED_FC_STAGE] = { -EINVAL, OVERTAKE_LIMIT_COUNT },
 	[OVT_REFUSED_EMPTY_STAGE] = { -EINVAL, OVERTAKE_LIMIT_COUNT },
+	[OVT_REFUSED_NO_INSTANCE] = { -EINVAL, OVERTAKE_LIMIT_COUNT },
+	[OVT_REFUSED_INSTANCES] = { -E2BIG, OVERTAKE_LIMIT_INSTANCES },
+	[OVT_REFUSED_RECORDINGS] = { -ENOSPC, OVERTAKE_LIMIT_RECORDINGS },
+	[OVT_REFUSED_NO_RECORDING] = { -ENOENT, OVERTAKE_LIMIT_COUNT },
+	[OVT_REFUSED_PARTS_OF_RECORD] = { -EINVAL, OVERTAKE_LIMIT_COUNT },
+	[OVT_REFUSED_BUSY] = { -EBUSY, OVERTAKE_LIMIT_COUNT },
 	[OVT_REFUSED_TAG] = { -EEXIST, OVERTAKE_LIMIT_COUNT },
 	[OVT_REFUSED_QUEUE_FULL] = { -ENOSPC, OVERTAKE_LIMIT_CONTEXT_JOBS },
 	[OVT_REFUSED_CLIENT_FULL] = { -ENOSPC, OVERTAKE_LIMIT_CLIENT_JOBS },
@@ -334,6 +341,84 @@ static void a_choice_of_cores_names_those_that_the_device_has(void **state)
 	}
 }
 
+static void a_recording_is_a_submission_with_instances(void **state)
+{
+	const struct drm_overtake_record right = {
+		.fc_count = 1, .binding_count = 1, .instances = OVERTAKE_MAX_INSTANCES,
+	};
+	struct drm_overtake_record record = right;
+
+	(void)state;
+	assert_int_equal(ovt_check_record(&record, 2).reason, OVT_ACCEPTED);
+	record.instances++;
+	assert_int_equal(ovt_check_record(&record, 2).reason, OVT_REFUSED_INSTANCES);
+	record.instances = 0;
+	assert_int_equal(ovt_check_record(&record, 2).reason, OVT_REFUSED_NO_INSTANCE);
+	record = right;
+	record.fc_count = 0;
+	assert_int_equal(ovt_check_record(&record, 2).reason, OVT_REFUSED_NO_FC);
+	record = right;
+	record.scratch_bytes = OVERTAKE_MAX_SCRATCH_BYTES + 1;
+	assert_int_equal(ovt_check_record(&record, 2).reason, OVT_REFUSED_SCRATCH);
+	record = right;
+	record.flags = 1;
+	assert_int_equal(ovt_check_record(&record, 2).reason, OVT_REFUSED_FLAGS);
+	record = right;
+	record.pad = 1;
+	assert_int_equal(ovt_check_record(&record, 2).reason, OVT_REFUSED_FLAGS);
+	record = right;
+	record.record_id = 1;
+	assert_int_equal(ovt_check_record(&record, 2).reason, OVT_REFUSED_FLAGS);
+}
+
+static void a_replay_is_a_submission_of_what_was_recorded(void **state)
+{
+	const struct drm_overtake_replay right = { .core = 2, .priority = 255 };
+	struct drm_overtake_replay replay = right;
+	struct drm_overtake_submit submit = ovt_submit_of_replay(&replay);
+
+	(void)state;
+	assert_int_equal(ovt_check_replay(&replay, 2).reason, OVT_ACCEPTED);
+	assert_int_equal(ovt_check_right(&submit, 254).reason, OVT_REFUSED_RIGHT);
+	assert_int_equal(ovt_check_replay(&replay, 1).reason, OVT_REFUSED_CORE);
+	replay.binding_count = OVERTAKE_MAX_BINDINGS;
+	assert_int_equal(ovt_check_replay(&replay, 2).reason, OVT_ACCEPTED);
+	replay.binding_count++;
+	assert_int_equal(ovt_check_replay(&replay, 2).reason, OVT_REFUSED_BINDINGS);
+	replay = right;
+	replay.flags = 1;
+	assert_int_equal(ovt_check_replay(&replay, 2).reason, OVT_REFUSED_FLAGS);
+	replay = right;
+	replay.pad = 1;
+	assert_int_equal(ovt_check_replay(&replay, 2).reason, OVT_REFUSED_FLAGS);
+	replay = right;
+	replay.result = 4;
+	assert_int_equal(ovt_check_replay(&replay, 2).reason, OVT_REFUSED_RESULT_ALIGNMENT);
+	replay = right;
+	assert_int_equal(ovt_check_replay_cores(&replay, 0, 0).reason, OVT_ACCEPTED);
+	assert_int_equal(ovt_check_replay_cores(&replay, 2, 0).reason, OVT_REFUSED_GROUP_CORE);
+	replay.core = 0;
+	assert_int_equal(ovt_check_replay_cores(&replay, 2, 0).reason, OVT_ACCEPTED);
+	assert_int_equal(ovt_check_replay_cores(&replay, 2, 1).reason, OVT_REFUSED_GROUP_CORE);
+}
+
+static void a_replay_has_the_parts_that_were_recorded(void **state)
+{
+	struct overtake_extension_replay_parts parts = { .part_count = 2, .record = 8 };
+
+	(void)state;
+	assert_int_equal(ovt_check_replay_parts(&parts, 2).reason, OVT_ACCEPTED);
+	assert_int_equal(ovt_check_replay_parts(&parts, 3).reason, OVT_REFUSED_PARTS_OF_RECORD);
+	assert_int_equal(ovt_check_replay_parts(&parts, 0).reason, OVT_REFUSED_PARTS_OF_RECORD);
+	parts.record = 4;
+	assert_int_equal(ovt_check_replay_parts(&parts, 2).reason, OVT_REFUSED_RECORD_ALIGNMENT);
+	parts.record = 0;
+	parts.pad = 1;
+	assert_int_equal(ovt_check_replay_parts(&parts, 2).reason, OVT_REFUSED_FLAGS);
+	parts.part_count = 0;
+	assert_int_equal(ovt_check_replay_parts(&parts, 0).reason, OVT_REFUSED_PARTS_OF_RECORD);
+}
+
 static void each_reason_has_its_errno_and_its_limit(void **state)
 {
 	u32 reason;
@@ -359,6 +444,9 @@ int main(void)
 		cmocka_unit_test(room_is_what_the_limits_leave),
 		cmocka_unit_test(queues_and_buffers_have_bounds),
 		cmocka_unit_test(a_choice_of_cores_names_those_that_the_device_has),
+		cmocka_unit_test(a_recording_is_a_submission_with_instances),
+		cmocka_unit_test(a_replay_is_a_submission_of_what_was_recorded),
+		cmocka_unit_test(a_replay_has_the_parts_that_were_recorded),
 		cmocka_unit_test(each_reason_has_its_errno_and_its_limit),
 	};
 

@@ -77,7 +77,7 @@ static void each_limit_has_the_value_of_the_interface(void **state)
 {
 	static const u64 values[OVERTAKE_LIMIT_COUNT + 1] = {
 		64, 1024, 8192, 4096, 4ull << 30, 0, 1ull << 30, 65536, 15, 256ull << 20, 32, 0,
-		1024, 1024, 65536, 256, 4096, 0,
+		1024, 1024, 65536, 256, 4096, 1024, 64, 0,
 	};
 	u32 limit;
 

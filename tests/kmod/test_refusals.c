@@ -329,7 +329,7 @@ static void queries_and_others(void)
 	check_refused(&client, device_ioctl(client.fd, _IOWR('d', 0xb2,
 							     struct drm_mode_create_dumb), &dumb),
 		      EACCES);
-	check_refused(&client, device_ioctl(client.fd, _IOWR('d', 0x4f,
+	check_refused(&client, device_ioctl(client.fd, _IOWR('d', 0x52,
 							     struct drm_overtake_device_info),
 					    &info), EINVAL);
 	client_close(&client);

@@ -51,6 +51,7 @@ TEST(Abi, TableHasEveryFieldOfTheHeaders) {
     std::set<std::string> fields = declared(OVERTAKE_UAPI_DIR "/overtake_accel.h");
     fields.merge(declared(OVERTAKE_UAPI_DIR "/overtake_accel_cores.h"));
     fields.merge(declared(OVERTAKE_UAPI_DIR "/overtake_accel_groups.h"));
+    fields.merge(declared(OVERTAKE_UAPI_DIR "/overtake_accel_record.h"));
     fields.merge(declared(OVERTAKE_UAPI_DIR "/overtake_accel_task.h"));
     fields.merge(declared(OVERTAKE_UAPI_DIR "/overtake_isa.h"));
     EXPECT_GT(fields.size(), 100u);
@@ -60,4 +61,5 @@ TEST(Abi, TableHasEveryFieldOfTheHeaders) {
 TEST(Abi, UringPayloadIsWhatAnSqeHolds) {
     EXPECT_EQ(sizeof(drm_overtake_submit), OVERTAKE_URING_PAYLOAD_BYTES);
     EXPECT_LE(sizeof(drm_overtake_cancel), OVERTAKE_URING_PAYLOAD_BYTES);
+    EXPECT_LE(sizeof(drm_overtake_replay), OVERTAKE_URING_PAYLOAD_BYTES);
 }
