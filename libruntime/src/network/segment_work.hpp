@@ -23,8 +23,8 @@ public:
     virtual void describe_group(std::size_t segment, std::span<const unsigned> cores, Job& job);
     /// Device time that what was executed of its last group takes on cores without other work.
     virtual std::uint64_t alone_ns() const;
-    /// Of a BPU segment: how many of its bindings, from the first, are the same in each task as long
-    /// as owner() lives; so are its FCs.  0: it cannot be recorded.
+    /// Of a BPU segment: how many of its bindings, from the first, are the same in each task as
+    /// long as owner() lives; so are its FCs.  0: it cannot be recorded.
     virtual std::size_t fixed_bindings(std::size_t segment) const;
     virtual std::shared_ptr<const void> owner() const;
     /// Of a CPU segment: 0, or a negative errno.  May throw Error.
