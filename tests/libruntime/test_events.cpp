@@ -115,6 +115,28 @@ TEST_P(Events, AJobIsToldFromItsQueueToItsEnd) {
 }
 
 /// Two FCs in part 0, stages 0 and 1, and one in part 1, stage 0. The profile has no sync.
+TEST_P(Events, AReplayIsToldAsOne) {
+    auto queue = device->create_queue();
+    const Program program = delays(*device, {100});
+    Job job = program.job(0);
+    job.model = model_id("detector");
+    const std::uint32_t recording = queue->record(job, 1);
+    const auto source = device->events({});
+    submit(*queue, 6, {100});
+    Replay replay;
+    replay.recording = recording;
+    replay.tag = 7;
+    queue->replay({&replay, 1});
+    at(1000);
+    reap_all(*queue, 2);
+    for (const Event& event : read_all(*source)) {
+        EXPECT_EQ(event.recorded, event.type == EventType::job_queue && event.tag == 7);
+        if (event.type == EventType::job_queue) {
+            EXPECT_EQ(event.model, model_id("detector"));
+        }
+    }
+}
+
 TEST_P(Events, AGroupIsToldPartByPart) {
     const auto source = device->events({});
     const auto queue = device->create_queue({.max_priority = 200});

@@ -106,6 +106,8 @@ void put_fields(const Event& event, const Put& put) {
         put("model", model_name(event.model));
     if (is(job_queue))
         put("task", event.task);
+    if (is(job_queue) && event.recorded)
+        put("recorded", event.recorded);
     if (is_task || is(job_queue))
         put("segment", event.segment);
     if (is_task)

@@ -83,6 +83,7 @@ Event event_of(EventType type, const TracepointFormat& format, std::span<const s
     event.limit = u32(format.has("task_limit") ? "task_limit" : "limit");
     event.slots = static_cast<std::uint16_t>(std::min(u32("slots"), 0xffffu));
     event.share = u32("share") != 0;
+    event.recorded = u32("recorded") != 0; // drivers before 1.3 have none
     event.limit_before = u32("limit_before");
     event.segment = u32("segment");
     event.segment_count = u32("segment_count");
