@@ -344,7 +344,6 @@ static void instance_reset(struct overtake_job *job, const struct overtake_recor
 	job->is_ending = false;
 	job->cancel_status = 0;
 	job->result = (struct overtake_result){ 0 };
-	job->result_memory = NULL;
 	job->command = NULL;
 	job->open_cores = 0;
 	job->core_answer = NULL;
