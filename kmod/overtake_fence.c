@@ -7,11 +7,11 @@
  * each submission looks at all of them.  So what a buffer's reservation object gets is another
  * fence: of the buffer's readers or of its writers.  Their uses are numbered as they begin.  Fence
  * n is signalled when the first n uses have ended, so each stands for its predecessors, and the
- * reservation object keeps one of either kind, however many jobs there are.  Whoever waits for
+ * reservation object keeps one of either kind, however many jobs there are.  A waiter of
  * a buffer waits for all of its users so far, and the last number says just that.
  *
  * A use is a part of its job, and leaves the list when that has ended.  The list of fences holds no
- * reference to them: one that is kept by nobody leaves the list by itself.  So a job that takes
+ * reference to them: a fence leaves it with its last reference.  So a job that takes
  * long does not make those behind it pile up.
  *
  * Each of these jobs has a deadline, so the fence is signalled in bounded time; it is not held up
@@ -19,8 +19,8 @@
  *
  * DOC: private buffers
  *
- * A buffer that was never exported, nor imported, is the client's own: its reservation object is
- * looked at by nobody but this driver.  A replay (overtake_recording.c), which allocates nothing,
+ * A buffer that was never exported, nor imported, is the client's own: only this driver
+ * looks at its reservation object.  A replay (overtake_recording.c), which allocates nothing,
  * uses it without a fence.  When the buffer is exported after all, its reservation object gets a
  * fence for the uses that have begun; from then on each use brings one.
  */
@@ -175,7 +175,7 @@ static struct overtake_use_fence *use_fence_alloc(const struct overtake_device *
 	return use_fence;
 }
 
-/* Drops the reference of whoever allocated it.  NULL does nothing. */
+/* Drops the reference of the job or caller that allocated it.  NULL does nothing. */
 static void use_fence_put(struct overtake_use_fence *use_fence)
 {
 	if (use_fence && use_fence->users)
@@ -353,7 +353,7 @@ void overtake_use_begin(struct overtake_use *use, struct drm_gem_object *object,
 }
 
 /*
- * overtake_use_begin_private - the same without a fence, if nobody else sees @object
+ * overtake_use_begin_private - the same without a fence, of a private @object
  *
  * False: others do, and nothing has begun.  The reservation object need not be locked.
  */

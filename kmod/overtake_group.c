@@ -161,7 +161,7 @@ void overtake_group_free(struct overtake_group *group)
 /*
  * overtake_group_clone - a group with the stages of @group, which outlives it; NULL: no memory
  *
- * Its parts are set by overtake_group_reset().  Nobody is charged.
+ * Its parts are set by overtake_group_reset().  The caller has charged the client.
  */
 struct overtake_group *overtake_group_clone(const struct overtake_group *group)
 {

@@ -359,7 +359,7 @@ static int fill_job(struct overtake_job *job, struct drm_file *file,
 }
 
 /*
- * overtake_job_fill_recording - what is the same in each replay of @job, which nobody runs
+ * overtake_job_fill_recording - what is the same in each replay of @job, which never runs
  * @bound: receives the regions that are, a bit each
  *
  * May sleep.  After an error the caller frees it.

@@ -14,7 +14,7 @@
  *
  * The scratch of an instance is zeroed when it is allocated, and given back with the recording.  A
  * recording belongs to one context, which belongs to one file.  So what a job finds in it was left
- * there by a job of that same recording, and nobody else has ever a pointer to it.
+ * there by a job of that same recording, and no other job ever has a pointer to it.
  *
  * DOC: when an instance is idle again
  *
@@ -385,7 +385,7 @@ static struct overtake_job *replay(struct overtake_recording *recording, struct 
 }
 
 /*
- * overtake_recording_replay - a job from a recording; nobody else knows it yet
+ * overtake_recording_replay - a job from a recording, known to the caller alone
  * @file: whose handles it names
  * @args: a copy that the client cannot change any more
  *

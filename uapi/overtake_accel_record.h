@@ -98,7 +98,7 @@ struct drm_overtake_replay {
 };
 
 /**
- * struct overtake_extension_replay_parts - what a group is told for one replay
+ * struct overtake_extension_replay_parts - cores and record of a group, for one replay
  * @base: in: its type is OVERTAKE_EXTENSION_REPLAY_PARTS
  * @cores: in: user pointer to __u32[@part_count], in place of @core of each part, or 0: the parts
  *         have the cores with which they were recorded

@@ -68,6 +68,22 @@ Job job_of(const Replay& replay) {
     return job;
 }
 
+Replay replay_from(const Job& job, std::uint32_t recording) {
+    Replay replay;
+    replay.recording = recording;
+    replay.tag = job.tag;
+    replay.bindings = job.bindings;
+    replay.priority = job.priority;
+    replay.custom_id = job.custom_id;
+    replay.core = job.core;
+    replay.deadline_ns = job.deadline_ns;
+    replay.cores = job.cores;
+    replay.chosen_core = job.chosen_core;
+    replay.model = job.model;
+    replay.group_record = job.group_record;
+    return replay;
+}
+
 drm_overtake_replay replay_of(const Replay& replay) {
     drm_overtake_replay wire{};
     wire.bindings = user_pointer(replay.bindings.data());

@@ -30,6 +30,8 @@ struct RecordedJob {
 Job recorded_part(const Job& job);
 /// A replay as a job, without FCs: for its words.
 Job job_of(const Replay& replay);
+/// What a job says of one time, but for the cores of its parts.  Its bindings are all the replay's.
+Replay replay_from(const Job& job, std::uint32_t recording);
 /// As the device's interface has it, like submission(); of a group without its part_cores.
 drm_overtake_replay replay_of(const Replay& replay);
 drm_overtake_record record_of(const Job& job, unsigned instances);

@@ -35,8 +35,8 @@ public:
 
     /// See Queue::record().
     std::uint32_t record(const Job& job, unsigned instances, const JobBounds& bounds);
-    /// A job for FirmwareHost::submit().  `collect` is called where no instance is idle: some may
-    /// have ended that somebody keeps for a moment.  Throws Error, as Queue::replay().
+    /// A job for FirmwareHost::submit().  `collect` is called where no instance is idle: the
+    /// host may keep some for a moment after their ends.  Throws Error, as Queue::replay().
     template <class Collect>
     std::shared_ptr<EmbeddedJob> replay(const Replay& replay, const JobBounds& bounds,
                                         Collect collect) {

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "recorded_job.hpp"
 #include "user_pointer.hpp"
 
 namespace overtake {
@@ -171,18 +172,8 @@ RecordedSegment* Recorder::idle_or_new(Entry& entry, const Job& job, std::size_t
 }
 
 void Recorder::replay(const RecordedSegment& recorded, const Job& job, std::size_t fixed) {
-    Replay replay;
-    replay.recording = recorded.recording;
-    replay.tag = job.tag;
+    Replay replay = replay_from(job, recorded.recording);
     replay.bindings = job.bindings.subspan(fixed);
-    replay.priority = job.priority;
-    replay.custom_id = job.custom_id;
-    replay.core = job.core;
-    replay.deadline_ns = job.deadline_ns;
-    replay.cores = job.cores;
-    replay.chosen_core = job.chosen_core;
-    replay.model = job.model;
-    replay.group_record = job.group_record;
     part_cores_.clear();
     for (const overtake_part& part : job.parts)
         part_cores_.push_back(part.core);

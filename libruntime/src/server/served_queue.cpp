@@ -160,18 +160,7 @@ using PartCores = std::array<unsigned, OVERTAKE_MAX_CORES>;
 Replay replay_of(const Job& job, std::uint32_t recording, PartCores& cores) {
     if (job.parts.size() > cores.size() || !job.fcs.empty() || !job.stages.empty())
         throw Violation("a replay that is none");
-    Replay replay;
-    replay.recording = recording;
-    replay.tag = job.tag;
-    replay.bindings = job.bindings;
-    replay.priority = job.priority;
-    replay.custom_id = job.custom_id;
-    replay.core = job.core;
-    replay.deadline_ns = job.deadline_ns;
-    replay.cores = job.cores;
-    replay.chosen_core = job.chosen_core;
-    replay.model = job.model;
-    replay.group_record = job.group_record;
+    Replay replay = replay_from(job, recording);
     std::ranges::transform(job.parts, cores.begin(), &overtake_part::core);
     replay.part_cores = std::span(cores).first(job.parts.size());
     return replay;
