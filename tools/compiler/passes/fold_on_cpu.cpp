@@ -109,9 +109,46 @@ void apply(FoldedConstants& constants, Node& convolution, const ChannelFunction&
         weights[i] *= function.constant[i / each];
 }
 
+// Whether each run would compute the same, and keep no more than it reads: a matrix of weights that
+// is transposed, a constant that is multiplied by another.
+bool makes_a_constant(const Graph& graph, const Node& node) {
+    const auto* form = node.as<op::Cpu>();
+    if (!form || node.is_clamped() || graph.values[node.output].given ||
+        (form->type != CpuOpType::view && form->type != CpuOpType::unary &&
+         form->type != CpuOpType::binary))
+        return false;
+    std::size_t read = 0;
+    for (const ValueId input : node.inputs) {
+        if (!graph.values[input].is_constant())
+            return false;
+        read += graph.values[input].constant.size();
+    }
+    return graph.values[node.output].elements() <= read;
+}
+
+void make_constants(Graph& graph) {
+    const std::vector<bool> is_the_devices = device_values(graph);
+    std::vector<Node> kept;
+    for (Node& node : graph.nodes) {
+        if (is_the_devices[node.output] || std::ranges::count(graph.outputs, node.output) > 0 ||
+            !makes_a_constant(graph, node)) {
+            kept.push_back(std::move(node));
+            continue;
+        }
+        cpu::Inputs inputs;
+        for (const ValueId input : node.inputs)
+            inputs.emplace_back(graph.values[input].constant);
+        std::vector<float> made(graph.values[node.output].elements());
+        cpu_kernel(graph, node)(inputs, made);
+        graph.values[node.output].constant = std::move(made);
+    }
+    graph.nodes = std::move(kept);
+}
+
 } // namespace
 
 void fold_on_cpu(Graph& graph) {
+    make_constants(graph);
     FoldedConstants constants(graph);
     std::vector<std::optional<std::size_t>> producer(graph.values.size()); // among those kept
     std::vector<Node> kept;
