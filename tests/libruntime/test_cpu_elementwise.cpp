@@ -154,6 +154,27 @@ TEST(CpuElementwise, OperandsAreBroadcastAlongEachAxis) {
             }
 }
 
+TEST(CpuElementwise, SigmoidIsExactToThreeUnitsInTheLastPlace) {
+    const Values odd = {0,        -0.0f,     100,   -100, 87, -87, std::nextafter(-87.0f, -88.0f),
+                        infinity, -infinity, 1e-30f};
+    Values in = odd;
+    for (float x = -86.9f; x < 90; x += 0.00037f)
+        in.push_back(x);
+    in.push_back(std::numeric_limits<float>::quiet_NaN());
+    const auto size = static_cast<std::uint32_t>(in.size());
+    const Values got =
+        run({Type::unary, {static_cast<std::int64_t>(Unary::sigmoid)}, {}, {{size}}, {size}}, {in});
+    const auto of_one = unary_function(Unary::sigmoid, {});
+    for (std::size_t i = 0; i + 1 < in.size(); i++) {
+        const double exact = 1 / (1 + std::exp(-double{in[i]}));
+        const double unit = std::ldexp(1.0, std::max(std::ilogb(exact), -126) - 23);
+        const double allowed = in[i] < -87 ? 1e-37 : 3 * unit;
+        ASSERT_NEAR(got[i], exact, allowed) << in[i];
+        ASSERT_EQ(got[i], of_one(in[i])) << in[i]; // whatever vectors there are
+    }
+    EXPECT_TRUE(std::isnan(got.back()));
+}
+
 TEST(CpuElementwise, SelectTakesTheFirstWhereTheConditionHolds) {
     EXPECT_EQ(run({Type::select, {}, {}, {{3}, {2, 1}, {1}}, {2, 3}}, {{0, 1, -2}, {5, 6}, {9}}),
               (Values{9, 5, 5, 9, 6, 6}));

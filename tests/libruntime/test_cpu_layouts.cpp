@@ -18,16 +18,24 @@ namespace {
 using Type = CpuOpType;
 using Values = std::vector<float>;
 
+/// Of the test that runs.
+Layout blocks = Layout::blocked_8;
+
+class CpuLayoutTest : public testing::TestWithParam<Layout> {
+protected:
+    void SetUp() override { blocks = GetParam(); }
+};
+
 /// By the definition: (batch, block, position, lane).
 Values blocked_by_loop(const Shape& shape, const Values& planes) {
     const std::size_t channels = shape[1], area = planes.size() / shape[0] / channels;
-    const std::size_t blocks = (channels + block_width - 1) / block_width;
-    Values result(shape[0] * blocks * area * block_width, 0.0f);
+    const std::size_t width = lanes_of(blocks), count = (channels + width - 1) / width;
+    Values result(shape[0] * count * area * width, 0.0f);
     for (std::size_t n = 0; n < shape[0]; n++)
         for (std::size_t c = 0; c < channels; c++)
             for (std::size_t p = 0; p < area; p++)
-                result[((n * blocks + c / block_width) * area + p) * block_width +
-                       c % block_width] = planes[(n * channels + c) * area + p];
+                result[((n * count + c / width) * area + p) * width + c % width] =
+                    planes[(n * channels + c) * area + p];
     return result;
 }
 
@@ -50,35 +58,35 @@ std::string text(const Shape& shape) {
     return all;
 }
 
-TEST(CpuLayout, ConversionsLoseNothingAndClearSpareLanes) {
+TEST_P(CpuLayoutTest, ConversionsLoseNothingAndClearSpareLanes) {
     std::mt19937 random(1);
     for (const Shape& shape : shapes) {
         const Values planes = random_values(random, elements(shape));
-        Values blocked(stored_elements(shape, Layout::blocked), infinity);
-        Conversion(shape, Layout::planes, Layout::blocked).run(planes, blocked);
+        Values blocked(stored_elements(shape, blocks), infinity);
+        Conversion(shape, Layout::planes, blocks).run(planes, blocked);
         EXPECT_EQ(blocked, blocked_by_loop(shape, planes)) << text(shape);
         Values back(planes.size(), infinity);
-        Conversion(shape, Layout::blocked, Layout::planes).run(blocked, back);
+        Conversion(shape, blocks, Layout::planes).run(blocked, back);
         EXPECT_EQ(back, planes) << text(shape);
     }
 }
 
-TEST(CpuLayout, SpareLanesAreClearedAndNoOthers) {
+TEST_P(CpuLayoutTest, SpareLanesAreClearedAndNoOthers) {
     for (const Shape& shape : shapes) {
-        Values blocked(stored_elements(shape, Layout::blocked), 3.0f);
-        clear_spare_lanes(shape, blocked);
+        Values blocked(stored_elements(shape, blocks), 3.0f);
+        clear_spare_lanes(shape, blocks, blocked);
         EXPECT_EQ(blocked, blocked_by_loop(shape, Values(elements(shape), 3.0f))) << text(shape);
     }
 }
 
 Values in_layout(const Shape& shape, const Values& planes, LayoutNumber layout) {
-    return layout == static_cast<LayoutNumber>(Layout::blocked) ? blocked_by_loop(shape, planes)
-                                                                : planes;
+    return layout == static_cast<LayoutNumber>(blocks) ? blocked_by_loop(shape, planes) : planes;
 }
 
 /// Runs each of the operation's forms twice; returns how many there are.
-std::size_t check_forms(const Operation& operation, const std::vector<Values>& inputs,
+std::size_t check_forms(Operation operation, const std::vector<Values>& inputs,
                         const std::string& name) {
+    operation.blocks = blocks;
     EXPECT_EQ(check(operation), "") << name;
     const auto prepared = prepare(operation);
     const std::vector<NodeForm> forms = prepared->forms();
@@ -105,7 +113,7 @@ std::size_t check_forms(const Operation& operation, const std::vector<Values>& i
     return forms.size();
 }
 
-TEST(CpuLayout, FunctionsOfOneElement) {
+TEST_P(CpuLayoutTest, FunctionsOfOneElement) {
     std::mt19937 random(2);
     for (const Shape& shape : shapes)
         for (std::int64_t function = 0; function < static_cast<std::int64_t>(Unary::count);
@@ -130,7 +138,7 @@ std::size_t check_binary_forms(const Shape& shape, const Shape& other, std::int6
                            std::to_string(function) + (is_known ? ", known" : ""));
 }
 
-TEST(CpuLayout, FunctionsOfTwoElements) {
+TEST_P(CpuLayoutTest, FunctionsOfTwoElements) {
     std::mt19937 random(3);
     for (const Shape& shape : shapes)
         for (std::int64_t function = 0; function < static_cast<std::int64_t>(Binary::count);
@@ -155,7 +163,7 @@ TEST(CpuLayout, FunctionsOfTwoElements) {
         }
 }
 
-TEST(CpuLayout, OfALastAxisOperandsAreNotTakenForChannels) {
+TEST_P(CpuLayoutTest, OfALastAxisOperandsAreNotTakenForChannels) {
     std::mt19937 random(4);
     const Shape shape = {1, 8, 8, 8};
     EXPECT_EQ(check_binary_forms(shape, {8}, 0, true, random), 1u);
@@ -165,7 +173,7 @@ TEST(CpuLayout, OfALastAxisOperandsAreNotTakenForChannels) {
     EXPECT_EQ(check_binary_forms(shape, {8, 8, 8}, 0, true, random), 2u);
 }
 
-TEST(CpuLayout, AnOperandMayBeTheSmallerOneOnTheLeft) {
+TEST_P(CpuLayoutTest, AnOperandMayBeTheSmallerOneOnTheLeft) {
     std::mt19937 random(5);
     const Shape shape = {2, 11, 3, 3}, channels = {1, 11, 1, 1};
     const std::vector<Values> inputs = {random_values(random, 11),
@@ -176,7 +184,7 @@ TEST(CpuLayout, AnOperandMayBeTheSmallerOneOnTheLeft) {
                   2u);
 }
 
-TEST(CpuLayout, ReductionsOfAllAxesBehindTheChannels) {
+TEST_P(CpuLayoutTest, ReductionsOfAllAxesBehindTheChannels) {
     std::mt19937 random(6);
     for (const Shape& shape : shapes)
         for (std::int64_t function = 0;
@@ -197,7 +205,7 @@ TEST(CpuLayout, ReductionsOfAllAxesBehindTheChannels) {
               1u);
 }
 
-TEST(CpuLayout, Pools) {
+TEST_P(CpuLayoutTest, Pools) {
     std::mt19937 random(7);
     for (const Shape& shape : shapes)
         for (std::int64_t kind = 0; kind < 4; kind++)
@@ -224,7 +232,7 @@ TEST(CpuLayout, Pools) {
             }
 }
 
-TEST(CpuLayout, Copies) {
+TEST_P(CpuLayoutTest, Copies) {
     std::mt19937 random(10);
     for (const Shape& shape : shapes)
         EXPECT_EQ(check_forms({Type::dequantize, {}, {}, {shape}, shape},
@@ -235,7 +243,7 @@ TEST(CpuLayout, Copies) {
               1u);
 }
 
-TEST(CpuLayout, ConcatsOfWholeBlocksAndAlongAxes) {
+TEST_P(CpuLayoutTest, ConcatsOfWholeBlocksAndAlongAxes) {
     std::mt19937 random(11);
     const auto forms = [&](const Shape& left, const Shape& right, std::size_t axis) {
         Shape output = left;
@@ -245,8 +253,10 @@ TEST(CpuLayout, ConcatsOfWholeBlocksAndAlongAxes) {
             {random_values(random, elements(left)), random_values(random, elements(right))},
             text(left) + " and " + text(right));
     };
-    EXPECT_EQ(forms({2, 8, 3, 3}, {2, 16, 3, 3}, 1), 2u);
-    EXPECT_EQ(forms({2, 16, 3, 3}, {2, 5, 3, 3}, 1), 2u);
+    const auto lanes = static_cast<std::uint32_t>(lanes_of(blocks));
+    EXPECT_EQ(forms({2, lanes, 3, 3}, {2, 2 * lanes, 3, 3}, 1), 2u);
+    EXPECT_EQ(forms({2, lanes, 3, 3}, {2, 5, 3, 3}, 1), 2u);
+    EXPECT_EQ(forms({2, lanes + 8, 3, 3}, {2, 5, 3, 3}, 1), blocks == Layout::blocked_8 ? 2u : 1u);
     EXPECT_EQ(forms({2, 5, 3, 3}, {2, 8, 3, 3}, 1), 1u);
     EXPECT_EQ(forms({2, 11, 3, 3}, {2, 11, 3, 1}, 3), 2u);
     EXPECT_EQ(forms({2, 11, 3}, {2, 11, 2}, 2), 2u);
@@ -254,7 +264,7 @@ TEST(CpuLayout, ConcatsOfWholeBlocksAndAlongAxes) {
     EXPECT_EQ(forms({2, 8}, {2, 8}, 1), 1u);
 }
 
-TEST(CpuLayout, InterpolationsAlongAxes) {
+TEST_P(CpuLayoutTest, InterpolationsAlongAxes) {
     std::mt19937 random(12);
     const std::vector<std::int64_t> positions = {2, 0, 1, 1, 0, 2, 1};
     const auto forms = [&](std::int64_t axis, const Shape& shape, const Shape& output) {
@@ -269,7 +279,7 @@ TEST(CpuLayout, InterpolationsAlongAxes) {
     EXPECT_EQ(forms(1, {1, 9, 2, 5}, {1, 3, 2, 5}), 1u);
 }
 
-TEST(CpuLayout, PaddingOfAxes) {
+TEST_P(CpuLayoutTest, PaddingOfAxes) {
     std::mt19937 random(13);
     for (std::int64_t mode = 0; mode < static_cast<std::int64_t>(Padding::count); mode++) {
         const auto forms = [&](std::vector<std::int64_t> before, const Shape& output) {
@@ -321,7 +331,7 @@ Operation convolution(const Case& c, bool is_transposed) {
             is_transposed ? many : few};
 }
 
-TEST(CpuLayout, Convolutions) {
+TEST_P(CpuLayoutTest, Convolutions) {
     std::mt19937 random(8);
     std::size_t with_primitive = 0, direct = 0;
     for (const Case& c : cases)
@@ -340,6 +350,7 @@ TEST(CpuLayout, Convolutions) {
                                     (is_known ? ", known" : ""));
                 EXPECT_TRUE(forms == 1 || forms == 4) << c.name;
                 with_primitive += forms == 4;
+                operation.blocks = blocks;
                 const std::vector<NodeForm> all = prepare(operation)->forms();
                 direct += forms == 4 && all[3].ns < all[0].ns;
             }
@@ -347,13 +358,14 @@ TEST(CpuLayout, Convolutions) {
     EXPECT_GE(direct, 30u);
 }
 
-TEST(CpuLayout, AllKernelsOfAConvolutionShareItsWeights) {
+TEST_P(CpuLayoutTest, AllKernelsOfAConvolutionShareItsWeights) {
     std::mt19937 random(9);
     Operation operation = convolution(cases[0], false);
     std::vector<Values> inputs;
     for (const Shape& shape : operation.inputs)
         inputs.push_back(random_values(random, elements(shape)));
     operation.known = {{}, inputs[1], inputs[2]};
+    operation.blocks = blocks;
     const auto prepared = prepare(operation);
     Values expected(elements(operation.output)), out(expected.size());
     prepared->kernel(prepared->forms().front())({inputs[0], inputs[1], inputs[2]}, expected);
@@ -366,6 +378,29 @@ TEST(CpuLayout, AllKernelsOfAConvolutionShareItsWeights) {
         EXPECT_EQ(out, expected);
     }
 }
+
+TEST_P(CpuLayoutTest, ConvolutionsDifferOnlyByRounding) {
+    std::mt19937 random(14);
+    for (const Case& c : cases) {
+        Operation operation = convolution(c, false);
+        std::vector<Values> inputs;
+        for (const Shape& shape : operation.inputs)
+            inputs.push_back(random_values(random, elements(shape)));
+        const Inputs given(inputs.begin(), inputs.end());
+        Values expected(elements(operation.output)), out(expected.size());
+        make_kernel(operation)(given, expected);
+        operation.blocks = blocks;
+        make_kernel(operation)(given, out);
+        for (std::size_t i = 0; i < out.size(); i++)
+            ASSERT_NEAR(out[i], expected[i], 1e-3f) << c.name << ", element " << i;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Blocks, CpuLayoutTest,
+                         testing::Values(Layout::blocked_8, Layout::blocked_16),
+                         [](const auto& info) {
+                             return "Of" + std::to_string(lanes_of(info.param));
+                         });
 
 } // namespace
 } // namespace overtake::cpu

@@ -171,13 +171,17 @@ Operation operation_of(const Window& w, bool has_bias) {
 TEST(CpuProduct, ConvolutionsAreWhatTheirDefinitionSays) {
     for (const Window& w : windows)
         for (const bool has_bias : {false, true}) {
-            const Operation operation = operation_of(w, has_bias);
+            Operation operation = operation_of(w, has_bias);
             std::vector<Values> inputs;
             for (std::size_t i = 0; i < operation.inputs.size(); i++)
                 inputs.push_back(numbers(elements(operation.inputs[i]), static_cast<int>(i) + 1));
-            EXPECT_EQ(run(operation, inputs),
-                      convolved(w, inputs[0], inputs[1], has_bias ? inputs[2] : Values{}))
-                << w.name << (has_bias ? ", with bias" : "");
+            const Values wanted =
+                convolved(w, inputs[0], inputs[1], has_bias ? inputs[2] : Values{});
+            for (const Layout blocks : {Layout::blocked_8, Layout::blocked_16}) {
+                operation.blocks = blocks;
+                EXPECT_EQ(run(operation, inputs), wanted)
+                    << w.name << (has_bias ? ", with bias, " : ", ") << name_of(blocks);
+            }
         }
 }
 
@@ -210,6 +214,7 @@ TEST(CpuProduct, APrimitiveKeepsTheWeightsThatItKnows) {
     for (const Window& w : windows)
         for (const bool has_bias : {false, true}) {
             Example example(w, has_bias, 1);
+            example.shape.blocks = has_bias ? Layout::blocked_16 : Layout::blocked_8;
             const auto convolution =
                 OneDnnConvolution::make(example.shape, example.weights, example.bias);
             if (!convolution)

@@ -8,6 +8,7 @@
 
 #include "cpu/layout_costs.hpp"
 #include "cpu/table.hpp"
+#include "cpu/vectors.hpp"
 
 namespace overtake::cpu {
 
@@ -172,16 +173,20 @@ inline void one_row(const float* a, std::size_t step_a, const float* b, std::siz
 // Lanes of a block have a loop of their own, since a call for each would take longer than they do.
 template <Binary function>
 void rows_of(const float* a, const float* b, float* out, const RowShape& shape) {
-    const auto [step_a, step_b] = shape.steps;
-    for (std::size_t row = 0; row < shape.count; row++) {
-        if (shape.length == block_width && step_a == 1 && step_b == 1)
-            one_row<function>(a, 1, b, 1, out, block_width);
-        else
-            one_row<function>(a, step_a, b, step_b, out, shape.length);
-        a += shape.strides[0];
-        b += shape.strides[1];
-        out += shape.length;
-    }
+    with_vectors([a, b, out, shape]() mutable {
+        const auto [step_a, step_b] = shape.steps;
+        for (std::size_t row = 0; row < shape.count; row++) {
+            if (shape.length == 8 && step_a == 1 && step_b == 1)
+                one_row<function>(a, 1, b, 1, out, 8);
+            else if (shape.length == 16 && step_a == 1 && step_b == 1)
+                one_row<function>(a, 1, b, 1, out, 16);
+            else
+                one_row<function>(a, step_a, b, step_b, out, shape.length);
+            a += shape.strides[0];
+            b += shape.strides[1];
+            out += shape.length;
+        }
+    });
 }
 
 template <std::size_t... functions>
@@ -257,15 +262,15 @@ Part part_of(const Operation& operation, std::size_t input) {
     return shape.size() == output.size() ? Part::blocked : Part::none;
 }
 
-std::vector<float> blocked_copy(const Shape& shape, std::span<const float> planes) {
-    std::vector<float> result(stored_elements(shape, Layout::blocked));
+std::vector<float> blocked_copy(const Shape& shape, Layout blocks, std::span<const float> planes) {
+    std::vector<float> result(stored_elements(shape, blocks));
+    const std::size_t lanes = lanes_of(blocks);
     const std::size_t channels = shape[1], area = planes.size() / shape[0] / channels;
     const std::size_t of_batch = result.size() / shape[0];
     for (std::size_t i = 0; i < planes.size(); i++) {
         const std::size_t channel = i / area % channels;
-        result[i / area / channels * of_batch +
-               (channel / block_width * area + i % area) * block_width + channel % block_width] =
-            planes[i];
+        result[i / area / channels * of_batch + (channel / lanes * area + i % area) * lanes +
+               channel % lanes] = planes[i];
     }
     return result;
 }
@@ -277,18 +282,19 @@ Kernel make_blocked_binary(const Operation& operation) {
     for (std::size_t i = 0; i < 2; i++) {
         const Part part = part_of(operation, i);
         const Shape whole = aligned(operation.inputs[i], operation.output);
-        shapes[i] = part == Part::one_element ? Shape{1} : shape_in_blocks(whole);
+        shapes[i] = part == Part::one_element ? Shape{1} : shape_in_blocks(whole, operation.blocks);
         if (part == Part::known)
-            known[i] = blocked_copy(whole, operation.known[i]);
+            known[i] = blocked_copy(whole, operation.blocks, operation.known[i]);
     }
     return [rows = BinaryRows(function_of(operation), shapes[0], shapes[1],
-                              shape_in_blocks(operation.output)),
-            known, shape = operation.output](const Inputs& in, std::span<float> out) mutable {
+                              shape_in_blocks(operation.output, operation.blocks)),
+            known, shape = operation.output,
+            blocks = operation.blocks](const Inputs& in, std::span<float> out) mutable {
         const auto operand = [&](std::size_t i) {
             return known[i].empty() ? in[i] : std::span<const float>(known[i]);
         };
         rows.run(operand(0), operand(1), out);
-        clear_spare_lanes(shape, out);
+        clear_spare_lanes(shape, blocks, out);
     };
 }
 
@@ -301,12 +307,12 @@ std::shared_ptr<const Prepared> prepare_binary(const Operation& operation) {
         has_blocked_form = part != Part::none;
         has_blocks = has_blocks || part == Part::blocked;
         form.inputs.push_back(
-            static_cast<LayoutNumber>(part == Part::blocked ? Layout::blocked : Layout::planes));
+            static_cast<LayoutNumber>(part == Part::blocked ? operation.blocks : Layout::planes));
     }
     if (!has_blocked_form || !has_blocks)
         return prepare_forms(operation, planes_ns, make_binary);
-    form.output = static_cast<LayoutNumber>(Layout::blocked);
-    form.ns = elements_ns(stored_elements(operation.output, Layout::blocked));
+    form.output = static_cast<LayoutNumber>(operation.blocks);
+    form.ns = elements_ns(stored_elements(operation.output, operation.blocks));
     return prepare_forms(operation, planes_ns, make_binary, form, make_blocked_binary);
 }
 

@@ -198,8 +198,8 @@ public:
 
     std::vector<NodeForm> forms() const override {
         std::vector<NodeForm> forms;
-        for (const Layout source : {Layout::planes, Layout::blocked})
-            for (const Layout target : {Layout::planes, Layout::blocked}) {
+        for (const Layout source : {Layout::planes, shape_.blocks})
+            for (const Layout target : {Layout::planes, shape_.blocks}) {
                 NodeForm& form = forms.emplace_back();
                 form.inputs.resize(inputs_, static_cast<LayoutNumber>(Layout::planes));
                 form.inputs[0] = static_cast<LayoutNumber>(source);
@@ -220,8 +220,8 @@ public:
     }
 
 private:
-    static double copied_ns(const Shape& shape, bool is_direct) {
-        return is_direct ? 0 : conversion_ns(stored_elements(shape, Layout::blocked));
+    double copied_ns(const Shape& shape, bool is_direct) const {
+        return is_direct ? 0 : conversion_ns(stored_elements(shape, shape_.blocks));
     }
 
     const ConvolutionShape shape_;
@@ -246,8 +246,9 @@ constexpr Entry convolution_table[] = {
 
 ConvolutionShape shape_of_convolution(const Operation& operation) {
     const Geometry geometry = geometry_of(operation);
-    return {geometry.transposed, geometry.groups,  operation.inputs[0], operation.output,
-            geometry.kernel,     geometry.strides, geometry.dilations,  geometry.pads};
+    return {geometry.transposed, geometry.groups, operation.inputs[0],
+            operation.output,    geometry.kernel, geometry.strides,
+            geometry.dilations,  geometry.pads,   operation.blocks};
 }
 
 std::span<const Entry> convolution_operators() {

@@ -22,6 +22,8 @@ struct ConvolutionShape {
     Shape source, target;                               ///< batch, channels, then the axes
     Shape kernel;                                       ///< the axes alone
     std::vector<std::int64_t> strides, dilations, pads; ///< by axis; padding in front
+    /// Those of the primitive.  With blocks of 16 it may use AVX-512.
+    Layout blocks = Layout::blocked_8;
     /// How source and target lie in memory.
     Layout source_layout = Layout::planes, target_layout = Layout::planes;
 
@@ -34,13 +36,14 @@ struct ConvolutionShape {
 /// The shape of an operation that has passed check(), in planes.
 ConvolutionShape shape_of_convolution(const Operation& operation);
 
-/// A primitive of oneDNN's that was chosen once, with weights in the layout that it likes.
-/// Implementations for AVX-512 are left out, since version 3.7 has wrong ones.  Thread safe.
+/// A primitive of oneDNN's that was chosen once, with weights in the layout that it likes.  Of
+/// those for AVX-512 it has none whose windows see more padding than half their length: version 3.7
+/// computes them wrong.  Thread safe.
 class ConvolutionPrimitive {
 public:
-    /// Null for what oneDNN has no such implementation for.  The layouts of `shape` do not count.
-    /// `weights` and `bias` may be empty: then each run has its own.  Otherwise they are copied.
-    /// Throws Error ENOMEM and std::bad_alloc.
+    /// Null for what oneDNN has no such implementation for.  Of the layouts of `shape`, only
+    /// `blocks` counts. `weights` and `bias` may be empty: then each run has its own.  Otherwise
+    /// they are copied. Throws Error ENOMEM and std::bad_alloc.
     static std::shared_ptr<const ConvolutionPrimitive> make(const ConvolutionShape& shape,
                                                             std::span<const float> weights,
                                                             std::span<const float> bias);

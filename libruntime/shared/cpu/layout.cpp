@@ -14,12 +14,22 @@ const char* name_of(Layout layout) {
     switch (layout) {
     case Layout::planes:
         return "planes";
-    case Layout::blocked:
-        return "blocked";
+    case Layout::blocked_8:
+        return "blocks of 8";
+    case Layout::blocked_16:
+        return "blocks of 16";
     case Layout::channels_last:
         break;
     }
     return "channels last";
+}
+
+Layout blocks_of_this_cpu() {
+    static const bool has_avx512 = [] {
+        constexpr auto core = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+        return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & core) == core;
+    }();
+    return has_avx512 ? Layout::blocked_16 : Layout::blocked_8;
 }
 
 std::size_t elements(const Shape& shape) {
@@ -35,22 +45,22 @@ bool can_be_blocked(const Shape& shape) {
 
 std::size_t stored_elements(const Shape& shape, Layout layout) {
     const std::size_t count = elements(shape);
-    if (layout != Layout::blocked)
+    if (!is_blocked(layout))
         return count;
-    const std::size_t channels = shape[1];
-    return count / channels * ((channels + block_width - 1) / block_width * block_width);
+    const std::size_t channels = shape[1], lanes = lanes_of(layout);
+    return count / channels * ((channels + lanes - 1) / lanes * lanes);
 }
 
-void clear_spare_lanes(const Shape& shape, std::span<float> blocked) {
-    const std::size_t last = shape[1] % block_width;
+void clear_spare_lanes(const Shape& shape, Layout blocks, std::span<float> values) {
+    const std::size_t lanes = lanes_of(blocks), last = shape[1] % lanes;
     if (last == 0)
         return;
-    const std::size_t each = blocked.size() / shape[0]; // of the batch
-    const std::size_t in_block = elements(shape) / shape[0] / shape[1] * block_width;
-    for (std::size_t end = each; end <= blocked.size(); end += each)
-        for (std::size_t at = end - in_block; at < end; at += block_width)
-            std::fill_n(blocked.begin() + static_cast<std::ptrdiff_t>(at + last),
-                        block_width - last, 0.0f);
+    const std::size_t each = values.size() / shape[0]; // of the batch
+    const std::size_t in_block = elements(shape) / shape[0] / shape[1] * lanes;
+    for (std::size_t end = each; end <= values.size(); end += each)
+        for (std::size_t at = end - in_block; at < end; at += lanes)
+            std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(at + last), lanes - last,
+                        0.0f);
 }
 
 struct Conversion::Reorder {

@@ -16,15 +16,25 @@ using Shape = std::vector<std::uint32_t>; // 1..8 dimensions, each at least 1
 /// Of a value (batch, channels, axes...).
 enum class Layout : std::uint8_t {
     planes,       ///< dense row-major
-    blocked,      ///< block_width channels side by side, by (batch, block, axes..., channel)
+    blocked_8,    ///< 8 channels side by side, by (batch, block, axes..., channel)
+    blocked_16,   ///< 16
     channels_last ///< dense, with channels behind the axes; the compiler's float execution has it
 };
 
-/// Channels in a block: floats in a register of AVX.  Where the channels of a value are not a
-/// multiple of it, the lanes behind the last channel are 0.
-constexpr std::size_t block_width = 8;
+/// Channels in a block, which are floats in a register of AVX2 or AVX-512; 1 where there are none.
+/// Where the channels of a value are not a multiple of it, the lanes behind the last channel are 0.
+constexpr std::size_t lanes_of(Layout layout) {
+    return layout == Layout::blocked_8 ? 8 : layout == Layout::blocked_16 ? 16 : 1;
+}
 
-/// "planes", "blocked", "channels last".
+constexpr bool is_blocked(Layout layout) {
+    return lanes_of(layout) > 1;
+}
+
+/// Blocks as the vectors of this CPU are long, as far as oneDNN uses them.
+Layout blocks_of_this_cpu();
+
+/// "planes", "blocks of 8", "blocks of 16", "channels last".
 const char* name_of(Layout layout);
 
 std::size_t elements(const Shape& shape);
@@ -35,8 +45,8 @@ bool can_be_blocked(const Shape& shape);
 /// Floats in memory.
 std::size_t stored_elements(const Shape& shape, Layout layout);
 
-/// Puts zeros into the lanes behind the last channel.
-void clear_spare_lanes(const Shape& shape, std::span<float> blocked);
+/// Puts zeros into the lanes behind the last channel of values in such blocks.
+void clear_spare_lanes(const Shape& shape, Layout blocks, std::span<float> values);
 
 /// Copies values between planes and blocks.  One thread at a time.
 class Conversion {

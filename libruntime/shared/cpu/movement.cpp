@@ -187,7 +187,7 @@ std::shared_ptr<const Prepared> prepare_concat(const Operation& operation) {
     const std::int64_t axis = operation.integers[0];
     bool fits = can_be_blocked(operation.output) && axis > 0;
     for (std::size_t i = 0; i + 1 < operation.inputs.size() && fits; i++)
-        fits = axis != 1 || operation.inputs[i][1] % block_width == 0;
+        fits = axis != 1 || operation.inputs[i][1] % lanes_of(operation.blocks) == 0;
     if (fits)
         return prepare_in_blocks(operation, each, make_concat, operation.integers);
     return prepare_forms(operation, elements_ns(elements(operation.output), each), make_concat);

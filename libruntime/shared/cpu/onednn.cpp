@@ -91,13 +91,14 @@ dnnl::memory::desc dense(const dnnl::memory::dims& dims) {
 
 dnnl::memory::desc description(const Shape& shape, Layout layout) {
     using Tag = dnnl::memory::format_tag;
-    static_assert(block_width == 8);
-    constexpr std::array blocked = {Tag::nCw8c, Tag::nChw8c, Tag::nCdhw8c};
+    constexpr std::array by_8 = {Tag::nCw8c, Tag::nChw8c, Tag::nCdhw8c};
+    constexpr std::array by_16 = {Tag::nCw16c, Tag::nChw16c, Tag::nCdhw16c};
     const dnnl::memory::dims dims(shape.begin(), shape.end());
     if (layout == Layout::planes)
         return dense(dims);
-    if (layout == Layout::blocked)
-        return {dims, dnnl::memory::data_type::f32, blocked.at(shape.size() - 3)};
+    if (is_blocked(layout))
+        return {dims, dnnl::memory::data_type::f32,
+                (layout == Layout::blocked_8 ? by_8 : by_16).at(shape.size() - 3)};
     dnnl::memory::dims strides(dims.size(), 1);
     strides.back() = dims[1];
     for (std::size_t i = dims.size() - 1; i-- > 2;)

@@ -64,29 +64,46 @@ struct Request {
     Dims strides, dilations, front, behind;
 };
 
-Request request_of(const ConvolutionShape& shape, Dims behind) {
-    Request request{{dims_of(shape.few()), f32, any},
+// oneDNN chooses the layouts of source and target, unless they are to be in blocks.
+Request request_of(const ConvolutionShape& shape, const Dims& behind, bool in_blocks) {
+    const auto value = [&](const Shape& its) {
+        return in_blocks ? onednn::description(its, shape.blocks)
+                         : Description(dims_of(its), f32, any);
+    };
+    Request request{value(shape.few()),
                     {dims_of_weights(shape), f32, any},
-                    {dims_of(shape.many()), f32, any},
+                    value(shape.many()),
                     shape.strides,
                     shape.dilations,
                     shape.pads,
-                    std::move(behind)};
+                    behind};
     for (std::int64_t& dilation : request.dilations)
         dilation--;
     return request;
 }
 
-bool is_wanted(std::string_view implementation) {
-    for (const char* unwanted : {"avx512", "avx10", "amx", "ref"})
+// Those by products of small matrices ("brgemm") want channels last, which we have no operators in.
+bool is_wanted(std::string_view implementation, bool may_use_avx512) {
+    for (const char* unwanted : {"avx10", "amx", "brg", "brdg", "ref"})
         if (implementation.find(unwanted) != std::string_view::npos)
             return false;
+    return may_use_avx512 || implementation.find("avx512") == std::string_view::npos;
+}
+
+bool may_use_avx512(const ConvolutionShape& shape, const Dims& behind) {
+    if (shape.blocks != Layout::blocked_16)
+        return false;
+    for (std::size_t axis = 0; axis < behind.size(); axis++) {
+        const std::int64_t extent = (shape.kernel[axis] - 1) * shape.dilations[axis] + 1;
+        if (2 * shape.pads[axis] > extent || 2 * behind[axis] > extent)
+            return false;
+    }
     return true;
 }
 
 template <typename Chosen>
-bool choose(Chosen& chosen) {
-    while (!is_wanted(chosen.impl_info_str()))
+bool choose(Chosen& chosen, bool may_use_avx512) {
+    while (!is_wanted(chosen.impl_info_str(), may_use_avx512))
         if (!chosen.next_impl())
             return false;
     return true;
@@ -136,7 +153,9 @@ struct ConvolutionPrimitive::Primitive {
     Description source, weights, target, bias; // as it has them; no bias of a transposed one
     onednn::Owned known_weights;
 
-    // False: there is no implementation that is wanted.
+    // Null: there is no implementation that is wanted.
+    static std::unique_ptr<Primitive> chosen(const ConvolutionShape& shape, const Dims& behind,
+                                             bool in_blocks);
     bool make(const ConvolutionShape& shape, const Request& request);
 };
 
@@ -144,7 +163,7 @@ bool ConvolutionPrimitive::Primitive::make(const ConvolutionShape& shape, const 
     if (shape.is_transposed) {
         const Forward forward(request, {});
         ByData by_data(request, forward);
-        if (!choose(by_data.chosen))
+        if (!choose(by_data.chosen, may_use_avx512(shape, request.behind)))
             return false;
         convolution = {dnnl::convolution_backward_data(by_data.chosen),
                        by_data.chosen.scratchpad_desc()};
@@ -155,13 +174,27 @@ bool ConvolutionPrimitive::Primitive::make(const ConvolutionShape& shape, const 
     }
     bias = Description({std::int64_t{shape.target[1]}}, f32, dnnl::memory::format_tag::x);
     Forward forward(request, bias);
-    if (!choose(forward.chosen))
+    if (!choose(forward.chosen, may_use_avx512(shape, request.behind)))
         return false;
     convolution = {dnnl::convolution_forward(forward.chosen), forward.chosen.scratchpad_desc()};
     source = forward.chosen.src_desc();
     weights = forward.chosen.weights_desc();
     target = forward.chosen.dst_desc();
     return true;
+}
+
+std::unique_ptr<ConvolutionPrimitive::Primitive>
+ConvolutionPrimitive::Primitive::chosen(const ConvolutionShape& shape, const Dims& behind,
+                                        bool in_blocks) {
+    auto made = std::make_unique<Primitive>();
+    try {
+        if (made->make(shape, request_of(shape, behind, in_blocks)))
+            return made;
+    } catch (const dnnl::error& error) {
+        if (error.status == dnnl_out_of_memory || !in_blocks)
+            throw;
+    }
+    return nullptr;
 }
 
 ConvolutionPrimitive::ConvolutionPrimitive(const ConvolutionShape& shape,
@@ -182,7 +215,7 @@ ConvolutionPrimitive::ConvolutionPrimitive(const ConvolutionShape& shape,
         }
     }
     if (!bias.empty()) {
-        bias_.resize(stored_elements({1, shape.target[1], 1}, Layout::blocked));
+        bias_.resize(stored_elements({1, shape.target[1], 1}, Layout::blocked_16));
         std::ranges::copy(bias, bias_.begin());
     }
 }
@@ -224,9 +257,17 @@ ConvolutionPrimitive::make(const ConvolutionShape& shape, std::span<const float>
     if (!behind || shape.kernel.size() > primitive_axes || elements(shape.kernel) > primitive_taps)
         return nullptr;
     return translated([&]() -> std::shared_ptr<const ConvolutionPrimitive> {
-        auto primitive = std::make_unique<Primitive>();
-        if (!primitive->make(shape, request_of(shape, std::move(*behind))))
+        auto primitive = Primitive::chosen(shape, *behind, false);
+        if (!primitive)
             return nullptr;
+        // Where oneDNN likes another layout best, each run would copy source and target.
+        const auto is_ours = [&](const Shape& its, const Description& description) {
+            return description == onednn::description(its, Layout::planes) ||
+                   description == onednn::description(its, shape.blocks);
+        };
+        if (!is_ours(shape.source, primitive->source) || !is_ours(shape.target, primitive->target))
+            if (auto in_blocks = Primitive::chosen(shape, *behind, true))
+                primitive = std::move(in_blocks);
         return std::shared_ptr<const ConvolutionPrimitive>(
             new ConvolutionPrimitive(shape, std::move(primitive), weights, bias));
     });
@@ -296,17 +337,16 @@ OneDnnConvolution::OneDnnConvolution(std::shared_ptr<const ConvolutionPrimitive>
     if (!made)
         throw Error(ENOMEM, "convolution: oneDNN cannot copy between its layout and ours");
     if (primitive_->bias_.empty())
-        bias_.resize(stored_elements({1, shape.target[1], 1}, Layout::blocked));
+        bias_.resize(stored_elements({1, shape.target[1], 1}, Layout::blocked_16));
 }
 
 OneDnnConvolution::~OneDnnConvolution() = default;
 
 void OneDnnConvolution::add_bias(std::span<const float> bias, std::span<float> target) const {
     const Shape& shape = primitive_->shape_.target;
-    const bool is_blocked = target_layout_ == Layout::blocked;
-    const std::size_t lanes = is_blocked ? block_width : 1;
+    const std::size_t lanes = lanes_of(target_layout_);
     const std::size_t area = elements(shape) / shape[0] / shape[1];
-    const std::size_t channels = is_blocked ? bias.size() : shape[1];
+    const std::size_t channels = (shape[1] + lanes - 1) / lanes * lanes;
     for (std::size_t i = 0; i < target.size(); i++)
         target[i] += bias[target_layout_ == Layout::channels_last
                               ? i % channels

@@ -50,11 +50,11 @@ public:
     InBlocks(const Operation& operation, double ns_of_each, Kernel (*make)(const Operation&),
              const std::vector<std::int64_t>& integers)
         : planes_(operation), blocks_(operation), make_(make) {
-        constexpr auto blocked = static_cast<LayoutNumber>(Layout::blocked);
+        const auto blocked = static_cast<LayoutNumber>(operation.blocks);
         blocks_.integers = integers;
         for (Shape& shape : blocks_.inputs)
-            shape = shape_in_blocks(shape);
-        blocks_.output = shape_in_blocks(operation.output);
+            shape = shape_in_blocks(shape, operation.blocks);
+        blocks_.output = shape_in_blocks(operation.output, operation.blocks);
         forms_ = {all_planes(operation, elements_ns(elements(operation.output), ns_of_each)),
                   {std::vector<LayoutNumber>(operation.inputs.size(), blocked), blocked,
                    elements_ns(elements(blocks_.output), ns_of_each)}};
@@ -65,10 +65,10 @@ public:
     Kernel kernel(const NodeForm& form) const override {
         if (form == forms_.front())
             return make_(planes_);
-        return [shape = planes_.output, made = make_(blocks_)](const Inputs& in,
-                                                               std::span<float> out) {
+        return [shape = planes_.output, blocks = planes_.blocks,
+                made = make_(blocks_)](const Inputs& in, std::span<float> out) {
             made(in, out);
-            clear_spare_lanes(shape, out);
+            clear_spare_lanes(shape, blocks, out);
         };
     }
 
@@ -81,10 +81,11 @@ private:
 
 } // namespace
 
-Shape shape_in_blocks(const Shape& shape) {
+Shape shape_in_blocks(const Shape& shape, Layout blocks) {
+    const auto lanes = static_cast<std::uint32_t>(lanes_of(blocks));
     Shape result = shape;
-    result[1] = (shape[1] + block_width - 1) / block_width;
-    result.push_back(block_width);
+    result[1] = (shape[1] + lanes - 1) / lanes;
+    result.push_back(lanes);
     return result;
 }
 
@@ -108,6 +109,7 @@ std::shared_ptr<const Prepared> prepare_forms(const Operation& operation, double
 
 Operation operation_of(std::span<const Tensor> tensors, const CpuOp& op) {
     Operation operation{op.type, op.integers, op.reals, {}, tensors[op.output].shape, op.custom};
+    operation.blocks = blocks_of_this_cpu();
     for (const std::uint32_t input : op.inputs) {
         operation.inputs.push_back(tensors[input].shape);
         operation.known.push_back(tensors[input].is_constant() ? tensors[input].data

@@ -33,6 +33,9 @@ struct Operation {
     /// By input, its values where each run has the same ones, empty where it has not.  They
     /// outlive what prepare() makes of the operation.
     std::vector<std::span<const float>> known = {};
+    /// The blocks that its forms have beside planes.  With blocks of 16 a convolution may use
+    /// AVX-512, and adds in another order than with blocks of 8; a form's layout changes no sum.
+    Layout blocks = Layout::blocked_8;
 };
 
 /// Computes the output from arrays of exactly the operation's shapes, in the layouts that it was
@@ -41,7 +44,7 @@ struct Operation {
 /// a time.
 using Kernel = std::function<void(const Inputs&, std::span<float>)>;
 
-/// What an operator of a model is.
+/// What an operator of a model is, with blocks of this CPU.
 Operation operation_of(std::span<const Tensor> tensors, const CpuOp& op);
 
 /// Why the operation is unsound, or nothing.  What passes cannot leave its arrays, whatever the

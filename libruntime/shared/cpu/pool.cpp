@@ -9,6 +9,7 @@
 
 #include "cpu/layout_costs.hpp"
 #include "cpu/table.hpp"
+#include "cpu/vectors.hpp"
 
 namespace overtake::cpu {
 
@@ -110,9 +111,11 @@ private:
     template <std::size_t lanes, typename Kept>
     void run_all(std::span<const float> in, std::span<float> out) const {
         const std::size_t windows = elements(out_), area = elements(in_);
-        for (std::size_t index = 0; index < out.size() / lanes; index++)
-            run_window<lanes, Kept>(in.data() + index / windows * area * lanes, index % windows,
-                                    out.data() + index * lanes);
+        with_vectors([&] {
+            for (std::size_t index = 0; index < out.size() / lanes; index++)
+                run_window<lanes, Kept>(in.data() + index / windows * area * lanes, index % windows,
+                                        out.data() + index * lanes);
+        });
     }
 
     template <std::size_t lanes, typename Kept>
@@ -165,20 +168,23 @@ Kernel make_pool(const Operation& operation) {
 }
 
 Kernel make_blocked_pool(const Operation& operation) {
-    return
-        [pool = Pool(operation), shape = operation.output](const Inputs& in, std::span<float> out) {
-            pool.run<block_width>(in[0], out);
-            clear_spare_lanes(shape, out); // a greatest value of padding alone is none
-        };
+    return [pool = Pool(operation), shape = operation.output,
+            blocks = operation.blocks](const Inputs& in, std::span<float> out) {
+        if (blocks == Layout::blocked_8)
+            pool.run<8>(in[0], out);
+        else
+            pool.run<16>(in[0], out);
+        clear_spare_lanes(shape, blocks, out); // a greatest value of padding alone is none
+    };
 }
 
 std::shared_ptr<const Prepared> prepare_pool(const Operation& operation) {
-    constexpr auto blocked = static_cast<LayoutNumber>(Layout::blocked);
+    const auto blocked = static_cast<LayoutNumber>(operation.blocks);
     double taps = 1;
     for (std::size_t axis = 0; axis < operation.output.size() - 2; axis++)
         taps *= static_cast<double>(
             std::min<std::int64_t>(operation.integers[1 + axis], operation.inputs[0][2 + axis]));
-    const std::size_t stored = stored_elements(operation.output, Layout::blocked);
+    const std::size_t stored = stored_elements(operation.output, operation.blocks);
     return prepare_forms(operation, elements_ns(elements(operation.output), 8 + 2 * taps),
                          make_pool, {{blocked}, blocked, elements_ns(stored, 2 + 0.5 * taps)},
                          make_blocked_pool);

@@ -255,16 +255,16 @@ public:
     }
 
     // Of all axes behind the channels, whose input is in blocks and whose output is in planes.
-    void run_blocked(std::span<const float> in, std::span<float> out) {
+    void run_blocked(std::span<const float> in, std::size_t width, std::span<float> out) {
         begin();
         const std::size_t channels = shape_[1], batch = shape_[0];
         const std::size_t area = elements(shape_) / batch / channels;
         const float* from = in.data();
         for (std::size_t image = 0; image < batch; image++)
-            for (std::size_t channel = 0; channel < channels; channel += block_width) {
-                const std::size_t lanes = std::min(block_width, channels - channel);
+            for (std::size_t channel = 0; channel < channels; channel += width) {
+                const std::size_t lanes = std::min(width, channels - channel);
                 Accumulator* sums = &sums_[image * channels + channel];
-                for (std::size_t i = 0; i < area; i++, from += block_width)
+                for (std::size_t i = 0; i < area; i++, from += width)
                     for (std::size_t lane = 0; lane < lanes; lane++)
                         sums[lane].add(function_, from[lane]);
             }
@@ -293,8 +293,9 @@ Kernel make_reduce(const Operation& operation) {
 }
 
 Kernel make_blocked_reduce(const Operation& operation) {
-    return [reduce = Reduce(operation)](const Inputs& in, std::span<float> out) mutable {
-        reduce.run_blocked(in[0], out);
+    return [reduce = Reduce(operation),
+            width = lanes_of(operation.blocks)](const Inputs& in, std::span<float> out) mutable {
+        reduce.run_blocked(in[0], width, out);
     };
 }
 
@@ -306,9 +307,9 @@ std::shared_ptr<const Prepared> prepare_reduce(const Operation& operation) {
         is_of_axes = is_of_axes && operation.integers[i] == static_cast<std::int64_t>(i + 1);
     if (!is_of_axes)
         return prepare_forms(operation, planes_ns, make_reduce);
-    const NodeForm form = {{static_cast<LayoutNumber>(Layout::blocked)},
+    const NodeForm form = {{static_cast<LayoutNumber>(operation.blocks)},
                            static_cast<LayoutNumber>(Layout::planes),
-                           elements_ns(stored_elements(shape, Layout::blocked), 2)};
+                           elements_ns(stored_elements(shape, operation.blocks), 2)};
     return prepare_forms(operation, planes_ns, make_reduce, form, make_blocked_reduce);
 }
 

@@ -5,42 +5,14 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <functional>
+
+#include "cpu/exponential.hpp"
+#include "cpu/vectors.hpp"
 
 namespace overtake {
 
 namespace {
-
-/// e to the power of `x`, which is not positive, to two units in the last place; what is less than
-/// e to the -87 is 0, and what is no number stays so.  After Cephes' expf: a power of two, and a
-/// polynomial between -ln(2)/2 and ln(2)/2.  Comparisons are those of integers, without branches or
-/// calls, so that a compiler computes several at once.
-inline float exponential(float x) {
-    constexpr float most = 87.0f, log2_e = 1.44269504088896341f;
-    constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
-    constexpr float rounds = 12582912.0f; // 1.5 * 2^23: adding it leaves the nearest integer
-    constexpr auto most_bits = std::bit_cast<std::int32_t>(most);
-    constexpr std::int32_t infinity = 0x7f800000, no_number = 0x7fc00000;
-    const std::int32_t magnitude = std::bit_cast<std::int32_t>(x) & 0x7fffffff;
-    const float bounded = -std::bit_cast<float>(std::min(magnitude, most_bits));
-    const float shifted = bounded * log2_e + rounds;
-    const float whole = shifted - rounds;
-    const float rest = bounded - whole * ln2_high - whole * ln2_low;
-    float power = 1.9875691500e-4f;
-    power = power * rest + 1.3981999507e-3f;
-    power = power * rest + 8.3334519073e-3f;
-    power = power * rest + 4.1665795894e-2f;
-    power = power * rest + 1.6666665459e-1f;
-    power = power * rest + 5.0000001201e-1f;
-    power = power * rest * rest + rest + 1.0f;
-    const std::uint32_t exponent =
-        std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(rounds) + 127;
-    const auto value = std::bit_cast<std::int32_t>(power * std::bit_cast<float>(exponent << 23));
-    const std::int32_t kept = -static_cast<std::int32_t>(magnitude <= most_bits);
-    const std::int32_t none = -static_cast<std::int32_t>(magnitude > infinity) & no_number;
-    return std::bit_cast<float>((value & kept) | none);
-}
 
 /// `combine` of all: sixteen at once, which do not wait for each other.
 template <typename Combine>
@@ -78,19 +50,21 @@ Softmax::Softmax(const std::vector<std::uint32_t>& shape, int axis)
 }
 
 void Softmax::run(std::span<const float> in, std::span<float> out) {
-    for (std::size_t outer = 0; outer < outer_; outer++) {
-        const std::size_t first = outer * length_ * inner_;
-        if (inner_ == 1)
-            run_rows(in.data() + first, out.data() + first);
-        else
-            run_columns(in.data() + first, out.data() + first);
-    }
+    cpu::with_vectors([&] {
+        for (std::size_t outer = 0; outer < outer_; outer++) {
+            const std::size_t first = outer * length_ * inner_;
+            if (inner_ == 1)
+                run_rows(in.data() + first, out.data() + first);
+            else
+                run_columns(in.data() + first, out.data() + first);
+        }
+    });
 }
 
 void Softmax::run_rows(const float* in, float* out) const {
     const float greatest = reduce(in, length_, in[0], greater);
     for (std::size_t i = 0; i < length_; i++)
-        out[i] = exponential(in[i] - greatest);
+        out[i] = cpu::exponential(in[i] - greatest);
     const float scale = 1.0f / reduce(out, length_, 0, std::plus<float>());
     for (std::size_t i = 0; i < length_; i++)
         out[i] *= scale;
@@ -104,7 +78,7 @@ void Softmax::run_columns(const float* in, float* out) {
     std::ranges::fill(sums_, 0.0f);
     for (std::size_t i = 0; i < length_; i++)
         for (std::size_t k = 0; k < inner_; k++) {
-            const float value = exponential(in[i * inner_ + k] - greatest_[k]);
+            const float value = cpu::exponential(in[i * inner_ + k] - greatest_[k]);
             out[i * inner_ + k] = value;
             sums_[k] += value;
         }

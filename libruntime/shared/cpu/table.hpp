@@ -27,7 +27,7 @@ std::shared_ptr<const Prepared> prepare_forms(const Operation& operation, double
                                               Kernel (*blocked)(const Operation&) = nullptr);
 
 /// What a value in blocks is as an array of its own: (batch, block, axes..., lane).
-Shape shape_in_blocks(const Shape& shape);
+Shape shape_in_blocks(const Shape& shape, Layout blocks);
 
 /// As prepare_forms(), of an operator that has a form with all values in blocks: make() of the same
 /// operation on shape_in_blocks(), whose integers are `integers`.

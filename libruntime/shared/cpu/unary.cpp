@@ -6,18 +6,16 @@
 #include <functional>
 #include <limits>
 
+#include "cpu/exponential.hpp"
 #include "cpu/layout_costs.hpp"
 #include "cpu/table.hpp"
+#include "cpu/vectors.hpp"
 
 namespace overtake::cpu {
 
 namespace {
 
 using Function = std::function<float(float)>;
-
-float sigmoid(float x) {
-    return 1.0f / (1.0f + std::exp(-x));
-}
 
 float softplus(float x) {
     return x > 20 ? x : std::log1p(std::exp(x));
@@ -48,7 +46,7 @@ auto with_plain_function(Unary function, const Visit& visit) {
     case Unary::tangent_hyperbolic:
         return visit([](float x) { return std::tanh(x); });
     case Unary::sigmoid:
-        return visit(sigmoid);
+        return visit([](float x) { return sigmoid(x); });
     case Unary::floor:
         return visit([](float x) { return std::floor(x); });
     case Unary::ceiling:
@@ -148,30 +146,31 @@ std::string check_unary(const Operation& operation) {
 
 // Over all values; in blocks, spare lanes as well.
 Kernel make_unary(const Operation& operation) {
-    return with_function(static_cast<Unary>(operation.integers[0]), operation.reals,
-                         [](auto function) -> Kernel {
-                             return [function](const Inputs& in, std::span<float> out) {
-                                 const float* from = in[0].data();
-                                 for (std::size_t i = 0; i < out.size(); i++)
-                                     out[i] = function(from[i]);
-                             };
-                         });
+    return with_function(
+        static_cast<Unary>(operation.integers[0]), operation.reals, [](auto function) -> Kernel {
+            return [function](const Inputs& in, std::span<float> out) {
+                with_vectors([from = in[0].data(), to = out.data(), count = out.size(), function] {
+                    for (std::size_t i = 0; i < count; i++)
+                        to[i] = function(from[i]);
+                });
+            };
+        });
 }
 
 Kernel make_blocked_unary(const Operation& operation) {
-    return [shape = operation.output, in_planes = make_unary(operation)](const Inputs& in,
-                                                                         std::span<float> out) {
+    return [shape = operation.output, blocks = operation.blocks,
+            in_planes = make_unary(operation)](const Inputs& in, std::span<float> out) {
         in_planes(in, out);
-        clear_spare_lanes(shape, out);
+        clear_spare_lanes(shape, blocks, out);
     };
 }
 
 std::shared_ptr<const Prepared> prepare_unary(const Operation& operation) {
-    constexpr auto blocked = static_cast<LayoutNumber>(Layout::blocked);
+    const auto blocked = static_cast<LayoutNumber>(operation.blocks);
     const double planes_ns = elements_ns(elements(operation.output));
     if (operation.inputs[0] != operation.output || !can_be_blocked(operation.output))
         return prepare_forms(operation, planes_ns, make_unary);
-    const std::size_t stored = stored_elements(operation.output, Layout::blocked);
+    const std::size_t stored = stored_elements(operation.output, operation.blocks);
     return prepare_forms(operation, planes_ns, make_unary,
                          {{blocked}, blocked, elements_ns(stored)}, make_blocked_unary);
 }

@@ -34,17 +34,17 @@ void for_each_element(const Tensor& tensor, Visit visit) {
 
 /// Calls visit(index of the first of a pixel's `lanes` channels in blocks, its byte offset, lanes).
 template <typename Visit>
-void for_each_block(const Tensor& tensor, Visit visit) {
+void for_each_block(const Tensor& tensor, std::size_t width, Visit visit) {
     std::size_t index = 0;
     const std::size_t image_stride = std::size_t{tensor.height} * tensor.row_stride;
     for (std::size_t image = 0; image < tensor.shape[0]; image++)
-        for (std::size_t c = 0; c < tensor.channels; c += cpu::block_width)
+        for (std::size_t c = 0; c < tensor.channels; c += width)
             for (std::size_t y = 0; y < tensor.height; y++)
-                for (std::size_t x = 0; x < tensor.width; x++, index += cpu::block_width)
+                for (std::size_t x = 0; x < tensor.width; x++, index += width)
                     visit(index,
                           image * image_stride + y * tensor.row_stride + x * tensor.pixel_stride +
                               c,
-                          std::min(cpu::block_width, tensor.channels - c));
+                          std::min(width, tensor.channels - c));
 }
 
 /// What the bytes of a tensor count, as its user sees it.
@@ -98,19 +98,21 @@ void from_device(const Tensor& tensor, std::span<const std::byte> in, std::span<
     });
 }
 
-void blocks_to_device(const Tensor& tensor, std::span<const float> values,
+void blocks_to_device(const Tensor& tensor, cpu::Layout blocks, std::span<const float> values,
                       std::span<std::byte> out) {
     const Steps steps = user_steps(tensor);
-    for_each_block(tensor, [&](std::size_t index, std::size_t offset, std::size_t lanes) {
-        for (std::size_t lane = 0; lane < lanes; lane++)
-            out[offset + lane] = steps.byte_of(values[index + lane]);
-    });
+    for_each_block(tensor, cpu::lanes_of(blocks),
+                   [&](std::size_t index, std::size_t offset, std::size_t lanes) {
+                       for (std::size_t lane = 0; lane < lanes; lane++)
+                           out[offset + lane] = steps.byte_of(values[index + lane]);
+                   });
 }
 
-void blocks_from_device(const Tensor& tensor, std::span<const std::byte> in,
+void blocks_from_device(const Tensor& tensor, std::span<const std::byte> in, cpu::Layout blocks,
                         std::span<float> values) {
-    for_each_block(tensor, [&](std::size_t index, std::size_t offset, std::size_t lanes) {
-        for (std::size_t lane = 0; lane < cpu::block_width; lane++)
+    const std::size_t width = cpu::lanes_of(blocks);
+    for_each_block(tensor, width, [&](std::size_t index, std::size_t offset, std::size_t lanes) {
+        for (std::size_t lane = 0; lane < width; lane++)
             values[index + lane] = lane < lanes ? value_of(tensor, in[offset + lane]) : 0.0f;
     });
 }

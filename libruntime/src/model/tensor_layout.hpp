@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 
+#include "cpu/layout.hpp"
 #include "overtake/model.hpp"
 
 namespace overtake {
@@ -22,14 +23,14 @@ void to_device(const Tensor& tensor, std::span<const float> values, std::span<st
 /// value = scale * (q - zero point).  The reverse shapes.
 void from_device(const Tensor& tensor, std::span<const std::byte> in, std::span<float> values);
 
-/// Whether the tensor's values can be in blocks of eight channels (cpu/layout.hpp) as well: its
+/// Whether the tensor's values can be in blocks of channels (cpu/layout.hpp) as well: its
 /// second dimension is the device's channels, and those behind it are its rows and columns.
 bool is_block_of_pixels(const Tensor& tensor);
 
 /// As from_device() and to_device(), for values in such blocks.
-void blocks_from_device(const Tensor& tensor, std::span<const std::byte> in,
+void blocks_from_device(const Tensor& tensor, std::span<const std::byte> in, cpu::Layout blocks,
                         std::span<float> values);
-void blocks_to_device(const Tensor& tensor, std::span<const float> values,
+void blocks_to_device(const Tensor& tensor, cpu::Layout blocks, std::span<const float> values,
                       std::span<std::byte> out);
 
 } // namespace overtake

@@ -22,29 +22,32 @@ using cpu::LayoutSet;
 
 // What a plan numbers: layouts of host memory, and the device's own.
 constexpr auto planes = static_cast<LayoutNumber>(cpu::Layout::planes);
-constexpr auto blocked = static_cast<LayoutNumber>(cpu::Layout::blocked);
-constexpr LayoutNumber on_device = 3;
+constexpr LayoutNumber on_device = 4;
 static_assert(on_device > static_cast<LayoutNumber>(cpu::Layout::channels_last));
 
 constexpr LayoutSet bit(LayoutNumber layout) {
     return static_cast<LayoutSet>(1u << layout);
 }
 
+bool is_blocked(LayoutNumber layout) {
+    return layout != on_device && cpu::is_blocked(static_cast<cpu::Layout>(layout));
+}
+
 std::size_t floats_of(const Tensor& tensor, LayoutNumber layout) {
-    return layout == blocked ? cpu::stored_elements(tensor.shape, cpu::Layout::blocked)
-                             : tensor.elements();
+    return is_blocked(layout) ? cpu::stored_elements(tensor.shape, static_cast<cpu::Layout>(layout))
+                              : tensor.elements();
 }
 
 double conversion_ns(const Tensor& tensor, LayoutNumber from, LayoutNumber to) {
-    if ((from == blocked || to == blocked) && !cpu::can_be_blocked(tensor.shape))
+    if ((is_blocked(from) || is_blocked(to)) && !cpu::can_be_blocked(tensor.shape))
         return std::numeric_limits<double>::infinity();
     if (from == on_device || to == on_device) {
         const LayoutNumber on_host = from == on_device ? to : from;
-        if (on_host == blocked && !is_block_of_pixels(tensor))
+        if (is_blocked(on_host) && !is_block_of_pixels(tensor))
             return std::numeric_limits<double>::infinity();
-        return cpu::elements_ns(floats_of(tensor, on_host), on_host == blocked ? 1 : 2);
+        return cpu::elements_ns(floats_of(tensor, on_host), is_blocked(on_host) ? 1 : 2);
     }
-    return cpu::conversion_ns(floats_of(tensor, blocked));
+    return cpu::conversion_ns(floats_of(tensor, is_blocked(from) ? from : to));
 }
 
 // First fit in an array of floats that is as long as it has to be.
@@ -146,7 +149,7 @@ private:
     cpu::LayoutPlan plan_for(CpuLayout layout) {
         if (layout != CpuLayout::automatic) {
             const cpu::LayoutProblem all = problem_;
-            problem_ = preferring(all, layout == CpuLayout::planes ? planes : blocked);
+            problem_ = preferring(all, layout == CpuLayout::planes ? planes : blocks_);
             cpu::LayoutPlan plan = cpu::plan_layouts(problem_);
             if (std::isfinite(plan.ns))
                 return plan;
@@ -195,7 +198,7 @@ private:
         store.forms.push_back({{planes}, on_device, conversion_ns(tensor, planes, on_device)});
         if (is_block_of_pixels(tensor))
             store.forms.push_back(
-                {{blocked}, on_device, conversion_ns(tensor, blocked, on_device)});
+                {{blocks_}, on_device, conversion_ns(tensor, blocks_, on_device)});
         problem_.nodes.push_back(std::move(store));
     }
 
@@ -210,7 +213,7 @@ private:
             return {CpuSlot::Where::constant, tensor};
         if (layout == planes && !its.on_device() && !is_internal_[tensor])
             return {CpuSlot::Where::host, tensor};
-        return {CpuSlot::Where::own, tensor, std::size_t{value} * 4 + layout,
+        return {CpuSlot::Where::own, tensor, std::size_t{value} * 8 + layout,
                 floats_of(its, layout)};
     }
 
@@ -250,7 +253,7 @@ private:
         for (std::size_t i = 0; i < entry.inputs.size(); i++)
             step.inputs.push_back(slot_of(entry.inputs[i], form.inputs[i]));
         program_.most_inputs = std::max(program_.most_inputs, entry.inputs.size());
-        program_.blocked += form.output == blocked;
+        program_.blocked += is_blocked(form.output);
         program_.steps.push_back(std::move(step));
     }
 
@@ -288,6 +291,7 @@ private:
         program_.own_floats = memory.size();
     }
 
+    const LayoutNumber blocks_ = static_cast<LayoutNumber>(cpu::blocks_of_this_cpu());
     const std::span<const Tensor> tensors_;
     const std::vector<bool>& is_internal_;
     std::unordered_map<std::uint32_t, std::uint32_t> values_; // by tensor: of the problem

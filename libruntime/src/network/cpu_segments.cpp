@@ -90,14 +90,14 @@ void CpuSegments::run(const CpuStep& step, const Made& made, std::span<const Ten
         made.conversion->run(values_at(from, places), memory_at(step.output, places));
     } else if (from.where == Where::device) {
         const std::span<float> to = memory_at(step.output, places);
-        if (step.to == cpu::Layout::blocked)
-            blocks_from_device(tensor, places[from.tensor].device, to);
+        if (cpu::is_blocked(step.to))
+            blocks_from_device(tensor, places[from.tensor].device, step.to, to);
         else
             from_device(tensor, places[from.tensor].device, to);
     } else {
         const std::span<const float> values = values_at(from, places);
-        if (step.from == cpu::Layout::blocked)
-            blocks_to_device(tensor, values, places[step.output.tensor].device);
+        if (cpu::is_blocked(step.from))
+            blocks_to_device(tensor, step.from, values, places[step.output.tensor].device);
         else
             to_device(tensor, values, places[step.output.tensor].device);
     }
