@@ -355,7 +355,8 @@ TEST_P(CpuLayoutTest, Convolutions) {
                 direct += forms == 4 && all[3].ns < all[0].ns;
             }
     EXPECT_GE(with_primitive, 40u);
-    EXPECT_GE(direct, 30u);
+    const bool has_such_vectors = blocks == blocks_of_this_cpu() && __builtin_cpu_supports("avx2");
+    EXPECT_GE(direct, has_such_vectors ? 30u : 0u); // others are copied
 }
 
 TEST_P(CpuLayoutTest, AllKernelsOfAConvolutionShareItsWeights) {
