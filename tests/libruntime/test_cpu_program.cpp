@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // CPU segments in each layout, compared bit for bit with their operators one after the other.
+#include "network/cpu_chains.hpp"
 #include "network/cpu_program.hpp"
 
 #include <algorithm>
@@ -263,8 +264,8 @@ TEST(CpuProgram, ValuesThatHaveEndedGiveTheirMemoryToOthers) {
     std::vector<CpuOp> ops;
     for (std::uint32_t i = 0; i < 100; i++) {
         tensors.push_back(host("t", {1, 16, 10, 10}));
-        if (i > 0)
-            ops.push_back(unary(i - 1, i));
+        if (i > 0) // not in place, as functions of one element are
+            ops.push_back({CpuOpType::dequantize, "op", {i - 1}, i, {}, {}});
     }
     std::vector<bool> internal(100, true);
     internal.front() = internal.back() = false;
@@ -296,6 +297,87 @@ TEST(CpuProgram, NoTwoValuesThatAreAliveShareMemory) {
                 owner[step.output.offset + i] = step.output.tensor;
         }
     }
+}
+
+CpuOp sum(std::uint32_t left, std::uint32_t right, std::uint32_t to) {
+    return {CpuOpType::binary, "op", {left, right}, to, {0}, {}};
+}
+
+/// By chain: its first operator, its last one, and what its sums add.
+std::vector<std::vector<std::uint32_t>> chains_of(const std::vector<CpuOp>& ops,
+                                                  const std::vector<Tensor>& tensors,
+                                                  const std::vector<bool>& internal) {
+    std::vector<std::vector<std::uint32_t>> result;
+    for (const CpuChain& chain : cpu_chains(ops, tensors, internal)) {
+        result.push_back(
+            {static_cast<std::uint32_t>(chain.first), static_cast<std::uint32_t>(chain.last)});
+        result.back().insert(result.back().end(), chain.added.begin(), chain.added.end());
+    }
+    return result;
+}
+
+using Numbers = std::vector<std::vector<std::uint32_t>>;
+
+TEST(CpuChains, FunctionsAndSumsFollowWhatTheyAloneRead) {
+    const std::vector<Tensor> tensors(10, host("t", {1, 8, 2, 2}));
+    const std::vector<bool> internal = {false, true, true, true,  true,
+                                        true,  true, true, false, false};
+    const CpuOp pool{CpuOpType::dequantize, "op", {0}, 1, {}, {}};
+    const CpuOp other{CpuOpType::dequantize, "op", {0}, 3, {}, {}};
+    // Two branches: the later one takes the sum, and the function behind it.
+    EXPECT_EQ(chains_of({pool, unary(1, 2), other, sum(2, 3, 4), unary(4, 8)}, tensors, internal),
+              (Numbers{{0, 1}, {2, 4, 2}}));
+    EXPECT_EQ(chains_of({pool, unary(1, 2), other, sum(3, 2, 4), unary(4, 8)}, tensors, internal),
+              (Numbers{{0, 1}, {2, 4, 2}}));
+    // A value that two operators read stays; so does one that others know.
+    EXPECT_EQ(chains_of({pool, unary(1, 2), unary(1, 8)}, tensors, internal),
+              (Numbers{{0, 0}, {1, 1}, {2, 2}}));
+    EXPECT_EQ(chains_of({unary(0, 8), unary(8, 9)}, tensors, internal), (Numbers{{0, 0}, {1, 1}}));
+    EXPECT_EQ(chains_of({pool, sum(1, 1, 8)}, tensors, internal), (Numbers{{0, 0}, {1, 1}}));
+}
+
+TEST(CpuChains, WhatAnOperatorReadsStaysUntilItsChainRuns) {
+    const std::vector<Tensor> tensors(6, host("t", {1, 8, 2, 2}));
+    const std::vector<bool> internal = {false, false, true, true, false, false};
+    const CpuOp first{CpuOpType::dequantize, "op", {1}, 2, {}, {}};
+    EXPECT_EQ(chains_of({unary(0, 1), first, unary(2, 4)}, tensors, internal),
+              (Numbers{{0, 0}, {1, 2}}));
+    EXPECT_EQ(chains_of({unary(0, 1), first, unary(0, 1), unary(2, 4)}, tensors, internal),
+              (Numbers{{0, 0}, {1, 1}, {2, 2}, {3, 3}}));
+    EXPECT_EQ(chains_of({unary(0, 1),
+                         {CpuOpType::dequantize, "op", {0}, 2, {}, {}},
+                         sum(2, 1, 3),
+                         unary(0, 1),
+                         unary(3, 4)},
+                        tensors, internal),
+              (Numbers{{0, 0}, {1, 2, 1}, {3, 3}, {4, 4}}));
+}
+
+TEST(CpuChains, OfAnotherShapeOrACustomOperatorOrAConstantNothingFollows) {
+    std::vector<Tensor> tensors(6, host("t", {1, 8, 2, 2}));
+    tensors[3].shape = {1, 32};
+    tensors[4].shape = {1, 8, 1, 1};
+    const std::vector<float> eight(8);
+    tensors[5].data = eight;
+    const std::vector<bool> internal = {false, true, true, false, false, false};
+    const CpuOp first{CpuOpType::dequantize, "op", {0}, 1, {}, {}};
+    EXPECT_EQ(chains_of({first, unary(1, 3)}, tensors, internal), (Numbers{{0, 0}, {1, 1}}));
+    EXPECT_EQ(chains_of({first, sum(1, 4, 2)}, tensors, internal), (Numbers{{0, 0}, {1, 1}}));
+    EXPECT_EQ(chains_of({first, sum(1, 5, 2)}, tensors, internal), (Numbers{{0, 0}, {1, 1}}));
+    EXPECT_EQ(
+        chains_of({{CpuOpType::custom, "op", {0}, 1, {}, {}}, unary(1, 2)}, tensors, internal),
+        (Numbers{{0, 0}, {1, 1}}));
+    EXPECT_EQ(chains_of({first, unary(1, 2)}, tensors, internal), (Numbers{{0, 1}}));
+}
+
+TEST(CpuChains, EightFollowAtMost) {
+    const std::vector<Tensor> tensors(21, host("t", {1, 8, 2, 2}));
+    std::vector<CpuOp> ops;
+    for (std::uint32_t i = 0; i < 20; i++)
+        ops.push_back(unary(i, i + 1));
+    std::vector<bool> internal(21, true);
+    internal.front() = internal.back() = false;
+    EXPECT_EQ(chains_of(ops, tensors, internal), (Numbers{{0, 8}, {9, 17}, {18, 19}}));
 }
 
 TEST(CpuProgram, InternalAreTensorsOfOneSegmentAlone) {

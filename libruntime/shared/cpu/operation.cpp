@@ -127,6 +127,14 @@ std::string check(const Operation& operation) {
 
 std::shared_ptr<const Prepared> prepare(const Operation& operation) {
     const Entry* entry = find(operation.type);
+    if (!operation.following.empty()) {
+        Operation alone = operation;
+        alone.following.clear();
+        const auto added = std::ranges::count_if(
+            operation.following, [](const Following& next) { return !next.function; });
+        alone.inputs.resize(operation.inputs.size() - static_cast<std::size_t>(added));
+        return with_following(operation, prepare(alone));
+    }
     if (entry->prepare)
         return entry->prepare(operation);
     return prepare_forms(operation, elements_ns(elements(operation.output)), entry->make);

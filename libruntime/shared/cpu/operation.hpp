@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +20,14 @@
 namespace overtake::cpu {
 
 using Inputs = std::vector<std::span<const float>>;
+
+enum class Unary : std::int64_t;
+
+/// What is done to an operation's output in place, in the same layout.
+struct Following {
+    std::optional<Unary> function; ///< of each element; none: the next input is added
+    std::vector<float> reals;      ///< the function's
+};
 
 /// One operator with everything known before it runs.  What `integers` and `reals` mean is said
 /// beside each operator's check.
@@ -36,6 +45,8 @@ struct Operation {
     /// The blocks that its forms have beside planes.  With blocks of 16 a convolution may use
     /// AVX-512, and adds in another order than with blocks of 8; a form's layout changes no sum.
     Layout blocks = Layout::blocked_8;
+    /// In this order; what they add are the last of `inputs`, of the output's shape.
+    std::vector<Following> following = {};
 };
 
 /// Computes the output from arrays of exactly the operation's shapes, in the layouts that it was

@@ -35,6 +35,14 @@ std::shared_ptr<const Prepared> prepare_in_blocks(const Operation& operation, do
                                                   Kernel (*make)(const Operation&),
                                                   const std::vector<std::int64_t>& integers);
 
+/// A function of each of so many elements, in place.
+using InPlace = std::function<void(float*, std::size_t)>;
+InPlace unary_in_place(Unary function, const std::vector<float>& reals);
+
+/// `alone` with what follows it; `operation` is the whole.
+std::shared_ptr<const Prepared> with_following(const Operation& operation,
+                                               std::shared_ptr<const Prepared> alone);
+
 std::span<const Entry> unary_operators();
 std::span<const Entry> binary_operators();
 std::span<const Entry> movement_operators();

@@ -185,6 +185,17 @@ Function unary_function(Unary function, const std::vector<float>& reals) {
     return with_function(function, reals, [](auto made) { return Function(made); });
 }
 
+InPlace unary_in_place(Unary function, const std::vector<float>& reals) {
+    return with_function(function, reals, [](auto made) -> InPlace {
+        return [made](float* values, std::size_t count) {
+            with_vectors([values, count, made] {
+                for (std::size_t i = 0; i < count; i++)
+                    values[i] = made(values[i]);
+            });
+        };
+    });
+}
+
 std::span<const Entry> unary_operators() {
     return unary_table;
 }

@@ -11,6 +11,7 @@
 
 #include "cpu/layout_costs.hpp"
 #include "model/tensor_layout.hpp"
+#include "network/cpu_chains.hpp"
 #include "overtake/error.hpp"
 
 namespace overtake {
@@ -105,8 +106,8 @@ public:
     ProgramMaker(std::span<const CpuOp> ops, std::span<const Tensor> tensors,
                  const std::vector<bool>& is_internal)
         : tensors_(tensors), is_internal_(is_internal) {
-        for (const CpuOp& op : ops)
-            add_nodes(op);
+        for (const CpuChain& chain : cpu_chains(ops, tensors, is_internal))
+            add_nodes(ops, chain);
         problem_.conversion = [this](std::uint32_t value, LayoutNumber from, LayoutNumber to) {
             return conversion_ns(tensors_[value_of_[value].tensor], from, to);
         };
@@ -179,17 +180,25 @@ private:
         return values_[tensor] = add_value({tensor, false}, given);
     }
 
-    void add_nodes(const CpuOp& op) {
+    void add_nodes(std::span<const CpuOp> ops, const CpuChain& chain) {
+        const CpuOp& op = ops[chain.first];
+        const std::uint32_t written = ops[chain.last].output;
         cpu::LayoutProblem::Node node;
+        cpu::Operation operation = cpu::operation_of(tensors_, op);
+        operation.following = chain.following;
         for (const std::uint32_t input : op.inputs)
             node.inputs.push_back(value_of(input));
-        const Tensor& tensor = tensors_[op.output];
-        const std::uint32_t output = value_of(op.output);
-        node.output = tensor.on_device() ? add_value({op.output, true}, 0) : output;
-        nodes_.push_back({&op, cpu::prepare(cpu::operation_of(tensors_, op))});
+        for (const std::uint32_t added : chain.added) {
+            node.inputs.push_back(value_of(added));
+            operation.inputs.push_back(tensors_[added].shape);
+        }
+        const Tensor& tensor = tensors_[written];
+        const std::uint32_t output = value_of(written);
+        node.output = tensor.on_device() ? add_value({written, true}, 0) : output;
+        nodes_.push_back({&op, cpu::prepare(operation)});
         node.forms = nodes_.back().prepared->forms();
         problem_.nodes.push_back(node);
-        if (!is_internal_[op.output])
+        if (!is_internal_[written])
             problem_.values[output].wanted = outside(tensor);
         if (!tensor.on_device())
             return;
