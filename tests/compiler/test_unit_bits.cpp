@@ -25,7 +25,7 @@ extern "C" {
 #include <gtest/gtest.h>
 
 #include "cpu/operation.hpp"
-#include "model/tensor_layout.hpp"
+#include "cpu/tensor_layout.hpp"
 #include "overtake/model_contents.hpp"
 
 namespace overtake {
@@ -116,8 +116,9 @@ private:
             inputs.push_back(values(input));
         const Tensor& output = contents_.tensors[op.output];
         std::vector<float> result(output.elements());
-        cpu::make_kernel(cpu::operation_of(contents_.tensors, op))(
-            cpu::Inputs(inputs.begin(), inputs.end()), result);
+        cpu::Operation operation = cpu::operation_of(contents_.tensors, op);
+        operation.blocks = cpu::blocks_of_this_cpu();
+        cpu::make_kernel(operation)(cpu::Inputs(inputs.begin(), inputs.end()), result);
         if (output.on_device())
             to_device(output, result, bytes_[op.output]);
         else

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
 // CPU segments in each layout, compared bit for bit with their operators one after the other.
-#include "network/cpu_chains.hpp"
-#include "network/cpu_program.hpp"
+#include "cpu/chains.hpp"
+#include "cpu/program.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <random>
 #include <set>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "model/tensor_layout.hpp"
+#include "cpu/tensor_layout.hpp"
 #include "model_spec.hpp"
 #include "network/plan.hpp"
 #include "overtake/session.hpp"
@@ -64,6 +65,29 @@ public:
     }
 
     std::shared_ptr<const Model> model() const { return loaded(*model_); }
+
+    using Change = std::function<void(fbs::CpuOpT&)>;
+
+    /// With the layouts of `program` and the weights that it reads, as a compiler stores them, and
+    /// with a change of the operators that have weights.
+    std::shared_ptr<const Model> model_with(const CpuProgram& program,
+                                            const Change& change = {}) const {
+        std::vector<std::unique_ptr<fbs::CpuOpT>>& ops = model_->segments[1]->cpu->ops;
+        for (std::size_t i = 0; i < ops.size(); i++)
+            ops[i]->layouts = program.layouts[i];
+        for (const CpuStep& step : program.steps) {
+            const cpu::StoredWeights weights =
+                step.prepared ? step.prepared->weights() : cpu::StoredWeights();
+            for (auto& op : ops)
+                if (!weights.format.empty() && op->name == step.op->name) {
+                    op->weights_format = weights.format;
+                    op->weights.assign(weights.values.begin(), weights.values.end());
+                    if (change)
+                        change(*op);
+                }
+        }
+        return loaded(*model_);
+    }
 
 private:
     std::uint32_t below(std::uint32_t limit) {
@@ -194,7 +218,9 @@ std::vector<Values> expected_values(const Model& model, const Values& input) {
             inputs.emplace_back(values[number]);
         Values& out = values[op.output];
         out.resize(tensors[op.output].elements());
-        cpu::make_kernel(cpu::operation_of(tensors, op))(inputs, out);
+        cpu::Operation operation = cpu::operation_of(tensors, op);
+        operation.blocks = cpu::blocks_of_this_cpu(); // whose sums are the program's
+        cpu::make_kernel(operation)(inputs, out);
         if (tensors[op.output].on_device())
             out = as_on_device(tensors[op.output], out);
     }
@@ -211,9 +237,10 @@ bool are_same_bits(const Values& a, const Values& b) {
 TEST(CpuProgram, RandomSegmentsGiveTheSameBitsInEachLayout) {
     const auto device = open_embedded();
     std::mt19937 random(7);
-    std::size_t copies = 0, blocked = 0, internal = 0;
+    std::size_t copies = 0, blocked = 0, internal = 0, weights = 0;
     for (std::uint32_t seed = 0; seed < 1000; seed++) {
-        const auto model = RandomNetwork(seed).model();
+        const RandomNetwork network(seed);
+        const auto model = network.model();
         Values input(model->tensors()[0].elements());
         for (float& value : input)
             value = static_cast<float>(static_cast<int>(random() % 41)) - 20.0f;
@@ -241,11 +268,81 @@ TEST(CpuProgram, RandomSegmentsGiveTheSameBitsInEachLayout) {
             copies += program.copies;
             for (std::size_t i = 0; i < model->tensors().size(); i++)
                 internal += plan->is_internal(i);
+            const auto stored = network.model_with(program);
+            const auto stored_plan = plan_once(device, stored);
+            const CpuProgram& again = stored_plan->cpu_programs()[1];
+            EXPECT_TRUE(again.is_stored) << seed;
+            EXPECT_EQ(again.layouts, program.layouts) << seed;
+            EXPECT_LE(again.ns, program.ns * 1.0001) << seed;
+            for (const CpuOp& op : ModelContents::of(*stored).segments[1].cpu_ops)
+                weights += !op.weights.empty();
+            Session session_of_stored(device, stored);
+            Task task = session_of_stored.submit(input);
+            ASSERT_TRUE(task.wait());
+            for (std::size_t i = 0; i < model->outputs().size(); i++)
+                EXPECT_TRUE(are_same_bits(task.output(i), expected[model->outputs()[i]]))
+                    << "network " << seed << ", stored, output " << i;
         }
     }
     EXPECT_GT(blocked, 1000u); // else nothing has been compared
     EXPECT_GT(copies, 300u);
     EXPECT_GT(internal, 1000u);
+    EXPECT_GT(weights, 1000u);
+}
+
+/// Whether a kernel of the model's program reads weights where the file has them.
+bool reads_the_file(const std::shared_ptr<Device>& device,
+                    const std::shared_ptr<const Model>& model) {
+    const auto plan = plan_once(device, model);
+    const std::vector<CpuStep>& steps = plan->cpu_programs()[1].steps;
+    return std::ranges::any_of(steps, [](const CpuStep& step) {
+        return step.prepared && !step.op->weights.empty() &&
+               step.prepared->weights().values.data() == step.op->weights.data();
+    });
+}
+
+TEST(CpuProgram, StoredWeightsAreReadWhereTheyAreIfTheyFit) {
+    const auto device = open_embedded();
+    std::size_t in_place = 0;
+    for (std::uint32_t seed = 0; seed < 1000; seed++) {
+        const RandomNetwork network(seed);
+        const auto plain = network.model();
+        const auto program = plan_once(device, plain);
+        const CpuProgram& made = program->cpu_programs()[1];
+        const auto reads = [&](const RandomNetwork::Change& change) {
+            const auto stored = network.model_with(made, change);
+            return reads_the_file(device, stored);
+        };
+        if (!reads({})) // none has weights, or all have spare lanes
+            continue;
+        in_place++;
+        EXPECT_FALSE(reads([](fbs::CpuOpT& op) { op.weights_format += " of another"; }));
+        EXPECT_FALSE(reads([](fbs::CpuOpT& op) { op.weights.pop_back(); }));
+        EXPECT_FALSE(reads([](fbs::CpuOpT& op) { op.weights.push_back(1); }));
+    }
+    EXPECT_GT(in_place, 10u);
+}
+
+TEST(CpuProgram, AFileWithLayoutsOrWeightsThatDoNotFitIsRefused) {
+    const auto refusal = [](const RandomNetwork::Change& change) -> std::string {
+        auto file = unpacked(copy_and_softmax());
+        change(*file->segments[1]->cpu->ops[0]);
+        try {
+            loaded(*file);
+        } catch (const Error& error) {
+            return error.what();
+        }
+        return "";
+    };
+    EXPECT_EQ(refusal([](fbs::CpuOpT& op) { op.layouts = {0, 0}; }), "");
+    EXPECT_NE(refusal([](fbs::CpuOpT& op) { op.layouts = {0}; }).find("layouts: 1, but"),
+              std::string::npos);
+    EXPECT_NE(refusal([](fbs::CpuOpT& op) {
+                  op.layouts = {0, 2};
+              }).find("another number than 0"),
+              std::string::npos);
+    EXPECT_NE(refusal([](fbs::CpuOpT& op) { op.weights = {1}; }).find("weights: are those of a"),
+              std::string::npos);
 }
 
 Tensor host(std::string_view name, const Shape& shape) {
@@ -257,6 +354,24 @@ Tensor host(std::string_view name, const Shape& shape) {
 
 CpuOp unary(std::uint32_t from, std::uint32_t to) {
     return {CpuOpType::unary, "op", {from}, to, {1}, {}};
+}
+
+TEST(CpuProgram, LayoutsThatKernelsDoNotHaveAreChosenAnew) {
+    std::vector<Tensor> tensors(3, host("t", {1, 16, 2, 2}));
+    std::vector<CpuOp> ops = {{CpuOpType::softmax, "op", {0}, 1, {1}, {}, nullptr, {1, 1}},
+                              unary(1, 2)};
+    ops[1].layouts = {1, 1};
+    const std::vector<bool> internal = {false, false, false};
+    const CpuProgram program = make_cpu_program(ops, tensors, internal, CpuLayout::automatic);
+    EXPECT_FALSE(program.is_stored); // softmax has no blocks
+    EXPECT_EQ(program.layouts[0], (std::vector<std::uint8_t>{0, 0}));
+    ops[0].layouts = {0, 0};
+    EXPECT_TRUE(make_cpu_program(ops, tensors, internal, CpuLayout::automatic).is_stored);
+    EXPECT_EQ(make_cpu_program(ops, tensors, internal, CpuLayout::automatic).blocked, 1u);
+    EXPECT_FALSE(make_cpu_program(ops, tensors, internal, CpuLayout::planes).is_stored);
+    EXPECT_EQ(make_cpu_program(ops, tensors, internal, CpuLayout::planes).blocked, 0u);
+    ops[1].layouts = {};
+    EXPECT_FALSE(make_cpu_program(ops, tensors, internal, CpuLayout::automatic).is_stored);
 }
 
 TEST(CpuProgram, ValuesThatHaveEndedGiveTheirMemoryToOthers) {

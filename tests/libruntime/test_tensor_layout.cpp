@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/tensor_layout.hpp"
+#include "cpu/tensor_layout.hpp"
 
 namespace overtake::test {
 namespace {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "cpu/layout_costs.hpp"
 #include "cpu/table.hpp"
 #include "cpu/vectors.hpp"
 
@@ -299,7 +298,8 @@ Kernel make_blocked_binary(const Operation& operation) {
 }
 
 std::shared_ptr<const Prepared> prepare_binary(const Operation& operation) {
-    const double planes_ns = elements_ns(elements(operation.output));
+    const double planes_ns =
+        operation.costs.elements_ns(elements(operation.output), operation.costs.element);
     NodeForm form;
     bool has_blocked_form = can_be_blocked(operation.output), has_blocks = false;
     for (std::size_t i = 0; i < 2 && has_blocked_form; i++) {
@@ -312,7 +312,8 @@ std::shared_ptr<const Prepared> prepare_binary(const Operation& operation) {
     if (!has_blocked_form || !has_blocks)
         return prepare_forms(operation, planes_ns, make_binary);
     form.output = static_cast<LayoutNumber>(operation.blocks);
-    form.ns = elements_ns(stored_elements(operation.output, operation.blocks));
+    form.ns = operation.costs.elements_ns(stored_elements(operation.output, operation.blocks),
+                                          operation.costs.element);
     return prepare_forms(operation, planes_ns, make_binary, form, make_blocked_binary);
 }
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "cpu/convolution.hpp"
-#include "cpu/layout_costs.hpp"
 #include "cpu/onednn.hpp"
 #include "cpu/table.hpp"
 
@@ -192,9 +191,10 @@ double macs_of(const ConvolutionShape& shape) {
 // Its source and target in planes or in blocks, and copied where the primitive has them otherwise.
 class PreparedConvolution : public Prepared {
 public:
-    PreparedConvolution(const ConvolutionShape& shape, std::size_t inputs,
+    PreparedConvolution(const Operation& operation, const ConvolutionShape& shape,
                         std::shared_ptr<const ConvolutionPrimitive> primitive)
-        : shape_(shape), inputs_(inputs), primitive_(std::move(primitive)) {}
+        : shape_(shape), inputs_(operation.inputs.size()), costs_(operation.costs),
+          primitive_(std::move(primitive)) {}
 
     std::vector<NodeForm> forms() const override {
         std::vector<NodeForm> forms;
@@ -204,7 +204,7 @@ public:
                 form.inputs.resize(inputs_, static_cast<LayoutNumber>(Layout::planes));
                 form.inputs[0] = static_cast<LayoutNumber>(source);
                 form.output = static_cast<LayoutNumber>(target);
-                form.ns = convolution_ns(macs_of(shape_)) +
+                form.ns = costs_.convolution_ns(macs_of(shape_)) +
                           copied_ns(shape_.source, primitive_->reads(source)) +
                           copied_ns(shape_.target, primitive_->writes(target));
             }
@@ -219,23 +219,27 @@ public:
         };
     }
 
+    StoredWeights weights() const override { return primitive_->weights(); }
+
 private:
     double copied_ns(const Shape& shape, bool is_direct) const {
-        return is_direct ? 0 : conversion_ns(stored_elements(shape, shape_.blocks));
+        return is_direct ? 0 : costs_.conversion_ns(stored_elements(shape, shape_.blocks));
     }
 
     const ConvolutionShape shape_;
     const std::size_t inputs_;
+    const LayoutCosts costs_;
     const std::shared_ptr<const ConvolutionPrimitive> primitive_;
 };
 
 std::shared_ptr<const Prepared> prepare_convolution(const Operation& operation) {
     const ConvolutionShape shape = shape_of_convolution(operation);
-    auto primitive = ConvolutionPrimitive::make(shape, known(operation, 1), known(operation, 2));
+    auto primitive = ConvolutionPrimitive::make(shape, known(operation, 1), known(operation, 2),
+                                                operation.stored);
     if (primitive)
-        return std::make_shared<PreparedConvolution>(shape, operation.inputs.size(),
-                                                     std::move(primitive));
-    return prepare_forms(operation, 20 * convolution_ns(macs_of(shape)), make_window_sums);
+        return std::make_shared<PreparedConvolution>(operation, shape, std::move(primitive));
+    return prepare_forms(operation, 20 * operation.costs.convolution_ns(macs_of(shape)),
+                         make_window_sums);
 }
 
 constexpr Entry convolution_table[] = {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "cpu/operation.hpp"
@@ -42,13 +43,18 @@ ConvolutionShape shape_of_convolution(const Operation& operation);
 class ConvolutionPrimitive {
 public:
     /// Null for what oneDNN has no such implementation for.  Of the layouts of `shape`, only
-    /// `blocks` counts. `weights` and `bias` may be empty: then each run has its own.  Otherwise
-    /// they are copied. Throws Error ENOMEM and std::bad_alloc.
+    /// `blocks` counts.  `weights` and `bias` may be empty: then each run has its own.  Otherwise
+    /// they are copied.  `stored` are the same weights or none; they outlive the primitive, which
+    /// reads them there if they have its format.  Throws Error ENOMEM and std::bad_alloc.
     static std::shared_ptr<const ConvolutionPrimitive> make(const ConvolutionShape& shape,
                                                             std::span<const float> weights,
-                                                            std::span<const float> bias);
+                                                            std::span<const float> bias,
+                                                            const StoredWeights& stored = {});
     ~ConvolutionPrimitive();
 
+    /// Those that it knows, as it reads them; its own.  None where it knows none, or where their
+    /// format has no name.
+    StoredWeights weights() const;
     /// Whether it reads its source, or writes its target, in this layout, without a copy.
     bool reads(Layout layout) const;
     bool writes(Layout layout) const;
@@ -57,12 +63,15 @@ private:
     friend class OneDnnConvolution;
     struct Primitive;
     ConvolutionPrimitive(const ConvolutionShape& shape, std::unique_ptr<Primitive> primitive,
-                         std::span<const float> weights, std::span<const float> bias);
+                         std::span<const float> weights, std::span<const float> bias,
+                         const StoredWeights& stored);
+    void take_weights(std::span<const float> weights, const StoredWeights& stored);
 
     const ConvolutionShape shape_;
     const std::unique_ptr<Primitive> primitive_;
     const bool knows_weights_;
-    std::vector<float> bias_; ///< empty unless it is known; otherwise of whole blocks
+    const std::string format_; ///< of its weights
+    std::vector<float> bias_;  ///< empty unless it is known; otherwise of whole blocks
 };
 
 /// A convolution through such a primitive.  One thread at a time.

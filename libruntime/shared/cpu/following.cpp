@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "cpu/layout_costs.hpp"
 #include "cpu/table.hpp"
 #include "cpu/vectors.hpp"
 
@@ -15,7 +14,6 @@ namespace overtake::cpu {
 namespace {
 
 constexpr std::size_t at_once = 4096; // floats: they stay in the CPU's first cache
-constexpr double ns_of_each = 0.1;
 
 void add(float* values, const float* others, std::size_t count) {
     with_vectors([values, others, count] {
@@ -27,7 +25,7 @@ void add(float* values, const float* others, std::size_t count) {
 class WithFollowing : public Prepared {
 public:
     WithFollowing(const Operation& operation, std::shared_ptr<const Prepared> alone)
-        : output_(operation.output), alone_(std::move(alone)) {
+        : output_(operation.output), costs_(operation.costs), alone_(std::move(alone)) {
         for (const Following& next : operation.following) {
             steps_.push_back(next.function ? unary_in_place(*next.function, next.reals)
                                            : InPlace());
@@ -40,7 +38,7 @@ public:
         for (NodeForm& form : forms) {
             form.inputs.insert(form.inputs.end(), added_, form.output);
             const std::size_t stored = stored_elements(output_, static_cast<Layout>(form.output));
-            form.ns += elements_ns(stored, ns_of_each * static_cast<double>(steps_.size()));
+            form.ns += costs_.following * static_cast<double>(steps_.size() * stored);
         }
         return forms;
     }
@@ -71,8 +69,11 @@ public:
         };
     }
 
+    StoredWeights weights() const override { return alone_->weights(); }
+
 private:
     const Shape output_;
+    const LayoutCosts costs_;
     const std::shared_ptr<const Prepared> alone_;
     std::vector<InPlace> steps_; // empty: adds
     std::size_t added_ = 0;

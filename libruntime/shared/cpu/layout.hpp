@@ -31,7 +31,8 @@ constexpr bool is_blocked(Layout layout) {
     return lanes_of(layout) > 1;
 }
 
-/// Blocks as the vectors of this CPU are long, as far as oneDNN uses them.
+/// Blocks as the vectors of this CPU are long, as far as oneDNN uses them.  What oneDNN uses cannot
+/// be limited in this process from then on.
 Layout blocks_of_this_cpu();
 
 /// "planes", "blocks of 8", "blocks of 16", "channels last".

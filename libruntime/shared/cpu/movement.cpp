@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <string>
 
-#include "cpu/layout_costs.hpp"
 #include "cpu/table.hpp"
 #include "overtake/error.hpp"
 
@@ -26,10 +25,11 @@ Kernel make_copy(const Operation&) {
 }
 
 std::shared_ptr<const Prepared> prepare_copy(const Operation& operation) {
-    constexpr double each = 0.3;
+    const double each = operation.costs.copied;
     if (operation.inputs[0] == operation.output && can_be_blocked(operation.output))
         return prepare_in_blocks(operation, each, make_copy, operation.integers);
-    return prepare_forms(operation, elements_ns(elements(operation.output), each), make_copy);
+    return prepare_forms(operation, operation.costs.elements_ns(elements(operation.output), each),
+                         make_copy);
 }
 
 // integers: offset of the first element, then the step along each axis of the output, in elements
@@ -183,14 +183,15 @@ Kernel make_concat(const Operation& operation) {
 
 // Of channels, whole blocks in front of the last input's.
 std::shared_ptr<const Prepared> prepare_concat(const Operation& operation) {
-    constexpr double each = 0.3;
+    const double each = operation.costs.copied;
     const std::int64_t axis = operation.integers[0];
     bool fits = can_be_blocked(operation.output) && axis > 0;
     for (std::size_t i = 0; i + 1 < operation.inputs.size() && fits; i++)
         fits = axis != 1 || operation.inputs[i][1] % lanes_of(operation.blocks) == 0;
     if (fits)
         return prepare_in_blocks(operation, each, make_concat, operation.integers);
-    return prepare_forms(operation, elements_ns(elements(operation.output), each), make_concat);
+    return prepare_forms(operation, operation.costs.elements_ns(elements(operation.output), each),
+                         make_concat);
 }
 
 // integers: Padding, then elements in front of each axis (negative: cut off).  reals: the constant.
@@ -261,14 +262,14 @@ Kernel make_pad(const Operation& operation) {
 }
 
 std::shared_ptr<const Prepared> prepare_pad(const Operation& operation) {
-    constexpr double each = 6;
+    const double each = operation.costs.padded;
     const Shape &from = operation.inputs[0], &to = operation.output;
     if (can_be_blocked(to) && from[1] == to[1] && operation.integers[2] == 0) {
         std::vector<std::int64_t> integers = operation.integers;
         integers.push_back(0); // in front of the lanes
         return prepare_in_blocks(operation, each, make_pad, integers);
     }
-    return prepare_forms(operation, elements_ns(elements(to), each), make_pad);
+    return prepare_forms(operation, operation.costs.elements_ns(elements(to), each), make_pad);
 }
 
 // Each position along one axis is a weighted sum of positions of the input.
@@ -318,10 +319,10 @@ Kernel make_interpolate(const Operation& operation) {
 }
 
 std::shared_ptr<const Prepared> prepare_interpolate(const Operation& operation) {
-    const double each = 0.5 * static_cast<double>(operation.integers[1]);
+    const double each = operation.costs.interpolated * static_cast<double>(operation.integers[1]);
     if (can_be_blocked(operation.output) && operation.integers[0] > 1)
         return prepare_in_blocks(operation, each, make_interpolate, operation.integers);
-    return prepare_forms(operation, elements_ns(elements(operation.output), each),
+    return prepare_forms(operation, operation.costs.elements_ns(elements(operation.output), each),
                          make_interpolate);
 }
 

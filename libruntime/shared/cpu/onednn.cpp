@@ -107,6 +107,62 @@ dnnl::memory::desc description(const Shape& shape, Layout layout) {
     return {dims, dnnl::memory::data_type::f32, strides};
 }
 
+namespace {
+
+#if DNNL_VERSION_MAJOR >= 3
+struct Format {
+    explicit Format(const dnnl::memory::desc& of)
+        : dims(of.get_dims()), padded(of.get_padded_dims()), strides(of.get_strides()),
+          blocks(of.get_inner_blks()), axes(of.get_inner_idxs()),
+          is_plain(of.get_format_kind() == dnnl::memory::format_kind::blocked &&
+                   of.get_data_type() == dnnl::memory::data_type::f32) {}
+#else
+struct Format {
+    explicit Format(const dnnl::memory::desc& of)
+        : dims(of.data.dims, of.data.dims + of.data.ndims),
+          padded(of.data.padded_dims, of.data.padded_dims + of.data.ndims),
+          is_plain(of.data.format_kind == dnnl_blocked && of.data.data_type == dnnl_f32 &&
+                   of.data.extra.flags == 0) {
+        if (!is_plain)
+            return;
+        const dnnl_blocking_desc_t& blocking = of.data.format_desc.blocking;
+        strides.assign(blocking.strides, blocking.strides + of.data.ndims);
+        blocks.assign(blocking.inner_blks, blocking.inner_blks + blocking.inner_nblks);
+        axes.assign(blocking.inner_idxs, blocking.inner_idxs + blocking.inner_nblks);
+    }
+#endif
+    dnnl::memory::dims dims, padded, strides, blocks, axes;
+    bool is_plain;
+};
+
+} // namespace
+
+std::string format_of(const dnnl::memory::desc& description) {
+    const Format format(description);
+    if (!format.is_plain)
+        return "";
+    std::string text;
+    const auto add = [&](const char* name, const dnnl::memory::dims& numbers) {
+        text += name;
+        for (const auto number : numbers)
+            text += " " + std::to_string(number);
+    };
+    add("sizes", format.padded);
+    add(" strides", format.strides);
+    add(" blocks", format.blocks);
+    add(" of axes", format.axes);
+    return text;
+}
+
+bool has_spare_lanes(const dnnl::memory::desc& description) {
+    const Format format(description);
+    return format.dims != format.padded;
+}
+
+bool is_aligned(const void* data) {
+    return reinterpret_cast<std::uintptr_t>(data) % alignment == 0;
+}
+
 Bytes::Bytes(std::size_t size)
     : memory_(std::aligned_alloc(alignment, (size / alignment + 1) * alignment)) {
     if (!memory_)

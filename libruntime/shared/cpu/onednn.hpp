@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
+#include <string>
 
 #include <oneapi/dnnl/dnnl.hpp>
 
@@ -41,6 +42,13 @@ const dnnl::stream& stream();
 dnnl::memory::desc description(const Shape& shape, Layout layout);
 /// Of floats in row-major order.
 dnnl::memory::desc dense(const dnnl::memory::dims& dims);
+
+/// Sizes, strides and blocks in words; empty for a format that is made of more than these.
+std::string format_of(const dnnl::memory::desc& description);
+/// Whether there are elements in memory that are none of the value's.
+bool has_spare_lanes(const dnnl::memory::desc& description);
+/// As Bytes are.
+bool is_aligned(const void* data);
 
 /// Bytes for a memory of oneDNN's, zero, aligned as its kernels like them.
 class Bytes {

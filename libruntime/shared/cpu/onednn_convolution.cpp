@@ -200,24 +200,47 @@ ConvolutionPrimitive::Primitive::chosen(const ConvolutionShape& shape, const Dim
 ConvolutionPrimitive::ConvolutionPrimitive(const ConvolutionShape& shape,
                                            std::unique_ptr<Primitive> primitive,
                                            std::span<const float> weights,
-                                           std::span<const float> bias)
-    : shape_(shape), primitive_(std::move(primitive)), knows_weights_(!weights.empty()) {
-    if (knows_weights_) {
-        const Description given = onednn::dense(dims_of_weights(shape));
-        onednn::Owned& known = primitive_->known_weights;
-        known = onednn::Owned(primitive_->weights);
-        if (given == primitive_->weights) {
-            std::ranges::copy(weights, static_cast<float*>(known.bytes.data()));
-        } else {
-            const dnnl::memory from(given, onednn::engine(), const_cast<float*>(weights.data()));
-            onednn::reorder(given, primitive_->weights)
-                .run({{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, known.memory.get()}});
-        }
-    }
+                                           std::span<const float> bias, const StoredWeights& stored)
+    : shape_(shape), primitive_(std::move(primitive)), knows_weights_(!weights.empty()),
+      format_(onednn::format_of(primitive_->weights)) {
+    if (knows_weights_)
+        take_weights(weights, stored);
     if (!bias.empty()) {
         bias_.resize(stored_elements({1, shape.target[1], 1}, Layout::blocked_16));
         std::ranges::copy(bias, bias_.begin());
     }
+}
+
+void ConvolutionPrimitive::take_weights(std::span<const float> weights,
+                                        const StoredWeights& stored) {
+    const Description given = onednn::dense(dims_of_weights(shape_)), &its = primitive_->weights;
+    onednn::Owned& known = primitive_->known_weights;
+    const bool has_format = !format_.empty() && stored.format == format_ &&
+                            stored.values.size() * sizeof(float) == its.get_size();
+    // Memory with spare lanes is cleared there by version 2, so that is copied.
+    if (has_format && !onednn::has_spare_lanes(its) && onednn::is_aligned(stored.values.data())) {
+        known.memory =
+            dnnl::memory(its, onednn::engine(), const_cast<float*>(stored.values.data()));
+        return;
+    }
+    known = onednn::Owned(its);
+    if (has_format || given == its) {
+        std::ranges::copy(has_format ? stored.values : weights,
+                          static_cast<float*>(known.bytes.data()));
+        return;
+    }
+    const dnnl::memory from(given, onednn::engine(), const_cast<float*>(weights.data()));
+    onednn::reorder(given, its)
+        .run({{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, known.memory.get()}});
+}
+
+StoredWeights ConvolutionPrimitive::weights() const {
+    if (!knows_weights_ || format_.empty())
+        return {};
+    const dnnl::memory& known = primitive_->known_weights.memory;
+    return {format_,
+            {static_cast<const float*>(known.get_data_handle()),
+             primitive_->weights.get_size() / sizeof(float)}};
 }
 
 ConvolutionPrimitive::~ConvolutionPrimitive() = default;
@@ -252,7 +275,7 @@ auto translated(const Step& step) -> decltype(step()) {
 
 std::shared_ptr<const ConvolutionPrimitive>
 ConvolutionPrimitive::make(const ConvolutionShape& shape, std::span<const float> weights,
-                           std::span<const float> bias) {
+                           std::span<const float> bias, const StoredWeights& stored) {
     auto behind = padding_behind(shape);
     if (!behind || shape.kernel.size() > primitive_axes || elements(shape.kernel) > primitive_taps)
         return nullptr;
@@ -269,7 +292,7 @@ ConvolutionPrimitive::make(const ConvolutionShape& shape, std::span<const float>
             if (auto in_blocks = Primitive::chosen(shape, *behind, true))
                 primitive = std::move(in_blocks);
         return std::shared_ptr<const ConvolutionPrimitive>(
-            new ConvolutionPrimitive(shape, std::move(primitive), weights, bias));
+            new ConvolutionPrimitive(shape, std::move(primitive), weights, bias, stored));
     });
 }
 

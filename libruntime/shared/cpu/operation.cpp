@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "cpu/layout_costs.hpp"
 #include "cpu/table.hpp"
 
 namespace overtake::cpu {
@@ -55,9 +54,10 @@ public:
         for (Shape& shape : blocks_.inputs)
             shape = shape_in_blocks(shape, operation.blocks);
         blocks_.output = shape_in_blocks(operation.output, operation.blocks);
-        forms_ = {all_planes(operation, elements_ns(elements(operation.output), ns_of_each)),
+        forms_ = {all_planes(operation,
+                             operation.costs.elements_ns(elements(operation.output), ns_of_each)),
                   {std::vector<LayoutNumber>(operation.inputs.size(), blocked), blocked,
-                   elements_ns(elements(blocks_.output), ns_of_each)}};
+                   operation.costs.elements_ns(elements(blocks_.output), ns_of_each)}};
     }
 
     std::vector<NodeForm> forms() const override { return forms_; }
@@ -80,6 +80,25 @@ private:
 };
 
 } // namespace
+
+std::span<const LayoutCost> layout_cost_names() {
+    static constexpr LayoutCost all[] = {{"step", &LayoutCosts::step},
+                                         {"conversion", &LayoutCosts::conversion},
+                                         {"element", &LayoutCosts::element},
+                                         {"following", &LayoutCosts::following},
+                                         {"copied", &LayoutCosts::copied},
+                                         {"padded", &LayoutCosts::padded},
+                                         {"interpolated", &LayoutCosts::interpolated},
+                                         {"reduced", &LayoutCosts::reduced},
+                                         {"pool_in_planes", &LayoutCosts::pool_in_planes},
+                                         {"tap_in_planes", &LayoutCosts::tap_in_planes},
+                                         {"pool_in_blocks", &LayoutCosts::pool_in_blocks},
+                                         {"tap_in_blocks", &LayoutCosts::tap_in_blocks},
+                                         {"device_to_planes", &LayoutCosts::device_to_planes},
+                                         {"device_to_blocks", &LayoutCosts::device_to_blocks},
+                                         {"macs", &LayoutCosts::macs}};
+    return all;
+}
 
 Shape shape_in_blocks(const Shape& shape, Layout blocks) {
     const auto lanes = static_cast<std::uint32_t>(lanes_of(blocks));
@@ -109,7 +128,7 @@ std::shared_ptr<const Prepared> prepare_forms(const Operation& operation, double
 
 Operation operation_of(std::span<const Tensor> tensors, const CpuOp& op) {
     Operation operation{op.type, op.integers, op.reals, {}, tensors[op.output].shape, op.custom};
-    operation.blocks = blocks_of_this_cpu();
+    operation.stored = {op.weights_format, op.weights};
     for (const std::uint32_t input : op.inputs) {
         operation.inputs.push_back(tensors[input].shape);
         operation.known.push_back(tensors[input].is_constant() ? tensors[input].data
@@ -137,7 +156,9 @@ std::shared_ptr<const Prepared> prepare(const Operation& operation) {
     }
     if (entry->prepare)
         return entry->prepare(operation);
-    return prepare_forms(operation, elements_ns(elements(operation.output)), entry->make);
+    return prepare_forms(
+        operation, operation.costs.elements_ns(elements(operation.output), operation.costs.element),
+        entry->make);
 }
 
 Kernel make_kernel(const Operation& operation) {

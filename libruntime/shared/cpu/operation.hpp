@@ -11,9 +11,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cpu/layout.hpp"
+#include "cpu/layout_costs.hpp"
 #include "cpu/layout_plan.hpp"
 #include "overtake/model_contents.hpp"
 
@@ -22,6 +24,12 @@ namespace overtake::cpu {
 using Inputs = std::vector<std::span<const float>>;
 
 enum class Unary : std::int64_t;
+
+/// Weights as a primitive of oneDNN's reads them.
+struct StoredWeights {
+    std::string_view format; ///< sizes, strides and blocks; empty: none
+    std::span<const float> values;
+};
 
 /// What is done to an operation's output in place, in the same layout.
 struct Following {
@@ -45,6 +53,10 @@ struct Operation {
     /// The blocks that its forms have beside planes.  With blocks of 16 a convolution may use
     /// AVX-512, and adds in another order than with blocks of 8; a form's layout changes no sum.
     Layout blocks = Layout::blocked_8;
+    /// Of a convolution whose weights are known: the same as `format` has them, or none.  They
+    /// outlive what prepare() makes of the operation.
+    StoredWeights stored = {};
+    LayoutCosts costs = {}; ///< by which forms() are priced
     /// In this order; what they add are the last of `inputs`, of the output's shape.
     std::vector<Following> following = {};
 };
@@ -55,7 +67,7 @@ struct Operation {
 /// a time.
 using Kernel = std::function<void(const Inputs&, std::span<float>)>;
 
-/// What an operator of a model is, with blocks of this CPU.
+/// What an operator of a model is.
 Operation operation_of(std::span<const Tensor> tensors, const CpuOp& op);
 
 /// Why the operation is unsound, or nothing.  What passes cannot leave its arrays, whatever the
@@ -71,12 +83,14 @@ public:
     Prepared& operator=(const Prepared&) = delete;
     virtual ~Prepared() = default;
 
-    /// In which layouts it can compute, and how long that takes by a rule (layout_costs.hpp); the
+    /// In which layouts it can compute, and how long that takes by the operation's costs; the
     /// first one has planes alone.
     virtual std::vector<NodeForm> forms() const = 0;
     /// A kernel for one of forms(), which shares what is prepared.  Throws Error ENOMEM, and
     /// ENOENT for a custom operator that is not registered.
     virtual Kernel kernel(const NodeForm& form) const = 0;
+    /// Those of a convolution that knows its weights; its own, as long as it lives.
+    virtual StoredWeights weights() const { return {}; }
 };
 
 /// The operation has passed check().  Throws Error ENOMEM.

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 
-#include "cpu/layout_costs.hpp"
 #include "cpu/table.hpp"
 #include "cpu/vectors.hpp"
 
@@ -180,14 +179,21 @@ Kernel make_blocked_pool(const Operation& operation) {
 
 std::shared_ptr<const Prepared> prepare_pool(const Operation& operation) {
     const auto blocked = static_cast<LayoutNumber>(operation.blocks);
+    const LayoutCosts& costs = operation.costs;
     double taps = 1;
     for (std::size_t axis = 0; axis < operation.output.size() - 2; axis++)
         taps *= static_cast<double>(
             std::min<std::int64_t>(operation.integers[1 + axis], operation.inputs[0][2 + axis]));
     const std::size_t stored = stored_elements(operation.output, operation.blocks);
-    return prepare_forms(operation, elements_ns(elements(operation.output), 8 + 2 * taps),
-                         make_pool, {{blocked}, blocked, elements_ns(stored, 2 + 0.5 * taps)},
-                         make_blocked_pool);
+    return prepare_forms(
+        operation,
+        costs.elements_ns(elements(operation.output),
+                          costs.pool_in_planes + costs.tap_in_planes * taps),
+        make_pool,
+        {{blocked},
+         blocked,
+         costs.elements_ns(stored, costs.pool_in_blocks + costs.tap_in_blocks * taps)},
+        make_blocked_pool);
 }
 
 constexpr Entry pool_table[] = {{CpuOpType::pool, "Pool", check_pool, make_pool, prepare_pool}};

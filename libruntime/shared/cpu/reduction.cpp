@@ -6,7 +6,6 @@
 #include <limits>
 #include <memory>
 
-#include "cpu/layout_costs.hpp"
 #include "cpu/softmax.hpp"
 #include "cpu/table.hpp"
 
@@ -301,7 +300,7 @@ Kernel make_blocked_reduce(const Operation& operation) {
 
 std::shared_ptr<const Prepared> prepare_reduce(const Operation& operation) {
     const Shape& shape = operation.inputs[0];
-    const double planes_ns = elements_ns(elements(shape), 2);
+    const double planes_ns = operation.costs.elements_ns(elements(shape), operation.costs.reduced);
     bool is_of_axes = can_be_blocked(shape) && operation.integers.size() == shape.size() - 1;
     for (std::size_t i = 1; i < operation.integers.size(); i++)
         is_of_axes = is_of_axes && operation.integers[i] == static_cast<std::int64_t>(i + 1);
@@ -309,7 +308,8 @@ std::shared_ptr<const Prepared> prepare_reduce(const Operation& operation) {
         return prepare_forms(operation, planes_ns, make_reduce);
     const NodeForm form = {{static_cast<LayoutNumber>(operation.blocks)},
                            static_cast<LayoutNumber>(Layout::planes),
-                           elements_ns(stored_elements(shape, operation.blocks), 2)};
+                           operation.costs.elements_ns(stored_elements(shape, operation.blocks),
+                                                       operation.costs.reduced)};
     return prepare_forms(operation, planes_ns, make_reduce, form, make_blocked_reduce);
 }
 

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "cpu/exponential.hpp"
-#include "cpu/layout_costs.hpp"
 #include "cpu/table.hpp"
 #include "cpu/vectors.hpp"
 
@@ -167,12 +166,15 @@ Kernel make_blocked_unary(const Operation& operation) {
 
 std::shared_ptr<const Prepared> prepare_unary(const Operation& operation) {
     const auto blocked = static_cast<LayoutNumber>(operation.blocks);
-    const double planes_ns = elements_ns(elements(operation.output));
+    const double planes_ns =
+        operation.costs.elements_ns(elements(operation.output), operation.costs.element);
     if (operation.inputs[0] != operation.output || !can_be_blocked(operation.output))
         return prepare_forms(operation, planes_ns, make_unary);
     const std::size_t stored = stored_elements(operation.output, operation.blocks);
-    return prepare_forms(operation, planes_ns, make_unary,
-                         {{blocked}, blocked, elements_ns(stored)}, make_blocked_unary);
+    return prepare_forms(
+        operation, planes_ns, make_unary,
+        {{blocked}, blocked, operation.costs.elements_ns(stored, operation.costs.element)},
+        make_blocked_unary);
 }
 
 constexpr Entry unary_table[] = {

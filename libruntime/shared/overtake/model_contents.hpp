@@ -63,6 +63,13 @@ struct CpuOp {
     std::vector<float> reals;
     /// Of a custom one, without its shapes.
     std::shared_ptr<const OperatorDescription> custom = nullptr;
+    /// Chosen when the file was compiled: for each input, then the output, 1 where it is in blocks
+    /// of channels.  Empty: nothing was chosen.
+    std::vector<std::uint8_t> layouts = {};
+    /// Of a convolution, its weights once more, as oneDNN read them where the file was compiled; in
+    /// which format.  Empty: none.
+    std::string_view weights_format = {};
+    std::span<const float> weights = {};
 };
 
 /// A maximal run of operators on one kind of processor: exactly one of the two sides is filled.

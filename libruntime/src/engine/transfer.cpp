@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "model/tensor_layout.hpp"
+#include "cpu/tensor_layout.hpp"
 
 namespace overtake::engine {
 

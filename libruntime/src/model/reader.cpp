@@ -11,7 +11,7 @@
 #include "model/core_plan_reader.hpp"
 #include "model/place.hpp"
 #include "model/segment_reader.hpp"
-#include "model/tensor_layout.hpp"
+#include "cpu/tensor_layout.hpp"
 #include "model/unit_reader.hpp"
 #include "overtake/device.hpp"
 

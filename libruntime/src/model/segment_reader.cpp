@@ -156,10 +156,31 @@ CpuOp SegmentReader::read_op(const fbs::CpuOp& from, const Place& place, TensorU
         op.reals.assign(from.reals()->begin(), from.reals()->end());
     if (op.type == CpuOpType::custom)
         op.custom = read_custom(from);
+    read_layouts(from, op, place);
     const std::string reason = cpu::check(cpu::operation_of(tensors_, op));
     file_.require(reason.empty(), place, fmt::format("{} {}", cpu::name_of(op.type), reason));
     use.write(op.output, outputs.number(*from.outputs(), 0));
     return op;
+}
+
+void SegmentReader::read_layouts(const fbs::CpuOp& from, CpuOp& op, const Place& place) const {
+    if (from.layouts()) {
+        const Place here = place.field(fbs::CpuOp::VT_LAYOUTS, "layouts");
+        copy(from.layouts(), op.layouts);
+        file_.require(op.layouts.size() == op.inputs.size() + 1, here,
+                      fmt::format("{}, but its inputs and its output are {}", op.layouts.size(),
+                                  op.inputs.size() + 1));
+        file_.require(std::ranges::all_of(op.layouts, [](std::uint8_t in) { return in <= 1; }),
+                      here, "has another number than 0 (planes) and 1 (blocks)");
+    }
+    if (!from.weights())
+        return;
+    const Place here = place.field(fbs::CpuOp::VT_WEIGHTS, "weights");
+    file_.require(op.type == CpuOpType::convolution && from.weights_format(), here,
+                  "are those of a convolution, in a format that is named");
+    file_.check_alignment(*from.weights(), here);
+    op.weights_format = from.weights_format()->string_view();
+    op.weights = {from.weights()->data(), from.weights()->size()};
 }
 
 std::int64_t SegmentReader::read_axis(const fbs::CpuOp& from, const CpuOp& op,

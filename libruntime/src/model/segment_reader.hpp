@@ -45,6 +45,7 @@ private:
     void read_cpu(const fbs::CpuSegment& from, Segment& segment, const Place& place,
                   TensorUse& use) const;
     CpuOp read_op(const fbs::CpuOp& from, const Place& place, TensorUse& use) const;
+    void read_layouts(const fbs::CpuOp& from, CpuOp& op, const Place& place) const;
     std::int64_t read_axis(const fbs::CpuOp& from, const CpuOp& op, const Place& place) const;
 
     const FileView& file_;

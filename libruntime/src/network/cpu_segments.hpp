@@ -12,7 +12,7 @@
 
 #include "cpu/layout.hpp"
 #include "cpu/operation.hpp"
-#include "network/cpu_program.hpp"
+#include "cpu/program.hpp"
 #include "network/plan.hpp"
 #include "network/workspace.hpp"
 

@@ -53,16 +53,10 @@ Plan::Plan(Upload upload, PlanParts parts, CpuLayout cpu_layout)
 
 /// Of units all tensors are known: a processor of the program's has each that its unit writes.
 void Plan::find_internal_tensors() {
-    is_internal_.resize(tensors().size());
     if (units_)
-        return;
-    const ModelContents& contents = ModelContents::of(model());
-    std::vector<const Segment*> segments;
-    for (const PlanSegment& segment : segments_)
-        segments.push_back(segment.model);
-    std::vector<std::uint32_t> kept = contents.inputs;
-    kept.insert(kept.end(), contents.outputs.begin(), contents.outputs.end());
-    is_internal_ = internal_tensors(segments, tensors(), kept);
+        is_internal_.resize(tensors().size());
+    else
+        is_internal_ = internal_tensors(ModelContents::of(model()));
 }
 
 std::span<const CpuProgram> Plan::cpu_programs() const {

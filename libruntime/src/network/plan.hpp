@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "network/cpu_program.hpp"
+#include "cpu/program.hpp"
 #include "network/recorder.hpp"
 #include "network/unit_table.hpp"
 #include "network/upload.hpp"

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "model/tensor_layout.hpp"
+#include "cpu/tensor_layout.hpp"
 #include "overtake/error.hpp"
 
 namespace overtake {

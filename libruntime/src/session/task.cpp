@@ -8,7 +8,7 @@
 
 #include "job_failure.hpp"
 #include "job_tag.hpp"
-#include "model/tensor_layout.hpp"
+#include "cpu/tensor_layout.hpp"
 #include "monotonic_clock.hpp"
 #include "session/state.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "network/cpu_program.hpp"
+#include "cpu/program.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -9,9 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "cpu/chains.hpp"
 #include "cpu/layout_costs.hpp"
-#include "model/tensor_layout.hpp"
-#include "network/cpu_chains.hpp"
 #include "overtake/error.hpp"
 
 namespace overtake {
@@ -34,21 +33,29 @@ bool is_blocked(LayoutNumber layout) {
     return layout != on_device && cpu::is_blocked(static_cast<cpu::Layout>(layout));
 }
 
+// As layouts of a file, which are those of any CPU's blocks: whether a value is in blocks.
+std::uint8_t in_file(LayoutNumber layout) {
+    return is_blocked(layout) ? 1 : 0;
+}
+
 std::size_t floats_of(const Tensor& tensor, LayoutNumber layout) {
     return is_blocked(layout) ? cpu::stored_elements(tensor.shape, static_cast<cpu::Layout>(layout))
                               : tensor.elements();
 }
 
-double conversion_ns(const Tensor& tensor, LayoutNumber from, LayoutNumber to) {
+double conversion_ns(const cpu::LayoutCosts& costs, const Tensor& tensor, LayoutNumber from,
+                     LayoutNumber to) {
     if ((is_blocked(from) || is_blocked(to)) && !cpu::can_be_blocked(tensor.shape))
         return std::numeric_limits<double>::infinity();
     if (from == on_device || to == on_device) {
         const LayoutNumber on_host = from == on_device ? to : from;
-        if (is_blocked(on_host) && !is_block_of_pixels(tensor))
+        if (is_blocked(on_host) && !is_pixels(tensor))
             return std::numeric_limits<double>::infinity();
-        return cpu::elements_ns(floats_of(tensor, on_host), is_blocked(on_host) ? 1 : 2);
+        return costs.elements_ns(floats_of(tensor, on_host), is_blocked(on_host)
+                                                                 ? costs.device_to_blocks
+                                                                 : costs.device_to_planes);
     }
-    return cpu::conversion_ns(floats_of(tensor, is_blocked(from) ? from : to));
+    return costs.conversion_ns(floats_of(tensor, is_blocked(from) ? from : to));
 }
 
 // First fit in an array of floats that is as long as it has to be.
@@ -104,18 +111,21 @@ private:
 class ProgramMaker {
 public:
     ProgramMaker(std::span<const CpuOp> ops, std::span<const Tensor> tensors,
-                 const std::vector<bool>& is_internal)
-        : tensors_(tensors), is_internal_(is_internal) {
-        for (const CpuChain& chain : cpu_chains(ops, tensors, is_internal))
-            add_nodes(ops, chain);
+                 const std::vector<bool>& is_internal, const cpu::LayoutCosts& costs)
+        : costs_(costs), ops_(ops), tensors_(tensors), is_internal_(is_internal) {
+        chains_ = cpu_chains(ops, tensors, is_internal);
+        for (const CpuChain& chain : chains_)
+            add_nodes(chain);
+        program_.layouts.resize(ops.size());
         problem_.conversion = [this](std::uint32_t value, LayoutNumber from, LayoutNumber to) {
-            return conversion_ns(tensors_[value_of_[value].tensor], from, to);
+            return conversion_ns(costs_, tensors_[value_of_[value].tensor], from, to);
         };
     }
 
     CpuProgram make(CpuLayout layout) {
         const cpu::LayoutPlan plan = plan_for(layout);
         program_.is_best = plan.is_best;
+        program_.ns = plan.ns;
         auto conversion = plan.conversions.begin();
         const auto copy_before = [&](std::size_t node) {
             for (; conversion != plan.conversions.end() && conversion->before <= node; ++conversion)
@@ -138,6 +148,7 @@ private:
     struct NodeOf {
         const CpuOp* op;
         std::shared_ptr<const cpu::Prepared> prepared; // null: the copy
+        const CpuChain* chain;
     };
     // What a value of the problem is: a tensor or, of one on the device, what an operator computes
     // for it.  The tensor holds that rounded, so operators read the tensor from the device.
@@ -148,18 +159,55 @@ private:
 
     // Leaves the problem with the forms that the plan numbers.
     cpu::LayoutPlan plan_for(CpuLayout layout) {
-        if (layout != CpuLayout::automatic) {
-            const cpu::LayoutProblem all = problem_;
+        const cpu::LayoutProblem all = problem_;
+        program_.is_stored = layout == CpuLayout::automatic && keep_stored_forms();
+        if (layout != CpuLayout::automatic)
             problem_ = preferring(all, layout == CpuLayout::planes ? planes : blocks_);
+        if (layout != CpuLayout::automatic || program_.is_stored) {
             cpu::LayoutPlan plan = cpu::plan_layouts(problem_);
             if (std::isfinite(plan.ns))
                 return plan;
-            problem_ = all; // tensors of the device have pixels that are no blocks
+            program_.is_stored = false; // tensors of the device have pixels that are no blocks
         }
+        problem_ = all;
         cpu::LayoutPlan plan = cpu::plan_layouts(problem_);
         if (!std::isfinite(plan.ns))
             throw Error(EINVAL, "its CPU operators have no layouts that lead to each other");
         return plan;
+    }
+
+    // False where the file has none, or where this CPU's kernels lack one.
+    bool keep_stored_forms() {
+        for (std::size_t node = 0; node < nodes_.size(); node++) {
+            const CpuChain* chain = nodes_[node].chain;
+            if (!chain)
+                continue;
+            const std::vector<std::uint8_t>& first = ops_[chain->first].layouts;
+            const std::vector<std::uint8_t>& last = ops_[chain->last].layouts;
+            if (first.empty() || last.empty())
+                return false;
+            std::vector<cpu::NodeForm>& forms = problem_.nodes[node].forms;
+            std::erase_if(forms, [&](const cpu::NodeForm& form) {
+                for (std::size_t i = 0; i + 1 < first.size(); i++)
+                    if (in_file(form.inputs[i]) != first[i])
+                        return true;
+                return in_file(form.output) != last.back();
+            });
+            if (forms.empty())
+                return false;
+        }
+        return true;
+    }
+
+    // Of the chain's operators, which have no other layouts between them.
+    void note_layouts(const CpuChain& chain, const cpu::NodeForm& form) {
+        const std::uint8_t inside = in_file(form.output);
+        std::vector<std::uint8_t>& first = program_.layouts[chain.first];
+        for (std::size_t i = 0; i < ops_[chain.first].inputs.size(); i++)
+            first.push_back(in_file(form.inputs[i]));
+        first.push_back(inside);
+        for (const std::size_t follower : chain.followers)
+            program_.layouts[follower].assign(ops_[follower].inputs.size() + 1, inside);
     }
 
     static LayoutSet outside(const Tensor& tensor) {
@@ -180,12 +228,14 @@ private:
         return values_[tensor] = add_value({tensor, false}, given);
     }
 
-    void add_nodes(std::span<const CpuOp> ops, const CpuChain& chain) {
-        const CpuOp& op = ops[chain.first];
-        const std::uint32_t written = ops[chain.last].output;
+    void add_nodes(const CpuChain& chain) {
+        const CpuOp& op = ops_[chain.first];
+        const std::uint32_t written = ops_[chain.last].output;
         cpu::LayoutProblem::Node node;
         cpu::Operation operation = cpu::operation_of(tensors_, op);
         operation.following = chain.following;
+        operation.costs = costs_;
+        operation.blocks = static_cast<cpu::Layout>(blocks_);
         for (const std::uint32_t input : op.inputs)
             node.inputs.push_back(value_of(input));
         for (const std::uint32_t added : chain.added) {
@@ -195,19 +245,20 @@ private:
         const Tensor& tensor = tensors_[written];
         const std::uint32_t output = value_of(written);
         node.output = tensor.on_device() ? add_value({written, true}, 0) : output;
-        nodes_.push_back({&op, cpu::prepare(operation)});
+        nodes_.push_back({&op, cpu::prepare(operation), &chain});
         node.forms = nodes_.back().prepared->forms();
         problem_.nodes.push_back(node);
         if (!is_internal_[written])
             problem_.values[output].wanted = outside(tensor);
         if (!tensor.on_device())
             return;
-        nodes_.push_back({&op, nullptr});
+        nodes_.push_back({&op, nullptr, nullptr});
         cpu::LayoutProblem::Node store{{node.output}, output, {}};
-        store.forms.push_back({{planes}, on_device, conversion_ns(tensor, planes, on_device)});
-        if (is_block_of_pixels(tensor))
+        store.forms.push_back(
+            {{planes}, on_device, conversion_ns(costs_, tensor, planes, on_device)});
+        if (is_pixels(tensor))
             store.forms.push_back(
-                {{blocks_}, on_device, conversion_ns(tensor, blocks_, on_device)});
+                {{blocks_}, on_device, conversion_ns(costs_, tensor, blocks_, on_device)});
         problem_.nodes.push_back(std::move(store));
     }
 
@@ -264,6 +315,7 @@ private:
         program_.most_inputs = std::max(program_.most_inputs, entry.inputs.size());
         program_.blocked += is_blocked(form.output);
         program_.steps.push_back(std::move(step));
+        note_layouts(*nodes_[node].chain, form);
     }
 
     template <typename Visit>
@@ -300,9 +352,12 @@ private:
         program_.own_floats = memory.size();
     }
 
+    const cpu::LayoutCosts costs_;
     const LayoutNumber blocks_ = static_cast<LayoutNumber>(cpu::blocks_of_this_cpu());
+    const std::span<const CpuOp> ops_;
     const std::span<const Tensor> tensors_;
     const std::vector<bool>& is_internal_;
+    std::vector<CpuChain> chains_;
     std::unordered_map<std::uint32_t, std::uint32_t> values_; // by tensor: of the problem
     std::vector<ValueOf> value_of_;                           // by value of the problem
     std::vector<NodeOf> nodes_;                               // by node of the problem
@@ -312,11 +367,18 @@ private:
 
 } // namespace
 
+bool is_pixels(const Tensor& tensor) {
+    const auto& shape = tensor.shape;
+    return tensor.on_device() && tensor.order == Order::planes && cpu::can_be_blocked(shape) &&
+           shape[1] == tensor.channels && shape[0] == image_count(tensor);
+}
+
 CpuProgram make_cpu_program(std::span<const CpuOp> ops, std::span<const Tensor> tensors,
-                            const std::vector<bool>& is_internal, CpuLayout layout) {
+                            const std::vector<bool>& is_internal, CpuLayout layout,
+                            const cpu::LayoutCosts& costs) {
     if (ops.empty())
         return {};
-    return ProgramMaker(ops, tensors, is_internal).make(layout);
+    return ProgramMaker(ops, tensors, is_internal, costs).make(layout);
 }
 
 std::vector<bool> internal_tensors(std::span<const Segment* const> segments,
@@ -341,6 +403,16 @@ std::vector<bool> internal_tensors(std::span<const Segment* const> segments,
         result[i] = written[i] != none && !is_known[i] && !tensors[i].on_device() &&
                     !tensors[i].is_constant();
     return result;
+}
+
+std::vector<bool> internal_tensors(const ModelContents& contents) {
+    std::vector<const Segment*> segments;
+    for (const Segment& segment : contents.segments)
+        segments.push_back(&segment);
+    std::vector<std::uint32_t> kept = contents.inputs;
+    kept.insert(kept.end(), contents.outputs.begin(), contents.outputs.end());
+    return internal_tensors(segments, std::span(contents.tensors).first(contents.segment_tensors),
+                            kept);
 }
 
 } // namespace overtake

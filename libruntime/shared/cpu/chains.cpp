@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "network/cpu_chains.hpp"
+#include "cpu/chains.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -32,7 +32,7 @@ public:
             const std::size_t before = leader(i);
             if (before == none) {
                 chain_of_.push_back(chains_.size());
-                chains_.push_back({i, i, {}, {}});
+                chains_.push_back({i, i, {}, {}, {}});
             } else {
                 chain_of_.push_back(chain_of_[before]);
                 follow(chains_[chain_of_[before]], i, before);
@@ -87,6 +87,7 @@ private:
     void follow(CpuChain& chain, std::size_t i, std::size_t before) {
         const CpuOp& op = ops_[i];
         chain.last = i;
+        chain.followers.push_back(i);
         if (op.type == CpuOpType::unary) {
             chain.following.push_back({static_cast<cpu::Unary>(op.integers[0]), op.reals});
             return;

@@ -15,6 +15,7 @@ namespace overtake {
 /// An operator and those that follow it.  It runs at the place of the last one.
 struct CpuChain {
     std::size_t first, last;               ///< of the segment's operators
+    std::vector<std::size_t> followers;    ///< the operators behind the first, the last included
     std::vector<cpu::Following> following; ///< functions and sums
     std::vector<std::uint32_t> added;      ///< tensors: what the sums add
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "model/tensor_layout.hpp"
+#include "cpu/tensor_layout.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -78,12 +78,6 @@ Steps user_steps(const Tensor& tensor) {
 }
 
 } // namespace
-
-bool is_block_of_pixels(const Tensor& tensor) {
-    const auto& shape = tensor.shape;
-    return tensor.on_device() && tensor.order == Order::planes && cpu::can_be_blocked(shape) &&
-           shape[1] == tensor.channels && shape[0] == image_count(tensor);
-}
 
 void to_device(const Tensor& tensor, std::span<const float> values, std::span<std::byte> out) {
     const Steps steps = user_steps(tensor);

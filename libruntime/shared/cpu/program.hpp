@@ -17,6 +17,15 @@
 
 namespace overtake {
 
+/// Images of a device tensor: more than one of a batch.
+inline std::size_t image_count(const Tensor& tensor) {
+    return tensor.elements() / (std::size_t{tensor.height} * tensor.width * tensor.channels);
+}
+
+/// Whether the device's tensor can be copied to blocks of channels (cpu/layout.hpp) as well: its
+/// second dimension is the device's channels, and those behind it are its rows and columns.
+bool is_pixels(const Tensor& tensor);
+
 /// Where a step finds a value, or puts it.
 struct CpuSlot {
     enum class Where : std::uint8_t {
@@ -49,17 +58,24 @@ struct CpuProgram {
     std::size_t copies = 0;  ///< conversions between layouts, those with the device not among them
     std::size_t blocked = 0; ///< operators whose output is in blocks
     bool is_best = false;    ///< no other choice of layouts costs less by the rule
+    bool is_stored = false;  ///< the choice is the file's
+    std::vector<std::vector<std::uint8_t>> layouts; ///< by operator: CpuOp::layouts of this choice
+    double ns = 0;                                  ///< that it takes by the costs
 };
 
-/// Of the CPU segment `ops`.  `is_internal`, by tensor: only this segment knows it.  Refers to
+/// Of the CPU segment `ops`.  `is_internal`, by tensor: only this segment knows it.  An automatic
+/// layout is the file's (CpuOp::layouts), if it chose one that this CPU's kernels have.  Refers to
 /// `ops` and `tensors`.  Throws Error ENOMEM.
 CpuProgram make_cpu_program(std::span<const CpuOp> ops, std::span<const Tensor> tensors,
-                            const std::vector<bool>& is_internal, CpuLayout layout);
+                            const std::vector<bool>& is_internal, CpuLayout layout,
+                            const cpu::LayoutCosts& costs = {});
 
 /// By tensor: whether it is made by one operator of each CPU segment that has it, is read by
 /// nothing else, and is in host memory.  `kept`: inputs and outputs of the model.
 std::vector<bool> internal_tensors(std::span<const Segment* const> segments,
                                    std::span<const Tensor> tensors,
                                    std::span<const std::uint32_t> kept);
+/// Of the model's segments.
+std::vector<bool> internal_tensors(const ModelContents& contents);
 
 } // namespace overtake
