@@ -40,6 +40,7 @@ int run(const char* line) {
 int main(int argc, char** argv) {
     overtake::command::prepare_process();
     overtake::compiler::keep_no_primitives();
+    overtake::compiler::limit_onednn(); // before a command computes without the limit
     std::FILE* const commands = argc == 3 ? fdopen(std::atoi(argv[1]), "r") : nullptr;
     std::FILE* const answers = argc == 3 ? fdopen(std::atoi(argv[2]), "w") : nullptr;
     if (!commands || !answers) {

@@ -9,7 +9,10 @@
 #include "calibrate_partition.hpp"
 #include "commands.hpp"
 #include "compiler/host_profile/host_profile.hpp"
+#include "compiler/host_profile/layout_costs.hpp"
 #include "compiler/host_profile/measure.hpp"
+#include "compiler/layout_costs_file.hpp"
+#include "cpu/layout.hpp"
 #include "json_text.hpp"
 #include "option_checks.hpp"
 #include "output_file.hpp"
@@ -30,6 +33,7 @@ struct CalibrateOptions {
     std::vector<std::string> models;
     unsigned runs = 25;
     bool json = false;
+    bool cpu = false;
     bool partition = false;
     bool no_trees = false;
     std::string of_profile;
@@ -100,9 +104,39 @@ int run_partition(const CalibrateOptions& options) {
     return 0;
 }
 
+int run_cpu(const CalibrateOptions& options) {
+    if (options.output.empty())
+        throw CLI::RequiredError("-o FILE.yaml, for the costs,");
+    check_output_file(options.output);
+    cpu::LayoutCosts costs;
+    {
+        ProgressBar bar;
+        costs = host_profile::measure_layout_costs(
+            options.runs, [&](double done) { bar.show("measuring", done); });
+    }
+    const std::string machine = fmt::format("overtake calibrate --cpu: one thread, {}",
+                                            cpu::name_of(cpu::blocks_of_this_cpu()));
+    const std::string text = compiler::layout_costs_file(costs, machine);
+    write_file(options.output, [&](std::ostream& file) { file << text; });
+    if (options.json) {
+        Json numbers;
+        for (const cpu::LayoutCost& cost : cpu::layout_cost_names())
+            numbers[cost.name] = costs.*cost.number;
+        fmt::print("{}\n", text_of(Json{{"file", options.output}, {"costs", numbers}}));
+    } else {
+        fmt::print("{}: a conversion between planes and {} takes {:.2f} ns for each float, a "
+                   "function of one element {:.2f} ns\n",
+                   options.output, cpu::name_of(cpu::blocks_of_this_cpu()), costs.conversion,
+                   costs.element);
+    }
+    return 0;
+}
+
 int run_calibrate(const CalibrateOptions& options) {
     if (options.partition)
         return run_partition(options);
+    if (options.cpu)
+        return run_cpu(options);
     if (options.output.empty() && options.models.empty())
         throw CLI::RequiredError("-o FILE.yaml, to measure this machine, or MODEL, to check one,");
     Json json = {{"profile", nullptr}, {"models", Json::array()}};
@@ -132,10 +166,17 @@ void add_calibrate(CLI::App& app, int& status) {
     command->add_option("MODEL", options->models,
                         "Compiled models (.ovm): compare modelled and measured times of their FCs");
     command->add_flag("--json", options->json, "Print JSON");
+    auto* cpu = command->add_flag(
+        "--cpu", options->cpu,
+        "Measure what operators of the CPU and conversions of layouts take, and write that for "
+        "overtake compile --cpu-costs");
     auto* partition = command->add_flag(
         "--partition", options->partition,
         "Learn what pieces of layers take, and write that for overtake compile --costs; MODEL is "
         "then an ONNX file whose layers are measured, too");
+    cpu->excludes(partition);
+    for (const char* name : {"MODEL", "--name"})
+        cpu->excludes(command->get_option(name));
     command->add_option("--pieces", options->pieces, "With --partition: pieces to measure")
         ->check(whole_number(100, 1000000))
         ->needs(partition)

@@ -3,6 +3,7 @@
 // overtake compile: an ONNX network becomes a model file.
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -16,6 +17,9 @@
 #include "compile_command.hpp"
 #include "compiler/compile.hpp"
 #include "compiler/configuration/configuration.hpp"
+#include "compiler/file/cpu_plan.hpp"
+#include "compiler/layout_costs_file.hpp"
+#include "cpu_layout_option.hpp"
 #include "huge_pages.hpp"
 #include "json_text.hpp"
 #include "network_options.hpp"
@@ -23,6 +27,7 @@
 #include "option_checks.hpp"
 #include "output_file.hpp"
 #include "overtake/device.hpp"
+#include "overtake/model_contents.hpp"
 #include "printable.hpp"
 #include "progress.hpp"
 #include "report_files.hpp"
@@ -39,6 +44,8 @@ struct CompileCommandOptions {
     std::string directory; ///< of the output, to be made; empty: it is there
     std::string report;
     NetworkOptions network;
+    std::optional<CpuLayout> cpu_layout; ///< to be chosen now, and stored
+    std::string cpu_costs;               ///< file of overtake calibrate --cpu; empty: the rule
     bool lists_operators = false;
     bool only_checks = false;
     bool is_strict = false;            ///< warnings are errors
@@ -141,7 +148,7 @@ std::string output_of(const CompileCommandOptions& options) {
 
 std::vector<std::string> files_read(const CompileCommandOptions& options) {
     std::vector<std::string> files = {options.configuration, options.compile.profile,
-                                      options.compile.costs};
+                                      options.compile.costs, options.cpu_costs};
     for (const compiler::ClassOption& of : options.compile.classes)
         files.push_back(of.profile);
     std::ranges::copy(options.compile.core_profiles, std::back_inserter(files));
@@ -166,9 +173,11 @@ void check_places(const CompileCommandOptions& options, const std::string& outpu
 }
 
 // `notes` are the warnings about what is computed; they belong into the report too.
+// `calibration` is how long the samples ran in float.
 std::vector<std::uint8_t> compile_model(const CompileCommandOptions& options,
                                         std::vector<std::string>& warnings,
-                                        std::vector<std::string>& notes) {
+                                        std::vector<std::string>& notes,
+                                        std::chrono::duration<double>& calibration) {
     compiler::CompileOptions asked = options.compile;
     asked.warn = [&](const std::string& warning) { warnings.push_back(warning); };
     asked.import.warn = [&](const std::string& note) {
@@ -176,8 +185,16 @@ std::vector<std::uint8_t> compile_model(const CompileCommandOptions& options,
         notes.push_back(note);
     };
     ProgressBar bar;
-    return compiler::compile(asked,
-                             [&](const std::string& what, double done) { bar.show(what, done); });
+    using Clock = std::chrono::steady_clock;
+    std::optional<Clock::time_point> begin;
+    return compiler::compile(asked, [&](const std::string& what, double done) {
+        bar.show(what, done);
+        if (what != "calibrating")
+            return;
+        if (!begin)
+            begin = Clock::now();
+        calibration = Clock::now() - *begin;
+    });
 }
 
 nlohmann::ordered_json with_notes(nlohmann::ordered_json summary,
@@ -188,31 +205,51 @@ nlohmann::ordered_json with_notes(nlohmann::ordered_json summary,
 }
 
 std::string samples_taken(const CompileCommandOptions& options,
-                          const nlohmann::ordered_json& summary) {
+                          const nlohmann::ordered_json& summary,
+                          std::chrono::duration<double> calibration) {
     if (options.compile.calibration.empty())
         return "";
     const auto count = summary["calibration"]["samples"].get<std::uint64_t>();
-    return fmt::format(", calibrated with {} sample{}", count, count == 1 ? "" : "s");
+    const std::string samples =
+        fmt::format(", calibrated with {} sample{}", count, count == 1 ? "" : "s");
+    return calibration.count() < 1 ? samples
+                                   : fmt::format("{} in {:.1f} s", samples, calibration.count());
 }
 
 void print_line(const CompileCommandOptions& options, const std::string& output,
-                const nlohmann::ordered_json& summary) {
+                const nlohmann::ordered_json& summary, std::chrono::duration<double> calibration) {
     const auto pieces = pieces_measured(options);
-    fmt::print("{}: {}{}{}\n", output, one_line_summary(summary), samples_taken(options, summary),
+    fmt::print("{}: {}{}{}\n", output, one_line_summary(summary),
+               samples_taken(options, summary, calibration),
                pieces ? fmt::format(", balanced by {} measured pieces", *pieces) : "");
+}
+
+// Nothing unless layouts are to be stored.  Read before what compiling takes.
+std::optional<cpu::LayoutCosts> layout_costs(const CompileCommandOptions& options) {
+    if (!options.cpu_layout)
+        return std::nullopt;
+    return options.cpu_costs.empty() ? cpu::LayoutCosts()
+                                     : compiler::read_layout_costs(options.cpu_costs);
 }
 
 int run_compile(const CompileCommandOptions& options) {
     const std::string output = output_of(options);
     check_places(options, output);
     std::vector<std::string> warnings = options.warnings, notes;
-    const std::vector<std::uint8_t> bytes = compile_model(options, warnings, notes);
+    const std::optional<cpu::LayoutCosts> costs = layout_costs(options);
+    std::chrono::duration<double> calibration{};
+    std::vector<std::uint8_t> bytes = compile_model(options, warnings, notes, calibration);
     if (options.is_strict)
         print_warnings(warnings);
     if (ends_by_warnings(options, warnings.size()))
         return 1;
     // What cannot be loaded is not written.
-    const auto model = Model::from_bytes(std::as_bytes(std::span(bytes)), output);
+    auto model = Model::from_bytes(std::as_bytes(std::span(bytes)), output);
+    if (costs) {
+        bytes =
+            compiler::with_cpu_plan(bytes, ModelContents::of(*model), *options.cpu_layout, *costs);
+        model = Model::from_bytes(std::as_bytes(std::span(bytes)), output);
+    }
     const nlohmann::ordered_json summary = summarise(*model);
     OutputFiles files;
     if (!options.directory.empty())
@@ -229,7 +266,7 @@ int run_compile(const CompileCommandOptions& options) {
     if (options.json)
         print_json(options, output, warnings, summary);
     else if (!options.quiet)
-        print_line(options, output, summary);
+        print_line(options, output, summary, calibration);
     return 0;
 }
 
@@ -425,6 +462,18 @@ void add_balance(CLI::App& command, const Options& options) {
         ->check(one_of({"model", "measured"}));
 }
 
+void add_cpu_layout(CLI::App& command, const Options& options) {
+    auto* layout = add_cpu_layout_option(
+        command, [options](CpuLayout chosen) { options->cpu_layout = chosen; },
+        "Choose now how values between operators of the CPU lie in memory, and store it with the "
+        "weights as this CPU reads them: auto, planes or blocked; default: chosen at load");
+    command
+        .add_option("--cpu-costs", options->cpu_costs,
+                    "File of overtake calibrate --cpu to choose by; default: a rule")
+        ->needs(layout)
+        ->check(not_empty());
+}
+
 // Of single inputs and nodes.
 void add_exceptions(CLI::App& command, const Options& options) {
     add_network_options(command, options->network);
@@ -484,6 +533,7 @@ void add_compile_with(CLI::App& app, int& status, const ShareMeasurement& measur
         "--report", options->report,
         "Write a report to FILE.html, FILE.json or FILE.txt, or all three to a directory");
     add_exceptions(*command, options);
+    add_cpu_layout(*command, options);
     auto* check =
         command->add_flag("--check", options->only_checks,
                           "Print per operator how many nodes run where and which are refused, and "

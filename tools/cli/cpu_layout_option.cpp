@@ -3,22 +3,31 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include "option_checks.hpp"
 
 namespace overtake::command {
 
-void add_cpu_layout_option(CLI::App& command, CpuLayout& layout) {
+CLI::Option* add_cpu_layout_option(CLI::App& command, std::function<void(CpuLayout)> choose,
+                                   const std::string& text) {
     static const std::map<std::string, CpuLayout> layouts = {{"auto", CpuLayout::automatic},
                                                              {"planes", CpuLayout::planes},
                                                              {"blocked", CpuLayout::blocked}};
-    command
+    return command
         .add_option_function<std::string>(
-            "--cpu-layout", [&layout](const std::string& name) { layout = layouts.at(name); },
-            "How values between operators of the CPU lie in memory: auto, planes or blocked; "
-            "results are the same")
-        ->default_str("auto")
+            "--cpu-layout",
+            [choose = std::move(choose)](const std::string& name) { choose(layouts.at(name)); },
+            text)
         ->check(one_of({"auto", "planes", "blocked"}));
+}
+
+void add_cpu_layout_option(CLI::App& command, CpuLayout& layout) {
+    add_cpu_layout_option(
+        command, [&layout](CpuLayout chosen) { layout = chosen; },
+        "How values between operators of the CPU lie in memory: auto, planes or blocked; "
+        "results are the same")
+        ->default_str("auto");
 }
 
 } // namespace overtake::command

@@ -3,6 +3,9 @@
 // --cpu-layout
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include <CLI/CLI.hpp>
 
 #include "overtake/cpu_layout.hpp"
@@ -11,5 +14,8 @@ namespace overtake::command {
 
 /// Adds the option, which sets `layout`.
 void add_cpu_layout_option(CLI::App& command, CpuLayout& layout);
+/// The same with a purpose of its own, and without a default.
+CLI::Option* add_cpu_layout_option(CLI::App& command, std::function<void(CpuLayout)> choose,
+                                   const std::string& text);
 
 } // namespace overtake::command

@@ -131,7 +131,8 @@ struct FloatExecutor::Convolution {
 };
 
 FloatExecutor::FloatExecutor(const Graph& graph) : graph_(graph) {
-    limit_onednn();
+    if (std::ranges::any_of(graph.nodes, &Node::on_bpu)) // its results choose integers
+        limit_onednn();
     values_.resize(graph.values.size());
     for (ValueId value : graph.inputs)
         values_[value].resize(graph.values[value].elements());

@@ -106,6 +106,11 @@ void check_folded(const Context& context, const Value& value) {
         refuse(context, "gives a huge constant, of shape " + to_text(value.shape));
 }
 
+bool uses_onednn(const Node& node) {
+    const CpuOpType type = std::get<op::Cpu>(node.operation).type;
+    return type == CpuOpType::matrix_product || type == CpuOpType::convolution;
+}
+
 void fold_reals(Context& context, Import cpu) {
     if (!cpu)
         refuse(context, "its inputs are constants, which is not supported for this operator");
@@ -124,7 +129,8 @@ void fold_reals(Context& context, Import cpu) {
         for (ValueId input : node.inputs)
             inputs.emplace_back(results.at(input));
         try {
-            limit_onednn();
+            if (uses_onednn(node)) // others leave it as it is, for programs that run the model
+                limit_onednn();
             const cpu::onednn::OneThread one_thread;
             cpu::make_kernel(cpu_operation(context.graph, node))(inputs, out);
         } catch (const CompileError&) {

@@ -38,6 +38,7 @@ Calibration::Calibration(const Graph& graph, const Samples& samples, Calibration
     FloatExecutor executor(graph);
     const int passes = method == CalibrationMethod::min_max ? 1 : 2;
     double done = 0;
+    progress(done);
     for (int pass = 0; pass < passes; ++pass)
         for (const FloatValues& sample : samples) {
             const FloatValues& values = executor.run(sample);
