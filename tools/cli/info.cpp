@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "cpu_layout_summary.hpp"
 #include "json_text.hpp"
 #include "observe/report/report.hpp"
 #include "overtake/model.hpp"
@@ -30,8 +31,10 @@ int run_info(const InfoOptions& options) {
     if (!options.name.empty())
         models = {Model::load(options.model, options.name)};
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const auto& model : models)
+    for (const auto& model : models) {
         list.push_back(summarise(*model));
+        add_cpu_layouts(list.back(), *model);
+    }
     if (!options.report.empty()) {
         OutputFiles files;
         if (models.size() == 1)

@@ -286,8 +286,13 @@ std::string segment_section(const Json& summary) {
     std::size_t index = 0;
     for (const Json& segment : summary["segments"]) {
         const bool on_bpu = segment["processor"] == "BPU";
-        const std::string what = on_bpu ? counted(segment["fcs"].size(), "FC")
-                                        : counted(segment["ops"].size(), "operator");
+        std::string what = on_bpu ? counted(segment["fcs"].size(), "FC")
+                                  : counted(segment["ops"].size(), "operator");
+        if (segment.contains("layouts"))
+            what += fmt::format(", {} in blocks of {} channels, {}",
+                                segment["layouts"]["in_blocks"].get<std::size_t>(),
+                                segment["layouts"]["blocks"].get<std::size_t>(),
+                                counted(segment["layouts"]["conversions"].size(), "conversion"));
         rows += fmt::format("<tr><td class=\"n\">{}</td><td>{}</td>"
                             "<td>{}</td><td class=\"n\">{}{}</td></tr>\n",
                             index++, processor(on_bpu), what, on_bpu ? "" : "about ",

@@ -107,13 +107,43 @@ std::string expected_time(const Json& segment) {
                         : fmt::format("expected {} ns", ns.get<std::uint64_t>());
 }
 
+// How values of a CPU segment lie in memory; nothing of a summary without it.
+void add_layouts(Text& text, const Json& segment) {
+    if (!segment.contains("layouts"))
+        return;
+    const Json& layouts = segment["layouts"];
+    const std::size_t conversions = layouts["conversions"].size();
+    text.add(
+        "  layouts chosen {}: {} of {} outputs in blocks of {} channels, {} conversion{} of {} "
+        "bytes\n",
+        layouts["chosen"].get<std::string>(), layouts["in_blocks"].get<std::size_t>(),
+        segment["ops"].size(), layouts["blocks"].get<std::size_t>(), conversions,
+        conversions == 1 ? "" : "s", layouts["conversion_bytes"].get<std::size_t>());
+    const auto add_crossing = [&](const char* key, const char* what) {
+        for (const Json& value : layouts[key])
+            text.add("  {} the device: {}, {}\n", what, value["tensor"].get<std::string>(),
+                     value["layout"].get<std::string>());
+    };
+    add_crossing("from_device", "from");
+    add_crossing("to_device", "to");
+    for (const Json& one : layouts["conversions"])
+        text.add("  conversion: {}, from {} to {}\n", one["tensor"].get<std::string>(),
+                 one["from"].get<std::string>(), one["to"].get<std::string>());
+}
+
+void add_cpu_segment(Text& text, std::size_t index, const Json& segment) {
+    text.add("\nsegment {}: CPU, about {:.1f} us, {}\n", index, segment["us"].get<double>(),
+             expected_time(segment));
+    add_layouts(text, segment);
+    for (const Json& op : segment["ops"])
+        text.add("  {} {}, about {:.1f} us{}\n", op["type"].get<std::string>(),
+                 op["name"].get<std::string>(), op["us"].get<double>(),
+                 op.contains("layout") ? ", " + op["layout"].get<std::string>() : "");
+}
+
 void add_segment(Text& text, std::size_t index, const Json& segment) {
     if (segment["processor"] == "CPU") {
-        text.add("\nsegment {}: CPU, about {:.1f} us, {}\n", index, segment["us"].get<double>(),
-                 expected_time(segment));
-        for (const Json& op : segment["ops"])
-            text.add("  {} {}, about {:.1f} us\n", op["type"].get<std::string>(),
-                     op["name"].get<std::string>(), op["us"].get<double>());
+        add_cpu_segment(text, index, segment);
         return;
     }
     text.add("\nsegment {}: BPU, {} FCs, {:.1f} us, {}, scratch {} bytes\n", index,
