@@ -76,11 +76,11 @@ TEST_F(RecordLevel, NothingIsRecordedAtLevelZero) {
 
 TEST_F(RecordLevel, OtherLevelsAreRefused) {
     try {
-        Session session(device, load(copy_and_softmax()), recorded(2));
-        FAIL() << "level 2 was taken";
+        Session session(device, load(copy_and_softmax()), recorded(3));
+        FAIL() << "level 3 was taken";
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), EINVAL);
-        EXPECT_STREQ(error.what(), "record level 2: 0 and 1 are possible");
+        EXPECT_STREQ(error.what(), "record level 3: 0, 1 and 2 are possible");
     }
     EngineOptions options;
     options.record = 7;

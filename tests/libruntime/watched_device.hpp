@@ -29,6 +29,7 @@ public:
     std::atomic<unsigned> forgotten = 0;      ///< of these
     std::atomic<unsigned> replayed = 0;       ///< replays
     bool refuses_recordings = false;          ///< each
+    bool is_busy_next = false;                ///< the next replay: its recording is in flight
     bool says_it_twice = false;               ///< each completion
     bool refuses_next = false;                ///< the next submission
     std::atomic<bool> is_gone = false;        ///< each call of a queue then fails with ENODEV
@@ -76,6 +77,8 @@ private:
         void replay(std::span<const Replay> replays) override {
             require_device();
             device_.hang();
+            if (std::exchange(device_.is_busy_next, false))
+                throw Error(EBUSY, "all instances of the recording are in flight");
             queue_->replay(replays);
             device_.replayed += static_cast<unsigned>(replays.size());
         }

@@ -67,6 +67,7 @@ public:
         return picture_program_ ? 0 : execution_.fixed_bindings(segment);
     }
     std::shared_ptr<const void> owner() const override { return execution_.owner(); }
+    std::string name_of(std::size_t segment) const override { return execution_.name_of(segment); }
     std::int32_t compute(std::size_t segment) override;
     /// A BPU segment, on the thread that calls: the status of HostCore::execute().
     std::int32_t execute(std::size_t segment, HostCore& core) const;

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace overtake {
 
 Execution::Execution(std::shared_ptr<const Plan> plan)
@@ -58,6 +60,11 @@ std::uint64_t Execution::alone_ns() const {
     overtake_group_record record;
     std::memcpy(&record, group_record_->data(), sizeof(record));
     return record.alone_ns;
+}
+
+std::string Execution::name_of(std::size_t segment) const {
+    return fmt::format("model '{}', segment {} of {}", plan_->model().name(), segment + 1,
+                       plan_->segments().size());
 }
 
 std::int32_t Execution::compute(std::size_t segment) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "network/cpu_segments.hpp"
@@ -48,6 +49,7 @@ public:
         return plan_->segments()[segment].fixed_bindings;
     }
     std::shared_ptr<const void> owner() const override { return plan_; }
+    std::string name_of(std::size_t segment) const override;
     std::int32_t compute(std::size_t segment) override;
 
 private:

@@ -158,7 +158,12 @@ public:
 private:
     void submit_or_replay(JobEntry<Owner>& entry, const SegmentWork& work, std::size_t segment,
                           const Job& job) {
-        entry.recorded_ = recorder_.submit(job, work.fixed_bindings(segment), work.owner());
+        try {
+            entry.recorded_ = recorder_.submit(job, work.fixed_bindings(segment), work.owner());
+        } catch (const NotRecorded& refused) {
+            throw Error(refused.code(),
+                        refusal_of_level_2(work.name_of(segment) + ": " + refused.what()));
+        }
         jobs_.add(entry, job.tag);
     }
 

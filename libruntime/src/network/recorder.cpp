@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <new>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -56,9 +57,13 @@ struct Recorder::Entry {
 };
 
 unsigned checked_record_level(unsigned level) {
-    if (level > 1)
-        throw Error(EINVAL, fmt::format("record level {}: 0 and 1 are possible", level));
+    if (level > strict_record_level)
+        throw Error(EINVAL, fmt::format("record level {}: 0, 1 and 2 are possible", level));
     return level;
+}
+
+std::string refusal_of_level_2(const std::string& why) {
+    return fmt::format("record level 2: {}; use record level 1", why);
 }
 
 void say_not_recorded(const char* why) {
@@ -69,7 +74,10 @@ Recorder::Recorder(Queue& queue, const Device& device, unsigned level)
     : queue_(queue), level_(checked_record_level(level)) {
     if (level_ == 0 || device.records())
         return;
-    say_once("the driver is older than recordings (version 1.3)");
+    constexpr auto why = "the driver is older than recordings (version 1.3)";
+    if (level_ == strict_record_level)
+        throw Error(ENOTSUP, refusal_of_level_2(why));
+    say_once(why);
     level_ = 0;
 }
 
@@ -93,6 +101,8 @@ RecordedSegment* Recorder::submit(const Job& job, std::size_t fixed,
                                   const std::shared_ptr<const void>& owner) {
     if (seen_gone_ != models_gone())
         forget_the_gone();
+    if (level_ == strict_record_level)
+        return replay_or_refuse(job, fixed, owner);
     RecordedSegment* recorded = nullptr;
     if (level_ != 0 && fixed != 0 && fixed <= most_fixed)
         recorded = recorded_of(job, fixed, owner);
@@ -111,6 +121,96 @@ RecordedSegment* Recorder::submit(const Job& job, std::size_t fixed,
     }
     submit(job);
     return nullptr;
+}
+
+/// A recording whose end is known, and which the device is not done with, leaves its place to
+/// another one that is idle, or else to a new one.
+RecordedSegment* Recorder::replay_or_refuse(const Job& job, std::size_t fixed,
+                                            const std::shared_ptr<const void>& owner) {
+    if (fixed == 0 || fixed > most_fixed)
+        throw NotRecorded(EINVAL, "it has a program of its own in each run");
+    Entry& entry = entry_of(job, fixed, owner);
+    RecordedSegment* busy = nullptr;
+    const auto give_back_busy = [&busy] {
+        while (RecordedSegment* const each = busy) {
+            busy = each->next;
+            give_back(each);
+        }
+    };
+    for (;;) {
+        RecordedSegment* recorded = entry.idle;
+        const bool is_new = !recorded;
+        try {
+            if (is_new)
+                recorded = record(entry, job, fixed);
+            else
+                entry.idle = recorded->next;
+            replay(*recorded, job, fixed);
+            give_back_busy();
+            return recorded;
+        } catch (const Error& refused) {
+            if (refused.code() != EBUSY || is_new) {
+                give_back(recorded);
+                give_back_busy();
+                throw;
+            }
+            recorded->next = busy;
+            busy = recorded;
+        } catch (...) {
+            give_back(recorded);
+            give_back_busy();
+            throw;
+        }
+    }
+}
+
+/// Of one segment, also of one that is new.
+Recorder::Entry& Recorder::entry_of(const Job& job, std::size_t fixed,
+                                    const std::shared_ptr<const void>& owner) {
+    try {
+        std::unique_ptr<Entry>& entry = entries_[key_of(job, fixed)];
+        if (!entry) {
+            entry = std::make_unique<Entry>();
+            entry->owner = owner;
+        }
+        return *entry;
+    } catch (const std::bad_alloc&) {
+        throw NotRecorded(ENOMEM, "no memory");
+    }
+}
+
+/// One more, at level 2.  What is idle of other segments makes room.
+RecordedSegment* Recorder::record(Entry& entry, const Job& job, std::size_t fixed) {
+    if (recordings_ == most_recordings && !forget_idle())
+        throw NotRecorded(ENOSPC, fmt::format("{} segments run at a time, each of which has a "
+                                              "recording of its own",
+                                              most_recordings));
+    Job same = job;
+    same.bindings = job.bindings.first(fixed);
+    try {
+        entry.all.reserve(entry.all.size() + 1);
+        auto made = std::make_unique<RecordedSegment>();
+        made->idle = &entry.idle;
+        made->recording = record_with_room(same);
+        recordings_++;
+        return entry.all.emplace_back(std::move(made)).get();
+    } catch (const Error& refused) {
+        if (refused.code() == ENODEV)
+            throw;
+        throw NotRecorded(refused.code(), refused.what());
+    } catch (const std::bad_alloc&) {
+        throw NotRecorded(ENOMEM, "no memory");
+    }
+}
+
+std::uint32_t Recorder::record_with_room(const Job& job) {
+    try {
+        return queue_.record(job, 1);
+    } catch (const Error& refused) {
+        if (refused.code() != ENOSPC || !forget_idle())
+            throw;
+    }
+    return queue_.record(job, 1);
 }
 
 /// If there is no room, what is recorded and idle makes some.

@@ -4,7 +4,8 @@
 //
 // A segment that comes for the second time is recorded, and replayed from then on.  Several tasks
 // may run one segment at a time: each has a recording of its own, up to a few.  What cannot be
-// recorded is submitted as it would be without a recorder.
+// recorded is submitted as it would be without a recorder.  At level 2 all segments are recorded in
+// their first run, and what cannot be is refused.
 //
 // Thread safety: one thread at a time, as a Queue.
 #pragma once
@@ -14,9 +15,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "overtake/device.hpp"
+#include "overtake/error.hpp"
 
 namespace overtake {
 
@@ -25,6 +28,16 @@ void say_not_recorded(const char* why);
 
 /// Throws Error EINVAL for a level that is none: SessionOptions::record.
 unsigned checked_record_level(unsigned level);
+/// The level that refuses what it cannot record, and keeps no more of a model than running needs.
+constexpr unsigned strict_record_level = 2;
+/// What a refusal of that level says, with its remedy.
+std::string refusal_of_level_2(const std::string& why);
+
+/// Why a job is refused at that level.
+class NotRecorded : public Error {
+public:
+    using Error::Error;
+};
 
 /// Models that were unloaded by this process, so far.  A recorder forgets them at its next job.
 /// Thread safe.
@@ -36,7 +49,8 @@ struct RecordedSegment;
 
 class Recorder {
 public:
-    /// level: 0 submits everything.
+    /// level: 0 submits everything.  Throws Error ENOTSUP for level 2 on a device that does not
+    /// record.
     Recorder(Queue& queue, const Device& device, unsigned level);
     Recorder(const Recorder&) = delete;
     Recorder& operator=(const Recorder&) = delete;
@@ -44,8 +58,8 @@ public:
 
     /// Submits or replays the job, of a segment whose first `fixed` bindings are the same each time
     /// as long as `owner` lives; 0: it cannot be recorded.  Returns what it was replayed from, for
-    /// give_back() when it has ended, or null.  Throws Error as Queue::submit(); nothing is in
-    /// flight then.
+    /// give_back() when it has ended, or null.  Throws Error as Queue::submit(), and at level 2
+    /// NotRecorded; nothing is in flight then.
     RecordedSegment* submit(const Job& job, std::size_t fixed,
                             const std::shared_ptr<const void>& owner);
     /// Null does nothing.
@@ -59,6 +73,11 @@ private:
     static Key key_of(const Job& job, std::size_t fixed);
     static bool is_idle(const Entry& entry) noexcept;
     void submit(const Job& job);
+    RecordedSegment* replay_or_refuse(const Job& job, std::size_t fixed,
+                                      const std::shared_ptr<const void>& owner);
+    Entry& entry_of(const Job& job, std::size_t fixed, const std::shared_ptr<const void>& owner);
+    RecordedSegment* record(Entry& entry, const Job& job, std::size_t fixed);
+    std::uint32_t record_with_room(const Job& job);
     RecordedSegment* recorded_of(const Job& job, std::size_t fixed,
                                  const std::shared_ptr<const void>& owner);
     RecordedSegment* idle_or_new(Entry& entry, const Job& job, std::size_t fixed);

@@ -20,4 +20,8 @@ std::shared_ptr<const void> SegmentWork::owner() const {
     return nullptr;
 }
 
+std::string SegmentWork::name_of(std::size_t segment) const {
+    return "segment " + std::to_string(segment);
+}
+
 } // namespace overtake

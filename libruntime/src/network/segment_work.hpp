@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "overtake/device.hpp"
 
@@ -27,6 +28,8 @@ public:
     /// long as owner() lives; so are its FCs.  0: it cannot be recorded.
     virtual std::size_t fixed_bindings(std::size_t segment) const;
     virtual std::shared_ptr<const void> owner() const;
+    /// For messages.
+    virtual std::string name_of(std::size_t segment) const;
     /// Of a CPU segment: 0, or a negative errno.  May throw Error.
     virtual std::int32_t compute(std::size_t segment) = 0;
 
