@@ -220,6 +220,10 @@ public:
     }
 
     StoredWeights weights() const override { return primitive_->weights(); }
+    bool has_copy_of(std::size_t input) const override {
+        return (input == 1 && primitive_->knows_weights()) ||
+               (input == 2 && primitive_->knows_bias());
+    }
 
 private:
     double copied_ns(const Shape& shape, bool is_direct) const {

@@ -58,6 +58,9 @@ public:
     /// Whether it reads its source, or writes its target, in this layout, without a copy.
     bool reads(Layout layout) const;
     bool writes(Layout layout) const;
+    /// Whether it has a copy of weights, or of a bias, so that runs bring none.
+    bool knows_weights() const { return knows_weights_; }
+    bool knows_bias() const { return !bias_.empty(); }
 
 private:
     friend class OneDnnConvolution;

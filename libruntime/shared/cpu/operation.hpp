@@ -91,6 +91,9 @@ public:
     virtual Kernel kernel(const NodeForm& form) const = 0;
     /// Those of a convolution that knows its weights; its own, as long as it lives.
     virtual StoredWeights weights() const { return {}; }
+    /// Whether kernels have a copy of what Operation::known says of this input: then they read
+    /// neither that nor what a run gives them for it.
+    virtual bool has_copy_of(std::size_t /*input*/) const { return false; }
 };
 
 /// The operation has passed check().  Throws Error ENOMEM.

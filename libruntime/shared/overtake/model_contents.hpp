@@ -145,7 +145,12 @@ struct CorePlan {
 struct ModelContents {
     /// Those of a loaded model; they live as long as it does.  Thread safe.
     OVERTAKE_API static const ModelContents& of(const Model& model) noexcept;
+    /// A model without a file.  `owner` has what views in `contents` show.
+    static std::shared_ptr<const Model> make(ModelContents contents,
+                                             std::shared_ptr<const void> owner);
 
+    std::uint64_t number = 0;      ///< of the model: unlike all others of this process, ever
+    std::uint64_t file_number = 0; ///< likewise of the file, which models of a pack share
     std::string_view name;
     std::string_view profile_name;
     std::uint32_t clock_khz = 0;

@@ -54,6 +54,12 @@ void Inference::use(std::shared_ptr<ExecutionMemory> memory, PicturePrograms& pi
 }
 
 void Inference::use_pictures(PicturePrograms& pictures) {
+    if (plan().keeps() == PlanKeeps::running)
+        throw Error(EINVAL,
+                    fmt::format("input {}: a part of a picture, planes apart or rows of another "
+                                "length need a program of their own, which record level 2 has "
+                                "not; copy the picture, or use record level 1",
+                                plan().tensors()[layouts_.begin()->first].name));
     for (const auto& [number, layout] : layouts_)
         if (!pictures.has_regions(number))
             throw Error(EINVAL, fmt::format("input {}: its segment has no room for planes apart or "

@@ -55,6 +55,8 @@ void resize(overtake_insn& insn, const PictureLayout& picture, const Tensor& ten
 } // namespace
 
 PicturePrograms::PicturePrograms(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {
+    if (plan_->keeps() == PlanKeeps::running)
+        return; // whose pictures all lie as the tensor says
     const std::span<const PlanSegment> segments = plan_->segments();
     for (std::size_t number = 0; number < segments.size(); number++)
         if (segments[number].on_bpu())

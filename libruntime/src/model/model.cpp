@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "overtake/model.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <utility>
 
@@ -14,16 +15,34 @@
 
 namespace overtake {
 
+namespace {
+
+/// From 1 on.
+std::uint64_t next_number() noexcept {
+    static std::atomic<std::uint64_t> last = 0;
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+} // namespace
+
 struct Model::State {
-    State(std::shared_ptr<const FileBytes> bytes, const fbs::Model& root,
+    State(std::shared_ptr<const FileBytes> bytes, std::uint64_t file_number, const fbs::Model& root,
           const flatbuffers::Vector<std::uint8_t>& weights, const std::string& path)
-        : file(std::move(bytes)), contents(read_model(root, weights, file->span(), path)) {}
+        : file(std::move(bytes)), contents(read_model(root, weights, file->span(), path)) {
+        contents.number = next_number();
+        contents.file_number = file_number;
+    }
+    State(ModelContents made, std::shared_ptr<const void> owner_)
+        : owner(std::move(owner_)), contents(std::move(made)) {
+        contents.number = next_number();
+    }
 
     /// All models of a file; `path` is for messages.
     static std::vector<std::shared_ptr<const Model>>
     read_all(const std::shared_ptr<const FileBytes>& file, const std::string& path);
 
-    std::shared_ptr<const FileBytes> file; ///< shared by the models of a pack
+    std::shared_ptr<const FileBytes> file; ///< shared by the models of a pack; null: none
+    std::shared_ptr<const void> owner;     ///< of what `contents` shows; null: the file has it
     ModelContents contents;
 };
 
@@ -53,8 +72,9 @@ std::size_t Tensor::elements() const noexcept {
 std::vector<std::shared_ptr<const Model>>
 Model::State::read_all(const std::shared_ptr<const FileBytes>& file, const std::string& path) {
     std::vector<std::shared_ptr<const Model>> models;
+    const std::uint64_t number = next_number();
     const auto add = [&](const fbs::Model& root, const flatbuffers::Vector<std::uint8_t>& weights) {
-        models.emplace_back(new Model(std::make_unique<State>(file, root, weights, path)));
+        models.emplace_back(new Model(std::make_unique<State>(file, number, root, weights, path)));
     };
     if (!is_pack(file->span())) {
         const fbs::Model& root = verified_root(file->span(), path);
@@ -99,8 +119,8 @@ std::shared_ptr<const Model> Model::from_bytes(std::span<const std::byte> bytes,
                                                const std::string& name) {
     auto file = std::make_shared<const FileBytes>(FileBytes::copy(bytes, name));
     const fbs::Model& root = verified_root(file->span(), name);
-    return std::shared_ptr<const Model>(
-        new Model(std::make_unique<State>(std::move(file), root, *root.weights(), name)));
+    return std::shared_ptr<const Model>(new Model(
+        std::make_unique<State>(std::move(file), next_number(), root, *root.weights(), name)));
 }
 
 Model::Model(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
@@ -158,7 +178,13 @@ std::span<const std::byte> Model::weights() const noexcept {
     return state_->contents.weights;
 }
 std::span<const std::byte> Model::file() const noexcept {
-    return state_->file->span();
+    return state_->file ? state_->file->span() : std::span<const std::byte>();
+}
+
+std::shared_ptr<const Model> ModelContents::make(ModelContents contents,
+                                                 std::shared_ptr<const void> owner) {
+    return std::shared_ptr<const Model>(
+        new Model(std::make_unique<Model::State>(std::move(contents), std::move(owner))));
 }
 
 const ModelContents& ModelContents::of(const Model& model) noexcept {

@@ -19,8 +19,9 @@ namespace {
 /// What has been planned and may still live.
 struct KnownPlans {
     std::mutex mutex;
-    // A plan keeps its device and model alive, so the addresses of a live entry are unique.
-    std::map<std::tuple<const Device*, const Model*, PlanParts, CpuLayout>,
+    // A plan keeps its device alive, so its address is unique.  Models, which it may let go, have
+    // numbers.
+    std::map<std::tuple<const Device*, std::uint64_t, PlanParts, CpuLayout, PlanKeeps>,
              std::weak_ptr<const Plan>>
         plans;
 };
@@ -37,18 +38,71 @@ Plan::Plan(Upload upload, PlanParts parts, CpuLayout cpu_layout)
       cores_(cores_for(upload_.device->core_profiles(), upload_.model->profile_name())),
       cpu_layout_(cpu_layout) {
     if (parts == PlanParts::segments) {
-        for (const Segment& segment : ModelContents::of(model()).segments)
-            add(segment);
-        // One part alone is worth while where it names a core that is faster than others.
-        const auto& cores = ModelContents::of(model()).core_plan;
-        if (cores && (cores->width > 1 || !cores->are_alike))
-            add_groups(*cores);
+        add_segments();
     } else {
         units_ = make_unit_table(model());
         for (const Segment* segment : units_->segments)
             add(*segment);
     }
     find_internal_tensors();
+}
+
+Plan::Plan(const Upload& upload, const KeptModel& kept, CpuLayout cpu_layout)
+    : upload_{upload.device,  kept.model,           upload.program,
+              upload.weights, upload.program_bytes, upload.weights_bytes},
+      model_id_(overtake::model_id(kept.model->name())),
+      cores_(cores_for(upload.device->core_profiles(), kept.model->profile_name())),
+      cpu_layout_(cpu_layout), keeps_(PlanKeeps::running) {
+    add_segments();
+    find_internal_tensors();
+    make_cpu_programs_from(*upload.model, kept);
+    const std::size_t before = upload.model->file().size() + table_bytes(*upload.model);
+    given_back_bytes_ = before - std::min(before, kept.table_bytes);
+}
+
+std::shared_ptr<const Plan> Plan::keeping_little(const Upload& upload, CpuLayout cpu_layout) {
+    std::vector<bool> wanted(ModelContents::of(*upload.model).segment_tensors);
+    for (;;) {
+        const KeptModel kept = keep_for_running(*upload.model, wanted);
+        const std::shared_ptr<const Plan> plan(new Plan(upload, kept, cpu_layout));
+        const std::vector<std::uint32_t> read = plan->constants_read(kept);
+        if (read.empty())
+            return plan;
+        for (const std::uint32_t tensor : read)
+            wanted[kept.old_numbers[tensor]] = true;
+    }
+}
+
+void Plan::add_segments() {
+    for (const Segment& segment : ModelContents::of(model()).segments)
+        add(segment);
+    // One part alone is worth while where it names a core that is faster than others.
+    const auto& cores = ModelContents::of(model()).core_plan;
+    if (cores && (cores->width > 1 || !cores->are_alike))
+        add_groups(*cores);
+}
+
+/// From values that are in the whole model, of which kernels have copies.
+void Plan::make_cpu_programs_from(const Model& whole, const KeptModel& kept) {
+    std::vector<Tensor> values(tensors().begin(), tensors().end());
+    for (std::size_t i = 0; i < values.size(); i++)
+        if (kept.is_left_out[i])
+            values[i].data = ModelContents::of(whole).tensors[kept.old_numbers[i]].data;
+    std::call_once(cpu_once_, [&] { cpu_programs_ = make_cpu_programs(values); });
+    for (std::size_t i = 0; i < values.size(); i++)
+        if (kept.is_left_out[i])
+            is_internal_[i] = true;
+}
+
+std::vector<std::uint32_t> Plan::constants_read(const KeptModel& kept) const {
+    std::vector<std::uint32_t> read;
+    for (const CpuProgram& program : cpu_programs_)
+        for (const CpuStep& step : program.steps)
+            for (std::size_t i = 0; i < step.inputs.size(); i++)
+                if (kept.is_left_out[step.inputs[i].tensor] &&
+                    !(step.prepared && step.prepared->has_copy_of(i)))
+                    read.push_back(step.inputs[i].tensor);
+    return read;
 }
 
 /// Of units all tensors are known: a processor of the program's has each that its unit writes.
@@ -60,14 +114,16 @@ void Plan::find_internal_tensors() {
 }
 
 std::span<const CpuProgram> Plan::cpu_programs() const {
-    std::call_once(cpu_once_, [this] {
-        std::vector<CpuProgram> made;
-        for (const PlanSegment& segment : segments_)
-            made.push_back(
-                make_cpu_program(segment.model->cpu_ops, tensors(), is_internal_, cpu_layout_));
-        cpu_programs_ = std::move(made);
-    });
+    std::call_once(cpu_once_, [this] { cpu_programs_ = make_cpu_programs(tensors()); });
     return cpu_programs_;
+}
+
+std::vector<CpuProgram> Plan::make_cpu_programs(std::span<const Tensor> tensors) const {
+    std::vector<CpuProgram> made;
+    for (const PlanSegment& segment : segments_)
+        made.push_back(
+            make_cpu_program(segment.model->cpu_ops, tensors, is_internal_, cpu_layout_));
+    return made;
 }
 
 /// Nothing where the device cannot run it.
@@ -92,7 +148,9 @@ void Plan::add_groups(const CorePlan& plan) {
 }
 
 std::span<const Tensor> Plan::tensors() const noexcept {
-    return units_ ? std::span<const Tensor>(ModelContents::of(model()).tensors) : model().tensors();
+    const bool has_all = units_ || keeps_ == PlanKeeps::running;
+    return has_all ? std::span<const Tensor>(ModelContents::of(model()).tensors)
+                   : model().tensors();
 }
 
 void Plan::add(const Segment& segment) {
@@ -104,10 +162,10 @@ void Plan::add(const Segment& segment) {
 
 void Plan::add_bindings(PlanSegment& segment) const {
     std::vector<overtake_binding>& bindings = segment.bindings;
-    bindings.push_back({upload_.program->address(), model().program().size(),
-                        OVERTAKE_REGION_PROGRAM, OVERTAKE_MAP_READ});
+    bindings.push_back({upload_.program->address(), upload_.program_bytes, OVERTAKE_REGION_PROGRAM,
+                        OVERTAKE_MAP_READ});
     if (upload_.weights)
-        bindings.push_back({upload_.weights->address(), model().weights().size(),
+        bindings.push_back({upload_.weights->address(), upload_.weights_bytes,
                             OVERTAKE_REGION_WEIGHTS, OVERTAKE_MAP_READ});
     segment.fixed_bindings = bindings.size();
     for (const TensorBinding& binding : segment.model->bindings)
@@ -117,15 +175,22 @@ void Plan::add_bindings(PlanSegment& segment) const {
 
 std::shared_ptr<const Plan> plan_once(const std::shared_ptr<Device>& device,
                                       const std::shared_ptr<const Model>& model, PlanParts parts,
-                                      CpuLayout cpu_layout) {
+                                      CpuLayout cpu_layout, PlanKeeps keeps) {
     KnownPlans& known = plans_of_process();
     const std::lock_guard lock(known.mutex);
     std::erase_if(known.plans, [](const auto& entry) { return entry.second.expired(); });
-    std::weak_ptr<const Plan>& entry = known.plans[{device.get(), model.get(), parts, cpu_layout}];
+    std::weak_ptr<const Plan>& entry =
+        known.plans[{device.get(), ModelContents::of(*model).number, parts, cpu_layout, keeps}];
     std::shared_ptr<const Plan> plan = entry.lock();
     if (!plan)
-        entry = plan = std::make_shared<const Plan>(upload(device, model), parts, cpu_layout);
+        entry = plan = keeps == PlanKeeps::running
+                           ? Plan::keeping_little(upload(device, model), cpu_layout)
+                           : std::make_shared<const Plan>(upload(device, model), parts, cpu_layout);
     return plan;
+}
+
+PlanKeeps keeps_at_record_level(unsigned level) {
+    return checked_record_level(level) == strict_record_level ? PlanKeeps::running : PlanKeeps::all;
 }
 
 std::size_t known_plans() {

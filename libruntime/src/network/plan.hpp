@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cpu/program.hpp"
+#include "model/kept_model.hpp"
 #include "network/recorder.hpp"
 #include "network/unit_table.hpp"
 #include "network/upload.hpp"
@@ -23,6 +24,12 @@ namespace overtake {
 /// What a plan has segments of: the model's, one after the other, or those of its units, of which a
 /// coordinator picks.
 enum class PlanParts { segments, units };
+
+/// What a plan keeps of its model.
+enum class PlanKeeps {
+    all,    ///< the model itself
+    running ///< what running needs: plan.model() has inputs and outputs, and no file
+};
 
 /// A segment of the model, and what its job binds in every inference.
 struct PlanSegment {
@@ -45,6 +52,9 @@ public:
     /// Throws Error EINVAL for units of a model that has too many segments.
     explicit Plan(Upload upload, PlanParts parts = PlanParts::segments,
                   CpuLayout cpu_layout = CpuLayout::automatic);
+    /// Of segments, which keeps no more than running needs; its CPU operators are made.  Throws
+    /// Error as cpu_programs().
+    static std::shared_ptr<const Plan> keeping_little(const Upload& upload, CpuLayout cpu_layout);
     ~Plan() { note_model_gone(); }
     Plan(const Plan&) = delete;
     Plan& operator=(const Plan&) = delete;
@@ -70,10 +80,22 @@ public:
     /// By segment: its CPU operators, step by step; empty for the device's.  Made when they are
     /// first asked for.  Throws Error ENOMEM, and then makes them the next time.
     std::span<const CpuProgram> cpu_programs() const;
-    /// Whether just one CPU segment at a time works with the tensor, in memory of its own.
+    /// Whether just one CPU segment at a time works with the tensor, in memory of its own, or
+    /// kernels have it.
     bool is_internal(std::size_t tensor) const { return is_internal_[tensor]; }
+    PlanKeeps keeps() const noexcept { return keeps_; }
+    /// Of the model that it does not keep: the file, and tables of what it is made of.
+    std::size_t given_back_bytes() const noexcept { return given_back_bytes_; }
 
 private:
+    /// With `kept` for the upload's model.
+    Plan(const Upload& upload, const KeptModel& kept, CpuLayout cpu_layout);
+
+    std::vector<CpuProgram> make_cpu_programs(std::span<const Tensor> tensors) const;
+    void make_cpu_programs_from(const Model& whole, const KeptModel& kept);
+    /// Of those that are left out, by tensor of the kept model.
+    std::vector<std::uint32_t> constants_read(const KeptModel& kept) const;
+    void add_segments();
     void add(const Segment& segment);
     void add_bindings(PlanSegment& segment) const;
     void add_groups(const CorePlan& plan);
@@ -87,17 +109,24 @@ private:
     std::size_t width_ = 0;
     bool names_cores_ = false;
     const CpuLayout cpu_layout_;
+    const PlanKeeps keeps_ = PlanKeeps::all;
+    std::size_t given_back_bytes_ = 0;
     std::vector<bool> is_internal_;
     mutable std::once_flag cpu_once_;
     mutable std::vector<CpuProgram> cpu_programs_;
 };
 
-/// The one such plan of this pair that lives, or a new one.  Throws Error as upload() and Plan().
+/// The one such plan of these that lives, or a new one.  Throws Error as upload() and Plan().
 /// Thread safe.
 std::shared_ptr<const Plan> plan_once(const std::shared_ptr<Device>& device,
                                       const std::shared_ptr<const Model>& model,
                                       PlanParts parts = PlanParts::segments,
-                                      CpuLayout cpu_layout = CpuLayout::automatic);
+                                      CpuLayout cpu_layout = CpuLayout::automatic,
+                                      PlanKeeps keeps = PlanKeeps::all);
+
+/// What a plan keeps at a level of SessionOptions::record.  Throws Error EINVAL for a level that is
+/// none.
+PlanKeeps keeps_at_record_level(unsigned level);
 
 /// How many plan_once() remembers: those that live, and those that have gone since the last
 /// plan_once().  Thread safe.

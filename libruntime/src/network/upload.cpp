@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "fork_origin.hpp"
+#include "overtake/model_contents.hpp"
 
 namespace overtake {
 
@@ -16,8 +17,9 @@ namespace {
 /// Weights that have been uploaded and may still live.
 struct KnownWeights {
     std::mutex mutex;
-    // Who has weights has their device and model too, so addresses of a live entry are unique.
-    std::map<std::pair<const Device*, const std::byte*>, std::weak_ptr<Buffer>> buffers;
+    // Who has weights has their device too, so its address is unique.  The model's may be used
+    // again, for another one, while its weights live: a file has a number.
+    std::map<std::pair<const Device*, std::uint64_t>, std::weak_ptr<Buffer>> buffers;
 };
 
 KnownWeights& weights_of_process() {
@@ -33,23 +35,27 @@ std::shared_ptr<Buffer> filled_buffer(Device& device, std::span<const std::byte>
     return buffer;
 }
 
-// Weights that lie at the same place, of models of one pack, are uploaded once.
-std::shared_ptr<Buffer> shared_weights(Device& device, std::span<const std::byte> weights) {
+// Weights of models of one pack are uploaded once.
+std::shared_ptr<Buffer> shared_weights(Device& device, const Model& model) {
     KnownWeights& known = weights_of_process();
     const std::lock_guard lock(known.mutex);
     std::erase_if(known.buffers, [](const auto& entry) { return entry.second.expired(); });
-    std::weak_ptr<Buffer>& entry = known.buffers[{&device, weights.data()}];
+    std::weak_ptr<Buffer>& entry = known.buffers[{&device, ModelContents::of(model).file_number}];
     std::shared_ptr<Buffer> buffer = entry.lock();
     if (!buffer)
-        entry = buffer = filled_buffer(device, weights);
+        entry = buffer = filled_buffer(device, model.weights());
     return buffer;
 }
 
 } // namespace
 
 Upload upload(const std::shared_ptr<Device>& device, const std::shared_ptr<const Model>& model) {
-    return {device, model, filled_buffer(*device, model->program()),
-            shared_weights(*device, model->weights())};
+    return {device,
+            model,
+            filled_buffer(*device, model->program()),
+            shared_weights(*device, *model),
+            model->program().size(),
+            model->weights().size()};
 }
 
 std::size_t known_weights() {

@@ -17,6 +17,8 @@ struct Upload {
     std::shared_ptr<const Model> model;
     std::shared_ptr<Buffer> program;
     std::shared_ptr<Buffer> weights; ///< shared by the models of a pack; null if the model has none
+    std::size_t program_bytes = 0;   ///< of the model's, which may be fewer than the buffer's
+    std::size_t weights_bytes = 0;   ///< likewise
 };
 
 /// Uploads the program, and the weights unless those of the model's pack are there.  Throws Error
