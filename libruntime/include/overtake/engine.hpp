@@ -120,7 +120,8 @@ struct EngineOptions {
     /// server answers or ends, for it may write to the tensors until then.  0: for ever
     std::uint64_t run_timeout_ns = 60'000'000'000;
     CpuLayout cpu_layout = CpuLayout::automatic; ///< of values between operators of the CPU
-    /// As SessionOptions::record.  Tasks of service mode are not recorded.
+    /// As SessionOptions::record.  Tasks of service mode are not recorded, and several processors
+    /// record those of cores.  Level 2 goes with neither (EINVAL).
     unsigned record = 0;
 };
 
@@ -176,7 +177,9 @@ public:
     LoadedModel(const LoadedModel&) = delete;
     LoadedModel& operator=(const LoadedModel&) = delete;
 
-    const Model& model() const noexcept; ///< what was loaded
+    const Model& model() const noexcept; ///< what was loaded; at record level 2 as Session::model()
+    /// As Session::given_back_bytes().
+    std::size_t given_back_bytes() const noexcept;
     /// What a segment is taken to last, nanoseconds, from 0 on; see Engine.  EINVAL if there is
     /// none.  On several cores at once, if requests that name no core run so.
     std::uint64_t estimate_ns(std::size_t segment) const;

@@ -43,6 +43,9 @@ struct SessionOptions {
     CpuLayout cpu_layout = CpuLayout::automatic; ///< of values between operators of the CPU
     /// 1: a BPU segment that runs for the second time is recorded, and replayed from then on
     /// (Queue::record()): the same results, with less to do for each task.  0: submitted each time.
+    /// 2: each is recorded in its first run, and refused where level 1 would submit it.  The
+    /// session does not keep the Model: its file and tables go when all others have let go of it
+    /// (docs/recordings.md).
     unsigned record = 0;
 };
 
@@ -127,7 +130,8 @@ private:
 class OVERTAKE_API Session {
 public:
     /// Uploads the model unless that has been done, and prepares its CPU operators.  EPERM, naming
-    /// the remedy, if this process may not have the priority.
+    /// the remedy, if this process may not have the priority; ENOTSUP for record level 2 on a
+    /// driver without recordings.
     Session(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
             const SessionOptions& options = {});
     Session(Session&&) noexcept;            ///< takes over queue and tasks
@@ -135,8 +139,14 @@ public:
     /// Its tasks may outlive it.
     ~Session();
 
-    /// The model that it runs.
+    /// The model that it runs.  At record level 2 a model that belongs to the session and has its
+    /// name, profile, inputs and outputs: then tensors() are those, in that order, and program(),
+    /// weights() and file() are empty.
     const Model& model() const;
+    /// At record level 2: bytes of the model's file and tables that the session does not keep, of a
+    /// pack those of the whole file.  They are the system's as soon as no other owner of the Model
+    /// is left.  At other levels 0.
+    std::size_t given_back_bytes() const;
     /// A task with buffers of its own, not started.  ENOSPC or ENOMEM if there is no more room.
     Task create_task();
     /// create_task(), set_input() of every input, start().

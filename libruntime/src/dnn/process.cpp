@@ -236,7 +236,13 @@ std::shared_ptr<LoadedModel> Process::load(const std::shared_ptr<const Model>& m
     for (const ExpectedTimes& times : times_)
         if (times.model_name() == model->name())
             return from_variable("OVERTAKE_TIMES", [&] { return own->load(model, times); });
-    return own->load(model);
+    std::shared_ptr<LoadedModel> loaded = own->load(model);
+    if (const std::size_t bytes = loaded->given_back_bytes(); bytes != 0)
+        log(LogLevel::info,
+            fmt::format("model '{}': OVERTAKE_RECORD_LEVEL=2 gives back {} bytes of its file and "
+                        "tables",
+                        loaded->model().name(), bytes));
+    return loaded;
 }
 
 void Process::check_priority(unsigned priority) {

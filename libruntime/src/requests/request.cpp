@@ -46,6 +46,12 @@ engine::SchedulerOptions scheduler_options(const EngineOptions& options,
 std::unique_ptr<engine::TaskEngine> make_engine(const std::shared_ptr<Device>& device,
                                                 const EngineOptions& options,
                                                 const engine::ThreadOptions& threads) {
+    if (options.record == strict_record_level && !options.processors.empty())
+        throw Error(EINVAL, refusal_of_level_2("with several processors the policy chooses where "
+                                               "each unit of a model runs"));
+    if (options.record == strict_record_level && options.service)
+        throw Error(EINVAL, refusal_of_level_2("tasks of service mode are the device's, which "
+                                               "records none"));
     if (!options.processors.empty())
         return std::make_unique<coordination::CoordinatedEngine>(device, options);
     return std::make_unique<engine::ThreadedEngine>(device, scheduler_options(options, threads),
@@ -63,7 +69,7 @@ std::unique_ptr<engine::TaskEngine> make_engine(const std::shared_ptr<Device>& d
 Engine::State::State(std::shared_ptr<Device> device_, const EngineOptions& options,
                      const engine::ThreadOptions& threads)
     : device(std::move(device_)), engine(make_engine(device, options, threads)),
-      cpu_layout(options.cpu_layout),
+      cpu_layout(options.cpu_layout), keeps(keeps_at_record_level(options.record)),
       coordinated(dynamic_cast<coordination::CoordinatedEngine*>(engine.get())) {}
 
 Engine::Engine(std::shared_ptr<Device> device, const EngineOptions& options)

@@ -32,6 +32,7 @@ struct Engine::State {
     std::shared_ptr<Device> device;
     const std::unique_ptr<engine::TaskEngine> engine;
     const CpuLayout cpu_layout;
+    const PlanKeeps keeps; ///< plans of its models
     /// The same one, if it has several processors; else null.
     coordination::CoordinatedEngine* const coordinated = nullptr;
 };

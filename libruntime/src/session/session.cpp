@@ -9,11 +9,12 @@ namespace overtake {
 
 Session::State::State(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
                       const SessionOptions& options)
-    : plan(plan_once(device, model, PlanParts::segments, options.cpu_layout)), cpu(plan),
-      queue(*device,
-            device->create_queue(
-                {.max_priority = options.max_priority, .core_limit = options.core_limit}),
-            options.record) {}
+    : plan(plan_once(device, model, PlanParts::segments, options.cpu_layout,
+                     keeps_at_record_level(options.record))),
+      cpu(plan), queue(*device,
+                       device->create_queue({.max_priority = options.max_priority,
+                                             .core_limit = options.core_limit}),
+                       options.record) {}
 
 bool Session::State::progress(std::int64_t deadline_ns) {
     const auto go_on = [](Task::State& task, const Completion& completion) {
@@ -39,6 +40,10 @@ Session::State& Session::state() const {
 
 const Model& Session::model() const {
     return state().plan->model();
+}
+
+std::size_t Session::given_back_bytes() const {
+    return state().plan->given_back_bytes();
 }
 
 Task Session::create_task() {

@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: MIT
+//
+// Recording level 2 of sessions and engines: all is recorded, what cannot be is refused, and the
+// model's file goes as soon as no owner of the model is left.
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "core_plans.hpp"
+#include "expect_error.hpp"
+#include "model_spec.hpp"
+#include "network/plan.hpp"
+#include "overtake/overtake.hpp"
+#include "watched_device.hpp"
+
+namespace overtake::test {
+namespace {
+
+std::shared_ptr<const Model> load(const ModelSpec& spec) {
+    return Model::from_bytes(build(spec));
+}
+
+/// Values that survive quantisation by 0.5 and zero point -3.
+std::vector<float> values(std::size_t count, int seed) {
+    std::vector<float> values(count);
+    for (std::size_t i = 0; i < count; i++)
+        values[i] = 0.5f * static_cast<float>((static_cast<int>(i) * 37 + seed * 11) % 200 - 100);
+    return values;
+}
+
+SessionOptions recorded(unsigned level = 2) {
+    SessionOptions options;
+    options.record = level;
+    return options;
+}
+
+EngineOptions engine_recorded(unsigned level = 2) {
+    EngineOptions options;
+    options.record = level;
+    return options;
+}
+
+std::vector<std::vector<float>> outputs_of(Session& session, const std::vector<float>& input) {
+    Task task = session.submit(input);
+    EXPECT_TRUE(task.wait());
+    std::vector<std::vector<float>> outputs;
+    for (std::size_t i = 0; i < session.model().outputs().size(); i++)
+        outputs.push_back(task.output(i));
+    return outputs;
+}
+
+/// A folder of its own, with a model in a file.
+class ModelFile {
+public:
+    explicit ModelFile(std::span<const std::byte> bytes) {
+        std::string folder =
+            (std::filesystem::temp_directory_path() / "overtake-level-two-XXXXXX").string();
+        if (!mkdtemp(folder.data()))
+            throw std::runtime_error("no folder for a model");
+        folder_ = folder;
+        std::ofstream file(path(), std::ios::binary);
+        file.write(reinterpret_cast<const char*>(bytes.data()),
+                   static_cast<std::streamsize>(bytes.size()));
+    }
+    ModelFile(const ModelFile&) = delete;
+    ModelFile& operator=(const ModelFile&) = delete;
+    ~ModelFile() { std::filesystem::remove_all(folder_); }
+
+    std::string path() const { return folder_ / "network.ovm"; }
+    bool is_mapped() const {
+        std::ifstream maps("/proc/self/maps");
+        for (std::string line; std::getline(maps, line);)
+            if (line.find(path()) != std::string::npos)
+                return true;
+        return false;
+    }
+
+private:
+    std::filesystem::path folder_;
+};
+
+fbs::TensorT& add_tensor(fbs::ModelT& model, const std::string& name,
+                         const std::vector<std::uint32_t>& shape, bool is_constant = false) {
+    model.tensors.push_back(std::make_unique<fbs::TensorT>());
+    fbs::TensorT& tensor = *model.tensors.back();
+    tensor.name = name;
+    tensor.shape = shape;
+    tensor.bytes = sizeof(float);
+    for (const std::uint32_t dimension : shape)
+        tensor.bytes *= dimension;
+    if (is_constant)
+        tensor.data = values(tensor.bytes / sizeof(float), static_cast<int>(model.tensors.size()));
+    return tensor;
+}
+
+void add_op(fbs::CpuSegmentT& segment, fbs::CpuOpType type, const std::string& name,
+            std::vector<std::uint32_t> inputs, std::uint32_t output,
+            std::vector<std::int64_t> integers) {
+    segment.ops.push_back(std::make_unique<fbs::CpuOpT>());
+    fbs::CpuOpT& op = *segment.ops.back();
+    op.type = type;
+    op.name = name;
+    op.inputs = std::move(inputs);
+    op.outputs = {output};
+    op.integers = std::move(integers);
+}
+
+/// A convolution over `axes` axes with weights and a bias, and a sum with a constant.  oneDNN has
+/// no primitive for four axes: there the kernel reads the weights in each run.
+std::vector<std::byte> convolution_and_sum(std::size_t axes) {
+    auto model = unpacked(copy_and_softmax());
+    model->tensors.clear();
+    const auto shape = [axes](std::uint32_t first, std::uint32_t second, std::uint32_t each) {
+        std::vector<std::uint32_t> shape{first, second};
+        shape.resize(axes + 2, each);
+        return shape;
+    };
+    add_tensor(*model, "image", shape(1, 16, 4));
+    add_tensor(*model, "weights", shape(32, 16, 3), true);
+    add_tensor(*model, "bias", {32}, true);
+    add_tensor(*model, "between", shape(1, 32, 4));
+    add_tensor(*model, "scale", shape(1, 32, 1), true);
+    add_tensor(*model, "result", shape(1, 32, 4));
+    auto segment = std::make_unique<fbs::SegmentT>();
+    segment->cpu = std::make_unique<fbs::CpuSegmentT>();
+    std::vector<std::int64_t> geometry{0, 1};
+    geometry.resize(2 + 3 * axes, 1);
+    add_op(*segment->cpu, fbs::CpuOpType::Convolution, "windows", {0, 1, 2}, 3, geometry);
+    add_op(*segment->cpu, fbs::CpuOpType::Binary, "sum", {3, 4}, 5, {0});
+    model->segments.clear();
+    model->segments.push_back(std::move(segment));
+    model->inputs = {0};
+    model->outputs = {5};
+    return packed(*model);
+}
+
+class RecordLevelTwo : public testing::Test {
+protected:
+    void expect_counts(unsigned submitted, unsigned recordings, unsigned replayed) {
+        EXPECT_EQ(device->submitted, submitted);
+        EXPECT_EQ(device->recorded, recordings);
+        EXPECT_EQ(device->replayed, replayed);
+    }
+    static void run(Task& task, int seed) {
+        task.set_input(0, values(60, seed));
+        task.start();
+        ASSERT_TRUE(task.wait());
+        ASSERT_EQ(task.status(), 0);
+        EXPECT_EQ(task.output(1), values(60, seed));
+    }
+
+    std::shared_ptr<WatchedDevice> device = std::make_shared<WatchedDevice>();
+};
+
+TEST_F(RecordLevelTwo, ASegmentIsRecordedInItsFirstRun) {
+    Session session(device, load(copy_and_softmax()), recorded());
+    Task task = session.create_task();
+    for (int i = 0; i < 10; i++)
+        run(task, i);
+    expect_counts(0, 1, 10);
+}
+
+TEST_F(RecordLevelTwo, ResultsAreThoseOfLevelZero) {
+    for (const ModelSpec& spec : {copy_and_softmax(), softmax_and_copy()}) {
+        Session usual(device, load(spec)), strict(device, load(spec), recorded());
+        for (int i = 0; i < 3; i++)
+            EXPECT_EQ(outputs_of(strict, values(60, i)), outputs_of(usual, values(60, i)));
+    }
+}
+
+TEST_F(RecordLevelTwo, KernelsHaveTheirConstants) {
+    for (const std::size_t axes : {1, 2, 3, 4})
+        for (const CpuLayout layout : {CpuLayout::planes, CpuLayout::blocked}) {
+            const ModelFile file(convolution_and_sum(axes));
+            SessionOptions options;
+            options.cpu_layout = layout;
+            Session usual(device, Model::from_bytes(convolution_and_sum(axes)), options);
+            options.record = 2;
+            Session strict(device, Model::load(file.path()), options);
+            EXPECT_FALSE(file.is_mapped());
+            const std::size_t count = usual.model().input(0).elements();
+            for (int i = 0; i < 3; i++)
+                EXPECT_EQ(outputs_of(strict, values(count, i)), outputs_of(usual, values(count, i)))
+                    << axes << " axes";
+        }
+}
+
+/// Another session of a plan that is there makes its kernels when the file has gone.
+TEST_F(RecordLevelTwo, LaterSessionsOfThePlanNeedNoFile) {
+    for (const std::size_t axes : {2, 4}) {
+        const ModelFile file(convolution_and_sum(axes));
+        Engine engine(device, engine_recorded());
+        const auto model = engine.load(Model::load(file.path()));
+        EXPECT_FALSE(file.is_mapped());
+        Session usual(device, Model::load(file.path()));
+        const std::vector<float> in = values(usual.model().input(0).elements(), 3);
+        const std::vector<std::vector<float>> wanted = outputs_of(usual, in);
+        std::vector<std::vector<float>> got(8, std::vector<float>(wanted[0].size()));
+        std::vector<std::shared_ptr<Request>> requests;
+        for (std::vector<float>& out : got) { // at a time, so that each has kernels
+            TensorMemory from, to;
+            from.data = reinterpret_cast<std::byte*>(const_cast<float*>(in.data()));
+            to.data = reinterpret_cast<std::byte*>(out.data());
+            requests.push_back(engine.create_request());
+            requests.back()->add(model, {&from, 1}, {&to, 1});
+        }
+        for (const auto& request : requests)
+            request->submit({});
+        for (const auto& request : requests)
+            ASSERT_TRUE(request->wait());
+        for (const std::vector<float>& out : got)
+            EXPECT_EQ(out, wanted[0]);
+    }
+}
+
+TEST_F(RecordLevelTwo, OnlyConstantsThatKernelsReadAreKept) {
+    const auto constants_of = [&](std::size_t axes) {
+        const auto model = Model::from_bytes(convolution_and_sum(axes));
+        const auto plan =
+            plan_once(device, model, PlanParts::segments, CpuLayout::planes, PlanKeeps::running);
+        std::vector<std::size_t> sizes;
+        for (const Tensor& tensor : plan->tensors())
+            if (tensor.is_constant())
+                sizes.push_back(tensor.data.size());
+        return sizes;
+    };
+    EXPECT_EQ(constants_of(2), (std::vector<std::size_t>{32}));
+    EXPECT_EQ(constants_of(4), (std::vector<std::size_t>{32 * 16 * 81, 32, 32}));
+}
+
+TEST_F(RecordLevelTwo, ItsModelHasInputsAndOutputsOnly) {
+    ModelSpec spec = softmax_and_copy();
+    spec.weights = {1, 2, 3};
+    Session session(device, load(spec), recorded());
+    const Model& model = session.model();
+    EXPECT_EQ(model.name(), "test");
+    EXPECT_EQ(model.clock_khz(), 1'000'000u);
+    ASSERT_EQ(model.inputs().size(), 1u);
+    ASSERT_EQ(model.outputs().size(), 1u);
+    EXPECT_EQ(model.input(0).name, "input");
+    EXPECT_EQ(model.output(0).name, "copied");
+    EXPECT_EQ(model.input(0).shape, (std::vector<std::uint32_t>{1, 4, 5, 3}));
+    EXPECT_EQ(model.tensors().size(), 2u);
+    EXPECT_TRUE(model.program().empty());
+    EXPECT_TRUE(model.weights().empty());
+    EXPECT_TRUE(model.file().empty());
+    EXPECT_THROW(model.input(1), Error);
+}
+
+TEST_F(RecordLevelTwo, TheFileGoesWithTheLastOwnerOfTheModel) {
+    ModelSpec spec = copy_and_softmax();
+    spec.weights.resize(1 << 20, 7);
+    const ModelFile file(build(spec));
+    auto model = Model::load(file.path());
+    Session session(device, model, recorded());
+    auto other = std::make_unique<Session>(device, model);
+    EXPECT_GE(session.given_back_bytes(), spec.weights.size());
+    EXPECT_EQ(other->given_back_bytes(), 0u);
+    EXPECT_TRUE(file.is_mapped());
+    model.reset();
+    EXPECT_TRUE(file.is_mapped()) << "a session of level 0 has it";
+    other.reset();
+    EXPECT_FALSE(file.is_mapped());
+    Task task = session.create_task();
+    for (int i = 0; i < 3; i++)
+        run(task, i);
+    EXPECT_EQ(session.model().input(0).name, "input");
+}
+
+/// Addresses of what went may be those of the next model, whose program and weights are others.
+TEST_F(RecordLevelTwo, AModelThatIsLoadedAgainIsItself) {
+    std::vector<std::unique_ptr<Session>> sessions;
+    for (std::uint8_t i = 0; i < 8; i++) {
+        ModelSpec spec = copy_and_softmax();
+        spec.weights.resize(1 << 16, i);
+        const ModelFile file(build(spec));
+        sessions.push_back(std::make_unique<Session>(device, Model::load(file.path()), recorded()));
+        EXPECT_FALSE(file.is_mapped());
+        EXPECT_EQ(known_weights(), i + 1u);
+        EXPECT_EQ(known_plans(), i + 1u);
+    }
+    for (const auto& session : sessions)
+        outputs_of(*session, values(60, 5));
+    expect_counts(0, 8, 8);
+}
+
+TEST_F(RecordLevelTwo, AModelThatIsLoadedTwiceGivesBackTwice) {
+    const ModelFile file(build(copy_and_softmax()));
+    Session one(device, Model::load(file.path()), recorded());
+    Session two(device, Model::load(file.path()), recorded());
+    EXPECT_FALSE(file.is_mapped());
+    EXPECT_EQ(outputs_of(one, values(60, 1)), outputs_of(two, values(60, 1)));
+}
+
+TEST_F(RecordLevelTwo, SessionsOfAModelShareItsPlan) {
+    const auto model = load(copy_and_softmax());
+    Session one(device, model, recorded()), two(device, model, recorded());
+    EXPECT_EQ(&one.model(), &two.model());
+    EXPECT_NE(&one.model(), model.get());
+    EXPECT_EQ(outputs_of(one, values(60, 1)), outputs_of(two, values(60, 1)));
+}
+
+TEST_F(RecordLevelTwo, ASessionThatNeverRanGoesInAnyOrder) {
+    auto model = load(copy_and_softmax());
+    auto session = std::make_unique<Session>(device, model, recorded());
+    session.reset();
+    model.reset();
+    model = load(copy_and_softmax());
+    session = std::make_unique<Session>(device, model, recorded());
+    model.reset();
+    session.reset();
+    expect_counts(0, 0, 0);
+}
+
+TEST_F(RecordLevelTwo, AnotherShapeIsAnErrorAndNoWrongResult) {
+    Session session(device, load(copy_and_softmax()), recorded());
+    Task task = session.create_task();
+    for (int i = 0; i < 3; i++)
+        run(task, i);
+    expect_error(EINVAL, "input 0 (input): 48 values, but its shape [1, 3, 4, 5] has 60",
+                 [&] { task.set_input(0, values(48, 1)); });
+    run(task, 4);
+}
+
+TEST_F(RecordLevelTwo, MoreTasksAtATimeThanLevelOneRecordsAreRecorded) {
+    Session session(device, load(copy_and_softmax()), recorded());
+    std::vector<Task> tasks;
+    for (int i = 0; i < 7; i++)
+        tasks.push_back(session.create_task());
+    for (int round = 0; round < 5; round++) {
+        for (int i = 0; i < 7; i++) {
+            tasks[i].set_input(0, values(60, 10 * round + i));
+            tasks[i].start();
+        }
+        for (int i = 0; i < 7; i++) {
+            ASSERT_TRUE(tasks[i].wait());
+            EXPECT_EQ(tasks[i].output(1), values(60, 10 * round + i));
+        }
+    }
+    EXPECT_EQ(device->submitted, 0u);
+    EXPECT_EQ(device->replayed, 35u);
+}
+
+/// Its end is known, and the device keeps it for another moment.
+TEST_F(RecordLevelTwo, ARecordingThatTheDeviceHasLeavesItsPlaceToAnother) {
+    Session session(device, load(copy_and_softmax()), recorded());
+    Task task = session.create_task();
+    run(task, 0);
+    device->is_busy_next = true;
+    run(task, 1);
+    expect_counts(0, 2, 2);
+    for (int i = 2; i < 9; i++) { // the other one is idle each time
+        device->is_busy_next = true;
+        run(task, i);
+    }
+    expect_counts(0, 2, 9);
+}
+
+/// Memory that the caller lends, other in each run, of an engine with several tasks at once.
+TEST_F(RecordLevelTwo, AnEngineRunsSeveralTasksAtOnce) {
+    Engine engine(device, engine_recorded());
+    const ModelFile file(build(copy_and_softmax()));
+    const auto model = engine.load(Model::load(file.path()));
+    EXPECT_FALSE(file.is_mapped());
+    EXPECT_GT(model->given_back_bytes(), 0u);
+    EXPECT_EQ(model->model().output(1).name, "copied");
+    EXPECT_TRUE(model->model().file().empty());
+    constexpr int count = 12;
+    std::vector<std::vector<float>> in, softmax(count, std::vector<float>(60)),
+        copied(count, std::vector<float>(60));
+    std::vector<std::shared_ptr<Request>> requests;
+    const auto dense = [](std::vector<float>& of) {
+        TensorMemory memory;
+        memory.data = reinterpret_cast<std::byte*>(of.data());
+        return memory;
+    };
+    for (int i = 0; i < count; i++)
+        in.push_back(values(60, i));
+    for (int i = 0; i < count; i++) {
+        const TensorMemory from = dense(in[i]), to[] = {dense(softmax[i]), dense(copied[i])};
+        requests.push_back(engine.create_request());
+        requests.back()->add(model, {&from, 1}, to);
+        requests.back()->submit({});
+    }
+    for (int i = 0; i < count; i++) {
+        ASSERT_TRUE(requests[i]->wait());
+        EXPECT_EQ(requests[i]->status(), 0) << requests[i]->error();
+        EXPECT_EQ(copied[i], in[i]);
+    }
+    EXPECT_EQ(device->submitted, 0u);
+    EXPECT_EQ(device->replayed, 12u);
+}
+
+TEST_F(RecordLevelTwo, ATaskOnSeveralCoresIsReplayed) {
+    const auto bytes = packed(*with_core_plan());
+    Session usual(device, Model::from_bytes(bytes)),
+        strict(device, Model::from_bytes(bytes), recorded());
+    for (int i = 0; i < 3; i++)
+        EXPECT_EQ(outputs_of(strict, values(60, i)), outputs_of(usual, values(60, i)));
+    expect_counts(3, 1, 3);
+}
+
+TEST_F(RecordLevelTwo, ModelsAreReplayedInTurnsAndByThreads) {
+    const auto model = load(copy_and_softmax());
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < 4; i++)
+        threads.emplace_back([&, i] {
+            Session session(device, model, recorded(i % 2 * 2));
+            Task task = session.create_task();
+            for (int k = 0; k < 5; k++)
+                run(task, static_cast<int>(i) * 10 + k);
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    expect_counts(10, 2, 10);
+}
+
+TEST_F(RecordLevelTwo, ADeviceThatHasGoneIsAnError) {
+    Session session(device, load(copy_and_softmax()), recorded());
+    Task task = session.create_task();
+    for (int i = 0; i < 5; i++)
+        run(task, i);
+    device->is_gone = true;
+    expect_error(ENODEV, "the device is gone", [&] { task.start(); });
+    device->is_gone = false;
+    run(task, 9);
+}
+
+// Refusals
+
+TEST_F(RecordLevelTwo, WithoutRoomTheSegmentIsNamed) {
+    device->refuses_recordings = true;
+    Session session(device, load(copy_and_softmax()), recorded());
+    Task task = session.create_task();
+    constexpr auto text = "record level 2: model 'test', segment 1 of 2: the device has no room "
+                          "for recordings; use record level 1";
+    expect_error(ENOSPC, text, [&] { task.start(); });
+    EXPECT_EQ(task.status(), -ENOSPC);
+    expect_counts(0, 0, 0);
+    Engine engine(device, engine_recorded());
+    const auto model = engine.load(load(copy_and_softmax()));
+    std::vector<float> in(60), out(60), other(60);
+    TensorMemory from, to[2];
+    from.data = reinterpret_cast<std::byte*>(in.data());
+    to[0].data = reinterpret_cast<std::byte*>(out.data());
+    to[1].data = reinterpret_cast<std::byte*>(other.data());
+    const auto request = engine.create_request();
+    request->add(model, {&from, 1}, to);
+    request->submit({});
+    ASSERT_TRUE(request->wait());
+    EXPECT_EQ(request->status(), -ENOSPC);
+    EXPECT_EQ(request->error(), text);
+}
+
+/// One whose driver is older than recordings.
+class OldDevice final : public WatchedDevice {
+public:
+    bool records() const noexcept override { return false; }
+};
+
+TEST(RecordLevelTwoRefuses, ADriverWithoutRecordings) {
+    const auto device = std::make_shared<OldDevice>();
+    constexpr auto text = "record level 2: the driver is older than recordings (version 1.3); use "
+                          "record level 1";
+    expect_error(ENOTSUP, text, [&] { Session(device, load(copy_and_softmax()), recorded()); });
+    expect_error(ENOTSUP, text, [&] { Engine(device, engine_recorded()); });
+}
+
+TEST(RecordLevelTwoRefuses, ServiceMode) {
+    EngineOptions options = engine_recorded();
+    options.service = true;
+    expect_error(EINVAL,
+                 "record level 2: tasks of service mode are the device's, which records none; use "
+                 "record level 1",
+                 [&] { Engine(open_embedded(), options); });
+}
+
+TEST(RecordLevelTwoRefuses, SeveralProcessors) {
+    const std::shared_ptr<Device> device = open_embedded();
+    EngineOptions options = engine_recorded();
+    options.processors = parse_processors("npu,cpu", device);
+    expect_error(EINVAL,
+                 "record level 2: with several processors the policy chooses where each unit of a "
+                 "model runs; use record level 1",
+                 [&] { Engine(device, options); });
+}
+
+TEST(RecordLevelTwoRefuses, PicturesWithRowsOfAnotherLength) {
+    ModelSpec spec = copy_and_softmax(6, 8, 1);
+    for (std::size_t i : {0, 1}) {
+        spec.tensors[i].shape = {1, 1, 6, 8};
+        spec.tensors[i].pixel_stride = 1;
+        spec.tensors[i].row_stride = 8;
+        spec.tensors[i].bytes = 48;
+        spec.tensors[i].data_type = static_cast<std::uint8_t>(DataType::nv12);
+    }
+    spec.outputs = {2};
+    const std::shared_ptr<Device> device = open_embedded();
+    Engine engine(device, engine_recorded());
+    const auto model = engine.load(load(spec));
+    const auto buffer = device->create_buffer(4096);
+    std::vector<float> out(48);
+    TensorMemory from, to;
+    from.form = TensorForm::device;
+    from.data = buffer->data();
+    from.address = buffer->address();
+    from.row_stride = 64;
+    to.data = reinterpret_cast<std::byte*>(out.data());
+    const auto request = engine.create_request();
+    expect_error(EINVAL, "input input: a part of a picture, planes apart or rows of another length",
+                 [&] {
+                     request->add(model, {&from, 1}, {&to, 1});
+                 });
+    from.row_stride = 0;
+    request->add(model, {&from, 1}, {&to, 1});
+}
+
+} // namespace
+} // namespace overtake::test
