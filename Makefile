@@ -10,7 +10,7 @@ REPEAT ?= 1
 SINCE ?= HEAD
 
 .DEFAULT_GOAL := help
-.PHONY: help check-groups kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-server fuzz-onnx setup build kmod debug-kernel demo networks test quick fresh zoo agreement-onnxruntime coverage mutants soak fuzz-kernel check format docs abi settings install uninstall install-kmod uninstall-kmod deb clean bench bench-ops bench-cpu-layouts bench-processors bench-submission
+.PHONY: help check-groups kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-server fuzz-onnx setup build kmod debug-kernel demo networks test quick fresh zoo agreement-onnxruntime coverage mutants soak fuzz-kernel check format docs abi settings install uninstall install-kmod uninstall-kmod deb clean bench bench-ops bench-cpu-layouts bench-processors bench-submission bench-record-memory
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
@@ -103,6 +103,16 @@ bench-cpu-layouts: build ## five networks in float on the CPU: milliseconds in e
 	for name in mobilenetv2 resnet18 unet vit yolo; do \
 		build/bin/overtake compile --cpu -q build/release/models/$$name.onnx -o build/cpu-networks/$$name.ovm || exit 1; done
 	build/release/tests/bench_cpu_layouts build/cpu-networks/mobilenetv2.ovm build/cpu-networks/resnet18.ovm \
+		build/cpu-networks/unet.ovm build/cpu-networks/vit.ovm build/cpu-networks/yolo.ovm
+
+bench-record-memory: build ## ten networks: resident memory of a process that runs each, at record levels 0 and 2
+	scripts/prepare-networks.sh
+	mkdir -p build/cpu-networks
+	for name in mobilenetv2 resnet18 unet vit yolo; do \
+		build/bin/overtake compile --cpu -q build/release/models/$$name.onnx -o build/cpu-networks/$$name.ovm || exit 1; done
+	scripts/record_memory.py build/bin/overtake \
+		build/networks/glyphs.ovm build/networks/detector.ovm build/networks/mobilenetv2.ovm build/networks/resnet18.ovm \
+		build/networks/large.ovm build/cpu-networks/mobilenetv2.ovm build/cpu-networks/resnet18.ovm \
 		build/cpu-networks/unet.ovm build/cpu-networks/vit.ovm build/cpu-networks/yolo.ovm
 
 bench-processors: build ## several processors: throughput and satisfaction of each policy, and the optimum

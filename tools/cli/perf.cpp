@@ -28,10 +28,12 @@
 #include "output_file.hpp"
 #include "overtaking.hpp"
 #include "perf_report.hpp"
+#include "perf_try.hpp"
 #include "plan_cores.hpp"
 #include "processor_options.hpp"
 #include "progress.hpp"
 #include "record_option.hpp"
+#include "resident_memory.hpp"
 #include "units.hpp"
 
 namespace overtake::command {
@@ -62,6 +64,7 @@ struct PerfOptions {
     NetworkOptions network;
     compiler::ImportOptions import; ///< what `network` says
     std::string records;
+    bool tries = false; ///< each setting of cpu_layout and record
     bool json = false;
     load::Options load;
 };
@@ -88,6 +91,25 @@ void check_usage(const CLI::App& command, const PerfOptions& options, const std:
             throw CLI::ValidationError(option, "is for one MODEL; give one, or leave it out");
 }
 
+/// What --try chooses by itself, or cannot compare.
+void check_try(const CLI::App& command, const PerfOptions& options) {
+    if (!options.tries)
+        return;
+    for (const char* option : {"--cpu-layout", "--record-level"})
+        if (command.count(option) > 0)
+            throw CLI::ValidationError("--try",
+                                       fmt::format("tries each {}; leave one of them out", option));
+    for (const char* option :
+         {"--service", "--processors", "--records", "--seconds", "--period-us"})
+        if (command.count(option) > 0)
+            throw CLI::ValidationError("--try", fmt::format("does not go with {}", option));
+    if (options.models.size() != 1)
+        throw CLI::ValidationError("--try", "is for one MODEL");
+    if (command.count("--frames") > 0 && options.load.requests < try_turns)
+        throw CLI::ValidationError(
+            "--try", fmt::format("needs --frames of at least {}, one for each turn", try_turns));
+}
+
 /// Options that have a meaning only beside others.
 void complete(const CLI::App& command, PerfOptions& options) {
     options.embedded.mode = mode_number(options.mode);
@@ -96,6 +118,10 @@ void complete(const CLI::App& command, PerfOptions& options) {
     options.load.longest_ns = static_cast<std::uint64_t>(options.seconds * 1e9);
     if (command.count("--seconds") > 0 && command.count("--frames") == 0)
         options.load.requests = 0;
+    if (options.tries && command.count("--frames") == 0) {
+        options.load.requests = usual_try_requests;
+        options.load.longest_ns = usual_try_turn_ns;
+    }
     if (command.count("--warm-up") == 0) {
         options.load.warm_up = usual_warm_up;
         options.load.warm_up_longest_ns = usual_warm_up_ns;
@@ -175,10 +201,60 @@ std::vector<load::Outcome> run_loads(std::span<load::Load> loads) {
     return load::run(loads, stop, [&](double done) { bar.show("measuring", done); });
 }
 
+/// A load of one model at a setting, each with sessions or an engine of its own.
+load::Load make_load(PerfOptions options, const std::shared_ptr<const Model>& model,
+                     const std::shared_ptr<Device>& device, const TrySetting& setting) {
+    options.cpu_layout = setting.layout;
+    options.record = setting.record;
+    return std::move(make_loads(options, {model}, device, make_engine(options, device)).front());
+}
+
+/// The first line of what is printed.
+DeviceFacts print_facts(const PerfOptions& options, Device& device, const std::string& node,
+                        const EmbeddedOptions& embedded) {
+    DeviceFacts facts = facts_of(device, node, embedded);
+    if (options.json)
+        return facts;
+    fmt::print("{}\n", one_line(facts));
+    std::fflush(stdout);
+    return facts;
+}
+
+void warn_of_load(const PerfOptions& options, Device& device, const Models& models) {
+    warn_unless_overtaking(device, options.load.task, options.core_limit);
+    if (options.load.task.core == core_any)
+        warn_of_unused_plans(device, models, options.models,
+                             !options.processors.processors.empty() ? RequestsBy::processors
+                             : options.engine                       ? RequestsBy::engine
+                                                                    : RequestsBy::session);
+}
+
+int run_try(const PerfOptions& options, const Models& models, const std::shared_ptr<Device>& device,
+            const std::string& node, const EmbeddedOptions& embedded) {
+    Json json;
+    const auto made = [&] {
+        warn_of_load(options, *device, models);
+        json["device"] = to_json(print_facts(options, *device, node, embedded));
+    };
+    const Json tried = try_settings(
+        *models.front(), *device,
+        [&](const TrySetting& setting) {
+            return make_load(options, models.front(), device, setting);
+        },
+        made, stop);
+    json.update(tried);
+    json["interrupted"] = stop.load();
+    if (options.json)
+        fmt::print("{}\n", text_of(json));
+    else
+        print_try(json);
+    return 0;
+}
+
 int run_perf(const PerfOptions& options, const std::string& node) {
     if (!options.records.empty())
         check_output_file(options.records, options.models);
-    const Models models = load_models(options);
+    Models models = load_models(options);
     stop_on_signals();
     EmbeddedOptions embedded = options.embedded;
     if (!options.has_cores)
@@ -188,32 +264,33 @@ int run_perf(const PerfOptions& options, const std::string& node) {
         throw Error(EINVAL, fmt::format("{}: its clock is stepped by hand, so there is no time to "
                                         "measure; load the module without manual_clock",
                                         node));
+    if (options.tries)
+        return run_try(options, models, device, node, embedded);
     const std::shared_ptr<Engine> engine = make_engine(options, device);
     std::vector<load::Load> loads = make_loads(options, models, device, engine);
-    warn_unless_overtaking(*device, options.load.task, options.core_limit);
-    if (options.load.task.core == core_any)
-        warn_of_unused_plans(*device, models, options.models,
-                             !options.processors.processors.empty() ? RequestsBy::processors
-                             : engine                               ? RequestsBy::engine
-                                                                    : RequestsBy::session);
-    const DeviceFacts facts = facts_of(*device, node, embedded);
-    if (!options.json) {
-        fmt::print("{}\n", one_line(facts));
-        std::fflush(stdout);
-    }
+    warn_of_load(options, *device, models);
+    const DeviceFacts facts = print_facts(options, *device, node, embedded);
+    std::vector<Json> memory;
+    for (const auto& model : models)
+        memory.push_back(memory_of(*model));
+    models.clear(); // at record level 2 they go
     const std::int64_t begin_ns = load::monotonic_ns();
     const std::vector<load::Outcome> outcomes = run_loads(loads);
     const std::int64_t lasted_ns = load::monotonic_ns() - begin_ns; // with what warmed up
+    const ResidentMemory resident = resident_memory();
     if (!options.records.empty())
         write_file(options.records, [&](std::ostream& file) {
             load::write_records(file, outcomes.front().requests);
         });
     Json json = {{"device", to_json(facts)}, {"interrupted", stop.load()}};
     for (std::size_t index = 0; index < loads.size(); index++)
-        json["models"].push_back(
-            perf_report(loads[index].sources.front()->model(), loads[index], outcomes[index]));
+        json["models"].push_back(perf_report(loads[index], outcomes[index], memory[index]));
     if (engine)
         add_processors(json, engine->processors(), lasted_ns);
+    json["resident_bytes"] = {{"all", resident.all_bytes()},
+                              {"anonymous", resident.anonymous_bytes},
+                              {"files", resident.file_bytes},
+                              {"shared", resident.shared_bytes}};
     if (options.json)
         fmt::print("{}\n", text_of(json));
     else
@@ -312,12 +389,17 @@ void add_perf(CLI::App& app, int& status) {
     add_record_option(*command, options->record);
     command->add_option("--records", options->records,
                         "Write every request's times to this CSV file");
+    command->add_flag(
+        "--try", options->tries,
+        "Try each --cpu-layout at each --record-level in turns, and print which to use; "
+        "without --frames, half a second of each");
     command->add_flag("--json", options->json, "Print JSON");
     command->callback([options, command, &status] {
         use_huge_pages();
         const std::string node = node_of(options->device);
         read_network_options(options->network, options->import);
         check_usage(*command, *options, node);
+        check_try(*command, *options);
         complete(*command, *options);
         status = run_perf(*options, node);
     });

@@ -61,23 +61,6 @@ Json histogram(const std::vector<std::uint64_t>& sorted) {
     return json;
 }
 
-// Bytes of device memory that one request of the model needs, by what is in them.
-Json memory(const Model& model) {
-    std::size_t scratch = 0;
-    std::size_t buffers = 0;
-    for (const Segment& segment : ModelContents::of(model).segments)
-        scratch = std::max<std::size_t>(scratch, segment.scratch_bytes);
-    if (const auto& plan = ModelContents::of(model).core_plan)
-        for (const CoreSegment& segment : plan->segments)
-            scratch = std::max<std::size_t>(scratch, segment.scratch_bytes);
-    for (const Tensor& tensor : model.tensors())
-        buffers += tensor.on_device() ? tensor.bytes : 0;
-    return {{"program", model.program().size()},
-            {"weights", model.weights().size()},
-            {"scratch", scratch},
-            {"inputs_and_outputs", buffers}};
-}
-
 Json arrivals(const load::Load& load, const load::Outcome& outcome) {
     const std::uint64_t period_us = load.options.period_us;
     const load::Rates rates = load::rates(outcome, period_us);
@@ -220,6 +203,10 @@ void print_perf_report(const Json& report) {
         "buffers for {} request{} at a time\n",
         kib("program"), kib("weights"), kib("scratch"), kib("inputs_and_outputs"), sets,
         sets == 1 ? "" : "s");
+    if (report.contains("gave_back_bytes"))
+        fmt::print(
+            "            gave back {} bytes: the model's file, and tables of what is in it\n",
+            report["gave_back_bytes"].get<std::size_t>());
     if (!report["latency_ms"].is_null()) {
         print_times(report);
         print_histogram(report["histogram"]);
@@ -231,7 +218,24 @@ void print_perf_report(const Json& report) {
 
 } // namespace
 
-Json perf_report(const Model& model, const load::Load& load, const load::Outcome& outcome) {
+Json memory_of(const Model& model) {
+    std::size_t scratch = 0;
+    std::size_t buffers = 0;
+    for (const Segment& segment : ModelContents::of(model).segments)
+        scratch = std::max<std::size_t>(scratch, segment.scratch_bytes);
+    if (const auto& plan = ModelContents::of(model).core_plan)
+        for (const CoreSegment& segment : plan->segments)
+            scratch = std::max<std::size_t>(scratch, segment.scratch_bytes);
+    for (const Tensor& tensor : model.tensors())
+        buffers += tensor.on_device() ? tensor.bytes : 0;
+    return {{"program", model.program().size()},
+            {"weights", model.weights().size()},
+            {"scratch", scratch},
+            {"inputs_and_outputs", buffers}};
+}
+
+Json perf_report(const load::Load& load, const load::Outcome& outcome, const Json& memory) {
+    const load::Source& source = *load.sources.front();
     const auto response_times = load::response_times(outcome.requests);
     std::uint64_t executed = 0;
     std::uint64_t preemptions = 0;
@@ -245,7 +249,7 @@ Json perf_report(const Model& model, const load::Load& load, const load::Outcome
         runs_on_device = runs_on_device || request.queued_ns != 0;
     }
     const std::size_t count = outcome.requests.size();
-    Json report = {{"model", model.name()},
+    Json report = {{"model", source.model().name()},
                    {"threads", load.sources.size()},
                    {"warm_up_requests", outcome.warm_up},
                    {"requests", count},
@@ -261,7 +265,9 @@ Json perf_report(const Model& model, const load::Load& load, const load::Outcome
     if (load.options.task.slo_ns != 0)
         report["slo"] = deadline(load, outcome);
     report["buffer_sets"] = outcome.tasks;
-    report["memory_bytes"] = memory(model);
+    report["memory_bytes"] = memory;
+    if (const std::size_t bytes = source.given_back_bytes(); bytes != 0)
+        report["gave_back_bytes"] = bytes;
     return report;
 }
 
@@ -285,6 +291,10 @@ void print_perf_reports(const Json& json) {
         print_perf_report(report);
     if (json.contains("processors"))
         print_processors(json["processors"]);
+    const Json& resident = json["resident_bytes"];
+    const auto kib = [&](const char* what) { return resident[what].get<std::size_t>() / 1024; };
+    fmt::print("resident    {} KiB of this process: anonymous {}, mapped files {}, shared {}\n",
+               kib("all"), kib("anonymous"), kib("files"), kib("shared"));
 }
 
 } // namespace overtake::command

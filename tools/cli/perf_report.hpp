@@ -13,9 +13,12 @@
 
 namespace overtake::command {
 
-/// Of one model; times in milliseconds, sizes in bytes.
-nlohmann::ordered_json perf_report(const Model& model, const load::Load& load,
-                                   const load::Outcome& outcome);
+/// Bytes of device memory that one request of the model needs, by what is in them.
+nlohmann::ordered_json memory_of(const Model& model);
+
+/// Of one model, with what memory_of() said; times in milliseconds, sizes in bytes.
+nlohmann::ordered_json perf_report(const load::Load& load, const load::Outcome& outcome,
+                                   const nlohmann::ordered_json& memory);
 
 /// Adds what each processor of an engine did in so long, if there are any.
 void add_processors(nlohmann::ordered_json& json, const std::vector<ProcessorState>& processors,

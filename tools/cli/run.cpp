@@ -106,7 +106,7 @@ public:
     // `backend` is empty for a network in float.
     void print_json(const RunOptions& options, std::string_view backend, std::size_t count,
                     const OutputSamples& outputs) const {
-        const nlohmann::ordered_json json = {
+        nlohmann::ordered_json json = {
             {"model", options.model},
             {"arithmetic", backend.empty() ? "float32" : "int8"},
             {"backend", backend.empty() ? nlohmann::ordered_json() : backend},
@@ -114,6 +114,8 @@ public:
             {"ms_per_sample", taken_.count() * 1e3 / static_cast<double>(count)},
             {"peak_memory_bytes", peak_memory_kib() * 1024},
             {"outputs", outputs.to_json(options.output_directory, count)}};
+        if (gave_back_bytes != 0)
+            json["gave_back_bytes"] = gave_back_bytes;
         fmt::print("{}\n", text_of(json));
     }
 
@@ -123,7 +125,12 @@ public:
         fmt::print("{}: {} sample{} {}, {:.2f} ms each, peak memory {} MiB\n", options.model, count,
                    count == 1 ? "" : "s", what, taken_.count() * 1e3 / static_cast<double>(count),
                    (peak_memory_kib() + 1023) / 1024);
+        if (gave_back_bytes != 0)
+            fmt::print("gave back {} bytes: the model's file, and tables of what is in it\n",
+                       gave_back_bytes);
     }
+
+    std::size_t gave_back_bytes = 0; ///< at record level 2
 
 private:
     static long peak_memory_kib() {
@@ -143,6 +150,7 @@ public:
                const TaskOptions& task, const SessionOptions& rights)
         : outputs_(model->outputs().size()), task_(task), session_(device, model, rights) {}
 
+    std::size_t given_back_bytes() const { return session_.given_back_bytes(); }
     std::size_t in_flight() const noexcept { return running_.size(); }
     void submit(const std::vector<std::span<const float>>& sample) {
         running_.push_back(session_.submit(sample, task_));
@@ -178,7 +186,7 @@ void run_samples(Run& run, const std::vector<InputSamples>& inputs, std::size_t 
         run.collect(take);
 }
 
-int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>& model,
+int run_on_device(const RunOptions& options, std::shared_ptr<const Model> model,
                   Warnings warnings = {}) {
     const std::vector<Port> ports = ports_of(*model, model->inputs());
     const auto inputs = read_inputs(ports, options.inputs, options.normalisation, warnings.sink());
@@ -225,6 +233,8 @@ int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>&
         run_samples(run, inputs, count, take);
     } else {
         SessionRun run(device, model, options.task, rights);
+        model.reset(); // at record level 2 it goes
+        measure.gave_back_bytes = run.given_back_bytes();
         run_samples(run, inputs, count, take);
     }
     measure.finish();
@@ -283,8 +293,8 @@ int run_model(const RunOptions& options) {
     check_output_directory("--output-dir", options.output_directory); // before minutes of compiling
     if (options.calibration.empty()) {
         Warnings warnings;
-        const auto model = compile_for_cpu(options.model, options.import, warnings);
-        return run_on_device(options, model, std::move(warnings));
+        auto model = compile_for_cpu(options.model, options.import, warnings);
+        return run_on_device(options, std::move(model), std::move(warnings));
     }
     compiler::CompileOptions compile;
     compile.model = options.model;

@@ -152,13 +152,15 @@ std::size_t open_loop_limit(const Model& model, std::size_t clients) {
     std::size_t bytes = 0;
     std::size_t scratch = 0;
     std::size_t buffers = 0;
-    for (const Tensor& tensor : model.tensors()) {
+    const ModelContents& contents = ModelContents::of(model);
+    const bool has_file = contents.table != nullptr; // else Model::tensors() leaves some out
+    for (const Tensor& tensor : has_file ? model.tensors() : std::span(contents.tensors)) {
         bytes += tensor.is_constant() ? 0 : tensor.bytes;
         buffers += tensor.on_device() ? 1 : 0;
     }
-    for (const Segment& segment : ModelContents::of(model).segments)
+    for (const Segment& segment : contents.segments)
         scratch = std::max<std::size_t>(scratch, segment.scratch_bytes);
-    if (const auto& plan = ModelContents::of(model).core_plan)
+    if (const auto& plan = contents.core_plan)
         for (const CoreSegment& segment : plan->segments)
             scratch = std::max<std::size_t>(scratch, segment.scratch_bytes);
     const std::size_t limit =

@@ -43,6 +43,7 @@ public:
         : own_(std::make_unique<Session>(std::move(session))), session_(*own_) {}
     explicit SessionSource(Session* session) : session_(*session) {}
     const Model& model() const override { return session_.model(); }
+    std::size_t given_back_bytes() const override { return session_.given_back_bytes(); }
     std::unique_ptr<Inference> make() override {
         return std::make_unique<SessionInference>(session_.create_task());
     }
@@ -183,6 +184,7 @@ public:
                  std::shared_ptr<LoadedModel> model)
         : device_(std::move(device)), engine_(std::move(engine)), model_(std::move(model)) {}
     const Model& model() const override { return model_->model(); }
+    std::size_t given_back_bytes() const override { return model_->given_back_bytes(); }
     std::unique_ptr<Inference> make() override {
         return std::make_unique<EngineInference>(*device_, engine_, model_);
     }

@@ -4,6 +4,7 @@
 // them by priority before they reach the device.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -41,6 +42,8 @@ class Source {
 public:
     virtual ~Source() = default;
     virtual const Model& model() const = 0;
+    /// As Session::given_back_bytes().
+    virtual std::size_t given_back_bytes() const { return 0; }
     virtual std::unique_ptr<Inference> make() = 0;
     virtual std::unique_ptr<FirstEnd> first_end() = 0;
     /// Whether a model's last part runs where the model says, rather than where a coordinator does.
