@@ -84,6 +84,38 @@ class Results(Case):
         with overtake.Session(self.device, self.model) as session:
             self.refuse(errno.EINVAL, "on and slo are for several processors", session.submit, image, on="npu")
             self.refuse(errno.EINVAL, "on and slo are for several processors", session.submit, image, slo=1)
+    def test_record_levels_give_the_same_bytes(self):
+        images = self.images[:16]
+        results = []
+        for level in (0, 1, 2):
+            with overtake.Session(self.device, self.model, record=level) as session:
+                results.append([session.run({"image": images[i:i + 1]})["probabilities"].tobytes()
+                                for i in range(len(images))])
+                self.assertEqual(session.given_back_bytes > 0, level == 2)
+                self.assertEqual([tensor.name for tensor in session.model.inputs], ["image"])
+                self.assertEqual(session.model.outputs[0].name, "probabilities")
+        self.assertEqual(results[1], results[0])
+        self.assertEqual(results[2], results[0])
+        self.refuse(errno.EINVAL, "record level 3: 0, 1 and 2 are possible", overtake.Session, self.device, self.model,
+                    record=3)
+        self.refuse(errno.EINVAL, "record level 2: with several processors", overtake.Session, self.device, self.model,
+                    record=2, processors="npu,cpu")
+
+    def test_the_file_goes_at_record_level_two(self):
+        path = pathlib.Path(self.directory.name) / "goes.ovm"
+        path.write_bytes(pathlib.Path(self.path).read_bytes())
+        model = overtake.Model(path)
+        session = overtake.Session(self.device, model, record=2)
+        maps = pathlib.Path("/proc/self/maps")
+        self.assertIn(str(path), maps.read_text())
+        del model
+        gc.collect()
+        self.assertNotIn(str(path), maps.read_text())
+        names = session.model
+        session.run({"image": self.images[:1]})
+        session.close()
+        self.assertEqual(names.inputs[0].shape, (1, 1, 24, 24))
+
     def test_a_plan_for_two_cores_gives_the_same_bytes(self):
         networks = pathlib.Path(os.environ.get("OVERTAKE_MODELS", glyphs.SOURCE / "build/release/models"))
         path = pathlib.Path(self.directory.name) / "two.ovm"

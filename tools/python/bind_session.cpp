@@ -123,7 +123,7 @@ void bind_session(py::module_& module) {
                          unsigned max_priority, unsigned core_limit, unsigned workers,
                          unsigned slots, unsigned task_limit, bool service,
                          const std::string& processors, const std::string& policy,
-                         const std::string& times, const std::string& drop) {
+                         const std::string& times, const std::string& drop, unsigned record) {
                  EngineOptions options;
                  options.drop = drop_of(drop);
                  options.max_priority = max_priority;
@@ -133,6 +133,7 @@ void bind_session(py::module_& module) {
                  options.task_limit = task_limit;
                  options.service = service;
                  options.policy = policy;
+                 options.record = record;
                  if (!processors.empty())
                      options.processors = parse_processors(processors, device);
                  return make_session(device, model, options, times);
@@ -142,11 +143,16 @@ void bind_session(py::module_& module) {
              py::arg("workers") = EngineOptions{}.workers, py::arg("slots") = EngineOptions{}.slots,
              py::arg("task_limit") = EngineOptions{}.task_limit, py::arg("service") = false,
              py::arg("processors") = "", py::arg("policy") = EngineOptions{}.policy,
-             py::arg("times") = "", py::arg("drop") = "never")
+             py::arg("times") = "", py::arg("drop") = "never", py::arg("record") = 0)
         .def_property_readonly("model",
                                [](const Session& session) {
                                    return std::const_pointer_cast<Model>(session.state->model());
                                })
+        .def_property_readonly(
+            "given_back_bytes",
+            [](const Session& session) { return session.state->given_back_bytes(); },
+            "At record level 2: bytes of the model's file and tables that an open session does not "
+            "keep. They are the system's once the Model is garbage; else 0.")
         .def(
             "_submit",
             [](const Session& session, const py::dict& inputs, unsigned priority,

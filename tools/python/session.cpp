@@ -59,9 +59,14 @@ std::string reason_of(const Request& request) {
 
 SessionState::SessionState(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
                            const EngineOptions& options, const std::string& times)
-    : model_(model), engine_(std::make_shared<Engine>(std::move(device), options)),
-      loaded_(times.empty() ? engine_->load(std::move(model))
-                            : engine_->load(std::move(model), ExpectedTimes::read(times))) {}
+    : engine_(std::make_shared<Engine>(std::move(device), options)),
+      loaded_(times.empty() ? engine_->load(model)
+                            : engine_->load(model, ExpectedTimes::read(times))) {
+    if (options.record < 2)
+        model_ = std::move(model);
+    else // which keeps no more of it than running needs
+        model_ = std::shared_ptr<const Model>(loaded_, &loaded_->model());
+}
 
 SessionState::~SessionState() {
     close();

@@ -33,6 +33,7 @@ public:
     /// Throws Error EINVAL once it is closed.
     std::shared_ptr<Engine> engine() const;
     const std::shared_ptr<LoadedModel>& loaded() const { return loaded_; }
+    std::size_t given_back_bytes() const { return loaded_ ? loaded_->given_back_bytes() : 0; }
     /// Arrays of a request whose Task is gone.
     void keep(std::shared_ptr<Request> request, std::vector<pybind11::array> arrays);
     /// Lets go of arrays that are no longer used.
@@ -46,8 +47,8 @@ private:
         std::vector<pybind11::array> arrays;
     };
 
-    std::shared_ptr<const Model> model_;
-    std::shared_ptr<Engine> engine_; ///< null once it is closed
+    std::shared_ptr<const Model> model_; ///< at record level 2 what the loaded model has of it
+    std::shared_ptr<Engine> engine_;     ///< null once it is closed
     std::shared_ptr<LoadedModel> loaded_;
     std::vector<Kept> kept_;
 };
