@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -397,6 +398,75 @@ TEST_F(RecordLevelTwo, AnEngineRunsSeveralTasksAtOnce) {
     }
     EXPECT_EQ(device->submitted, 0u);
     EXPECT_EQ(device->replayed, 12u);
+}
+
+/// The copy alone, which an engine runs in memory that the caller lends.
+ModelSpec copy_alone(const std::string& name) {
+    ModelSpec spec = copy_and_softmax(4, 5, 8);
+    spec.name = name;
+    spec.tensors.pop_back();
+    spec.outputs = {1};
+    spec.segments.pop_back();
+    return spec;
+}
+
+TensorMemory lent(Buffer& buffer) {
+    TensorMemory memory;
+    memory.form = TensorForm::device;
+    memory.data = buffer.data();
+    memory.address = buffer.address();
+    return memory;
+}
+
+/// One model's output is the other's input, in buffers that are others in each run.  The callback
+/// waits for its request in one half of the runs.
+TEST_F(RecordLevelTwo, TwoModelsThatShareMemoryAreReplayedInTurns) {
+    Engine engine(device, engine_recorded());
+    const auto first = engine.load(load(copy_alone("first")));
+    const auto second = engine.load(load(copy_alone("second")));
+    const std::size_t bytes = first->model().input(0).bytes;
+    std::vector<std::unique_ptr<Buffer>> all;
+    for (int i = 0; i < 10; i++) {
+        for (int k = 0; k < 3; k++)
+            all.push_back(device->create_buffer(bytes));
+        std::memset(all[3 * i]->data(), i + 1, bytes);
+        const TensorMemory in = lent(*all[3 * i]), between = lent(*all[3 * i + 1]),
+                           out = lent(*all[3 * i + 2]);
+        const auto request = engine.create_request();
+        request->add(first, {&in, 1}, {&between, 1});
+        request->add(second, {&between, 1}, {&out, 1});
+        std::promise<int> ended;
+        request->on_end([&, i] {
+            if (i % 2 == 0)
+                request->wait();
+            ended.set_value(std::to_integer<int>(all[3 * i + 2]->data()[bytes - 1]));
+        });
+        request->submit({});
+        EXPECT_EQ(ended.get_future().get(), i + 1);
+        EXPECT_EQ(request->status(), 0) << request->error();
+    }
+    for (int i = 0; i < 10; i++) // earlier results stay
+        EXPECT_EQ(std::memcmp(all[3 * i]->data(), all[3 * i + 2]->data(), bytes), 0) << i;
+    expect_counts(0, 2, 20);
+}
+
+TEST_F(RecordLevelTwo, AnOutputIsATransposedView) {
+    auto model = unpacked(copy_and_softmax());
+    fbs::CpuOpT& op = *model->segments[1]->cpu->ops[0];
+    op.type = fbs::CpuOpType::View;
+    op.integers = {0, 0, 1, 5, 20};
+    model->tensors[2]->shape = {1, 5, 4, 3};
+    Session session(device, Model::from_bytes(packed(*model)), recorded());
+    for (int i = 0; i < 3; i++) {
+        const std::vector<float> in = values(60, i);
+        std::vector<float> wanted;
+        for (int x = 0; x < 5; x++)
+            for (int y = 0; y < 4; y++)
+                for (int c = 0; c < 3; c++)
+                    wanted.push_back(in[20 * c + 5 * y + x]);
+        EXPECT_EQ(outputs_of(session, in)[0], wanted);
+    }
+    expect_counts(0, 1, 3);
 }
 
 TEST_F(RecordLevelTwo, ATaskOnSeveralCoresIsReplayed) {
