@@ -9,9 +9,9 @@ namespace overtake {
 
 /// Results do not depend on it, bit for bit; times do.
 enum class CpuLayout : std::uint8_t {
-    automatic, ///< for each value what makes its segment fastest
+    automatic, ///< for each value what makes its segment fastest, or what its file says
     planes,    ///< dense, in ONNX's order
-    blocked    ///< eight channels side by side wherever operators can, as AVX registers hold them
+    blocked    ///< 8 or 16 channels side by side wherever operators can, as AVX registers hold them
 };
 
 } // namespace overtake

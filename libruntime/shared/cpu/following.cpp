@@ -70,6 +70,7 @@ public:
     }
 
     StoredWeights weights() const override { return alone_->weights(); }
+    bool has_copy_of(std::size_t input) const override { return alone_->has_copy_of(input); }
 
 private:
     const Shape output_;

@@ -27,7 +27,8 @@ std::size_t bytes_of(const Segment& segment) {
     std::size_t bytes = bytes_of(segment.fcs) + bytes_of(segment.fc_cycles) +
                         bytes_of(segment.bindings) + bytes_of(segment.cpu_ops);
     for (const CpuOp& op : segment.cpu_ops)
-        bytes += bytes_of(op.inputs) + bytes_of(op.integers) + bytes_of(op.reals);
+        bytes +=
+            bytes_of(op.inputs) + bytes_of(op.integers) + bytes_of(op.reals) + bytes_of(op.layouts);
     return bytes;
 }
 
@@ -155,6 +156,8 @@ private:
         segment.cpu_ops = whole.cpu_ops;
         for (CpuOp& op : segment.cpu_ops) {
             op.name = text(op.name);
+            op.weights_format = {}; // kernels make copies then, rather than read the file
+            op.weights = {};
             for (std::uint32_t& input : op.inputs)
                 input = number(input);
             op.output = number(op.output);
