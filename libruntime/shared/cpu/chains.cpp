@@ -22,7 +22,7 @@ public:
             for (const std::uint32_t input : ops[i].inputs)
                 uses_[input].reads++;
             Use& output = uses_[ops[i].output];
-            output.writes++;
+            is_in_order_ = is_in_order_ && output.writer == none && output.reads == 0;
             output.writer = i;
         }
     }
@@ -44,11 +44,13 @@ public:
 
 private:
     struct Use {
-        std::size_t reads = 0, writes = 0, writer = none;
+        std::size_t reads = 0, writer = none;
     };
 
     // The operator whose output `i` continues, or none.
     std::size_t leader(std::size_t i) {
+        if (!is_in_order_)
+            return none;
         const CpuOp& op = ops_[i];
         if (op.type == CpuOpType::unary)
             return writer_before(i, op.inputs[0]);
@@ -70,18 +72,13 @@ private:
     // The operator that writes `tensor`, if `i` can continue it.
     std::size_t writer_before(std::size_t i, std::uint32_t tensor) {
         const Use& use = uses_[tensor];
-        if (!is_internal_[tensor] || use.reads != 1 || use.writes != 1 || use.writer >= i ||
+        if (!is_internal_[tensor] || use.reads != 1 || use.writer == none || use.writer >= i ||
             tensors_[tensor].shape != tensors_[ops_[i].output].shape)
             return none;
         const CpuChain& chain = chains_[chain_of_[use.writer]];
         if (ops_[chain.first].type == CpuOpType::custom || chain.following.size() == most_following)
             return none;
-        // It will run later than its place, so what it reads has to stay.
-        const auto stays = [&](std::uint32_t input) { return uses_[input].writes <= 1; };
-        return std::ranges::all_of(ops_[chain.first].inputs, stays) &&
-                       std::ranges::all_of(chain.added, stays)
-                   ? use.writer
-                   : none;
+        return use.writer;
     }
 
     void follow(CpuChain& chain, std::size_t i, std::size_t before) {
@@ -100,6 +97,9 @@ private:
     const std::span<const Tensor> tensors_;
     const std::vector<bool>& is_internal_;
     std::unordered_map<std::uint32_t, Use> uses_; // by tensor
+    // Each tensor is written once at most, before it is read.  A chain's first operator runs later
+    // than its place, and finds what it reads as it was only then.
+    bool is_in_order_ = true;
     std::vector<CpuChain> chains_;
     std::vector<std::size_t> chain_of_; // by operator
 };
