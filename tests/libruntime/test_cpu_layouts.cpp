@@ -380,6 +380,21 @@ TEST_P(CpuLayoutTest, AllKernelsOfAConvolutionShareItsWeights) {
     }
 }
 
+TEST_P(CpuLayoutTest, SpareLanesBehindAConvolutionAreClearWhateverItsSource) {
+    std::mt19937 random(15);
+    for (const Case& c : cases)
+        for (const bool is_transposed : {false, true}) {
+            Operation operation = convolution(c, is_transposed);
+            std::vector<Values> inputs;
+            for (const Shape& shape : operation.inputs)
+                inputs.push_back(random_values(random, elements(shape)));
+            inputs[0].front() = infinity;
+            inputs[0].back() = -infinity;
+            operation.known = {{}, inputs[1], inputs[2]};
+            check_forms(operation, inputs, c.name); // of all lanes
+        }
+}
+
 TEST_P(CpuLayoutTest, ConvolutionsDifferOnlyByRounding) {
     std::mt19937 random(14);
     for (const Case& c : cases) {

@@ -99,7 +99,7 @@ Step reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to);
 /// Attributes of all our primitives: the caller has the scratchpad.
 dnnl::primitive_attr attributes();
 
-/// Where `memory` is from now on; of blocks, version 2 clears the spare lanes.  Allocates nothing.
+/// Where `memory` is from now on.  Allocates nothing.
 void place(const dnnl::memory& memory, const void* data);
 
 } // namespace overtake::cpu::onednn

@@ -217,16 +217,15 @@ void ConvolutionPrimitive::take_weights(std::span<const float> weights,
     onednn::Owned& known = primitive_->known_weights;
     const bool has_format = !format_.empty() && stored.format == format_ &&
                             stored.values.size() * sizeof(float) == its.get_size();
-    // Memory with spare lanes is cleared there by version 2, so that is copied.
+    // Spare lanes of a file may hold anything.
     if (has_format && !onednn::has_spare_lanes(its) && onednn::is_aligned(stored.values.data())) {
         known.memory =
             dnnl::memory(its, onednn::engine(), const_cast<float*>(stored.values.data()));
         return;
     }
     known = onednn::Owned(its);
-    if (has_format || given == its) {
-        std::ranges::copy(has_format ? stored.values : weights,
-                          static_cast<float*>(known.bytes.data()));
+    if (given == its) {
+        std::ranges::copy(weights, static_cast<float*>(known.bytes.data()));
         return;
     }
     const dnnl::memory from(given, onednn::engine(), const_cast<float*>(weights.data()));
@@ -405,6 +404,8 @@ void OneDnnConvolution::run(std::span<const float> source, std::span<const float
     s.target.write();
     if (is_transposed)
         add_bias(added, target);
+    if (is_blocked(target_layout_)) // they are the source times 0, which may be no number
+        clear_spare_lanes(primitive_->shape_.target, target_layout_, target);
 }
 
 } // namespace overtake::cpu
