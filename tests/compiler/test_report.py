@@ -64,7 +64,12 @@ class Report(unittest.TestCase):
 
     def test_a_suffix_chooses_the_form(self):
         self.compile("--report", self.folder / "a.json")
-        self.assertEqual(json.loads((self.folder / "a.json").read_text()), info(self.model))
+        told = info(self.model)
+        for segment in told["segments"]:  # layouts on the CPU are the machine's, so only info has them
+            segment.pop("layouts", None)
+            for op in segment.get("ops", []):
+                op.pop("layout", None)
+        self.assertEqual(json.loads((self.folder / "a.json").read_text()), told)
         succeed("info", self.model, "--report", self.folder / "a.txt")
         self.assertEqual((self.folder / "a.txt").read_text(), succeed("info", self.model))
 

@@ -459,13 +459,16 @@ TEST(CpuChains, WhatAnOperatorReadsStaysUntilItsChainRuns) {
               (Numbers{{0, 0}, {1, 2}}));
     EXPECT_EQ(chains_of({unary(0, 1), first, unary(0, 1), unary(2, 4)}, tensors, internal),
               (Numbers{{0, 0}, {1, 1}, {2, 2}, {3, 3}}));
-    EXPECT_EQ(chains_of({unary(0, 1),
-                         {CpuOpType::dequantize, "op", {0}, 2, {}, {}},
-                         sum(2, 1, 3),
-                         unary(0, 1),
-                         unary(3, 4)},
-                        tensors, internal),
-              (Numbers{{0, 0}, {1, 2, 1}, {3, 3}, {4, 4}}));
+    const CpuOp of_input{CpuOpType::dequantize, "op", {0}, 2, {}, {}};
+    EXPECT_EQ(chains_of({unary(0, 1), of_input, sum(2, 1, 3), unary(0, 1), unary(3, 4)}, tensors,
+                        internal),
+              (Numbers{{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}}));
+    // A tensor that an earlier segment made, and that this one makes anew once it has read it.
+    EXPECT_EQ(chains_of({first, unary(0, 1), unary(2, 4)}, tensors, internal),
+              (Numbers{{0, 0}, {1, 1}, {2, 2}}));
+    EXPECT_EQ(chains_of({first, unary(2, 1)}, tensors, internal), (Numbers{{0, 0}, {1, 1}}));
+    EXPECT_EQ(chains_of({of_input, sum(2, 1, 3), unary(3, 1)}, tensors, internal),
+              (Numbers{{0, 0}, {1, 1}, {2, 2}}));
 }
 
 TEST(CpuChains, OfAnotherShapeOrACustomOperatorOrAConstantNothingFollows) {

@@ -11,6 +11,15 @@ from overtake_command import SOURCE, CommandTest, overtake
 GLYPHS = SOURCE / "models/glyphs"
 
 
+def without_layouts(summary):
+    """Those of values on the CPU are the machine's, so only info has them."""
+    for segment in summary["segments"]:
+        segment.pop("layouts", None)
+        for op in segment.get("ops", []):
+            op.pop("layout", None)
+    return summary
+
+
 class Json(CommandTest):
     def compile(self, *options):
         return self.succeed_json(
@@ -22,7 +31,8 @@ class Json(CommandTest):
         made = self.compile()
         self.assertEqual(made.pop("output"), str(self.directory / "glyphs.ovm"))
         self.assertEqual(made.pop("warnings"), [])
-        self.assertEqual(made, self.succeed_json("info", self.directory / "glyphs.ovm"))
+        told = self.succeed_json("info", self.directory / "glyphs.ovm")
+        self.assertEqual(made, without_layouts(told))
         total = made["total"]
         on = [node["processor"] for node in made["nodes"]]
         self.assertEqual(total["nodes_on_bpu"], on.count("BPU"))

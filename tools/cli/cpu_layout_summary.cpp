@@ -17,8 +17,8 @@ Json crossing(const Tensor& tensor, cpu::Layout layout) {
     return {{"tensor", std::string(tensor.name)}, {"layout", cpu::name_of(layout)}};
 }
 
-Json layouts_of(const CpuProgram& program, std::span<const Tensor> tensors, cpu::Layout blocks,
-                Json& ops) {
+Json layouts_of(const CpuProgram& program, std::span<const Tensor> tensors, Json& ops) {
+    const cpu::Layout blocks = program.blocks;
     Json json = {{"blocks", cpu::lanes_of(blocks)},
                  {"chosen", program.is_stored ? "by the compiler" : "at load"},
                  {"in_blocks", 0},
@@ -61,7 +61,7 @@ void add_cpu_layouts(nlohmann::ordered_json& summary, const Model& model) {
     const ModelContents& contents = ModelContents::of(model);
     const std::span<const Tensor> tensors =
         std::span(contents.tensors).first(contents.segment_tensors);
-    const std::vector<bool> is_internal = internal_tensors(contents);
+    const std::vector<bool> is_internal = internal_tensors(contents, tensors);
     for (std::size_t i = 0; i < contents.segments.size(); ++i) {
         const Segment& segment = contents.segments[i];
         if (segment.on_bpu())
@@ -69,7 +69,7 @@ void add_cpu_layouts(nlohmann::ordered_json& summary, const Model& model) {
         const CpuProgram program =
             make_cpu_program(segment.cpu_ops, tensors, is_internal, CpuLayout::automatic);
         Json& entry = summary["segments"][i];
-        entry["layouts"] = layouts_of(program, tensors, cpu::blocks_of_this_cpu(), entry["ops"]);
+        entry["layouts"] = layouts_of(program, tensors, entry["ops"]);
     }
 }
 

@@ -23,6 +23,7 @@ using cpu::LayoutSet;
 // What a plan numbers: layouts of host memory, and the device's own.
 constexpr auto planes = static_cast<LayoutNumber>(cpu::Layout::planes);
 constexpr LayoutNumber on_device = 4;
+constexpr std::size_t most_wasted = 1 << 22; // floats
 static_assert(on_device > static_cast<LayoutNumber>(cpu::Layout::channels_last));
 
 constexpr LayoutSet bit(LayoutNumber layout) {
@@ -108,11 +109,19 @@ private:
     std::size_t size_ = 0;
 };
 
+// Of this CPU, if there are convolutions; others do not need oneDNN to be asked.
+cpu::Layout blocks_for(std::span<const CpuOp> ops) {
+    return std::ranges::find(ops, CpuOpType::convolution, &CpuOp::type) == ops.end()
+               ? cpu::Layout::blocked_8
+               : cpu::blocks_of_this_cpu();
+}
+
 class ProgramMaker {
 public:
     ProgramMaker(std::span<const CpuOp> ops, std::span<const Tensor> tensors,
                  const std::vector<bool>& is_internal, const cpu::LayoutCosts& costs)
-        : costs_(costs), ops_(ops), tensors_(tensors), is_internal_(is_internal) {
+        : costs_(costs), blocks_(static_cast<LayoutNumber>(blocks_for(ops))), ops_(ops),
+          tensors_(tensors), is_internal_(is_internal) {
         chains_ = cpu_chains(ops, tensors, is_internal);
         for (const CpuChain& chain : chains_)
             add_nodes(chain);
@@ -126,6 +135,7 @@ public:
         const cpu::LayoutPlan plan = plan_for(layout);
         program_.is_best = plan.is_best;
         program_.ns = plan.ns;
+        program_.blocks = static_cast<cpu::Layout>(blocks_);
         auto conversion = plan.conversions.begin();
         const auto copy_before = [&](std::size_t node) {
             for (; conversion != plan.conversions.end() && conversion->before <= node; ++conversion)
@@ -176,6 +186,15 @@ private:
         return plan;
     }
 
+    // Whether the file asks for blocks that are nearly empty, of a large value.
+    bool is_waste(const CpuChain& chain) const {
+        const Tensor& tensor = tensors_[ops_[chain.last].output];
+        if (ops_[chain.last].layouts.back() == 0 || !cpu::can_be_blocked(tensor.shape))
+            return false;
+        const std::size_t stored = floats_of(tensor, blocks_);
+        return stored > most_wasted && stored > 4 * tensor.elements();
+    }
+
     // False where the file has none, or where this CPU's kernels lack one.
     bool keep_stored_forms() {
         for (std::size_t node = 0; node < nodes_.size(); node++) {
@@ -184,7 +203,7 @@ private:
                 continue;
             const std::vector<std::uint8_t>& first = ops_[chain->first].layouts;
             const std::vector<std::uint8_t>& last = ops_[chain->last].layouts;
-            if (first.empty() || last.empty())
+            if (first.empty() || last.empty() || is_waste(*chain))
                 return false;
             std::vector<cpu::NodeForm>& forms = problem_.nodes[node].forms;
             std::erase_if(forms, [&](const cpu::NodeForm& form) {
@@ -353,7 +372,7 @@ private:
     }
 
     const cpu::LayoutCosts costs_;
-    const LayoutNumber blocks_ = static_cast<LayoutNumber>(cpu::blocks_of_this_cpu());
+    const LayoutNumber blocks_;
     const std::span<const CpuOp> ops_;
     const std::span<const Tensor> tensors_;
     const std::vector<bool>& is_internal_;
@@ -405,14 +424,13 @@ std::vector<bool> internal_tensors(std::span<const Segment* const> segments,
     return result;
 }
 
-std::vector<bool> internal_tensors(const ModelContents& contents) {
+std::vector<bool> internal_tensors(const ModelContents& contents, std::span<const Tensor> tensors) {
     std::vector<const Segment*> segments;
     for (const Segment& segment : contents.segments)
         segments.push_back(&segment);
     std::vector<std::uint32_t> kept = contents.inputs;
     kept.insert(kept.end(), contents.outputs.begin(), contents.outputs.end());
-    return internal_tensors(segments, std::span(contents.tensors).first(contents.segment_tensors),
-                            kept);
+    return internal_tensors(segments, tensors, kept);
 }
 
 } // namespace overtake

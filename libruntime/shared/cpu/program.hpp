@@ -59,6 +59,7 @@ struct CpuProgram {
     std::size_t blocked = 0; ///< operators whose output is in blocks
     bool is_best = false;    ///< no other choice of layouts costs less by the rule
     bool is_stored = false;  ///< the choice is the file's
+    cpu::Layout blocks = cpu::Layout::blocked_8;    ///< those that it has
     std::vector<std::vector<std::uint8_t>> layouts; ///< by operator: CpuOp::layouts of this choice
     double ns = 0;                                  ///< that it takes by the costs
 };
@@ -75,7 +76,7 @@ CpuProgram make_cpu_program(std::span<const CpuOp> ops, std::span<const Tensor> 
 std::vector<bool> internal_tensors(std::span<const Segment* const> segments,
                                    std::span<const Tensor> tensors,
                                    std::span<const std::uint32_t> kept);
-/// Of the model's segments.
-std::vector<bool> internal_tensors(const ModelContents& contents);
+/// Of the model's segments, which name tensors of `tensors`.
+std::vector<bool> internal_tensors(const ModelContents& contents, std::span<const Tensor> tensors);
 
 } // namespace overtake

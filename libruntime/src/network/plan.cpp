@@ -110,7 +110,7 @@ void Plan::find_internal_tensors() {
     if (units_)
         is_internal_.resize(tensors().size());
     else
-        is_internal_ = internal_tensors(ModelContents::of(model()));
+        is_internal_ = internal_tensors(ModelContents::of(model()), tensors());
 }
 
 std::span<const CpuProgram> Plan::cpu_programs() const {

@@ -20,7 +20,7 @@ std::vector<std::uint8_t> with_cpu_plan(std::span<const std::uint8_t> bytes,
     const std::unique_ptr<fbs::ModelT> file(fbs::GetModel(bytes.data())->UnPack());
     const std::span<const Tensor> tensors =
         std::span(contents.tensors).first(contents.segment_tensors);
-    const std::vector<bool> is_internal = internal_tensors(contents);
+    const std::vector<bool> is_internal = internal_tensors(contents, tensors);
     std::uint64_t size = bytes.size();
     for (std::size_t number = 0; number < contents.segments.size(); ++number) {
         const std::vector<CpuOp>& ops = contents.segments[number].cpu_ops;

@@ -120,6 +120,9 @@ ModelPack pack_models(const std::vector<std::shared_ptr<const Model>>& models) {
         apart += model->program().size();
         for (const Tensor& tensor : model->tensors())
             apart += tensor.data.size_bytes();
+        for (const Segment& segment : ModelContents::of(*model).segments)
+            for (const CpuOp& op : segment.cpu_ops)
+                apart += op.weights.size_bytes();
         check_file_bytes("the pack", constants.bytes().size() + apart);
 
         fbs::ModelT copy;

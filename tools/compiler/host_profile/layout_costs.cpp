@@ -4,14 +4,17 @@
 #include "compiler/host_profile/layout_costs.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "cpu/layout.hpp"
 #include "cpu/operation.hpp"
 #include "cpu/tensor_layout.hpp"
+#include "overtake/error.hpp"
 
 namespace overtake::host_profile {
 namespace {
@@ -49,6 +52,9 @@ public:
             return one.inputs[0] == number &&
                    (one.output == number || operation.type == CpuOpType::reduce);
         });
+        if (form == forms.end())
+            throw Error(ENOTSUP, std::string("oneDNN has no operators in ") + cpu::name_of(layout) +
+                                     " on this CPU; compile without --cpu-costs");
         std::vector<std::vector<float>> values;
         for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
             const auto its = static_cast<Layout>(form->inputs[i]);
