@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -181,6 +182,7 @@ static void threads_of_one_context(void)
 	client_close(&shared);
 }
 
+/* KMOD_COUNTED_REPLAYS in the environment asks for another number. */
 #define COUNTED		10000u
 #define KMEM		"/sys/kernel/tracing/events/kmem/"
 
@@ -240,11 +242,12 @@ static void replay_and_collect(const struct client *client, uint32_t recording, 
 	check_equal(result.status, 0);
 }
 
-/* Of 10,000 replays with scratch, by ioctl; the same counts those of one submission. */
+/* Of replays with scratch, by ioctl; the same counts those of one submission. */
 static void replays_allocate_nothing(void)
 {
 	struct client client = client_open(0, 254);
-	uint32_t recording, i;
+	const char *asked = getenv("KMOD_COUNTED_REPLAYS");
+	uint32_t recording, i, count = asked ? (uint32_t)strtoul(asked, NULL, 10) : COUNTED;
 	struct job job;
 
 	if (access(KMEM "kmalloc/enable", F_OK))
@@ -256,7 +259,7 @@ static void replays_allocate_nothing(void)
 	replay_and_collect(&client, recording, 7);
 	prepare_trace(true);
 	trace_is_on(true);
-	for (i = 0; i < COUNTED; i++)
+	for (i = 0; i < count; i++)
 		replay_and_collect(&client, recording, i);
 	trace_is_on(false);
 	check_equal(traced(5), 0);
