@@ -97,12 +97,14 @@ bench-submission: build kmod ## the way of an empty FC to the device and back, o
 	build/release/tests/bench_submission
 	tests/vm/run --timeout 900 -- tests/benchmarks/run-submission
 
-bench-cpu-layouts: build ## five networks in float on the CPU: milliseconds in each layout, one thread, in turn
-	cmake --build --preset release -j $(JOBS) --target bench_cpu_layouts
+bench-cpu-layouts: build ## five networks in float on the CPU: milliseconds in each layout and beside plain oneDNN, one thread
+	cmake --build --preset release -j $(JOBS) --target bench_cpu_layouts bench_plain_onednn
 	mkdir -p build/cpu-networks
 	for name in mobilenetv2 resnet18 unet vit yolo; do \
 		build/bin/overtake compile --cpu -q build/release/models/$$name.onnx -o build/cpu-networks/$$name.ovm || exit 1; done
 	build/release/tests/bench_cpu_layouts build/cpu-networks/mobilenetv2.ovm build/cpu-networks/resnet18.ovm \
+		build/cpu-networks/unet.ovm build/cpu-networks/vit.ovm build/cpu-networks/yolo.ovm
+	build/release/tests/bench_plain_onednn build/cpu-networks/mobilenetv2.ovm build/cpu-networks/resnet18.ovm \
 		build/cpu-networks/unet.ovm build/cpu-networks/vit.ovm build/cpu-networks/yolo.ovm
 
 bench-record-memory: build ## ten networks: resident memory of a process that runs each, at record levels 0 and 2
