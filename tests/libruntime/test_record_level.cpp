@@ -12,49 +12,15 @@
 
 #include "model_spec.hpp"
 #include "overtake/overtake.hpp"
-#include "watched_device.hpp"
+#include "record_level.hpp"
 
 namespace overtake::test {
 namespace {
 
-std::shared_ptr<const Model> load(const ModelSpec& spec) {
-    return Model::from_bytes(build(spec));
-}
-
-/// Values that survive quantisation by 0.5 and zero point -3.
-std::vector<float> values(std::size_t count, int seed) {
-    std::vector<float> values(count);
-    for (std::size_t i = 0; i < count; i++)
-        values[i] = 0.5f * static_cast<float>((static_cast<int>(i) * 37 + seed * 11) % 200 - 100);
-    return values;
-}
-
-SessionOptions recorded(unsigned level = 1) {
-    SessionOptions options;
-    options.record = level;
-    return options;
-}
-
-class RecordLevel : public testing::Test {
-protected:
-    void expect_counts(unsigned submitted, unsigned recordings, unsigned replayed) {
-        EXPECT_EQ(device->submitted, submitted);
-        EXPECT_EQ(device->recorded, recordings);
-        EXPECT_EQ(device->replayed, replayed);
-    }
-    static void run(Task& task, int seed) {
-        task.set_input(0, values(60, seed));
-        task.start();
-        ASSERT_TRUE(task.wait());
-        ASSERT_EQ(task.status(), 0);
-        EXPECT_EQ(task.output(1), values(60, seed));
-    }
-
-    std::shared_ptr<WatchedDevice> device = std::make_shared<WatchedDevice>();
-};
+class RecordLevel : public RecordLevelTest {};
 
 TEST_F(RecordLevel, ASegmentIsRecordedInItsSecondRun) {
-    Session session(device, load(copy_and_softmax()), recorded());
+    Session session(device, model_of(copy_and_softmax()), at_record_level(1));
     Task task = session.create_task();
     run(task, 0);
     expect_counts(1, 0, 0);
@@ -67,7 +33,7 @@ TEST_F(RecordLevel, ASegmentIsRecordedInItsSecondRun) {
 }
 
 TEST_F(RecordLevel, NothingIsRecordedAtLevelZero) {
-    Session session(device, load(copy_and_softmax()));
+    Session session(device, model_of(copy_and_softmax()));
     Task task = session.create_task();
     for (int i = 0; i < 3; i++)
         run(task, i);
@@ -76,7 +42,7 @@ TEST_F(RecordLevel, NothingIsRecordedAtLevelZero) {
 
 TEST_F(RecordLevel, OtherLevelsAreRefused) {
     try {
-        Session session(device, load(copy_and_softmax()), recorded(3));
+        Session session(device, model_of(copy_and_softmax()), at_record_level(3));
         FAIL() << "level 3 was taken";
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), EINVAL);
@@ -89,18 +55,18 @@ TEST_F(RecordLevel, OtherLevelsAreRefused) {
 
 /// Each has buffers of its own, and a recording of its own while they are in flight together.
 TEST_F(RecordLevel, TasksInFlightTogetherHaveRecordingsOfTheirOwn) {
-    Session session(device, load(copy_and_softmax()), recorded());
+    Session session(device, model_of(copy_and_softmax()), at_record_level(1));
     std::vector<Task> tasks;
     for (int i = 0; i < 7; i++)
         tasks.push_back(session.create_task());
     for (int round = 0; round < 5; round++) {
         for (int i = 0; i < 7; i++) {
-            tasks[i].set_input(0, values(60, 10 * round + i));
+            tasks[i].set_input(0, half_steps(60, 10 * round + i));
             tasks[i].start();
         }
         for (int i = 0; i < 7; i++) {
             ASSERT_TRUE(tasks[i].wait());
-            EXPECT_EQ(tasks[i].output(1), values(60, 10 * round + i));
+            EXPECT_EQ(tasks[i].output(1), half_steps(60, 10 * round + i));
         }
     }
     EXPECT_LE(device->recorded, 4u);
@@ -109,10 +75,10 @@ TEST_F(RecordLevel, TasksInFlightTogetherHaveRecordingsOfTheirOwn) {
 }
 
 TEST_F(RecordLevel, TwoModelsAreReplayedInTurns) {
-    Session one(device, load(copy_and_softmax()), recorded());
-    Session other(device, load(softmax_and_copy()), recorded());
+    Session one(device, model_of(copy_and_softmax()), at_record_level(1));
+    Session other(device, model_of(softmax_and_copy()), at_record_level(1));
     Task first = one.create_task(), second = other.create_task();
-    second.set_input(0, values(60, 3));
+    second.set_input(0, half_steps(60, 3));
     second.start();
     ASSERT_TRUE(second.wait());
     const std::vector<float> wanted = second.output(0);
@@ -126,11 +92,11 @@ TEST_F(RecordLevel, TwoModelsAreReplayedInTurns) {
 }
 
 TEST_F(RecordLevel, LevelsAreMixedByThreadsInTurns) {
-    const auto model = load(copy_and_softmax());
+    const auto model = model_of(copy_and_softmax());
     std::vector<std::thread> threads;
     for (unsigned i = 0; i < 4; i++)
         threads.emplace_back([&, i] {
-            Session session(device, model, recorded(i % 2));
+            Session session(device, model, at_record_level(i % 2));
             Task task = session.create_task();
             for (int k = 0; k < 5; k++)
                 run(task, static_cast<int>(i) * 10 + k);
@@ -141,7 +107,7 @@ TEST_F(RecordLevel, LevelsAreMixedByThreadsInTurns) {
 }
 
 TEST_F(RecordLevel, ADeviceThatHasGoneIsAnError) {
-    Session session(device, load(copy_and_softmax()), recorded());
+    Session session(device, model_of(copy_and_softmax()), at_record_level(1));
     Task task = session.create_task();
     for (int i = 0; i < 5; i++)
         run(task, i);
@@ -156,7 +122,7 @@ TEST_F(RecordLevel, WhatCannotBeRecordedIsSubmittedAndSaidOnce) {
     device->refuses_recordings = true;
     testing::internal::CaptureStderr();
     {
-        Session session(device, load(copy_and_softmax()), recorded());
+        Session session(device, model_of(copy_and_softmax()), at_record_level(1));
         Task task = session.create_task();
         for (int i = 0; i < 5; i++)
             run(task, i);
@@ -168,10 +134,10 @@ TEST_F(RecordLevel, WhatCannotBeRecordedIsSubmittedAndSaidOnce) {
 }
 
 TEST_F(RecordLevel, ACancelledTaskGivesItsRecordingBack) {
-    Session session(device, load(copy_and_softmax()), recorded());
+    Session session(device, model_of(copy_and_softmax()), at_record_level(1));
     Task task = session.create_task();
     for (int i = 0; i < 20; i++) {
-        task.set_input(0, values(60, i));
+        task.set_input(0, half_steps(60, i));
         task.start();
         task.cancel();
         ASSERT_TRUE(task.wait());
@@ -190,7 +156,7 @@ TEST_F(RecordLevel, OtherInputAndOutputBuffersInEachRun) {
     spec.tensors.pop_back();
     spec.outputs = {1};
     spec.segments.pop_back();
-    const auto model = engine.load(load(spec));
+    const auto model = engine.load(model_of(spec));
     const Tensor tensor = model->model().input(0);
     constexpr int runs = 6;
     std::vector<std::unique_ptr<Buffer>> ins, outs;
@@ -224,7 +190,7 @@ TEST_F(RecordLevel, ModelsThatAreUnloadedAreForgotten) {
     EngineOptions options;
     options.record = 1;
     Engine engine(device, options);
-    std::vector<float> in = values(60, 1), softmax(60), copied(60);
+    std::vector<float> in = half_steps(60, 1), softmax(60), copied(60);
     const auto dense = [](std::vector<float>& of) {
         TensorMemory memory;
         memory.element = Element::float32;
@@ -234,7 +200,7 @@ TEST_F(RecordLevel, ModelsThatAreUnloadedAreForgotten) {
     const TensorMemory from = dense(in);
     const TensorMemory to[] = {dense(softmax), dense(copied)};
     for (unsigned i = 0; i < 5; i++) {
-        const auto model = engine.load(load(copy_and_softmax()));
+        const auto model = engine.load(model_of(copy_and_softmax()));
         for (int k = 0; k < 3; k++) {
             const auto request = engine.create_request();
             request->add(model, {&from, 1}, to);

@@ -20,28 +20,10 @@
 #include "model_spec.hpp"
 #include "network/plan.hpp"
 #include "overtake/overtake.hpp"
-#include "watched_device.hpp"
+#include "record_level.hpp"
 
 namespace overtake::test {
 namespace {
-
-std::shared_ptr<const Model> load(const ModelSpec& spec) {
-    return Model::from_bytes(build(spec));
-}
-
-/// Values that survive quantisation by 0.5 and zero point -3.
-std::vector<float> values(std::size_t count, int seed) {
-    std::vector<float> values(count);
-    for (std::size_t i = 0; i < count; i++)
-        values[i] = 0.5f * static_cast<float>((static_cast<int>(i) * 37 + seed * 11) % 200 - 100);
-    return values;
-}
-
-SessionOptions recorded(unsigned level = 2) {
-    SessionOptions options;
-    options.record = level;
-    return options;
-}
 
 EngineOptions engine_recorded(unsigned level = 2) {
     EngineOptions options;
@@ -98,7 +80,8 @@ fbs::TensorT& add_tensor(fbs::ModelT& model, const std::string& name,
     for (const std::uint32_t dimension : shape)
         tensor.bytes *= dimension;
     if (is_constant)
-        tensor.data = values(tensor.bytes / sizeof(float), static_cast<int>(model.tensors.size()));
+        tensor.data =
+            half_steps(tensor.bytes / sizeof(float), static_cast<int>(model.tensors.size()));
     return tensor;
 }
 
@@ -143,26 +126,10 @@ std::vector<std::byte> convolution_and_sum(std::size_t axes) {
     return packed(*model);
 }
 
-class RecordLevelTwo : public testing::Test {
-protected:
-    void expect_counts(unsigned submitted, unsigned recordings, unsigned replayed) {
-        EXPECT_EQ(device->submitted, submitted);
-        EXPECT_EQ(device->recorded, recordings);
-        EXPECT_EQ(device->replayed, replayed);
-    }
-    static void run(Task& task, int seed) {
-        task.set_input(0, values(60, seed));
-        task.start();
-        ASSERT_TRUE(task.wait());
-        ASSERT_EQ(task.status(), 0);
-        EXPECT_EQ(task.output(1), values(60, seed));
-    }
-
-    std::shared_ptr<WatchedDevice> device = std::make_shared<WatchedDevice>();
-};
+class RecordLevelTwo : public RecordLevelTest {};
 
 TEST_F(RecordLevelTwo, ASegmentIsRecordedInItsFirstRun) {
-    Session session(device, load(copy_and_softmax()), recorded());
+    Session session(device, model_of(copy_and_softmax()), at_record_level(2));
     Task task = session.create_task();
     for (int i = 0; i < 10; i++)
         run(task, i);
@@ -171,9 +138,9 @@ TEST_F(RecordLevelTwo, ASegmentIsRecordedInItsFirstRun) {
 
 TEST_F(RecordLevelTwo, ResultsAreThoseOfLevelZero) {
     for (const ModelSpec& spec : {copy_and_softmax(), softmax_and_copy()}) {
-        Session usual(device, load(spec)), strict(device, load(spec), recorded());
+        Session usual(device, model_of(spec)), strict(device, model_of(spec), at_record_level(2));
         for (int i = 0; i < 3; i++)
-            EXPECT_EQ(outputs_of(strict, values(60, i)), outputs_of(usual, values(60, i)));
+            EXPECT_EQ(outputs_of(strict, half_steps(60, i)), outputs_of(usual, half_steps(60, i)));
     }
 }
 
@@ -189,7 +156,8 @@ TEST_F(RecordLevelTwo, KernelsHaveTheirConstants) {
             EXPECT_FALSE(file.is_mapped());
             const std::size_t count = usual.model().input(0).elements();
             for (int i = 0; i < 3; i++)
-                EXPECT_EQ(outputs_of(strict, values(count, i)), outputs_of(usual, values(count, i)))
+                EXPECT_EQ(outputs_of(strict, half_steps(count, i)),
+                          outputs_of(usual, half_steps(count, i)))
                     << axes << " axes";
         }
 }
@@ -202,7 +170,7 @@ TEST_F(RecordLevelTwo, LaterSessionsOfThePlanNeedNoFile) {
         const auto model = engine.load(Model::load(file.path()));
         EXPECT_FALSE(file.is_mapped());
         Session usual(device, Model::load(file.path()));
-        const std::vector<float> in = values(usual.model().input(0).elements(), 3);
+        const std::vector<float> in = half_steps(usual.model().input(0).elements(), 3);
         const std::vector<std::vector<float>> wanted = outputs_of(usual, in);
         std::vector<std::vector<float>> got(8, std::vector<float>(wanted[0].size()));
         std::vector<std::shared_ptr<Request>> requests;
@@ -240,7 +208,7 @@ TEST_F(RecordLevelTwo, OnlyConstantsThatKernelsReadAreKept) {
 TEST_F(RecordLevelTwo, ItsModelHasInputsAndOutputsOnly) {
     ModelSpec spec = softmax_and_copy();
     spec.weights = {1, 2, 3};
-    Session session(device, load(spec), recorded());
+    Session session(device, model_of(spec), at_record_level(2));
     const Model& model = session.model();
     EXPECT_EQ(model.name(), "test");
     EXPECT_EQ(model.clock_khz(), 1'000'000u);
@@ -261,7 +229,7 @@ TEST_F(RecordLevelTwo, TheFileGoesWithTheLastOwnerOfTheModel) {
     spec.weights.resize(1 << 20, 7);
     const ModelFile file(build(spec));
     auto model = Model::load(file.path());
-    Session session(device, model, recorded());
+    Session session(device, model, at_record_level(2));
     auto other = std::make_unique<Session>(device, model);
     EXPECT_GE(session.given_back_bytes(), spec.weights.size());
     EXPECT_EQ(other->given_back_bytes(), 0u);
@@ -283,67 +251,68 @@ TEST_F(RecordLevelTwo, AModelThatIsLoadedAgainIsItself) {
         ModelSpec spec = copy_and_softmax();
         spec.weights.resize(1 << 16, i);
         const ModelFile file(build(spec));
-        sessions.push_back(std::make_unique<Session>(device, Model::load(file.path()), recorded()));
+        sessions.push_back(
+            std::make_unique<Session>(device, Model::load(file.path()), at_record_level(2)));
         EXPECT_FALSE(file.is_mapped());
         EXPECT_EQ(known_weights(), i + 1u);
         EXPECT_EQ(known_plans(), i + 1u);
     }
     for (const auto& session : sessions)
-        outputs_of(*session, values(60, 5));
+        outputs_of(*session, half_steps(60, 5));
     expect_counts(0, 8, 8);
 }
 
 TEST_F(RecordLevelTwo, AModelThatIsLoadedTwiceGivesBackTwice) {
     const ModelFile file(build(copy_and_softmax()));
-    Session one(device, Model::load(file.path()), recorded());
-    Session two(device, Model::load(file.path()), recorded());
+    Session one(device, Model::load(file.path()), at_record_level(2));
+    Session two(device, Model::load(file.path()), at_record_level(2));
     EXPECT_FALSE(file.is_mapped());
-    EXPECT_EQ(outputs_of(one, values(60, 1)), outputs_of(two, values(60, 1)));
+    EXPECT_EQ(outputs_of(one, half_steps(60, 1)), outputs_of(two, half_steps(60, 1)));
 }
 
 TEST_F(RecordLevelTwo, SessionsOfAModelShareItsPlan) {
-    const auto model = load(copy_and_softmax());
-    Session one(device, model, recorded()), two(device, model, recorded());
+    const auto model = model_of(copy_and_softmax());
+    Session one(device, model, at_record_level(2)), two(device, model, at_record_level(2));
     EXPECT_EQ(&one.model(), &two.model());
     EXPECT_NE(&one.model(), model.get());
-    EXPECT_EQ(outputs_of(one, values(60, 1)), outputs_of(two, values(60, 1)));
+    EXPECT_EQ(outputs_of(one, half_steps(60, 1)), outputs_of(two, half_steps(60, 1)));
 }
 
 TEST_F(RecordLevelTwo, ASessionThatNeverRanGoesInAnyOrder) {
-    auto model = load(copy_and_softmax());
-    auto session = std::make_unique<Session>(device, model, recorded());
+    auto model = model_of(copy_and_softmax());
+    auto session = std::make_unique<Session>(device, model, at_record_level(2));
     session.reset();
     model.reset();
-    model = load(copy_and_softmax());
-    session = std::make_unique<Session>(device, model, recorded());
+    model = model_of(copy_and_softmax());
+    session = std::make_unique<Session>(device, model, at_record_level(2));
     model.reset();
     session.reset();
     expect_counts(0, 0, 0);
 }
 
 TEST_F(RecordLevelTwo, AnotherShapeIsAnErrorAndNoWrongResult) {
-    Session session(device, load(copy_and_softmax()), recorded());
+    Session session(device, model_of(copy_and_softmax()), at_record_level(2));
     Task task = session.create_task();
     for (int i = 0; i < 3; i++)
         run(task, i);
     expect_error(EINVAL, "input 0 (input): 48 values, but its shape [1, 3, 4, 5] has 60",
-                 [&] { task.set_input(0, values(48, 1)); });
+                 [&] { task.set_input(0, half_steps(48, 1)); });
     run(task, 4);
 }
 
 TEST_F(RecordLevelTwo, MoreTasksAtATimeThanLevelOneRecordsAreRecorded) {
-    Session session(device, load(copy_and_softmax()), recorded());
+    Session session(device, model_of(copy_and_softmax()), at_record_level(2));
     std::vector<Task> tasks;
     for (int i = 0; i < 7; i++)
         tasks.push_back(session.create_task());
     for (int round = 0; round < 5; round++) {
         for (int i = 0; i < 7; i++) {
-            tasks[i].set_input(0, values(60, 10 * round + i));
+            tasks[i].set_input(0, half_steps(60, 10 * round + i));
             tasks[i].start();
         }
         for (int i = 0; i < 7; i++) {
             ASSERT_TRUE(tasks[i].wait());
-            EXPECT_EQ(tasks[i].output(1), values(60, 10 * round + i));
+            EXPECT_EQ(tasks[i].output(1), half_steps(60, 10 * round + i));
         }
     }
     EXPECT_EQ(device->submitted, 0u);
@@ -352,7 +321,7 @@ TEST_F(RecordLevelTwo, MoreTasksAtATimeThanLevelOneRecordsAreRecorded) {
 
 /// Its end is known, and the device keeps it for another moment.
 TEST_F(RecordLevelTwo, ARecordingThatTheDeviceHasLeavesItsPlaceToAnother) {
-    Session session(device, load(copy_and_softmax()), recorded());
+    Session session(device, model_of(copy_and_softmax()), at_record_level(2));
     Task task = session.create_task();
     run(task, 0);
     device->is_busy_next = true;
@@ -384,7 +353,7 @@ TEST_F(RecordLevelTwo, AnEngineRunsSeveralTasksAtOnce) {
         return memory;
     };
     for (int i = 0; i < count; i++)
-        in.push_back(values(60, i));
+        in.push_back(half_steps(60, i));
     for (int i = 0; i < count; i++) {
         const TensorMemory from = dense(in[i]), to[] = {dense(softmax[i]), dense(copied[i])};
         requests.push_back(engine.create_request());
@@ -422,8 +391,8 @@ TensorMemory lent(Buffer& buffer) {
 /// waits for its request in one half of the runs.
 TEST_F(RecordLevelTwo, TwoModelsThatShareMemoryAreReplayedInTurns) {
     Engine engine(device, engine_recorded());
-    const auto first = engine.load(load(copy_alone("first")));
-    const auto second = engine.load(load(copy_alone("second")));
+    const auto first = engine.load(model_of(copy_alone("first")));
+    const auto second = engine.load(model_of(copy_alone("second")));
     const std::size_t bytes = first->model().input(0).bytes;
     std::vector<std::unique_ptr<Buffer>> all;
     for (int i = 0; i < 10; i++) {
@@ -456,9 +425,9 @@ TEST_F(RecordLevelTwo, AnOutputIsATransposedView) {
     op.type = fbs::CpuOpType::View;
     op.integers = {0, 0, 1, 5, 20};
     model->tensors[2]->shape = {1, 5, 4, 3};
-    Session session(device, Model::from_bytes(packed(*model)), recorded());
+    Session session(device, Model::from_bytes(packed(*model)), at_record_level(2));
     for (int i = 0; i < 3; i++) {
-        const std::vector<float> in = values(60, i);
+        const std::vector<float> in = half_steps(60, i);
         std::vector<float> wanted;
         for (int x = 0; x < 5; x++)
             for (int y = 0; y < 4; y++)
@@ -472,18 +441,18 @@ TEST_F(RecordLevelTwo, AnOutputIsATransposedView) {
 TEST_F(RecordLevelTwo, ATaskOnSeveralCoresIsReplayed) {
     const auto bytes = packed(*with_core_plan());
     Session usual(device, Model::from_bytes(bytes)),
-        strict(device, Model::from_bytes(bytes), recorded());
+        strict(device, Model::from_bytes(bytes), at_record_level(2));
     for (int i = 0; i < 3; i++)
-        EXPECT_EQ(outputs_of(strict, values(60, i)), outputs_of(usual, values(60, i)));
+        EXPECT_EQ(outputs_of(strict, half_steps(60, i)), outputs_of(usual, half_steps(60, i)));
     expect_counts(3, 1, 3);
 }
 
 TEST_F(RecordLevelTwo, ModelsAreReplayedInTurnsAndByThreads) {
-    const auto model = load(copy_and_softmax());
+    const auto model = model_of(copy_and_softmax());
     std::vector<std::thread> threads;
     for (unsigned i = 0; i < 4; i++)
         threads.emplace_back([&, i] {
-            Session session(device, model, recorded(i % 2 * 2));
+            Session session(device, model, at_record_level(i % 2 * 2));
             Task task = session.create_task();
             for (int k = 0; k < 5; k++)
                 run(task, static_cast<int>(i) * 10 + k);
@@ -494,7 +463,7 @@ TEST_F(RecordLevelTwo, ModelsAreReplayedInTurnsAndByThreads) {
 }
 
 TEST_F(RecordLevelTwo, ADeviceThatHasGoneIsAnError) {
-    Session session(device, load(copy_and_softmax()), recorded());
+    Session session(device, model_of(copy_and_softmax()), at_record_level(2));
     Task task = session.create_task();
     for (int i = 0; i < 5; i++)
         run(task, i);
@@ -508,7 +477,7 @@ TEST_F(RecordLevelTwo, ADeviceThatHasGoneIsAnError) {
 
 TEST_F(RecordLevelTwo, WithoutRoomTheSegmentIsNamed) {
     device->refuses_recordings = true;
-    Session session(device, load(copy_and_softmax()), recorded());
+    Session session(device, model_of(copy_and_softmax()), at_record_level(2));
     Task task = session.create_task();
     constexpr auto text = "record level 2: model 'test', segment 1 of 2: the device has no room "
                           "for recordings; use record level 1";
@@ -516,7 +485,7 @@ TEST_F(RecordLevelTwo, WithoutRoomTheSegmentIsNamed) {
     EXPECT_EQ(task.status(), -ENOSPC);
     expect_counts(0, 0, 0);
     Engine engine(device, engine_recorded());
-    const auto model = engine.load(load(copy_and_softmax()));
+    const auto model = engine.load(model_of(copy_and_softmax()));
     std::vector<float> in(60), out(60), other(60);
     TensorMemory from, to[2];
     from.data = reinterpret_cast<std::byte*>(in.data());
@@ -540,7 +509,8 @@ TEST(RecordLevelTwoRefuses, ADriverWithoutRecordings) {
     const auto device = std::make_shared<OldDevice>();
     constexpr auto text = "record level 2: the driver is older than recordings (version 1.3); use "
                           "record level 1";
-    expect_error(ENOTSUP, text, [&] { Session(device, load(copy_and_softmax()), recorded()); });
+    expect_error(ENOTSUP, text,
+                 [&] { Session(device, model_of(copy_and_softmax()), at_record_level(2)); });
     expect_error(ENOTSUP, text, [&] { Engine(device, engine_recorded()); });
 }
 
@@ -575,7 +545,7 @@ TEST(RecordLevelTwoRefuses, PicturesWithRowsOfAnotherLength) {
     spec.outputs = {2};
     const std::shared_ptr<Device> device = open_embedded();
     Engine engine(device, engine_recorded());
-    const auto model = engine.load(load(spec));
+    const auto model = engine.load(model_of(spec));
     const auto buffer = device->create_buffer(4096);
     std::vector<float> out(48);
     TensorMemory from, to;

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+//
+// What tests of record levels share: a model that copies, and a device that counts.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "model_spec.hpp"
+#include "overtake/overtake.hpp"
+#include "watched_device.hpp"
+
+namespace overtake::test {
+
+inline std::shared_ptr<const Model> model_of(const ModelSpec& spec) {
+    return Model::from_bytes(build(spec));
+}
+
+/// Values that survive quantisation by 0.5 and zero point -3.
+inline std::vector<float> half_steps(std::size_t count, int seed) {
+    std::vector<float> values(count);
+    for (std::size_t i = 0; i < count; i++)
+        values[i] = 0.5f * static_cast<float>((static_cast<int>(i) * 37 + seed * 11) % 200 - 100);
+    return values;
+}
+
+inline SessionOptions at_record_level(unsigned level) {
+    SessionOptions options;
+    options.record = level;
+    return options;
+}
+
+class RecordLevelTest : public testing::Test {
+protected:
+    void expect_counts(unsigned submitted, unsigned recordings, unsigned replayed) {
+        EXPECT_EQ(device->submitted, submitted);
+        EXPECT_EQ(device->recorded, recordings);
+        EXPECT_EQ(device->replayed, replayed);
+    }
+    static void run(Task& task, int seed) {
+        task.set_input(0, half_steps(60, seed));
+        task.start();
+        ASSERT_TRUE(task.wait());
+        ASSERT_EQ(task.status(), 0);
+        EXPECT_EQ(task.output(1), half_steps(60, seed));
+    }
+
+    std::shared_ptr<WatchedDevice> device = std::make_shared<WatchedDevice>();
+};
+
+} // namespace overtake::test
