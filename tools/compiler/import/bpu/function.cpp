@@ -8,6 +8,8 @@
 #include "compiler/import/context.hpp"
 #include "compiler/import/cpu/functions.hpp"
 #include "compiler/import/nodes.hpp"
+#include "compiler/ir/block_function.hpp"
+#include "cpu/table.hpp"
 
 namespace overtake::compiler {
 
@@ -16,7 +18,12 @@ void bpu_function(Context& context) {
     const auto form = unary_form(*context.node);
     if (!form)
         refuse(context, "the operator is not supported");
-    Node node = new_node(context, op::Activation{cpu::unary_function(form->function, form->reals)});
+    // All samples run through it: many elements at a time, in vectors.
+    const BlockFunction of_many(
+        [in_place = cpu::unary_in_place(form->function, form->reals)](std::span<float> numbers) {
+            in_place(numbers.data(), numbers.size());
+        });
+    Node node = new_node(context, op::Activation{of_many});
     finish_like(context, input, std::move(node));
 }
 
