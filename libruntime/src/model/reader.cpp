@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "cpu/tensor_layout.hpp"
 #include "model/core_plan_reader.hpp"
 #include "model/place.hpp"
 #include "model/segment_reader.hpp"
-#include "cpu/tensor_layout.hpp"
 #include "model/unit_reader.hpp"
 #include "overtake/device.hpp"
 

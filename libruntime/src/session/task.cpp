@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "cpu/tensor_layout.hpp"
 #include "job_failure.hpp"
 #include "job_tag.hpp"
-#include "cpu/tensor_layout.hpp"
 #include "monotonic_clock.hpp"
 #include "session/state.hpp"
 
