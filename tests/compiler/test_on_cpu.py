@@ -91,6 +91,18 @@ class OnCpu(unittest.TestCase):
             got = self.outputs(GLYPHS, images, "--cpu-layout", layout)["probabilities"]
             self.assertEqual(got.tobytes(), planes.tobytes(), layout)
 
+    def test_extremes_keep_what_is_no_number_whichever_operand_is_constant(self):
+        sample = np.ones((1, 16, 1, 9), np.float32)
+        sample[0, :, 0, 1] = np.nan
+        bound = np.full((16, 1, 1), 1.5, np.float32)
+        for operator, function in (("Min", np.minimum), ("Max", np.maximum)):
+            for operands in (["c", "x"], ["x", "c"]):
+                network = self.save(model([node(operator, operands, ["y"], name="extreme")],
+                                          {"x": sample.shape}, {"y": sample.shape}, {"c": bound}))  # fmt: skip
+                for options in ([], ["--cpu-layout", "auto"], ["--record-level", "2"]):
+                    got = self.outputs(network, {"x": sample}, *options)["y"]
+                    np.testing.assert_array_equal(got, function(sample, bound), f"{operands} {options}")
+
     def test_perf_measures_an_onnx_file(self):
         for layout in LAYOUTS:
             result = json.loads(succeed("perf", GLYPHS, "--device", "embedded", "--frames", "20",

@@ -72,9 +72,11 @@ void run(const op::Pair& pair, const Tensors& inputs, const Value& value, std::v
     case Kind::multiply:
         return run_pair(inputs, value, out, [](float a, float b) { return a * b; });
     case Kind::maximum:
-        return run_pair(inputs, value, out, [](float a, float b) { return std::max(a, b); });
+        return run_pair(inputs, value, out,
+                        [](float a, float b) { return std::isnan(b) || a < b ? b : a; });
     case Kind::minimum:
-        return run_pair(inputs, value, out, [](float a, float b) { return std::min(a, b); });
+        return run_pair(inputs, value, out,
+                        [](float a, float b) { return std::isnan(b) || b < a ? b : a; });
     }
 }
 

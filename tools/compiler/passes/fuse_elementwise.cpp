@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <span>
 
@@ -38,11 +39,11 @@ void combine_blocks(std::span<float> first, std::span<const float> second) {
 }
 
 struct Maximum {
-    float operator()(float a, float b) const { return std::max(a, b); }
+    float operator()(float a, float b) const { return std::isnan(b) || a < b ? b : a; }
 };
 
 struct Minimum {
-    float operator()(float a, float b) const { return std::min(a, b); }
+    float operator()(float a, float b) const { return std::isnan(b) || b < a ? b : a; }
 };
 
 Combination combination(const op::Pair& pair) {
