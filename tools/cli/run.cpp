@@ -60,7 +60,7 @@ struct RunOptions {
     unsigned core_limit = 0;
     CpuLayout cpu_layout = CpuLayout::automatic;
     unsigned record = 0;
-    bool names_cpu_layout = false;
+    bool runs_compiled = false; ///< .onnx without samples: as compile --cpu makes it
     bool service = false;
     ProcessorArguments processors;
     bool quiet = false;
@@ -288,7 +288,7 @@ int run_model(const RunOptions& options) {
                                                             " is compiled already");
         return run_on_device(options, Model::load(options.model, options.name));
     }
-    if (options.calibration.empty() && !options.names_cpu_layout)
+    if (options.calibration.empty() && !options.runs_compiled)
         return run_in_float(options);
     check_output_directory("--output-dir", options.output_directory); // before minutes of compiling
     if (options.calibration.empty()) {
@@ -391,7 +391,8 @@ void add_run(CLI::App& app, int& status) {
             if (!is_onnx(options->model) && command->count(name) > 0)
                 throw CLI::ValidationError(name, "is for .onnx files; " + options->model +
                                                      " is compiled already");
-        options->names_cpu_layout = command->count("--cpu-layout") > 0;
+        options->runs_compiled =
+            command->count("--cpu-layout") > 0 || command->count("--record-level") > 0;
         read_network_options(options->network, options->import);
         check_core_limit(options->core_limit, options->task.priority);
         if (!options->custom_op_library.empty())
