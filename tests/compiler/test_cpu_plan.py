@@ -172,6 +172,11 @@ class CpuPlan(unittest.TestCase):
             self.assertIn("calibrate --cpu", result.stderr)
             self.assertFalse((self.folder / "refused.ovm").exists())
 
+    def test_a_directory_of_costs_is_refused(self):
+        result = overtake("compile", self.network, "--cpu", "--cpu-layout", "auto", "--cpu-costs", self.folder)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(f"--cpu-costs {self.folder}: is a directory", result.stderr)
+
     def test_options_that_do_not_fit_are_refused(self):
         for arguments, message in (
             (["compile", GLYPHS, "--cpu-costs", "x.yaml"], "--cpu-layout"),

@@ -2,6 +2,7 @@
 #include "compiler/layout_costs_file.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include <fmt/format.h>
@@ -23,6 +24,10 @@ constexpr double least_cost = 1e-6, greatest_cost = 1e9;
 }
 
 YAML::Node loaded(const std::string& path) {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error))
+        throw CompileError("--cpu-costs " + path, "is a directory; name a file that overtake "
+                                                  "calibrate --cpu wrote");
     try {
         return YAML::LoadFile(path);
     } catch (const YAML::ParserException& error) {
