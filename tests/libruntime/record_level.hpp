@@ -47,6 +47,23 @@ protected:
         EXPECT_EQ(task.output(1), half_steps(60, seed));
     }
 
+    /// Five rounds of seven tasks in flight together, each with its own input.
+    static void run_seven_at_a_time(Session& session) {
+        std::vector<Task> tasks;
+        for (int i = 0; i < 7; i++)
+            tasks.push_back(session.create_task());
+        for (int round = 0; round < 5; round++) {
+            for (int i = 0; i < 7; i++) {
+                tasks[i].set_input(0, half_steps(60, 10 * round + i));
+                tasks[i].start();
+            }
+            for (int i = 0; i < 7; i++) {
+                ASSERT_TRUE(tasks[i].wait());
+                EXPECT_EQ(tasks[i].output(1), half_steps(60, 10 * round + i));
+            }
+        }
+    }
+
     std::shared_ptr<WatchedDevice> device = std::make_shared<WatchedDevice>();
 };
 

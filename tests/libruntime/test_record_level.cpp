@@ -56,19 +56,7 @@ TEST_F(RecordLevel, OtherLevelsAreRefused) {
 /// Each has buffers of its own, and a recording of its own while they are in flight together.
 TEST_F(RecordLevel, TasksInFlightTogetherHaveRecordingsOfTheirOwn) {
     Session session(device, model_of(copy_and_softmax()), at_record_level(1));
-    std::vector<Task> tasks;
-    for (int i = 0; i < 7; i++)
-        tasks.push_back(session.create_task());
-    for (int round = 0; round < 5; round++) {
-        for (int i = 0; i < 7; i++) {
-            tasks[i].set_input(0, half_steps(60, 10 * round + i));
-            tasks[i].start();
-        }
-        for (int i = 0; i < 7; i++) {
-            ASSERT_TRUE(tasks[i].wait());
-            EXPECT_EQ(tasks[i].output(1), half_steps(60, 10 * round + i));
-        }
-    }
+    run_seven_at_a_time(session);
     EXPECT_LE(device->recorded, 4u);
     EXPECT_EQ(device->submitted + device->replayed, 35u);
     EXPECT_GE(device->replayed, 4u * 4u);
