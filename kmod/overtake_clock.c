@@ -27,6 +27,9 @@ void overtake_clock_set_timer_locked(struct overtake_device *device, u64 time_ns
 	/* An early or needless call does no harm, so a timer is never taken back. */
 	if (time_ns == OVT_TIME_NEVER || time_ns >= KTIME_MAX)
 		return;
+	/* Early enough: then the next time is set.  Each job has a deadline, so this is usual. */
+	if (hrtimer_is_queued(&device->timer) && device->timer_ns <= time_ns)
+		return;
 	device->timer_ns = time_ns;
 	hrtimer_start(&device->timer, ns_to_ktime(time_ns), HRTIMER_MODE_ABS);
 }
