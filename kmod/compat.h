@@ -45,6 +45,11 @@ static inline bool overtake_uring_is_polled(struct io_uring_cmd *cmd)
 	return cmd_to_io_kiocb(cmd)->ctx->flags & IORING_SETUP_IOPOLL;
 }
 
+static inline bool overtake_uring_same_ring(struct io_uring_cmd *one, struct io_uring_cmd *other)
+{
+	return cmd_to_io_kiocb(one)->ctx == cmd_to_io_kiocb(other)->ctx;
+}
+
 /*
  * Defines @name, to be given to io_uring_cmd_complete_in_task(): it calls @function, which takes
  * a command and its issue flags.

@@ -175,19 +175,20 @@ static void finish_locked(struct overtake_job *job)
 }
 
 /*
- * Drops the firmware's reference to @job, which WAIT does not collect, and completes its command,
- * which has a reference of its own.  In this order: the instance of a recording is idle when its
- * client reads of its end.
+ * Drops the firmware's reference to @job, which WAIT does not collect.  Its command, which has a
+ * reference of its own, is to be completed.  In this order: the instance of a recording is idle
+ * when its client reads of its end.
  */
-static void complete_job(struct overtake_job *job)
+static void complete_job(struct overtake_job *job, struct overtake_ended_commands *ended)
 {
 	struct io_uring_cmd *command = xchg(&job->command, NULL);
-	void (*end_command)(struct io_uring_cmd *command) = job->end_command;
+	void (*end_command)(struct io_uring_cmd *command,
+			    struct overtake_ended_commands *ended) = job->end_command;
 
 	list_del_init(&job->batch_link);
 	overtake_job_put(job);
 	if (command)
-		end_command(command);
+		end_command(command, ended);
 }
 
 static void wake_waiters(struct overtake_context *context)
@@ -224,6 +225,7 @@ static void note_idle(struct overtake_device *device)
 static void finish_jobs(struct overtake_client *client, struct list_head *batch)
 {
 	struct overtake_context *contexts[DELIVERED_AT_ONCE];
+	struct overtake_ended_commands ended = { NULL };
 	struct overtake_job *job, *next;
 	u32 count = 0;
 	u32 i;
@@ -233,8 +235,10 @@ static void finish_jobs(struct overtake_client *client, struct list_head *batch)
 			continue;
 		contexts[count++] = job->context;
 		overtake_context_get(job->context);
-		complete_job(job);
+		complete_job(job, &ended);
 	}
+	if (ended.first)
+		ended.complete(&ended);
 	overtake_lock(client->device);
 	list_for_each_entry(job, batch, batch_link)
 		finish_locked(job);

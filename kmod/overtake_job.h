@@ -24,6 +24,18 @@ enum overtake_job_state {
 };
 
 /**
+ * struct overtake_ended_commands - io_uring commands whose jobs have ended, all of one ring
+ * @first: the oldest, or NULL; each knows the next
+ * @last: the newest
+ * @complete: completes them, in task context of their ring; then there are none
+ */
+struct overtake_ended_commands {
+	struct io_uring_cmd *first;
+	struct io_uring_cmd *last;
+	void (*complete)(struct overtake_ended_commands *ended);
+};
+
+/**
  * struct overtake_job - a job
  * @fw: the firmware's part, and the memory that the core sees
  * @ref: see overtake_job.c
@@ -48,7 +60,7 @@ enum overtake_job_state {
  * @result: final once @state is OVERTAKE_JOB_ENDED
  * @result_memory: the client's result record, inside one of @mappings, or NULL
  * @command: the io_uring command to complete; whoever takes it (xchg) completes it
- * @end_command: completes @command with what is in @result.  Any context
+ * @end_command: adds @command to those that end with what is in their jobs' @result.  Any context
  * @batch_link: in the list of ended jobs to be delivered, or being delivered
  * @parts_left: of its delivery: fence and command, end of CPU access
  * @collect_link: in overtake_context.ended
@@ -101,7 +113,7 @@ struct overtake_job {
 	struct overtake_result result;
 	struct overtake_result *result_memory;
 	struct io_uring_cmd *command;
-	void (*end_command)(struct io_uring_cmd *command);
+	void (*end_command)(struct io_uring_cmd *command, struct overtake_ended_commands *ended);
 	struct dma_fence *fence;
 	struct overtake_syncs syncs;
 

@@ -19,13 +19,24 @@
 #include "overtake_task.h"
 #include "overtake_uring.h"
 
+/**
+ * struct uring_pdu - what a command in flight knows
+ * @job: held
+ * @next: of the same ring, which the task work of the command ahead completes as well
+ */
 struct uring_pdu {
 	struct overtake_job *job;
+	struct io_uring_cmd *next;
 };
+
+static struct uring_pdu *pdu_of(struct io_uring_cmd *cmd)
+{
+	return io_uring_cmd_to_pdu(cmd, struct uring_pdu);
+}
 
 static struct overtake_job *command_job(struct io_uring_cmd *cmd)
 {
-	return io_uring_cmd_to_pdu(cmd, struct uring_pdu)->job;
+	return pdu_of(cmd)->job;
 }
 
 /* Completes a command that the caller has taken, and drops its reference to the job. */
@@ -50,12 +61,43 @@ static void report_end(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	finish_command(cmd, result.status, result.executed_ns, issue_flags);
 }
 
-OVERTAKE_URING_TASK_WORK(ended_in_task, report_end)
+/*
+ * One task work completes all commands that end together: it is the ring's lock that they need, and
+ * whichever of its tasks submitted them, they are of one ring.
+ */
+static void report_ends(struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+	while (cmd) {
+		struct io_uring_cmd *next = pdu_of(cmd)->next;
+
+		report_end(cmd, issue_flags);
+		cmd = next;
+	}
+}
+
+OVERTAKE_URING_TASK_WORK(ended_in_task, report_ends)
+
+static void complete_ended(struct overtake_ended_commands *ended)
+{
+	struct io_uring_cmd *first = ended->first;
+
+	ended->first = NULL;
+	ended->last = NULL;
+	io_uring_cmd_complete_in_task(first, ended_in_task);
+}
 
 /* The job has ended, and the caller has taken the command.  Any context. */
-static void end_command(struct io_uring_cmd *cmd)
+static void end_command(struct io_uring_cmd *cmd, struct overtake_ended_commands *ended)
 {
-	io_uring_cmd_complete_in_task(cmd, ended_in_task);
+	pdu_of(cmd)->next = NULL;
+	ended->complete = complete_ended;
+	if (ended->last && !overtake_uring_same_ring(ended->last, cmd))
+		complete_ended(ended);
+	if (ended->last)
+		pdu_of(ended->last)->next = cmd;
+	else
+		ended->first = cmd;
+	ended->last = cmd;
 }
 
 /* The SQE is shared with the client: each word is read once, and only the copy is used. */
@@ -108,7 +150,7 @@ static int uring_submit(struct overtake_job *job, struct io_uring_cmd *cmd,
 	if (IS_ERR(job))
 		return PTR_ERR(job);
 	overtake_job_get(job); /* the command's */
-	io_uring_cmd_to_pdu(cmd, struct uring_pdu)->job = job;
+	pdu_of(cmd)->job = job;
 	job->end_command = end_command;
 	job->command = cmd;
 	io_uring_cmd_mark_cancelable(cmd, issue_flags);
