@@ -102,34 +102,61 @@ static void set_priority(const struct overtake_core *core)
 		set_user_nice(current, nice);
 }
 
-/* The FC that runs is executed, or (mode both) its cost is known. */
-static void report(struct overtake_core *core, enum ovt_step step)
+/* True if there is an FC to execute. */
+static bool take_locked(struct overtake_core *core)
 {
 	struct overtake_device *device = core->device;
-	bool lost = false;
+
+	lockdep_assert_held(&device->lock);
+	core->executing = ovt_fw_runnable(&device->fw, core->number) &&
+			  !overtake_is_injected(core, OVERTAKE_INJECT_LOST_WAKEUP);
+	return core->executing;
+}
+
+/* The FC that runs is executed.  In the same hold of the lock: true if there is another. */
+static bool report_end(struct overtake_core *core)
+{
+	struct overtake_device *device = core->device;
+	bool lost, more = false, taken = false;
+	u32 fault;
 
 	overtake_lock(device);
-	if (step == OVT_STEP_FINISHED) {
-		u32 fault = device->hw[core->number - 1].exec.fault;
-
-		if (fault == OVERTAKE_FAULT_WATCHDOG || fault == OVERTAKE_FAULT_CLOCK)
-			overtake_coredump_take_locked(device, core->number, "watchdog");
-		core->executing = false;
-		core->fc_cpu_ns = runtime_ns() - core->fc_runtime_ns;
-		lost = overtake_is_injected(core, OVERTAKE_INJECT_LOST_INTERRUPT);
-		ovt_fw_executed(&device->fw, core->number, overtake_clock_now(device));
-	} else {
-		ovt_fw_priced(&device->fw, core->number);
+	fault = device->hw[core->number - 1].exec.fault;
+	if (fault == OVERTAKE_FAULT_WATCHDOG || fault == OVERTAKE_FAULT_CLOCK)
+		overtake_coredump_take_locked(device, core->number, "watchdog");
+	core->executing = false;
+	core->fc_cpu_ns = runtime_ns() - core->fc_runtime_ns;
+	lost = overtake_is_injected(core, OVERTAKE_INJECT_LOST_INTERRUPT);
+	ovt_fw_executed(&device->fw, core->number, overtake_clock_now(device));
+	if (!lost) {
+		more = overtake_host_run_locked(device);
+		taken = take_locked(core);
 	}
 	overtake_unlock(device);
 	if (!lost)
-		overtake_host_kick(device);
+		overtake_host_go_on(device, more);
+	return taken;
 }
 
-static void execute_fc(struct overtake_core *core)
+/* Mode both: the cost of the FC that runs is known. */
+static void report_cost(struct overtake_core *core)
+{
+	struct overtake_device *device = core->device;
+	bool more;
+
+	overtake_lock(device);
+	ovt_fw_priced(&device->fw, core->number);
+	more = overtake_host_run_locked(device);
+	overtake_unlock(device);
+	overtake_host_go_on(device, more);
+}
+
+/* True if there is another one to execute. */
+static bool execute_fc(struct overtake_core *core)
 {
 	bool signalling = dma_fence_begin_signalling();
 	bool reset = overtake_is_injected(core, OVERTAKE_INJECT_RESET);
+	bool taken = false;
 	enum ovt_step step;
 
 	core->fc_started_ns = ktime_get_ns();
@@ -140,30 +167,31 @@ static void execute_fc(struct overtake_core *core)
 	do {
 		set_priority(core);
 		step = timed_step(core);
-		if (step != OVT_STEP_MORE)
-			report(core, step);
+		if (step == OVT_STEP_FINISHED)
+			taken = report_end(core);
+		else if (step != OVT_STEP_MORE)
+			report_cost(core);
 		else if (reset)
 			overtake_core_reset(core->device, core->number);
 		reset = false;
 		cond_resched();
 	} while (step != OVT_STEP_FINISHED);
 	dma_fence_end_signalling(signalling);
+	return taken;
 }
 
 /* True if there is an FC to execute.  @woken: and somebody said so. */
 static bool take_fc(struct overtake_core *core, bool woken)
 {
 	struct overtake_device *device = core->device;
-	bool runnable;
+	bool taken;
 
 	overtake_lock(device);
-	runnable = ovt_fw_runnable(&device->fw, core->number) &&
-		   !overtake_is_injected(core, OVERTAKE_INJECT_LOST_WAKEUP);
-	core->executing = runnable;
-	if (woken && !runnable)
+	taken = take_locked(core);
+	if (woken && !taken)
 		device->spurious_interrupts++;
 	overtake_unlock(device);
-	return runnable;
+	return taken;
 }
 
 static int core_thread(void *data)
@@ -177,7 +205,8 @@ static int core_thread(void *data)
 		woken = woken && !kthread_should_stop() && !kthread_should_park();
 		if (take_fc(core, woken)) {
 			__set_current_state(TASK_RUNNING);
-			execute_fc(core);
+			while (execute_fc(core))
+				;
 			woken = false;
 			continue;
 		}

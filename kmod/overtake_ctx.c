@@ -25,6 +25,7 @@
 #include "overtake_job.h"
 #include "overtake_limits.h"
 #include "overtake_lock.h"
+#include "overtake_plug.h"
 #include "overtake_recording.h"
 #include "overtake_service.h"
 #include "overtake_trace.h"
@@ -54,6 +55,7 @@ int overtake_client_open(struct drm_device *drm, struct drm_file *file)
 	get_task_comm(client->comm, current->group_leader);
 	mutex_init(&client->lock);
 	overtake_deliver_init_client(client);
+	overtake_plug_init_client(client);
 	overtake_free_init_client(client);
 	xa_init_flags(&client->contexts, XA_FLAGS_ALLOC1);
 	mt_init(&client->space);

@@ -12,6 +12,7 @@
 #ifndef OVERTAKE_DRV_H
 #define OVERTAKE_DRV_H
 
+#include <linux/blkdev.h>
 #include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -300,6 +301,25 @@ struct overtake_garbage {
 	void (*free)(struct overtake_garbage *garbage);
 };
 
+/* Replays that wait in a plug. */
+#define OVERTAKE_PLUGGED_MOST	16u
+
+/**
+ * struct overtake_plug - replays of a system call that are yet to be published; overtake_plug.c
+ * @callback: in the plug of @owner
+ * @owner: the task that submits them; all else is its own while this is not NULL
+ * @count: entries of @jobs
+ * @jobs: each with the submitter's reference
+ */
+struct overtake_plug {
+#ifdef CONFIG_BLOCK
+	struct blk_plug_cb callback;
+#endif
+	struct task_struct *owner;
+	u32 count;
+	struct overtake_job *jobs[OVERTAKE_PLUGGED_MOST];
+};
+
 /**
  * struct overtake_client - an open file
  * @ref: held by the file, by each of its buffers and by each context
@@ -329,6 +349,7 @@ struct overtake_garbage {
  * @ended_count: jobs that WAIT can collect at once; device lock
  * @news_count: contexts with events of tasks; device lock
  * @job_count: jobs of all contexts, as overtake_context.job_count; device lock
+ * @plug: its replays that are yet to be published
  * @usage: what it had of each core
  */
 struct overtake_client {
@@ -362,6 +383,7 @@ struct overtake_client {
 	u32 ended_count; /* device lock */
 	u32 news_count; /* device lock */
 	u32 job_count; /* device lock */
+	struct overtake_plug plug;
 	struct overtake_usage usage[]; /* of each core; device lock */
 };
 

@@ -4,9 +4,9 @@
  *
  * DOC: how the device runs
  *
- * Everything that the firmware decides, it decides inside run_once(), under the device lock: pass
+ * Everything that the firmware decides, it decides inside run_locked(), under the device lock: pass
  * device time in, carry the events out, set the timer to the next instant of which the
- * firmware knows.  run_once() is called whenever something may have changed: after a
+ * firmware knows.  run_locked() is called whenever something may have changed: after a
  * command was queued (overtake_host_kick()), after a core has executed an FC (its thread), when the
  * timer fires.
  *
@@ -239,14 +239,13 @@ static void set_timer_locked(struct overtake_device *device)
 		overtake_clock_set_timer_locked(device, overtake_host_next_locked(device));
 }
 
-/* One bounded round; true if there is more to do at once.  Any context. */
-static bool run_once(struct overtake_device *device)
+/* One bounded round; true if there is more to do at once.  After it: go_on(). */
+static bool run_locked(struct overtake_device *device)
 {
 	struct ovt_event event;
-	unsigned long flags;
 	bool more;
 
-	flags = overtake_lock_irqsave(device);
+	lockdep_assert_held(&device->lock);
 	overtake_coarse_roll_locked(device);
 	more = expire_deadlines_locked(device);
 	more |= overtake_jobs_unblock_locked(device, UNBLOCK_AT_ONCE);
@@ -256,30 +255,52 @@ static bool run_once(struct overtake_device *device)
 	more |= overtake_service_run_locked(device);
 	if (!more)
 		set_timer_locked(device);
-	overtake_unlock_irqrestore(device, flags);
+	return more;
+}
 
+static void note_idle(struct overtake_device *device)
+{
 	if (wq_has_sleeper(&device->idle))
 		wake_up_all(&device->idle);
+}
+
+/* Any context. */
+static bool run_once(struct overtake_device *device)
+{
+	unsigned long flags = overtake_lock_irqsave(device);
+	bool more = run_locked(device);
+
+	overtake_unlock_irqrestore(device, flags);
 	return more;
 }
 
 /*
- * overtake_host_kick(): the device takes notice of what was queued.
+ * After a round; @more: there is more to do.
  *
- * Any context.  What does not fit into a bounded number of rounds is left to a work item: in
- * interrupts one, in process context a few, since the work may be other clients'.
+ * What does not fit into a bounded number of rounds is left to a work item: in interrupts one, in
+ * process context a few, since the work may be other clients'.
  */
+static void go_on(struct overtake_device *device, bool more)
+{
+	u32 rounds = in_task() ? KICK_ROUNDS : 1;
+
+	note_idle(device);
+	while (more) {
+		if (!--rounds) {
+			queue_work(overtake_high_workqueue, &device->continue_work);
+			return;
+		}
+		more = run_once(device);
+		note_idle(device);
+	}
+}
+
+/* overtake_host_kick(): the device takes notice of what was queued.  Any context. */
 static void kick(struct overtake_device *device)
 {
 	bool signalling = dma_fence_begin_signalling();
-	u32 rounds = in_task() ? KICK_ROUNDS : 1;
 
-	while (run_once(device)) {
-		if (!--rounds) {
-			queue_work(overtake_high_workqueue, &device->continue_work);
-			break;
-		}
-	}
+	go_on(device, run_once(device));
 	dma_fence_end_signalling(signalling);
 }
 
@@ -290,6 +311,8 @@ static void continue_work(struct work_struct *work)
 
 static const struct overtake_host_operations operations = {
 	.kick = kick,
+	.run_locked = run_locked,
+	.go_on = go_on,
 };
 
 /* As after power on: counters at zero, time at zero.  Only while no client is known. */

@@ -13,15 +13,34 @@ void overtake_host_stop(struct overtake_device *device);
 /**
  * struct overtake_host_operations - what the files below the host ask of it
  * @kick: for overtake_host_kick()
+ * @run_locked: for overtake_host_run_locked()
+ * @go_on: for overtake_host_go_on()
  */
 struct overtake_host_operations {
 	void (*kick)(struct overtake_device *device);
+	bool (*run_locked)(struct overtake_device *device);
+	void (*go_on)(struct overtake_device *device, bool more);
 };
 
 /* The device takes notice of what was queued.  Any context, without the device lock. */
 static inline void overtake_host_kick(struct overtake_device *device)
 {
 	device->host->kick(device);
+}
+
+/*
+ * The same by a caller that has the lock anyway: one hold in place of two.  Process context, in a
+ * section of dma_fence_begin_signalling().  What it returns is for overtake_host_go_on().
+ */
+static inline bool overtake_host_run_locked(struct overtake_device *device)
+{
+	return device->host->run_locked(device);
+}
+
+/* After the hold in which overtake_host_run_locked() was called. */
+static inline void overtake_host_go_on(struct overtake_device *device, bool more)
+{
+	device->host->go_on(device, more);
 }
 
 /* For the backstop and the manual clock. */

@@ -292,7 +292,7 @@ static void unblock_locked(struct overtake_job *job)
 static void finish_publication(struct overtake_job *job)
 {
 	struct overtake_device *device = overtake_job_device(job);
-	bool unblocked;
+	bool unblocked, more;
 
 	overtake_syncs_arm(job);
 	overtake_lock(device);
@@ -303,7 +303,21 @@ static void finish_publication(struct overtake_job *job)
 		end_blocked_locked(job, job->cancel_status);
 	else if (unblocked || job->syncs.error)
 		unblock_locked(job);
+	more = overtake_host_run_locked(device);
 	overtake_unlock(device);
+	overtake_host_go_on(device, more);
+}
+
+/* No reservation object shows the job. */
+static int publish_with_syncs(struct overtake_job *job)
+{
+	int ret = admit_and_publish(job);
+
+	if (ret)
+		return ret;
+	overtake_syncs_attach(job);
+	finish_publication(job);
+	return 0;
 }
 
 /*
@@ -341,7 +355,7 @@ static void end_uses(struct overtake_job *job, u32 count)
 }
 
 /* False, and nothing has begun: others look at one of its buffers. */
-static bool begin_private_uses(struct overtake_job *job)
+bool overtake_job_begin_private_uses(struct overtake_job *job)
 {
 	u32 i;
 
@@ -354,6 +368,66 @@ static bool begin_private_uses(struct overtake_job *job)
 	return true;
 }
 
+/* The jobs never ran: as overtake_jobs_publish(). */
+u32 overtake_jobs_refuse(struct overtake_job **jobs, u32 count, int error)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		jobs[i]->result.status = error;
+		end_uses(jobs[i], jobs[i]->object_count);
+	}
+	return GENMASK(count - 1, 0);
+}
+
+/* Under the device lock: a job without fences is made known and arrives.  Or the error. */
+static int publish_and_submit_locked(struct overtake_job *job)
+{
+	int ret = admit_locked(job);
+
+	if (ret)
+		return ret;
+	publish_locked(job);
+	atomic_dec(&job->syncs.pending); /* the submitter's */
+	submit_locked(job);
+	return 0;
+}
+
+/*
+ * overtake_jobs_publish - hand jobs to the device in one hold of its lock
+ * @jobs: of one client; without fences, and their uses have begun, which are private
+ * @count: at most OVERTAKE_PLUGGED_MOST
+ *
+ * Returns which are refused, BIT(i) for jobs[i]: their results have the error, and nothing refers
+ * to them but the caller.  Sleeps not, and may be called by a task that is about to.
+ */
+u32 overtake_jobs_publish(struct overtake_job **jobs, u32 count)
+{
+	struct overtake_device *device = overtake_job_device(jobs[0]);
+	bool signalling = dma_fence_begin_signalling();
+	u32 refused = 0;
+	bool more;
+	u32 i;
+
+	overtake_lock(device);
+	for (i = 0; i < count; i++) {
+		int ret = publish_and_submit_locked(jobs[i]);
+
+		if (!ret)
+			continue;
+		jobs[i]->result.status = ret;
+		refused |= BIT(i);
+	}
+	more = overtake_host_run_locked(device);
+	overtake_unlock(device);
+	overtake_host_go_on(device, more);
+	for (i = 0; i < count; i++)
+		if (refused & BIT(i))
+			end_uses(jobs[i], jobs[i]->object_count);
+	dma_fence_end_signalling(signalling);
+	return refused;
+}
+
 /*
  * A replay, whose buffers are its client's alone: no reservation object shows that it uses them.
  * -EAGAIN: one of them is shared, and nothing has changed.
@@ -363,16 +437,14 @@ static int publish_private(struct overtake_job *job)
 	bool signalling;
 	int ret;
 
-	if (!begin_private_uses(job))
+	if (!overtake_job_begin_private_uses(job))
 		return -EAGAIN;
+	if (!overtake_syncs_any(job))
+		return overtake_jobs_publish(&job, 1) ? job->result.status : 0;
 	signalling = dma_fence_begin_signalling();
-	ret = admit_and_publish(job);
-	if (ret) {
+	ret = publish_with_syncs(job);
+	if (ret)
 		end_uses(job, job->object_count);
-	} else {
-		overtake_syncs_attach(job);
-		finish_publication(job);
-	}
 	dma_fence_end_signalling(signalling);
 	return ret;
 }
@@ -422,12 +494,8 @@ static int publish_replay(struct overtake_job *job, bool interruptible)
  */
 int overtake_job_publish(struct overtake_job *job, bool interruptible)
 {
-	int ret = job->recording ? publish_replay(job, interruptible) :
-				   publish_in_reservations(job, interruptible);
-
-	if (!ret)
-		overtake_host_kick(overtake_job_device(job));
-	return ret;
+	return job->recording ? publish_replay(job, interruptible) :
+				publish_in_reservations(job, interruptible);
 }
 
 /*

@@ -142,6 +142,9 @@ static inline struct overtake_device *overtake_job_device(const struct overtake_
 	return job->context->client->device;
 }
 
+bool overtake_job_begin_private_uses(struct overtake_job *job);
+u32 overtake_jobs_publish(struct overtake_job **jobs, u32 count);
+u32 overtake_jobs_refuse(struct overtake_job **jobs, u32 count, int error);
 int overtake_job_publish(struct overtake_job *job, bool interruptible);
 int overtake_job_cancel_tag(struct overtake_client *client,
 			    const struct drm_overtake_cancel *args);

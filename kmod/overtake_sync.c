@@ -252,6 +252,12 @@ int overtake_syncs_add_implicit(struct overtake_job *job)
 	return 0;
 }
 
+/* Whether the job waits for a fence, or gives one. */
+bool overtake_syncs_any(const struct overtake_job *job)
+{
+	return job->syncs.in_count || job->syncs.out_count;
+}
+
 /* The syncobjs get the job's fence.  Nothing can fail any more. */
 void overtake_syncs_attach(struct overtake_job *job)
 {

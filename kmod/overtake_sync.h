@@ -45,6 +45,7 @@ struct overtake_syncs {
 int overtake_syncs_parse(struct overtake_job *job, struct drm_file *file,
 			 const struct overtake_extension_sync *sync);
 int overtake_syncs_add_implicit(struct overtake_job *job);
+bool overtake_syncs_any(const struct overtake_job *job);
 void overtake_syncs_attach(struct overtake_job *job);
 void overtake_syncs_arm(struct overtake_job *job);
 void overtake_syncs_disarm(struct overtake_job *job);

@@ -15,6 +15,7 @@
 #include "overtake_extension.h"
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
+#include "overtake_plug.h"
 #include "overtake_recording.h"
 #include "overtake_task.h"
 #include "overtake_uring.h"
@@ -142,20 +143,20 @@ static int publish(struct overtake_job *job)
  * before, and CANCEL would miss it.  It waits as the ioctl does, for reservations and for a scratch
  * to be zeroed; a client that prefers a worker asks for it with IOSQE_ASYNC.
  */
-static int uring_submit(struct overtake_job *job, struct io_uring_cmd *cmd,
-			unsigned int issue_flags)
+static void hand_over(struct overtake_job *job, struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
-	int ret;
-
-	if (IS_ERR(job))
-		return PTR_ERR(job);
 	overtake_job_get(job); /* the command's */
 	pdu_of(cmd)->job = job;
 	job->end_command = end_command;
 	job->command = cmd;
 	io_uring_cmd_mark_cancelable(cmd, issue_flags);
-	/* From here on the command is completed by whoever takes it, even for an error. */
-	ret = publish(job);
+}
+
+/* From here on the command is completed by whoever takes it, even for an error. */
+static int publish_now(struct overtake_job *job, struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+	int ret = publish(job);
+
 	if (!ret)
 		overtake_extensions_answer(job);
 	if (ret && xchg(&job->command, NULL))
@@ -164,14 +165,33 @@ static int uring_submit(struct overtake_job *job, struct io_uring_cmd *cmd,
 	return -EIOCBQUEUED;
 }
 
+static int uring_submit(struct drm_file *file, struct io_uring_cmd *cmd, const u64 *payload,
+			unsigned int issue_flags)
+{
+	struct overtake_job *job = overtake_job_create(file, (const void *)payload);
+
+	if (IS_ERR(job))
+		return PTR_ERR(job);
+	hand_over(job, cmd, issue_flags);
+	return publish_now(job, cmd, issue_flags);
+}
+
 static int uring_replay(struct drm_file *file, struct io_uring_cmd *cmd, const u64 *payload,
 			unsigned int issue_flags)
 {
 	const struct drm_overtake_replay *args = (const void *)payload;
+	struct overtake_job *job;
 
 	if (!rest_is_zero(payload, sizeof(*args)))
 		return -EINVAL;
-	return uring_submit(overtake_recording_replay(file, args), cmd, issue_flags);
+	job = overtake_recording_replay(file, args);
+	if (IS_ERR(job))
+		return PTR_ERR(job);
+	hand_over(job, cmd, issue_flags);
+	if (overtake_plug_add(job))
+		return -EIOCBQUEUED;
+	overtake_plug_flush(file->driver_priv);
+	return publish_now(job, cmd, issue_flags);
 }
 
 static int uring_cancel(struct overtake_client *client, const u64 *payload)
@@ -249,10 +269,11 @@ int overtake_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	/* As an ioctl of a device that has gone; whoever goes on is stopped where it matters. */
 	if (drm_dev_is_unplugged(&client->device->drm))
 		return -ENODEV;
+	if (cmd->cmd_op != OVERTAKE_URING_REPLAY)
+		overtake_plug_flush(client);
 	switch (cmd->cmd_op) {
 	case OVERTAKE_URING_SUBMIT:
-		return uring_submit(overtake_job_create(file, (const void *)payload), cmd,
-				    issue_flags);
+		return uring_submit(file, cmd, payload, issue_flags);
 	case OVERTAKE_URING_REPLAY:
 		return uring_replay(file, cmd, payload, issue_flags);
 	case OVERTAKE_URING_CANCEL:

@@ -7,15 +7,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +19,7 @@
 #include "device.h"
 #include "load.h"
 #include "ring.h"
+#include "stalled_page.h"
 
 #define NEVER		OVERTAKE_DEADLINE_NEVER
 #define SECOND		1000000000ll
@@ -333,58 +330,33 @@ static void *submit_to_ring(void *argument)
 	return NULL;
 }
 
-/* A page that does not come until somebody writes it. */
-static int page_that_does_not_come(char **page)
-{
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
-	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
-
-	if (fd < 0)
-		check_skip("this kernel has no userfaultfd");
-	*page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	check(*page != MAP_FAILED);
-	range.range.start = (unsigned long)*page;
-	range.range.len = 4096;
-	check_equal(ioctl(fd, UFFDIO_API, &api), 0);
-	check_equal(ioctl(fd, UFFDIO_REGISTER, &range), 0);
-	return fd;
-}
-
 /* An unbind, of this device or any other of DRM, waits for no page of a client's. */
 static void memory_that_does_not_come_holds_up_no_unbind(void)
 {
-	static char zeroes[4096];
 	struct client client = client_open(0, 254);
-	struct uffdio_copy fill = { .src = (unsigned long)zeroes, .len = 4096 };
 	struct completion completion;
+	struct stalled_page page;
 	struct io_uring ring;
-	struct uffd_msg message;
 	pthread_t thread;
 	struct job job;
 	int64_t begin;
-	char *page;
-	int fd = page_that_does_not_come(&page);
 
+	stalled_page_make(&page);
 	ring_open(&ring, 8, IORING_SETUP_SQE128 | IORING_SETUP_CQE32);
 	put_copy(&client, 0, 16384, 0, 64);
 	job_init(&job, &client, 1, 0, 1);
-	job.submit.fcs = (unsigned long)page;
+	job.submit.fcs = (unsigned long)page.data;
 	ring_prepare(&ring, client.fd, OVERTAKE_URING_SUBMIT, &job.submit, sizeof(job.submit), 1);
 	check_equal(pthread_create(&thread, NULL, submit_to_ring, &ring), 0);
-	check_equal(read(fd, &message, sizeof(message)), sizeof(message)); /* it waits for it */
-	check_equal(message.event, UFFD_EVENT_PAGEFAULT);
+	stalled_page_wait(&page);
 	begin = monotonic_ns();
 	device_bind(0, "unbind");
 	say("the unbind returned", begin);
-	memcpy(zeroes, &job.fcs[0], sizeof(job.fcs[0]));
-	fill.dst = (unsigned long)page;
-	check_equal(ioctl(fd, UFFDIO_COPY, &fill), 0);
+	stalled_page_give(&page, &job.fcs[0], sizeof(job.fcs[0]));
 	pthread_join(thread, NULL);
 	completion = ring_reap(&ring);
 	check_equal(completion.status, -ENODEV);
 	io_uring_queue_exit(&ring);
-	close(fd);
 	client_close(&client);
 	device_bind(0, "bind");
 }
