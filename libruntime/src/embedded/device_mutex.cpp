@@ -12,6 +12,18 @@ namespace {
 
 /// Until a thread that was waiting has been scheduled; then it has lost its turn.
 constexpr std::uint64_t pause_ns = 200'000;
+/// Of a thread that finds the lock taken, before it sleeps: some microseconds.
+constexpr unsigned looks = 16;
+constexpr unsigned pauses_of_a_look = 8;
+
+void relax() noexcept {
+#if defined(__x86_64__)
+    for (unsigned i = 0; i < pauses_of_a_look; i++)
+        __builtin_ia32_pause();
+#else
+    sched_yield();
+#endif
+}
 
 } // namespace
 
@@ -49,8 +61,18 @@ DeviceMutex::Longest DeviceMutex::longest() {
     return longest;
 }
 
+/// Most holds are shorter than the way to sleep and back.
+bool DeviceLock::try_for_a_moment() {
+    for (unsigned i = 0; i < looks; i++) {
+        if (lock_.try_lock())
+            return true;
+        relax();
+    }
+    return false;
+}
+
 void DeviceLock::lock() {
-    if (!lock_.try_lock()) {
+    if (!try_for_a_moment()) {
         mutex_.waiting_.fetch_add(1);
         lock_.lock();
         mutex_.waiting_.fetch_sub(1);

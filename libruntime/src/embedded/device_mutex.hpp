@@ -104,6 +104,7 @@ public:
     }
 
 private:
+    bool try_for_a_moment();
     void take() noexcept {
         mutex_.where_ = where_;
         mutex_.take();

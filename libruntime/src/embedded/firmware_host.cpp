@@ -332,10 +332,13 @@ void FirmwareHost::end_job(EmbeddedJob& job) {
         let_go(std::move(reference));
         return;
     }
-    (context.first_completed ? context.last_completed->completed_behind : context.first_completed) =
-        &job;
+    if (context.first_completed) {
+        context.last_completed->completed_behind = &job;
+    } else {
+        context.first_completed = &job;
+        context.changed.notify_all(); // a thread waits only while there is none
+    }
     context.last_completed = &job;
-    context.changed.notify_all();
 }
 
 /// The firmware has let go of the job, or of its CANCEL.  The last reference is not dropped here:
