@@ -21,6 +21,8 @@
  *	fdinfo		COUNT tasks wait, and fdinfo of their file is read; control: fdinfo of an eventfd
  *	prices		a task of COUNT segments of 65,536 FCs each is submitted again and again; control:
  *			as many bytes are copied
+ *	replays		COUNT replays of 65,536 FCs each in one io_uring call are cancelled in the next, again
+ *			and again; control: as many io_uring commands of /dev/null
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,6 +42,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attack_latency.h"
 #include "check.h"
 #include "dma_buf.h"
 #include "ring.h"
@@ -51,13 +54,7 @@
 #define SLEEP_US	1000
 #define BURST		256
 
-struct arguments {
-	uint32_t count;
-	bool is_control;
-	int ready;	/* a byte: begin to measure; the end of the file: stop */
-};
-
-static void say_ready(const struct arguments *arguments)
+void say_ready(const struct arguments *arguments)
 {
 	check_equal(write(arguments->ready, "", 1), 1);
 }
@@ -411,6 +408,7 @@ static const struct {
 } attacks[] = {
 	{ "polls", polls }, { "waits", waits }, { "fences", fences }, { "death", death },
 	{ "deaths", deaths }, { "fdinfo", fdinfo }, { "prices", prices },
+	{ "replays", replays },
 };
 
 static pid_t start(const char *name, struct arguments arguments)
