@@ -94,7 +94,7 @@ class RecordLevel(unittest.TestCase):
                         "--record-level", 2, "--service")  # fmt: skip
 
     def test_try_compares_layouts_and_levels(self):
-        model, _ = self.glyphs()
+        model, _ = self.glyphs("--run-on-cpu", "conv1", "--run-on-cpu", "conv2")
         for options in ([], ["--engine"]):
             tried = json.loads(succeed("perf", model, "--try", "--frames", 50, "--json", *options))
             settings = [(each["cpu_layout"], each["record_level"]) for each in tried["settings"]]
@@ -124,6 +124,11 @@ class RecordLevel(unittest.TestCase):
         self.assertEqual({each["record_level"] for each in tried["settings"]}, {0, 2})
         self.assertEqual(len(tried["settings"]), 6)
         self.assertIn("nothing on the device", tried["notes"][0])
+        model, _ = self.glyphs()  # one Softmax on the CPU
+        tried = json.loads(succeed("perf", model, "--try", "--frames", 5, "--json"))
+        self.assertEqual({each["cpu_layout"] for each in tried["settings"]}, {"auto"})
+        self.assertEqual(tried["notes"], [f"layout {layout} is the same as auto in this model"
+                                          for layout in ("planes", "blocked")])  # fmt: skip
 
     def test_try_refuses_what_it_cannot_compare(self):
         model, _ = self.glyphs()
