@@ -298,7 +298,7 @@ class Report(unittest.TestCase):
         self.assertEqual(numbers["name"], "here")
         self.assertGreater(numbers["fc_overhead_cycles"], 0)
         checked = succeed("calibrate", self.model, "--runs", 2)
-        self.assertRegex(checked, r"1 FCs, .* ms modelled, .* ms measured; .* median")
+        self.assertRegex(checked, r"1 FC, .* ms modelled, .* ms measured; .* median")
 
     def test_calibrate_wants_something_to_do(self):
         self.assertEqual(overtake("calibrate").returncode, 2)

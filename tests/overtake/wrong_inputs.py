@@ -58,6 +58,7 @@ USAGE = [
     ("run net.ovm --input x=x.npy --input x=x.npy --output-dir o", "is given twice"),
     ("run net.ovm --input x=x.npy --output-dir o --calibration x.npy", "is compiled already"),
     ("run net.onnx --input x=x.npy --output-dir o --model-name a", "--model-name: is for packs"),
+    ("perf net.onnx --model-name a", "--model-name: is for packs"),
     ("run net.ovm --input x=x.npy --output-dir o --core -1", "'-1' is not a whole number in 0..64"),
     ("run net.ovm --input x=x.npy --output-dir o --priority 256", "not a whole number in 0..255"),
     ("run net.ovm --input x=x.npy --output-dir o --priority high", "'high' is not a whole number"),

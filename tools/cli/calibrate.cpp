@@ -88,10 +88,10 @@ Json check(const std::string& path, const CalibrateOptions& options) {
                 {"measured_ms", times.total_ns / 1e6},
                 {"error_median", errors.median},
                 {"error_p95", errors.p95}};
-    fmt::print("{}: {} FCs, {:.2f} ms modelled, {:.2f} ms measured; error of an FC: median {}, "
+    fmt::print("{}: {} FC{}, {:.2f} ms modelled, {:.2f} ms measured; error of an FC: median {}, "
                "p95 {}\n",
-               path, errors.count, total / 1e6, times.total_ns / 1e6, percent(errors.median),
-               percent(errors.p95));
+               path, errors.count, errors.count == 1 ? "" : "s", total / 1e6, times.total_ns / 1e6,
+               percent(errors.median), percent(errors.p95));
     return {};
 }
 

@@ -84,8 +84,12 @@ void stop_on_signals() {
 void check_usage(const CLI::App& command, const PerfOptions& options, const std::string& node) {
     check_embedded_options(command, node);
     check_core_limit(options.core_limit, options.load.task.priority);
-    if (options.models.size() == 1)
+    if (options.models.size() == 1) {
+        if (is_onnx(options.models.front()) && command.count("--model-name") > 0)
+            throw CLI::ValidationError("--model-name", "is for packs of compiled models, and " +
+                                                           options.models.front() + " is none");
         return;
+    }
     for (const char* option : {"--model-name", "--records"})
         if (command.count(option) > 0)
             throw CLI::ValidationError(option, "is for one MODEL; give one, or leave it out");

@@ -146,9 +146,10 @@ void add_segment(Text& text, std::size_t index, const Json& segment) {
         add_cpu_segment(text, index, segment);
         return;
     }
-    text.add("\nsegment {}: BPU, {} FCs, {:.1f} us, {}, scratch {} bytes\n", index,
-             segment["fc_count"].get<std::size_t>(), segment["us"].get<double>(),
-             expected_time(segment), segment["scratch_bytes"].get<std::uint64_t>());
+    const auto fcs = segment["fc_count"].get<std::size_t>();
+    text.add("\nsegment {}: BPU, {} FC{}, {:.1f} us, {}, scratch {} bytes\n", index, fcs,
+             fcs == 1 ? "" : "s", segment["us"].get<double>(), expected_time(segment),
+             segment["scratch_bytes"].get<std::uint64_t>());
     add_fullness(text, segment["fullness"]);
     text.add("  {:>5} {:>10} {:>12} {:>12} {:>12}\n", "FC", "first insn", "instructions", "cycles",
              "us");
