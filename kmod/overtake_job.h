@@ -150,6 +150,12 @@ int overtake_job_cancel_tag(struct overtake_client *client,
 			    const struct drm_overtake_cancel *args);
 void overtake_job_cancel(struct overtake_job *job);
 
+/* For publication, under the device lock. */
+void overtake_job_begin_flight_locked(struct overtake_job *job);
+void overtake_job_submit_locked(struct overtake_job *job);
+void overtake_job_unblock_locked(struct overtake_job *job);
+void overtake_job_end_blocked_locked(struct overtake_job *job, s32 status);
+
 /* For the host and the service, under the device lock. */
 void overtake_job_start_locked(struct overtake_job *job);
 void overtake_job_cancel_locked(struct overtake_job *job, s32 status, u64 now_ns);
