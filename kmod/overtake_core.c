@@ -180,7 +180,7 @@ static bool execute_fc(struct overtake_core *core)
 	return taken;
 }
 
-/* True if there is an FC to execute.  @woken: and somebody said so. */
+/* True if there is an FC to execute.  @woken: the thread was woken for one. */
 static bool take_fc(struct overtake_core *core, bool woken)
 {
 	struct overtake_device *device = core->device;

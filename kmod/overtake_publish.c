@@ -101,7 +101,7 @@ static int admit_and_publish(struct overtake_job *job)
 
 /*
  * Makes a job known whose reservations are locked: to the device, to its buffers, to syncobjs.  It
- * cannot end before finish_publication(), so whoever is told of its end finds all of them set.
+ * cannot end before finish_publication(), so a client that reads of its end finds all of them set.
  */
 static int publish_reserved(struct overtake_job *job)
 {

@@ -152,7 +152,7 @@ static void hand_over(struct overtake_job *job, struct io_uring_cmd *cmd, unsign
 	io_uring_cmd_mark_cancelable(cmd, issue_flags);
 }
 
-/* From here on the command is completed by whoever takes it, even for an error. */
+/* From here on the command is completed by the thread that takes it, even for an error. */
 static int publish_now(struct overtake_job *job, struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
 	int ret = publish(job);

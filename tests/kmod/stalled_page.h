@@ -12,7 +12,7 @@ struct stalled_page {
 
 /* Skips the test case if the kernel has no userfaultfd. */
 void stalled_page_make(struct stalled_page *page);
-/* Until somebody waits for the page. */
+/* Until a thread waits for the page. */
 void stalled_page_wait(const struct stalled_page *page);
 /* It begins with @size bytes of @contents, and the rest is zero.  Once. */
 void stalled_page_give(struct stalled_page *page, const void *contents, size_t size);
