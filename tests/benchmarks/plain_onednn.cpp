@@ -329,7 +329,7 @@ double milliseconds(const std::function<void()>& step) {
 std::pair<double, double> measure(const std::string& path, int rounds) {
     const auto model = Model::load(path);
     Session session(open_device("embedded"), model);
-    const cpu::onednn::OneThread one_thread;
+    const cpu::onednn::Threads threads;
     PlainNetwork plain(ModelContents::of(*model));
     std::vector<float> input(model->input(0).elements());
     for (std::size_t i = 0; i < input.size(); i++)

@@ -473,6 +473,7 @@ TEST(BoardInterface, ReadsItsEnvironmentAndComplainsOfWhatItCannotUse) {
                                        {"OVERTAKE_MODE", "both"},
                                        {"OVERTAKE_CORES", "3"},
                                        {"OVERTAKE_CPU_LAYOUT", "blocked"},
+                                       {"OVERTAKE_CPU_THREADS", "3"},
                                        {"OVERTAKE_RECORD_LEVEL", "2"},
                                        {"OVERTAKE_SLOTS", "2"}});
     EXPECT_TRUE(set.complaints.empty());
@@ -485,6 +486,8 @@ TEST(BoardInterface, ReadsItsEnvironmentAndComplainsOfWhatItCannotUse) {
     EXPECT_EQ(set.engine.slots, 2u);
     EXPECT_EQ(set.engine.cpu_layout, CpuLayout::blocked);
     EXPECT_EQ(usual.engine.cpu_layout, CpuLayout::automatic);
+    EXPECT_EQ(set.engine.cpu_threads, 3u);
+    EXPECT_EQ(usual.engine.cpu_threads, 1u);
     EXPECT_EQ(set.engine.record, 2u);
     EXPECT_EQ(usual.engine.record, 0u);
     const dnn::Environment wrong = read({{"OVERTAKE_CPU_LAYOUT", "NCHW44"}});

@@ -257,7 +257,7 @@ TEST(CpuProgram, RandomSegmentsGiveTheSameBitsInEachLayout) {
                         << "network " << seed << ", layout " << static_cast<int>(layout)
                         << ", output " << i << ", round " << round;
             }
-            const auto plan = plan_once(device, model, PlanParts::segments, layout);
+            const auto plan = plan_once(device, model, PlanParts::segments, {layout, 1});
             const CpuProgram& program = plan->cpu_programs()[1];
             EXPECT_TRUE(program.is_best);
             if (layout == CpuLayout::planes) {

@@ -40,6 +40,21 @@ TEST_F(RecordLevel, NothingIsRecordedAtLevelZero) {
     expect_counts(3, 0, 0);
 }
 
+TEST_F(RecordLevel, OtherCountsOfCpuThreadsAreRefused) {
+    for (const unsigned count : {0u, 65u}) {
+        SessionOptions options;
+        options.cpu_threads = count;
+        try {
+            Session session(device, model_of(copy_and_softmax()), options);
+            FAIL() << count << " threads were taken";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), EINVAL);
+            EXPECT_EQ(std::string(error.what()),
+                      "CPU threads: " + std::to_string(count) + ", but 1..64 are possible");
+        }
+    }
+}
+
 TEST_F(RecordLevel, OtherLevelsAreRefused) {
     try {
         Session session(device, model_of(copy_and_softmax()), at_record_level(3));

@@ -193,8 +193,8 @@ TEST_F(RecordLevelTwo, LaterSessionsOfThePlanNeedNoFile) {
 TEST_F(RecordLevelTwo, OnlyConstantsThatKernelsReadAreKept) {
     const auto constants_of = [&](std::size_t axes) {
         const auto model = Model::from_bytes(convolution_and_sum(axes));
-        const auto plan =
-            plan_once(device, model, PlanParts::segments, CpuLayout::planes, PlanKeeps::running);
+        const auto plan = plan_once(device, model, PlanParts::segments, {CpuLayout::planes, 1},
+                                    PlanKeeps::running);
         std::vector<std::size_t> sizes;
         for (const Tensor& tensor : plan->tensors())
             if (tensor.is_constant())

@@ -101,6 +101,15 @@ class Results(Case):
         self.refuse(errno.EINVAL, "record level 2: with several processors", overtake.Session, self.device, self.model,
                     record=2, processors="npu,cpu")
 
+    def test_cpu_threads_are_checked(self):
+        for count in (0, 65):
+            self.refuse(errno.EINVAL, f"CPU threads: {count}, but 1..64 are possible", overtake.Session, self.device,
+                        self.model, cpu_threads=count)  # fmt: skip
+            self.refuse(errno.EINVAL, f"CPU threads: {count}, but 1..64 are possible", overtake.Session, self.device,
+                        self.model, cpu_threads=count, processors="npu,cpu")  # fmt: skip
+        with overtake.Session(self.device, self.model, cpu_threads=2) as session:
+            self.assertEqual([tensor.name for tensor in session.model.inputs], ["image"])
+
     def test_the_file_goes_at_record_level_two(self):
         path = pathlib.Path(self.directory.name) / "goes.ovm"
         path.write_bytes(pathlib.Path(self.path).read_bytes())

@@ -30,4 +30,12 @@ void add_cpu_layout_option(CLI::App& command, CpuLayout& layout) {
         ->default_str("auto");
 }
 
+void add_cpu_threads_option(CLI::App& command, unsigned& threads) {
+    command
+        .add_option("--cpu-threads", threads,
+                    "Threads that compute a convolution or a matrix product of the CPU")
+        ->check(whole_number(1, 64))
+        ->capture_default_str();
+}
+
 } // namespace overtake::command

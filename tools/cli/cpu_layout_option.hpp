@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// --cpu-layout
+// --cpu-layout and --cpu-threads
 #pragma once
 
 #include <functional>
@@ -17,5 +17,8 @@ void add_cpu_layout_option(CLI::App& command, CpuLayout& layout);
 /// The same with a purpose of its own, and without a default.
 CLI::Option* add_cpu_layout_option(CLI::App& command, std::function<void(CpuLayout)> choose,
                                    const std::string& text);
+
+/// Adds the option, which sets `threads`.
+void add_cpu_threads_option(CLI::App& command, unsigned& threads);
 
 } // namespace overtake::command

@@ -60,6 +60,7 @@ struct PerfOptions {
     double seconds = 0;
     unsigned core_limit = 0;
     CpuLayout cpu_layout = CpuLayout::automatic;
+    unsigned cpu_threads = 1;
     unsigned record = 0;
     NetworkOptions network;
     compiler::ImportOptions import; ///< what `network` says
@@ -158,6 +159,7 @@ std::shared_ptr<Engine> make_engine(const PerfOptions& options,
     wanted.max_priority = std::max(options.load.task.priority, wanted.max_priority);
     wanted.core_limit = options.core_limit;
     wanted.cpu_layout = options.cpu_layout;
+    wanted.cpu_threads = options.cpu_threads;
     wanted.record = options.record;
     return std::make_shared<Engine>(device, wanted);
 }
@@ -169,6 +171,7 @@ std::vector<load::Load> make_loads(const PerfOptions& options, const Models& mod
     rights.max_priority = std::max(options.load.task.priority, rights.max_priority);
     rights.core_limit = options.core_limit;
     rights.cpu_layout = options.cpu_layout;
+    rights.cpu_threads = options.cpu_threads;
     rights.record = options.record;
     std::vector<std::shared_ptr<LoadedModel>> networks(models.size());
     if (engine)
@@ -390,6 +393,7 @@ void add_perf(CLI::App& app, int& status) {
     add_device_options(*command, *options);
     add_load_options(*command, *options);
     add_cpu_layout_option(*command, options->cpu_layout);
+    add_cpu_threads_option(*command, options->cpu_threads);
     add_record_option(*command, options->record);
     command->add_option("--records", options->records,
                         "Write every request's times to this CSV file");

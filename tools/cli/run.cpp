@@ -59,6 +59,7 @@ struct RunOptions {
     TaskOptions task;
     unsigned core_limit = 0;
     CpuLayout cpu_layout = CpuLayout::automatic;
+    unsigned cpu_threads = 1;
     unsigned record = 0;
     bool runs_compiled = false; ///< .onnx without samples: as compile --cpu makes it
     bool service = false;
@@ -195,6 +196,7 @@ int run_on_device(const RunOptions& options, std::shared_ptr<const Model> model,
     rights.max_priority = std::max(options.task.priority, rights.max_priority);
     rights.core_limit = options.core_limit;
     rights.cpu_layout = options.cpu_layout;
+    rights.cpu_threads = options.cpu_threads;
     rights.record = options.record;
     OutputSamples outputs(ports_of(*model, model->outputs()), count);
     outputs.check(options.output_directory, ports, options.inputs);
@@ -222,6 +224,7 @@ int run_on_device(const RunOptions& options, std::shared_ptr<const Model> model,
         wanted.max_priority = rights.max_priority;
         wanted.core_limit = options.core_limit;
         wanted.cpu_layout = options.cpu_layout;
+        wanted.cpu_threads = options.cpu_threads;
         wanted.record = options.record;
         wanted.service = options.service;
         TaskOptions task = options.task;
@@ -338,6 +341,7 @@ void add_task_options(CLI::App& command, RunOptions& options) {
                          "Service mode: wait in one queue with the tasks of other processes");
     add_processor_options(command, options.processors);
     add_cpu_layout_option(command, options.cpu_layout);
+    add_cpu_threads_option(command, options.cpu_threads);
     add_record_option(command, options.record);
     service->excludes("--processors");
 }
@@ -391,8 +395,9 @@ void add_run(CLI::App& app, int& status) {
             if (!is_onnx(options->model) && command->count(name) > 0)
                 throw CLI::ValidationError(name, "is for .onnx files; " + options->model +
                                                      " is compiled already");
-        options->runs_compiled =
-            command->count("--cpu-layout") > 0 || command->count("--record-level") > 0;
+        options->runs_compiled = command->count("--cpu-layout") + command->count("--cpu-threads") +
+                                     command->count("--record-level") >
+                                 0;
         read_network_options(options->network, options->import);
         check_core_limit(options->core_limit, options->task.priority);
         if (!options->custom_op_library.empty())

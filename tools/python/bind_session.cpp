@@ -123,7 +123,8 @@ void bind_session(py::module_& module) {
                          unsigned max_priority, unsigned core_limit, unsigned workers,
                          unsigned slots, unsigned task_limit, bool service,
                          const std::string& processors, const std::string& policy,
-                         const std::string& times, const std::string& drop, unsigned record) {
+                         const std::string& times, const std::string& drop, unsigned record,
+                         unsigned cpu_threads) {
                  EngineOptions options;
                  options.drop = drop_of(drop);
                  options.max_priority = max_priority;
@@ -134,6 +135,7 @@ void bind_session(py::module_& module) {
                  options.service = service;
                  options.policy = policy;
                  options.record = record;
+                 options.cpu_threads = cpu_threads;
                  if (!processors.empty())
                      options.processors = parse_processors(processors, device);
                  return make_session(device, model, options, times);
@@ -143,7 +145,8 @@ void bind_session(py::module_& module) {
              py::arg("workers") = EngineOptions{}.workers, py::arg("slots") = EngineOptions{}.slots,
              py::arg("task_limit") = EngineOptions{}.task_limit, py::arg("service") = false,
              py::arg("processors") = "", py::arg("policy") = EngineOptions{}.policy,
-             py::arg("times") = "", py::arg("drop") = "never", py::arg("record") = 0)
+             py::arg("times") = "", py::arg("drop") = "never", py::arg("record") = 0,
+             py::arg("cpu_threads") = 1)
         .def_property_readonly("model",
                                [](const Session& session) {
                                    return std::const_pointer_cast<Model>(session.state->model());

@@ -120,6 +120,8 @@ struct EngineOptions {
     /// server answers or ends, for it may write to the tensors until then.  0: for ever
     std::uint64_t run_timeout_ns = 60'000'000'000;
     CpuLayout cpu_layout = CpuLayout::automatic; ///< of values between operators of the CPU
+    /// Of each worker, that compute an operator of the CPU, 1..64: as SessionOptions::cpu_threads.
+    unsigned cpu_threads = 1;
     /// As SessionOptions::record.  Tasks of service mode are not recorded, and several processors
     /// record those of cores.  Level 2 goes with neither (EINVAL).
     unsigned record = 0;

@@ -41,6 +41,9 @@ struct SessionOptions {
     unsigned max_priority = 254; ///< 255 needs CAP_SYS_NICE on a kernel device
     unsigned core_limit = 0;     ///< asked for while the session lives; needs max_priority 255
     CpuLayout cpu_layout = CpuLayout::automatic; ///< of values between operators of the CPU
+    /// That compute an operator of the CPU, 1..64: convolutions and matrix products use them
+    /// (docs/cpu.md).  They are OpenMP's, which keeps them for each thread that runs tasks.
+    unsigned cpu_threads = 1;
     /// 1: a BPU segment that runs for the second time is recorded, and replayed from then on
     /// (Queue::record()): the same results, with less to do for each task.  0: submitted each time.
     /// 2: each is recorded in its first run, and refused where level 1 would submit it.  The

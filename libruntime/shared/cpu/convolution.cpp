@@ -98,7 +98,7 @@ public:
           has_bias_(operation.inputs.size() == 3) {}
 
     void run(const Inputs& in, std::span<float> out) {
-        const onednn::OneThread one_thread;
+        const onednn::Threads threads;
         const Geometry& g = geometry_;
         const std::size_t channels = geometry_.transposed ? g.many_channels : g.few_channels;
         const std::size_t each = out.size() / batch_ / channels;

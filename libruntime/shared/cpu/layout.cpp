@@ -71,7 +71,7 @@ struct Conversion::Reorder {
 Conversion::Conversion(const Shape& shape, Layout from, Layout to)
     : reorder_(std::make_unique<Reorder>()) {
     onednn::require_room("layout conversion");
-    const onednn::OneThread one_thread;
+    const onednn::Threads threads;
     const Shape flat = {shape[0], shape[1],
                         static_cast<std::uint32_t>(elements(shape) / shape[0] / shape[1])};
     try {
@@ -89,7 +89,7 @@ Conversion::~Conversion() = default;
 Conversion::Conversion(Conversion&&) noexcept = default;
 
 void Conversion::run(std::span<const float> from, std::span<float> to) const {
-    const onednn::OneThread one_thread;
+    const onednn::Threads threads;
     onednn::place(reorder_->from, from.data());
     onednn::place(reorder_->to, to.data());
     reorder_->step.run({{DNNL_ARG_FROM, reorder_->from.get()}, {DNNL_ARG_TO, reorder_->to.get()}});

@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
 
+#include "cpu/thread_count.hpp"
 #include "overtake/error.hpp"
 
 namespace overtake::cpu::onednn {
@@ -67,11 +68,11 @@ const dnnl::stream& stream() {
     return own;
 }
 
-OneThread::OneThread() : before_(threads()) {
-    set_threads(1);
+Threads::Threads() : before_(threads()) {
+    set_threads(static_cast<int>(ThreadCount::current()));
 }
 
-OneThread::~OneThread() {
+Threads::~Threads() {
     set_threads(before_);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What operators of the CPU need of oneDNN, versions 2.6 and 3: one thread, refusals in words, and
-// primitives that run without an allocation.
+// What operators of the CPU need of oneDNN, versions 2.6 and 3: so many threads, refusals in words,
+// and primitives that run without an allocation.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ namespace overtake::cpu::onednn {
 /// The one engine.  Thread safe.
 const dnnl::engine& engine();
 
-/// While it lives, oneDNN computes with one thread where this thread calls it: a primitive has to
-/// run with as many as it was made for, and threads that wait for the next one spin.
-class OneThread {
+/// While it lives, oneDNN computes with ThreadCount's threads where this thread calls it: a
+/// primitive has to run with as many as it was made for.
+class Threads {
 public:
-    OneThread();
-    ~OneThread();
-    OneThread(const OneThread&) = delete;
-    OneThread& operator=(const OneThread&) = delete;
+    Threads();
+    ~Threads();
+    Threads(const Threads&) = delete;
+    Threads& operator=(const Threads&) = delete;
 
 private:
     int before_;

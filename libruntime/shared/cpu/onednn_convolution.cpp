@@ -11,6 +11,7 @@
 
 #include "cpu/convolution.hpp"
 #include "cpu/onednn.hpp"
+#include "cpu/thread_count.hpp"
 #include "overtake/error.hpp"
 
 namespace overtake::cpu {
@@ -229,6 +230,9 @@ void ConvolutionPrimitive::take_weights(std::span<const float> weights,
         return;
     }
     const dnnl::memory from(given, onednn::engine(), const_cast<float*>(weights.data()));
+    // With one thread: OpenMP keeps what it starts here, and then has more threads than CPUs.
+    const ThreadCount one(1);
+    const onednn::Threads threads;
     onednn::reorder(given, its)
         .run({{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, known.memory.get()}});
 }
@@ -258,7 +262,7 @@ namespace {
 template <typename Step>
 auto translated(const Step& step) -> decltype(step()) {
     onednn::require_room("convolution");
-    const onednn::OneThread one_thread;
+    const onednn::Threads threads;
     try {
         return step();
     } catch (const dnnl::error& error) {
@@ -377,7 +381,7 @@ void OneDnnConvolution::add_bias(std::span<const float> bias, std::span<float> t
 
 void OneDnnConvolution::run(std::span<const float> source, std::span<const float> weights,
                             std::span<const float> bias, std::span<float> target) {
-    const onednn::OneThread one_thread;
+    const onednn::Threads threads;
     const Sides& s = *sides_;
     const bool is_transposed = primitive_->shape_.is_transposed;
     dnnl_memory_t read_weights = primitive_->primitive_->known_weights.memory.get(true);

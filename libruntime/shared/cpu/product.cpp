@@ -51,7 +51,7 @@ Kernel make_matrix_product(const Operation& operation) {
     const auto steps_b = broadcast_strides(batch_of(b), batch);
     return [batch, steps_a, steps_b, rows = a[a.size() - 2], inner = a.back(),
             columns = b.back()](const Inputs& in, std::span<float> out) {
-        const onednn::OneThread one_thread;
+        const onednn::Threads threads;
         const std::size_t each_a = std::size_t{rows} * inner, each_b = std::size_t{inner} * columns;
         const std::size_t each = std::size_t{rows} * columns;
         for (std::size_t index = 0; index < elements(batch); index++) {

@@ -59,7 +59,8 @@ UnitRun* sorted_by_dispatch(UnitRun* first) {
 } // namespace
 
 CoordinatedEngine::CoordinatedEngine(std::shared_ptr<Device> device, const EngineOptions& options)
-    : max_priority_(options.max_priority), cpu_layout_(options.cpu_layout) {
+    : max_priority_(options.max_priority),
+      cpu_(checked_cpu_options(options.cpu_layout, options.cpu_threads)) {
     if (options.service)
         throw Error(EINVAL, "engine: service mode has one queue of one device; several processors "
                             "are one engine's");
@@ -143,7 +144,7 @@ std::shared_ptr<CoordinatedModel> CoordinatedEngine::load(const std::shared_ptr<
                                        times->name, model->name()));
     if (!loaded) {
         loaded = std::make_shared<CoordinatedModel>(model, domains_, coordinator_->setup().classes,
-                                                    cpu_layout_);
+                                                    cpu_);
         if (times)
             coordinator_->add_model(*loaded, *times);
         else

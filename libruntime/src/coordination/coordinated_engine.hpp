@@ -128,7 +128,7 @@ private:
                  std::uint32_t& on_class) const;
 
     const unsigned max_priority_;
-    const CpuLayout cpu_layout_;
+    const CpuOptions cpu_;
     Domains domains_;
     std::shared_ptr<const std::vector<std::string>> names_; ///< of processors
     engine::CallbackThread callbacks_;

@@ -23,10 +23,10 @@ namespace {
 constexpr std::size_t no_class = ~std::size_t{0};
 
 std::vector<std::shared_ptr<const Plan>> plan_units(const std::shared_ptr<const Model>& model,
-                                                    const Domains& domains, CpuLayout cpu_layout) {
+                                                    const Domains& domains, const CpuOptions& cpu) {
     std::vector<std::shared_ptr<const Plan>> plans;
     for (const Domain& domain : domains)
-        plans.push_back(plan_once(domain.device, model, PlanParts::units, cpu_layout));
+        plans.push_back(plan_once(domain.device, model, PlanParts::units, cpu));
     return plans;
 }
 
@@ -50,8 +50,8 @@ std::uint64_t longest_fc_ns(const Segment& segment) {
 
 CoordinatedModel::CoordinatedModel(const std::shared_ptr<const Model>& model,
                                    const Domains& domains, std::span<const ProcessorClass> classes,
-                                   CpuLayout cpu_layout)
-    : domains_(domains), plans_(plan_units(model, domains, cpu_layout)),
+                                   const CpuOptions& cpu)
+    : domains_(domains), plans_(plan_units(model, domains, cpu)),
       classes_(classes.begin(), classes.end()),
       inferences_(std::make_shared<engine::InferencePool>(plans_[home_domain])),
       pictures_(plans_[home_domain]), idle_(domains.size()) {

@@ -66,8 +66,7 @@ class CoordinatedModel : public std::enable_shared_from_this<CoordinatedModel> {
 public:
     /// Throws Error ENOSPC or ENOMEM, or EINVAL for a model with too many segments.
     CoordinatedModel(const std::shared_ptr<const Model>& model, const Domains& domains,
-                     std::span<const ProcessorClass> classes,
-                     CpuLayout cpu_layout = CpuLayout::automatic);
+                     std::span<const ProcessorClass> classes, const CpuOptions& cpu = {});
     ~CoordinatedModel();
     CoordinatedModel(const CoordinatedModel&) = delete;
     CoordinatedModel& operator=(const CoordinatedModel&) = delete;

@@ -150,6 +150,7 @@ Environment read_environment(const std::function<const char*(const char*)>& get)
     constexpr std::array layouts = {CpuLayout::automatic, CpuLayout::planes, CpuLayout::blocked};
     engine.cpu_layout =
         layouts[reader.choice<3>("OVERTAKE_CPU_LAYOUT", {"auto", "planes", "blocked"}, 0)];
+    engine.cpu_threads = static_cast<unsigned>(reader.number("OVERTAKE_CPU_THREADS", 1, 64, 1));
     engine.record = static_cast<unsigned>(reader.number("OVERTAKE_RECORD_LEVEL", 0, 2, 0));
     if (std::string policy = reader.text("OVERTAKE_POLICY"); !policy.empty())
         engine.policy = std::move(policy);

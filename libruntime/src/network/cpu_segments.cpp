@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cpu/tensor_layout.hpp"
+#include "cpu/thread_count.hpp"
 #include "overtake/error.hpp"
 
 namespace overtake {
@@ -25,6 +26,7 @@ bool is_on_host(const CpuStep& step) {
 } // namespace
 
 CpuSegments::CpuSegments(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {
+    const cpu::ThreadCount threads(plan_->cpu_threads());
     std::size_t own = 0, inputs = 0;
     for (const CpuProgram& program : plan_->cpu_programs()) {
         std::vector<Made>& made = made_.emplace_back();
@@ -50,6 +52,7 @@ CpuSegments::CpuSegments(std::shared_ptr<const Plan> plan) : plan_(std::move(pla
 
 void CpuSegments::compute(std::size_t segment, std::span<const TensorPlace> places) {
     const std::vector<CpuStep>& steps = plan_->cpu_programs()[segment].steps;
+    const cpu::ThreadCount threads(plan_->cpu_threads());
     for (std::size_t i = 0; i < steps.size(); i++) {
         const auto fail = [&](int code, const char* what) {
             throw Error(code, "operator '" + std::string(steps[i].op->name) + "': " + what);

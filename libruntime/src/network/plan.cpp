@@ -2,13 +2,18 @@
 #include "network/plan.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <mutex>
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "cpu/thread_count.hpp"
 #include "fork_origin.hpp"
 #include "overtake/core_profiles.hpp"
+#include "overtake/error.hpp"
 #include "overtake/event.hpp"
 #include "overtake_isa.h"
 
@@ -16,12 +21,14 @@ namespace overtake {
 
 namespace {
 
+constexpr unsigned most_cpu_threads = 64;
+
 /// What has been planned and may still live.
 struct KnownPlans {
     std::mutex mutex;
     // A plan keeps its device alive, so its address is unique.  Models, which it may let go, have
     // numbers.
-    std::map<std::tuple<const Device*, std::uint64_t, PlanParts, CpuLayout, PlanKeeps>,
+    std::map<std::tuple<const Device*, std::uint64_t, PlanParts, CpuOptions, PlanKeeps>,
              std::weak_ptr<const Plan>>
         plans;
 };
@@ -33,10 +40,9 @@ KnownPlans& plans_of_process() {
 
 } // namespace
 
-Plan::Plan(Upload upload, PlanParts parts, CpuLayout cpu_layout)
+Plan::Plan(Upload upload, PlanParts parts, const CpuOptions& cpu)
     : upload_(std::move(upload)), model_id_(overtake::model_id(upload_.model->name())),
-      cores_(cores_for(upload_.device->core_profiles(), upload_.model->profile_name())),
-      cpu_layout_(cpu_layout) {
+      cores_(cores_for(upload_.device->core_profiles(), upload_.model->profile_name())), cpu_(cpu) {
     if (parts == PlanParts::segments) {
         add_segments();
     } else {
@@ -47,12 +53,12 @@ Plan::Plan(Upload upload, PlanParts parts, CpuLayout cpu_layout)
     find_internal_tensors();
 }
 
-Plan::Plan(const Upload& upload, const KeptModel& kept, CpuLayout cpu_layout)
+Plan::Plan(const Upload& upload, const KeptModel& kept, const CpuOptions& cpu)
     : upload_{upload.device,  kept.model,           upload.program,
               upload.weights, upload.program_bytes, upload.weights_bytes},
       model_id_(overtake::model_id(kept.model->name())),
-      cores_(cores_for(upload.device->core_profiles(), kept.model->profile_name())),
-      cpu_layout_(cpu_layout), keeps_(PlanKeeps::running) {
+      cores_(cores_for(upload.device->core_profiles(), kept.model->profile_name())), cpu_(cpu),
+      keeps_(PlanKeeps::running) {
     add_segments();
     find_internal_tensors();
     make_cpu_programs_from(*upload.model, kept);
@@ -60,11 +66,11 @@ Plan::Plan(const Upload& upload, const KeptModel& kept, CpuLayout cpu_layout)
     given_back_bytes_ = before - std::min(before, kept.table_bytes);
 }
 
-std::shared_ptr<const Plan> Plan::keeping_little(const Upload& upload, CpuLayout cpu_layout) {
+std::shared_ptr<const Plan> Plan::keeping_little(const Upload& upload, const CpuOptions& cpu) {
     std::vector<bool> wanted(ModelContents::of(*upload.model).segment_tensors);
     for (;;) {
         const KeptModel kept = keep_for_running(*upload.model, wanted);
-        const std::shared_ptr<const Plan> plan(new Plan(upload, kept, cpu_layout));
+        const std::shared_ptr<const Plan> plan(new Plan(upload, kept, cpu));
         const std::vector<std::uint32_t> read = plan->constants_read(kept);
         if (read.empty())
             return plan;
@@ -119,10 +125,11 @@ std::span<const CpuProgram> Plan::cpu_programs() const {
 }
 
 std::vector<CpuProgram> Plan::make_cpu_programs(std::span<const Tensor> tensors) const {
+    const cpu::ThreadCount threads(cpu_.threads);
     std::vector<CpuProgram> made;
     for (const PlanSegment& segment : segments_)
         made.push_back(
-            make_cpu_program(segment.model->cpu_ops, tensors, is_internal_, cpu_layout_));
+            make_cpu_program(segment.model->cpu_ops, tensors, is_internal_, cpu_.layout));
     return made;
 }
 
@@ -175,18 +182,25 @@ void Plan::add_bindings(PlanSegment& segment) const {
 
 std::shared_ptr<const Plan> plan_once(const std::shared_ptr<Device>& device,
                                       const std::shared_ptr<const Model>& model, PlanParts parts,
-                                      CpuLayout cpu_layout, PlanKeeps keeps) {
+                                      const CpuOptions& cpu, PlanKeeps keeps) {
     KnownPlans& known = plans_of_process();
     const std::lock_guard lock(known.mutex);
     std::erase_if(known.plans, [](const auto& entry) { return entry.second.expired(); });
     std::weak_ptr<const Plan>& entry =
-        known.plans[{device.get(), ModelContents::of(*model).number, parts, cpu_layout, keeps}];
+        known.plans[{device.get(), ModelContents::of(*model).number, parts, cpu, keeps}];
     std::shared_ptr<const Plan> plan = entry.lock();
     if (!plan)
         entry = plan = keeps == PlanKeeps::running
-                           ? Plan::keeping_little(upload(device, model), cpu_layout)
-                           : std::make_shared<const Plan>(upload(device, model), parts, cpu_layout);
+                           ? Plan::keeping_little(upload(device, model), cpu)
+                           : std::make_shared<const Plan>(upload(device, model), parts, cpu);
     return plan;
+}
+
+CpuOptions checked_cpu_options(CpuLayout layout, unsigned threads) {
+    if (threads < 1 || threads > most_cpu_threads)
+        throw Error(EINVAL, fmt::format("CPU threads: {}, but 1..{} are possible", threads,
+                                        most_cpu_threads));
+    return {layout, threads};
 }
 
 PlanKeeps keeps_at_record_level(unsigned level) {

@@ -3,6 +3,7 @@
 // Plan: what is the same in every inference of a model on a device.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,6 +32,17 @@ enum class PlanKeeps {
     running ///< what running needs: plan.model() has inputs and outputs, and no file
 };
 
+/// How a plan's operators of the CPU compute.
+struct CpuOptions {
+    CpuLayout layout = CpuLayout::automatic;
+    unsigned threads = 1; ///< of one inference
+
+    auto operator<=>(const CpuOptions&) const = default;
+};
+
+/// Of SessionOptions and EngineOptions.  Throws Error EINVAL for a number of threads that is none.
+CpuOptions checked_cpu_options(CpuLayout layout, unsigned threads);
+
 /// A segment of the model, and what its job binds in every inference.
 struct PlanSegment {
     bool on_bpu() const noexcept { return model->on_bpu(); }
@@ -50,11 +62,10 @@ struct PlanSegment {
 class Plan {
 public:
     /// Throws Error EINVAL for units of a model that has too many segments.
-    explicit Plan(Upload upload, PlanParts parts = PlanParts::segments,
-                  CpuLayout cpu_layout = CpuLayout::automatic);
+    explicit Plan(Upload upload, PlanParts parts = PlanParts::segments, const CpuOptions& cpu = {});
     /// Of segments, which keeps no more than running needs; its CPU operators are made.  Throws
     /// Error as cpu_programs().
-    static std::shared_ptr<const Plan> keeping_little(const Upload& upload, CpuLayout cpu_layout);
+    static std::shared_ptr<const Plan> keeping_little(const Upload& upload, const CpuOptions& cpu);
     ~Plan() { note_model_gone(); }
     Plan(const Plan&) = delete;
     Plan& operator=(const Plan&) = delete;
@@ -80,6 +91,8 @@ public:
     /// By segment: its CPU operators, step by step; empty for the device's.  Made when they are
     /// first asked for.  Throws Error ENOMEM, and then makes them the next time.
     std::span<const CpuProgram> cpu_programs() const;
+    /// That compute a CPU segment of one inference.
+    unsigned cpu_threads() const noexcept { return cpu_.threads; }
     /// Whether just one CPU segment at a time works with the tensor, in memory of its own, or
     /// kernels have it.
     bool is_internal(std::size_t tensor) const { return is_internal_[tensor]; }
@@ -89,7 +102,7 @@ public:
 
 private:
     /// With `kept` for the upload's model.
-    Plan(const Upload& upload, const KeptModel& kept, CpuLayout cpu_layout);
+    Plan(const Upload& upload, const KeptModel& kept, const CpuOptions& cpu);
 
     std::vector<CpuProgram> make_cpu_programs(std::span<const Tensor> tensors) const;
     void make_cpu_programs_from(const Model& whole, const KeptModel& kept);
@@ -108,7 +121,7 @@ private:
     std::vector<PlanSegment> segments_;
     std::size_t width_ = 0;
     bool names_cores_ = false;
-    const CpuLayout cpu_layout_;
+    const CpuOptions cpu_;
     const PlanKeeps keeps_ = PlanKeeps::all;
     std::size_t given_back_bytes_ = 0;
     std::vector<bool> is_internal_;
@@ -121,8 +134,7 @@ private:
 std::shared_ptr<const Plan> plan_once(const std::shared_ptr<Device>& device,
                                       const std::shared_ptr<const Model>& model,
                                       PlanParts parts = PlanParts::segments,
-                                      CpuLayout cpu_layout = CpuLayout::automatic,
-                                      PlanKeeps keeps = PlanKeeps::all);
+                                      const CpuOptions& cpu = {}, PlanKeeps keeps = PlanKeeps::all);
 
 /// What a plan keeps at a level of SessionOptions::record.  Throws Error EINVAL for a level that is
 /// none.

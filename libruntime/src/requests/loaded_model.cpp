@@ -31,7 +31,7 @@ std::shared_ptr<ExecutionMemory> memory_for(InferencePool& pool, RequestMemory& 
 
 LoadedModel::State::State(const Engine::State& engine, const std::shared_ptr<const Model>& model,
                           const coordination::TimesFile* times)
-    : plan(plan_once(engine.device, model, PlanParts::segments, engine.cpu_layout, engine.keeps)),
+    : plan(plan_once(engine.device, model, PlanParts::segments, engine.cpu, engine.keeps)),
       coordinated(engine.coordinated ? engine.coordinated->load(model, times) : nullptr),
       uses_groups(plan->width() != 0 && !plan->names_cores() && !coordinated),
       inferences(std::make_shared<engine::InferencePool>(plan)), pictures(plan) {

@@ -69,7 +69,8 @@ std::unique_ptr<engine::TaskEngine> make_engine(const std::shared_ptr<Device>& d
 Engine::State::State(std::shared_ptr<Device> device_, const EngineOptions& options,
                      const engine::ThreadOptions& threads)
     : device(std::move(device_)), engine(make_engine(device, options, threads)),
-      cpu_layout(options.cpu_layout), keeps(keeps_at_record_level(options.record)),
+      cpu(checked_cpu_options(options.cpu_layout, options.cpu_threads)),
+      keeps(keeps_at_record_level(options.record)),
       coordinated(dynamic_cast<coordination::CoordinatedEngine*>(engine.get())) {}
 
 Engine::Engine(std::shared_ptr<Device> device, const EngineOptions& options)

@@ -31,7 +31,7 @@ struct Engine::State {
     const ForkOrigin origin;
     std::shared_ptr<Device> device;
     const std::unique_ptr<engine::TaskEngine> engine;
-    const CpuLayout cpu_layout;
+    const CpuOptions cpu;
     const PlanKeeps keeps; ///< plans of its models
     /// The same one, if it has several processors; else null.
     coordination::CoordinatedEngine* const coordinated = nullptr;

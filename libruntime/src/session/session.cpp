@@ -9,7 +9,8 @@ namespace overtake {
 
 Session::State::State(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
                       const SessionOptions& options)
-    : plan(plan_once(device, model, PlanParts::segments, options.cpu_layout,
+    : plan(plan_once(device, model, PlanParts::segments,
+                     checked_cpu_options(options.cpu_layout, options.cpu_threads),
                      keeps_at_record_level(options.record))),
       cpu(plan), queue(*device,
                        device->create_queue({.max_priority = options.max_priority,

@@ -131,7 +131,7 @@ void fold_reals(Context& context, Import cpu) {
         try {
             if (uses_onednn(node)) // others leave it as it is, for programs that run the model
                 limit_onednn();
-            const cpu::onednn::OneThread one_thread;
+            const cpu::onednn::Threads threads;
             cpu::make_kernel(cpu_operation(context.graph, node))(inputs, out);
         } catch (const CompileError&) {
             throw;

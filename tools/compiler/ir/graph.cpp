@@ -122,7 +122,7 @@ cpu::Kernel cpu_kernel(const Graph& graph, const Node& node) {
     cpu::Kernel kernel = explain([&] { return cpu::make_kernel(cpu_operation(graph, node)); });
     return [explain, kernel](const cpu::Inputs& inputs, std::span<float> out) {
         // Threads of oneDNN that wait for the next product spin.
-        const cpu::onednn::OneThread one_thread;
+        const cpu::onednn::Threads threads;
         explain([&] { kernel(inputs, out); });
     };
 }
