@@ -2,8 +2,8 @@
 /*
  * Publication of jobs: from what one submitter knows to what the device has.
  *
- * A job's life is in overtake_job.c, with the order of locks.  Here is its step from NEW to BLOCKED or
- * IN_FLIGHT: reservations, admission, fences, arrival.
+ * A job's life is in overtake_job.c, with the order of locks.  Here is its step from NEW to BLOCKED
+ * or IN_FLIGHT: reservations, admission, fences, arrival.
  */
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
