@@ -26,6 +26,8 @@ def network():
         node("MaxPool", ["f"], ["g"], name="pool", kernel_shape=[4, 4], strides=[4, 4]),
         node("Flatten", ["g"], ["h"], name="flat"),
         node("Gemm", ["h", "wg"], ["y"], name="product"),
+        node("Reshape", ["d", "rows"], ["r"], name="rows"),
+        node("MatMul", ["r", "wm"], ["z"], name="wide"),
     ]
     constants = {
         "w3": random.standard_normal((64, 48, 3, 3)) / 20,
@@ -34,8 +36,10 @@ def network():
         "wt": random.standard_normal((64, 64, 2, 2)) / 16,
         "wg": random.standard_normal((64 * 16 * 16, 10)) / 128,
     }
-    return model(nodes, {"x": (1, 48, 32, 32)}, {"y": (1, 10)},
-                 {name: value.astype(np.float32) for name, value in constants.items()})  # fmt: skip
+    constants["wm"] = random.standard_normal((192, 768)) / 14
+    constants = {name: value.astype(np.float32) for name, value in constants.items()}
+    constants["rows"] = np.array([1, -1, 192], np.int64)
+    return model(nodes, {"x": (1, 48, 33, 32)}, {"y": (1, 10), "z": (1, 352, 768)}, constants)
 
 
 class CpuThreads(unittest.TestCase):
@@ -48,13 +52,15 @@ class CpuThreads(unittest.TestCase):
         self.model = self.folder / "network.ovm"
         succeed("compile", "--cpu", self.network, "-o", self.model)
         self.samples = self.folder / "x.npy"
-        np.save(self.samples, np.random.default_rng(3).standard_normal((3, 48, 32, 32)).astype(np.float32))
+        np.save(self.samples, np.random.default_rng(3).standard_normal((3, 48, 33, 32)).astype(np.float32))
 
-    def output(self, *options, what=None):
+    def output(self, *options, what=None, **environment):
+        """In a process of its own: OpenMP reads its environment once."""
         directory = self.folder / "out"
-        succeed("run", what or self.model, "--input", f"x={self.samples}", "--output-dir", directory,
-                "--device", "embedded", "-q", *options)  # fmt: skip
-        return np.load(directory / "y.npy")
+        command = [BINARY, "run", what or self.model, "--input", f"x={self.samples}", "--output-dir", directory,
+                   "--device", "embedded", "-q", *options]  # fmt: skip
+        subprocess.run([str(word) for word in command], check=True, env={**os.environ, **environment})
+        return np.concatenate([np.load(directory / name).ravel() for name in ("y.npy", "z.npy")])
 
     def test_results_differ_by_rounding_at_most(self):
         one = self.output()
@@ -66,6 +72,13 @@ class CpuThreads(unittest.TestCase):
                 np.testing.assert_array_equal(self.output("--cpu-threads", count, "--cpu-layout", layout), wanted)
         np.testing.assert_array_equal(self.output("--cpu-threads", 3, what=self.network),
                                       self.output("--cpu-threads", 3))  # fmt: skip
+
+    def test_fewer_threads_than_asked_for_compute_the_same(self):
+        one = self.output()
+        for variable, value in (("OMP_THREAD_LIMIT", "1"), ("OMP_THREAD_LIMIT", "2"), ("OMP_DYNAMIC", "true"),
+                                ("OMP_MAX_ACTIVE_LEVELS", "0"), ("OMP_NUM_THREADS", "1")):  # fmt: skip
+            np.testing.assert_allclose(self.output("--cpu-threads", 4, **{variable: value}), one, rtol=1e-4, atol=1e-4,
+                                       err_msg=f"{variable}={value}")  # fmt: skip
 
     def most_threads(self, count):
         """Of the process, while it runs."""

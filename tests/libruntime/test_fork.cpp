@@ -18,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "backends.hpp"
+#include "cpu_convolution.hpp"
 #include "model_spec.hpp"
 #include "overtake/event_source.hpp"
 #include "overtake/overtake.hpp"
@@ -314,6 +315,28 @@ TEST_P(ForkTest, LocksOfOtherThreadsDoNotStopAChild) {
     stop = true;
     for (std::thread& thread : threads)
         thread.join();
+}
+
+/// OpenMP's threads of the thread that forks are not there in the child.
+TEST(ForkOfThreads, AChildComputesWithThreadsOfItsOwn) {
+    const auto run = [](unsigned threads) {
+        SessionOptions options;
+        options.cpu_threads = threads;
+        Session session(open_embedded(), Model::from_bytes(convolution_and_sum(2)), options);
+        Task task = session.submit(half_steps(session.model().input(0).elements(), 1));
+        task.wait(patience());
+        return task.output(0);
+    };
+    const std::vector<float> wanted = run(1);
+    for (const unsigned in_parent : {2u, 3u, 1u, 2u}) {
+        EXPECT_EQ(run(in_parent), wanted);
+        for (const unsigned in_child : {1u, 2u, 3u})
+            run_in_child([&] {
+                expect_in_child(run(in_child) == wanted,
+                                std::to_string(in_child) + " threads compute something else");
+            });
+        EXPECT_EQ(run(in_parent), wanted);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ForkTest, testing::ValuesIn(all_backends()), backend_name);

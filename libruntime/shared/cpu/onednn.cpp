@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cpu/onednn.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include "cpu/thread_count.hpp"
@@ -33,9 +35,51 @@ void set_threads(int count) {
         set(count);
 }
 
+using Get = int (*)();
+
 int threads() {
-    static const auto get = of_openmp<int (*)()>("omp_get_max_threads");
+    static const auto get = of_openmp<Get>("omp_get_max_threads");
     return get ? get() : 0;
+}
+
+// Of those wanted, as many as a parallel region here gets: with fewer than it counts on, oneDNN's
+// matrix product is wrong.
+int threads_to_be_had(unsigned wanted) {
+    static const auto limit = of_openmp<Get>("omp_get_thread_limit");
+    static const auto level = of_openmp<Get>("omp_get_active_level");
+    static const auto most_levels = of_openmp<Get>("omp_get_max_active_levels");
+    if (wanted == 1 || !limit || !level || !most_levels || level() >= most_levels())
+        return 1; // a program's own region, where another one has one thread
+    return std::min(static_cast<int>(wanted), limit());
+}
+
+// OpenMP may give fewer where the machine is busy; returns what was before.
+int set_dynamic(int value) {
+    static const auto get = of_openmp<Get>("omp_get_dynamic");
+    static const auto set = of_openmp<void (*)(int)>("omp_set_dynamic");
+    const int before = get ? get() : 0;
+    if (set && before != value)
+        set(value);
+    return before;
+}
+
+thread_local bool has_threads = false; // OpenMP's, which wait for the next operator
+
+/// A child has none of them, and would wait for them for ever.
+void end_threads_before_fork() {
+    if (!has_threads)
+        return;
+    constexpr int hard = 2;
+    static const auto device = of_openmp<int (*)()>("omp_get_initial_device");
+    static const auto pause = of_openmp<int (*)(int, int)>("omp_pause_resource");
+    if (device && pause)
+        pause(hard, device());
+    has_threads = false;
+}
+
+void note_threads() {
+    static const int handled = pthread_atfork(end_threads_before_fork, nullptr, nullptr);
+    has_threads = handled == 0;
 }
 
 // At least so many bytes of the calling thread.
@@ -68,12 +112,18 @@ const dnnl::stream& stream() {
     return own;
 }
 
-Threads::Threads() : before_(threads()) {
-    set_threads(static_cast<int>(ThreadCount::current()));
+Threads::Threads() : before_(threads()), count_(threads_to_be_had(ThreadCount::current())) {
+    if (count_ > 1) {
+        note_threads();
+        was_dynamic_ = set_dynamic(0);
+    }
+    set_threads(count_);
 }
 
 Threads::~Threads() {
     set_threads(before_);
+    if (count_ > 1)
+        set_dynamic(was_dynamic_);
 }
 
 void require_room(const char* what) {

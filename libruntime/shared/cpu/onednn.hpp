@@ -18,8 +18,8 @@ namespace overtake::cpu::onednn {
 /// The one engine.  Thread safe.
 const dnnl::engine& engine();
 
-/// While it lives, oneDNN computes with ThreadCount's threads where this thread calls it: a
-/// primitive has to run with as many as it was made for.
+/// While it lives, oneDNN computes with ThreadCount's threads where this thread calls it, or with
+/// as many of them as OpenMP lets it have: a primitive has to run with as many as it was made for.
 class Threads {
 public:
     Threads();
@@ -28,7 +28,8 @@ public:
     Threads& operator=(const Threads&) = delete;
 
 private:
-    int before_;
+    const int before_, count_;
+    int was_dynamic_ = 0;
 };
 
 /// Throws Error ENOMEM, naming `what`, unless there is room for what oneDNN allocates while it
