@@ -180,6 +180,14 @@ class Docs(unittest.TestCase):
                 self.assertLess(min(shares), 1)
                 self.assertGreater(max(core["utilisation"] for core in summary["cores"]), 0.5)
 
+    def test_manual_pages_have_each_option(self):
+        for page in sorted((SOURCE / "docs/man").glob("overtake-*.1")):
+            command = page.stem.removeprefix("overtake-")
+            known = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", self.succeed(command, "--help"))) - {"--help"}
+            text = page.read_text().replace("\\-", "-")
+            self.assertTrue(known, command)
+            self.assertEqual({option for option in known if not re.search(option + r"(?![\w-])", text)}, set(), command)
+
 
 if __name__ == "__main__":
     unittest.main()
