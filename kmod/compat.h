@@ -45,9 +45,18 @@ static inline bool overtake_uring_is_polled(struct io_uring_cmd *cmd)
 	return cmd_to_io_kiocb(cmd)->ctx->flags & IORING_SETUP_IOPOLL;
 }
 
-static inline bool overtake_uring_same_ring(struct io_uring_cmd *one, struct io_uring_cmd *other)
+/* Whether task work for one is task work for the other: the same task's, of the same ring. */
+static inline bool overtake_uring_is_together(struct io_uring_cmd *one, struct io_uring_cmd *other)
 {
-	return cmd_to_io_kiocb(one)->ctx == cmd_to_io_kiocb(other)->ctx;
+	const struct io_kiocb *request = cmd_to_io_kiocb(one), *second = cmd_to_io_kiocb(other);
+
+	if (request->ctx != second->ctx)
+		return false;
+#ifdef OVERTAKE_LATER_URING_TASK
+	return request->tctx == second->tctx;
+#else
+	return request->task == second->task;
+#endif
 }
 
 /*

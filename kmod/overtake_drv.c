@@ -10,6 +10,7 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_ioctl.h>
 #include <drm/drm_managed.h>
+#include <drm/drm_prime.h>
 
 #include <ovt_simd_port.h>
 
@@ -19,10 +20,12 @@
 #include "overtake_ctx.h"
 #include "overtake_debugfs.h"
 #include "overtake_drv.h"
+#include "overtake_fence.h"
 #include "overtake_gem.h"
 #include "overtake_host.h"
 #include "overtake_inject.h"
 #include "overtake_job.h"
+#include "overtake_plug.h"
 #include "overtake_pm.h"
 #include "overtake_prime.h"
 #include "overtake_query.h"
@@ -313,6 +316,27 @@ static const struct file_operations overtake_fops = {
 	.uring_cmd = overtake_uring_cmd,
 };
 
+/*
+ * The buffer becomes a dma-buf, whose reservation object others look at.  It is made ready for them
+ * before DRM takes a lock that all exports and imports of the device need.  Jobs that wait in a
+ * plug have their fences now, which are to be signalled in bounded time.
+ */
+static int prime_handle_to_fd(struct drm_device *drm, struct drm_file *file, u32 handle, u32 flags,
+			      int *fd)
+{
+	struct drm_gem_object *object = drm_gem_object_lookup(file, handle);
+	int ret;
+
+	if (!object)
+		return -ENOENT;
+	ret = object->import_attach ? 0 : overtake_users_share(object);
+	overtake_plug_flush_all(file->driver_priv);
+	if (!ret)
+		ret = drm_gem_prime_handle_to_fd(drm, file, handle, flags, fd);
+	drm_gem_object_put(object);
+	return ret;
+}
+
 static const struct drm_driver overtake_driver = {
 	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM |
 			   DRIVER_SYNCOBJ | DRIVER_SYNCOBJ_TIMELINE,
@@ -323,7 +347,7 @@ static const struct drm_driver overtake_driver = {
 	.gem_create_object = overtake_gem_create_object,
 	.gem_prime_import = overtake_prime_import,
 	.prime_fd_to_handle = overtake_prime_fd_to_handle,
-	.prime_handle_to_fd = overtake_prime_handle_to_fd,
+	.prime_handle_to_fd = prime_handle_to_fd,
 	.ioctls = overtake_ioctls,
 	.num_ioctls = ARRAY_SIZE(overtake_ioctls),
 	.fops = &overtake_fops,

@@ -307,7 +307,8 @@ struct overtake_garbage {
 /**
  * struct overtake_plug - replays of a system call that are yet to be published; overtake_plug.c
  * @callback: in the plug of @owner
- * @owner: the task that submits them; all else is its own while this is not NULL
+ * @lock: protects all of them; a spinlock in process context, outside the device lock
+ * @owner: the task whose plug has @callback, or NULL
  * @count: entries of @jobs
  * @jobs: each with the submitter's reference
  */
@@ -315,6 +316,7 @@ struct overtake_plug {
 #ifdef CONFIG_BLOCK
 	struct blk_plug_cb callback;
 #endif
+	spinlock_t lock; /* see above */
 	struct task_struct *owner;
 	u32 count;
 	struct overtake_job *jobs[OVERTAKE_PLUGGED_MOST];

@@ -24,10 +24,13 @@ enum overtake_job_state {
 };
 
 /**
- * struct overtake_ended_commands - io_uring commands whose jobs have ended, all of one ring
+ * struct overtake_ended_commands - io_uring commands whose jobs have ended
+ *
+ * All of them are of one ring and of one of its tasks.
+ *
  * @first: the oldest, or NULL; each knows the next
  * @last: the newest
- * @complete: completes them, in task context of their ring; then there are none
+ * @complete: completes them, in context of their task; then there are none
  */
 struct overtake_ended_commands {
 	struct io_uring_cmd *first;
@@ -143,7 +146,7 @@ static inline struct overtake_device *overtake_job_device(const struct overtake_
 }
 
 bool overtake_job_begin_private_uses(struct overtake_job *job);
-u32 overtake_jobs_publish(struct overtake_job **jobs, u32 count);
+u32 overtake_jobs_publish(struct overtake_job **jobs, u32 count, bool *more);
 u32 overtake_jobs_refuse(struct overtake_job **jobs, u32 count, int error);
 int overtake_job_publish(struct overtake_job *job, bool interruptible);
 int overtake_job_cancel_tag(struct overtake_client *client,

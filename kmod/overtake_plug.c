@@ -14,15 +14,19 @@
  * client's commands in their order.  A HIGH job does not wait.
  *
  * A client's plug belongs to one task at a time; what another task submits meanwhile is published
- * at once.  The plug is a part of the client, so nothing is allocated.  It needs no reference:
- * the commands of the jobs in it hold the file, and they complete under the ring's lock, which the
- * submitter has until its plug is finished.
+ * at once.  The plug is a part of the client, so nothing is allocated.  It needs no reference: it
+ * is linked together with a job, whose command holds the file and completes under the ring's lock,
+ * which the submitter has until its plug is finished.
+ *
+ * The buffers of a job that waits show that it uses them.  A thread that makes one of them visible
+ * to others flushes the plug before, whatever its owner does (overtake_plug_flush_all()).
  */
 #include <linux/blkdev.h>
 #include <linux/sched.h>
 
 #include <drm/drm_drv.h>
 
+#include "overtake_host.h"
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
 #include "overtake_plug.h"
@@ -50,19 +54,21 @@ static void complete_refused(struct overtake_plug *plug, u32 refused)
 		ended.complete(&ended);
 }
 
-/* By its owner, who may be about to sleep. */
-static void flush(struct overtake_plug *plug)
+/* What it returns is for overtake_host_go_on(). */
+static bool flush_locked(struct overtake_plug *plug)
 {
 	struct drm_device *drm;
+	bool more = false;
 	u32 refused;
 	int index;
 	u32 i;
 
+	lockdep_assert_held(&plug->lock);
 	if (!plug->count)
-		return;
+		return false;
 	drm = &overtake_job_device(plug->jobs[0])->drm;
 	if (drm_dev_enter(drm, &index)) {
-		refused = overtake_jobs_publish(plug->jobs, plug->count);
+		refused = overtake_jobs_publish(plug->jobs, plug->count, &more);
 		drm_dev_exit(index);
 	} else {
 		refused = overtake_jobs_refuse(plug->jobs, plug->count, -ENODEV);
@@ -71,24 +77,35 @@ static void flush(struct overtake_plug *plug)
 	for (i = 0; i < plug->count; i++)
 		overtake_job_put(plug->jobs[i]); /* the submitter's */
 	plug->count = 0;
+	return more;
 }
 
+/* By a task of the ring, which may be about to sleep. */
 static void unplug(struct blk_plug_cb *callback, bool from_schedule)
 {
 	struct overtake_plug *plug = container_of(callback, struct overtake_plug, callback);
+	struct overtake_client *client = container_of(plug, struct overtake_client, plug);
+	bool more;
 
-	flush(plug);
+	spin_lock(&plug->lock);
+	more = flush_locked(plug);
 	WRITE_ONCE(plug->owner, NULL);
+	spin_unlock(&plug->lock);
+	overtake_host_go_on(client->device, more);
 }
 
-/* True: @plug is in that of the task that calls. */
-static bool own(struct overtake_plug *plug)
+/* False: it is not the caller's, or the job cannot wait in it. */
+static bool add_locked(struct overtake_plug *plug, struct overtake_job *job)
 {
-	if (READ_ONCE(plug->owner) == current)
-		return true;
-	if (!current->plug || cmpxchg(&plug->owner, NULL, current))
+	lockdep_assert_held(&plug->lock);
+	if (!current->plug || (plug->owner && plug->owner != current) ||
+	    !overtake_job_begin_private_uses(job))
 		return false;
-	list_add_tail(&plug->callback.list, &current->plug->cb_list);
+	if (!plug->owner) {
+		WRITE_ONCE(plug->owner, current);
+		list_add(&plug->callback.list, &current->plug->cb_list); /* ahead of any that sleeps */
+	}
+	plug->jobs[plug->count++] = job;
 	return true;
 }
 
@@ -100,29 +117,44 @@ static bool own(struct overtake_plug *plug)
  */
 bool overtake_plug_add(struct overtake_job *job)
 {
-	struct overtake_plug *plug = &job->context->client->plug;
+	struct overtake_client *client = job->context->client;
+	struct overtake_plug *plug = &client->plug;
+	bool more = false;
+	bool added;
 
-	if (job->fw.priority == OVT_PRIORITY_HIGH || job->core_answer || overtake_syncs_any(job) ||
-	    !own(plug))
+	if (job->fw.priority == OVT_PRIORITY_HIGH || job->core_answer || overtake_syncs_any(job))
 		return false;
-	if (!overtake_job_begin_private_uses(job))
-		return false;
-	plug->jobs[plug->count++] = job;
+	spin_lock(&plug->lock);
+	added = add_locked(plug, job);
 	if (plug->count == OVERTAKE_PLUGGED_MOST)
-		flush(plug);
-	return true;
+		more = flush_locked(plug);
+	spin_unlock(&plug->lock);
+	overtake_host_go_on(client->device, more);
+	return added;
+}
+
+/* Whatever task submits them. */
+void overtake_plug_flush_all(struct overtake_client *client)
+{
+	bool more;
+
+	spin_lock(&client->plug.lock);
+	more = flush_locked(&client->plug);
+	spin_unlock(&client->plug.lock);
+	overtake_host_go_on(client->device, more);
 }
 
 /* Something else of @client comes, and what the task that calls has submitted goes first. */
 void overtake_plug_flush(struct overtake_client *client)
 {
 	if (READ_ONCE(client->plug.owner) == current)
-		flush(&client->plug);
+		overtake_plug_flush_all(client);
 }
 
 void overtake_plug_init_client(struct overtake_client *client)
 {
 	client->plug.callback.callback = unplug;
+	spin_lock_init(&client->plug.lock);
 }
 
 #else
@@ -130,6 +162,10 @@ void overtake_plug_init_client(struct overtake_client *client)
 bool overtake_plug_add(struct overtake_job *job)
 {
 	return false;
+}
+
+void overtake_plug_flush_all(struct overtake_client *client)
+{
 }
 
 void overtake_plug_flush(struct overtake_client *client)

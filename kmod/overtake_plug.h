@@ -9,6 +9,7 @@ struct overtake_client;
 struct overtake_job;
 
 bool overtake_plug_add(struct overtake_job *job);
+void overtake_plug_flush_all(struct overtake_client *client);
 void overtake_plug_flush(struct overtake_client *client);
 void overtake_plug_init_client(struct overtake_client *client);
 

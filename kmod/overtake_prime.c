@@ -20,7 +20,6 @@
 
 #include "overtake_client.h"
 #include "overtake_drv.h"
-#include "overtake_fence.h"
 #include "overtake_gem.h"
 #include "overtake_limits.h"
 #include "overtake_prime.h"
@@ -87,25 +86,6 @@ struct drm_gem_object *overtake_prime_import(struct drm_device *drm, struct dma_
 	object->import_attach = attach;
 	object->resv = dmabuf->resv;
 	return object;
-}
-
-/*
- * The buffer becomes a dma-buf, whose reservation object others look at.  It is made ready for them
- * before DRM takes a lock that all exports and imports of the device need.
- */
-int overtake_prime_handle_to_fd(struct drm_device *drm, struct drm_file *file, u32 handle,
-				u32 flags, int *fd)
-{
-	struct drm_gem_object *object = drm_gem_object_lookup(file, handle);
-	int ret;
-
-	if (!object)
-		return -ENOENT;
-	ret = object->import_attach ? 0 : overtake_users_share(object);
-	if (!ret)
-		ret = drm_gem_prime_handle_to_fd(drm, file, handle, flags, fd);
-	drm_gem_object_put(object);
-	return ret;
 }
 
 /*

@@ -8,8 +8,6 @@
 struct dma_buf;
 struct iosys_map;
 
-int overtake_prime_handle_to_fd(struct drm_device *drm, struct drm_file *file, u32 handle,
-				u32 flags, int *fd);
 struct drm_gem_object *overtake_prime_import(struct drm_device *drm, struct dma_buf *dmabuf);
 int overtake_prime_fd_to_handle(struct drm_device *drm, struct drm_file *file, int fd,
 				u32 *handle);

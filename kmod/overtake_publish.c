@@ -223,16 +223,16 @@ static int publish_and_submit_locked(struct overtake_job *job)
  * overtake_jobs_publish - hand jobs to the device in one hold of its lock
  * @jobs: of one client; without fences, and their uses have begun, which are private
  * @count: at most OVERTAKE_PLUGGED_MOST
+ * @more: receives what overtake_host_go_on() wants, which the caller calls
  *
  * Returns which are refused, BIT(i) for jobs[i]: their results have the error, and nothing refers
  * to them but the caller.  Sleeps not, and may be called by a task that is about to.
  */
-u32 overtake_jobs_publish(struct overtake_job **jobs, u32 count)
+u32 overtake_jobs_publish(struct overtake_job **jobs, u32 count, bool *more)
 {
 	struct overtake_device *device = overtake_job_device(jobs[0]);
 	bool signalling = dma_fence_begin_signalling();
 	u32 refused = 0;
-	bool more;
 	u32 i;
 
 	overtake_lock(device);
@@ -244,9 +244,8 @@ u32 overtake_jobs_publish(struct overtake_job **jobs, u32 count)
 		jobs[i]->result.status = ret;
 		refused |= BIT(i);
 	}
-	more = overtake_host_run_locked(device);
+	*more = overtake_host_run_locked(device);
 	overtake_unlock(device);
-	overtake_host_go_on(device, more);
 	for (i = 0; i < count; i++)
 		if (refused & BIT(i))
 			end_uses(jobs[i], jobs[i]->object_count);
@@ -260,13 +259,17 @@ u32 overtake_jobs_publish(struct overtake_job **jobs, u32 count)
  */
 static int publish_private(struct overtake_job *job)
 {
-	bool signalling;
+	bool signalling, more;
+	u32 refused;
 	int ret;
 
 	if (!overtake_job_begin_private_uses(job))
 		return -EAGAIN;
-	if (!overtake_syncs_any(job))
-		return overtake_jobs_publish(&job, 1) ? job->result.status : 0;
+	if (!overtake_syncs_any(job)) {
+		refused = overtake_jobs_publish(&job, 1, &more);
+		overtake_host_go_on(overtake_job_device(job), more);
+		return refused ? job->result.status : 0;
+	}
 	signalling = dma_fence_begin_signalling();
 	ret = publish_with_syncs(job);
 	if (ret)

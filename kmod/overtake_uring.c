@@ -23,7 +23,7 @@
 /**
  * struct uring_pdu - what a command in flight knows
  * @job: held
- * @next: of the same ring, which the task work of the command ahead completes as well
+ * @next: of the same task and ring, which the task work of the command ahead completes as well
  */
 struct uring_pdu {
 	struct overtake_job *job;
@@ -63,8 +63,8 @@ static void report_end(struct io_uring_cmd *cmd, unsigned int issue_flags)
 }
 
 /*
- * One task work completes all commands that end together: it is the ring's lock that they need, and
- * whichever of its tasks submitted them, they are of one ring.
+ * One task work completes all commands that end together, of one task and one ring: another task's
+ * would wait until that one runs.
  */
 static void report_ends(struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
@@ -92,7 +92,7 @@ static void end_command(struct io_uring_cmd *cmd, struct overtake_ended_commands
 {
 	pdu_of(cmd)->next = NULL;
 	ended->complete = complete_ended;
-	if (ended->last && !overtake_uring_same_ring(ended->last, cmd))
+	if (ended->last && !overtake_uring_is_together(ended->last, cmd))
 		complete_ended(ended);
 	if (ended->last)
 		pdu_of(ended->last)->next = cmd;
@@ -135,14 +135,6 @@ static int publish(struct overtake_job *job)
 	return ret;
 }
 
-/*
- * A submission is complete when its system call returns: the arrays have been read, the fences are
- * where others look for them, a refusal has been posted.  So it is not left to a worker of
- * io_uring, also where the ring asks not to be held up (IO_URING_F_NONBLOCK): a client could not
- * tell when it may use its arrays again, a consumer would not find the fence of a job submitted
- * before, and CANCEL would miss it.  It waits as the ioctl does, for reservations and for a scratch
- * to be zeroed; a client that prefers a worker asks for it with IOSQE_ASYNC.
- */
 static void hand_over(struct overtake_job *job, struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
 	overtake_job_get(job); /* the command's */
@@ -152,15 +144,27 @@ static void hand_over(struct overtake_job *job, struct io_uring_cmd *cmd, unsign
 	io_uring_cmd_mark_cancelable(cmd, issue_flags);
 }
 
-/* From here on the command is completed by the thread that takes it, even for an error. */
+/*
+ * A submission is complete when its system call returns: the arrays have been read, the fences
+ * are where others look for them, a refusal has been posted, or that of a replay in a plug is
+ * task work of the caller's.  So it is not left to a worker of io_uring, also where the ring asks
+ * not to be held up (IO_URING_F_NONBLOCK): a client could not tell when it may use its arrays
+ * again, a consumer would not find the fence of a job submitted before, and CANCEL would miss it.
+ * It waits as the ioctl does, for reservations and for a scratch to be zeroed; a client that
+ * prefers a worker asks for it with IOSQE_ASYNC.
+ */
 static int publish_now(struct overtake_job *job, struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
-	int ret = publish(job);
+	int ret;
 
+	/* From here on the command is completed by the thread that takes it, even for an error. */
+	ret = publish(job);
 	if (!ret)
 		overtake_extensions_answer(job);
-	if (ret && xchg(&job->command, NULL))
+	if (ret && xchg(&job->command, NULL)) {
+		overtake_recording_note_end(job);
 		finish_command(cmd, ret, 0, issue_flags);
+	}
 	overtake_job_put_sleeping(job);
 	return -EIOCBQUEUED;
 }
