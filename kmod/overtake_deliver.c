@@ -256,12 +256,18 @@ static void finish_jobs(struct overtake_client *client, struct list_head *batch)
 static void finish_batch(struct overtake_client *client, struct list_head *batch)
 {
 	struct overtake_job *job, *next;
+	LIST_HEAD(finished);
 
-	/* The end of CPU access does the rest of the others, and drops the reference. */
-	list_for_each_entry_safe(job, next, batch, batch_link)
-		if (!atomic_dec_and_test(&job->parts_left))
-			list_del_init(&job->batch_link);
-	finish_jobs(client, batch);
+	/*
+	 * The end of CPU access does the rest of the others, and drops the reference: perhaps at
+	 * once, so a job is in no list when its part is done.
+	 */
+	list_for_each_entry_safe(job, next, batch, batch_link) {
+		list_del_init(&job->batch_link);
+		if (atomic_dec_and_test(&job->parts_left))
+			list_add_tail(&job->batch_link, &finished);
+	}
+	finish_jobs(client, &finished);
 }
 
 /* CPU access of @job to its imports has ended.  It is delivered if its fence is signalled, too. */

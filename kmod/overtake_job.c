@@ -9,8 +9,9 @@
  *	NEW
  *	      overtake_job_publish()	lock reservations, reserve fence slots, then under the
  *					device lock: admission, the last thing that can fail
- *					(overtake_publish.c).  Then buffers and syncobjs get their fences.  Who wants to
- *					cancel the job meanwhile leaves it to the submitter
+ *					(overtake_publish.c).  Then buffers and syncobjs get
+ *					their fences.  A thread that wants to cancel the job
+ *					meanwhile leaves it to the submitter
  *	BLOCKED
  *	      overtake_job_unblock_locked()
  *					the fences that it waits for are signalled: SUBMIT.  A job

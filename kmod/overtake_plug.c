@@ -103,7 +103,8 @@ static bool add_locked(struct overtake_plug *plug, struct overtake_job *job)
 		return false;
 	if (!plug->owner) {
 		WRITE_ONCE(plug->owner, current);
-		list_add(&plug->callback.list, &current->plug->cb_list); /* ahead of any that sleeps */
+		/* Ahead of any that sleeps. */
+		list_add(&plug->callback.list, &current->plug->cb_list);
 	}
 	plug->jobs[plug->count++] = job;
 	return true;
