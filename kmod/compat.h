@@ -45,20 +45,6 @@ static inline bool overtake_uring_is_polled(struct io_uring_cmd *cmd)
 	return cmd_to_io_kiocb(cmd)->ctx->flags & IORING_SETUP_IOPOLL;
 }
 
-/* Whether task work for one is task work for the other: the same task's, of the same ring. */
-static inline bool overtake_uring_is_together(struct io_uring_cmd *one, struct io_uring_cmd *other)
-{
-	const struct io_kiocb *request = cmd_to_io_kiocb(one), *second = cmd_to_io_kiocb(other);
-
-	if (request->ctx != second->ctx)
-		return false;
-#ifdef OVERTAKE_LATER_URING_TASK
-	return request->tctx == second->tctx;
-#else
-	return request->task == second->task;
-#endif
-}
-
 /*
  * Defines @name, to be given to io_uring_cmd_complete_in_task(): it calls @function, which takes
  * a command and its issue flags.

@@ -78,6 +78,13 @@ static void report_ends(struct io_uring_cmd *cmd, unsigned int issue_flags)
 
 OVERTAKE_URING_TASK_WORK(ended_in_task, report_ends)
 
+/* Whether task work for one is task work for the other: the same task's, of the same ring. */
+static bool is_together(struct io_uring_cmd *one, struct io_uring_cmd *other)
+{
+	return cmd_to_io_kiocb(one)->ctx == cmd_to_io_kiocb(other)->ctx &&
+	       io_uring_cmd_get_task(one) == io_uring_cmd_get_task(other);
+}
+
 static void complete_ended(struct overtake_ended_commands *ended)
 {
 	struct io_uring_cmd *first = ended->first;
@@ -92,7 +99,7 @@ static void end_command(struct io_uring_cmd *cmd, struct overtake_ended_commands
 {
 	pdu_of(cmd)->next = NULL;
 	ended->complete = complete_ended;
-	if (ended->last && !overtake_uring_is_together(ended->last, cmd))
+	if (ended->last && !is_together(ended->last, cmd))
 		complete_ended(ended);
 	if (ended->last)
 		pdu_of(ended->last)->next = cmd;

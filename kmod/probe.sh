@@ -75,9 +75,6 @@ either URING_TASK_WORK "io_uring_cmd_complete_in_task" \
 	unsigned int flags = IO_URING_CMD_TASK_WORK_ISSUE_FLAGS;
 	(void)from, (void)flags;
 	io_uring_cmd_complete_in_task(command, work)" "$@"
-either URING_TASK "struct io_kiocb" \
-	"struct task_struct *task = cmd_to_io_kiocb(command)->task; (void)task" \
-	"struct io_uring_task *task = cmd_to_io_kiocb(command)->tctx; (void)task" "$@"
 either TIMER_SETUP "hrtimer_setup" \
 	"hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS); timer->function = fired" \
 	"hrtimer_setup(timer, fired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS)" "$@"
