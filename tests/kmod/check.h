@@ -48,6 +48,7 @@ struct test_case {
 	X(group_soak_cases) \
 	X(record_cases) \
 	X(record_batch_cases) \
+	X(record_batch_task_cases) \
 	X(record_sequence_cases) \
 	X(record_thread_cases) \
 	X(isolation_memory_cases) \

@@ -55,10 +55,16 @@ int replay_submit(const struct client *client, struct replay *replay)
 	return device_ioctl(client->fd, DRM_IOCTL_OVERTAKE_REPLAY, &replay->args);
 }
 
-void replay_ring_submit(struct io_uring *ring, const struct client *client,
-			const struct replay *replay)
+void replay_prepare(struct io_uring *ring, const struct client *client,
+		    const struct replay *replay)
 {
 	ring_prepare(ring, client->fd, OVERTAKE_URING_REPLAY, &replay->args, sizeof(replay->args),
 		     replay->args.tag);
+}
+
+void replay_ring_submit(struct io_uring *ring, const struct client *client,
+			const struct replay *replay)
+{
+	replay_prepare(ring, client, replay);
 	check_equal(io_uring_submit(ring), 1);
 }

@@ -23,6 +23,9 @@ struct replay {
 void replay_init(struct replay *replay, const struct client *client, uint32_t recording,
 		 uint64_t tag);
 int replay_submit(const struct client *client, struct replay *replay);
+/* An SQE for it; not submitted yet.  Its tag is its user_data. */
+void replay_prepare(struct io_uring *ring, const struct client *client,
+		    const struct replay *replay);
 void replay_ring_submit(struct io_uring *ring, const struct client *client,
 			const struct replay *replay);
 

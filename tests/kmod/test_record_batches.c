@@ -26,13 +26,6 @@
 #define ANY_RING	(IORING_SETUP_SQE128 | IORING_SETUP_CQE32)
 #define DEFERRED_RING	(ANY_RING | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN)
 
-static void prepare_replay(struct io_uring *ring, const struct client *client,
-			   const struct replay *replay)
-{
-	ring_prepare(ring, client->fd, OVERTAKE_URING_REPLAY, &replay->args, sizeof(replay->args),
-		     replay->args.tag);
-}
-
 static void prepare_cancel(struct io_uring *ring, const struct client *client, uint64_t tag)
 {
 	struct drm_overtake_cancel cancel = { .tag = tag, .context_id = client->context };
@@ -88,7 +81,7 @@ static void run_in_order(unsigned int flags)
 	job.submit.tag = BATCH + 1;
 	job.submit.core = 1;
 	for (i = 0; i < BATCH; i++) {
-		prepare_replay(&ring, &client, &replays[i]);
+		replay_prepare(&ring, &client, &replays[i]);
 		if (i == BATCH / 2)
 			prepare_job(&ring, &client, &job);
 	}
@@ -127,7 +120,7 @@ static void refused_one_is_alone(unsigned int flags)
 	replays[7].args.tag = 6;	/* in flight */
 	replays[9].args.record_id = 77; /* there is none */
 	for (i = 0; i < BATCH; i++)
-		prepare_replay(&ring, &client, &replays[i]);
+		replay_prepare(&ring, &client, &replays[i]);
 	check_equal(io_uring_submit(&ring), BATCH);
 	/* In the order in which the driver finds out. */
 	io_uring_get_events(&ring);
@@ -136,7 +129,7 @@ static void refused_one_is_alone(unsigned int flags)
 	expect(&ring, 6, -EEXIST);
 	/* Its instance and its buffer are free. */
 	replays[7].args.tag = 7;
-	prepare_replay(&ring, &client, &replays[7]);
+	replay_prepare(&ring, &client, &replays[7]);
 	check_equal(io_uring_submit(&ring), 1);
 	check_equal(advance_clock(0, 100 * MS), 0);
 	for (i = 0; i < BATCH; i++)
@@ -170,7 +163,7 @@ static void a_fence_in_a_batch_keeps_its_place(void)
 	sync_chain_out(&chain, after, 0);
 	replays[5].args.extensions = (uintptr_t)&chain.sync;
 	for (i = 0; i < 10; i++)
-		prepare_replay(&ring, &client, &replays[i]);
+		replay_prepare(&ring, &client, &replays[i]);
 	check_equal(io_uring_submit(&ring), 10);
 	check_equal(advance_clock(0, 100 * MS), 0);
 	for (i = 0; i < 10; i++)
@@ -196,7 +189,7 @@ static void cancel_in_a_batch_finds_what_is_before_it(void)
 			prepare_cancel(&ring, &client, 3);
 			prepare_cancel(&ring, &client, 5);
 		}
-		prepare_replay(&ring, &client, &replays[i]);
+		replay_prepare(&ring, &client, &replays[i]);
 	}
 	check_equal(io_uring_submit(&ring), 8);
 	expect(&ring, COMMAND, 0);
@@ -231,7 +224,7 @@ static void high_in_a_batch_overtakes(void)
 	for (i = 0; i < 10; i++) {
 		replays[i].args.result = client.data.address + RESULT_OFFSET +
 					 i * sizeof(*results);
-		prepare_replay(&ring, &client, &replays[i]);
+		replay_prepare(&ring, &client, &replays[i]);
 	}
 	check_equal(io_uring_submit(&ring), 10);
 	check_equal(advance_clock(0, 100 * MS), 0);
@@ -269,7 +262,7 @@ static void a_page_that_does_not_come_holds_up_no_replay_before_it(void)
 					 i * sizeof(struct overtake_result);
 		if (i == 3)
 			replays[i].args.bindings = (uintptr_t)page.data;
-		prepare_replay(&ring, &client, &replays[i]);
+		replay_prepare(&ring, &client, &replays[i]);
 	}
 	check_equal(pthread_create(&thread, NULL, submit_all, &ring), 0);
 	stalled_page_wait(&page);
@@ -322,7 +315,7 @@ static void a_file_may_go_while_a_refused_replay_is_left_behind(void)
 		close(prime_export(shared.fd, shared.data.handle, DRM_RDWR | DRM_CLOEXEC));
 		ring_open(&ring, BEHIND + 1, ANY_RING);
 		replay_init(&replay, &shared, recording_of(&shared, &job, 1), 1);
-		prepare_replay(&ring, &shared, &replay);
+		replay_prepare(&ring, &shared, &replay);
 		for (k = 0; k < BEHIND; k++)
 			io_uring_prep_nop(io_uring_get_sqe(&ring));
 		check_equal(pthread_create(&thread, NULL, close_when_refused, &ring), 0);
@@ -354,7 +347,7 @@ static void *replay_batches(void *argument)
 				    (number << 32) + i * BATCH + k);
 			replay.args.bindings = 0; /* the array would be gone */
 			replay.args.binding_count = 0;
-			prepare_replay(&ring, &shared, &replay);
+			replay_prepare(&ring, &shared, &replay);
 		}
 		check_equal(io_uring_submit(&ring), BATCH);
 		for (k = 0; k < BATCH; k++)
@@ -457,7 +450,7 @@ static void prepare_random(struct sequence *s, uint32_t i)
 		sync_chain_out(&s->chains[i], s->syncobj, 0);
 		replay->args.extensions = (uintptr_t)&s->chains[i].sync;
 	}
-	prepare_replay(&s->ring, &s->client, replay);
+	replay_prepare(&s->ring, &s->client, replay);
 }
 
 static void reap(struct sequence *s, uint32_t count)
