@@ -110,6 +110,18 @@ class Results(Case):
         with overtake.Session(self.device, self.model, cpu_threads=2) as session:
             self.assertEqual([tensor.name for tensor in session.model.inputs], ["image"])
 
+    def test_cpu_layouts(self):
+        path = pathlib.Path(self.directory.name) / "cpu.ovm"
+        glyphs.overtake("compile", "--cpu", glyphs.FILES / "glyphs.onnx", "-o", path)
+        model = overtake.Model(path)
+        results = set()
+        for layout in ("auto", "planes", "blocked"):
+            with overtake.Session(self.device, model, cpu_layout=layout) as session:
+                results.add(session.run({"image": self.images[:1]})["probabilities"].tobytes())
+        self.assertEqual(len(results), 1)
+        self.refuse(errno.EINVAL, "session: cpu_layout is auto, planes or blocked, not 'NCHW44'", overtake.Session,
+                    self.device, self.model, cpu_layout="NCHW44")  # fmt: skip
+
     def test_the_file_goes_at_record_level_two(self):
         path = pathlib.Path(self.directory.name) / "goes.ovm"
         path.write_bytes(pathlib.Path(self.path).read_bytes())

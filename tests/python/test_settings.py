@@ -13,7 +13,8 @@ import overtake
 
 PACKAGE = pathlib.Path(overtake.__file__).parent
 OF_THE_SCHEDULER = {"slots", "task_limit", "workers"}
-OTHERS = {"max_priority", "core_limit", "service", "processors", "policy", "times", "drop", "record", "cpu_threads"}
+OTHERS = {"max_priority", "core_limit", "service", "processors", "policy", "times", "drop", "record", "cpu_threads",
+          "cpu_layout"}
 
 
 def table():

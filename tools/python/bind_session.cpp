@@ -29,6 +29,16 @@ Drop drop_of(const std::string& name) {
     throw Error(EINVAL, fmt::format("session: drop is never, late or predicted, not '{}'", name));
 }
 
+CpuLayout cpu_layout_of(const std::string& name) {
+    for (const auto& [known, layout] : {std::pair("auto", CpuLayout::automatic),
+                                        {"planes", CpuLayout::planes},
+                                        {"blocked", CpuLayout::blocked}})
+        if (name == known)
+            return layout;
+    throw Error(EINVAL,
+                fmt::format("session: cpu_layout is auto, planes or blocked, not '{}'", name));
+}
+
 /// Nanoseconds; `slo` in seconds, none = no deadline.
 std::uint64_t slo_ns_of(std::optional<double> slo) {
     constexpr double most_s = 1e7;
@@ -124,7 +134,7 @@ void bind_session(py::module_& module) {
                          unsigned slots, unsigned task_limit, bool service,
                          const std::string& processors, const std::string& policy,
                          const std::string& times, const std::string& drop, unsigned record,
-                         unsigned cpu_threads) {
+                         unsigned cpu_threads, const std::string& cpu_layout) {
                  EngineOptions options;
                  options.drop = drop_of(drop);
                  options.max_priority = max_priority;
@@ -136,6 +146,7 @@ void bind_session(py::module_& module) {
                  options.policy = policy;
                  options.record = record;
                  options.cpu_threads = cpu_threads;
+                 options.cpu_layout = cpu_layout_of(cpu_layout);
                  if (!processors.empty())
                      options.processors = parse_processors(processors, device);
                  return make_session(device, model, options, times);
@@ -146,7 +157,7 @@ void bind_session(py::module_& module) {
              py::arg("task_limit") = EngineOptions{}.task_limit, py::arg("service") = false,
              py::arg("processors") = "", py::arg("policy") = EngineOptions{}.policy,
              py::arg("times") = "", py::arg("drop") = "never", py::arg("record") = 0,
-             py::arg("cpu_threads") = 1)
+             py::arg("cpu_threads") = 1, py::arg("cpu_layout") = "auto")
         .def_property_readonly("model",
                                [](const Session& session) {
                                    return std::const_pointer_cast<Model>(session.state->model());

@@ -70,7 +70,8 @@ class Session:
     def __init__(self, device: Device, model: Model, *, max_priority: int = 254, core_limit: int = 0,
                  workers: int = 4, slots: int = 1, task_limit: int = 8, service: bool = False,
                  processors: str = "", policy: str = "priority", times: str = "",
-                 drop: str = "never", record: int = 0, cpu_threads: int = 1) -> None: ...
+                 drop: str = "never", record: int = 0, cpu_threads: int = 1,
+                 cpu_layout: str = "auto") -> None: ...
     @property
     def model(self) -> Model: ...
     @property

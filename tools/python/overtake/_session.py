@@ -62,7 +62,9 @@ class Session(_core.Session):
     from then on, with the same results; 2 does so from the first run, refuses what cannot be
     recorded, and keeps no more of the model than running needs: `model` then has a name, inputs and
     outputs, and the file goes when the program has let go of its Model. `cpu_threads` (1 to 64) compute
-    a convolution or a matrix product of the CPU for each of the workers.
+    a convolution or a matrix product of the CPU for each of the workers. `cpu_layout` says how values
+    between operators of the CPU lie in memory: "planes", "blocked", or "auto", which is what the model's
+    file says or else what is fastest; results are the same.
 
     The model is uploaded to the device unless another session has done that. Any thread may use a
     session. It is also a context manager, which closes it. Raises Error: EPERM, naming the remedy,
@@ -74,11 +76,11 @@ class Session(_core.Session):
                  core_limit: int = 0, workers: int = 4, slots: int = 1, task_limit: int = 8,
                  service: bool = False, processors: str = "", policy: str = "priority",
                  times: "str | os.PathLike[str]" = "", drop: str = "never", record: int = 0,
-                 cpu_threads: int = 1) -> None:
+                 cpu_threads: int = 1, cpu_layout: str = "auto") -> None:
         super().__init__(device, model, max_priority=max_priority, core_limit=core_limit, workers=workers,
                          slots=slots, task_limit=task_limit, service=service, processors=processors,
                          policy=policy, times=os.fspath(times), drop=drop, record=record,
-                         cpu_threads=cpu_threads)
+                         cpu_threads=cpu_threads, cpu_layout=cpu_layout)
         _sessions.add(self)
 
     def __enter__(self) -> "Session":
