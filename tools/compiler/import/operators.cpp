@@ -9,6 +9,7 @@
 #include "compiler/import/import.hpp"
 #include "compiler/import/reshapes.hpp"
 #include "compiler/import/sequences.hpp"
+#include "compiler/onnx/decompose.hpp"
 
 namespace overtake::compiler {
 
@@ -185,9 +186,7 @@ std::vector<SupportedOperator> supported_operators() {
     std::vector<SupportedOperator> result;
     for (const auto& [type, row] : operators())
         result.push_back({type, row.on_bpu, row.on_cpu});
-    // compiler/onnx/newer_opsets.cpp writes them as others.
-    for (const char* type :
-         {"CastLike", "Gelu", "GroupNormalization", "Mish", "RMSNormalization", "Swish"})
+    for (const std::string& type : decomposed_operators())
         result.push_back({type, "as the operators that it is made of", "the same"});
     std::ranges::sort(result, {}, &SupportedOperator::type);
     return result;

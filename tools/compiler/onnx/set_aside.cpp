@@ -59,7 +59,10 @@ void set_aside_unknown(onnx::GraphProto& graph, int opset, Refusals& refusals) {
     }
 }
 
-void import_domain(onnx::ModelProto& model, const char* domain = domain_of_refused) {
+void import_domain(onnx::ModelProto& model, const char* domain) {
+    if (std::ranges::any_of(model.opset_import(),
+                            [&](const auto& import) { return import.domain() == domain; }))
+        return;
     auto* import = model.add_opset_import();
     import->set_domain(domain);
     import->set_version(1);
@@ -72,6 +75,11 @@ void set_aside(onnx::NodeProto& node, const std::string& reason, Refusals& refus
     node.clear_attribute();
     if (node.output_size() > 0)
         refusals[node.output(0)] = reason;
+}
+
+void import_domain_of(const Refusals& refusals, onnx::ModelProto& model) {
+    if (!refusals.empty())
+        import_domain(model, domain_of_refused);
 }
 
 bool is_custom(const onnx::NodeProto& node) {
@@ -98,12 +106,10 @@ void set_aside_custom(onnx::ModelProto& model, const std::vector<std::string>& d
 
 void set_aside_unknown(onnx::ModelProto& model, int opset, Refusals& refusals) {
     set_aside_unknown(*model.mutable_graph(), opset, refusals);
-    if (!refusals.empty())
-        import_domain(model);
+    import_domain_of(refusals, model);
 }
 
 void set_aside_control_flow(onnx::ModelProto& model, Refusals& refusals) {
-    const bool is_imported = !refusals.empty();
     const ReasonsOfControlFlow reasons(model.graph());
     std::vector<std::pair<onnx::NodeProto*, std::string>> found;
     for (auto& node : *model.mutable_graph()->mutable_node())
@@ -113,8 +119,7 @@ void set_aside_control_flow(onnx::ModelProto& model, Refusals& refusals) {
             found.emplace_back(&node, reasons.of(node));
     for (const auto& [node, reason] : found)
         set_aside(*node, reason, refusals);
-    if (!is_imported && !refusals.empty())
-        import_domain(model);
+    import_domain_of(refusals, model);
 }
 
 } // namespace overtake::compiler

@@ -30,6 +30,9 @@ void set_aside_custom(onnx::ModelProto& model, const std::vector<std::string>& d
 /// Moves a node to a domain of its own, where libonnx leaves it alone and import refuses it.
 void set_aside(onnx::NodeProto& node, const std::string& reason, Refusals& refusals);
 
+/// The model names that domain if there are refusals.
+void import_domain_of(const Refusals& refusals, onnx::ModelProto& model);
+
 /// Moves nodes of operators that neither ONNX nor remove_qdq() knows to a domain of their own,
 /// where libonnx leaves them alone, in graphs in nodes too.  One that bears a name of ONNX's
 /// becomes "DOMAIN.NAME".

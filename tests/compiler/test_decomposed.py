@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: MIT
+"""Operators that the compiler writes as others, in float and in int8, against numpy; the expected
+values are written here, from ONNX's text."""
+
+import itertools
+import pathlib
+import random
+import tempfile
+import unittest
+
+import numpy as np
+from onnx import TensorProto
+
+from overtake_command import cosine, overtake, run, succeed
+from small_models import model, node, save
+
+RANDOM = np.random.default_rng(39)
+
+
+def real(*shape, low=-2.0, high=2.0):
+    return RANDOM.uniform(low, high, shape).astype(np.float32)
+
+
+def integers(*numbers):
+    return np.array(numbers, np.int64)
+
+
+def lrn(x, size, alpha, beta, bias):
+    squares = np.zeros_like(x)
+    for channel in range(x.shape[1]):
+        first = max(0, channel - (size - 1) // 2)
+        squares[:, channel] = (x[:, first : channel + size // 2 + 1] ** 2).sum(axis=1)
+    return x / (bias + alpha / size * squares) ** beta
+
+
+def lp_pool(x, p, kernel, stride, pad):
+    x = np.pad(np.abs(x) ** p, [(0, 0), (0, 0), (pad, pad), (pad, pad)])
+    rows = range(0, x.shape[2] - kernel + 1, stride)
+    columns = range(0, x.shape[3] - kernel + 1, stride)
+    return np.array([[x[:, :, r : r + kernel, c : c + kernel].sum(axis=(2, 3)) for c in columns]
+                     for r in rows]).transpose(2, 3, 0, 1) ** (1 / p)  # fmt: skip
+
+
+def gather_nd(data, indices, batch_axes):
+    result = []
+    for batch in np.ndindex(data.shape[:batch_axes]):
+        rows = indices[batch].reshape(-1, indices.shape[-1])
+        result += [data[batch][tuple(row)] for row in rows]
+    return np.array(result).reshape(
+        indices.shape[:-1] + data.shape[batch_axes + indices.shape[-1] :]
+    )
+
+
+def one_hot(indices, depth, axis):
+    hot = np.zeros(indices.shape + (depth,), np.float32)
+    for place in np.ndindex(indices.shape):
+        if -depth <= indices[place] < depth:
+            hot[place + (int(indices[place]) % depth,)] = 1
+    return np.moveaxis(hot, -1, axis)
+
+
+X = real(2, 3, 4, 5)
+SQUARE = real(3, 6, 6)
+
+
+def normalisations():
+    for axis, epsilon in ((1, 1e-5), (-1, 1e-3), (2, 1e-5)):
+        axes = tuple(range(axis % 4, 4))
+        mean, variance = X.mean(axis=axes, keepdims=True), X.var(axis=axes, keepdims=True)
+        deviation = 1 / np.sqrt(variance + epsilon)
+        scale, bias = real(*X.shape[axis % 4 :]), real(*X.shape[axis % 4 :])
+        nodes = [node("LayerNormalization", ["x", "s", "b"], ["y", "m", "d"], axis=axis, epsilon=epsilon)]
+        yield nodes, {"x": X}, {"s": scale, "b": bias}, {
+            "y": (X - mean) * deviation * scale + bias, "m": mean, "d": deviation,
+        }  # fmt: skip
+        nodes = [node("LayerNormalization", ["x", "s"], ["y", "", "d"], axis=axis, epsilon=epsilon)]
+        yield nodes, {"x": X}, {"s": scale}, {"y": (X - mean) * deviation * scale, "d": deviation}
+    for axes in ((0, 2, 3), (1,), (2, 3)):
+        mean, deviation = X.mean(axis=axes, keepdims=True), X.std(axis=axes, keepdims=True)
+        nodes = [node("MeanVarianceNormalization", ["x"], ["y"], axes=list(axes))]
+        yield nodes, {"x": X}, {}, {"y": (X - mean) / (deviation + 1e-9)}
+    for p, axis in ((1, 1), (2, -1), (2, 0)):
+        norm = (np.abs(X) ** p).sum(axis=axis, keepdims=True) ** (1 / p)
+        yield [node("LpNormalization", ["x"], ["y"], p=p, axis=axis)], {"x": X}, {}, {"y": X / norm}
+    for size, alpha, beta, bias in ((3, 1e-4, 0.75, 1.0), (2, 0.5, 0.6, 2.0), (5, 1.0, 1.0, 0.5)):
+        x = real(1, 7, 4, 3)
+        nodes = [node("LRN", ["x"], ["y"], size=size, alpha=alpha, beta=beta, bias=bias)]
+        yield nodes, {"x": x}, {}, {"y": lrn(x, size, alpha, beta, bias)}
+
+
+def pools():
+    for p, kernel, stride, pad in ((2, 3, 1, 1), (1, 2, 2, 0), (2, 2, 2, 1)):
+        x = real(1, 3, 8, 8)
+        nodes = [node("LpPool", ["x"], ["y"], p=p, kernel_shape=[kernel] * 2, strides=[stride] * 2,
+                      pads=[pad] * 4)]  # fmt: skip
+        yield nodes, {"x": x}, {}, {"y": lp_pool(x, p, kernel, stride, pad)}
+    wanted = np.sqrt((X**2).sum(axis=(2, 3), keepdims=True))
+    yield [node("GlobalLpPool", ["x"], ["y"])], {"x": X}, {}, {"y": wanted}
+
+
+def matrices():
+    for k, upper in itertools.product((-7, -2, 0, 1, 4, 9), (0, 1)):
+        nodes = [node("Trilu", ["x", "k"], ["y"], upper=upper)]
+        wanted = np.triu(X, k) if upper else np.tril(X, k)
+        yield nodes, {"x": X}, {"k": np.array(k, np.int64)}, {"y": wanted}
+    for k in (-1, 0, 2):
+        nodes = [node("EyeLike", ["x"], ["e"], k=k), node("MatMul", ["x", "e"], ["y"])]
+        yield nodes, {"x": SQUARE[0]}, {}, {"y": SQUARE[0] @ np.eye(6, k=k, dtype=np.float32)}
+
+
+def positions():
+    data = real(3, 4, 2, 5)
+    for places, batch_axes in (
+        (RANDOM.integers(-2, 2, (6, 3)), 0), (RANDOM.integers(-3, 3, (2, 3, 1)), 0),
+        (RANDOM.integers(0, 2, (3, 4, 2)), 1), (RANDOM.integers(-2, 2, (3, 4, 1)), 2),
+        (RANDOM.integers(0, 2, (4,)), 0),
+    ):  # fmt: skip
+        nodes = [node("GatherND", ["x", "i"], ["y"], batch_dims=batch_axes)]
+        wanted = {"y": gather_nd(data, places, batch_axes)}
+        yield nodes, {"x": data}, {"i": places.astype(np.int64)}, wanted
+        yield nodes, {"x": data, "i": places.astype(np.int64)}, {}, wanted
+    indices = RANDOM.integers(-6, 7, (3, 4)).astype(np.int64)
+    for depth, axis in ((5, -1), (6, 0), (4, 1)):
+        nodes = [node("OneHot", ["x", "d", "v"], ["y"], axis=axis)]
+        constants = {"d": integers(depth), "v": np.array([-1.5, 2.5], np.float32)}
+        wanted = one_hot(indices, depth, axis % 3) * 4 - 1.5
+        yield nodes, {"x": indices}, constants, {"y": wanted}
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.directory = pathlib.Path(holder.name)
+
+    def results(self, nodes, inputs, constants, wanted, opset=17):
+        """In float, and from the compiled model."""
+        types = {name: TensorProto.INT64 for name, array in inputs.items() if array.dtype == np.int64}
+        proto = model(nodes, {name: array.shape for name, array in inputs.items()},
+                      {name: (None,) * array.ndim for name, array in wanted.items()}, constants,
+                      opset=opset, types=types)  # fmt: skip
+        path = save(proto, self.directory / "m.onnx")
+        given, samples = [], []
+        for name, array in inputs.items():
+            file = self.directory / f"{name}.npy"
+            np.save(file, array)
+            given += ["--input", f"{name}={file}"]
+            samples += ["--calibration", f"{name}={file}"]
+        succeed("run", path, *given, "-q", "--output-dir", self.directory)
+        in_float = {name: np.load(self.directory / f"{name}.npy") for name in wanted}
+        succeed("compile", path, "-q", *samples)
+        return in_float, run(path.with_suffix(".ovm"), inputs, self.directory / "run")
+
+    def check(self, cases, tolerance=1e-5):
+        for nodes, inputs, constants, wanted in cases:
+            with self.subTest(nodes[0].op_type, attributes=str(nodes[0].attribute)):
+                in_float, in_int8 = self.results(nodes, inputs, constants, wanted)
+                for name, array in wanted.items():
+                    np.testing.assert_allclose(in_float[name], array, rtol=1e-4, atol=tolerance)
+                    self.assertEqual(in_float[name].shape, array.shape)
+                    self.assertGreater(cosine(in_int8[name], array), 0.99)
+
+
+class Decomposed(Case):
+    def test_normalisations(self):
+        self.check(normalisations())
+
+    def test_pools(self):
+        self.check(pools())
+
+    def test_matrices(self):
+        self.check(matrices())
+
+    def test_positions(self):
+        self.check(positions())
+
+    def test_zeros_stay_zeros(self):
+        x = np.zeros((2, 3), np.float32)
+        x[1] = 3, 0, 4
+        wanted = {"y": np.array([[0, 0, 0], [0.6, 0, 0.8]], np.float32)}
+        self.check([([node("LpNormalization", ["x"], ["y"])], {"x": x}, {}, wanted)])
+
+    def test_infinity_beyond_a_diagonal_is_gone(self):
+        x = np.where(np.tri(4, dtype=bool), real(4, 4), np.float32(np.inf))
+        np.save(self.directory / "x.npy", x)
+        proto = model([node("Trilu", ["x"], ["y"], upper=0)], {"x": (4, 4)}, {"y": (4, 4)}, opset=14)
+        path = save(proto, self.directory / "m.onnx")
+        succeed("run", path, "--input", f"x={self.directory / 'x.npy'}", "-q", "--output-dir", self.directory)
+        np.testing.assert_array_equal(np.load(self.directory / "y.npy"), np.tril(x))
+
+    def test_a_position_that_leaves_its_axis_is_refused(self):
+        # Of the whole it leaves nothing: row 0, column 5 would be row 1, column 0.
+        data, places = real(4, 5), integers([0, 5], [1, 1]).reshape(2, 2)
+        nodes = [node("GatherND", ["x", "i"], ["y"])]
+        proto = model(nodes, {"x": (4, 5), "i": (2, 2)}, {"y": (2,)}, types={"i": TensorProto.INT64})
+        path = save(proto, self.directory / "m.onnx")
+        given = []
+        for name, array in (("x", data), ("i", places)):
+            np.save(self.directory / f"{name}.npy", array)
+            given += ["--input", f"{name}={self.directory / name}.npy"]
+        result = overtake("run", path, *given, "-q", "--output-dir", self.directory)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("an index leaves the 20 elements", result.stderr)
+
+    def test_the_mask_of_dropout_lets_everything_pass(self):
+        nodes = [node("Dropout", ["x"], ["t", "m"]), node("Where", ["m", "t", "z"], ["y"])]
+        self.check([(nodes, {"x": X}, {"z": np.float32([0])}, {"y": X})])
+
+    def test_cast_like_casts(self):
+        nodes = [node("CastLike", ["x", "i"], ["c"]), node("Cast", ["c"], ["y"], to=TensorProto.FLOAT)]
+        self.check([(nodes, {"x": X}, {"i": integers(1)}, {"y": np.trunc(X)})])
+
+    def test_refusals_name_the_node_and_the_remedy(self):
+        for operator, inputs, attributes, constants, said in (
+            ("Einsum", ["x"], {"equation": "ab->ba"}, {}, "(Einsum): its equation 'ab->ba' does not fit its inputs"),
+            ("Einsum", ["x"], {"equation": "abcd->abce"}, {}, "does not fit its inputs"),
+            ("Einsum", ["x", "x"], {"equation": "abcd->a"}, {}, "does not fit its inputs"),
+            ("LpPool", ["x"], {"kernel_shape": [2, 2], "p": 3}, {}, "(LpPool): its p is 3; 1 and 2 are supported"),
+            ("OneHot", ["x", "x", "v"], {}, {"v": np.float32([0, 1])},
+             "(OneHot): its depth is computed; export it with a constant one"),
+            ("GatherND", ["x", "i"], {}, {"i": integers([0] * 5)}, "its indices do not fit its data"),
+            ("Dropout", ["x", "", "t"], {}, {"t": np.array(True)}, "(Dropout): is in training mode"),
+        ):  # fmt: skip
+            with self.subTest(operator, said=said):
+                outputs = ["y", "m"] if operator == "Dropout" else ["y"]
+                proto = model([node(operator, inputs, outputs, name="it", **attributes)],
+                              {"x": (2, 3, 4, 5)}, {"y": None}, constants, opset=15)  # fmt: skip
+                result = overtake("compile", save(proto, self.directory / "m.onnx"))
+                self.assertEqual(result.returncode, 1, result.stderr)
+                self.assertIn("node 'it' " if "(" in said else "it", result.stderr)
+                self.assertIn(said, result.stderr)
+
+
+def random_equation(chance):
+    """An equation and the shapes of its inputs; labels may be repeated, an axis may have one element."""
+    sizes = {label: chance.randint(1, 4) for label in "abcdefg"}
+    terms = []
+    for _ in range(chance.choice((1, 1, 2, 2, 2, 3))):
+        terms.append("".join(chance.choice("abcdefg") for _ in range(chance.randint(1, 4))))
+    labels = sorted(set("".join(terms)))
+    chance.shuffle(labels)
+    result = "".join(labels[: chance.randint(0, min(4, len(labels)))])
+    shapes = [tuple(sizes[label] for label in term) for term in terms]
+    return f"{','.join(terms)}->{result}", shapes
+
+
+class Einsum(Case):
+    def test_equations(self):
+        cases = [
+            ("ij,jk->ik", (3, 4), (4, 5)), ("bij, bjk -> bik", (2, 3, 4), (2, 4, 5)),
+            ("bhqd,bhkd->bhqk", (1, 2, 3, 4), (1, 2, 5, 4)), ("bld,dhk->blhk", (2, 3, 4), (4, 2, 3)),
+            ("...ii->...i", (2, 3, 3)), ("...ij,...jk->...ik", (2, 3, 4), (4, 5)),
+            ("ij,jk", (3, 4), (4, 5)), ("ba", (3, 4)), ("i,i", (4,), (4,)), ("ii", (3, 3)),
+            ("...a,...a->...", (2, 1, 4), (3, 4)), ("nchw,nvc->nvhw", (1, 3, 2, 2), (1, 4, 3)),
+        ]  # fmt: skip
+        for equation, *shapes in cases:
+            self.check_equation(equation, shapes, in_int8=True)
+
+    def test_random_equations(self):
+        for seed in range(150):
+            chance = random.Random(seed)
+            equation, shapes = random_equation(chance)
+            self.check_equation(equation, shapes, in_int8=seed % 10 == 0)
+
+    def check_equation(self, equation, shapes, in_int8):
+        with self.subTest(equation, shapes=shapes):
+            inputs = {f"x{i}": real(*shape) for i, shape in enumerate(shapes)}
+            wanted = np.asarray(np.einsum(equation, *inputs.values()))
+            nodes = [node("Einsum", list(inputs), ["y"], equation=equation)]
+            in_float, device = self.results(nodes, inputs, {}, {"y": wanted})
+            got = in_float["y"].reshape(wanted.shape)
+            np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
+            if in_int8 and np.abs(wanted).max() > 0.1:
+                self.assertGreater(cosine(device["y"], wanted), 0.98)
+
+
+if __name__ == "__main__":
+    unittest.main()

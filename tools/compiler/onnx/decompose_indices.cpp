@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+//
+// GatherND, ScatterND and OneHot.
+#include "compiler/onnx/decompose.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace overtake::compiler {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+// Integers of the CPU's are exact up to here.
+constexpr std::int64_t most_positions = (1 << 24) - 1;
+// Outside any tensor, counted from either end, so that what reads it refuses it.
+constexpr std::int64_t no_position = -(1 << 24);
+
+std::int64_t product(const Numbers& sizes) {
+    std::int64_t result = 1;
+    for (const std::int64_t size : sizes)
+        if (__builtin_mul_overflow(result, size, &result) || result > most_positions)
+            throw CannotRewrite{"its tensors have more than 16777215 positions"};
+    return result;
+}
+
+Numbers part(const Numbers& sizes, std::size_t first, std::size_t end) {
+    return {sizes.begin() + static_cast<std::ptrdiff_t>(first),
+            sizes.begin() + static_cast<std::ptrdiff_t>(end)};
+}
+
+// Positions in what the indexed axes are together: (batches, indices of a batch).
+struct Positions {
+    std::string tensor;
+    std::int64_t batches, count;
+    std::int64_t among; // positions of one batch
+    Numbers inner;      // sizes of what lies at a position
+};
+
+Positions positions_of(Rewrite& r, const Numbers& data, const std::string& indices,
+                       std::size_t batch_axes) {
+    const Numbers shape = r.shape(indices);
+    const auto depth = static_cast<std::size_t>(shape.empty() ? 0 : shape.back());
+    if (shape.size() <= batch_axes || depth < 1 || data.size() < batch_axes + depth)
+        throw CannotRewrite{"its indices do not fit its data; is the file damaged?"};
+    const Numbers sizes = part(data, batch_axes, batch_axes + depth);
+    Numbers steps(depth, 1);
+    for (std::size_t axis = depth - 1; axis-- > 0;)
+        steps[axis] = steps[axis + 1] * sizes[axis + 1];
+    Positions result{"", product(part(data, 0, batch_axes)),
+                     product(part(shape, batch_axes, shape.size() - 1)), product(sizes),
+                     part(data, batch_axes + depth, data.size())};
+    const std::string all = r.type(indices) == onnx::TensorProto::INT64
+                                ? indices
+                                : r.build.cast(indices, onnx::TensorProto::INT64);
+    const std::string limits = r.build.integers(sizes), zero = r.build.integers({0});
+    const std::string from_front =
+        r.build("Where", {r.build("Less", {all, zero}), r.build("Add", {all, limits}), all});
+    const std::string is_inside = r.build("And", {r.build("Less", {from_front, limits}),
+                                                  r.build("GreaterOrEqual", {from_front, zero})});
+    const auto last = static_cast<std::int64_t>(shape.size()) - 1;
+    const std::string sum =
+        r.build.summed(r.build("Mul", {from_front, r.build.integers(steps)}), {last});
+    onnx::NodeProto& all_inside =
+        r.build.node("ReduceMin", {r.build.cast(is_inside, onnx::TensorProto::INT64)});
+    set_integers(all_inside, "axes", {last});
+    set_integer(all_inside, "keepdims", 0);
+    const std::string has_place = r.build.cast(all_inside.output(0), onnx::TensorProto::BOOL);
+    result.tensor =
+        r.build.reshaped(r.build("Where", {has_place, sum, r.build.integers({no_position})}),
+                         {result.batches, result.count});
+    if (result.batches > 1) {
+        Numbers offsets;
+        for (std::int64_t batch = 0; batch < result.batches; ++batch)
+            offsets.push_back(batch * result.among);
+        product({result.batches, result.among});
+        result.tensor =
+            r.build("Add", {result.tensor, r.build.integers(offsets, {result.batches, 1})});
+    }
+    return result;
+}
+
+Numbers with_inner(Numbers sizes, const Numbers& inner) {
+    sizes.insert(sizes.end(), inner.begin(), inner.end());
+    return sizes;
+}
+
+} // namespace
+
+void decompose_gather_nd(Rewrite& r) {
+    const std::string data = r.node.input(0), indices = r.node.input(1);
+    const Numbers shape = r.shape(data), of_indices = r.shape(indices);
+    const std::int64_t batch_axes = r.attributes().integer("batch_dims", 0);
+    if (batch_axes < 0 || batch_axes >= static_cast<std::int64_t>(shape.size()))
+        throw CannotRewrite{"its batch_dims are not axes of its data; is the file damaged?"};
+    const Positions positions =
+        positions_of(r, shape, indices, static_cast<std::size_t>(batch_axes));
+    const std::string rows =
+        r.build.reshaped(data, with_inner({positions.batches * positions.among}, positions.inner));
+    const std::string found = r.build("Gather", {rows, positions.tensor});
+    r.build.last("Reshape",
+                 {found, r.build.integers(with_inner(part(of_indices, 0, of_indices.size() - 1),
+                                                     positions.inner))});
+}
+
+void decompose_scatter_nd(Rewrite& r) {
+    const std::string data = r.node.input(0), indices = r.node.input(1);
+    const Numbers shape = r.shape(data);
+    const Positions positions = positions_of(r, shape, indices, 0);
+    const std::int64_t inner = product(positions.inner);
+    const std::string rows = r.build.reshaped(data, {positions.among, inner});
+    const std::string updates = r.build.reshaped(r.node.input(2), {positions.count, inner});
+    std::string places = r.build.reshaped(positions.tensor, {positions.count, 1});
+    if (inner > 1)
+        places = r.build("Expand", {places, r.build.integers({positions.count, inner})});
+    onnx::NodeProto& scattered = r.build.node("ScatterElements", {rows, places, updates});
+    set_integer(scattered, "axis", 0);
+    set_text(scattered, "reduction", r.attributes().text("reduction", "none"));
+    const std::string result = scattered.output(0);
+    r.build.last("Reshape", {result, r.build.integers(shape)});
+}
+
+void decompose_one_hot(Rewrite& r) {
+    const std::string indices = r.node.input(0);
+    const std::size_t rank = r.rank(indices);
+    std::int64_t depth = 0;
+    if (const auto whole = r.facts.integers(r.node.input(1)); whole && whole->size() == 1)
+        depth = (*whole)[0];
+    else if (const auto real = r.facts.reals(r.node.input(1)); real && real->size() == 1)
+        depth = static_cast<std::int64_t>((*real)[0]);
+    else
+        throw CannotRewrite{"its depth is computed; export it with a constant one"};
+    if (depth < 1 || depth > (1 << 24))
+        throw CannotRewrite{"its depth is not 1 to 16777216"};
+    const Numbers axis = r.axes_in(rank + 1, {r.attributes().integer("axis", -1)});
+    Numbers numbers, shape(rank + 1, 1);
+    for (std::int64_t number = 0; number < depth; ++number)
+        numbers.push_back(number);
+    shape[static_cast<std::size_t>(axis[0])] = depth;
+    const std::string range = r.build.integers(numbers, shape);
+    const std::string whole =
+        r.build.unsqueezed(r.build.cast(indices, onnx::TensorProto::INT64), axis);
+    const std::string from_end = r.build("Add", {whole, r.build.integers({depth})});
+    const std::string is_hot =
+        r.build("Or", {r.build("Equal", {whole, range}), r.build("Equal", {from_end, range})});
+    const auto value = [&](std::int64_t position) {
+        return r.build("Gather",
+                       {r.node.input(2), r.build.number(onnx::TensorProto::INT64, position)});
+    };
+    const std::string off = value(0), on = value(1);
+    r.build.last("Where", {is_hot, on, off});
+}
+
+} // namespace overtake::compiler
