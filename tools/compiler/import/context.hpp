@@ -73,7 +73,7 @@ struct Context {
     const GivenScales& given;
     const ImportOptions& options;
     Libonnx libonnx;
-    const Refusals refusals = {}; // nodes that are refused whatever they are, by first output
+    Refusals refusals = {}; // nodes that are refused whatever they are, by first output
 
     // The node at hand, and how many parts of it have been named so far.
     const onnx::NodeProto* node = nullptr;

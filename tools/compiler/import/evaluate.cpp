@@ -7,6 +7,7 @@
 #include <cstring>
 #include <set>
 
+#include "compiler/import/decomposition.hpp"
 #include "compiler/import/fold_constants.hpp"
 #include "compiler/import/nodes.hpp"
 #include "compiler/ir/error.hpp"
@@ -115,7 +116,7 @@ void read_givens(Context& context) {
             context.shapes[output.name()] = *shape;
 }
 
-void compute(Context& context) {
+void compute_node(Context& context) {
     const auto row = operators().find(context.node->op_type());
     if (row == operators().end())
         refuse(context, "the operator is not supported");
@@ -123,6 +124,21 @@ void compute(Context& context) {
         check_doubles(*tensor, context.path);
     is_made_constant(context, row->second);
     check_exactness(context);
+}
+
+// By the operators that it is written as, if it is.
+void compute(Context& context, FreshNames& names) {
+    const onnx::NodeProto& node = *context.node;
+    const std::vector<onnx::NodeProto> made = decomposed(context, names);
+    for (const onnx::NodeProto& each : made) {
+        context.node = &each;
+        const auto refusal = refusal_of([&] { compute_node(context); });
+        context.node = &node;
+        if (refusal)
+            refuse(context, *refusal);
+    }
+    if (made.empty())
+        compute_node(context);
 }
 
 } // namespace
@@ -143,11 +159,12 @@ std::map<std::string, Constant> evaluate(const std::string& path, const ImportOp
     const GivenScales none;
     Context context{path, model, none, options, Libonnx(path)};
     read_givens(context);
+    FreshNames names(model.graph());
     for (const auto& node : model.graph().node()) {
         context.node = &node;
         context.parts = 0;
         const Mark before = mark(context);
-        if (!refusal_of([&] { compute(context); }))
+        if (!refusal_of([&] { compute(context, names); }))
             continue;
         take_back(context, before);
         for (const std::string& name : node.output())

@@ -12,6 +12,7 @@
 
 #include "compiler/import/context.hpp"
 #include "compiler/import/cpu/operators.hpp"
+#include "compiler/import/decomposition.hpp"
 #include "compiler/import/evaluate.hpp"
 #include "compiler/import/inputs_outputs.hpp"
 #include "compiler/import/masks.hpp"
@@ -116,11 +117,12 @@ NodeVerdict::Where where_is(Placement placement) {
 // CPU goes on from the first of them once more.
 class Walk {
 public:
-    explicit Walk(Context& context) : context_(context) {}
+    // The graph is that of the context.
+    Walk(Context& context, onnx::GraphProto& graph) : context_(context), graph_(graph) {}
 
     // Whether no node is refused; those behind one that is are still looked at.
     bool run() {
-        import_from(0, {});
+        import_all();
         if (has_refusals())
             return false;
         std::set<int> on_cpu = find_exact();
@@ -164,13 +166,38 @@ private:
         spectrum_nodes_ = std::move(spectra.nodes);
         std::set<int> nodes = mask_nodes_;
         nodes.insert(spectrum_nodes_.begin(), spectrum_nodes_.end());
+    // What a node is written as takes its place in the graph.
+    void import_all() {
+        FreshNames names(graph_);
+        google::protobuf::RepeatedPtrField<onnx::NodeProto> given;
+        given.Swap(graph_.mutable_node());
+        for (onnx::NodeProto& node : given) {
+            const int first = graph_.node_size();
+            for (onnx::NodeProto& each : written_as(node, names))
+                *graph_.add_node() = std::move(each);
+            if (graph_.node_size() == first)
+                *graph_.add_node() = std::move(node);
+            import_from(first, {});
+        }
+    }
+
+    // Nothing where it stays, be it that it is refused.
+    std::vector<onnx::NodeProto> written_as(const onnx::NodeProto& node, FreshNames& names) {
+        context_.node = &node;
+        std::vector<onnx::NodeProto> made;
+        const auto refusal = refusal_of([&] { made = decomposed(context_, names); });
+        if (refusal)
+            context_.refusals[node.output(0)] = reason_in(context_, *refusal);
+        return made;
+    }
+
         return nodes;
     }
 
     // `on_cpu` are numbers of nodes that go to the CPU although the device could run them.
     void import_from(int first, const std::set<int>& on_cpu) {
-        for (int number = first; number < context_.model.graph().node_size(); ++number) {
-            context_.node = &context_.model.graph().node(number);
+        for (int number = first; number < graph_.node_size(); ++number) {
+            context_.node = &graph_.node(number);
             context_.parts = 0;
             marks_.push_back(mark(context_));
             placements_.push_back(Placement::nowhere);
@@ -221,6 +248,7 @@ private:
         if (cheap_nodes_.contains(number))
             return "it costs next to nothing, and its neighbours are on the CPU";
         return "";
+    onnx::GraphProto& graph_;
     }
 
     Context& context_;
@@ -255,7 +283,7 @@ Graph import_network(const std::string& path, const ImportOptions& asked, Survey
     if (network.was_half_precise && options.warn)
         options.warn(path + ": its FLOAT16 or BFLOAT16 tensors are computed in float32");
     read_inputs(context);
-    Walk walk(context);
+    Walk walk(context, *network.model.mutable_graph());
     const bool is_whole = walk.run();
     report_wishes(options, network.names, model.graph(), walk.verdicts());
     for (std::size_t number = 0; number < walk.verdicts().size(); ++number) {

@@ -192,7 +192,9 @@ void identity_matrix(Rewrite& r) {
     set_integer(r.build.last("Cast", {r.build.integers(numbers, shape)}), "to", type);
 }
 
-const RewriteRules& rules() {
+} // namespace
+
+const RewriteRules& decompositions() {
     static const RewriteRules table = {
         {"CastLike", cast_like},
         {"Dropout", dropout},
@@ -212,21 +214,12 @@ const RewriteRules& rules() {
     return table;
 }
 
-} // namespace
-
-void decompose(onnx::ModelProto& model, Libonnx& libonnx, Refusals& refusals) {
-    if (!has_any(model.graph(), rules()))
-        return;
-    rewrite_nodes(model, 0, rules(), refusals);
-    libonnx.infer_shapes(model);
-}
-
 std::vector<std::string> decomposed_operators() {
     // Of these others see to the usual forms.
     static const std::vector<std::string> others = {"Dropout", "LayerNormalization"};
     std::vector<std::string> names = {"Gelu", "GroupNormalization", "Mish", "RMSNormalization",
                                       "Swish"};
-    for (const auto& [type, rule] : rules())
+    for (const auto& [type, rule] : decompositions())
         if (std::ranges::find(others, type) == others.end())
             names.push_back(type);
     return names;

@@ -8,18 +8,15 @@
 
 #include <onnx/onnx_pb.h>
 
-#include "compiler/onnx/libonnx.hpp"
 #include "compiler/onnx/rewrite.hpp"
-#include "compiler/onnx/set_aside.hpp"
 
 namespace overtake::compiler {
 
-/// Of a graph with the shapes and types of its tensors, in opset 13 to 17.  A node that has no
-/// other form is set aside.
-void decompose(onnx::ModelProto& model, Libonnx& libonnx, Refusals& refusals);
+/// For nodes of opset 13 to 17.  Shapes and types of their inputs are known.
+const RewriteRules& decompositions();
 
-/// Names of the operators that decompose() and lower_to_known_opset() write as others, wherever
-/// they have that form.
+/// Names of the operators that are always written as others, by these rules or by those of
+/// lower_to_known_opset().
 std::vector<std::string> decomposed_operators();
 
 // Rules of files of their own.

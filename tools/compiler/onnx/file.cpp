@@ -16,7 +16,6 @@
 #include "compiler/ir/error.hpp"
 #include "compiler/ir/limits.hpp"
 #include "compiler/onnx/checks.hpp"
-#include "compiler/onnx/decompose.hpp"
 #include "compiler/onnx/flatten_softmax.hpp"
 #include "compiler/onnx/fold_conditions.hpp"
 #include "compiler/onnx/fuse_layer_norm.hpp"
@@ -226,7 +225,6 @@ Network load_onnx(const std::string& path, const InputSettings& settings,
         network.given = remove_qdq(model, path);
         libonnx.infer_shapes(model);
         check_types(model, path);
-        decompose(model, libonnx, network.refusals);
         fuse_layer_norm(model);
         fuse_space_to_depth(model);
         remove_dead_nodes(model);

@@ -18,6 +18,8 @@ class TensorFacts {
 public:
     explicit TensorFacts(const onnx::GraphProto& graph) { add(graph); }
 
+    /// Of a constant whose type another file wrote.
+    void set_type(const std::string& tensor, int type) { facts_[tensor].type = type; }
     std::optional<int> type(const std::string& tensor) const;
     std::optional<std::size_t> rank(const std::string& tensor) const;
     /// Where all sizes are known.

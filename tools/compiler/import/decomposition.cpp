@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/import/decomposition.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "compiler/import/survey.hpp"
+#include "compiler/onnx/decompose.hpp"
+#include "compiler/onnx/tensor_facts.hpp"
+
+namespace overtake::compiler {
+
+namespace {
+
+constexpr std::size_t most_elements = 1 << 10; // of constants that rules ask for
+
+int type_of(const Context& context, const std::string& name, bool is_integer) {
+    if (const auto found = context.types.find(name); found != context.types.end())
+        return found->second;
+    return is_integer ? onnx::TensorProto::INT64 : onnx::TensorProto::FLOAT;
+}
+
+void add_info(onnx::GraphProto& graph, const std::string& name, int type, const Shape& shape) {
+    auto& info = *graph.add_value_info();
+    info.set_name(name);
+    auto& tensor = *info.mutable_type()->mutable_tensor_type();
+    tensor.set_elem_type(type);
+    tensor.mutable_shape();
+    for (const std::int64_t size : shape)
+        tensor.mutable_shape()->add_dim()->set_dim_value(size);
+}
+
+// What is known of the node's inputs.
+TensorFacts facts_of(const Context& context) {
+    onnx::GraphProto graph;
+    std::vector<std::pair<std::string, int>> types;
+    for (const std::string& name : context.node->input()) {
+        if (const auto constant = context.constants.find(name);
+            constant != context.constants.end()) {
+            types.emplace_back(name, type_of(context, name, constant->second.floats.empty()));
+            if (element_count(constant->second.shape) <= most_elements)
+                write_constant(constant->second, name, *graph.add_initializer());
+            else
+                add_info(graph, name, types.back().second, constant->second.shape);
+        } else if (const auto found = context.references.find(name);
+                   found != context.references.end()) {
+            add_info(graph, name, type_of(context, name, found->second.integer),
+                     found->second.shape);
+        }
+    }
+    TensorFacts facts(graph);
+    for (const auto& [name, type] : types)
+        facts.set_type(name, type);
+    return facts;
+}
+
+} // namespace
+
+std::vector<onnx::NodeProto> decomposed(Context& context, FreshNames& names) {
+    const onnx::NodeProto& node = *context.node;
+    const auto rule = decompositions().find(node.op_type());
+    const bool is_onnx = node.domain().empty() || node.domain() == "ai.onnx";
+    if (rule == decompositions().end() || !is_onnx || node.input_size() == 0 ||
+        node.output_size() == 0 || waits_for_refused(context))
+        return {};
+    onnx::NodeProto written = node;
+    onnx::GraphProto constants;
+    const TensorFacts facts = facts_of(context);
+    Rewrite here{written, 0, facts, NodeBuilder(written, constants, names)};
+    try {
+        rule->second(here);
+    } catch (const CannotRewrite& impossible) {
+        refuse(context, impossible.reason);
+    }
+    for (const onnx::TensorProto& tensor : constants.initializer()) {
+        context.constants[tensor.name()] = read_constant(tensor, context.path);
+        context.types[tensor.name()] = tensor.data_type();
+    }
+    return here.build.take();
+}
+
+} // namespace overtake::compiler
