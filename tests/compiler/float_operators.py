@@ -12,6 +12,7 @@ import onnx
 
 import overtake_command  # noqa: F401, where float_reference is
 import float_reference
+from recurrences import recurrence
 
 
 def _padding(attributes, sizes, reach, strides):
@@ -315,6 +316,28 @@ def _selu(x, alpha, gamma):
     return gamma * np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
 
 
+def _cumulative_sum(attributes, data, axis):
+    axis, ends = int(axis), attributes.get("reverse", 0)
+    turned = np.flip(data, axis) if ends else data
+    total = np.cumsum(turned, axis) - (turned if attributes.get("exclusive", 0) else 0)
+    return np.flip(total, axis) if ends else total
+
+
+def _scatter_elements(attributes, data, places, updates):
+    result = data.copy()
+    np.put_along_axis(result, places.astype(np.int64), updates, attributes.get("axis", 0))
+    return result
+
+
+def _recurrence(kind):
+    def run(attributes, x, w, r, bias=None):
+        reverse = attributes.get("direction", "forward") == "reverse"
+        return recurrence(kind, x, w, r, bias, reverse=[reverse],
+                          linear_before_reset=attributes.get("linear_before_reset", 0))[0]  # fmt: skip
+
+    return run
+
+
 MORE = {
     "Abs": _unary(np.abs),
     "Acos": _unary(np.arccos),
@@ -336,16 +359,21 @@ MORE = {
         np.concatenate(parts, axis=attributes["axis"]),
     ),
     "ConstantOfShape": lambda attributes, shape: (_made_constant(attributes, shape),),
+    "CumSum": _cumulative_sum,
     "Cos": _unary(np.cos),
     "Cosh": _unary(np.cosh),
     "DepthToSpace": _depth_to_space,
     "Dropout": lambda attributes, data: data,
     "Elu": _with(lambda x, a: np.where(x < 0, a * np.expm1(x), x), alpha=1.0),
+    "Einsum": lambda attributes, *tensors: np.einsum(attributes["equation"], *tensors),
     "Equal": _truth(np.equal),
     "Exp": _unary(np.exp),
     "Expand": lambda attributes, data, shape: data
     * np.ones([int(size) for size in shape], data.dtype),
     "Floor": _unary(np.floor),
+    "GRU": _recurrence("GRU"),
+    "LSTM": _recurrence("LSTM"),
+    "RNN": _recurrence("RNN"),
     "GatherElements": lambda attributes, data, index: np.take_along_axis(
         data, index.astype(np.int64), attributes.get("axis", 0)
     ),
@@ -389,6 +417,7 @@ MORE = {
     "ReduceSumSquare": _reduction(lambda x, axes, keeps: (x * x).sum(axis=axes, keepdims=keeps)),
     "Resize": _resize,
     "Round": _unary(np.rint),
+    "ScatterElements": _scatter_elements,
     "Selu": _with(_selu, alpha=1.67326319, gamma=1.05070102),
     "SequenceAt": lambda attributes, parts, place: (parts[int(place)],),
     "SequenceInsert": lambda attributes, parts, part: ([*parts, part],),
@@ -410,6 +439,9 @@ MORE = {
     "ThresholdedRelu": _with(lambda x, a: np.where(x > a, x, 0), alpha=1.0),
     "Tile": lambda attributes, data, repeats: np.tile(data, [int(count) for count in repeats]),
     "TopK": _top_k,
+    "Trilu": lambda attributes, data, k: (np.triu if attributes.get("upper", 1) else np.tril)(
+        data, int(k)
+    ),
     "Unsqueeze": _unsqueeze,
     "Where": lambda attributes, condition, left, right: (np.where(condition != 0, left, right),),
     "Xor": _truth(lambda left, right: (left != 0) ^ (right != 0)),

@@ -397,6 +397,68 @@ def no_numbers(graph, source, shape):
     graph.node("Where", [condition, graph.constant(np.array(0.0)), source], shape)
 
 
+def cumulative(graph, source, shape):
+    axis = graph.below(len(shape)) - (len(shape) if graph.chance(0.3) else 0)
+    place = graph.constant(np.array(axis, np.int64), np.int64)
+    ends = {"exclusive": graph.below(2), "reverse": graph.below(2)}
+    if shape[axis] <= 16 and graph.opset >= 11:
+        graph.node("CumSum", [source, place], shape, **ends)
+
+
+def triangle(graph, source, shape):
+    if graph.opset >= 14 and len(shape) > 1:
+        diagonal = graph.constant(np.array(graph.below(-2, 3), np.int64), np.int64)
+        graph.node("Trilu", [source, diagonal], shape, upper=graph.below(2))
+
+
+def scattered(graph, source, shape):
+    """Parts of the tensor, written over others of it."""
+    if graph.opset < 11:
+        return
+    axis = graph.below(1, len(shape)) if len(shape) > 1 else 0
+    count = graph.below(1, shape[axis] + 1)
+    sizes = [*shape[:axis], count, *shape[axis + 1 :]]
+    order = np.argsort(graph.random.random(shape), axis=axis)
+    places = np.take(order, range(count), axis=axis)
+    bounds = [graph.integers([n]) for n in (0, count, axis)]
+    updates = graph.node("Slice", [source, *bounds], sizes)
+    updates = graph.node("Neg", [updates], sizes)
+    places = graph.constant(places, np.int64)
+    graph.node("ScatterElements", [source, places, updates], shape, axis=axis)
+
+
+def einsum(graph, source, shape):
+    """The last axis and a matrix; with another order of axes now and then."""
+    if graph.opset < 12 or len(shape) > 4:
+        return
+    axes, size = "abcd"[: len(shape)], graph.below(1, 9)
+    weights = graph.constant(graph.random.normal(size=(shape[-1], size)) / np.sqrt(shape[-1]))
+    result = axes[:-1] + "z"
+    sizes = [*shape[:-1], size]
+    if graph.chance(0.4) and len(shape) > 2:
+        result, sizes = result[0] + result[:0:-1], [sizes[0], *sizes[:0:-1]]
+    if graph.fits(sizes):
+        graph.node("Einsum", [source, weights], sizes, equation=f"{axes},{axes[-1]}z->{result}")
+
+
+def recurrence(graph, source, shape):
+    """Over the first axis of three; the last state, or all of them."""
+    if len(shape) != 3 or shape[2] > 32 or graph.opset < 14:
+        return
+    kind, gates = graph.pick(("RNN", 1), ("GRU", 3), ("LSTM", 4))
+    hidden = graph.below(1, 7)
+    matrix = lambda *sizes: graph.constant(graph.random.uniform(-0.5, 0.5, sizes))  # noqa: E731
+    inputs = [source, matrix(1, gates * hidden, shape[2]), matrix(1, gates * hidden, hidden)]
+    if graph.chance(0.5):
+        inputs.append(matrix(1, 2 * gates * hidden))
+    attributes = {"hidden_size": hidden, "direction": graph.pick("forward", "reverse")}
+    if kind == "GRU":
+        attributes["linear_before_reset"] = graph.below(2)
+    sizes = [shape[0], 1, shape[1], hidden]
+    steps = graph.node(kind, inputs, sizes, **attributes)
+    graph.with_axes("Squeeze", steps, [shape[0], shape[1], hidden], [1], 13)
+
+
 def logarithm_of_sum(graph, source, shape):
     positive = graph.node("Softplus", [source], shape)
     positive = graph.node("Add", [positive, graph.constant(np.array(0.5))], shape)
@@ -428,6 +490,7 @@ def boxes(graph, source, shape):
 
 
 STEPS = [
+    cumulative, triangle, scattered, einsum, recurrence,
     computed_shape, made_constant, sequence, no_numbers, logarithm_of_sum, boxes,
     function, function, function, bounded_function, gate, residual, residual, binary, binary,
     several, arithmetic, arithmetic, arithmetic, power, division, choice, remainder, reduction,

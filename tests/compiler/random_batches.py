@@ -7,6 +7,8 @@ from onnx import numpy_helper
 
 # Where a constant input says what shape comes out.
 _SHAPE_INPUTS = {"Reshape": 1, "Resize": 3}
+# Their steps are images here, or constants of theirs name an image.
+_MIXING = {"CumSum", "GRU", "LSTM", "RNN", "ScatterElements", "Trilu"}
 
 
 def _constants(graph):
@@ -24,7 +26,10 @@ def _set_batch(values, count):
 
 
 def is_for_one_image(model):
-    """Whether the first axis of all inputs and outputs counts images, of which there is one."""
+    """Whether the first axis of all inputs and outputs counts images, of which there is one, and
+    no operator mixes them."""
+    if any(node.op_type in _MIXING for node in model.graph.node):
+        return False
     infos = [*model.graph.input, *model.graph.output]
     shapes = [info.type.tensor_type.shape.dim for info in infos]
     return all(len(shape) > 1 and shape[0].dim_value == 1 for shape in shapes)

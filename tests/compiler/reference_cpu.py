@@ -9,11 +9,16 @@ import math
 
 import numpy as np
 
+from recurrences import recurrence
+
 (
     SOFTMAX, DEQUANTIZE, UNARY, BINARY, SELECT, VIEW, GATHER, GATHER_ELEMENTS, CONCAT, PAD,
     INTERPOLATE, LOG_SOFTMAX, NORMALIZE, REDUCE, TOP_K, SUPPRESSION, PRODUCT, CONVOLUTION, POOL,
 ) = range(1, 20)  # fmt: skip
-EXACT = {DEQUANTIZE, SELECT, VIEW, GATHER, GATHER_ELEMENTS, CONCAT, PAD, TOP_K, SUPPRESSION}
+SCATTER, CUMULATIVE, GRID, RECURRENCE = range(21, 25)
+EXACT = {
+    DEQUANTIZE, SELECT, VIEW, GATHER, GATHER_ELEMENTS, CONCAT, PAD, TOP_K, SUPPRESSION, SCATTER,
+}  # fmt: skip
 NAMES = {
     value: name for name, value in list(globals().items()) if name.isupper() and name != "EXACT"
 }
@@ -174,6 +179,36 @@ def _gather_elements(op, shape, x, indices):
     places = list(np.indices(indices.shape))
     places[axis] = indices.astype(np.int64)
     return x[tuple(places)]
+
+
+def _scatter(op, shape, x, indices, updates):
+    """The axis, and 0: updates replace elements."""
+    axis, way = (int(number) for number in op.integers)
+    assert way == 0
+    result, places = x.copy(), indices.astype(np.int64)
+    np.put_along_axis(result, places, updates, axis)
+    return result
+
+
+def _cumulative(op, shape, x):
+    """The axis, exclusive, reverse."""
+    axis, exclusive, reverse = (int(number) for number in op.integers)
+    x = np.flip(x, axis) if reverse else x
+    total = np.cumsum(x, axis) - (x if exclusive else 0)
+    return np.flip(total, axis) if reverse else total
+
+
+def _recurrence(op, shape, x, w, r, bias=None):
+    """The kind, the direction, what else is given (1: a bias), whether a GRU resets behind its
+    product, whether an LSTM couples its gates, then functions."""
+    kind, direction, given, behind, couples = (int(number) for number in op.integers[:5])
+    assert given <= 1 and direction <= 1 and op.reals[0] == 0
+    names = ["RNN", "GRU", "LSTM"]
+    steps, last, cells = recurrence(
+        names[kind], x, w, r, bias, reverse=[direction == 1], linear_before_reset=behind,
+        input_forget=couples,
+    )  # fmt: skip
+    return np.concatenate([steps, last[None], *([cells[None]] if kind == 2 else [])])
 
 
 def _pad(op, shape, x):
@@ -355,6 +390,9 @@ OPERATORS = {
     PRODUCT: _product,
     CONVOLUTION: _convolution,
     POOL: _pool,
+    SCATTER: _scatter,
+    CUMULATIVE: _cumulative,
+    RECURRENCE: _recurrence,
 }
 
 

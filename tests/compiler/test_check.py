@@ -163,12 +163,7 @@ class Check(unittest.TestCase):
         self.assertIn(f"3 of 7 nodes are refused: 2 Mystery ('first', 'second'): {OF_ANOTHER_DOMAIN}; "
                       "1 Det ('my_det'): the operator is not supported", result.stderr)  # fmt: skip
 
-    def test_recurrence_and_loops_by_name(self):
-        weights = {"w": ones(1, 8, 3), "r": ones(1, 8, 2)}
-        proto = model([node("LSTM", ["x", "w", "r"], ["y"], hidden_size=2)], {"x": (5, 1, 3)},
-                      {"y": (5, 1, 1, 2)}, weights)  # fmt: skip
-        _, rows = self.check(proto)
-        self.assertEqual(rows["LSTM"]["refusals"][0]["reason"], "recurrent operators are not supported")
+    def test_loops_by_name(self):
         info = helper.make_tensor_value_info
         body = helper.make_graph(
             [node("Identity", ["go"], ["still"]), node("Neg", ["a"], ["b"])], "body",

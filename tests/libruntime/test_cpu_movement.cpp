@@ -46,6 +46,22 @@ TEST(CpuMovement, GatherElementsTakesEachFromItsOwnPlace) {
               (Values{3, 1, 5, 4}));
 }
 
+TEST(CpuMovement, ScatterElementsWritesEachToItsOwnPlace) {
+    const auto scatter = [](Scatter way) {
+        return run({Type::scatter_elements,
+                    {1, static_cast<std::int64_t>(way)},
+                    {},
+                    {{2, 3}, {2, 2}, {2, 2}},
+                    {2, 3}},
+                   {six, {2, 0, 1, -2}, {10, 20, -1, 7}});
+    };
+    EXPECT_EQ(scatter(Scatter::replace), (Values{20, 2, 10, 4, 7, 6}));
+    EXPECT_EQ(scatter(Scatter::add), (Values{21, 2, 13, 4, 11, 6}));
+    EXPECT_EQ(scatter(Scatter::multiply), (Values{20, 2, 30, 4, -35, 6}));
+    EXPECT_EQ(scatter(Scatter::maximum), (Values{20, 2, 10, 4, 7, 6}));
+    EXPECT_EQ(scatter(Scatter::minimum), (Values{1, 2, 3, 4, -1, 6}));
+}
+
 TEST(CpuMovement, ConcatJoinsAlongItsAxis) {
     EXPECT_EQ(run({Type::concat, {1}, {}, {{2, 1, 2}, {2, 2, 2}}, {2, 3, 2}},
                   {{21, 22, 23, 24}, {1, 2, 3, 4, 5, 6, 7, 8}}),

@@ -149,6 +149,61 @@ Kernel make_gather_elements(const Operation& operation) {
     };
 }
 
+// integers: axis, Scatter.  Inputs: data, indices, and for each of them an update.
+std::string check_scatter_elements(const Operation& operation) {
+    if (operation.inputs.size() != 3 || operation.integers.size() != 2)
+        return "needs three inputs and two numbers";
+    const Shape &data = operation.inputs[0], &indices = operation.inputs[1];
+    if (const std::string reason = check_axis(operation, data); !reason.empty())
+        return reason;
+    if (operation.integers[1] < 0 ||
+        operation.integers[1] >= static_cast<std::int64_t>(Scatter::count))
+        return "no such way to scatter";
+    if (data != operation.output || indices != operation.inputs[2] || indices.size() != data.size())
+        return "shapes do not fit each other";
+    for (std::size_t axis = 0; axis < data.size(); axis++)
+        if (axis != static_cast<std::size_t>(operation.integers[0]) && indices[axis] > data[axis])
+            return "shapes do not fit each other";
+    return "";
+}
+
+void scatter(Scatter way, float& element, float update) {
+    switch (way) {
+    case Scatter::add:
+        element += update;
+        break;
+    case Scatter::multiply:
+        element *= update;
+        break;
+    case Scatter::maximum:
+        element = std::max(element, update);
+        break;
+    case Scatter::minimum:
+        element = std::min(element, update);
+        break;
+    default:
+        element = update;
+    }
+}
+
+Kernel make_scatter_elements(const Operation& operation) {
+    const auto axis = static_cast<std::size_t>(operation.integers[0]);
+    return [axis, way = static_cast<Scatter>(operation.integers[1]), data = operation.output,
+            shape = operation.inputs[1]](const Inputs& in, std::span<float> out) {
+        std::ranges::copy(in[0], out.begin());
+        for (std::size_t index = 0; index < in[1].size(); index++) {
+            std::size_t rest = index, offset = 0, stride = 1;
+            for (std::size_t i = shape.size(); i-- > 0;) {
+                const std::size_t position = rest % shape[i];
+                rest /= shape[i];
+                offset += stride * (i == axis ? index_within(in[1][index], data[i]) : position);
+                stride *= data[i];
+            }
+            scatter(way, out[offset], in[2][index]);
+        }
+    };
+}
+
 // integers: axis
 std::string check_concat(const Operation& operation) {
     if (operation.inputs.empty())
@@ -331,6 +386,7 @@ constexpr Entry movement_table[] = {
     {CpuOpType::view, "View", check_view, make_view},
     {CpuOpType::gather, "Gather", check_gather, make_gather},
     {CpuOpType::gather_elements, "GatherElements", check_gather_elements, make_gather_elements},
+    {CpuOpType::scatter_elements, "ScatterElements", check_scatter_elements, make_scatter_elements},
     {CpuOpType::concat, "Concat", check_concat, make_concat, prepare_concat},
     {CpuOpType::pad, "Pad", check_pad, make_pad, prepare_pad},
     {CpuOpType::interpolate, "Interpolate", check_interpolate, make_interpolate,

@@ -199,6 +199,16 @@ enum class Reduction : std::int64_t {
 
 enum class Padding : std::int64_t { constant, edge, reflect, wrap, count };
 
+/// What an update makes of an element.
+enum class Scatter : std::int64_t { replace, add, multiply, maximum, minimum, count };
+
+enum class GridMode : std::int64_t { bilinear, nearest, bicubic, count };
+
+/// Of positions outside a picture.
+enum class GridPadding : std::int64_t { zeros, border, reflection, count };
+
+enum class Recurrence : std::int64_t { rnn, gru, lstm, count };
+
 /// The function of one element; `reals` are its parameters (missing ones count as 0).
 std::function<float(float)> unary_function(Unary function, const std::vector<float>& reals);
 

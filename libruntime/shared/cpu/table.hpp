@@ -52,6 +52,9 @@ std::span<const Entry> product_operators();
 std::span<const Entry> convolution_operators();
 std::span<const Entry> pool_operators();
 std::span<const Entry> custom_operators();
+std::span<const Entry> scan_operators();
+std::span<const Entry> grid_operators();
+std::span<const Entry> recurrence_operators();
 
 /// c (rows, columns) = a (rows, inner) * b (inner, columns); all row-major.  Throws Error ENOMEM.
 void multiply(const float* a, const float* b, float* c, std::size_t rows, std::size_t inner,

@@ -51,6 +51,10 @@ enum class CpuOpType : std::uint8_t {
     convolution = 18,
     pool = 19,
     custom = 20, ///< of the program that runs the model: overtake/custom_operator.hpp
+    scatter_elements = 21,
+    cumulative_sum = 22,
+    grid_sample = 23,
+    recurrence = 24,
 };
 
 /// One operator that runs on the CPU, in float32; tensor numbers.

@@ -48,6 +48,8 @@ std::uint64_t work_of(const Model& model, const CpuOp& op) {
         return output.elements() * model.tensors()[op.inputs[0]].shape.back();
     case CpuOpType::convolution: // each weight for each window, either way round
         return model.tensors()[op.inputs[1]].elements() * (output.elements() + inputs);
+    case CpuOpType::recurrence: // each weight for each step and each of the batch
+        return output.elements() + inputs * (model.tensors()[op.inputs[0]].elements() + 1);
     case CpuOpType::pool:
     case CpuOpType::non_max_suppression:
         return inputs * (output.elements() + inputs);

@@ -231,6 +231,17 @@ std::vector<fbs::ModelT> seed_models() {
     add(one_op(Type::View, {image}, {4, 3}, {119, -30, -2}));
     add(one_op(Type::Gather, {image, {3}}, {1, 3, 5, 6}, {1}));
     add(one_op(Type::GatherElements, {{4, 5}, {4, 2}}, {4, 2}, {1}));
+    add(one_op(Type::ScatterElements, {{4, 5}, {3, 5}, {3, 5}}, {4, 5}, {0, 1}));
+    add(one_op(Type::CumulativeSum, {image}, image, {2, 1, 0}));
+    for (std::int64_t mode = 0; mode < 3; mode++)
+        add(one_op(Type::GridSample, {image, {1, 3, 2, 2}}, {1, 4, 3, 2}, {mode, mode, 1}));
+    add(one_op(Type::Recurrence, {{3, 2, 4}, {1, 5, 4}, {1, 5, 5}}, {4, 1, 2, 5},
+               {0, 1, 0, 0, 0, 8}, {0, 0, 0}));
+    add(one_op(Type::Recurrence, {{3, 2, 4}, {2, 9, 4}, {2, 9, 3}, {2, 18}, {2}, {2, 2, 3}},
+               {4, 2, 2, 3}, {1, 2, 7, 0, 0, 9, 8, 9, 8}, {0.5f, 0, 0, 0, 0, 0, 0, 0, 0}));
+    add(one_op(Type::Recurrence,
+               {{3, 2, 4}, {1, 12, 4}, {1, 12, 3}, {1, 24}, {1, 2, 3}, {1, 2, 3}, {1, 9}},
+               {5, 1, 2, 3}, {2, 0, 29, 0, 1, 9, 8, 8}, {0, 0, 0, 0, 0, 0, 0}));
     add(one_op(Type::Concat, {image, {1, 2, 5, 6}}, {1, 6, 5, 6}, {1}));
     for (std::int64_t mode = 0; mode < 4; mode++)
         add(one_op(Type::Pad, {{4, 5}}, {7, 7}, {mode, 2, -1}, {0.5f}));

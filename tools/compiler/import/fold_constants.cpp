@@ -108,7 +108,8 @@ void check_folded(const Context& context, const Value& value) {
 
 bool uses_onednn(const Node& node) {
     const CpuOpType type = std::get<op::Cpu>(node.operation).type;
-    return type == CpuOpType::matrix_product || type == CpuOpType::convolution;
+    return type == CpuOpType::matrix_product || type == CpuOpType::convolution ||
+           type == CpuOpType::recurrence;
 }
 
 void fold_reals(Context& context, Import cpu) {

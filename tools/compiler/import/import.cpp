@@ -40,9 +40,6 @@ const Row& row_of(const Context& context) {
     const auto refusal = context.refusals.find(context.node->output(0));
     if (refusal != context.refusals.end())
         refuse(context, refusal->second);
-    static const std::set<std::string> recurrent = {"GRU", "LSTM", "RNN"};
-    if (recurrent.contains(context.node->op_type()))
-        refuse(context, "recurrent operators are not supported");
     static const Row custom = {nullptr, cpu_custom, "", "code of the program that runs it"};
     if (is_custom(*context.node))
         return custom;
@@ -166,6 +163,9 @@ private:
         spectrum_nodes_ = std::move(spectra.nodes);
         std::set<int> nodes = mask_nodes_;
         nodes.insert(spectrum_nodes_.begin(), spectrum_nodes_.end());
+        return nodes;
+    }
+
     // What a node is written as takes its place in the graph.
     void import_all() {
         FreshNames names(graph_);
@@ -189,9 +189,6 @@ private:
         if (refusal)
             context_.refusals[node.output(0)] = reason_in(context_, *refusal);
         return made;
-    }
-
-        return nodes;
     }
 
     // `on_cpu` are numbers of nodes that go to the CPU although the device could run them.
@@ -248,10 +245,10 @@ private:
         if (cheap_nodes_.contains(number))
             return "it costs next to nothing, and its neighbours are on the CPU";
         return "";
-    onnx::GraphProto& graph_;
     }
 
     Context& context_;
+    onnx::GraphProto& graph_;
     std::vector<Mark> marks_; // by node of the file: in front of it
     std::vector<Placement> placements_;
     std::set<int> mask_nodes_, spectrum_nodes_, cheap_nodes_; // of the file, by number

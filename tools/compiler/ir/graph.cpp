@@ -28,6 +28,12 @@ std::uint64_t macs(const Graph& graph, const Node& node, const op::MatrixProduct
 }
 
 std::uint64_t macs(const Graph& graph, const Node& node, const op::Cpu& cpu) {
+    if (cpu.type == CpuOpType::recurrence) {
+        // Each weight, of inputs and states, for each step and each of the batch.
+        const auto& x = graph.values[node.inputs[0]].shape;
+        return static_cast<std::uint64_t>(x[0] * x[1]) *
+               (graph.values[node.inputs[1]].elements() + graph.values[node.inputs[2]].elements());
+    }
     const bool is_product = cpu.type == CpuOpType::matrix_product;
     if (!is_product && cpu.type != CpuOpType::convolution)
         return 0;

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""RNN, GRU and LSTM on the CPU, in each form that ONNX has, against numpy; and what they make of a
+network with the device around them."""
+
+import functools
+import pathlib
+import random
+import tempfile
+import unittest
+
+import numpy as np
+
+from overtake_command import info, overtake, run, succeed
+from recurrences import FUNCTIONS, GATES, USUAL, recurrence
+from small_models import model, node, save
+
+PLAIN = ["Sigmoid", "Tanh", "Relu", "Softsign", "Softplus"]
+
+
+class Drawn:
+    """A node with random attributes and inputs, and what it gives."""
+
+    def __init__(self, seed):
+        chance, numbers = random.Random(seed), np.random.default_rng(seed)
+        real = lambda *shape: numbers.uniform(-1, 1, shape).astype(np.float32)  # noqa: E731
+        self.kind = chance.choice(["RNN", "GRU", "LSTM"])
+        self.batch_first = chance.random() < 0.3
+        direction = chance.choice(["forward", "reverse", "bidirectional"])
+        directions = 2 if direction == "bidirectional" else 1
+        steps, batch, features, hidden = (chance.randint(1, 5) for _ in range(4))
+        rows = GATES[self.kind] * hidden
+        self.attributes = {"hidden_size": hidden, "direction": direction, "layout": int(self.batch_first)}
+        self.x = real(steps, batch, features)
+        self.fixed = {"w": real(directions, rows, features), "r": real(directions, rows, hidden)}
+        optional = {
+            "b": real(directions, 2 * rows), "l": numbers.integers(0, steps + 1, batch).astype(np.int32),
+            "h": real(directions, batch, hidden),
+        }  # fmt: skip
+        if self.kind == "LSTM":
+            optional |= {"c": real(directions, batch, hidden), "p": real(directions, 3 * hidden)}
+        self.given = {name: array for name, array in optional.items() if chance.random() < 0.6}
+        self.names = ["x", "w", "r"] + [name if name in self.given else "" for name in optional]
+        functions = self.draw_functions(chance, directions)
+        if chance.random() < 0.3:
+            self.attributes["clip"] = 0.5
+        for name, kind in (("linear_before_reset", "GRU"), ("input_forget", "LSTM")):
+            if self.kind == kind and chance.random() < 0.5:
+                self.attributes[name] = 1
+        options = {k: v for k, v in self.attributes.items() if k in ("clip", "linear_before_reset", "input_forget")}
+        self.wanted = recurrence(
+            self.kind, self.x, *self.fixed.values(), self.given.get("b"), self.given.get("l"),
+            self.given.get("h"), self.given.get("c"), self.given.get("p"), functions=functions,
+            reverse=[direction == "reverse"] if directions == 1 else [False, True], **options,
+        )[: 3 if self.kind == "LSTM" else 2]  # fmt: skip
+
+    def draw_functions(self, chance, directions):
+        if chance.random() < 0.5:
+            return None
+        count = len(USUAL[self.kind]) * directions
+        names = [chance.choice(PLAIN + ["HardSigmoid", "LeakyRelu", "Elu"]) for _ in range(count)]
+        self.attributes["activations"] = names
+        alphas, betas, functions = [], [], []
+        for name in names:
+            given = {}
+            if name in ("HardSigmoid", "LeakyRelu", "Elu"):
+                given["alpha"] = chance.uniform(0.1, 0.9)
+                alphas.append(given["alpha"])
+            if name == "HardSigmoid":
+                given["beta"] = chance.uniform(0.1, 0.9)
+                betas.append(given["beta"])
+            functions.append(functools.partial(FUNCTIONS[name], **given))
+        if alphas:
+            self.attributes["activation_alpha"] = alphas
+        if betas:
+            self.attributes["activation_beta"] = betas
+        return functions
+
+    def inputs_and_outputs(self):
+        """As the node has them."""
+        if not self.batch_first:
+            return {"x": self.x} | self.given, self.wanted
+        given = {n: a.swapaxes(0, 1) if n in "hc" else a for n, a in self.given.items()}
+        y, *states = self.wanted
+        return ({"x": self.x.swapaxes(0, 1)} | given,
+                (y.transpose(2, 0, 1, 3), *(state.swapaxes(0, 1) for state in states)))  # fmt: skip
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.directory = pathlib.Path(holder.name)
+
+    def results(self, proto, inputs, names):
+        """In float and of the compiled model."""
+        path = save(proto, self.directory / "m.onnx")
+        given, samples = [], []
+        for name, array in inputs.items():
+            np.save(self.directory / f"{name}.npy", array)
+            given += ["--input", f"{name}={self.directory / name}.npy"]
+            samples += ["--calibration", f"{name}={self.directory / name}.npy"]
+        succeed("run", path, *given, "-q", "--output-dir", self.directory)
+        in_float = [np.load(self.directory / f"{name}.npy") for name in names]
+        succeed("compile", path, "-q", *samples)
+        compiled = run(path.with_suffix(".ovm"), inputs, self.directory / "run")
+        return in_float, [compiled[name] for name in names]
+
+
+class Recurrences(Case):
+    def test_each_form(self):
+        for seed in range(120):
+            drawn = Drawn(seed)
+            with self.subTest(seed, kind=drawn.kind, attributes=drawn.attributes, inputs=drawn.names):
+                inputs, wanted = drawn.inputs_and_outputs()
+                # Parameters are constants in three of four.
+                constants = dict(drawn.fixed)
+                if seed % 4 == 0:
+                    inputs, constants = inputs | constants, {}
+                constants |= {name: inputs.pop(name) for name in ("l", "b") if name in inputs}
+                outputs = ["y", "y_h", "y_c"][: len(wanted)]
+                nodes = [node(drawn.kind, drawn.names, outputs, **drawn.attributes)]
+                shapes = {name: array.shape for name, array in inputs.items()}
+                proto = model(nodes, shapes, {n: w.shape for n, w in zip(outputs, wanted)}, constants, opset=14)
+                for results in self.results(proto, inputs, outputs):
+                    for got, array in zip(results, wanted):
+                        np.testing.assert_allclose(got, array, rtol=1e-4, atol=1e-5)
+
+    def test_each_output_alone(self):
+        drawn = next(d for d in map(Drawn, range(50)) if d.kind == "LSTM" and not d.batch_first)
+        inputs, wanted = drawn.inputs_and_outputs()
+        lengths = {"l": inputs.pop("l")} if "l" in inputs else {}
+        for number, name in enumerate(["y", "y_h", "y_c"]):
+            nodes = [node("LSTM", drawn.names, [""] * number + [name], **drawn.attributes)]
+            shapes = {n: a.shape for n, a in inputs.items()}
+            proto = model(nodes, shapes, {name: wanted[number].shape}, drawn.fixed | lengths, opset=14)
+            for results in self.results(proto, inputs, [name]):
+                np.testing.assert_allclose(results[0], wanted[number], rtol=1e-4, atol=1e-5)
+
+    def test_a_network_runs_on_both_processors(self):
+        numbers = np.random.default_rng(3)
+        real = lambda *shape: numbers.normal(size=shape).astype(np.float32)  # noqa: E731
+        x, w = real(1, 4, 6, 8), real(16, 4, 6, 3) * 0.2
+        constants = {"w": w, "iw": real(1, 40, 16) * 0.3, "ir": real(1, 40, 10) * 0.3,
+                     "a": np.array([0], np.int64), "o": real(10, 5)}  # fmt: skip
+        nodes = [
+            node("Conv", ["x", "w"], ["c"], name="conv", pads=[0, 1, 0, 1]),
+            node("Squeeze", ["c", "two"], ["s"], name="squeeze"),
+            node("Transpose", ["s"], ["t"], name="transpose", perm=[2, 0, 1]),
+            node("LSTM", ["t", "iw", "ir"], ["", "h"], name="lstm", hidden_size=10),
+            node("Squeeze", ["h", "a"], ["z"], name="last"),
+            node("MatMul", ["z", "o"], ["y"], name="out"),
+        ]
+        constants["two"] = np.array([2], np.int64)
+        proto = model(nodes, {"x": x.shape}, {"y": (1, 5)}, constants)
+        (in_float,), (in_int8,) = self.results(proto, {"x": x}, ["y"])
+        np.testing.assert_allclose(in_int8, in_float, atol=0.05 * np.abs(in_float).max())
+        segments = info(self.directory / "m.ovm")["segments"]
+        self.assertEqual([s["processor"] for s in segments], ["BPU", "CPU", "BPU"])
+        self.assertIn("Recurrence", [op["type"] for op in segments[1]["ops"]])
+
+    def test_refusals_name_the_node_and_the_reason(self):
+        numbers = np.random.default_rng(4)
+        weights = {"w": numbers.normal(size=(1, 12, 3)), "r": numbers.normal(size=(1, 12, 4)), "b": numbers.normal(size=(1, 20))}
+        weights = {name: array.astype(np.float32) for name, array in weights.items()}
+        for kind, names, attributes, said in (
+            ("GRU", ["x", "w", "r", "b"], {"hidden_size": 4}, "its bias has another shape than 1x24"),
+            ("LSTM", ["x", "w", "r"], {"hidden_size": 4}, "its weights do not fit its input and direction"),
+            ("GRU", ["x", "w", "r"], {"hidden_size": 4, "activations": ["Sigmoid"]}, "its activations are not 2"),
+            ("GRU", ["x", "w", "r"], {"hidden_size": 4, "activations": ["Sigmoid", "Sinus"]},
+             "its activation 'Sinus' is not supported"),
+            ("GRU", ["x", "w", "r"], {"hidden_size": 4, "clip": -1.0}, "its clip is negative"),
+        ):  # fmt: skip
+            with self.subTest(said):
+                nodes = [node(kind, names, ["y"], name="it", **attributes)]
+                proto = model(nodes, {"x": (2, 1, 3)}, {"y": None}, weights, opset=14)
+                result = overtake("compile", save(proto, self.directory / "m.onnx"))
+                self.assertEqual(result.returncode, 1)
+                self.assertIn(f"node 'it' ({kind}): {said}", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

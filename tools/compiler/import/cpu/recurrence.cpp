@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+//
+// RNN, GRU and LSTM on the CPU.
+#include "compiler/import/cpu/operators.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/import/context.hpp"
+#include "compiler/import/cpu/nodes.hpp"
+#include "cpu/operation.hpp"
+
+namespace overtake::compiler {
+namespace {
+
+using cpu::Recurrence;
+using cpu::Unary;
+
+struct Function {
+    Unary function;
+    float alpha, beta; // by default
+};
+
+Function function_of(const Context& context, std::string name) {
+    static const std::map<std::string, Function> functions = {
+        {"relu", {Unary::relu, 0, 0}},
+        {"tanh", {Unary::tangent_hyperbolic, 0, 0}},
+        {"sigmoid", {Unary::sigmoid, 0, 0}},
+        {"leakyrelu", {Unary::leaky_relu, 0.01f, 0}},
+        {"thresholdedrelu", {Unary::thresholded_relu, 1, 0}},
+        {"hardsigmoid", {Unary::hard_sigmoid, 0.2f, 0.5f}},
+        {"elu", {Unary::elu, 1, 0}},
+        {"softsign", {Unary::softsign, 0, 0}},
+        {"softplus", {Unary::softplus, 0, 0}},
+    };
+    std::string lower = name;
+    std::ranges::transform(lower, lower.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const auto found = functions.find(lower);
+    if (found == functions.end())
+        refuse(context, "its activation '" + name + "' is not supported");
+    return found->second;
+}
+
+std::vector<std::string> texts(const onnx::NodeProto& node, const char* name) {
+    for (const auto& attribute : node.attribute())
+        if (attribute.name() == name)
+            return {attribute.strings().begin(), attribute.strings().end()};
+    return {};
+}
+
+// Axes of steps and batch change places where the batch is first; (batch, directions, hidden) of
+// states as well.
+Reference swapped(Context& context, const Reference& input, std::size_t axis, std::size_t other) {
+    std::vector<std::int64_t> steps = steps_of(input.shape);
+    Shape shape = input.shape;
+    std::swap(steps[axis], steps[other]);
+    std::swap(shape[axis], shape[other]);
+    return cpu_view(context, input, 0, steps, shape);
+}
+
+class RecurrenceImport {
+public:
+    explicit RecurrenceImport(Context& context)
+        : context_(context), attributes_(*context.node),
+          batch_first_(attributes_.integer("layout", 0) != 0) {}
+
+    void run() {
+        static const std::map<std::string, Recurrence> kinds = {
+            {"RNN", Recurrence::rnn}, {"GRU", Recurrence::gru}, {"LSTM", Recurrence::lstm}};
+        kind_ = kinds.at(context_.node->op_type());
+        form_.type = CpuOpType::recurrence;
+        form_.integers = {static_cast<std::int64_t>(kind_), direction(), 0,
+                          attributes_.integer("linear_before_reset", 0) != 0,
+                          attributes_.integer("input_forget", 0) != 0};
+        read_inputs();
+        read_functions();
+        const bool has_cells = kind_ == Recurrence::lstm;
+        const std::int64_t steps = inputs_[0].shape[0];
+        const Shape shape{steps + (has_cells ? 2 : 1), directions_, batch_, hidden_};
+        const Reference all = cpu_node(context_, form_, inputs_, shape);
+        write_outputs(all, steps);
+    }
+
+private:
+    std::int64_t direction() {
+        const std::string text = attributes_.text("direction", "forward");
+        if (text != "forward" && text != "reverse" && text != "bidirectional")
+            refuse(context_, "its direction '" + text + "' is none that ONNX knows");
+        directions_ = text == "bidirectional" ? 2 : 1;
+        return text == "forward" ? 0 : text == "reverse" ? 1 : 2;
+    }
+
+    void read_inputs() {
+        Reference x = cpu_input(context_, 0);
+        const Reference w = cpu_input(context_, 1), r = cpu_input(context_, 2);
+        const std::int64_t gates = kind_ == Recurrence::lstm ? 4 : kind_ == Recurrence::gru ? 3 : 1;
+        if (x.shape.size() != 3 || w.shape.size() != 3 || r.shape.size() != 3)
+            refuse(context_, "its input or weights have no three axes");
+        if (batch_first_)
+            x = swapped(context_, x, 0, 1);
+        batch_ = x.shape[1];
+        hidden_ = r.shape[2];
+        if (w.shape != Shape{directions_, gates * hidden_, x.shape[2]} ||
+            r.shape != Shape{directions_, gates * hidden_, hidden_})
+            refuse(context_, "its weights do not fit its input and direction");
+        if (const std::int64_t size = attributes_.integer("hidden_size", hidden_); size != hidden_)
+            refuse(context_, "its hidden_size is not that of its weights");
+        inputs_ = {x, w, r};
+        const Shape state{directions_, batch_, hidden_};
+        take(3, 1, {directions_, 2 * gates * hidden_}, "bias");
+        take(4, 2, {batch_}, "lengths");
+        take(5, 4, state, "initial state");
+        if (kind_ == Recurrence::lstm) {
+            take(6, 8, state, "initial cell");
+            take(7, 16, {directions_, 3 * hidden_}, "peepholes");
+        }
+    }
+
+    void take(int index, std::int64_t bit, const Shape& shape, const char* what) {
+        if (!has_input(context_, index))
+            return;
+        Reference input = cpu_input(context_, index);
+        if (batch_first_ && (bit == 4 || bit == 8) && input.shape.size() == 3)
+            input = swapped(context_, input, 0, 1);
+        if (input.shape != shape)
+            refuse(context_,
+                   std::string("its ") + what + " has another shape than " + to_text(shape));
+        form_.integers[2] |= bit;
+        inputs_.push_back(input);
+    }
+
+    void read_functions() {
+        static const std::map<Recurrence, std::vector<std::string>> usual = {
+            {Recurrence::rnn, {"Tanh"}},
+            {Recurrence::gru, {"Sigmoid", "Tanh"}},
+            {Recurrence::lstm, {"Sigmoid", "Tanh", "Tanh"}}};
+        const std::vector<std::string>& of_one = usual.at(kind_);
+        std::vector<std::string> names = texts(*context_.node, "activations");
+        const std::size_t count = of_one.size() * static_cast<std::size_t>(directions_);
+        if (names.empty())
+            for (std::size_t index = 0; index < count; ++index)
+                names.push_back(of_one[index % of_one.size()]);
+        if (names.size() != count)
+            refuse(context_, "its activations are not " + std::to_string(count));
+        const std::vector<float> alphas = attributes_.reals("activation_alpha"),
+                                 betas = attributes_.reals("activation_beta");
+        const float bound = attributes_.has("clip") ? attributes_.real("clip", 0) : 0;
+        if (!(bound >= 0))
+            refuse(context_, "its clip is negative");
+        form_.reals = {bound};
+        // Alphas and betas are those of the functions that have them, in order.
+        std::size_t next_alpha = 0, next_beta = 0;
+        for (const std::string& name : names) {
+            const Function function = function_of(context_, name);
+            const bool has_alpha = function.alpha != 0, has_beta = function.beta != 0;
+            form_.integers.push_back(static_cast<std::int64_t>(function.function));
+            form_.reals.push_back(has_alpha && next_alpha < alphas.size() ? alphas[next_alpha++]
+                                                                          : function.alpha);
+            form_.reals.push_back(has_beta && next_beta < betas.size() ? betas[next_beta++]
+                                                                       : function.beta);
+        }
+    }
+
+    // Steps, last states and last cells lie one behind the other.
+    void write_outputs(const Reference& all, std::int64_t steps) {
+        const std::int64_t state = batch_ * hidden_, step = directions_ * state;
+        Shape sequence{steps, directions_, batch_, hidden_}, last{directions_, batch_, hidden_};
+        std::vector<std::int64_t> of_sequence{step, state, hidden_, 1}, of_last{state, hidden_, 1};
+        if (batch_first_) {
+            sequence = {batch_, steps, directions_, hidden_};
+            of_sequence = {hidden_, step, state, 1};
+            std::swap(last[0], last[1]);
+            std::swap(of_last[0], of_last[1]);
+        }
+        for (int output = 0; output < context_.node->output_size(); ++output) {
+            if (context_.node->output(output).empty())
+                continue;
+            const Reference result =
+                output == 0 ? cpu_view(context_, all, 0, of_sequence, sequence)
+                            : cpu_view(context_, all, (steps + output - 1) * step, of_last, last);
+            finish_cpu(context_, result, output);
+        }
+    }
+
+    Context& context_;
+    const Attributes attributes_;
+    const bool batch_first_;
+    Recurrence kind_ = Recurrence::rnn;
+    op::Cpu form_;
+    std::int64_t directions_ = 1, batch_ = 0, hidden_ = 0;
+    std::vector<Reference> inputs_;
+};
+
+} // namespace
+
+void cpu_recurrence(Context& context) {
+    RecurrenceImport(context).run();
+}
+
+} // namespace overtake::compiler
