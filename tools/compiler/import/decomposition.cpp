@@ -14,9 +14,9 @@ namespace overtake::compiler {
 
 namespace {
 
-constexpr std::size_t most_elements = 1 << 10; // of constants that rules ask for
+constexpr std::size_t most_of_a_fact = 1 << 10; // of constants that rules ask for
 
-int type_of(const Context& context, const std::string& name, bool is_integer) {
+int known_type(const Context& context, const std::string& name, bool is_integer) {
     if (const auto found = context.types.find(name); found != context.types.end())
         return found->second;
     return is_integer ? onnx::TensorProto::INT64 : onnx::TensorProto::FLOAT;
@@ -39,14 +39,14 @@ TensorFacts facts_of(const Context& context) {
     for (const std::string& name : context.node->input()) {
         if (const auto constant = context.constants.find(name);
             constant != context.constants.end()) {
-            types.emplace_back(name, type_of(context, name, constant->second.floats.empty()));
-            if (element_count(constant->second.shape) <= most_elements)
+            types.emplace_back(name, known_type(context, name, constant->second.floats.empty()));
+            if (element_count(constant->second.shape) <= most_of_a_fact)
                 write_constant(constant->second, name, *graph.add_initializer());
             else
                 add_info(graph, name, types.back().second, constant->second.shape);
         } else if (const auto found = context.references.find(name);
                    found != context.references.end()) {
-            add_info(graph, name, type_of(context, name, found->second.integer),
+            add_info(graph, name, known_type(context, name, found->second.integer),
                      found->second.shape);
         }
     }

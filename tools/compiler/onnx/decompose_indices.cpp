@@ -17,7 +17,7 @@ constexpr std::int64_t most_positions = (1 << 24) - 1;
 // Outside any tensor, counted from either end, so that what reads it refuses it.
 constexpr std::int64_t no_position = -(1 << 24);
 
-std::int64_t product(const Numbers& sizes) {
+std::int64_t product_of(const Numbers& sizes) {
     std::int64_t result = 1;
     for (const std::int64_t size : sizes)
         if (__builtin_mul_overflow(result, size, &result) || result > most_positions)
@@ -25,32 +25,32 @@ std::int64_t product(const Numbers& sizes) {
     return result;
 }
 
-Numbers part(const Numbers& sizes, std::size_t first, std::size_t end) {
+Numbers sizes_between(const Numbers& sizes, std::size_t first, std::size_t end) {
     return {sizes.begin() + static_cast<std::ptrdiff_t>(first),
             sizes.begin() + static_cast<std::ptrdiff_t>(end)};
 }
 
-// Positions in what the indexed axes are together: (batches, indices of a batch).
-struct Positions {
+// FlatPositions in what the indexed axes are together: (batches, indices of a batch).
+struct FlatPositions {
     std::string tensor;
     std::int64_t batches, count;
     std::int64_t among; // positions of one batch
     Numbers inner;      // sizes of what lies at a position
 };
 
-Positions positions_of(Rewrite& r, const Numbers& data, const std::string& indices,
-                       std::size_t batch_axes) {
+FlatPositions flat_positions(Rewrite& r, const Numbers& data, const std::string& indices,
+                             std::size_t batch_axes) {
     const Numbers shape = r.shape(indices);
     const auto depth = static_cast<std::size_t>(shape.empty() ? 0 : shape.back());
     if (shape.size() <= batch_axes || depth < 1 || data.size() < batch_axes + depth)
         throw CannotRewrite{"its indices do not fit its data; is the file damaged?"};
-    const Numbers sizes = part(data, batch_axes, batch_axes + depth);
+    const Numbers sizes = sizes_between(data, batch_axes, batch_axes + depth);
     Numbers steps(depth, 1);
     for (std::size_t axis = depth - 1; axis-- > 0;)
         steps[axis] = steps[axis + 1] * sizes[axis + 1];
-    Positions result{"", product(part(data, 0, batch_axes)),
-                     product(part(shape, batch_axes, shape.size() - 1)), product(sizes),
-                     part(data, batch_axes + depth, data.size())};
+    FlatPositions result{"", product_of(sizes_between(data, 0, batch_axes)),
+                         product_of(sizes_between(shape, batch_axes, shape.size() - 1)),
+                         product_of(sizes), sizes_between(data, batch_axes + depth, data.size())};
     const std::string all = r.type(indices) == onnx::TensorProto::INT64
                                 ? indices
                                 : r.build.cast(indices, onnx::TensorProto::INT64);
@@ -74,7 +74,7 @@ Positions positions_of(Rewrite& r, const Numbers& data, const std::string& indic
         Numbers offsets;
         for (std::int64_t batch = 0; batch < result.batches; ++batch)
             offsets.push_back(batch * result.among);
-        product({result.batches, result.among});
+        product_of({result.batches, result.among});
         result.tensor =
             r.build("Add", {result.tensor, r.build.integers(offsets, {result.batches, 1})});
     }
@@ -94,21 +94,22 @@ void decompose_gather_nd(Rewrite& r) {
     const std::int64_t batch_axes = r.attributes().integer("batch_dims", 0);
     if (batch_axes < 0 || batch_axes >= static_cast<std::int64_t>(shape.size()))
         throw CannotRewrite{"its batch_dims are not axes of its data; is the file damaged?"};
-    const Positions positions =
-        positions_of(r, shape, indices, static_cast<std::size_t>(batch_axes));
+    const FlatPositions positions =
+        flat_positions(r, shape, indices, static_cast<std::size_t>(batch_axes));
     const std::string rows =
         r.build.reshaped(data, with_inner({positions.batches * positions.among}, positions.inner));
     const std::string found = r.build("Gather", {rows, positions.tensor});
-    r.build.last("Reshape",
-                 {found, r.build.integers(with_inner(part(of_indices, 0, of_indices.size() - 1),
-                                                     positions.inner))});
+    r.build.last(
+        "Reshape",
+        {found, r.build.integers(with_inner(sizes_between(of_indices, 0, of_indices.size() - 1),
+                                            positions.inner))});
 }
 
 void decompose_scatter_nd(Rewrite& r) {
     const std::string data = r.node.input(0), indices = r.node.input(1);
     const Numbers shape = r.shape(data);
-    const Positions positions = positions_of(r, shape, indices, 0);
-    const std::int64_t inner = product(positions.inner);
+    const FlatPositions positions = flat_positions(r, shape, indices, 0);
+    const std::int64_t inner = product_of(positions.inner);
     const std::string rows = r.build.reshaped(data, {positions.among, inner});
     const std::string updates = r.build.reshaped(r.node.input(2), {positions.count, inner});
     std::string places = r.build.reshaped(positions.tensor, {positions.count, 1});

@@ -22,13 +22,13 @@ namespace {
 using cpu::Recurrence;
 using cpu::Unary;
 
-struct Function {
+struct GateFunction {
     Unary function;
     float alpha, beta; // by default
 };
 
-Function function_of(const Context& context, std::string name) {
-    static const std::map<std::string, Function> functions = {
+GateFunction gate_function(const Context& context, std::string name) {
+    static const std::map<std::string, GateFunction> functions = {
         {"relu", {Unary::relu, 0, 0}},
         {"tanh", {Unary::tangent_hyperbolic, 0, 0}},
         {"sigmoid", {Unary::sigmoid, 0, 0}},
@@ -48,7 +48,7 @@ Function function_of(const Context& context, std::string name) {
     return found->second;
 }
 
-std::vector<std::string> texts(const onnx::NodeProto& node, const char* name) {
+std::vector<std::string> strings_of(const onnx::NodeProto& node, const char* name) {
     for (const auto& attribute : node.attribute())
         if (attribute.name() == name)
             return {attribute.strings().begin(), attribute.strings().end()};
@@ -57,7 +57,8 @@ std::vector<std::string> texts(const onnx::NodeProto& node, const char* name) {
 
 // Axes of steps and batch change places where the batch is first; (batch, directions, hidden) of
 // states as well.
-Reference swapped(Context& context, const Reference& input, std::size_t axis, std::size_t other) {
+Reference with_swapped_axes(Context& context, const Reference& input, std::size_t axis,
+                            std::size_t other) {
     std::vector<std::int64_t> steps = steps_of(input.shape);
     Shape shape = input.shape;
     std::swap(steps[axis], steps[other]);
@@ -104,7 +105,7 @@ private:
         if (x.shape.size() != 3 || w.shape.size() != 3 || r.shape.size() != 3)
             refuse(context_, "its input or weights have no three axes");
         if (batch_first_)
-            x = swapped(context_, x, 0, 1);
+            x = with_swapped_axes(context_, x, 0, 1);
         batch_ = x.shape[1];
         hidden_ = r.shape[2];
         if (w.shape != Shape{directions_, gates * hidden_, x.shape[2]} ||
@@ -128,7 +129,7 @@ private:
             return;
         Reference input = cpu_input(context_, index);
         if (batch_first_ && (bit == 4 || bit == 8) && input.shape.size() == 3)
-            input = swapped(context_, input, 0, 1);
+            input = with_swapped_axes(context_, input, 0, 1);
         if (input.shape != shape)
             refuse(context_,
                    std::string("its ") + what + " has another shape than " + to_text(shape));
@@ -142,7 +143,7 @@ private:
             {Recurrence::gru, {"Sigmoid", "Tanh"}},
             {Recurrence::lstm, {"Sigmoid", "Tanh", "Tanh"}}};
         const std::vector<std::string>& of_one = usual.at(kind_);
-        std::vector<std::string> names = texts(*context_.node, "activations");
+        std::vector<std::string> names = strings_of(*context_.node, "activations");
         const std::size_t count = of_one.size() * static_cast<std::size_t>(directions_);
         if (names.empty())
             for (std::size_t index = 0; index < count; ++index)
@@ -158,7 +159,7 @@ private:
         // Alphas and betas are those of the functions that have them, in order.
         std::size_t next_alpha = 0, next_beta = 0;
         for (const std::string& name : names) {
-            const Function function = function_of(context_, name);
+            const GateFunction function = gate_function(context_, name);
             const bool has_alpha = function.alpha != 0, has_beta = function.beta != 0;
             form_.integers.push_back(static_cast<std::int64_t>(function.function));
             form_.reals.push_back(has_alpha && next_alpha < alphas.size() ? alphas[next_alpha++]
