@@ -303,6 +303,11 @@ void add_calibration(CLI::App& command, const Options& options) {
             "--calibration", options->compile.calibration,
             "[INPUT=]PATH of samples: a .npy, .png or .jpg file, or a directory; once per input")
         ->allow_extra_args(false);
+    command
+        .add_option("--state", options->compile.states,
+                    "OUTPUT=INPUT, once per state: samples are steps of a sequence, and the output "
+                    "is that input of the next one")
+        ->allow_extra_args(false);
     add_normalisation(command, options->compile.normalisation);
     const std::map<std::string, compiler::CalibrationMethod> methods = {
         {"min-max", compiler::CalibrationMethod::min_max},

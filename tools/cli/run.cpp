@@ -51,6 +51,7 @@ struct RunOptions {
     std::string device = "auto";
     std::vector<std::string> inputs;
     std::vector<std::string> calibration;
+    std::vector<std::string> states;
     NetworkOptions network;
     compiler::ImportOptions import; ///< what `network` says
     compiler::Normalisation normalisation;
@@ -170,17 +171,20 @@ private:
     std::deque<Task> running_; // oldest first
 };
 
+// With states, each waits for the one before.
 template <class Run, class Take>
-void run_samples(Run& run, const std::vector<InputSamples>& inputs, std::size_t count,
-                 const Take& take) {
+void run_samples(Run& run, const std::vector<InputSamples>& inputs, States& states,
+                 std::size_t count, const Take& append) {
+    const auto take = [&](std::size_t output, std::span<const float> values) {
+        append(output, values);
+        states.take(output, values);
+    };
+    const std::size_t most = states.empty() ? tasks_in_flight : 1;
     ProgressBar bar;
     for (std::size_t index = 0; index < count; ++index) {
-        std::vector<std::span<const float>> sample;
-        for (const InputSamples& input : inputs)
-            sample.push_back(input.sample(index));
-        if (run.in_flight() == tasks_in_flight)
+        if (run.in_flight() == most)
             run.collect(take);
-        run.submit(sample);
+        run.submit(states.sample(inputs, index));
         bar.show("running", static_cast<double>(index) / static_cast<double>(count));
     }
     while (run.in_flight() != 0)
@@ -190,8 +194,10 @@ void run_samples(Run& run, const std::vector<InputSamples>& inputs, std::size_t 
 int run_on_device(const RunOptions& options, std::shared_ptr<const Model> model,
                   Warnings warnings = {}) {
     const std::vector<Port> ports = ports_of(*model, model->inputs());
-    const auto inputs = read_inputs(ports, options.inputs, options.normalisation, warnings.sink());
-    const std::size_t count = inputs.front().count;
+    States states(options.states, ports, ports_of(*model, model->outputs()));
+    const auto inputs =
+        read_inputs(ports, options.inputs, options.normalisation, warnings.sink(), states.links());
+    const std::size_t count = count_of(inputs);
     SessionOptions rights;
     rights.max_priority = std::max(options.task.priority, rights.max_priority);
     rights.core_limit = options.core_limit;
@@ -233,12 +239,12 @@ int run_on_device(const RunOptions& options, std::shared_ptr<const Model> model,
             set_requests(task, options.processors);
         }
         EngineRun run(device, model, task, wanted, options.processors);
-        run_samples(run, inputs, count, take);
+        run_samples(run, inputs, states, count, take);
     } else {
         SessionRun run(device, model, options.task, rights);
         model.reset(); // at record level 2 it goes
         measure.gave_back_bytes = run.given_back_bytes();
-        run_samples(run, inputs, count, take);
+        run_samples(run, inputs, states, count, take);
     }
     measure.finish();
     outputs.write(options.output_directory, count);
@@ -257,8 +263,10 @@ int run_in_float(const RunOptions& options) {
     compiler::Graph graph = compiler::import_onnx(options.model, import);
     compiler::fold(graph);
     const std::vector<Port> ports = ports_of(graph, graph.inputs);
-    const auto inputs = read_inputs(ports, options.inputs, options.normalisation, warnings.sink());
-    const std::size_t count = inputs.front().count;
+    States states(options.states, ports, ports_of(graph, graph.outputs));
+    const auto inputs =
+        read_inputs(ports, options.inputs, options.normalisation, warnings.sink(), states.links());
+    const std::size_t count = count_of(inputs);
     OutputSamples outputs(ports_of(graph, graph.outputs), count);
     outputs.check(options.output_directory, ports, options.inputs);
     compiler::FloatExecutor executor(graph);
@@ -266,12 +274,11 @@ int run_in_float(const RunOptions& options) {
     {
         ProgressBar bar;
         for (std::size_t index = 0; index < count; ++index) {
-            std::vector<std::span<const float>> sample;
-            for (const InputSamples& input : inputs)
-                sample.push_back(input.sample(index));
-            const compiler::FloatValues& values = executor.run_on(sample);
-            for (std::size_t output = 0; output < graph.outputs.size(); ++output)
+            const compiler::FloatValues& values = executor.run_on(states.sample(inputs, index));
+            for (std::size_t output = 0; output < graph.outputs.size(); ++output) {
                 outputs.append(output, values[graph.outputs[output]]);
+                states.take(output, values[graph.outputs[output]]);
+            }
             bar.show("running", static_cast<double>(index) / static_cast<double>(count));
         }
     }
@@ -302,6 +309,7 @@ int run_model(const RunOptions& options) {
     compiler::CompileOptions compile;
     compile.model = options.model;
     compile.calibration = options.calibration;
+    compile.states = options.states;
     compile.normalisation = options.normalisation;
     compile.import = options.import;
     Warnings warnings;
@@ -362,6 +370,11 @@ void add_run(CLI::App& app, int& status) {
                      "the other), .png or .jpg")
         ->allow_extra_args(false)
         ->required();
+    command
+        ->add_option("--state", options->states,
+                     "OUTPUT=INPUT, once per state: the output is that input of the next sample; "
+                     "--input INPUT=FILE begins, or zeros")
+        ->allow_extra_args(false);
     command
         ->add_option("--output-dir", options->output_directory,
                      "Directory for OUTPUT.npy; slashes in names become underscores")

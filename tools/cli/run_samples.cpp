@@ -168,24 +168,74 @@ std::size_t Port::elements() const {
 std::vector<InputSamples> read_inputs(const std::vector<Port>& ports,
                                       const std::vector<std::string>& arguments,
                                       const compiler::Normalisation& normalisation,
-                                      const compiler::Warn& warn) {
+                                      const compiler::Warn& warn,
+                                      const std::vector<compiler::StateLink>& states) {
     auto files = files_by_name(arguments, ports);
     std::vector<InputSamples> inputs;
+    const InputSamples* first = nullptr; // of those that are no states
+    inputs.reserve(ports.size());
     for (const Port& port : ports) {
         const auto file = files.find(port.name);
+        const bool is_state =
+            std::ranges::find(states, inputs.size(), &compiler::StateLink::input) != states.end();
+        if (is_state && file == files.end()) {
+            inputs.push_back({port.elements(), 1, std::vector<float>(port.elements())});
+            continue;
+        }
         if (file == files.end())
             throw Error(EINVAL, fmt::format("--input: '{0}' is missing; add --input {0}=FILE.npy",
                                             port.name));
         inputs.push_back(read_file(port, file->second, normalisation, warn));
         files.erase(file);
-        if (inputs.back().count != inputs.front().count)
+        if (is_state && inputs.back().count != 1)
+            throw Error(EINVAL, fmt::format("--input {}: is a state (--state), and has {} samples; "
+                                            "give one, with which the sequence begins",
+                                            port.name, inputs.back().count));
+        if (is_state)
+            continue;
+        first = first ? first : &inputs.back();
+        if (inputs.back().count != first->count)
             throw Error(EINVAL, fmt::format("--input {}: has {} samples, the first input has {}",
-                                            port.name, inputs.back().count, inputs.front().count));
+                                            port.name, inputs.back().count, first->count));
     }
     if (!files.empty())
         throw Error(EINVAL, fmt::format("--input {}: the model has no such input; it has {}",
                                         files.begin()->first, input_names(ports)));
     return inputs;
+}
+
+// Of states there is one.
+std::size_t count_of(const std::vector<InputSamples>& inputs) {
+    return std::ranges::max(inputs, {}, &InputSamples::count).count;
+}
+
+States::States(const std::vector<std::string>& arguments, const std::vector<Port>& inputs,
+               const std::vector<Port>& outputs) {
+    const auto tensors = [](const std::vector<Port>& ports) {
+        std::vector<compiler::StateTensor> list;
+        for (const Port& port : ports)
+            list.push_back({port.name, port.elements()});
+        return list;
+    };
+    links_ = compiler::read_states(arguments, tensors(inputs), tensors(outputs));
+    values_.resize(links_.size());
+}
+
+std::vector<std::span<const float>> States::sample(const std::vector<InputSamples>& inputs,
+                                                   std::size_t index) const {
+    std::vector<std::span<const float>> sample;
+    for (const InputSamples& input : inputs)
+        sample.push_back(input.sample(std::min(index, input.count - 1)));
+    for (std::size_t link = 0; link < links_.size(); ++link)
+        if (!values_[link].empty())
+            sample[links_[link].input] = values_[link];
+    return sample;
+}
+
+void States::take(std::size_t output, std::span<const float> values) {
+    for (std::size_t link = 0; link < links_.size(); ++link)
+        if (links_[link].output == output)
+            values_[link].assign(values.begin(), values.end());
 }
 
 OutputSamples::OutputSamples(std::vector<Port> ports, std::size_t count)

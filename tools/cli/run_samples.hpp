@@ -13,6 +13,7 @@
 
 #include "compiler/inputs/images.hpp"
 #include "compiler/inputs/samples.hpp"
+#include "compiler/inputs/states.hpp"
 #include "compiler/ir/element_type.hpp"
 #include "overtake/model.hpp"
 
@@ -47,12 +48,35 @@ struct InputSamples {
 /// Reads NAME=FILE for each port, as many samples of each.  A .npy file holds one sample, or
 /// several along axis 0; a .png or .jpg is one, stretched to the input's size, in its colours if
 /// they are known, else RGB or grey.  A name may hold '='.  `warn` is told of pictures that nothing
-/// normalises, of NaN and of whole numbers that float32 rounds.  Throws Error, or
-/// CLI::ValidationError, naming the argument.
+/// normalises, of NaN and of whole numbers that float32 rounds.  Inputs of `states` have one
+/// sample, of zeros if no file is given.  Throws Error, or CLI::ValidationError, naming the
+/// argument.
 std::vector<InputSamples> read_inputs(const std::vector<Port>& ports,
                                       const std::vector<std::string>& arguments,
                                       const compiler::Normalisation& normalisation,
-                                      const compiler::Warn& warn);
+                                      const compiler::Warn& warn,
+                                      const std::vector<compiler::StateLink>& states = {});
+std::size_t count_of(const std::vector<InputSamples>& inputs);
+
+/// States between two runs.
+class States {
+public:
+    /// OUTPUT=INPUT.  Throws CompileError naming --state.
+    States(const std::vector<std::string>& arguments, const std::vector<Port>& inputs,
+           const std::vector<Port>& outputs);
+
+    const std::vector<compiler::StateLink>& links() const { return links_; }
+    bool empty() const { return links_.empty(); }
+    /// Sample `index`; of a state what the run before has made of it.
+    std::vector<std::span<const float>> sample(const std::vector<InputSamples>& inputs,
+                                               std::size_t index) const;
+    /// What a run has made.
+    void take(std::size_t output, std::span<const float> values);
+
+private:
+    std::vector<compiler::StateLink> links_;
+    std::vector<std::vector<float>> values_; // by link; empty before the first run has ended
+};
 
 /// Values of every output, of the types and shapes that ONNX gives them, samples one behind the
 /// other.

@@ -14,6 +14,7 @@
 #include "compiler/file/compare.hpp"
 #include "compiler/file/write.hpp"
 #include "compiler/import/import.hpp"
+#include "compiler/inputs/states.hpp"
 #include "compiler/ir/error.hpp"
 #include "compiler/lower/host_time.hpp"
 #include "compiler/lower/lower.hpp"
@@ -183,11 +184,15 @@ std::size_t random_samples_of(const Graph& graph) {
     return std::clamp<std::size_t>(most_random_elements / elements, 1, random_sample_count);
 }
 
-Samples samples_for(const Graph& graph, const std::vector<InputOptions>& inputs,
-                    bool comes_quantised, const CompileOptions& options) {
+Samples given_samples(const Graph& graph, const std::vector<InputOptions>& inputs,
+                      bool comes_quantised, const CompileOptions& options,
+                      const std::vector<StateLink>& states) {
+    std::vector<std::string> names;
+    for (const StateLink& state : states)
+        names.push_back(graph.values[graph.inputs[state.input]].name);
     if (!options.calibration.empty())
-        return read_samples(graph, inputs, options.calibration, options.normalisation,
-                            options.warn);
+        return read_samples(graph, inputs, options.calibration, options.normalisation, options.warn,
+                            names);
     if (!options.normalisation.empty() && options.warn)
         options.warn("--mean, --scale: are for pictures among samples of --calibration");
     if (options.needs_given_scales && !comes_quantised)
@@ -198,6 +203,15 @@ Samples samples_for(const Graph& graph, const std::vector<InputOptions>& inputs,
         options.warn(options.model + ": calibrated with random noise, so accuracy is not to be "
                                      "trusted; give samples with --calibration");
     return random_samples(graph, random_samples_of(graph), options.seed);
+}
+
+// Samples of a network with states are steps of one sequence.
+Samples samples_for(const Graph& graph, const std::vector<InputOptions>& inputs,
+                    bool comes_quantised, const CompileOptions& options) {
+    const std::vector<StateLink> states = read_states(options.states, graph);
+    Samples samples = given_samples(graph, inputs, comes_quantised, options, states);
+    follow_states(graph, states, samples);
+    return samples;
 }
 
 // Of a configuration file's tensors those that are none of the network's.

@@ -34,6 +34,7 @@ struct CompileOptions {
     std::string model;                    ///< path of the ONNX file
     std::string name;                     ///< of the compiled model; empty: the file's
     std::vector<std::string> calibration; ///< [INPUT=]FILE or directory; none = random noise
+    std::vector<std::string> states;      ///< OUTPUT=INPUT, of the next sample; see follow_states()
     CalibrationMethod method = CalibrationMethod::min_max;
     double percentile = 99.99;        ///< of calibration values to cover, in (50, 100]
     bool corrects_bias = true;        ///< see quantise()

@@ -226,7 +226,8 @@ std::string unnormalised_pictures(const std::string& what) {
 
 Samples read_samples(const Graph& graph, const std::vector<InputOptions>& inputs,
                      const std::vector<std::string>& specifications,
-                     const Normalisation& normalisation, const Warn& warn) {
+                     const Normalisation& normalisation, const Warn& warn,
+                     const std::vector<std::string>& states) {
     const std::vector<bool> on_device = device_values(graph);
     std::map<std::string, FloatValues> by_input;
     bool has_pictures = false;
@@ -259,10 +260,25 @@ Samples read_samples(const Graph& graph, const std::vector<InputOptions>& inputs
         warn("--mean, --scale: are for pictures; the calibration samples are arrays and stay as "
              "they "
              "are");
+    const auto is_state = [&](ValueId id) {
+        return std::ranges::find(states, graph.values[id].name) != states.end();
+    };
     Samples samples;
+    if (const auto first = std::ranges::find_if_not(graph.inputs, is_state);
+        first != graph.inputs.end())
+        samples.resize(by_input[graph.values[*first].name].size());
     for (ValueId id : graph.inputs) {
         const std::string& name = graph.values[id].name;
         FloatValues& arrays = by_input[name];
+        if (is_state(id)) {
+            if (arrays.size() > 1)
+                throw CompileError("--calibration",
+                                   "input '" + name + "' is a state (--state), and has " +
+                                       std::to_string(arrays.size()) +
+                                       " samples; give one, with which the sequence begins");
+            samples.resize(std::max<std::size_t>(samples.size(), 1));
+            arrays.resize(samples.size(), std::vector<float>(graph.values[id].elements()));
+        }
         if (samples.empty())
             samples.resize(arrays.size());
         if (arrays.empty() || arrays.size() != samples.size())

@@ -26,11 +26,14 @@ using Warn = std::function<void(const std::string&)>;
 /// stretched to the input's size, with values 0..255 in the colours that `inputs` says the network
 /// was trained on (else RGB, or gray for one channel).  Samples are before normalisation: `inputs`
 /// says what they become; only pictures of inputs that are plain tensors become what
-/// `normalisation` says.  All inputs need equally many.  `warn`, if there is one, is told of files
-/// of a directory that are left out, and of pictures that nothing normalises.  Throws CompileError.
+/// `normalisation` says.  All inputs need equally many, but for `states`, names of inputs that
+/// need one or none: the first sample has that or zeros, the others have zeros.  `warn`, if there
+/// is one, is told of files of a directory that are left out, and of pictures that nothing
+/// normalises.  Throws CompileError.
 Samples read_samples(const Graph& graph, const std::vector<InputOptions>& inputs,
                      const std::vector<std::string>& specifications,
-                     const Normalisation& normalisation = {}, const Warn& warn = {});
+                     const Normalisation& normalisation = {}, const Warn& warn = {},
+                     const std::vector<std::string>& states = {});
 
 /// What is told of pictures that go into a plain tensor as they are; `what` names them.
 std::string unnormalised_pictures(const std::string& what);

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""States that go round: outputs that are inputs of the next step, in runs and in calibration."""
+
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+
+from overtake_command import info, overtake, succeed
+from recurrences import recurrence
+from small_models import model, node, save
+
+STEPS, BATCH, FEATURES, HIDDEN = 12, 1, 3, 4
+RANDOM = np.random.default_rng(40)
+
+
+def real(*shape):
+    return RANDOM.uniform(-1, 1, shape).astype(np.float32)
+
+
+W, R, B = real(1, 4 * HIDDEN, FEATURES), real(1, 4 * HIDDEN, HIDDEN), real(1, 8 * HIDDEN)
+X = real(STEPS, BATCH, FEATURES)  # files have samples along axis 0, instead of its 1
+
+
+def one_step():
+    """An LSTM for one step, with its state and cell as inputs and outputs."""
+    state = (1, BATCH, HIDDEN)
+    nodes = [node("LSTM", ["x", "w", "r", "b", "", "h", "c"], ["", "hn", "cn"], hidden_size=HIDDEN)]
+    return model(nodes, {"x": (1, BATCH, FEATURES), "h": state, "c": state},
+                 {"hn": state, "cn": state}, {"w": W, "r": R, "b": B}, opset=14)  # fmt: skip
+
+
+def accumulator(weight):
+    """s = x * weight + s, on the device."""
+    shape = (1, 8, 4, 4)
+    weights = np.eye(8, dtype=np.float32).reshape(8, 8, 1, 1) * weight
+    nodes = [node("Conv", ["x", "w"], ["t"]), node("Add", ["t", "s"], ["y/sum"])]
+    return model(nodes, {"x": shape, "s": shape}, {"y/sum": shape}, {"w": weights})
+
+
+class States(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.directory = pathlib.Path(holder.name)
+
+    def file(self, name, array):
+        np.save(self.directory / f"{name}.npy", array)
+        return f"{name}={self.directory / name}.npy"
+
+    def run_model(self, path, *arguments):
+        succeed("run", path, "-q", "--output-dir", self.directory / "out", *arguments)
+        return {file.stem: np.load(file) for file in (self.directory / "out").iterdir()}
+
+    def test_steps_make_a_sequence(self):
+        wanted, _, _ = recurrence("LSTM", X, W, R, B)
+        path = save(one_step(), self.directory / "m.onnx")
+        states = ["--state", "hn=h", "--state", "cn=c"]
+        x = ["--input", self.file("x", X)]
+        in_float = self.run_model(path, *x, *states)["hn"]
+        np.testing.assert_allclose(in_float.ravel(), wanted.ravel(), atol=1e-5)
+        succeed("compile", path, "-q", "--calibration", self.file("x", X), *states)
+        for device in (["--device", "embedded"], ["--device", "embedded", "--processors", "npu,cpu"]):
+            compiled = self.run_model(path.with_suffix(".ovm"), *x, *states, *device)
+            np.testing.assert_allclose(compiled["hn"], in_float, atol=1e-5)
+
+    def test_a_sequence_begins_with_what_is_given(self):
+        h, c = real(1, BATCH, HIDDEN), real(1, BATCH, HIDDEN)
+        wanted, _, _ = recurrence("LSTM", X, W, R, B, state=h, cell=c)
+        path = save(one_step(), self.directory / "m.onnx")
+        given = [part for name, array in (("x", X), ("h", h), ("c", c)) for part in ("--input", self.file(name, array))]
+        results = self.run_model(path, *given, "--state", "hn=h", "--state", "cn=c")
+        np.testing.assert_allclose(results["hn"].ravel(), wanted.ravel(), atol=1e-5)
+
+    def test_calibration_follows_the_sequence(self):
+        """Sums reach thirty times what one step adds; with zeros for a state they would be cut off."""
+        x = np.abs(RANDOM.normal(size=(30, 8, 4, 4))).astype(np.float32)
+        wanted = np.cumsum(x * 2, axis=0)
+        path = save(accumulator(2), self.directory / "m.onnx")
+        succeed("compile", path, "-q", "--calibration", self.file("x", x), "--state", "y/sum=s")
+        self.assertEqual(info(path.with_suffix(".ovm"))["segments"][0]["processor"], "BPU")
+        results = self.run_model(path.with_suffix(".ovm"), "--input", self.file("x", x), "--state", "y/sum=s",
+                                 "--device", "embedded")  # fmt: skip
+        error = np.abs(results["y_sum"].reshape(wanted.shape)[-1] - wanted[-1]).max()
+        self.assertLess(error, 0.15 * wanted.max())
+
+    def test_refusals(self):
+        path = save(one_step(), self.directory / "m.onnx")
+        x, h = self.file("x", X), self.file("h", real(2, BATCH, HIDDEN))
+        for arguments, said in (
+            (["--state", "hn"], "--state hn: is not OUTPUT=INPUT"),
+            (["--state", "z=h"], "--state z=h: the model has no output 'z'; it has 'hn', 'cn'"),
+            (["--state", "hn=z"], "--state hn=z: the model has no input 'z'; it has 'x', 'h', 'c'"),
+            (["--state", "hn=x"], "--state hn=x: the output has 4 elements, the input 3"),
+            (["--state", "hn=h", "--state", "cn=h"],
+             "--state cn=h: the input 'h' takes another output already"),
+        ):  # fmt: skip
+            for command in (["run", path, "--output-dir", self.directory, "--input", x], ["compile", path]):
+                with self.subTest(command[0], said=said):
+                    result = overtake(*command, *arguments)
+                    self.assertNotEqual(result.returncode, 0)
+                    self.assertIn(said, result.stderr)
+        states = ["--state", "hn=h", "--state", "cn=c"]
+        result = overtake("run", path, "--output-dir", self.directory, "--input", x, "--input", h, *states)
+        self.assertIn("--input h: is a state (--state), and has 2 samples; give one", result.stderr)
+        result = overtake("compile", path, "--calibration", x, "--calibration", h, *states)
+        self.assertIn("input 'h' is a state (--state), and has 2 samples; give one", result.stderr)
+
+    def test_a_network_of_states_alone_takes_one_step(self):
+        proto = model([node("Neg", ["s"], ["y"])], {"s": (1, 3)}, {"y": (1, 3)})
+        path = save(proto, self.directory / "m.onnx")
+        results = self.run_model(path, "--input", self.file("s", np.float32([[1, 2, 3]])), "--state", "y=s")
+        np.testing.assert_array_equal(results["y"], [[-1, -2, -3]])
+
+
+if __name__ == "__main__":
+    unittest.main()
