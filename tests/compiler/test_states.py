@@ -107,6 +107,16 @@ class States(unittest.TestCase):
         result = overtake("compile", path, "--calibration", x, "--calibration", h, *states)
         self.assertIn("input 'h' is a state (--state), and has 2 samples; give one", result.stderr)
 
+    def test_the_name_of_the_only_input_may_be_left_out(self):
+        path = save(one_step(), self.directory / "m.onnx")
+        self.file("x", X)
+        states = ["--state", "hn=h", "--state", "cn=c"]
+        alone = self.run_model(path, "--input", self.directory / "x.npy", *states)["hn"]
+        named = self.run_model(path, "--input", self.file("x", X), *states)["hn"]
+        np.testing.assert_array_equal(alone, named)
+        result = overtake("run", path, "--output-dir", self.directory, "--input", self.directory / "x.npy")
+        self.assertIn("names no input, and the model has 'x', 'h', 'c'; write NAME=FILE", result.stderr)
+
     def test_a_network_of_states_alone_takes_one_step(self):
         proto = model([node("Neg", ["s"], ["y"])], {"s": (1, 3)}, {"y": (1, 3)})
         path = save(proto, self.directory / "m.onnx")

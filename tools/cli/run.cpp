@@ -365,9 +365,10 @@ void add_run(CLI::App& app, int& status) {
                      "Compiled model (.ovm), or a network (.onnx) to run in float on the CPU")
         ->required();
     command
-        ->add_option("--input", options->inputs,
-                     "NAME=FILE, once per input: .npy (several samples along axis 0 run one after "
-                     "the other), .png or .jpg")
+        ->add_option(
+            "--input", options->inputs,
+            "[NAME=]FILE, once per input: .npy (several samples along axis 0 run one after "
+            "the other), .png or .jpg")
         ->allow_extra_args(false)
         ->required();
     command

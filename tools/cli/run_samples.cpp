@@ -141,10 +141,22 @@ std::size_t end_of_name(const std::string& argument, const std::vector<Port>& po
     return end > 0 ? end : argument.find('=');
 }
 
+// `sole` is the input that needs no name; null if several do.
 std::map<std::string, std::string> files_by_name(const std::vector<std::string>& arguments,
-                                                 const std::vector<Port>& ports) {
+                                                 const std::vector<Port>& ports, const Port* sole) {
     std::map<std::string, std::string> files;
     for (const std::string& argument : arguments) {
+        if (sole && !argument.empty() && argument.find('=') == std::string::npos) {
+            if (!files.emplace(sole->name, argument).second)
+                throw CLI::ValidationError("--input",
+                                           fmt::format("'{}': the input is given twice", argument));
+            continue;
+        }
+        if (!sole && argument.find('=') == std::string::npos)
+            throw CLI::ValidationError(
+                "--input", fmt::format("'{}' names no input, and the model has {}; write "
+                                       "NAME=FILE for each",
+                                       argument, input_names(ports)));
         const std::size_t equals = end_of_name(argument, ports);
         if (equals == std::string::npos || equals == 0 || equals + 1 == argument.size())
             throw CLI::ValidationError(
@@ -170,14 +182,20 @@ std::vector<InputSamples> read_inputs(const std::vector<Port>& ports,
                                       const compiler::Normalisation& normalisation,
                                       const compiler::Warn& warn,
                                       const std::vector<compiler::StateLink>& states) {
-    auto files = files_by_name(arguments, ports);
+    const auto is_a_state = [&](std::size_t input) {
+        return std::ranges::find(states, input, &compiler::StateLink::input) != states.end();
+    };
+    const Port* sole = nullptr;
+    for (std::size_t input = 0, others = 0; input < ports.size(); ++input)
+        if (!is_a_state(input))
+            sole = others++ == 0 ? &ports[input] : nullptr;
+    auto files = files_by_name(arguments, ports, sole);
     std::vector<InputSamples> inputs;
     const InputSamples* first = nullptr; // of those that are no states
     inputs.reserve(ports.size());
     for (const Port& port : ports) {
         const auto file = files.find(port.name);
-        const bool is_state =
-            std::ranges::find(states, inputs.size(), &compiler::StateLink::input) != states.end();
+        const bool is_state = is_a_state(inputs.size());
         if (is_state && file == files.end()) {
             inputs.push_back({port.elements(), 1, std::vector<float>(port.elements())});
             continue;
