@@ -28,12 +28,17 @@ class Network:
     shapes: dict = field(default_factory=dict)  # of inputs that have open dimensions
     values: dict = field(default_factory=dict)  # of inputs that are frozen
     options: list = field(default_factory=list)  # of overtake compile
+    states: dict = field(default_factory=dict)  # inputs by the outputs that they are next
 
     def fixed(self):
         """Options that close its shapes."""
         shapes = [["--input-shape", f"{name}={shape}"] for name, shape in self.shapes.items()]
         values = [["--set-input", f"{name}={value}"] for name, value in self.values.items()]
         return sum(shapes + values, [])
+
+
+def _states(network):
+    return sum((["--state", f"{output}={name}"] for output, name in network.states.items()), [])
 
 
 def _told(result, path):
@@ -62,7 +67,8 @@ class Runner:
         with tempfile.TemporaryDirectory() as folder:
             arguments = self._samples("--calibration", calibration, folder)
             result = overtake(
-                "compile", self.onnx(network), *network.fixed(), *network.options, *arguments,
+                "compile", self.onnx(network), *network.fixed(), *network.options,
+                *_states(network), *arguments,
                 "--max-time-per-fc", limit_us, "-o", path, "-q",
             )  # fmt: skip
         if result.returncode != 0:
@@ -71,10 +77,11 @@ class Runner:
 
     def float(self, network, samples):
         """Outputs by name, the first axis counts samples."""
-        return self._run(self.onnx(network), samples, network.fixed())
+        return self._run(self.onnx(network), samples, network.fixed() + _states(network))
 
     def int8(self, network, samples):
-        return self._run(self.compiled(network), samples, ["--device", "embedded"])
+        options = ["--device", "embedded", *_states(network)]
+        return self._run(self.compiled(network), samples, options)
 
     @staticmethod
     def _samples(option, arrays, folder):

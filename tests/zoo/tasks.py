@@ -7,6 +7,7 @@ import numpy as np
 
 import listening
 import objects
+import speaking
 import text_tasks
 from runner import Network, Refused
 
@@ -28,9 +29,11 @@ NETWORKS = {
         Network("speech_embedding", {"input_1": "1x76x32x1"}),
         *[Network(name) for name in listening.PHRASES],
         Network("silero_vad_legacy", {"input": "1x1536", "h": "2x1x64", "c": "2x1x64"},
-                {"sr": 16000}),
-        Network("silero_vad_v5", {"input": "1x576", "state": "2x1x128"}, {"sr": 16000}),
-        Network("silero_vad_v6", {"input": "1x576", "state": "2x1x128"}, {"sr": 16000}),
+                {"sr": 16000}, states={"hn": "h", "cn": "c"}),
+        Network("silero_vad_v5", {"input": "1x576", "state": "2x1x128"}, {"sr": 16000},
+                states={"stateN": "state"}),
+        Network("silero_vad_v6", {"input": "1x576", "state": "2x1x128"}, {"sr": 16000},
+                states={"stateN": "state"}),
         Network("segmentation_medium", options=MOST),
         Network("segmentation_small", options=MOST),
     ]
@@ -83,6 +86,21 @@ def segmentation(name):
         return Task(
             NETWORKS[name], {"input": calibration}, {"input": samples}, "output",
             {"IoU of mask with the object": lambda out: objects.overlap(out, masks)},
+        )  # fmt: skip
+
+    return task
+
+
+def speaking_or_not(name):
+    def task(_):
+        sound, is_speech = speaking.minute(TRIAL)
+        calibration, _ = speaking.minute(CALIBRATION)
+        return Task(
+            NETWORKS[name], {"input": speaking.frames(name, calibration)},
+            {"input": speaking.frames(name, sound)}, "output",
+            {"speech or not, in frames of a minute":
+                lambda out: speaking.share_right(name, out, is_speech),
+             "decides as float does": speaking.SameDecisions()},
         )  # fmt: skip
 
     return task

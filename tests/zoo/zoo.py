@@ -17,6 +17,7 @@ import sys
 
 import packages
 import reading
+import speaking
 import tasks
 from runner import SOURCE, Refused, Runner
 
@@ -26,11 +27,8 @@ POINT = 0.01
 READS = {"text_detection", "text_recognition"}
 # Also compiled into one FC per BPU segment, for `make demo LARGE=...`.
 WHOLE = {"text_detection"}
-# What they need beyond what the compiler takes: recurrence, and a branch that depends on data.
-MAY_BE_REFUSED = {
-    "silero_vad_legacy": "LSTM", "silero_vad_v5": "LSTM", "silero_vad_v6": "LSTM",
-    "hey_jarvis": "If",
-}  # fmt: skip
+# What it needs beyond what the compiler takes: a branch that depends on data.
+MAY_BE_REFUSED = {"hey_jarvis": "If"}
 HEAD = (
     f"{'network':20} {'BPU':>4} {'CPU':>4} {'time ms':>8} {'FCs':>5} {'longest':>8} {'cosine':>7} "
     f"{'float':>7} {'int8':>7}  task"
@@ -134,6 +132,7 @@ def makers(zoo, names):
         "text_direction": tasks.text_direction,
         "segmentation_medium": tasks.segmentation("segmentation_medium"),
         "segmentation_small": tasks.segmentation("segmentation_small"),
+        **{name: tasks.speaking_or_not(name) for name in speaking.FRAMES},
     }
     heard = None
     if {"melspectrogram", "speech_embedding", *tasks.listening.PHRASES} & set(names):
