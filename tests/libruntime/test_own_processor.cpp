@@ -210,20 +210,31 @@ TEST_F(OwnProcessors, AnErrorThatIsNotTheirsIsTheTasks) {
 /// Each of these ends up on other processors, while others go on.
 TEST_F(OwnProcessors, ThatNeverAnswerAreGivenUp) {
     std::shared_ptr<UnitCall> kept;
+    std::atomic<bool> has_started = false, answers = false;
     own->patience_ns = 1'000'000;
-    own->on_start = [&](const std::shared_ptr<UnitCall>& call) { kept = call; };
+    own->on_start = [&](const std::shared_ptr<UnitCall>& call) {
+        if (answers) {
+            call->done(call->compute());
+            return;
+        }
+        kept = call;
+        has_started = true;
+    };
     make();
     CopyInference inference;
     expect_done(inference.submit(*engine, model, ""), inference);
     EXPECT_FALSE(state().in_use);
     CopyInference other;
     expect_done(other.submit(*engine, model, "npu"), other);
+    // On a busy host it may be given up before its thread comes to the call.
+    while (!has_started)
+        std::this_thread::yield();
+    answers = true;
     // It answers at last: to tensors of its own, and then it may be tried.
     EXPECT_EQ(kept->compute(), 0);
     kept->done(0);
     kept->done(0);
     kept.reset();
-    own->on_start = [](const std::shared_ptr<UnitCall>& call) { call->done(call->compute()); };
     while (!state().in_use)
         std::this_thread::yield();
     expect_done(inference.submit(*engine, model, "mine"), inference);
@@ -232,11 +243,15 @@ TEST_F(OwnProcessors, ThatNeverAnswerAreGivenUp) {
 /// A call that its processor drops is one that failed, at once or when it is given up.
 TEST_F(OwnProcessors, ThatDropACallHaveFailed) {
     own->patience_ns = 1'000'000;
-    own->on_start = [](const std::shared_ptr<UnitCall>&) {};
+    std::atomic<bool> answers = false;
+    own->on_start = [&](const std::shared_ptr<UnitCall>& call) {
+        if (answers)
+            call->done(call->compute());
+    };
     make();
     CopyInference inference;
     expect_done(inference.submit(*engine, model, ""), inference);
-    own->on_start = [](const std::shared_ptr<UnitCall>& call) { call->done(call->compute()); };
+    answers = true;
     while (!state().in_use)
         std::this_thread::yield();
     expect_done(inference.submit(*engine, model, "mine"), inference);
