@@ -82,18 +82,21 @@ void note_threads() {
     has_threads = handled == 0;
 }
 
-// At least so many bytes of the calling thread.
-void* scratch(std::size_t size) {
-    static thread_local Bytes own;
-    static thread_local std::size_t own_size = 0;
-    if (size > own_size) {
-        own = Bytes(size);
-        own_size = size;
-    }
-    return own.data();
-}
-
 } // namespace
+
+void* room_for(Room room, std::size_t size) {
+    struct Own {
+        Bytes bytes;
+        std::size_t size = 0;
+    };
+    static thread_local std::array<Own, static_cast<std::size_t>(Room::count)> all;
+    Own& own = all[static_cast<std::size_t>(room)];
+    if (size > own.size) {
+        own = {};
+        own = {Bytes(size), size};
+    }
+    return own.bytes.data();
+}
 
 const dnnl::engine& engine() {
     static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
@@ -232,7 +235,8 @@ Step::Step(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad)
     : primitive_(std::move(primitive)), scratchpad_size_(scratchpad.get_size()) {
     stream(); // now, since run() is to allocate nothing
     if (scratchpad_size_ > 0)
-        scratchpad_ = dnnl::memory(scratchpad, engine(), scratch(scratchpad_size_));
+        scratchpad_ =
+            dnnl::memory(scratchpad, engine(), room_for(Room::scratchpad, scratchpad_size_));
 }
 
 Step Step::another() const {
@@ -246,7 +250,7 @@ void Step::run(std::initializer_list<dnnl_exec_arg_t> arguments) const {
     for (const dnnl_exec_arg_t& argument : arguments)
         all.at(count++) = argument;
     if (scratchpad_size_ > 0) {
-        place(scratchpad_, scratch(scratchpad_size_));
+        place(scratchpad_, room_for(Room::scratchpad, scratchpad_size_));
         all.at(count++) = {DNNL_ARG_SCRATCHPAD, scratchpad_.get()};
     }
     if (dnnl_primitive_execute(primitive_.get(), stream().get(), static_cast<int>(count),

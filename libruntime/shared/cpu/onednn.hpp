@@ -66,6 +66,13 @@ private:
     std::unique_ptr<void, Free> memory_;
 };
 
+/// What one primitive at a time has of a thread's memory, all of them in turns.
+enum class Room { scratchpad, source, target, weights, count };
+
+/// At least so many bytes of the calling thread, until it asks for more of the same room.
+/// Allocates where it has had fewer.  Throws std::bad_alloc.
+void* room_for(Room room, std::size_t size);
+
 /// A memory that owns its bytes, or none.
 struct Owned {
     Owned() = default;

@@ -303,29 +303,39 @@ struct OneDnnConvolution::Sides {
     // The user's memory, and what the primitive reads or writes; one where they are the same.
     struct Side {
         Side() = default;
-        Side(const Description& mine, const Description& its, bool is_read)
-            : user(mine, onednn::engine(), nullptr), is_direct(mine == its) {
+        Side(const Description& mine, const Description& its, onednn::Room room)
+            : user(mine, onednn::engine(), nullptr), room(room), is_direct(mine == its) {
             if (is_direct)
                 return;
-            own = onednn::Owned(its);
+            size = its.get_size();
+            own = dnnl::memory(its, onednn::engine(), onednn::room_for(room, size));
+            const bool is_read = room != onednn::Room::target;
             reorder = is_read ? onednn::reorder(mine, its) : onednn::reorder(its, mine);
         }
 
-        dnnl_memory_t memory() const { return is_direct ? user.get() : own.memory.get(); }
+        dnnl_memory_t memory() const { return is_direct ? user.get() : own.get(); }
+
+        // What the primitive reads or writes is the thread's, which all convolutions share.
+        void begin(const float* data) const {
+            onednn::place(user, data);
+            if (!is_direct)
+                onednn::place(own, onednn::room_for(room, size));
+        }
 
         void read(std::span<const float> data) const {
-            onednn::place(user, data.data());
+            begin(data.data());
             if (!is_direct)
-                reorder.run({{DNNL_ARG_FROM, user.get()}, {DNNL_ARG_TO, own.memory.get()}});
+                reorder.run({{DNNL_ARG_FROM, user.get()}, {DNNL_ARG_TO, own.get()}});
         }
 
         void write() const {
             if (!is_direct)
-                reorder.run({{DNNL_ARG_FROM, own.memory.get()}, {DNNL_ARG_TO, user.get()}});
+                reorder.run({{DNNL_ARG_FROM, own.get()}, {DNNL_ARG_TO, user.get()}});
         }
 
-        dnnl::memory user;
-        onednn::Owned own;
+        dnnl::memory user, own;
+        onednn::Room room = onednn::Room::source;
+        std::size_t size = 0;
         onednn::Step reorder;
         bool is_direct = true;
     };
@@ -352,10 +362,13 @@ OneDnnConvolution::OneDnnConvolution(std::shared_ptr<const ConvolutionPrimitive>
     const ConvolutionPrimitive::Primitive& its = *primitive_->primitive_;
     const auto made = translated([&]() -> Sides* {
         sides_->convolution = its.convolution.another();
-        sides_->source = {onednn::description(shape.source, source), its.source, true};
-        sides_->target = {onednn::description(shape.target, target), its.target, false};
+        sides_->source = {onednn::description(shape.source, source), its.source,
+                          onednn::Room::source};
+        sides_->target = {onednn::description(shape.target, target), its.target,
+                          onednn::Room::target};
         if (!primitive_->knows_weights_)
-            sides_->weights = {onednn::dense(dims_of_weights(shape)), its.weights, true};
+            sides_->weights = {onednn::dense(dims_of_weights(shape)), its.weights,
+                               onednn::Room::weights};
         if (!shape.is_transposed)
             sides_->bias = dnnl::memory(its.bias, onednn::engine(), nullptr);
         return sides_.get();
@@ -393,7 +406,7 @@ void OneDnnConvolution::run(std::span<const float> source, std::span<const float
         std::ranges::copy(bias, bias_.begin());
     const std::vector<float>& added = primitive_->bias_.empty() ? bias_ : primitive_->bias_;
     s.source.read(source);
-    onednn::place(s.target.user, target.data());
+    s.target.begin(target.data());
     if (is_transposed) {
         s.convolution.run({{DNNL_ARG_DIFF_DST, s.source.memory()},
                            {DNNL_ARG_WEIGHTS, read_weights},
