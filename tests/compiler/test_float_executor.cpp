@@ -78,3 +78,59 @@ TEST(FloatExecutor, AConvolutionWithoutAPrimitiveIsRightInEachOrder) {
         }
     }
 }
+
+namespace {
+
+/// y = -(-(... x)), a chain of `length`; the middle of it is read once more at its end, and an
+/// output.
+Graph long_chain(std::size_t length) {
+    Graph graph;
+    graph.values.push_back({"x", {1, 4}});
+    graph.inputs = {0};
+    for (std::size_t index = 0; index < length; ++index) {
+        Node node;
+        node.name = "neg" + std::to_string(index);
+        op::Cpu negate{overtake::CpuOpType::unary,
+                       {static_cast<std::int64_t>(overtake::cpu::Unary::negate)}};
+        op::Cpu add{overtake::CpuOpType::binary,
+                    {static_cast<std::int64_t>(overtake::cpu::Binary::add)}};
+        const bool is_last = index + 1 == length;
+        node.inputs = {index};
+        if (is_last)
+            node.inputs.push_back(length / 2);
+        node.operation = is_last ? add : negate;
+        node.output = index + 1;
+        graph.values.push_back({"v" + std::to_string(index), {1, 4}});
+        graph.nodes.push_back(node);
+    }
+    graph.outputs = {length / 2, length};
+    return graph;
+}
+
+} // namespace
+
+TEST(FloatExecutor, InLittleMemoryItSeesEachValueAndKeepsTheOutputs) {
+    const Graph graph = long_chain(41);
+    FloatExecutor whole(graph), little(graph);
+    for (const float first : {1.0f, 5.0f}) {
+        const std::vector<float> x{first, 2, 3, 4};
+        const FloatValues wanted = whole.run({x});
+        std::vector<ValueId> seen;
+        const FloatValues& values =
+            little.run_in_little_memory({x}, [&](ValueId id, const std::vector<float>& value) {
+                seen.push_back(id);
+                EXPECT_EQ(value, wanted[id]);
+            });
+        EXPECT_EQ(seen.size(), graph.values.size());
+        std::size_t there = 0;
+        for (ValueId id = 0; id < values.size(); ++id) {
+            there += values[id].empty() ? 0 : 1;
+            if (!values[id].empty()) {
+                EXPECT_EQ(values[id], wanted[id]);
+            }
+        }
+        EXPECT_EQ(there, 3u); // the input and the outputs
+        EXPECT_EQ(values[graph.outputs[0]], wanted[graph.outputs[0]]);
+        EXPECT_EQ(values[graph.outputs[1]], wanted[graph.outputs[1]]);
+    }
+}

@@ -274,7 +274,8 @@ int run_in_float(const RunOptions& options) {
     {
         ProgressBar bar;
         for (std::size_t index = 0; index < count; ++index) {
-            const compiler::FloatValues& values = executor.run_on(states.sample(inputs, index));
+            const compiler::FloatValues& values =
+                executor.run_in_little_memory(states.sample(inputs, index));
             for (std::size_t output = 0; output < graph.outputs.size(); ++output) {
                 outputs.append(output, values[graph.outputs[output]]);
                 states.take(output, values[graph.outputs[output]]);

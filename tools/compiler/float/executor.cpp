@@ -130,6 +130,29 @@ struct FloatExecutor::Convolution {
     }
 };
 
+namespace {
+
+// By node, the values that nodes make and none behind it reads; also its own, if none does.
+std::vector<std::vector<ValueId>> last_reads(const Graph& graph) {
+    constexpr std::size_t never = static_cast<std::size_t>(-1);
+    std::vector<std::size_t> last(graph.values.size(), never);
+    for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
+        last[graph.nodes[index].output] = index;
+        for (const ValueId input : graph.nodes[index].inputs)
+            last[input] = index;
+    }
+    for (const auto* kept : {&graph.inputs, &graph.outputs})
+        for (const ValueId id : *kept)
+            last[id] = never;
+    std::vector<std::vector<ValueId>> result(graph.nodes.size());
+    for (ValueId id = 0; id < graph.values.size(); ++id)
+        if (last[id] != never && !graph.values[id].is_constant())
+            result[last[id]].push_back(id);
+    return result;
+}
+
+} // namespace
+
 FloatExecutor::FloatExecutor(const Graph& graph) : graph_(graph) {
     if (std::ranges::any_of(graph.nodes, &Node::on_bpu)) // its results choose integers
         limit_onednn();
@@ -142,7 +165,6 @@ FloatExecutor::FloatExecutor(const Graph& graph) : graph_(graph) {
     for (const Node& node : graph.nodes) {
         kernels_.push_back(node.on_bpu() ? cpu::Kernel{} : cpu_kernel(graph, node));
         const Value& out = graph.values[node.output];
-        values_[node.output].resize(out.elements());
         const auto* convolution = node.as<op::Convolution>();
         try {
             convolutions_.push_back(
@@ -157,6 +179,31 @@ FloatExecutor::FloatExecutor(const Graph& graph) : graph_(graph) {
 
 FloatExecutor::~FloatExecutor() = default;
 
+// The smallest that is free and large enough, if it is not twice as large.
+std::vector<float> FloatExecutor::take_buffer(std::size_t elements) {
+    auto best = free_.end();
+    for (auto buffer = free_.begin(); buffer != free_.end(); ++buffer)
+        if (buffer->size() >= elements && buffer->size() / 2 <= elements &&
+            (best == free_.end() || buffer->size() < best->size()))
+            best = buffer;
+    if (best == free_.end())
+        return std::vector<float>(elements);
+    std::vector<float> buffer = std::move(*best);
+    *best = std::move(free_.back());
+    free_.pop_back();
+    buffer.resize(elements);
+    return buffer;
+}
+
+void FloatExecutor::give_back(ValueId id) {
+    // Buffers of many sizes, one of each, would be the memory that this is to save.
+    constexpr std::size_t most = 4;
+    if (free_.size() == most)
+        free_.erase(free_.begin());
+    free_.push_back(std::move(values_[id]));
+    values_[id] = {};
+}
+
 cpu::Inputs FloatExecutor::inputs_of(const Node& node) const {
     cpu::Inputs inputs;
     for (ValueId input : node.inputs)
@@ -167,6 +214,7 @@ cpu::Inputs FloatExecutor::inputs_of(const Node& node) const {
 void FloatExecutor::run_node(std::size_t index) {
     const Node& node = graph_.nodes[index];
     std::vector<float>& out = values_[node.output];
+    out.resize(graph_.values[node.output].elements());
     if (convolutions_[index]) {
         convolutions_[index]->run(values_[node.inputs[0]], out, images_of(graph_, node));
     } else if (kernels_[index]) {
@@ -183,14 +231,40 @@ void FloatExecutor::run_node(std::size_t index) {
 }
 
 const FloatValues& FloatExecutor::run(const FloatValues& inputs) {
-    return run_on(std::vector<std::span<const float>>(inputs.begin(), inputs.end()));
-}
-
-const FloatValues& FloatExecutor::run_on(const std::vector<std::span<const float>>& inputs) {
-    for (std::size_t index = 0; index < graph_.inputs.size(); ++index)
-        values_[graph_.inputs[index]].assign(inputs[index].begin(), inputs[index].end());
+    set_inputs({inputs.begin(), inputs.end()});
     for (std::size_t index = 0; index < graph_.nodes.size(); ++index)
         run_node(index); // what it throws names the node
+    return values_;
+}
+
+void FloatExecutor::set_inputs(const std::vector<std::span<const float>>& inputs) {
+    for (std::size_t index = 0; index < graph_.inputs.size(); ++index)
+        values_[graph_.inputs[index]].assign(inputs[index].begin(), inputs[index].end());
+}
+
+const FloatValues&
+FloatExecutor::run_in_little_memory(const std::vector<std::span<const float>>& inputs,
+                                    const Look& look) {
+    if (last_reads_.empty())
+        last_reads_ = last_reads(graph_);
+    set_inputs(inputs);
+    const auto look_at = [&](ValueId id) {
+        if (look)
+            look(id, values_[id]);
+    };
+    for (ValueId id = 0; id < graph_.values.size(); ++id)
+        if (graph_.values[id].is_constant())
+            look_at(id);
+    std::ranges::for_each(graph_.inputs, look_at);
+    for (std::size_t index = 0; index < graph_.nodes.size(); ++index) {
+        const ValueId output = graph_.nodes[index].output;
+        if (values_[output].empty())
+            values_[output] = take_buffer(graph_.values[output].elements());
+        run_node(index);
+        look_at(output);
+        for (const ValueId id : last_reads_[index])
+            give_back(id);
+    }
     return values_;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -22,16 +23,26 @@ public:
     /// `inputs` holds one array for each of the graph's inputs, of exactly its elements.
     /// The result is valid until the next run.
     const FloatValues& run(const FloatValues& inputs);
-    /// The same for arrays that lie elsewhere.
-    const FloatValues& run_on(const std::vector<std::span<const float>>& inputs);
+    /// Called with a value that is there.
+    using Look = std::function<void(ValueId id, const std::vector<float>& value)>;
+    /// The same for arrays that lie elsewhere, in less memory: of what nodes make, the result has
+    /// the graph's outputs alone.  `look` is called with each constant and input, then with each
+    /// value as its node has made it.
+    const FloatValues& run_in_little_memory(const std::vector<std::span<const float>>& inputs,
+                                            const Look& look = {});
 
 private:
     struct Convolution;
+    void set_inputs(const std::vector<std::span<const float>>& inputs);
+    std::vector<float> take_buffer(std::size_t elements);
+    void give_back(ValueId id);
     void run_node(std::size_t index);
     cpu::Inputs inputs_of(const Node& node) const;
 
     const Graph& graph_;
     FloatValues values_;
+    std::vector<std::vector<ValueId>> last_reads_; // by node: what no later one reads, no outputs
+    std::vector<std::vector<float>> free_;         // buffers
     std::vector<std::unique_ptr<Convolution>> convolutions_; // by node, null for other operators
     std::vector<cpu::Kernel> kernels_;                       // by node, of those on the CPU
 };

@@ -82,7 +82,8 @@ void follow_states(const Graph& graph, const std::vector<StateLink>& states, Sam
         return;
     FloatExecutor executor(graph);
     for (std::size_t index = 0; index + 1 < samples.size(); ++index) {
-        const FloatValues& values = executor.run(samples[index]);
+        const FloatValues& sample = samples[index];
+        const FloatValues& values = executor.run_in_little_memory({sample.begin(), sample.end()});
         for (const StateLink& state : states)
             samples[index + 1][state.input] = values[graph.outputs[state.output]];
     }

@@ -41,17 +41,17 @@ Calibration::Calibration(const Graph& graph, const Samples& samples, Calibration
     progress(done);
     for (int pass = 0; pass < passes; ++pass)
         for (const FloatValues& sample : samples) {
-            const FloatValues& values = executor.run(sample);
-            for (ValueId id = 0; id < values.size(); ++id) {
+            const auto look = [&](ValueId id, const std::vector<float>& value) {
                 if (!on_device_[id])
-                    continue;
+                    return;
                 if (pass == 1)
-                    histograms_[id].count(values[id]);
-                else if (!histograms_[id].look(values[id]))
+                    histograms_[id].count(value);
+                else if (!histograms_[id].look(value))
                     refuse_infinity(graph, id);
                 else
-                    add_means(graph.values[id], values[id], samples.size(), means_[id]);
-            }
+                    add_means(graph.values[id], value, samples.size(), means_[id]);
+            };
+            executor.run_in_little_memory({sample.begin(), sample.end()}, look);
             progress(++done / static_cast<double>(passes * samples.size()));
         }
 }
