@@ -210,9 +210,17 @@ class Decomposed(Case):
         nodes = [node("CastLike", ["x", "i"], ["c"]), node("Cast", ["c"], ["y"], to=TensorProto.FLOAT)]
         self.check([(nodes, {"x": X}, {"i": integers(1)}, {"y": np.trunc(X)})])
 
+    def test_cast_like_wraps_as_its_type_does(self):
+        nodes = [node("CastLike", ["k", "i"], ["c"]), node("Cast", ["c"], ["f"], to=TensorProto.FLOAT),
+                 node("Add", ["x", "f"], ["y"])]  # fmt: skip
+        constants = {"k": integers(300), "i": np.array([1], np.uint8)}
+        self.check([(nodes, {"x": X}, constants, {"y": X + np.float32(300 % 256)})])
+
     def test_refusals_name_the_node_and_the_remedy(self):
         for operator, inputs, attributes, constants, said in (
             ("Einsum", ["x"], {"equation": "ab->ba"}, {}, "(Einsum): its equation 'ab->ba' does not fit its inputs"),
+            ("Einsum", ["x"], {"equation": "1abc->abc1"}, {}, "does not fit its inputs"),
+            ("Einsum", ["x"], {"equation": "......->a"}, {}, "does not fit its inputs"),
             ("Einsum", ["x"], {"equation": "abcd->abce"}, {}, "does not fit its inputs"),
             ("Einsum", ["x", "x"], {"equation": "abcd->a"}, {}, "does not fit its inputs"),
             ("LpPool", ["x"], {"kernel_shape": [2, 2], "p": 3}, {}, "(LpPool): its p is 3; 1 and 2 are supported"),

@@ -23,6 +23,7 @@ void read_constants(Context& context) {
     for (const auto& tensor : context.model.graph().initializer()) {
         Constant& constant = context.constants[tensor.name()];
         constant = read_constant(tensor, context.path);
+        context.types[tensor.name()] = tensor.data_type();
         if (const auto found = context.given.constants.find(tensor.name());
             found != context.given.constants.end())
             constant.given = found->second;

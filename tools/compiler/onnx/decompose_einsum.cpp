@@ -45,6 +45,9 @@ Labels spelt_out(const std::string& term, std::size_t rank, const std::string& e
 Equation parse(const std::string& given, const std::vector<std::size_t>& ranks) {
     std::string text;
     std::ranges::copy_if(given, std::back_inserter(text), [](char c) { return c != ' '; });
+    // Digits are labels of ours.
+    if (std::ranges::any_of(text, [](unsigned char c) { return std::isdigit(c); }))
+        refuse_equation(given);
     const std::size_t arrow = text.find("->");
     std::string left = text.substr(0, arrow);
     Equation equation;
