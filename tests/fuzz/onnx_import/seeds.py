@@ -17,7 +17,10 @@ sys.path.insert(0, str(COMPILER))
 import random_graphs  # noqa: E402
 import small_models  # noqa: E402
 import test_cpu_operators  # noqa: E402
+import test_decomposed  # noqa: E402
+import test_places  # noqa: E402
 import test_prequantised  # noqa: E402
+import test_recurrence  # noqa: E402
 import test_refusals  # noqa: E402
 
 LARGEST = 16384
@@ -31,6 +34,50 @@ def operators():
             opset = test_cpu_operators.OPSETS.get(nodes[0].op_type, 13)
             shapes = {name: array.shape for name, array in inputs.items()}
             yield small_models.model(nodes, shapes, {"y": wanted.shape}, constants, opset=opset)
+
+
+def typed(nodes, inputs, constants, outputs):
+    """Of opset 17, with integers among the inputs."""
+    types = {name: onnx.TensorProto.INT64 for name, array in inputs.items() if array.dtype == np.int64}
+    shapes = {name: array.shape for name, array in inputs.items()}
+    return small_models.model(nodes, shapes, outputs, constants, opset=17, types=types)
+
+
+def recurrences():
+    for seed in range(12):
+        drawn = test_recurrence.Drawn(seed)
+        inputs, wanted = drawn.inputs_and_outputs()
+        constants = drawn.fixed | {name: inputs.pop(name) for name in ("l", "b") if name in inputs}
+        outputs = {name: array.shape for name, array in zip(["y", "y_h", "y_c"], wanted)}
+        nodes = [small_models.node(drawn.kind, drawn.names, list(outputs), **drawn.attributes)]
+        yield typed(nodes, inputs, constants, outputs)
+
+
+def written_as_others():
+    for cases in (test_decomposed.normalisations, test_decomposed.pools, test_decomposed.matrices,
+                  test_decomposed.positions):  # fmt: skip
+        for nodes, inputs, constants, wanted in list(cases())[::3]:
+            outputs = {name: array.shape for name, array in wanted.items()}
+            yield typed(nodes, inputs, constants, outputs)
+    for equation, *shapes in (("bij,bjk->bik", (2, 3, 4), (2, 4, 5)), ("...ii->...i", (2, 3, 3)),
+                              ("bld,dhk->blhk", (2, 3, 4), (4, 2, 3))):  # fmt: skip
+        inputs = {f"x{i}": test_decomposed.real(*shape) for i, shape in enumerate(shapes)}
+        nodes = [small_models.node("Einsum", list(inputs), ["y"], equation=equation)]
+        yield typed(nodes, inputs, {}, {"y": None})
+
+
+def at_places():
+    real, node = test_places.real, small_models.node
+    places = {"i": np.array([[1, 0], [2, -1]], np.int64)}
+    yield typed([node("ScatterElements", ["x", "i", "u"], ["y"], axis=0, reduction="add")],
+                {"x": real(3, 2), "u": real(2, 2)}, places, {"y": (3, 2)})  # fmt: skip
+    yield typed([node("ScatterND", ["x", "i", "u"], ["y"])], {"x": real(3, 2), "u": real(2)}, places,
+                {"y": (3, 2)})  # fmt: skip
+    yield typed([node("CumSum", ["x", "a"], ["y"], reverse=1)], {"x": real(3, 4)},
+                {"a": np.array(1, np.int64)}, {"y": (3, 4)})  # fmt: skip
+    for mode in ("bilinear", "bicubic"):
+        yield typed([node("GridSample", ["x", "g"], ["y"], mode=mode, padding_mode="reflection")],
+                    {"x": real(1, 2, 3, 4), "g": real(1, 2, 2, 2)}, {}, {"y": (1, 2, 2, 2)})  # fmt: skip
 
 
 def older(proto, opset):
@@ -158,6 +205,8 @@ def few():
     for _, proto, _ in test_refusals.CASES + test_refusals.BPU_CASES:
         yield proto
     yield from quantised()
+    for source in (recurrences, written_as_others, at_places):
+        yield from source()
     for proto in list(operators())[::9]:
         yield older(proto, 9)
     for seed in range(8):
