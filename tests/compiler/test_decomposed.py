@@ -11,7 +11,7 @@ import unittest
 import numpy as np
 from onnx import TensorProto
 
-from overtake_command import cosine, overtake, run, succeed
+from overtake_command import cosine, info, overtake, run, succeed
 from small_models import model, node, save
 
 RANDOM = np.random.default_rng(39)
@@ -216,6 +216,26 @@ class Decomposed(Case):
         constants = {"k": integers(300), "i": np.array([1], np.uint8)}
         self.check([(nodes, {"x": X}, constants, {"y": X + np.float32(300 % 256)})])
 
+    def test_constants_of_many_nodes_have_a_limit(self):
+        nodes = [node("OneHot", ["i", "d", "v"], [f"h{n}"], name=f"hot{n}") for n in range(40)]
+        nodes.append(node("Sum", [f"h{n}" for n in range(40)], ["y"]))
+        constants = {"d": integers(1 << 21), "v": np.array([0, 1], np.float32)}
+        proto = model(nodes, {"i": (1,)}, {"y": (1, 1 << 21)}, constants, types={"i": TensorProto.INT64})
+        result = overtake("compile", save(proto, self.directory / "m.onnx"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("it and operators before it are written with more than 67108864 constants",
+                      result.stderr)  # fmt: skip
+
+    def test_what_runs_on_the_cpu_runs_there_with_all_its_parts(self):
+        x = real(1, 8, 4, 4)
+        nodes = [node("LRN", ["x"], ["y"], name="it", size=3)]
+        path = save(model(nodes, {"x": x.shape}, {"y": x.shape}), self.directory / "m.onnx")
+        np.save(self.directory / "x.npy", x)
+        for options, processors in (([], {"BPU", "CPU"}), (["--run-on-cpu", "it"], {"CPU"})):
+            succeed("compile", path, "-q", "--calibration", self.directory / "x.npy", *options)
+            found = {segment["processor"] for segment in info(path.with_suffix(".ovm"))["segments"]}
+            self.assertTrue(found <= processors and ("BPU" in processors) == ("BPU" in found), found)
+
     def test_refusals_name_the_node_and_the_remedy(self):
         for operator, inputs, attributes, constants, said in (
             ("Einsum", ["x"], {"equation": "ab->ba"}, {}, "(Einsum): its equation 'ab->ba' does not fit its inputs"),
@@ -223,6 +243,11 @@ class Decomposed(Case):
             ("Einsum", ["x"], {"equation": "......->a"}, {}, "does not fit its inputs"),
             ("Einsum", ["x"], {"equation": "abcd->abce"}, {}, "does not fit its inputs"),
             ("Einsum", ["x", "x"], {"equation": "abcd->a"}, {}, "does not fit its inputs"),
+            ("Einsum", ["x"] * 65, {"equation": ",".join(["abcd"] * 65)}, {}, "it has 65 inputs; 64 are supported"),
+            ("OneHot", ["x", "d", "v"], {}, {"d": np.float32(np.nan), "v": np.float32([0, 1])},
+             "its depth is not 1 to 16777215"),
+            ("ScatterND", ["x", "i", "u"], {}, {"i": integers([0, 0]).reshape(1, 2), "u": real(3)},
+             "its updates do not fit its indices and data"),
             ("LpPool", ["x"], {"kernel_shape": [2, 2], "p": 3}, {}, "(LpPool): its p is 3; 1 and 2 are supported"),
             ("OneHot", ["x", "x", "v"], {}, {"v": np.float32([0, 1])},
              "(OneHot): its depth is computed; export it with a constant one"),

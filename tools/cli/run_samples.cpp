@@ -146,7 +146,12 @@ std::map<std::string, std::string> files_by_name(const std::vector<std::string>&
                                                  const std::vector<Port>& ports, const Port* sole) {
     std::map<std::string, std::string> files;
     for (const std::string& argument : arguments) {
-        if (sole && !argument.empty() && argument.find('=') == std::string::npos) {
+        const bool is_named = std::ranges::any_of(
+            ports, [&](const Port& port) { return argument.starts_with(port.name + "="); });
+        std::error_code ignored;
+        if (sole && !argument.empty() && !is_named &&
+            (argument.find('=') == std::string::npos ||
+             std::filesystem::exists(argument, ignored))) {
             if (!files.emplace(sole->name, argument).second)
                 throw CLI::ValidationError("--input",
                                            fmt::format("'{}': the input is given twice", argument));
@@ -236,6 +241,12 @@ States::States(const std::vector<std::string>& arguments, const std::vector<Port
         return list;
     };
     links_ = compiler::read_states(arguments, tensors(inputs), tensors(outputs));
+    for (const compiler::StateLink& link : links_)
+        if (inputs[link.input].type != outputs[link.output].type)
+            throw Error(EINVAL, fmt::format("--state {}={}: the output is {}, the input {}",
+                                            outputs[link.output].name, inputs[link.input].name,
+                                            name_of(outputs[link.output].type),
+                                            name_of(inputs[link.input].type)));
     values_.resize(links_.size());
 }
 

@@ -308,7 +308,7 @@ struct OneDnnConvolution::Sides {
             if (is_direct)
                 return;
             size = its.get_size();
-            own = dnnl::memory(its, onednn::engine(), onednn::room_for(room, size));
+            own = dnnl::memory(its, onednn::engine(), nullptr);
             const bool is_read = room != onednn::Room::target;
             reorder = is_read ? onednn::reorder(mine, its) : onednn::reorder(its, mine);
         }

@@ -78,6 +78,9 @@ struct Context {
     // The node at hand, and how many parts of it have been named so far.
     const onnx::NodeProto* node = nullptr;
     int parts = 0;
+    /// The node of the file that the one at hand is a part of; empty: it is that itself.
+    std::string part_of = {};
+    std::size_t written_constants = 0; // elements, in nodes that others are written as
 
     // What has become of the file so far: the graph, and by name what its tensors are.
     Graph graph = {};

@@ -15,11 +15,12 @@ namespace overtake::compiler {
 namespace {
 
 constexpr std::size_t most_of_a_fact = 1 << 10; // of constants that rules ask for
+constexpr std::size_t most_written = std::size_t{1} << 26;
 
-int known_type(const Context& context, const std::string& name, bool is_integer) {
-    if (const auto found = context.types.find(name); found != context.types.end())
-        return found->second;
-    return is_integer ? onnx::TensorProto::INT64 : onnx::TensorProto::FLOAT;
+// Undefined where nothing says it.
+int known_type(const Context& context, const std::string& name) {
+    const auto found = context.types.find(name);
+    return found != context.types.end() ? found->second : int{onnx::TensorProto::UNDEFINED};
 }
 
 void add_info(onnx::GraphProto& graph, const std::string& name, int type, const Shape& shape) {
@@ -39,15 +40,14 @@ TensorFacts facts_of(const Context& context) {
     for (const std::string& name : context.node->input()) {
         if (const auto constant = context.constants.find(name);
             constant != context.constants.end()) {
-            types.emplace_back(name, known_type(context, name, constant->second.floats.empty()));
+            types.emplace_back(name, known_type(context, name));
             if (element_count(constant->second.shape) <= most_of_a_fact)
                 write_constant(constant->second, name, *graph.add_initializer());
             else
                 add_info(graph, name, types.back().second, constant->second.shape);
         } else if (const auto found = context.references.find(name);
                    found != context.references.end()) {
-            add_info(graph, name, known_type(context, name, found->second.integer),
-                     found->second.shape);
+            add_info(graph, name, known_type(context, name), found->second.shape);
         }
     }
     TensorFacts facts(graph);
@@ -74,6 +74,11 @@ std::vector<onnx::NodeProto> decomposed(Context& context, FreshNames& names) {
     } catch (const CannotRewrite& impossible) {
         refuse(context, impossible.reason);
     }
+    for (const onnx::TensorProto& tensor : constants.initializer())
+        context.written_constants += element_count({tensor.dims().begin(), tensor.dims().end()});
+    if (context.written_constants > most_written)
+        refuse(context, "it and operators before it are written with more than " +
+                            std::to_string(most_written) + " constants");
     for (const onnx::TensorProto& tensor : constants.initializer()) {
         context.constants[tensor.name()] = read_constant(tensor, context.path);
         context.types[tensor.name()] = tensor.data_type();

@@ -61,7 +61,9 @@ Placement import_node(Context& context, const Mark before, bool is_better_on_cpu
     if (is_made_constant(context, row))
         return cpu_or_nowhere();
     const auto named = [&](const std::vector<std::string>& names) {
-        return std::ranges::find(names, node_name(context)) != names.end();
+        return std::ranges::find(names, node_name(context)) != names.end() ||
+               (!context.part_of.empty() &&
+                std::ranges::find(names, context.part_of) != names.end());
     };
     const bool wants_bpu = named(context.options.run_on_bpu);
     const bool wants_cpu =
@@ -173,10 +175,14 @@ private:
         given.Swap(graph_.mutable_node());
         for (onnx::NodeProto& node : given) {
             const int first = graph_.node_size();
-            for (onnx::NodeProto& each : written_as(node, names))
+            for (onnx::NodeProto& each : written_as(node, names)) {
                 *graph_.add_node() = std::move(each);
-            if (graph_.node_size() == first)
+                parts_of_.push_back(node_name(context_));
+            }
+            if (graph_.node_size() == first) {
                 *graph_.add_node() = std::move(node);
+                parts_of_.emplace_back();
+            }
             import_from(first, {});
         }
     }
@@ -185,7 +191,13 @@ private:
     std::vector<onnx::NodeProto> written_as(const onnx::NodeProto& node, FreshNames& names) {
         context_.node = &node;
         std::vector<onnx::NodeProto> made;
-        const auto refusal = refusal_of([&] { made = decomposed(context_, names); });
+        const auto refusal = refusal_of([&] {
+            try {
+                made = decomposed(context_, names);
+            } catch (const std::bad_alloc&) {
+                refuse(context_, "needs more memory than there is");
+            }
+        });
         if (refusal)
             context_.refusals[node.output(0)] = reason_in(context_, *refusal);
         return made;
@@ -196,6 +208,7 @@ private:
         for (int number = first; number < graph_.node_size(); ++number) {
             context_.node = &graph_.node(number);
             context_.parts = 0;
+            context_.part_of = parts_of_[static_cast<std::size_t>(number)];
             marks_.push_back(mark(context_));
             placements_.push_back(Placement::nowhere);
             verdicts_.push_back(
@@ -249,7 +262,8 @@ private:
 
     Context& context_;
     onnx::GraphProto& graph_;
-    std::vector<Mark> marks_; // by node of the file: in front of it
+    std::vector<std::string> parts_of_; // by node: of which one of the file it is a part
+    std::vector<Mark> marks_;           // by node of the file: in front of it
     std::vector<Placement> placements_;
     std::set<int> mask_nodes_, spectrum_nodes_, cheap_nodes_; // of the file, by number
     std::set<std::string> exact_tensors_;

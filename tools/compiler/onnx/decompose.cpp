@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -105,6 +105,8 @@ void lp_normalization(Rewrite& r) {
 
 void global_lp_pool(Rewrite& r) {
     const std::string x = r.node.input(0);
+    if (r.rank(x) < 3)
+        throw CannotRewrite{"its input has no axes to pool over"};
     onnx::NodeProto& made = r.build.last(norm_of(r), {x});
     set_integers(made, "axes", axes_from(2, r.rank(x)));
 }
@@ -170,12 +172,22 @@ void triangle(Rewrite& r) {
     const std::int64_t rows = shape[shape.size() - 2], columns = shape.back();
     if (rows * columns > most_constants)
         throw CannotRewrite{"its matrix has more than 16777216 elements"};
+    const int type = r.facts.type(x).value_or(onnx::TensorProto::FLOAT);
+    static const std::set<int> types = {onnx::TensorProto::FLOAT, onnx::TensorProto::DOUBLE,
+                                        onnx::TensorProto::INT64, onnx::TensorProto::INT32,
+                                        onnx::TensorProto::INT8,  onnx::TensorProto::UINT8,
+                                        onnx::TensorProto::BOOL};
+    if (!types.contains(type))
+        throw CannotRewrite{
+            "its type is " +
+            onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(type)) +
+            ", which is not supported; export the model in float32"};
     const std::int64_t k = std::clamp(diagonal[0], -rows - 1, columns + 1);
     std::vector<bool> kept;
     for (std::int64_t row = 0; row < rows; ++row)
         for (std::int64_t column = 0; column < columns; ++column)
             kept.push_back(is_upper ? column - row >= k : column - row <= k);
-    r.build.last("Where", {r.build.truths(kept, {rows, columns}), x, r.build.number(r.type(x), 0)});
+    r.build.last("Where", {r.build.truths(kept, {rows, columns}), x, r.build.number(type, 0)});
 }
 
 // A matrix of the input's shape.

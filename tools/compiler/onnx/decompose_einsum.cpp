@@ -118,7 +118,11 @@ public:
     explicit Einsum(Rewrite& r) : r_(r) {}
 
     void run() {
+        constexpr int most_operands = 64;
         const std::string equation = r_.attributes().text("equation", "");
+        if (r_.node.input_size() > most_operands)
+            throw CannotRewrite{"it has " + std::to_string(r_.node.input_size()) +
+                                " inputs; 64 are supported"};
         std::vector<std::size_t> ranks;
         for (const std::string& input : r_.node.input())
             ranks.push_back(r_.rank(input));

@@ -51,33 +51,34 @@ FlatPositions flat_positions(Rewrite& r, const Numbers& data, const std::string&
     FlatPositions result{"", product_of(sizes_between(data, 0, batch_axes)),
                          product_of(sizes_between(shape, batch_axes, shape.size() - 1)),
                          product_of(sizes), sizes_between(data, batch_axes + depth, data.size())};
-    const std::string all = r.type(indices) == onnx::TensorProto::INT64
-                                ? indices
-                                : r.build.cast(indices, onnx::TensorProto::INT64);
+    const std::string all =
+        r.facts.type(indices).value_or(onnx::TensorProto::INT64) == onnx::TensorProto::INT64
+            ? indices
+            : r.build.cast(indices, onnx::TensorProto::INT64);
     const std::string limits = r.build.integers(sizes), zero = r.build.integers({0});
     const std::string from_front =
         r.build("Where", {r.build("Less", {all, zero}), r.build("Add", {all, limits}), all});
     const std::string is_inside = r.build("And", {r.build("Less", {from_front, limits}),
                                                   r.build("GreaterOrEqual", {from_front, zero})});
     const auto last = static_cast<std::int64_t>(shape.size()) - 1;
-    const std::string sum =
-        r.build.summed(r.build("Mul", {from_front, r.build.integers(steps)}), {last});
+    std::string sum = r.build.summed(r.build("Mul", {from_front, r.build.integers(steps)}), {last});
     onnx::NodeProto& all_inside =
         r.build.node("ReduceMin", {r.build.cast(is_inside, onnx::TensorProto::INT64)});
     set_integers(all_inside, "axes", {last});
     set_integer(all_inside, "keepdims", 0);
-    const std::string has_place = r.build.cast(all_inside.output(0), onnx::TensorProto::BOOL);
-    result.tensor =
-        r.build.reshaped(r.build("Where", {has_place, sum, r.build.integers({no_position})}),
-                         {result.batches, result.count});
+    const std::string inside = all_inside.output(0);
+    const Numbers rows{result.batches, result.count};
+    const std::string has_place =
+        r.build.reshaped(r.build.cast(inside, onnx::TensorProto::BOOL), rows);
+    sum = r.build.reshaped(sum, rows);
     if (result.batches > 1) {
         Numbers offsets;
         for (std::int64_t batch = 0; batch < result.batches; ++batch)
             offsets.push_back(batch * result.among);
         product_of({result.batches, result.among});
-        result.tensor =
-            r.build("Add", {result.tensor, r.build.integers(offsets, {result.batches, 1})});
+        sum = r.build("Add", {sum, r.build.integers(offsets, {result.batches, 1})});
     }
+    result.tensor = r.build("Where", {has_place, sum, r.build.integers({no_position})});
     return result;
 }
 
@@ -107,8 +108,11 @@ void decompose_gather_nd(Rewrite& r) {
 
 void decompose_scatter_nd(Rewrite& r) {
     const std::string data = r.node.input(0), indices = r.node.input(1);
-    const Numbers shape = r.shape(data);
+    const Numbers shape = r.shape(data), of_indices = r.shape(indices);
     const FlatPositions positions = flat_positions(r, shape, indices, 0);
+    if (r.shape(r.node.input(2)) !=
+        with_inner(sizes_between(of_indices, 0, of_indices.size() - 1), positions.inner))
+        throw CannotRewrite{"its updates do not fit its indices and data; is the file damaged?"};
     const std::int64_t inner = product_of(positions.inner);
     const std::string rows = r.build.reshaped(data, {positions.among, inner});
     const std::string updates = r.build.reshaped(r.node.input(2), {positions.count, inner});
@@ -129,11 +133,13 @@ void decompose_one_hot(Rewrite& r) {
     if (const auto whole = r.facts.integers(r.node.input(1)); whole && whole->size() == 1)
         depth = (*whole)[0];
     else if (const auto real = r.facts.reals(r.node.input(1)); real && real->size() == 1)
-        depth = static_cast<std::int64_t>((*real)[0]);
+        depth = (*real)[0] >= 1 && (*real)[0] <= most_positions
+                    ? static_cast<std::int64_t>((*real)[0])
+                    : 0;
     else
         throw CannotRewrite{"its depth is computed; export it with a constant one"};
-    if (depth < 1 || depth > (1 << 24))
-        throw CannotRewrite{"its depth is not 1 to 16777216"};
+    if (depth < 1 || depth > most_positions)
+        throw CannotRewrite{"its depth is not 1 to 16777215"};
     const Numbers axis = r.axes_in(rank + 1, {r.attributes().integer("axis", -1)});
     Numbers numbers, shape(rank + 1, 1);
     for (std::int64_t number = 0; number < depth; ++number)

@@ -99,7 +99,7 @@ std::string NodeBuilder::summed(const std::string& tensor, const std::vector<std
 
 onnx::TensorProto& NodeBuilder::constant(int type) {
     onnx::TensorProto& tensor = *graph_.add_initializer();
-    tensor.set_name(names_.take(replaced_.output(0) + ":constant"));
+    tensor.set_name(names_.take(replaced_.output(0) + ":constant" + std::to_string(++constants_)));
     tensor.set_data_type(type);
     return tensor;
 }

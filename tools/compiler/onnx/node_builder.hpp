@@ -3,6 +3,7 @@
 // Nodes and constants that take the place of a node of an ONNX graph.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -62,6 +63,7 @@ private:
     onnx::GraphProto& graph_;
     FreshNames& names_;
     std::vector<onnx::NodeProto> nodes_;
+    std::size_t constants_ = 0;
 };
 
 } // namespace overtake::compiler
