@@ -117,6 +117,29 @@ Kernel make_gather(const Operation& operation) {
     };
 }
 
+// Of GatherElements and ScatterElements: indices may be fewer than data along any axis, and choose
+// along one.
+bool have_places(const Shape& data, const Shape& indices, std::size_t axis) {
+    if (indices.size() != data.size())
+        return false;
+    for (std::size_t i = 0; i < data.size(); i++)
+        if (i != axis && indices[i] > data[i])
+            return false;
+    return true;
+}
+
+// Where in the data the index at `position` of the indices points.
+std::size_t place_of(std::size_t position, float index, const Shape& data, const Shape& indices,
+                     std::size_t axis) {
+    std::size_t offset = 0, stride = 1;
+    for (std::size_t i = indices.size(); i-- > 0;) {
+        offset += stride * (i == axis ? index_within(index, data[i]) : position % indices[i]);
+        position /= indices[i];
+        stride *= data[i];
+    }
+    return offset;
+}
+
 // integers: axis.  Inputs: data, indices of the output's shape.
 std::string check_gather_elements(const Operation& operation) {
     if (operation.inputs.size() != 2)
@@ -124,28 +147,18 @@ std::string check_gather_elements(const Operation& operation) {
     const Shape &data = operation.inputs[0], &indices = operation.inputs[1];
     if (const std::string reason = check_axis(operation, data); !reason.empty())
         return reason;
-    if (indices != operation.output || indices.size() != data.size())
-        return "shapes do not fit each other";
-    for (std::size_t axis = 0; axis < data.size(); axis++)
-        if (axis != static_cast<std::size_t>(operation.integers[0]) && indices[axis] > data[axis])
-            return "shapes do not fit each other";
-    return "";
+    return indices == operation.output &&
+                   have_places(data, indices, static_cast<std::size_t>(operation.integers[0]))
+               ? ""
+               : "shapes do not fit each other";
 }
 
 Kernel make_gather_elements(const Operation& operation) {
     const auto axis = static_cast<std::size_t>(operation.integers[0]);
     return [axis, data = operation.inputs[0], shape = operation.output](const Inputs& in,
                                                                         std::span<float> out) {
-        for (std::size_t index = 0; index < out.size(); index++) {
-            std::size_t rest = index, offset = 0, stride = 1;
-            for (std::size_t i = shape.size(); i-- > 0;) {
-                const std::size_t position = rest % shape[i];
-                rest /= shape[i];
-                offset += stride * (i == axis ? index_within(in[1][index], data[i]) : position);
-                stride *= data[i];
-            }
-            out[index] = in[0][offset];
-        }
+        for (std::size_t i = 0; i < out.size(); i++)
+            out[i] = in[0][place_of(i, in[1][i], data, shape, axis)];
     };
 }
 
@@ -159,12 +172,10 @@ std::string check_scatter_elements(const Operation& operation) {
     if (operation.integers[1] < 0 ||
         operation.integers[1] >= static_cast<std::int64_t>(Scatter::count))
         return "no such way to scatter";
-    if (data != operation.output || indices != operation.inputs[2] || indices.size() != data.size())
-        return "shapes do not fit each other";
-    for (std::size_t axis = 0; axis < data.size(); axis++)
-        if (axis != static_cast<std::size_t>(operation.integers[0]) && indices[axis] > data[axis])
-            return "shapes do not fit each other";
-    return "";
+    return data == operation.output && indices == operation.inputs[2] &&
+                   have_places(data, indices, static_cast<std::size_t>(operation.integers[0]))
+               ? ""
+               : "shapes do not fit each other";
 }
 
 void scatter(Scatter way, float& element, float update) {
@@ -191,16 +202,8 @@ Kernel make_scatter_elements(const Operation& operation) {
     return [axis, way = static_cast<Scatter>(operation.integers[1]), data = operation.output,
             shape = operation.inputs[1]](const Inputs& in, std::span<float> out) {
         std::ranges::copy(in[0], out.begin());
-        for (std::size_t index = 0; index < in[1].size(); index++) {
-            std::size_t rest = index, offset = 0, stride = 1;
-            for (std::size_t i = shape.size(); i-- > 0;) {
-                const std::size_t position = rest % shape[i];
-                rest /= shape[i];
-                offset += stride * (i == axis ? index_within(in[1][index], data[i]) : position);
-                stride *= data[i];
-            }
-            scatter(way, out[offset], in[2][index]);
-        }
+        for (std::size_t i = 0; i < in[1].size(); i++)
+            scatter(way, out[place_of(i, in[1][i], data, shape, axis)], in[2][i]);
     };
 }
 

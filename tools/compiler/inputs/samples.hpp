@@ -27,8 +27,8 @@ using Warn = std::function<void(const std::string&)>;
 /// was trained on (else RGB, or gray for one channel).  Samples are before normalisation: `inputs`
 /// says what they become; only pictures of inputs that are plain tensors become what
 /// `normalisation` says.  All inputs need equally many, but for `states`, names of inputs that
-/// need one or none: the first sample has that or zeros, the others have zeros.  `warn`, if there
-/// is one, is told of files of a directory that are left out, and of pictures that nothing
+/// need one or none: the first sample has that or zeros, the others have zeros.  Calls `warn`,
+/// if there is one, about files of a directory that it leaves out and about pictures that nothing
 /// normalises.  Throws CompileError.
 Samples read_samples(const Graph& graph, const std::vector<InputOptions>& inputs,
                      const std::vector<std::string>& specifications,
