@@ -189,8 +189,9 @@ main()
 
 	echo "the ten slowest:"
 	/usr/bin/python3 scripts/slowest_tests.py $(reports)
-	named '^not ok '
+	# What failed comes last, where a reader of the end of a log sees it.
 	named '^ok .*# SKIP'
+	named '^not ok '
 	echo "$passed passed, $failed failed, $skipped skipped"
 	[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
 }
