@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -33,7 +34,9 @@ namespace overtake {
 
 namespace {
 
-thread_local std::string last_error_text;
+// No string: the C library ends the process where it has no memory to note a thread's destructor.
+constexpr std::size_t most_error_text = 4096;
+thread_local char last_error_text[most_error_text];
 
 template <class Handle>
 Handle& require_handle(Handle* handle, const char* what) {
@@ -76,11 +79,7 @@ void give_values(std::span<Value> from, Value** values, size_t* elements) {
 } // namespace
 
 void set_last_error(const char* text) noexcept {
-    try {
-        last_error_text = text;
-    } catch (const std::bad_alloc&) {
-        last_error_text.clear();
-    }
+    last_error_text[std::string_view(text).copy(last_error_text, most_error_text - 1)] = '\0';
 }
 
 } // namespace overtake
@@ -91,7 +90,7 @@ using overtake::result_in_c;
 extern "C" {
 
 const char* overtake_last_error(void) {
-    return overtake::last_error_text.c_str();
+    return overtake::last_error_text;
 }
 
 int overtake_engine_create(const struct overtake_engine_options* options,

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
@@ -84,35 +85,64 @@ void note_threads() {
 
 } // namespace
 
-void* room_for(Room room, std::size_t size) {
-    struct Own {
-        Bytes bytes;
-        std::size_t size = 0;
-    };
-    static thread_local std::array<Own, static_cast<std::size_t>(Room::count)> all;
-    Own& own = all[static_cast<std::size_t>(room)];
-    if (size > own.size) {
-        own = {};
-        own = {Bytes(size), size};
-    }
-    return own.bytes.data();
-}
-
 const dnnl::engine& engine() {
     static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
     return cpu;
 }
 
-const dnnl::stream& stream() {
-    static thread_local const dnnl::stream own = [] {
-        require_room("a thread's stream");
-        try {
-            return dnnl::stream(engine());
-        } catch (const dnnl::error& error) {
-            throw Error(ENOMEM, std::string("a thread's stream: oneDNN: ") + error.what());
-        }
+namespace {
+
+dnnl::stream make_stream() {
+    require_room("a thread's stream");
+    try {
+        return dnnl::stream(engine());
+    } catch (const dnnl::error& error) {
+        throw Error(ENOMEM, std::string("a thread's stream: oneDNN: ") + error.what());
+    }
+}
+
+// What a thread keeps for its operators.
+struct OfThread {
+    struct Own {
+        Bytes bytes;
+        std::size_t size = 0;
+    };
+    dnnl::stream stream = make_stream();
+    std::array<Own, static_cast<std::size_t>(Room::count)> rooms;
+};
+
+// With thread_local, the C library ends the process where it has no memory to note the destructor.
+OfThread& of_thread() {
+    static const pthread_key_t key = [] {
+        pthread_key_t made{};
+        const int code =
+            pthread_key_create(&made, [](void* owned) { delete static_cast<OfThread*>(owned); });
+        if (code != 0)
+            throw Error(code, "a thread's memory: the process has no key left for it");
+        return made;
     }();
-    return own;
+    if (void* known = pthread_getspecific(key))
+        return *static_cast<OfThread*>(known);
+    auto made = std::make_unique<OfThread>();
+    const int code = pthread_setspecific(key, made.get());
+    if (code != 0)
+        throw Error(code, "a thread's memory cannot be noted");
+    return *made.release();
+}
+
+} // namespace
+
+const dnnl::stream& stream() {
+    return of_thread().stream;
+}
+
+void* room_for(Room room, std::size_t size) {
+    OfThread::Own& own = of_thread().rooms[static_cast<std::size_t>(room)];
+    if (size > own.size) {
+        own = {};
+        own = {Bytes(size), size};
+    }
+    return own.bytes.data();
 }
 
 Threads::Threads() : before_(threads()), count_(threads_to_be_had(ThreadCount::current())) {
