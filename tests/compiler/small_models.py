@@ -23,7 +23,9 @@ def model(nodes, inputs, outputs, constants=None, opset=13, types=None):
         info(outputs),
         [numpy_helper.from_array(array, name) for name, array in constants.items()],
     )
-    result = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    domains = {"": opset, **{each.domain: 1 for each in nodes if each.domain}}
+    opsets = [helper.make_opsetid(domain, version) for domain, version in domains.items()]
+    result = helper.make_model(graph, opset_imports=opsets)
     result.ir_version = 7
     return result
 

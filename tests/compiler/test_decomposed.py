@@ -3,6 +3,7 @@
 values are written here, from ONNX's text."""
 
 import itertools
+import math
 import pathlib
 import random
 import tempfile
@@ -127,6 +128,90 @@ def positions():
         yield nodes, {"x": indices}, constants, {"y": wanted}
 
 
+def of_onnx_runtime(operator, inputs, outputs=("y",), **attributes):
+    return [node(operator, inputs, outputs, domain="com.microsoft", **attributes)]
+
+
+def gelu(x):
+    return x * (1 + np.vectorize(math.erf)(x / np.sqrt(2))).astype(np.float32) / 2
+
+
+def fast_gelu(x):
+    return x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) / 2
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def fused_functions():
+    x, bias = real(2, 6, 8), real(8)
+    yield of_onnx_runtime("Gelu", ["x"]), {"x": x}, {}, {"y": gelu(x)}
+    yield of_onnx_runtime("BiasGelu", ["x", "b"]), {"x": x}, {"b": bias}, {"y": gelu(x + bias)}
+    yield of_onnx_runtime("FastGelu", ["x"]), {"x": x}, {}, {"y": fast_gelu(x)}
+    yield of_onnx_runtime("FastGelu", ["x", "b"]), {"x": x}, {"b": bias}, {"y": fast_gelu(x + bias)}
+    yield of_onnx_runtime("QuickGelu", ["x"]), {"x": x}, {}, {"y": x * sigmoid(1.702 * x)}
+    yield of_onnx_runtime("QuickGelu", ["x"], alpha=0.5), {"x": x}, {}, {"y": x * sigmoid(x / 2)}
+    skip = real(2, 6, 8)
+    wanted = {"y": x + bias + skip}
+    yield of_onnx_runtime("BiasAdd", ["x", "b", "s"]), {"x": x, "s": skip}, {"b": bias}, wanted
+
+
+def fused_products():
+    x, z = real(1, 4, 6, 6), real(1, 5, 6, 6)
+    weights, bias = real(5, 4, 1, 1), real(5)
+    sums = np.einsum("nchw,oc->nohw", x, weights[:, :, 0, 0]) + bias[:, None, None]
+    constants = {"w": weights, "b": bias}
+    for activation, parameters, function in (
+        ("Relu", None, lambda v: np.maximum(v, 0)), ("Tanh", None, np.tanh), ("Sigmoid", None, sigmoid),
+        ("LeakyRelu", [0.25], lambda v: np.where(v < 0, v / 4, v)),
+        ("HardSigmoid", [0.25, 0.5], lambda v: np.clip(v / 4 + 0.5, 0, 1)),
+        ("Clip", [-1.0, 0.5], lambda v: np.clip(v, -1, 0.5)),
+    ):  # fmt: skip
+        options = {"activation": activation}
+        if parameters:
+            options["activation_params"] = parameters
+        wanted = {"y": function(sums)}
+        yield of_onnx_runtime("FusedConv", ["x", "w", "b"], **options), {"x": x}, constants, wanted
+        wanted = {"y": function(sums + z)}
+        nodes = of_onnx_runtime("FusedConv", ["x", "w", "b", "z"], kernel_shape=[1, 1], **options)
+        yield nodes, {"x": x, "z": z}, constants, wanted
+    a, b, c = real(5, 7), real(6, 7), real(6)
+    wanted = np.maximum(0.5 * a @ b.T + 2 * c, 0)
+    nodes = of_onnx_runtime("FusedGemm", ["x", "b", "c"], alpha=0.5, beta=2.0, transB=1, activation="Relu")
+    yield nodes, {"x": a}, {"b": b, "c": c}, {"y": wanted}
+    nodes = of_onnx_runtime("FusedGemm", ["x", "b"], transB=1, activation="LeakyRelu", activation_alpha=0.25)
+    wanted = a @ b.T
+    yield nodes, {"x": a}, {"b": b}, {"y": np.where(wanted < 0, wanted / 4, wanted)}
+    a, b = real(2, 5, 7), real(2, 6, 7)
+    wanted = 0.125 * a @ b.transpose(0, 2, 1)
+    nodes = of_onnx_runtime("FusedMatMul", ["x", "b"], transB=1, alpha=0.125)
+    yield nodes, {"x": a}, {"b": b}, {"y": wanted}
+    yield nodes, {"x": a, "b": b}, {}, {"y": wanted}
+    nodes = of_onnx_runtime("FusedMatMul", ["x", "b"], transA=1)
+    yield nodes, {"x": a.transpose(0, 2, 1)}, {"b": b.transpose(0, 2, 1)}, {"y": 8 * wanted}
+
+
+def fused_normalisations():
+    x, skip = real(2, 6, 8), real(2, 6, 8)
+    gamma, beta, bias = real(8, low=0.5), real(8), real(8)
+    for names, total, given in (
+        (["x", "s", "g", "b"], x + skip, {}), (["x", "s", "g", "b", "c"], x + skip + bias, {"c": bias}),
+    ):  # fmt: skip
+        mean, variance = total.mean(axis=-1, keepdims=True), total.var(axis=-1, keepdims=True)
+        wanted = (total - mean) / np.sqrt(variance + 1e-6) * gamma + beta
+        constants = {"g": gamma, "b": beta, **given}
+        nodes = of_onnx_runtime("SkipLayerNormalization", names, ["y", "", "", "t"], epsilon=1e-6)
+        yield nodes, {"x": x, "s": skip}, constants, {"y": wanted, "t": total}
+        nodes = of_onnx_runtime("SkipLayerNormalization", names, ["y"], epsilon=1e-6)
+        yield nodes, {"x": x, "s": skip}, constants, {"y": wanted}
+    total = x + skip
+    wanted = total / np.sqrt((total**2).mean(axis=-1, keepdims=True) + 1e-6) * gamma
+    nodes = of_onnx_runtime("SkipSimplifiedLayerNormalization", ["x", "s", "g"], ["y", "", "", "t"],
+                            epsilon=1e-6)  # fmt: skip
+    yield nodes, {"x": x, "s": skip}, {"g": gamma}, {"y": wanted, "t": total}
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         holder = tempfile.TemporaryDirectory()
@@ -173,6 +258,28 @@ class Decomposed(Case):
 
     def test_positions(self):
         self.check(positions())
+
+    def test_functions_that_onnx_runtime_fuses(self):
+        self.check(fused_functions())
+
+    def test_products_that_onnx_runtime_fuses(self):
+        self.check(fused_products())
+
+    def test_normalisations_that_onnx_runtime_fuses(self):
+        self.check(fused_normalisations())
+
+    def test_what_has_no_form_of_a_fused_operator_is_refused(self):
+        for nodes, said in (
+            (of_onnx_runtime("FusedConv", ["x", "w"], activation="Softplus"),
+             "its activation is 'Softplus'; Relu, Tanh,"),
+            (of_onnx_runtime("FusedMatMul", ["x", "x"], transBatchA=1), "its transBatchA is 1"),
+            (of_onnx_runtime("Attention", ["x", "w"]), "it is of domain 'com.microsoft'"),
+        ):  # fmt: skip
+            with self.subTest(said):
+                proto = model(nodes, {"x": (1, 4, 6, 6)}, {"y": (None,) * 4}, {"w": real(5, 4, 1, 1)})
+                result = overtake("compile", save(proto, self.directory / "m.onnx"))
+                self.assertEqual(result.returncode, 1)
+                self.assertIn(said, result.stderr)
 
     def test_zeros_stay_zeros(self):
         x = np.zeros((2, 3), np.float32)

@@ -60,10 +60,13 @@ TensorFacts facts_of(const Context& context) {
 
 std::vector<onnx::NodeProto> decomposed(Context& context, FreshNames& names) {
     const onnx::NodeProto& node = *context.node;
-    const auto rule = decompositions().find(node.op_type());
     const bool is_onnx = node.domain().empty() || node.domain() == "ai.onnx";
-    if (rule == decompositions().end() || !is_onnx || node.input_size() == 0 ||
+    if ((!is_onnx && node.domain() != "com.microsoft") || node.input_size() == 0 ||
         node.output_size() == 0 || waits_for_refused(context))
+        return {};
+    const RewriteRules& rules = is_onnx ? decompositions() : fused_operators();
+    const auto rule = rules.find(node.op_type());
+    if (rule == rules.end())
         return {};
     onnx::NodeProto written = node;
     onnx::GraphProto constants;

@@ -234,6 +234,9 @@ std::vector<std::string> decomposed_operators() {
     for (const auto& [type, rule] : decompositions())
         if (std::ranges::find(others, type) == others.end())
             names.push_back(type);
+    for (const auto& [type, rule] : fused_operators())
+        if (std::ranges::find(names, type) == names.end())
+            names.push_back(type);
     return names;
 }
 

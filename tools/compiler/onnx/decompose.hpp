@@ -15,6 +15,9 @@ namespace overtake::compiler {
 /// For nodes of opset 13 to 17.  Shapes and types of their inputs are known.
 const RewriteRules& decompositions();
 
+/// The same of ONNX Runtime's domain, com.microsoft.
+const RewriteRules& fused_operators();
+
 /// Names of the operators that are always written as others, by these rules or by those of
 /// lower_to_known_opset().
 std::vector<std::string> decomposed_operators();

@@ -9,6 +9,7 @@
 
 #include <onnx/defs/schema.h>
 
+#include "compiler/onnx/decompose.hpp"
 #include "compiler/onnx/fold_conditions.hpp"
 #include "compiler/onnx/remove_qdq.hpp"
 
@@ -24,7 +25,8 @@ bool is_known(const onnx::NodeProto& node, int opset) {
         return true;
     if (node.domain().empty() || node.domain() == "ai.onnx")
         return onnx::OpSchemaRegistry::Schema(node.op_type(), opset, "") != nullptr;
-    return node.domain() == "com.microsoft" && is_quantised_operator(node.op_type());
+    return node.domain() == "com.microsoft" &&
+           (is_quantised_operator(node.op_type()) || fused_operators().contains(node.op_type()));
 }
 
 // So that nobody takes somebody's own Div, of which nothing was checked, for ONNX's.

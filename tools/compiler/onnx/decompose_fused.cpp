@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+//
+// Operators that ONNX Runtime's optimiser makes of several (domain com.microsoft).
+#include "compiler/onnx/decompose.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace overtake::compiler {
+namespace {
+
+// Makes what the node at hand makes.
+void finish(Rewrite& r, const std::string& tensor, int output = 0) {
+    r.build.last("Identity", {tensor}, output);
+}
+
+std::string sum_of(Rewrite& r, std::string sum, std::initializer_list<int> inputs) {
+    for (const int input : inputs)
+        if (r.has_input(input))
+            sum = r.build("Add", {sum, r.node.input(input)});
+    return sum;
+}
+
+// x * (1 + f) / 2.
+std::string half_of(Rewrite& r, const std::string& x, const std::string& f) {
+    return r.build("Mul",
+                   {r.build("Mul", {x, r.build.real(0.5f)}), r.build("Add", {f, r.build.real(1)})});
+}
+
+std::string gelu_of(Rewrite& r, const std::string& x) {
+    return half_of(
+        r, x,
+        r.build("Erf", {r.build("Mul", {x, r.build.real(1 / std::numbers::sqrt2_v<float>)})}));
+}
+
+void gelu(Rewrite& r) {
+    finish(r, gelu_of(r, r.node.input(0)));
+}
+
+void bias_gelu(Rewrite& r) {
+    finish(r, gelu_of(r, sum_of(r, r.node.input(0), {1})));
+}
+
+// By a hyperbolic tangent.
+void fast_gelu(Rewrite& r) {
+    const std::string x = sum_of(r, r.node.input(0), {1});
+    const std::string cube = r.build("Mul", {r.build("Mul", {x, x}), x});
+    const std::string inner = r.build("Add", {x, r.build("Mul", {cube, r.build.real(0.044715f)})});
+    const float factor = std::sqrt(2 / std::numbers::pi_v<float>);
+    finish(r, half_of(r, x, r.build("Tanh", {r.build("Mul", {inner, r.build.real(factor)})})));
+}
+
+void quick_gelu(Rewrite& r) {
+    const std::string x = r.node.input(0);
+    const std::string alpha = r.build.real(r.attributes().real("alpha", 1.702f));
+    finish(r, r.build("Mul", {x, r.build("Sigmoid", {r.build("Mul", {x, alpha})})}));
+}
+
+void bias_add(Rewrite& r) {
+    finish(r, sum_of(r, r.node.input(0), {1, 2}));
+}
+
+// `type` applied to the tensor, with the parameters that the operator's text gives it.
+std::string activated(Rewrite& r, const std::string& type, const std::vector<float>& parameters,
+                      const std::string& tensor) {
+    const auto parameter = [&](std::size_t index, float otherwise) {
+        return index < parameters.size() ? parameters[index] : otherwise;
+    };
+    if (type.empty())
+        return tensor;
+    if (type == "Relu" || type == "Tanh" || type == "Sigmoid")
+        return r.build(type, {tensor});
+    if (type == "LeakyRelu") {
+        onnx::NodeProto& made = r.build.node(type, {tensor});
+        set_real(made, "alpha", parameter(0, 0.01f));
+        return made.output(0);
+    }
+    if (type == "HardSigmoid") {
+        onnx::NodeProto& made = r.build.node(type, {tensor});
+        set_real(made, "alpha", parameter(0, 0.2f));
+        set_real(made, "beta", parameter(1, 0.5f));
+        return made.output(0);
+    }
+    if (type == "Clip" && parameters.size() == 2)
+        return r.build(type, {tensor, r.build.real(parameters[0]), r.build.real(parameters[1])});
+    throw CannotRewrite{"its activation is '" + type +
+                        "'; Relu, Tanh, Sigmoid, LeakyRelu, HardSigmoid and Clip are supported"};
+}
+
+// A node of ONNX's operator that has these inputs and the same attributes, but for the activation.
+std::string without_activation(Rewrite& r, const char* type, int inputs) {
+    std::vector<std::string> names;
+    for (int input = 0; input < inputs && input < r.node.input_size(); ++input)
+        names.push_back(r.node.input(input));
+    while (!names.empty() && names.back().empty())
+        names.pop_back();
+    onnx::NodeProto& made = r.build.node(type, names);
+    for (const auto& attribute : r.node.attribute())
+        if (!attribute.name().starts_with("activation"))
+            *made.add_attribute() = attribute;
+    return made.output(0);
+}
+
+void fused_convolution(Rewrite& r) {
+    const std::string sum = sum_of(r, without_activation(r, "Conv", 3), {3});
+    finish(r, activated(r, r.attributes().text("activation", ""),
+                        r.attributes().reals("activation_params"), sum));
+}
+
+void fused_gemm(Rewrite& r) {
+    const std::string product = without_activation(r, "Gemm", 3);
+    std::vector<float> parameters;
+    for (const char* name : {"activation_alpha", "activation_beta"})
+        if (r.attributes().has(name))
+            parameters.push_back(r.attributes().real(name, 0));
+    finish(r, activated(r, r.attributes().text("activation", ""), parameters, product));
+}
+
+// The last two axes change places; vectors stay.
+std::string transposed_if(Rewrite& r, const char* attribute, const std::string& tensor) {
+    const std::size_t rank = r.rank(tensor);
+    if (r.attributes().integer(attribute, 0) == 0 || rank < 2)
+        return tensor;
+    std::vector<std::int64_t> order(rank);
+    std::iota(order.begin(), order.end(), 0);
+    std::swap(order[rank - 2], order[rank - 1]);
+    return r.build.transposed(tensor, order);
+}
+
+void fused_matmul(Rewrite& r) {
+    for (const char* name : {"transBatchA", "transBatchB"})
+        if (r.attributes().integer(name, 0) != 0)
+            throw CannotRewrite{std::string("its ") + name +
+                                " is 1; export the model without that optimisation"};
+    const std::string product = r.build("MatMul", {transposed_if(r, "transA", r.node.input(0)),
+                                                   transposed_if(r, "transB", r.node.input(1))});
+    const float alpha = r.attributes().real("alpha", 1);
+    finish(r, alpha == 1 ? product : r.build("Mul", {product, r.build.real(alpha)}));
+}
+
+// Of the sum of its inputs, which is its fourth output.
+void skip_layer_normalization(Rewrite& r) {
+    for (const int output : {1, 2})
+        if (r.has_output(output))
+            throw CannotRewrite{"its mean or deviation is read, which is for training"};
+    const std::string sum = sum_of(r, r.node.input(0), {1, 4});
+    std::vector<std::string> inputs = {sum, r.node.input(2)};
+    if (r.has_input(3))
+        inputs.push_back(r.node.input(3));
+    const float epsilon = r.attributes().real("epsilon", 1e-12f);
+    onnx::NodeProto& made = r.build.last("LayerNormalization", inputs);
+    set_integer(made, "axis", -1);
+    set_real(made, "epsilon", epsilon);
+    if (r.has_output(3))
+        finish(r, sum, 3);
+}
+
+// The same without a mean.
+void skip_root_mean_square(Rewrite& r) {
+    for (const int output : {1, 2})
+        if (r.has_output(output))
+            throw CannotRewrite{"its mean or deviation is read, which is for training"};
+    const std::string sum = sum_of(r, r.node.input(0), {1, 3});
+    onnx::NodeProto& mean = r.build.node("ReduceMean", {r.build("Mul", {sum, sum})});
+    set_integers(mean, "axes", {-1});
+    const std::string square = mean.output(0);
+    const std::string root = r.build(
+        "Sqrt", {r.build("Add", {square, r.build.real(r.attributes().real("epsilon", 1e-12f))})});
+    finish(r, r.build("Mul", {r.build("Div", {sum, root}), r.node.input(2)}));
+    if (r.has_output(3))
+        finish(r, sum, 3);
+}
+
+} // namespace
+
+const RewriteRules& fused_operators() {
+    static const RewriteRules table = {
+        {"BiasAdd", bias_add},
+        {"BiasGelu", bias_gelu},
+        {"FastGelu", fast_gelu},
+        {"FusedConv", fused_convolution},
+        {"FusedGemm", fused_gemm},
+        {"FusedMatMul", fused_matmul},
+        {"Gelu", gelu},
+        {"QuickGelu", quick_gelu},
+        {"SkipLayerNormalization", skip_layer_normalization},
+        {"SkipSimplifiedLayerNormalization", skip_root_mean_square},
+    };
+    return table;
+}
+
+} // namespace overtake::compiler
