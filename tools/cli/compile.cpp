@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "accuracy_table.hpp"
+#include "calibration_options.hpp"
 #include "check_network.hpp"
 #include "commands.hpp"
 #include "compile_command.hpp"
@@ -23,7 +25,6 @@
 #include "huge_pages.hpp"
 #include "json_text.hpp"
 #include "network_options.hpp"
-#include "normalisation_options.hpp"
 #include "option_checks.hpp"
 #include "output_file.hpp"
 #include "overtake/device.hpp"
@@ -125,8 +126,11 @@ std::optional<std::size_t> pieces_measured(const CompileCommandOptions& options)
 }
 
 void print_json(const CompileCommandOptions& options, const std::string& output,
-                const std::vector<std::string>& warnings, const nlohmann::ordered_json& summary) {
+                const std::vector<std::string>& warnings, const nlohmann::ordered_json& summary,
+                const std::optional<compiler::AccuracyReport>& accuracy) {
     nlohmann::ordered_json json = {{"output", output}, {"warnings", warnings}};
+    if (accuracy)
+        json["accuracy"] = accuracy_json(*accuracy);
     if (const auto pieces = pieces_measured(options))
         json["pieces_measured"] = *pieces;
     json.update(summary);
@@ -177,8 +181,10 @@ void check_places(const CompileCommandOptions& options, const std::string& outpu
 std::vector<std::uint8_t> compile_model(const CompileCommandOptions& options,
                                         std::vector<std::string>& warnings,
                                         std::vector<std::string>& notes,
-                                        std::chrono::duration<double>& calibration) {
+                                        std::chrono::duration<double>& calibration,
+                                        std::optional<compiler::AccuracyReport>& accuracy) {
     compiler::CompileOptions asked = options.compile;
+    asked.report = [&](const compiler::AccuracyReport& report) { accuracy = report; };
     asked.warn = [&](const std::string& warning) { warnings.push_back(warning); };
     asked.import.warn = [&](const std::string& note) {
         warnings.push_back(note);
@@ -187,13 +193,15 @@ std::vector<std::uint8_t> compile_model(const CompileCommandOptions& options,
     ProgressBar bar;
     using Clock = std::chrono::steady_clock;
     std::optional<Clock::time_point> begin;
+    bool is_calibrated = false;
     return compiler::compile(asked, [&](const std::string& what, double done) {
         bar.show(what, done);
-        if (what != "calibrating")
+        if (what != "calibrating" || is_calibrated)
             return;
         if (!begin)
             begin = Clock::now();
         calibration = Clock::now() - *begin;
+        is_calibrated = done >= 1; // a search for accuracy calibrates again
     });
 }
 
@@ -238,7 +246,15 @@ int run_compile(const CompileCommandOptions& options) {
     std::vector<std::string> warnings = options.warnings, notes;
     const std::optional<cpu::LayoutCosts> costs = layout_costs(options);
     std::chrono::duration<double> calibration{};
-    std::vector<std::uint8_t> bytes = compile_model(options, warnings, notes, calibration);
+    std::optional<compiler::AccuracyReport> accuracy;
+    std::vector<std::uint8_t> bytes;
+    try {
+        bytes = compile_model(options, warnings, notes, calibration, accuracy);
+    } catch (const compiler::CompileError&) {
+        if (accuracy)
+            print_accuracy(*accuracy, stderr);
+        throw;
+    }
     if (options.is_strict)
         print_warnings(warnings);
     if (ends_by_warnings(options, warnings.size()))
@@ -264,9 +280,11 @@ int run_compile(const CompileCommandOptions& options) {
     files.commit();
     print_warnings(warnings);
     if (options.json)
-        print_json(options, output, warnings, summary);
+        print_json(options, output, warnings, summary, accuracy);
     else if (!options.quiet)
         print_line(options, output, summary, calibration);
+    if (accuracy && !options.json && !options.quiet)
+        print_accuracy(*accuracy, stdout);
     return 0;
 }
 
@@ -295,49 +313,6 @@ void add_fc_limit(CLI::App& command, const Options& options) {
             },
             ""))
         ->capture_default_str();
-}
-
-void add_calibration(CLI::App& command, const Options& options) {
-    command
-        .add_option(
-            "--calibration", options->compile.calibration,
-            "[INPUT=]PATH of samples: a .npy, .png or .jpg file, or a directory; once per input")
-        ->allow_extra_args(false);
-    command
-        .add_option("--state", options->compile.states,
-                    "OUTPUT=INPUT, once per state: samples are steps of a sequence, and the output "
-                    "is that input of the next one")
-        ->allow_extra_args(false);
-    add_normalisation(command, options->compile.normalisation);
-    const std::map<std::string, compiler::CalibrationMethod> methods = {
-        {"min-max", compiler::CalibrationMethod::min_max},
-        {"percentile", compiler::CalibrationMethod::percentile},
-        {"kl", compiler::CalibrationMethod::kl},
-        {"mse", compiler::CalibrationMethod::mse},
-        {"best", compiler::CalibrationMethod::best}};
-    auto* method = command
-                       .add_option_function<std::string>(
-                           "--calibration-method",
-                           [options, methods](const std::string& name) {
-                               options->compile.method = methods.at(name);
-                           },
-                           "How to choose ranges from the samples: min-max (default), "
-                           "percentile, kl, mse, or best: whichever is nearest to float")
-                       ->check(one_of({"min-max", "percentile", "kl", "mse", "best"}));
-    command
-        .add_option("--percentile", options->compile.percentile,
-                    "Share of each tensor's calibration values that its range covers; implies "
-                    "--calibration-method percentile")
-        ->check(number(90, 100))
-        ->capture_default_str()
-        ->each([options, method](const std::string&) {
-            if (method->count() == 0)
-                options->compile.method = compiler::CalibrationMethod::percentile;
-        });
-    command.add_flag("!--no-bias-correction", options->compile.corrects_bias,
-                     "Do not let biases compensate for rounded weights");
-    command.add_flag("!--no-equalisation", options->compile.equalises_channels,
-                     "Do not scale up channels with small values to use more of the 8 bits");
 }
 
 void add_profile_and_seed(CLI::App& command, const Options& options) {
@@ -485,8 +460,9 @@ void add_exceptions(CLI::App& command, const Options& options) {
     auto* all_on_cpu =
         command.add_flag("--cpu", options->compile.import.all_on_cpu,
                          "Run all nodes on the CPU, in float: to compare with, or to fall back on");
-    for (const char* name : {"--calibration", "--calibration-method", "--percentile", "--mean",
-                             "--scale", "--max-time-per-fc", "--cores", "--class", "--config"})
+    for (const char* name :
+         {"--calibration", "--calibration-method", "--percentile", "--accuracy", "--mean",
+          "--scale", "--max-time-per-fc", "--cores", "--class", "--config"})
         all_on_cpu->excludes(command.get_option(name));
     command
         .add_option("--run-on-cpu", options->compile.import.run_on_cpu,
@@ -529,7 +505,7 @@ void add_compile_with(CLI::App& app, int& status, const ShareMeasurement& measur
     auto* output = command->add_option("-o,--output", options->output,
                                        "Model file to write; default: MODEL with the suffix .ovm");
     add_fc_limit(*command, options);
-    add_calibration(*command, options);
+    add_calibration(*command, {options, &options->compile});
     add_profile_and_seed(*command, options);
     add_units(*command, options);
     add_cores(*command, options);
@@ -550,10 +526,11 @@ void add_compile_with(CLI::App& app, int& status, const ShareMeasurement& measur
     // It writes nothing, and printing is its purpose.
     check->excludes(output)->excludes(report)->excludes(quiet);
     command->add_flag("--json", options->json, "Print the result as JSON");
-    for (const char* name : {"MODEL", "--calibration", "--mean", "--scale", "--calibration-method",
-                             "--percentile", "--no-bias-correction", "--no-equalisation", "--seed",
-                             "--input-shape", "--set-input", "--run-on-cpu", "--run-on-bpu",
-                             "--int8-outputs", "--custom-op-domain", "--custom-op-library"})
+    for (const char* name :
+         {"MODEL", "--calibration", "--mean", "--scale", "--calibration-method", "--percentile",
+          "--accuracy", "--no-bias-correction", "--no-equalisation", "--seed", "--input-shape",
+          "--set-input", "--run-on-cpu", "--run-on-bpu", "--int8-outputs", "--custom-op-domain",
+          "--custom-op-library"})
         file->excludes(command->get_option(name));
     command->callback([options, command, &status] {
         use_huge_pages();

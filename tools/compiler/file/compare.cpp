@@ -189,16 +189,21 @@ public:
             kernels_.push_back(node.on_bpu() ? cpu::Kernel{} : cpu_kernel(graph, node));
     }
 
-    void run(const FloatValues& sample) {
+    void run(const FloatValues& sample, const std::vector<StateLink>& states) {
         const FloatValues& expected = executor_.run(sample);
         for (std::size_t index = 0; index < graph_.inputs.size(); ++index)
             memory_.write(graph_.inputs[index], sample[index]);
+        for (std::size_t index = 0; index < states_.size(); ++index)
+            memory_.write(graph_.inputs[states[index].input], states_[index]);
         for (const ProgramSegment& segment : program_.segments)
             if (segment.on_bpu)
                 run_bpu(segment, expected);
             else
                 for (std::size_t index = 0; index < segment.node_count; ++index)
                     run_cpu(segment.first_node + index, expected);
+        states_.clear();
+        for (const StateLink& state : states)
+            states_.push_back(memory_.read(graph_.outputs[state.output]));
     }
 
     std::vector<NodeSimilarity> similarities() const {
@@ -285,6 +290,7 @@ private:
     FloatExecutor executor_;
     std::vector<cpu::Kernel> kernels_; // by node, of those on the CPU
     std::vector<Sums> sums_;           // by node
+    FloatValues states_;               // of the run before; none before the first
 };
 
 } // namespace
@@ -292,6 +298,7 @@ private:
 std::vector<NodeSimilarity> compare_with_float(const Graph& graph, const QuantisedGraph& quantised,
                                                const Program& program,
                                                std::span<const FloatValues> samples, Alone alone,
+                                               const std::vector<StateLink>& states,
                                                const std::function<void(double)>& progress) {
     const double total =
         static_cast<double>(samples.size() * std::max<std::size_t>(program.steps.size(), 1));
@@ -301,7 +308,7 @@ std::vector<NodeSimilarity> compare_with_float(const Graph& graph, const Quantis
     };
     Comparison comparison(graph, quantised, program, alone, step_done);
     for (const FloatValues& sample : samples)
-        comparison.run(sample);
+        comparison.run(sample, states);
     return comparison.similarities();
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "compiler/inputs/states.hpp"
 #include "compiler/ir/program.hpp"
 #include "compiler/quantise/calibrate.hpp"
 #include "compiler/quantise/quantise.hpp"
@@ -26,10 +27,13 @@ struct NodeSimilarity {
 };
 
 /// Runs the program with the device's own operators and the graph in float over `samples`, and
-/// compares the output of each node, by node.  `progress` is called with 0..1.
+/// compares the output of each node, by node.  With `states` the samples are steps of a sequence:
+/// the program has as its states what it computed of them itself in the step before.  `progress` is
+/// called with 0..1.
 std::vector<NodeSimilarity> compare_with_float(const Graph& graph, const QuantisedGraph& quantised,
                                                const Program& program,
                                                std::span<const FloatValues> samples, Alone alone,
+                                               const std::vector<StateLink>& states,
                                                const std::function<void(double)>& progress);
 
 } // namespace overtake::compiler

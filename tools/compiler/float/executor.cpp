@@ -230,7 +230,36 @@ void FloatExecutor::run_node(std::size_t index) {
             element = std::clamp(element, node.clamp_low, node.clamp_high);
 }
 
+void FloatExecutor::put_back() {
+    for (const ValueId id : others_)
+        std::swap(values_[id], kept_[id]);
+    others_.clear();
+}
+
+const FloatValues& FloatExecutor::run_with(ValueId id, std::vector<float> value) {
+    put_back();
+    kept_.resize(values_.size());
+    std::vector<bool> differs(values_.size());
+    const auto keep = [&](ValueId of) {
+        std::swap(values_[of], kept_[of]);
+        others_.push_back(of);
+    };
+    keep(id);
+    values_[id] = std::move(value);
+    differs[id] = true;
+    for (std::size_t index = 0; index < graph_.nodes.size(); ++index) {
+        const Node& node = graph_.nodes[index];
+        if (std::ranges::none_of(node.inputs, [&](ValueId input) { return differs[input]; }))
+            continue;
+        keep(node.output);
+        run_node(index);
+        differs[node.output] = values_[node.output] != kept_[node.output];
+    }
+    return values_;
+}
+
 const FloatValues& FloatExecutor::run(const FloatValues& inputs) {
+    put_back();
     set_inputs({inputs.begin(), inputs.end()});
     for (std::size_t index = 0; index < graph_.nodes.size(); ++index)
         run_node(index); // what it throws names the node
@@ -245,6 +274,7 @@ void FloatExecutor::set_inputs(const std::vector<std::span<const float>>& inputs
 const FloatValues&
 FloatExecutor::run_in_little_memory(const std::vector<std::span<const float>>& inputs,
                                     const Look& look) {
+    put_back();
     if (last_reads_.empty())
         last_reads_ = last_reads(graph_);
     set_inputs(inputs);

@@ -31,6 +31,12 @@ public:
     const FloatValues& run_in_little_memory(const std::vector<std::span<const float>>& inputs,
                                             const Look& look = {});
 
+    /// The values of the last run() as they were if `id` held `value`, of its elements.  Valid
+    /// until the next call of any kind.
+    const FloatValues& run_with(ValueId id, std::vector<float> value);
+    /// The values of the last run(), as the array that it gave has them again.
+    void put_back();
+
 private:
     struct Convolution;
     void set_inputs(const std::vector<std::span<const float>>& inputs);
@@ -43,6 +49,8 @@ private:
     FloatValues values_;
     std::vector<std::vector<ValueId>> last_reads_; // by node: what no later one reads, no outputs
     std::vector<std::vector<float>> free_;         // buffers
+    FloatValues kept_;            // of run(), by value, where run_with() has others
+    std::vector<ValueId> others_; // these values
     std::vector<std::unique_ptr<Convolution>> convolutions_; // by node, null for other operators
     std::vector<cpu::Kernel> kernels_;                       // by node, of those on the CPU
 };

@@ -8,7 +8,8 @@
 namespace overtake::compiler {
 
 float output_error(float relative_error, float saturated) {
-    return std::isnan(relative_error) ? 0 : std::min(relative_error + saturated, 1.0f);
+    const float error = std::isnan(relative_error) ? 0 : relative_error + saturated;
+    return error / (1 + error);
 }
 
 std::size_t best_method(const std::vector<std::vector<float>>& errors) {

@@ -6,9 +6,9 @@
 
 namespace overtake::compiler {
 
-/// How far an output is from float: its relative error, which sees scale, and the share of its
-/// elements that saturate.  1, which is as far as zeros would be, at most; 0 if the error is NaN,
-/// where there is nothing to compare.
+/// How far an output is from float, by its relative error, which sees scale, and the share of its
+/// elements that saturate: from 0, through 0.5, where the error is that of zeros, to 1 where it has
+/// no bound.  0 if the error is NaN, where there is nothing to compare.
 float output_error(float relative_error, float saturated);
 
 /// The method, an index into `errors`, whose outputs are nowhere much farther from float than

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""--accuracy: as near to float as was asked for, with as few nodes on the CPU as that takes."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+
+from overtake_command import cosine, info, overtake, succeed
+from small_models import model, node, save
+
+SHAPE = (1, 4, 8, 8)
+
+
+def hard():
+    """Two branches of x: `easy` is a convolution; `hard` goes by way of numbers near 1000, of which
+    8 bits hold nothing of x, between two convolutions."""
+    random = np.random.default_rng(3)
+    return model(
+        [
+            node("Conv", ["x", "w", "b"], ["features"], name="features"),
+            node("Relu", ["features"], ["positive"], name="positive"),
+            node("Conv", ["positive", "w1"], ["easy"], name="easy"),
+            node("Conv", ["positive", "one", "up"], ["far"], name="away"),
+            node("Relu", ["far"], ["far_positive"], name="far_positive"),
+            node("Conv", ["far_positive", "one", "down"], ["back"], name="back"),
+            node("Conv", ["back", "w1"], ["hard"], name="hard"),
+        ],
+        {"x": SHAPE}, {"easy": SHAPE, "hard": SHAPE},
+        {
+            "w": random.normal(0, 0.5, (4, 4, 1, 1)).astype(np.float32),
+            "b": random.normal(0, 0.1, 4).astype(np.float32),
+            "w1": random.normal(0, 0.5, (4, 4, 1, 1)).astype(np.float32),
+            "one": np.eye(4, dtype=np.float32).reshape(4, 4, 1, 1),
+            "up": np.full(4, 1000, np.float32),
+            "down": np.full(4, -1000, np.float32),
+        },
+    )  # fmt: skip
+
+
+class Accuracy(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.path = save(hard(), self.folder / "m.onnx")
+        random = np.random.default_rng(4)
+        np.save(self.folder / "x.npy", random.normal(0, 1, (12, *SHAPE[1:])).astype(np.float32))
+
+    def compile(self, *options):
+        return overtake("compile", self.path, "--calibration", self.folder / "x.npy",
+                        "-o", self.folder / "m.ovm", *options)  # fmt: skip
+
+    def searched(self, accuracy, *options):
+        result = self.compile("--accuracy", accuracy, "--json", *options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)["accuracy"]
+
+    def cosines(self):
+        """Of the model as it runs, by output."""
+        outputs = {}
+        for name, path in (("float", self.path), ("int8", self.folder / "m.ovm")):
+            target = self.folder / name
+            succeed("run", path, "--input", f"x={self.folder / 'x.npy'}", "--output-dir", target,
+                    *(["--device", "embedded"] if name == "int8" else []), "-q")  # fmt: skip
+            outputs[name] = {file.stem: np.load(file) for file in target.glob("*.npy")}
+        return {
+            name: cosine(outputs["int8"][name], values) for name, values in outputs["float"].items()
+        }
+
+    def test_what_int8_reaches_stays_on_the_device(self):
+        report = self.searched(0.3)
+        tried = [attempt["tried"] for attempt in report["attempts"]]
+        self.assertEqual(tried[:4], ["min-max", "percentile", "kl", "mse"])
+        (chosen,) = [attempt for attempt in report["attempts"] if attempt["chosen"]]
+        self.assertEqual((chosen["in_float"], chosen["cpu_us"]), ([], 0))
+        self.assertEqual(info(self.folder / "m.ovm")["total"]["nodes_on_cpu"], 0)
+        self.assertEqual((report["wanted"], report["samples"]), (0.3, 12))
+
+    def test_only_what_loses_computes_in_float(self):
+        report = self.searched(0.999)
+        (chosen,) = [attempt for attempt in report["attempts"] if attempt["chosen"]]
+        self.assertLessEqual({"away", "far_positive", "back"}, set(chosen["in_float"]))
+        self.assertNotIn("features", chosen["in_float"])
+        self.assertNotIn("easy", chosen["in_float"])
+        self.assertGreater(chosen["cpu_us"], 0)
+        self.assertLess(chosen["device_us"], report["attempts"][0]["device_us"])
+        for output in chosen["outputs"]:
+            self.assertGreaterEqual(output["cosine"], 0.999)
+        int8 = {output["name"]: output["cosine"] for output in report["attempts"][0]["outputs"]}
+        self.assertLess(int8["hard"], 0.9)
+        for name, value in self.cosines().items():
+            self.assertGreaterEqual(value, 0.999, name)
+        compared = info(self.folder / "m.ovm")["calibration"]
+        self.assertEqual(compared["compared"], 12)
+
+    def test_the_nodes_it_names_are_those_of_run_on_cpu(self):
+        self.searched(0.999)
+        found = info(self.folder / "m.ovm")
+        (chosen,) = [a for a in self.searched(0.999)["attempts"] if a["chosen"]]
+        options = sum((["--run-on-cpu", name] for name in chosen["in_float"]), [])
+        self.assertEqual(self.compile("-q", *options).returncode, 0)
+        again = info(self.folder / "m.ovm")
+        where = [[(n["name"], n["processor"]) for n in one["nodes"]] for one in (found, again)]
+        self.assertEqual(*where)
+
+    def test_the_table_names_what_was_tried(self):
+        result = self.compile("--accuracy", 0.999)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = result.stdout.splitlines()
+        self.assertEqual(lines[1], "cosine of at least 0.999 wanted of each output, over 12 samples")
+        self.assertEqual(sum(line.startswith("* ") for line in lines), 1)
+        self.assertRegex(lines[3], r"^  min-max +0\.\d{6} +\d+\.\d +0\.0  hard$")
+        self.assertRegex(lines[-1], r"^  in float on the CPU: '")
+
+    def test_what_cannot_be_reached_is_refused_with_what_was_tried(self):
+        kept = sum((["--run-on-bpu", name] for name in ("away", "back", "far_positive")), [])
+        result = self.compile("--accuracy", 0.999, *kept)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("min-max", result.stderr)
+        self.assertRegex(
+            result.stderr.splitlines()[-1],
+            r"^overtake: .*m\.onnx: --accuracy 0\.999: is not reached: output 'hard' has a cosine of "
+            r"0\.\d{6} with .*, the nearest of \d+ attempts; ",
+        )
+        self.assertFalse((self.folder / "m.ovm").exists())
+
+    def test_equal_to_float_is_all_in_float(self):
+        report = self.searched(1)
+        (chosen,) = [attempt for attempt in report["attempts"] if attempt["chosen"]]
+        for output in chosen["outputs"]:
+            self.assertEqual(output["cosine"], 1)
+
+    def test_the_same_options_give_the_same_file(self):
+        self.searched(0.999)
+        first = (self.folder / "m.ovm").read_bytes()
+        self.searched(0.999)
+        self.assertEqual((self.folder / "m.ovm").read_bytes(), first)
+
+
+if __name__ == "__main__":
+    unittest.main()

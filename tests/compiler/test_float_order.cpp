@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/accuracy/float_order.hpp"
+
+#include <cstddef>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/accuracy/losses.hpp"
+#include "compiler/passes/origins.hpp"
+
+namespace overtake::compiler {
+namespace {
+
+using Nodes = std::vector<std::size_t>;
+
+TEST(FloatOrder, TheGreatestLossForTheLeastWorkComesFirst) {
+    // Three equal errors: of little work, of much, and of two nodes.
+    const std::vector<ErrorSource> sources = {{{0}, {0.1}}, {{1}, {0.1}}, {{2, 3}, {0.1}}};
+    const auto steps = float_order(sources, {1000, 1, 1, 1}, 0.02);
+    ASSERT_EQ(steps.size(), 3u);
+    EXPECT_EQ(steps[0].nodes, Nodes{1});
+    EXPECT_EQ(steps[1].nodes, (Nodes{2, 3}));
+    EXPECT_EQ(steps[2].nodes, Nodes{0});
+    EXPECT_NEAR(steps[0].outputs[0], 0.2, 1e-12);
+    EXPECT_EQ(steps[2].outputs[0], 0);
+}
+
+TEST(FloatOrder, ASourceEndsWithTheLastOfItsNodes) {
+    // The value between nodes 0 and 1, and what node 0 adds, end together.
+    const std::vector<ErrorSource> sources = {{{0, 1}, {0.5}}, {{0}, {0.01}}, {{1, 2}, {0.1}}};
+    const auto steps = float_order(sources, {1, 1, 1}, 0.02);
+    ASSERT_EQ(steps.size(), 2u);
+    EXPECT_EQ(steps[0].nodes, (Nodes{0, 1}));
+    EXPECT_NEAR(steps[0].outputs[0], 0.1, 1e-12);
+    EXPECT_EQ(steps[1].nodes, Nodes{2});
+}
+
+TEST(FloatOrder, AnOutputThatIsNearEnoughCountsLittle) {
+    const std::vector<ErrorSource> sources = {{{0}, {0.019, 0}}, {{1}, {0, 0.03}}};
+    const auto steps = float_order(sources, {1, 1}, 0.02);
+    ASSERT_EQ(steps.size(), 2u);
+    EXPECT_EQ(steps[0].nodes, Nodes{1});
+}
+
+TEST(FloatOrder, StepsTakeEachNodeOnce) {
+    constexpr std::size_t count = 3000;
+    std::vector<ErrorSource> sources;
+    for (std::size_t node = 0; node + 1 < count; ++node)
+        sources.push_back({{node, node + 1}, {1.0 / static_cast<double>(node + 1)}});
+    const auto steps = float_order(sources, std::vector<double>(count, 1), 1e-3);
+    std::set<std::size_t> seen;
+    for (const FloatStep& step : steps)
+        for (const std::size_t node : step.nodes)
+            EXPECT_TRUE(seen.insert(node).second);
+    EXPECT_EQ(seen.size(), count);
+    EXPECT_TRUE(float_order({}, {1}, 0.1).empty());
+}
+
+// x -> twice -> y = 3 * that, and z = x.
+Graph two_outputs() {
+    Graph graph;
+    for (const char* name : {"x", "twice", "y", "z"})
+        graph.values.push_back({name, {1, 1, 1, 4}, 1, 1, 4});
+    const auto scaling = [](float factor) {
+        op::Convolution convolution;
+        convolution.kind = op::Convolution::Kind::depthwise;
+        convolution.weights = {factor};
+        convolution.bias = {0};
+        return convolution;
+    };
+    graph.nodes = {{"first", "Mul", scaling(2), {0}, 1},
+                   {"second", "Mul", scaling(3), {1}, 2},
+                   {"third", "Mul", scaling(1), {0}, 3}};
+    graph.inputs = {0};
+    graph.outputs = {2, 3};
+    return graph;
+}
+
+TEST(Losses, ARoundingReachesTheOutputsBehindItAlone) {
+    const Graph graph = two_outputs();
+    const std::vector<FloatValues> samples = {{{0.5f, 1, 2, 3}}, {{1.25f, 0, 4, 1}}};
+    const Quantisation whole{1, 0}, halves{0.5f, 0};
+    const std::vector<Rounding> roundings = {{1, whole}, {0, whole}, {1, halves}};
+    const auto losses = losses_of(graph, samples, roundings, [](double) {});
+    ASSERT_EQ(losses.size(), 3u);
+    // Of twice = 1 2 4 6 and 2.5 0 8 2 only the 2.5 is rounded, to 2 or 3.
+    const double all = 1 + 4 + 16 + 36 + 6.25 + 64 + 4;
+    EXPECT_NEAR(losses[0].value, 0.25 / all, 1e-9);
+    EXPECT_NEAR(losses[0].outputs[0], 0.25 / all, 1e-9);
+    EXPECT_EQ(losses[0].outputs[1], 0);
+    EXPECT_GT(losses[1].outputs[0], 0);
+    EXPECT_GT(losses[1].outputs[1], 0);
+    EXPECT_EQ(losses[2].value, 0);
+    EXPECT_EQ(losses[2].outputs, (std::vector<double>{0, 0}));
+    const auto errors = rounding_errors(graph, samples, roundings);
+    for (std::size_t index = 0; index < roundings.size(); ++index)
+        EXPECT_DOUBLE_EQ(errors[index], losses[index].value);
+}
+
+TEST(Origins, AFoldedNodeIsAllThatItComputes) {
+    const Graph graph = two_outputs();
+    const Origins origins(graph);
+    Node folded = graph.nodes[0];
+    folded.output = 2;
+    EXPECT_EQ(origins.of(folded), (std::set<std::string>{"first", "second"}));
+    EXPECT_EQ(origins.of(graph.nodes[1]), (std::set<std::string>{"second"}));
+}
+
+} // namespace
+} // namespace overtake::compiler

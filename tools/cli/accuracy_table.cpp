@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "accuracy_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "printable.hpp"
+
+namespace overtake::command {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Names of nodes in a line for people; JSON has all.
+constexpr std::size_t most_names = 8;
+
+// Its last one where no output can be compared.
+std::size_t farthest(const std::vector<float>& cosines) {
+    const auto key = [](float cosine) { return std::isnan(cosine) ? 2.0f : cosine; };
+    return static_cast<std::size_t>(std::ranges::min_element(cosines, {}, key) - cosines.begin());
+}
+
+std::string names_of(const std::set<std::string>& nodes) {
+    std::string text;
+    std::size_t count = 0;
+    for (const std::string& name : nodes)
+        if (count++ < most_names)
+            text += (text.empty() ? "'" : ", '") + printable(name) + "'";
+    if (count > most_names)
+        text += fmt::format(" and {} more (--json names all)", count - most_names);
+    return text;
+}
+
+} // namespace
+
+void print_accuracy(const compiler::AccuracyReport& report, std::FILE* stream) {
+    fmt::print(stream, "cosine of at least {} wanted of each output, over {} sample{}\n",
+               report.wanted, report.samples, report.samples == 1 ? "" : "s");
+    fmt::print(stream, "  {:<24} {:>9} {:>12} {:>10}  {}\n", "tried", "cosine", "device us",
+               "CPU us", "output farthest from float");
+    for (const compiler::AccuracyAttempt& attempt : report.attempts) {
+        const char* mark = attempt.is_chosen ? "* " : "  ";
+        if (!attempt.refusal.empty()) {
+            fmt::print(stream, "{}{:<24} refused: {}\n", mark, attempt.what,
+                       printable(attempt.refusal));
+            continue;
+        }
+        const std::size_t output = farthest(attempt.cosines);
+        fmt::print(stream, "{}{:<24} {:>9.6f} {:>12.1f} {:>10.1f}  {}\n", mark, attempt.what,
+                   attempt.cosines[output], attempt.device_us, attempt.cpu_us,
+                   printable(report.outputs[output]));
+    }
+    for (const compiler::AccuracyAttempt& attempt : report.attempts)
+        if (attempt.is_chosen && !attempt.moved.empty())
+            fmt::print(stream, "  in float on the CPU: {}\n", names_of(attempt.moved));
+}
+
+Json accuracy_json(const compiler::AccuracyReport& report) {
+    Json json = {
+        {"wanted", report.wanted}, {"samples", report.samples}, {"attempts", Json::array()}};
+    for (const compiler::AccuracyAttempt& attempt : report.attempts) {
+        Json& entry = json["attempts"].emplace_back();
+        entry = {{"tried", attempt.what}, {"chosen", attempt.is_chosen}};
+        if (!attempt.refusal.empty()) {
+            entry["refused"] = attempt.refusal;
+            continue;
+        }
+        entry["device_us"] = attempt.device_us;
+        entry["cpu_us"] = attempt.cpu_us;
+        entry["in_float"] = attempt.moved;
+        Json& outputs = entry["outputs"] = Json::array();
+        for (std::size_t number = 0; number < attempt.cosines.size(); ++number) {
+            const float cosine = attempt.cosines[number];
+            outputs.push_back({{"name", report.outputs[number]},
+                               {"cosine", std::isnan(cosine) ? Json() : Json(cosine)}});
+        }
+    }
+    return json;
+}
+
+} // namespace overtake::command

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/accuracy/float_order.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace overtake::compiler {
+namespace {
+
+// Sources that are looked at in each step: those with the greatest errors.
+constexpr std::size_t most_looked_at = 64;
+// What a node costs beside its work, as a share of the network's: values that change their form.
+constexpr double node_share = 0.002;
+
+class Order {
+public:
+    Order(const std::vector<ErrorSource>& sources, const std::vector<double>& work, double wanted)
+        : sources_(sources), work_(work), wanted_(wanted),
+          all_work_(std::max(std::accumulate(work.begin(), work.end(), 0.0), 1.0)),
+          in_float_(work.size()), of_node_(work.size()), missing_(sources.size()) {
+        for (std::size_t index = 0; index < sources.size(); ++index) {
+            missing_[index] = sources[index].nodes.size();
+            left_.push_back(index);
+            for (const std::size_t node : sources[index].nodes)
+                of_node_[node].push_back(index);
+        }
+        errors_.resize(sources.empty() ? 0 : sources[0].outputs.size());
+        for (const ErrorSource& source : sources)
+            for (std::size_t output = 0; output < errors_.size(); ++output)
+                errors_[output] += source.outputs[output];
+    }
+
+    std::vector<FloatStep> run() {
+        std::vector<FloatStep> steps;
+        while (!left_.empty()) {
+            FloatStep step;
+            step.nodes = nodes_of(best_source());
+            for (const std::size_t node : step.nodes)
+                in_float_[node] = true;
+            for (const std::size_t source : ended_by(step.nodes)) {
+                for (std::size_t output = 0; output < errors_.size(); ++output)
+                    errors_[output] -= sources_[source].outputs[output];
+                missing_[source] = 0;
+            }
+            for (const std::size_t node : step.nodes)
+                for (const std::size_t source : of_node_[node])
+                    if (missing_[source] > 0)
+                        --missing_[source];
+            std::erase_if(left_, [&](std::size_t source) { return missing_[source] == 0; });
+            for (double& error : errors_)
+                error = left_.empty() ? 0 : std::max(error, 0.0);
+            step.outputs = errors_;
+            if (!step.nodes.empty())
+                steps.push_back(std::move(step));
+        }
+        return steps;
+    }
+
+private:
+    // What is to become little: errors beyond those that are wanted, and a little of each.
+    double badness(const std::vector<double>& errors) const {
+        double sum = 0;
+        for (const double error : errors)
+            sum += std::max(error - wanted_, 0.0) + 0.001 * error;
+        return sum;
+    }
+
+    std::vector<std::size_t> nodes_of(std::size_t source) const {
+        std::vector<std::size_t> nodes;
+        for (const std::size_t node : sources_[source].nodes)
+            if (!in_float_[node])
+                nodes.push_back(node);
+        return nodes;
+    }
+
+    // Sources whose last nodes these are.
+    std::vector<std::size_t> ended_by(const std::vector<std::size_t>& nodes) const {
+        std::vector<std::size_t> touched;
+        for (const std::size_t node : nodes)
+            std::ranges::copy(of_node_[node], std::back_inserter(touched));
+        std::ranges::sort(touched);
+        std::vector<std::size_t> ended;
+        for (auto first = touched.begin(); first != touched.end();) {
+            const auto last = std::upper_bound(first, touched.end(), *first);
+            if (missing_[*first] > 0 && static_cast<std::size_t>(last - first) == missing_[*first])
+                ended.push_back(*first);
+            first = last;
+        }
+        return ended;
+    }
+
+    // What one unit of work brings.
+    double worth(std::size_t source) const {
+        const std::vector<std::size_t> nodes = nodes_of(source);
+        std::vector<double> errors = errors_;
+        for (const std::size_t ended : ended_by(nodes))
+            for (std::size_t output = 0; output < errors.size(); ++output)
+                errors[output] -= sources_[ended].outputs[output];
+        double share = 0;
+        for (const std::size_t node : nodes)
+            share += work_[node] / all_work_ + node_share;
+        return (badness(errors_) - badness(errors)) / share;
+    }
+
+    std::size_t best_source() {
+        const auto count = static_cast<std::ptrdiff_t>(std::min(left_.size(), most_looked_at));
+        std::ranges::partial_sort(left_, left_.begin() + count, [&](std::size_t a, std::size_t b) {
+            const double left = badness(sources_[a].outputs), right = badness(sources_[b].outputs);
+            return left != right ? left > right : a < b;
+        });
+        return *std::max_element(left_.begin(), left_.begin() + count,
+                                 [&](std::size_t a, std::size_t b) { return worth(a) < worth(b); });
+    }
+
+    const std::vector<ErrorSource>& sources_;
+    const std::vector<double>& work_;
+    const double wanted_, all_work_;
+    std::vector<bool> in_float_;                    // by node
+    std::vector<std::vector<std::size_t>> of_node_; // sources
+    std::vector<std::size_t> missing_, left_;       // nodes by source; sources
+    std::vector<double> errors_;                    // by output
+};
+
+} // namespace
+
+std::vector<FloatStep> float_order(const std::vector<ErrorSource>& sources,
+                                   const std::vector<double>& work, double wanted) {
+    return Order(sources, work, wanted).run();
+}
+
+} // namespace overtake::compiler

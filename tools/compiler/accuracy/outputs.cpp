@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/accuracy/outputs.hpp"
+
+#include <algorithm>
+
+#include "compiler/quantise/best_method.hpp"
+
+namespace overtake::compiler {
+
+std::vector<NodeSimilarity> compare_outputs(const Candidate& candidate,
+                                            std::span<const FloatValues> samples,
+                                            const std::vector<StateLink>& states,
+                                            const std::function<void(double)>& progress) {
+    const Graph& graph = candidate.graph;
+    const std::vector<NodeSimilarity> nodes = compare_with_float(
+        graph, candidate.quantised, candidate.program, samples, Alone::no, states, progress);
+    std::vector<NodeSimilarity> outputs;
+    for (const ValueId output : graph.outputs) {
+        const auto writer = std::ranges::find(graph.nodes, output, &Node::output);
+        outputs.push_back(writer == graph.nodes.end()
+                              ? NodeSimilarity{1, 0, 0, 0}
+                              : nodes[static_cast<std::size_t>(writer - graph.nodes.begin())]);
+    }
+    return outputs;
+}
+
+std::vector<float> errors_of(const std::vector<NodeSimilarity>& outputs) {
+    std::vector<float> errors;
+    for (const NodeSimilarity& output : outputs)
+        errors.push_back(output_error(output.error, output.saturated));
+    return errors;
+}
+
+} // namespace overtake::compiler

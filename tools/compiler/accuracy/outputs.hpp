@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "compiler/candidate.hpp"
+#include "compiler/file/compare.hpp"
+
+namespace overtake::compiler {
+
+/// How near a candidate's outputs come to float over `samples`, by output.  An output that no node
+/// makes is equal.  `states` as for compare_with_float().  `progress` is called with 0..1.
+std::vector<NodeSimilarity> compare_outputs(const Candidate& candidate,
+                                            std::span<const FloatValues> samples,
+                                            const std::vector<StateLink>& states,
+                                            const std::function<void(double)>& progress);
+
+/// output_error() of each.
+std::vector<float> errors_of(const std::vector<NodeSimilarity>& outputs);
+
+} // namespace overtake::compiler

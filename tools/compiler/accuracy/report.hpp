@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace overtake::compiler {
+
+/// One way to compute a network that was tried.
+struct AccuracyAttempt {
+    std::string what;            ///< "kl", "ranges by tensor", "7 nodes in float"
+    std::vector<float> cosines;  ///< by output: similarity to float; NaN where there is none
+    double device_us = 0;        ///< modelled, of its instructions
+    double cpu_us = 0;           ///< estimated, of its nodes on the CPU
+    std::set<std::string> moved; ///< nodes that run on the CPU, in float, for their accuracy
+    std::string refusal;         ///< why it cannot be had; empty: it can
+    bool is_chosen = false;
+};
+
+/// What a search for accuracy has tried, in its order.
+struct AccuracyReport {
+    double wanted = 0;                ///< cosine of each output
+    std::size_t samples = 0;          ///< that were compared
+    std::vector<std::string> outputs; ///< names
+    std::vector<AccuracyAttempt> attempts;
+};
+
+} // namespace overtake::compiler

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.hpp"
+
+namespace overtake::compiler {
+
+/// Of what nodes a graph consisted before fold() made fewer of them.
+class Origins {
+public:
+    /// Takes what it needs of the graph.
+    explicit Origins(const Graph& before_folding);
+
+    /// Names of the nodes that compute the folded node's output from its inputs.
+    std::set<std::string> of(const Node& folded) const;
+
+private:
+    struct Writer {
+        std::string name;
+        std::vector<ValueId> inputs;
+    };
+    std::vector<std::optional<Writer>> writers_; // by value
+};
+
+} // namespace overtake::compiler

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/prepare.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "compiler/file/write.hpp"
+#include "compiler/import/import.hpp"
+#include "compiler/inputs/states.hpp"
+#include "compiler/lower/opcodes.hpp"
+#include "compiler/passes/fold.hpp"
+#include "compiler/passes/order_segments.hpp"
+#include "compiler/passes/origins.hpp"
+#include "compiler/passes/widen_weights.hpp"
+#include "compiler/profile.hpp"
+#include "compiler/quantise/given_scales.hpp"
+#include "overtake/custom_operator.hpp"
+#include "overtake/error.hpp"
+
+namespace overtake::compiler {
+namespace {
+
+constexpr std::size_t random_sample_count = 4;
+constexpr std::size_t most_random_elements = 1 << 26; // of all of these samples
+
+// Folded, and with the scales that follow from those that the model gives.
+void prepare(Graph& graph) {
+    fold(graph);
+    if (!graph.comes_quantised)
+        return;
+    widen_weights(graph);
+    spread_given_scales(graph);
+}
+
+// "5 nodes ('a', 'b', 'c', ...)"
+std::string listed(const std::set<std::string>& names) {
+    constexpr std::size_t most = 3;
+    std::string list;
+    std::size_t count = 0;
+    for (const std::string& name : names)
+        if (count++ < most)
+            list += (list.empty() ? "'" : ", '") + name + "'";
+    return std::to_string(count) + (count == 1 ? " node (" : " nodes (") + list +
+           (count > most ? ", ...)" : ")");
+}
+
+// The inputs' options, with those that a program hands in as the device has them.
+std::vector<InputOptions> inputs_of(const Graph& graph, const CompileOptions& options) {
+    std::vector<InputOptions> inputs = options.inputs;
+    for (const ValueId id : graph.inputs)
+        if (options.int8_inputs)
+            prefer_int8(graph, graph.values[id].name, inputs);
+    for (const NamedTensor& tensor : options.int8_input_names)
+        prefer_int8(graph, tensor.name, inputs);
+    return inputs;
+}
+
+// Nodes of the device with instructions that its cores lack.
+std::set<std::string> nodes_that_lack(const Graph& graph, std::uint64_t without) {
+    std::set<std::string> names;
+    for (const Node& node : graph.nodes)
+        if ((opcodes_of(graph, node) & without) != 0)
+            names.insert(node.name);
+    return names;
+}
+
+// Says of nodes that run on the CPU why they do; nothing of none.
+void tell_of(const std::set<std::string>& names, const CompileOptions& options,
+             const std::string& before, const std::string& behind) {
+    if (!names.empty() && options.warn)
+        options.warn(options.model + ": " + before + listed(names) + behind);
+}
+
+// Imports the model with `attempt`, which returns its graph, or null to end.  To the CPU, in float,
+// go nodes whose instructions cores lack; of a model that comes quantised, without samples to
+// choose a scale by, those that have none in it.
+void import_with(const CompileOptions& options,
+                 const std::function<const Graph*(const ImportOptions&)>& attempt) {
+    const std::uint64_t without = find_profile(options.profile)->numbers.without;
+    std::set<std::string> lacking, unscaled;
+    ImportOptions import = options.import;
+    for (;; import.warn = nullptr) { // what it says is the same each time
+        const Graph* graph = attempt(import);
+        const bool wants_scales = graph && graph->comes_quantised && options.calibration.empty();
+        if (!graph || (!wants_scales && without == 0))
+            return;
+        Graph prepared = *graph;
+        std::vector<InputOptions> inputs = inputs_of(prepared, options);
+        naming_the_model(options.model, [&] { apply_input_options(prepared, inputs); });
+        prepare(prepared);
+        const std::size_t before = lacking.size() + unscaled.size();
+        lacking.merge(nodes_that_lack(prepared, without));
+        if (wants_scales)
+            unscaled.merge(nodes_without_scales(prepared));
+        if (lacking.size() + unscaled.size() > before) {
+            for (const auto* names : {&lacking, &unscaled})
+                import.keep_on_cpu.insert(names->begin(), names->end());
+            continue;
+        }
+        tell_of(lacking, options, "cores of profile " + options.profile + " lack instructions of ",
+                ", which run on the CPU in float");
+        tell_of(unscaled, options, "the model gives no scales for ",
+                ", which run on the CPU in float; --calibration chooses scales for them");
+        return;
+    }
+}
+
+bool is_whole(const Survey& survey) {
+    return survey.refusal.empty() &&
+           std::ranges::none_of(survey.nodes, [](const NodeVerdict& node) {
+               return node.where == NodeVerdict::Where::refused;
+           });
+}
+
+// Of large inputs fewer, as long as there is one.
+std::size_t random_samples_of(const Graph& graph) {
+    std::size_t elements = 1;
+    for (const ValueId id : graph.inputs)
+        elements += graph.values[id].elements();
+    return std::clamp<std::size_t>(most_random_elements / elements, 1, random_sample_count);
+}
+
+Samples given_samples(const Graph& graph, const std::vector<InputOptions>& inputs,
+                      bool comes_quantised, const CompileOptions& options,
+                      const std::vector<StateLink>& states) {
+    std::vector<std::string> names;
+    for (const StateLink& state : states)
+        names.push_back(graph.values[graph.inputs[state.input]].name);
+    if (!options.calibration.empty())
+        return read_samples(graph, inputs, options.calibration, options.normalisation, options.warn,
+                            names);
+    if (!options.normalisation.empty() && options.warn)
+        options.warn("--mean, --scale: are for pictures among samples of --calibration");
+    if (options.needs_given_scales && !comes_quantised)
+        throw CompileError(options.model, "gives no scales; calibrate it");
+    if (std::ranges::none_of(graph.nodes, &Node::on_bpu))
+        return random_samples(graph, 1, options.seed); // nothing is rounded to integers
+    if (!comes_quantised && !options.wants_noise && options.warn)
+        options.warn(options.model + ": calibrated with random noise, so accuracy is not to be "
+                                     "trusted; give samples with --calibration");
+    return random_samples(graph, random_samples_of(graph), options.seed);
+}
+
+} // namespace
+
+void load_custom_library(const CompileOptions& options) {
+    if (options.custom_op_library.empty())
+        return;
+    try {
+        load_custom_operators(options.custom_op_library);
+    } catch (const Error& error) {
+        throw CompileError("--custom-op-library", error.what());
+    }
+}
+
+PreparedNetwork prepare_network(const CompileOptions& options) {
+    PreparedNetwork network;
+    Graph& graph = network.graph;
+    import_with(options, [&](const ImportOptions& import) {
+        graph = import_onnx(options.model, import);
+        return &graph;
+    });
+    network.comes_quantised = graph.comes_quantised;
+    check_names(graph, options.int8_input_names, graph.inputs, "input", options.warn);
+    network.inputs = inputs_of(graph, options);
+    naming_the_model(options.model, [&] { apply_input_options(graph, network.inputs); });
+    const Origins origins(graph);
+    prepare(graph);
+    order_segments(graph);
+    naming_the_model(options.model, [&] { check_sizes(graph); });
+    for (const Node& node : graph.nodes)
+        network.origins.push_back(origins.of(node));
+    return network;
+}
+
+Survey survey_network(const CompileOptions& options) {
+    Survey survey;
+    try {
+        load_custom_library(options);
+        import_with(options, [&](const ImportOptions& import) {
+            survey = survey_onnx(options.model, import);
+            return is_whole(survey) ? &survey.graph : nullptr;
+        });
+        if (!is_whole(survey))
+            return survey;
+        std::vector<InputOptions> inputs = inputs_of(survey.graph, options);
+        apply_input_options(survey.graph, inputs);
+        prepare(survey.graph);
+        order_segments(survey.graph);
+        check_sizes(survey.graph);
+    } catch (const CompileError& refusal) {
+        survey.refusal = refusal.what();
+    }
+    return survey;
+}
+
+// Samples of a network with states are steps of one sequence.
+Samples samples_for(const PreparedNetwork& network, const CompileOptions& options) {
+    const std::vector<StateLink> states = read_states(options.states, network.graph);
+    Samples samples =
+        given_samples(network.graph, network.inputs, network.comes_quantised, options, states);
+    follow_states(network.graph, states, samples);
+    return samples;
+}
+
+void check_names(const Graph& graph, const std::vector<NamedTensor>& tensors,
+                 const std::vector<ValueId>& ids, const char* kind, const Warn& warn) {
+    for (const NamedTensor& tensor : tensors)
+        if (warn && std::ranges::none_of(
+                        ids, [&](ValueId id) { return graph.values[id].name == tensor.name; }))
+            warn(tensor.place + ": the network has no " + kind + " '" + tensor.name + "'");
+}
+
+} // namespace overtake::compiler
