@@ -12,9 +12,10 @@ constexpr std::size_t most_looked_at = 64;
 // What a node costs beside its work, as a share of the network's: values that change their form.
 constexpr double node_share = 0.002;
 
-class Order {
+class FloatOrder {
 public:
-    Order(const std::vector<ErrorSource>& sources, const std::vector<double>& work, double wanted)
+    FloatOrder(const std::vector<ErrorSource>& sources, const std::vector<double>& work,
+               double wanted)
         : sources_(sources), work_(work), wanted_(wanted),
           all_work_(std::max(std::accumulate(work.begin(), work.end(), 0.0), 1.0)),
           in_float_(work.size()), of_node_(work.size()), missing_(sources.size()) {
@@ -125,7 +126,7 @@ private:
 
 std::vector<FloatStep> float_order(const std::vector<ErrorSource>& sources,
                                    const std::vector<double>& work, double wanted) {
-    return Order(sources, work, wanted).run();
+    return FloatOrder(sources, work, wanted).run();
 }
 
 } // namespace overtake::compiler

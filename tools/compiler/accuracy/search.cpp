@@ -49,10 +49,10 @@ struct Trial {
 // By value, the ranges of each of `methods`.
 using RangesByMethod = std::array<std::vector<Range>, std::size(methods)>;
 
-class Search {
+class AccuracySearch {
 public:
-    Search(const Samples& samples, const CompileOptions& options, const DeviceProfile& device,
-           const Progress& progress)
+    AccuracySearch(const Samples& samples, const CompileOptions& options,
+                   const DeviceProfile& device, const Progress& progress)
         : samples_(samples), options_(options), device_(device), progress_(progress) {
         report_.wanted = options.accuracy;
         report_.samples = samples.size();
@@ -471,7 +471,7 @@ private:
 AccurateNetwork search_accuracy(PreparedNetwork network, const Samples& samples,
                                 const CompileOptions& options, const DeviceProfile& device,
                                 const Progress& progress) {
-    return Search(samples, options, device, progress).run(std::move(network));
+    return AccuracySearch(samples, options, device, progress).run(std::move(network));
 }
 
 } // namespace overtake::compiler
