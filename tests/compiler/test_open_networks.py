@@ -80,6 +80,34 @@ class OpenNetworks(unittest.TestCase):
         self.assertIn("input 'x' has no static shape (it leaves axis 1, 2 open); give one with "
                       "--input-shape x=2x?x?", self.refusal(proto))  # fmt: skip
 
+    def test_all_missing_shapes_are_named_at_once(self):
+        nodes = [node("Add", ["x", "z"], ["s"]), node("Add", ["s", "w"], ["y"])]
+        proto = model(nodes, {"x": X.shape, "z": X.shape, "w": X.shape}, {"y": OPEN}, opset=13)
+        open_shapes(proto, axes=(1, 2))
+        proto.graph.input[1].CopyFrom(proto.graph.input[0])
+        proto.graph.input[1].name = "z"
+        proto.graph.input[2].type.tensor_type.ClearField("shape")
+        self.assertIn(
+            "input 'x' has no static shape (it leaves axis 1, 2 open), input 'z' has no static shape (it "
+            "leaves axis 1, 2 open), input 'w' has no static shape; give them with --input-shape x=2x?x? "
+            "--input-shape z=2x?x? --input-shape w=...", self.refusal(proto))  # fmt: skip
+
+    def test_a_shape_in_the_place_of_a_fixed_one_is_warned_of(self):
+        path = self.save(model([node("Relu", ["x"], ["y"])], {"x": X.shape}, {"y": X.shape}))
+        said = "--input-shape x: the model has a fixed shape there, 2x3x4; what it computes from that"
+        for shape, is_said in (("x=2x3x5", True), ("x=2x3x4", False)):
+            result = overtake("compile", path, "--input-shape", shape, "-q")
+            self.assertEqual((result.returncode, said in result.stderr), (0, is_said), result.stderr)
+
+    def test_the_warning_comes_with_a_refusal_too(self):
+        nodes = [node("Reshape", ["x", "to"], ["y"])]
+        proto = model(nodes, {"x": X.shape}, {"y": (12, 2)}, {"to": np.array([12, 2], np.int64)})
+        result = overtake("compile", self.save(proto), "--input-shape", "x=2x3x5")
+        self.assertEqual(result.returncode, 1)
+        first, last = result.stderr.splitlines()
+        self.assertIn("the model has a fixed shape there, 2x3x4", first)
+        self.assertIn("my_reshape", last)
+
     def test_outputs_and_inputs_may_say_nothing_of_their_shape(self):
         proto = model([node("Relu", ["x"], ["y"])], {"x": X.shape}, {"y": OPEN})
         proto.graph.output[0].type.tensor_type.ClearField("shape")

@@ -251,6 +251,7 @@ int run_compile(const CompileCommandOptions& options) {
     try {
         bytes = compile_model(options, warnings, notes, calibration, accuracy);
     } catch (const compiler::CompileError&) {
+        print_warnings(notes); // which may say why
         if (accuracy)
             print_accuracy(*accuracy, stderr);
         throw;

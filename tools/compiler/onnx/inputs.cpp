@@ -57,6 +57,15 @@ bool give_shape(onnx::ValueInfoProto& input, const std::vector<std::int64_t>& gi
     return is_other;
 }
 
+// "1x3x?x?"
+std::string to_text(const onnx::TensorShapeProto& shape) {
+    std::string text;
+    for (const auto& size : shape.dim())
+        text += (text.empty() ? "" : "x") +
+                (size.has_dim_value() ? std::to_string(size.dim_value()) : "?");
+    return text;
+}
+
 std::vector<std::string> parts_of(const std::string& text) {
     std::vector<std::string> parts = {""};
     for (const char character : text)
@@ -197,7 +206,15 @@ void set_input_shapes(onnx::ModelProto& model, const InputSettings& settings,
         if (!input.type().has_tensor_type())
             continue;
         if (const auto given = settings.shapes.find(input.name()); given != settings.shapes.end()) {
-            is_other = give_shape(input, given->second, path) || is_other;
+            const std::string before = to_text(input.type().tensor_type().shape());
+            if (!give_shape(input, given->second, path))
+                continue;
+            is_other = true;
+            if (settings.warn)
+                settings.warn(path + ": --input-shape " + input.name() +
+                              ": the model has a fixed "
+                              "shape there, " +
+                              before + "; what it computes from that may not fit");
             continue;
         }
         if (!input.type().tensor_type().has_shape())
@@ -232,32 +249,39 @@ void set_inputs(onnx::ModelProto& model, const InputSettings& settings, const st
 
 void check_input_shapes(const onnx::ModelProto& model, const std::string& path) {
     const std::set<std::string> constants = initializers_of(model);
+    std::vector<std::string> missing, options;
     for (const auto& input : model.graph().input()) {
         const auto& type = input.type().tensor_type();
         if (constants.contains(input.name()) || !input.type().has_tensor_type())
             continue;
-        std::string example, open;
+        std::string open;
         bool is_empty = false;
         for (int axis = 0; axis < type.shape().dim_size(); ++axis) {
             const auto& size = type.shape().dim(axis);
             is_empty = is_empty || (size.has_dim_value() && size.dim_value() < 1);
-            example += (axis == 0 ? "" : "x") +
-                       (size.has_dim_value() ? std::to_string(size.dim_value()) : "?");
             if (!size.has_dim_value())
                 open += (open.empty() ? "" : ", ") + std::to_string(axis);
         }
-        const std::string place = "input '" + input.name() + "' ";
         if (is_empty)
-            throw CompileError(path, place + "is empty: a dimension of its shape is less than 1; "
-                                             "export the model with the shape that it gets");
-        if (!type.has_shape())
-            throw CompileError(path, place + "has no static shape; give one with --input-shape " +
-                                         input.name() + "=...");
-        if (!open.empty())
-            throw CompileError(path, place + "has no static shape (it leaves axis " + open +
-                                         " open); give one with --input-shape " + input.name() +
-                                         "=" + example);
+            throw CompileError(path, "input '" + input.name() +
+                                         "' is empty: a dimension of its shape is less than 1; "
+                                         "export the model with the shape that it gets");
+        if (type.has_shape() && open.empty())
+            continue;
+        missing.push_back("input '" + input.name() + "' has no static shape" +
+                          (type.has_shape() ? " (it leaves axis " + open + " open)" : ""));
+        options.push_back("--input-shape " + input.name() + "=" +
+                          (type.has_shape() ? to_text(type.shape()) : "..."));
     }
+    if (missing.empty())
+        return;
+    std::string text = missing[0], remedy = options[0];
+    for (std::size_t index = 1; index < missing.size(); ++index) {
+        text += ", " + missing[index];
+        remedy += " " + options[index];
+    }
+    throw CompileError(path, text + "; give " + (missing.size() == 1 ? "one" : "them") + " with " +
+                                 remedy);
 }
 
 } // namespace overtake::compiler
