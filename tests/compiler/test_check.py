@@ -155,6 +155,25 @@ class Check(unittest.TestCase):
         self.assertEqual(rows["MaxPool"]["cpu"], 1)
         self.assertEqual(rows["MaxPool"]["reasons_for_cpu"][0]["nodes"], ["my_maxpool"])
 
+    def test_compiling_warns_of_much_work_on_the_cpu(self):
+        """By its share of the work, with the reason; not where the CPU was asked for."""
+        constants = {"w": ones(4, 3, 3, 3), "v": ones(4, 1, 1, 1), "h": ones(4, 4, 1, 1)}
+        nodes = [node("Conv", ["x", "w"], ["a"], name="large"),
+                 node("ConvTranspose", ["a", "h"], ["y"], name="strided", strides=[2, 2])]  # fmt: skip
+        save(model(nodes, {"x": IMAGE}, {"y": (1, 4, None, None)}, constants), self.path)
+        warned = self.warnings("compile", self.path, "-q")
+        (line,) = [each for each in warned if "multiply-accumulates" in each]
+        self.assertRegex(line, r"node 'strided' \(ConvTranspose\) runs on the CPU, with \d+ % of the "
+                               "multiply-accumulates: strides larger than the kernel are not supported")  # fmt: skip
+        for options in (["--run-on-cpu", "strided"], ["--cpu"]):
+            warned = self.warnings("compile", self.path, "-q", *options)
+            self.assertEqual([each for each in warned if "multiply-accumulates" in each], [])
+
+    def warnings(self, *arguments):
+        result = overtake(*arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stderr.splitlines()
+
     def test_compiling_names_all_that_is_refused(self):
         save(mixed(), self.path)
         result = overtake("compile", self.path)

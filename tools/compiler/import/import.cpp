@@ -317,6 +317,32 @@ bool is_refused(const NodeVerdict& node) {
     return node.where == NodeVerdict::Where::refused;
 }
 
+// Of work that the device was not asked to leave to the CPU, where there is much of it.
+void warn_of_work_on_cpu(const std::string& path, const Graph& graph, const Survey& survey,
+                         const ImportOptions& options) {
+    constexpr std::uint64_t parts = 100; // of the work; fewer are not worth a word
+    constexpr std::size_t most = 3;
+    std::uint64_t all = 0;
+    for (const Node& node : graph.nodes)
+        all += multiply_accumulates(graph, node);
+    std::size_t count = 0;
+    for (const Node& node : graph.nodes) {
+        const std::uint64_t macs = node.on_bpu() ? 0 : multiply_accumulates(graph, node);
+        if (macs <= all / parts || options.keep_on_cpu.contains(node.name) ||
+            std::ranges::count(options.run_on_cpu, node.name) > 0)
+            continue;
+        const auto verdict = std::ranges::find(survey.nodes, node.name, &NodeVerdict::name);
+        if (verdict == survey.nodes.end() || verdict->reason.empty() || ++count > most)
+            continue;
+        options.warn(path + ": " + describe(node) + " runs on the CPU, with " +
+                     std::to_string(macs * parts / all) +
+                     " % of the multiply-accumulates: " + verdict->reason);
+    }
+    if (count > most)
+        options.warn(path + ": " + std::to_string(count - most) +
+                     " more such nodes run on the CPU; --check has their reasons");
+}
+
 } // namespace
 
 Survey survey_onnx(const std::string& path, const ImportOptions& options) {
@@ -333,6 +359,8 @@ Graph import_onnx(const std::string& path, const ImportOptions& options) {
     Graph graph = import_network(path, options, survey);
     if (std::ranges::any_of(survey.nodes, is_refused))
         throw CompileError(path, text_of_refusals(survey.nodes));
+    if (options.warn && !options.all_on_cpu)
+        warn_of_work_on_cpu(path, graph, survey, options);
     return graph;
 }
 
