@@ -216,12 +216,14 @@ BPU_CASES = [
      "node 'my_softmax' (Softmax): has no form on the BPU, where it is to run"),
     ("integers", sum_of_integers(),
      "node 'my_cast' (Cast): has no form on the BPU, where it is to run"),
-    ("padding as large as the kernel", conv(pads=[3, 3, 3, 3]),
-     "node 'my_conv' (Conv): padding as large as the kernel is not supported: and it is to "
-     "run on the BPU"),
-    ("window in the padding at the end", conv(pads=[0, 0, 6, 6]),
-     "node 'my_conv' (Conv): a window lies wholly in the padding, which is not supported: "
-     "and it is to run on the BPU"),
+    ("padding as large as the kernel",
+     one_node("AveragePool", (1, 3, 8, 8), kernel_shape=[2, 2], pads=[2, 2, 2, 2]),
+     "node 'my_averagepool' (AveragePool): padding as large as the kernel is not supported: and it "
+     "is to run on the BPU"),
+    ("window in the padding at the end",
+     one_node("AveragePool", (1, 3, 8, 8), kernel_shape=[2, 2], pads=[0, 0, 4, 4]),
+     "node 'my_averagepool' (AveragePool): a window lies wholly in the padding, which is not "
+     "supported: and it is to run on the BPU"),
     ("dilated pool that misses its tensor",
      one_node("MaxPool", (1, 3, 2, 2), kernel_shape=[2, 2], dilations=[4, 4], pads=[3, 3, 3, 3]),
      "node 'my_maxpool' (MaxPool): all taps of a dilated window lie in the padding, which "

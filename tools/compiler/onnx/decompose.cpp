@@ -87,6 +87,45 @@ void mean_variance_normalization(Rewrite& r) {
     r.build.last("Div", {difference, deviation});
 }
 
+// Windows that lie wholly in the padding, as those of a 1x1 kernel with padding do, are no windows
+// of the device.
+void convolution_in_padding(Rewrite& r) {
+    if (!r.has_input(1))
+        return;
+    const auto in = r.facts.shape(r.node.input(0)), weights = r.facts.shape(r.node.input(1));
+    if (!in || !weights || in->size() < 3 || weights->size() != in->size() ||
+        r.attributes().text("auto_pad", "NOTSET") != "NOTSET")
+        return;
+    const std::size_t axes = in->size() - 2;
+    const Numbers pads = r.attributes().integers("pads", Numbers(2 * axes));
+    const Numbers strides = r.attributes().integers("strides", Numbers(axes, 1));
+    const Numbers dilations = r.attributes().integers("dilations", Numbers(axes, 1));
+    if (pads.size() != 2 * axes || strides.size() != axes || dilations.size() != axes)
+        return;
+    bool is_beyond = false;
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+        const std::int64_t front = pads[axis], behind = pads[axes + axis];
+        const std::int64_t extent = ((*weights)[axis + 2] - 1) * dilations[axis] + 1;
+        const std::int64_t size = (*in)[axis + 2], room = size + front + behind - extent;
+        if (front < 0 || behind < 0 || strides[axis] < 1 || room < 0)
+            return;
+        const std::int64_t last = room / strides[axis] * strides[axis] - front;
+        is_beyond = is_beyond || front >= extent || last >= size;
+    }
+    if (!is_beyond)
+        return;
+    Numbers all(2 * in->size());
+    std::copy_n(pads.begin(), axes, all.begin() + 2);
+    std::copy_n(pads.begin() + static_cast<std::ptrdiff_t>(axes), axes,
+                all.end() - static_cast<std::ptrdiff_t>(axes));
+    std::vector<std::string> inputs(r.node.input().begin(), r.node.input().end());
+    inputs[0] = r.build("Pad", {inputs[0], r.build.integers(all)});
+    onnx::NodeProto& made = r.build.last("Conv", inputs);
+    for (const auto& attribute : r.node.attribute())
+        if (attribute.name() != "pads")
+            *made.add_attribute() = attribute;
+}
+
 const char* norm_of(Rewrite& r) {
     const std::int64_t p = r.attributes().integer("p", 2);
     if (p != 1 && p != 2)
@@ -209,6 +248,7 @@ void identity_matrix(Rewrite& r) {
 const RewriteRules& decompositions() {
     static const RewriteRules table = {
         {"CastLike", cast_like},
+        {"Conv", convolution_in_padding},
         {"Dropout", dropout},
         {"Einsum", decompose_einsum},
         {"EyeLike", identity_matrix},
@@ -228,7 +268,7 @@ const RewriteRules& decompositions() {
 
 std::vector<std::string> decomposed_operators() {
     // Of these others see to the usual forms.
-    static const std::vector<std::string> others = {"Dropout", "LayerNormalization"};
+    static const std::vector<std::string> others = {"Conv", "Dropout", "LayerNormalization"};
     std::vector<std::string> names = {"Gelu", "GroupNormalization", "Mish", "RMSNormalization",
                                       "Swish"};
     for (const auto& [type, rule] : decompositions())
