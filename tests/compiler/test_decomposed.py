@@ -273,6 +273,8 @@ class Decomposed(Case):
             (of_onnx_runtime("FusedConv", ["x", "w"], activation="Softplus"),
              "its activation is 'Softplus'; Relu, Tanh,"),
             (of_onnx_runtime("FusedMatMul", ["x", "x"], transBatchA=1), "its transBatchA is 1"),
+            (of_onnx_runtime("SkipLayerNormalization", ["x", "x"]), "it has no input 2, and needs 3"),
+            (of_onnx_runtime("BiasGelu", ["x", ""]), "it has no input 1, and needs 2"),
             (of_onnx_runtime("Attention", ["x", "w"]), "it is of domain 'com.microsoft'"),
         ):  # fmt: skip
             with self.subTest(said):
@@ -280,6 +282,24 @@ class Decomposed(Case):
                 result = overtake("compile", save(proto, self.directory / "m.onnx"))
                 self.assertEqual(result.returncode, 1)
                 self.assertIn(said, result.stderr)
+
+    def test_convolutions_with_padding_as_large_as_their_kernel(self):
+        """On the device too, where no window may lie in the padding."""
+        weights, bias = real(5, 3, 1, 1), real(5)
+        for pads, kernel, strides in (([1, 1, 1, 1], 1, 1), ([0, 2, 1, 0], 1, 2), ([3, 0, 0, 3], 3, 1),
+                                      ([1, 1, 4, 4], 3, 2)):  # fmt: skip
+            x, weights = real(1, 3, 6, 6), real(5, 3, kernel, kernel)
+            padded = np.pad(x, [(0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])])
+            rows, columns = ((size - kernel) // strides + 1 for size in padded.shape[2:])
+            wanted = np.zeros((1, 5, rows, columns), np.float32) + bias[:, None, None]
+            for row, column in itertools.product(range(kernel), repeat=2):
+                part = padded[:, :, row : row + (rows - 1) * strides + 1 : strides,
+                              column : column + (columns - 1) * strides + 1 : strides]  # fmt: skip
+                wanted += np.einsum("nchw,oc->nohw", part, weights[:, :, row, column])
+            nodes = [node("Conv", ["x", "w", "b"], ["y"], pads=pads, strides=[strides] * 2)]
+            self.check([(nodes, {"x": x}, {"w": weights, "b": bias}, {"y": wanted})])
+            where = {n["processor"] for n in info(self.directory / "m.ovm")["nodes"]}
+            self.assertEqual(where, {"BPU"})
 
     def test_zeros_stay_zeros(self):
         x = np.zeros((2, 3), np.float32)

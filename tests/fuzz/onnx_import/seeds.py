@@ -55,7 +55,8 @@ def recurrences():
 
 def written_as_others():
     for cases in (test_decomposed.normalisations, test_decomposed.pools, test_decomposed.matrices,
-                  test_decomposed.positions):  # fmt: skip
+                  test_decomposed.positions, test_decomposed.fused_functions,
+                  test_decomposed.fused_products, test_decomposed.fused_normalisations):  # fmt: skip
         for nodes, inputs, constants, wanted in list(cases())[::3]:
             outputs = {name: array.shape for name, array in wanted.items()}
             yield typed(nodes, inputs, constants, outputs)

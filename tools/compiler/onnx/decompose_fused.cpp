@@ -176,20 +176,32 @@ void skip_root_mean_square(Rewrite& r) {
         finish(r, sum, 3);
 }
 
+// libonnx, which checks ONNX's operators, does not know how many inputs these have.
+template <RewriteRule Rule, int Inputs>
+void with(Rewrite& r) {
+    for (int input = 0; input < Inputs; ++input)
+        if (!r.has_input(input))
+            throw CannotRewrite{"it has no input " + std::to_string(input) + ", and needs " +
+                                std::to_string(Inputs)};
+    if (!r.has_output(0))
+        throw CannotRewrite{"its first output has no name"};
+    Rule(r);
+}
+
 } // namespace
 
 const RewriteRules& fused_operators() {
     static const RewriteRules table = {
-        {"BiasAdd", bias_add},
-        {"BiasGelu", bias_gelu},
-        {"FastGelu", fast_gelu},
-        {"FusedConv", fused_convolution},
-        {"FusedGemm", fused_gemm},
-        {"FusedMatMul", fused_matmul},
-        {"Gelu", gelu},
-        {"QuickGelu", quick_gelu},
-        {"SkipLayerNormalization", skip_layer_normalization},
-        {"SkipSimplifiedLayerNormalization", skip_root_mean_square},
+        {"BiasAdd", with<bias_add, 3>},
+        {"BiasGelu", with<bias_gelu, 2>},
+        {"FastGelu", with<fast_gelu, 1>},
+        {"FusedConv", with<fused_convolution, 2>},
+        {"FusedGemm", with<fused_gemm, 2>},
+        {"FusedMatMul", with<fused_matmul, 2>},
+        {"Gelu", with<gelu, 1>},
+        {"QuickGelu", with<quick_gelu, 1>},
+        {"SkipLayerNormalization", with<skip_layer_normalization, 3>},
+        {"SkipSimplifiedLayerNormalization", with<skip_root_mean_square, 3>},
     };
     return table;
 }
