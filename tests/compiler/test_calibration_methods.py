@@ -54,6 +54,27 @@ class Compiled(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
 
+class Bounded(Compiled):
+    def test_what_fires_was_not_among_the_samples(self):
+        """A wake word calibrated on noise: p of the samples is 0.03 to 0.08, that of the word 0.99."""
+        noise = np.random.default_rng(2).uniform(-4, 4, (64, 2, 1, 1)).astype(np.float32)
+        noise[:, 1] = -3 - noise[:, 0] + noise[:, 1] / 8
+        np.save(self.folder / "x.npy", noise)
+        constants = {"w": np.ones((1, 2, 1, 1), np.float32)}
+        for function, values in (("Sigmoid", lambda x: 1 / (1 + np.exp(-x))), ("Tanh", np.tanh)):
+            nodes = [node("Conv", ["x", "w"], ["logits"], name="logits"), node(function, ["logits"], ["p"])]
+            proto = model(nodes, {"x": (1, 2, 1, 1)}, {"p": (1, 1, 1, 1)}, constants)
+            path = save(proto, self.folder / "m.onnx")
+            for method in ("min-max", "percentile", "kl", "mse", "best"):
+                succeed("compile", path, "--calibration", self.folder / "x.npy", "-q",
+                        "--calibration-method", method)  # fmt: skip
+                for first, second in ((3.5, 1), (3, 0), (0, 1), (0, -1)):
+                    with self.subTest(function, method=method, logit=first + second):
+                        word = np.float32([first, second]).reshape(1, 2, 1, 1)
+                        got = run(path.with_suffix(".ovm"), {"x": word}, self.folder / "out")["p"]
+                        np.testing.assert_allclose(got.ravel(), values(first + second), atol=0.04)
+
+
 class Methods(Compiled):
     def got_and_wanted(self, proto, method, *options):
         path = save(proto, self.folder / "m.onnx")

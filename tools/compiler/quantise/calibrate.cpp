@@ -2,6 +2,8 @@
 #include "compiler/quantise/calibrate.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "compiler/float/executor.hpp"
 #include "compiler/ir/error.hpp"
@@ -31,10 +33,11 @@ namespace {
 Calibration::Calibration(const Graph& graph, const Samples& samples, CalibrationMethod method,
                          const std::function<void(double)>& progress)
     : on_device_(device_values(graph)), histograms_(graph.values.size()),
-      functions_(graph.values.size()), is_output_(graph.values.size()),
+      functions_(graph.values.size()), is_output_(graph.values.size()), least_(graph.values.size()),
       means_(graph.values.size()) {
     find_functions(graph);
     find_outputs(graph);
+    find_bounded(graph);
     FloatExecutor executor(graph);
     const int passes = method == CalibrationMethod::min_max ? 1 : 2;
     double done = 0;
@@ -81,6 +84,33 @@ void Calibration::find_outputs(const Graph& graph) {
         if (is_output_[node->output] && only_moves(*node))
             for (ValueId input : node->inputs)
                 is_output_[input] = true;
+}
+
+// Of the functions between two bounds those that classifiers and detectors end with.
+void Calibration::find_bounded(const Graph& graph) {
+    struct Bounded {
+        float (*function)(float);
+        Range values, arguments; // arguments: what 8 bits of the values tell apart
+    };
+    static constexpr Bounded all[] = {
+        {[](float x) { return 1 / (1 + std::exp(-x)); }, {0, 1}, {-6.25f, 6.25f}},
+        {[](float x) { return std::tanh(x); }, {-1, 1}, {-3.2f, 3.2f}},
+    };
+    const auto is_same = [](const std::function<float(float)>& one, float (*other)(float)) {
+        return std::ranges::all_of(std::array{-5.0f, -1.5f, -0.25f, 0.0f, 0.5f, 2.0f},
+                                   [&](float x) { return std::abs(one(x) - other(x)) < 1e-4f; });
+    };
+    for (const Node& node : graph.nodes) {
+        const auto* activation = node.as<op::Activation>();
+        if (!activation || !activation->function || node.is_clamped() || !is_output_[node.output])
+            continue;
+        for (const Bounded& bounded : all)
+            if (is_same(activation->function, bounded.function)) {
+                least_[node.output] = bounded.values;
+                if (functions_[node.inputs[0]])
+                    least_[node.inputs[0]] = bounded.arguments;
+            }
+    }
 }
 
 // Divergence does not see scale: where nearly all of an output lies at one end, it would have the
@@ -134,6 +164,9 @@ std::vector<Range> Calibration::ranges(CalibrationMethod method, double percenti
             result.push_back(least_divergence(id));
             break;
         }
+        if (least_[id].low < least_[id].high)
+            result.back() = {std::min(result.back().low, least_[id].low),
+                             std::max(result.back().high, least_[id].high)};
         if (functions_[id])
             result.back() = distinct_range(result.back(), functions_[id]);
     }

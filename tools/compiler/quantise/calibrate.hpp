@@ -30,9 +30,10 @@ public:
                 const std::function<void(double)>& progress);
 
     /// The range of each value, by ValueId, by a method that it was made for; not by best, which
-    /// looks at more than one value.  What a value's only reader does not tell apart is left out;
-    /// see distinct_range().  A percentile leaves out the (100 - percentile) % least and
-    /// greatest elements.
+    /// looks at more than one value.  An output that a Sigmoid or Tanh makes has all values of that
+    /// function, and what the function reads has all that it tells apart: samples may never fire.
+    /// What a value's only reader does not tell apart is left out; see distinct_range().  A
+    /// percentile leaves out the (100 - percentile) % least and greatest elements.
     std::vector<Range> ranges(CalibrationMethod method, double percentile) const;
 
     /// The mean of each channel, by ValueId.
@@ -44,12 +45,14 @@ private:
 
     void find_functions(const Graph& graph);
     void find_outputs(const Graph& graph);
+    void find_bounded(const Graph& graph);
     Range least_divergence(ValueId id) const;
 
     std::vector<bool> on_device_; // what the CPU alone sees needs no range
     std::vector<Histogram> histograms_;
     std::vector<std::function<float(float)>> functions_; // of the value's only reader, or none
     std::vector<bool> is_output_; // of the graph, perhaps after having been moved
+    std::vector<Range> least_;    // that the value's range covers, whatever the samples show
     std::vector<std::vector<double>> means_;
 };
 
