@@ -140,5 +140,38 @@ class Accuracy(unittest.TestCase):
         self.assertEqual((self.folder / "m.ovm").read_bytes(), first)
 
 
+class States(unittest.TestCase):
+    def test_the_device_follows_the_states_that_it_computes(self):
+        """What is reported is what a run over the same steps gives: errors of the state add up."""
+        random = np.random.default_rng(7)
+        shape, steps = (1, 4, 1, 1), 120
+        proto = model(
+            [node("Concat", ["x", "s"], ["both"], axis=1), node("Conv", ["both", "w"], ["t"], name="step"),
+             node("Conv", ["t", "v"], ["y"], name="out")],
+            {"x": shape, "s": shape}, {"y": shape, "t": shape},
+            {"w": np.concatenate([0.05 * np.eye(4), 0.97 * np.eye(4)], axis=1)
+                .astype(np.float32).reshape(4, 8, 1, 1),
+             "v": random.normal(0, 1, (4, 4, 1, 1)).astype(np.float32)},
+        )  # fmt: skip
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            path = save(proto, folder / "m.onnx")
+            np.save(folder / "x.npy", random.normal(0.3, 1, (steps, *shape[1:])).astype(np.float32))
+            result = overtake("compile", path, "--calibration", f"x={folder / 'x.npy'}", "--state", "t=s",
+                              "--accuracy", 0.1, "--json", "-o", folder / "m.ovm")  # fmt: skip
+            self.assertEqual(result.returncode, 0, result.stderr)
+            attempts = json.loads(result.stdout)["accuracy"]["attempts"]
+            (chosen,) = [attempt for attempt in attempts if attempt["chosen"]]
+            outputs = {}
+            for kind, file, options in (("float", path, []), ("int8", folder / "m.ovm", ["--device", "embedded"])):
+                succeed("run", file, "--input", f"x={folder / 'x.npy'}", "--state", "t=s", *options,
+                        "--output-dir", folder / kind, "-q")  # fmt: skip
+                outputs[kind] = {stem: np.load(folder / kind / f"{stem}.npy") for stem in ("y", "t")}
+            for output in chosen["outputs"]:
+                got, wanted = (outputs[kind][output["name"]] for kind in ("int8", "float"))
+                self.assertLess(output["cosine"], 0.9999)
+                self.assertAlmostEqual(output["cosine"], cosine(got, wanted), places=5)
+
+
 if __name__ == "__main__":
     unittest.main()
