@@ -94,8 +94,8 @@ class OpenNetworks(unittest.TestCase):
 
     def test_a_shape_in_the_place_of_a_fixed_one_is_warned_of(self):
         path = self.save(model([node("Relu", ["x"], ["y"])], {"x": X.shape}, {"y": X.shape}))
-        said = "--input-shape x: the model has a fixed shape there, 2x3x4; what it computes from that"
-        for shape, is_said in (("x=2x3x5", True), ("x=2x3x4", False)):
+        said = "input 'x': the shape given replaces the fixed 2x3x4 of the model; what the model computes"
+        for shape, is_said in (("x=2x3x5", True), ("x=2x3x4", False), ("x=5x3x4", False)):
             result = overtake("compile", path, "--input-shape", shape, "-q")
             self.assertEqual((result.returncode, said in result.stderr), (0, is_said), result.stderr)
 
@@ -105,7 +105,7 @@ class OpenNetworks(unittest.TestCase):
         result = overtake("compile", self.save(proto), "--input-shape", "x=2x3x5")
         self.assertEqual(result.returncode, 1)
         first, last = result.stderr.splitlines()
-        self.assertIn("the model has a fixed shape there, 2x3x4", first)
+        self.assertIn("the shape given replaces the fixed 2x3x4 of the model", first)
         self.assertIn("my_reshape", last)
 
     def test_outputs_and_inputs_may_say_nothing_of_their_shape(self):

@@ -66,6 +66,16 @@ std::string to_text(const onnx::TensorShapeProto& shape) {
     return text;
 }
 
+// Another batch fits most networks.
+bool differs_behind_batch(const onnx::TensorShapeProto& shape,
+                          const std::vector<std::int64_t>& given) {
+    for (int axis = 1; axis < shape.dim_size(); ++axis)
+        if (shape.dim(axis).has_dim_value() &&
+            shape.dim(axis).dim_value() != given[static_cast<std::size_t>(axis)])
+            return true;
+    return false;
+}
+
 std::vector<std::string> parts_of(const std::string& text) {
     std::vector<std::string> parts = {""};
     for (const char character : text)
@@ -206,15 +216,17 @@ void set_input_shapes(onnx::ModelProto& model, const InputSettings& settings,
         if (!input.type().has_tensor_type())
             continue;
         if (const auto given = settings.shapes.find(input.name()); given != settings.shapes.end()) {
-            const std::string before = to_text(input.type().tensor_type().shape());
+            const onnx::TensorShapeProto before = input.type().tensor_type().shape();
             if (!give_shape(input, given->second, path))
                 continue;
             is_other = true;
-            if (settings.warn)
-                settings.warn(path + ": --input-shape " + input.name() +
-                              ": the model has a fixed "
-                              "shape there, " +
-                              before + "; what it computes from that may not fit");
+            if (settings.warn && differs_behind_batch(before, given->second))
+                settings.warn(path + ": input '" + input.name() +
+                              "': the shape given replaces the "
+                              "fixed " +
+                              to_text(before) +
+                              " of the model; what the model computes "
+                              "from that may not fit");
             continue;
         }
         if (!input.type().tensor_type().has_shape())
