@@ -4,9 +4,9 @@
 #include "overtake/graph.h"
 
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -79,7 +79,14 @@ void give_values(std::span<Value> from, Value** values, size_t* elements) {
 } // namespace
 
 void set_last_error(const char* text) noexcept {
-    last_error_text[std::string_view(text).copy(last_error_text, most_error_text - 1)] = '\0';
+    std::size_t length = std::strlen(text);
+    if (length >= most_error_text) { // whole characters of UTF-8
+        length = most_error_text - 1;
+        while (length > 0 && (text[length] & 0xc0) == 0x80)
+            --length;
+    }
+    std::memmove(last_error_text, text, length); // it may be the text of before
+    last_error_text[length] = '\0';
 }
 
 } // namespace overtake
