@@ -2,6 +2,7 @@
 #include "compiler/float/executor.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "compiler/float/onednn.hpp"
 #include "compiler/float/operators.hpp"
@@ -236,24 +237,28 @@ void FloatExecutor::put_back() {
     others_.clear();
 }
 
+// Only nodes behind the value run: of a network of many nodes those may be few.
 const FloatValues& FloatExecutor::run_with(ValueId id, std::vector<float> value) {
     put_back();
     kept_.resize(values_.size());
-    std::vector<bool> differs(values_.size());
+    if (readers_.empty())
+        readers_ = readers_of(graph_);
+    std::set<std::size_t> left; // nodes, in their order
     const auto keep = [&](ValueId of) {
         std::swap(values_[of], kept_[of]);
         others_.push_back(of);
     };
     keep(id);
     values_[id] = std::move(value);
-    differs[id] = true;
-    for (std::size_t index = 0; index < graph_.nodes.size(); ++index) {
-        const Node& node = graph_.nodes[index];
-        if (std::ranges::none_of(node.inputs, [&](ValueId input) { return differs[input]; }))
-            continue;
-        keep(node.output);
+    left.insert(readers_[id].begin(), readers_[id].end());
+    while (!left.empty()) {
+        const std::size_t index = *left.begin();
+        left.erase(left.begin());
+        const ValueId output = graph_.nodes[index].output;
+        keep(output);
         run_node(index);
-        differs[node.output] = values_[node.output] != kept_[node.output];
+        if (values_[output] != kept_[output])
+            left.insert(readers_[output].begin(), readers_[output].end());
     }
     return values_;
 }

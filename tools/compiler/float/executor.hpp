@@ -47,8 +47,9 @@ private:
 
     const Graph& graph_;
     FloatValues values_;
-    std::vector<std::vector<ValueId>> last_reads_; // by node: what no later one reads, no outputs
-    std::vector<std::vector<float>> free_;         // buffers
+    std::vector<std::vector<ValueId>> last_reads_;  // by node: what no later one reads, no outputs
+    std::vector<std::vector<float>> free_;          // buffers
+    std::vector<std::vector<std::size_t>> readers_; // of run_with()
     FloatValues kept_;            // of run(), by value, where run_with() has others
     std::vector<ValueId> others_; // these values
     std::vector<std::unique_ptr<Convolution>> convolutions_; // by node, null for other operators

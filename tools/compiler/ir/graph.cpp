@@ -154,4 +154,13 @@ std::vector<std::size_t> count_uses(const Graph& graph) {
     return uses;
 }
 
+std::vector<std::vector<std::size_t>> readers_of(const Graph& graph) {
+    std::vector<std::vector<std::size_t>> readers(graph.values.size());
+    for (std::size_t index = 0; index < graph.nodes.size(); ++index)
+        for (const ValueId input : graph.nodes[index].inputs)
+            if (readers[input].empty() || readers[input].back() != index)
+                readers[input].push_back(index);
+    return readers;
+}
+
 } // namespace overtake::compiler

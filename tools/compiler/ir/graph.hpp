@@ -149,4 +149,7 @@ std::vector<bool> device_values(const Graph& graph);
 /// How many nodes read the value, plus one if it is an output of the graph.
 std::vector<std::size_t> count_uses(const Graph& graph);
 
+/// By value, the nodes that read it, in their order, each once.
+std::vector<std::vector<std::size_t>> readers_of(const Graph& graph);
+
 } // namespace overtake::compiler
