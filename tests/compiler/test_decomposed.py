@@ -276,6 +276,37 @@ class Decomposed(Case):
             (of_onnx_runtime("SkipLayerNormalization", ["x", "x"]), "it has no input 2, and needs 3"),
             (of_onnx_runtime("BiasGelu", ["x", ""]), "it has no input 1, and needs 2"),
             (of_onnx_runtime("Attention", ["x", "w"]), "it is of domain 'com.microsoft'"),
+    def test_fused_operators_in_files_of_old_opsets(self):
+        """ONNX's converter knows none of them."""
+        x, w = real(1, 4, 6, 6), real(4, 4, 1, 1)
+        sums = np.einsum("nchw,oc->nohw", x, w[:, :, 0, 0])
+        wanted = {"y": np.maximum(np.einsum("nchw,oc->nohw", fast_gelu(sums), w[:, :, 0, 0]), 0)}
+        nodes = [
+            node("Conv", ["x", "w"], ["c"]),
+            node("FastGelu", ["c"], ["g"], domain="com.microsoft"),
+            node("FusedConv", ["g", "w"], ["y"], domain="com.microsoft", activation="Relu"),
+        ]
+        for opset in (9, 11, 12):
+            with self.subTest(opset=opset):
+                in_float, in_int8 = self.results(nodes, {"x": x}, {"w": w}, wanted, opset=opset)
+                np.testing.assert_allclose(in_float["y"], wanted["y"], rtol=1e-4, atol=1e-5)
+                self.assertGreater(cosine(in_int8["y"], wanted["y"]), 0.99)
+                proto = model(nodes, {"x": x.shape}, {"y": x.shape}, {"w": w}, opset=opset)
+                proto.graph.node[1].domain, proto.graph.node[1].op_type = "com.other", "Thing"
+                proto.opset_import[-1].domain = "com.other"
+                proto.graph.node[2].domain = ""
+                proto.graph.node[2].op_type = "Conv"
+                proto.graph.node[2].ClearField("attribute")
+                result = overtake("compile", save(proto, self.directory / "m.onnx"))
+                self.assertIn("(Thing): the operator is not supported; it is of domain", result.stderr)
+
+    def test_further_outputs_that_no_node_reads_are_none(self):
+        x, skip, gamma = real(2, 6, 8), real(2, 6, 8), real(8, low=0.5)
+        total = x + skip
+        wanted = (total - total.mean(axis=-1, keepdims=True)) / total.std(axis=-1, keepdims=True)
+        nodes = of_onnx_runtime("SkipLayerNormalization", ["x", "s", "g"], ["y", "mean", "deviation"])
+        self.check([(nodes, {"x": x, "s": skip}, {"g": gamma}, {"y": wanted * gamma})])
+
         ):  # fmt: skip
             with self.subTest(said):
                 proto = model(nodes, {"x": (1, 4, 6, 6)}, {"y": (None,) * 4}, {"w": real(5, 4, 1, 1)})

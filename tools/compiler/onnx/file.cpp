@@ -178,7 +178,9 @@ void convert(onnx::ModelProto& model, int opset, Libonnx& libonnx, const std::st
         libonnx.infer_shapes(model);
         flatten_softmax(model, opset, path);
     }
+    ForeignNodes foreign = disguise_foreign(*model.mutable_graph());
     libonnx.convert(model, target_opset);
+    undisguise(*model.mutable_graph(), std::move(foreign));
 }
 
 // Of a newer opset operators that it adds are refused by name, and others taken for what they were.

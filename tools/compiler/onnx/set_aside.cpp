@@ -70,6 +70,17 @@ void import_domain(onnx::ModelProto& model, const char* domain) {
     import->set_version(1);
 }
 
+// Of the first opset, and the same up to the newest.
+constexpr const char* type_that_stays = "RandomUniform";
+
+// None where the node makes nothing that has a name.
+const std::string* first_name(const onnx::NodeProto& node) {
+    const auto& outputs = node.output();
+    const auto named =
+        std::ranges::find_if(outputs, [](const std::string& name) { return !name.empty(); });
+    return named == outputs.end() ? nullptr : &*named;
+}
+
 } // namespace
 
 void set_aside(onnx::NodeProto& node, const std::string& reason, Refusals& refusals) {
@@ -122,6 +133,31 @@ void set_aside_control_flow(onnx::ModelProto& model, Refusals& refusals) {
     for (const auto& [node, reason] : found)
         set_aside(*node, reason, refusals);
     import_domain_of(refusals, model);
+}
+
+ForeignNodes disguise_foreign(onnx::GraphProto& graph) {
+    ForeignNodes nodes;
+    for (auto& node : *graph.mutable_node()) {
+        const std::string* name = first_name(node);
+        if (node.domain().empty() || node.domain() == "ai.onnx" || !name)
+            continue;
+        onnx::NodeProto& kept = nodes[*name];
+        kept.set_op_type(node.op_type());
+        kept.mutable_attribute()->Swap(node.mutable_attribute());
+        node.set_op_type(type_that_stays);
+    }
+    return nodes;
+}
+
+void undisguise(onnx::GraphProto& graph, ForeignNodes nodes) {
+    for (auto& node : *graph.mutable_node()) {
+        const std::string* name = first_name(node);
+        const auto found = name ? nodes.find(*name) : nodes.end();
+        if (found == nodes.end())
+            continue;
+        node.set_op_type(found->second.op_type());
+        node.mutable_attribute()->Swap(found->second.mutable_attribute());
+    }
 }
 
 } // namespace overtake::compiler

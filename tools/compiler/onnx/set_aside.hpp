@@ -41,4 +41,13 @@ void set_aside_unknown(onnx::ModelProto& model, int opset, Refusals& refusals);
 /// The same with nodes that still have graphs in them, which are taken away.
 void set_aside_control_flow(onnx::ModelProto& model, Refusals& refusals);
 
+/// Nodes of domains other than ONNX's, by the first tensor that they make.
+using ForeignNodes = std::map<std::string, onnx::NodeProto>;
+
+/// Gives nodes of other domains a type that no opset has changed: libonnx's conversion looks types
+/// up by name, whatever their domain, and throws at those it does not know.
+ForeignNodes disguise_foreign(onnx::GraphProto& graph);
+/// Gives them their types and attributes again.
+void undisguise(onnx::GraphProto& graph, ForeignNodes nodes);
+
 } // namespace overtake::compiler
