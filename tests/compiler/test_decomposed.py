@@ -167,6 +167,10 @@ def fused_products():
         ("LeakyRelu", [0.25], lambda v: np.where(v < 0, v / 4, v)),
         ("HardSigmoid", [0.25, 0.5], lambda v: np.clip(v / 4 + 0.5, 0, 1)),
         ("Clip", [-1.0, 0.5], lambda v: np.clip(v, -1, 0.5)),
+        ("Elu", [0.5], lambda v: np.where(v < 0, 0.5 * np.expm1(v), v)),
+        ("Elu", None, lambda v: np.where(v < 0, np.expm1(v), v)),
+        ("Softplus", None, lambda v: np.log1p(np.exp(v))), ("Softsign", None, lambda v: v / (1 + np.abs(v))),
+        ("ThresholdedRelu", [0.25], lambda v: np.where(v > 0.25, v, 0)),
     ):  # fmt: skip
         options = {"activation": activation}
         if parameters:
@@ -183,6 +187,10 @@ def fused_products():
     nodes = of_onnx_runtime("FusedGemm", ["x", "b"], transB=1, activation="LeakyRelu", activation_alpha=0.25)
     wanted = a @ b.T
     yield nodes, {"x": a}, {"b": b}, {"y": np.where(wanted < 0, wanted / 4, wanted)}
+    for options, slope, offset in (({"alpha": 0.25}, 0.25, 0.5), ({"beta": 0.25}, 0.2, 0.25), ({}, 0.2, 0.5)):
+        nodes = of_onnx_runtime("FusedGemm", ["x", "b"], transB=1, activation="HardSigmoid",
+                                **{f"activation_{name}": value for name, value in options.items()})  # fmt: skip
+        yield nodes, {"x": a}, {"b": b}, {"y": np.clip(slope * wanted + offset, 0, 1)}
     a, b = real(2, 5, 7), real(2, 6, 7)
     wanted = 0.125 * a @ b.transpose(0, 2, 1)
     nodes = of_onnx_runtime("FusedMatMul", ["x", "b"], transB=1, alpha=0.125)
@@ -268,14 +276,6 @@ class Decomposed(Case):
     def test_normalisations_that_onnx_runtime_fuses(self):
         self.check(fused_normalisations())
 
-    def test_what_has_no_form_of_a_fused_operator_is_refused(self):
-        for nodes, said in (
-            (of_onnx_runtime("FusedConv", ["x", "w"], activation="Softplus"),
-             "its activation is 'Softplus'; Relu, Tanh,"),
-            (of_onnx_runtime("FusedMatMul", ["x", "x"], transBatchA=1), "its transBatchA is 1"),
-            (of_onnx_runtime("SkipLayerNormalization", ["x", "x"]), "it has no input 2, and needs 3"),
-            (of_onnx_runtime("BiasGelu", ["x", ""]), "it has no input 1, and needs 2"),
-            (of_onnx_runtime("Attention", ["x", "w"]), "it is of domain 'com.microsoft'"),
     def test_fused_operators_in_files_of_old_opsets(self):
         """ONNX's converter knows none of them."""
         x, w = real(1, 4, 6, 6), real(4, 4, 1, 1)
@@ -307,6 +307,18 @@ class Decomposed(Case):
         nodes = of_onnx_runtime("SkipLayerNormalization", ["x", "s", "g"], ["y", "mean", "deviation"])
         self.check([(nodes, {"x": x, "s": skip}, {"g": gamma}, {"y": wanted * gamma})])
 
+    def test_what_has_no_form_of_a_fused_operator_is_refused(self):
+        for nodes, said in (
+            (of_onnx_runtime("FusedConv", ["x", "w"], activation="Celu"),
+             "its activation is 'Celu'; Relu, Tanh,"),
+            (of_onnx_runtime("FusedConv", ["x", "w"], activation="Clip", activation_params=[1.0]),
+             "its activation is 'Clip'; "),
+            (of_onnx_runtime("SkipLayerNormalization", ["x", "x", "w"], ["t", "y"]),
+             "its mean or deviation is read"),
+            (of_onnx_runtime("FusedMatMul", ["x", "x"], transBatchA=1), "its transBatchA is 1"),
+            (of_onnx_runtime("SkipLayerNormalization", ["x", "x"]), "it has no input 2, and needs 3"),
+            (of_onnx_runtime("BiasGelu", ["x", ""]), "it has no input 1, and needs 2"),
+            (of_onnx_runtime("Attention", ["x", "w"]), "it is of domain 'com.microsoft'"),
         ):  # fmt: skip
             with self.subTest(said):
                 proto = model(nodes, {"x": (1, 4, 6, 6)}, {"y": (None,) * 4}, {"w": real(5, 4, 1, 1)})

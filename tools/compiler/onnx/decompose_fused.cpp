@@ -3,10 +3,14 @@
 // Operators that ONNX Runtime's optimiser makes of several (domain com.microsoft).
 #include "compiler/onnx/decompose.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <numbers>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,31 +69,38 @@ void bias_add(Rewrite& r) {
     finish(r, sum_of(r, r.node.input(0), {1, 2}));
 }
 
-// `type` applied to the tensor, with the parameters that the operator's text gives it.
-std::string activated(Rewrite& r, const std::string& type, const std::vector<float>& parameters,
+// What an activation has as alpha and beta; nothing where the node leaves it to the operator.
+using Parameters = std::array<std::optional<float>, 2>;
+
+// `type` applied to the tensor.
+std::string activated(Rewrite& r, const std::string& type, const Parameters& parameters,
                       const std::string& tensor) {
-    const auto parameter = [&](std::size_t index, float otherwise) {
-        return index < parameters.size() ? parameters[index] : otherwise;
+    static const std::map<std::string, std::vector<const char*>> names = {
+        {"Relu", {}},
+        {"Tanh", {}},
+        {"Sigmoid", {}},
+        {"Softplus", {}},
+        {"Softsign", {}},
+        {"Elu", {"alpha"}},
+        {"LeakyRelu", {"alpha"}},
+        {"ThresholdedRelu", {"alpha"}},
+        {"HardSigmoid", {"alpha", "beta"}},
     };
     if (type.empty())
         return tensor;
-    if (type == "Relu" || type == "Tanh" || type == "Sigmoid")
-        return r.build(type, {tensor});
-    if (type == "LeakyRelu") {
-        onnx::NodeProto& made = r.build.node(type, {tensor});
-        set_real(made, "alpha", parameter(0, 0.01f));
-        return made.output(0);
-    }
-    if (type == "HardSigmoid") {
-        onnx::NodeProto& made = r.build.node(type, {tensor});
-        set_real(made, "alpha", parameter(0, 0.2f));
-        set_real(made, "beta", parameter(1, 0.5f));
-        return made.output(0);
-    }
-    if (type == "Clip" && parameters.size() == 2)
-        return r.build(type, {tensor, r.build.real(parameters[0]), r.build.real(parameters[1])});
-    throw CannotRewrite{"its activation is '" + type +
-                        "'; Relu, Tanh, Sigmoid, LeakyRelu, HardSigmoid and Clip are supported"};
+    if (type == "Clip" && parameters[0] && parameters[1])
+        return r.build(type, {tensor, r.build.real(*parameters[0]), r.build.real(*parameters[1])});
+    const auto known = names.find(type);
+    if (known == names.end())
+        throw CannotRewrite{
+            "its activation is '" + type +
+            "'; Relu, Tanh, Sigmoid, Softplus, Softsign, Elu, LeakyRelu, "
+            "ThresholdedRelu, HardSigmoid, and Clip with both bounds are supported"};
+    onnx::NodeProto& made = r.build.node(type, {tensor});
+    for (std::size_t index = 0; index < known->second.size(); ++index)
+        if (parameters[index])
+            set_real(made, known->second[index], *parameters[index]);
+    return made.output(0);
 }
 
 // A node of ONNX's operator that has these inputs and the same attributes, but for the activation.
@@ -108,16 +119,20 @@ std::string without_activation(Rewrite& r, const char* type, int inputs) {
 
 void fused_convolution(Rewrite& r) {
     const std::string sum = sum_of(r, without_activation(r, "Conv", 3), {3});
-    finish(r, activated(r, r.attributes().text("activation", ""),
-                        r.attributes().reals("activation_params"), sum));
+    const std::vector<float> given = r.attributes().reals("activation_params");
+    Parameters parameters;
+    for (std::size_t index = 0; index < std::min(given.size(), parameters.size()); ++index)
+        parameters[index] = given[index];
+    finish(r, activated(r, r.attributes().text("activation", ""), parameters, sum));
 }
 
 void fused_gemm(Rewrite& r) {
     const std::string product = without_activation(r, "Gemm", 3);
-    std::vector<float> parameters;
-    for (const char* name : {"activation_alpha", "activation_beta"})
-        if (r.attributes().has(name))
-            parameters.push_back(r.attributes().real(name, 0));
+    Parameters parameters;
+    if (r.attributes().has("activation_alpha"))
+        parameters[0] = r.attributes().real("activation_alpha", 0);
+    if (r.attributes().has("activation_beta"))
+        parameters[1] = r.attributes().real("activation_beta", 0);
     finish(r, activated(r, r.attributes().text("activation", ""), parameters, product));
 }
 

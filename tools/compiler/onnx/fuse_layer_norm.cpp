@@ -124,10 +124,16 @@ void remove_dead_nodes(onnx::ModelProto& model) {
     for (int index = nodes.size() - 1; index >= 0; --index) {
         const bool is_read = std::ranges::any_of(
             nodes[index].output(), [&](const auto& name) { return read.contains(name); });
-        if (is_read)
-            read.insert(nodes[index].input().begin(), nodes[index].input().end());
-        else
+        if (!is_read) {
             nodes.DeleteSubrange(index, 1);
+            continue;
+        }
+        read.insert(nodes[index].input().begin(), nodes[index].input().end());
+        if (nodes[index].domain() != "com.microsoft")
+            continue; // what it must have may not be read, either
+        for (int output = 1; output < nodes[index].output_size(); ++output)
+            if (!read.contains(nodes[index].output(output)))
+                nodes[index].set_output(output, "");
     }
 }
 

@@ -10,7 +10,8 @@ namespace overtake::compiler {
 /// again.
 void fuse_layer_norm(onnx::ModelProto& model);
 
-/// Drops nodes whose outputs nobody reads.
+/// Drops nodes whose outputs no node reads, and the names of ONNX Runtime's operators' further
+/// outputs that no node reads.
 void remove_dead_nodes(onnx::ModelProto& model);
 
 } // namespace overtake::compiler
