@@ -144,11 +144,26 @@ public:
         return !has_refusals();
     }
 
+    // Nodes of the file, and what they are written as.
+    void check_names(const std::vector<std::string>& names, const char* option) const {
+        for (const std::string& name : names)
+            if (!is_named(name))
+                throw CompileError(std::string(option) + " " + name,
+                                   context_.path + " has no such node");
+    }
+
     /// Tensors that 8 bits do not hold, and that the CPU makes and reads.
     const std::set<std::string>& exact_tensors() const { return exact_tensors_; }
     const std::vector<NodeVerdict>& verdicts() const { return verdicts_; }
 
 private:
+    bool is_named(const std::string& name) const {
+        return std::ranges::count(parts_of_, name) > 0 ||
+               std::ranges::any_of(graph_.node(), [&](const onnx::NodeProto& node) {
+                   return node.name() == name || (node.output_size() > 0 && node.output(0) == name);
+               });
+    }
+
     bool has_refusals() const {
         return std::ranges::any_of(verdicts_, [](const NodeVerdict& verdict) {
             return verdict.where == NodeVerdict::Where::refused;
@@ -270,15 +285,6 @@ private:
     std::vector<NodeVerdict> verdicts_;
 };
 
-void check_names(const onnx::ModelProto& model, const std::string& path,
-                 const std::vector<std::string>& names, const char* option) {
-    for (const std::string& name : names)
-        if (std::ranges::none_of(model.graph().node(), [&](const onnx::NodeProto& node) {
-                return node.name() == name || (node.output_size() > 0 && node.output(0) == name);
-            }))
-            throw CompileError(std::string(option) + " " + name, path + " has no such node");
-}
-
 // Throws CompileError for what is refused as a whole; nodes that are, `survey` tells.
 Graph import_network(const std::string& path, const ImportOptions& asked, Survey& survey) {
     Network network = load_onnx(
@@ -287,8 +293,6 @@ Graph import_network(const std::string& path, const ImportOptions& asked, Survey
         [&](const onnx::ModelProto& part) { return evaluate(path, asked, part); });
     const onnx::ModelProto& model = network.model;
     const ImportOptions options = with_wishes(asked, model.graph());
-    check_names(model, path, options.run_on_cpu, "run_on_cpu");
-    check_names(model, path, options.run_on_bpu, "run_on_bpu");
     Context context{path, model, network.given, options, Libonnx(path), network.refusals};
     context.graph.name = std::filesystem::path(path).stem().string();
     if (network.was_half_precise && options.warn)
@@ -296,6 +300,8 @@ Graph import_network(const std::string& path, const ImportOptions& asked, Survey
     read_inputs(context);
     Walk walk(context, *network.model.mutable_graph());
     const bool is_whole = walk.run();
+    walk.check_names(options.run_on_cpu, "run_on_cpu");
+    walk.check_names(options.run_on_bpu, "run_on_bpu");
     report_wishes(options, network.names, model.graph(), walk.verdicts());
     for (std::size_t number = 0; number < walk.verdicts().size(); ++number) {
         const NodeVerdict& verdict = walk.verdicts()[number];
