@@ -106,6 +106,86 @@ class Accuracy(unittest.TestCase):
         where = [[(n["name"], n["processor"]) for n in one["nodes"]] for one in (found, again)]
         self.assertEqual(*where)
 
+    def test_an_int8_output_stays_one(self):
+        report = self.searched(0.999, "--int8-outputs")
+        (chosen,) = [attempt for attempt in report["attempts"] if attempt["chosen"]]
+        self.assertLessEqual({"away", "back"}, set(chosen["in_float"]))
+        types = {tensor["name"]: tensor["data_type"] for tensor in info(self.folder / "m.ovm")["outputs"]}
+        self.assertEqual(types, {"easy": "int8", "hard": "int8"})
+        # The output itself is what 8 bits do not hold so well.
+        result = self.compile("--accuracy", 1, "--int8-outputs", "--json")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("is not reached: output '", result.stderr)
+
+    def test_it_names_what_moved(self):
+        """Not a node that is to stay on the device."""
+        report = self.searched(0.99, "--run-on-bpu", "features", "--run-on-bpu", "easy")
+        for attempt in report["attempts"]:
+            self.assertFalse({"features", "easy"} & set(attempt.get("in_float", [])))
+        nodes = {n["name"]: n["processor"] for n in info(self.folder / "m.ovm")["nodes"]}
+        self.assertEqual(nodes["easy"], "BPU")
+        tried = [tuple(attempt["in_float"]) for attempt in report["attempts"] if attempt.get("in_float")]
+        self.assertEqual(len(tried), len(set(tried)))
+
+    def test_parts_of_a_node_are_taken_by_name(self):
+        proto = model(
+            [node("Conv", ["x", "w"], ["c"], name="c"),
+             node("FastGelu", ["c"], ["y"], name="gelu", domain="com.microsoft")],
+            {"x": SHAPE}, {"y": SHAPE},
+            {"w": np.random.default_rng(3).normal(0, 0.5, (4, 4, 1, 1)).astype(np.float32)},
+        )  # fmt: skip
+        save(proto, self.path)
+        self.compile("-q")
+        parts = [n["name"] for n in info(self.folder / "m.ovm")["nodes"] if n["name"].startswith("gelu:")]
+        self.assertTrue(parts)
+        for name in (parts[0], "gelu"):
+            self.assertEqual(self.compile("-q", "--run-on-bpu", "c", "--run-on-cpu", name).returncode, 0)
+            where = {n["name"]: n["processor"] for n in info(self.folder / "m.ovm")["nodes"]}
+            self.assertIn("CPU", where.values())
+            self.assertEqual(where["c"], "BPU")
+        self.assertEqual(self.compile("-q", "--run-on-cpu", "gelu:999").returncode, 1)
+
+    def test_a_network_of_the_cpu_is_compiled_once(self):
+        names = [n.name for n in hard().graph.node]
+        report = self.searched(0.99, *sum((["--run-on-cpu", name] for name in names), []))
+        self.assertEqual(len(report["attempts"]), 1)
+
+    def test_outputs_without_a_measure_are_warned_of(self):
+        proto = model(
+            [node("Conv", ["x", "w"], ["c"], name="c"), node("GlobalAveragePool", ["c"], ["y"], name="pool"),
+             node("Log", ["n"], ["l"], name="l"), node("Neg", ["p"], ["n"], name="n"),
+             node("Abs", ["x"], ["p0"], name="p0"), node("Add", ["p0", "k"], ["p"], name="p")],
+            {"x": (1, 1, 2, 2)}, {"y": (1, 1, 1, 1), "l": (1, 1, 2, 2)},
+            {"w": np.ones((1, 1, 1, 1), np.float32), "k": np.ones(1, np.float32)},
+        )  # fmt: skip
+        nodes = {n.name: n for n in proto.graph.node}
+        del proto.graph.node[:]
+        proto.graph.node.extend(nodes[name] for name in ("c", "pool", "p0", "p", "n", "l"))
+        save(proto, self.path)
+        np.save(self.folder / "x.npy", np.full((1, 1, 2, 2), 3, np.float32))
+        result = self.compile("--accuracy", 0.5, *sum((["--run-on-cpu", name] for name in ("p0", "p", "n", "l")), []))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("output 'l' has no finite number in float over the samples", result.stderr)
+        self.assertIn("output 'y' is one number over all samples", result.stderr)
+
+    def test_a_rounding_that_a_node_cannot_run_with_is_no_end(self):
+        """An index that rounding takes out of its table."""
+        proto = model(
+            [node("Conv", ["x", "w"], ["f"], name="conv"), node("Relu", ["f"], ["fr"], name="relu"),
+             node("Round", ["fr"], ["r"], name="round"), node("Cast", ["r"], ["i"], name="cast", to=7),
+             node("Reshape", ["i", "flat"], ["ii"], name="flat"), node("Gather", ["table", "ii"], ["y"], name="gather")],
+            {"x": SHAPE}, {"y": (256,)},
+            {"w": np.eye(4, dtype=np.float32).reshape(4, 4, 1, 1), "flat": np.array([-1]),
+             "table": np.arange(10, dtype=np.float32)},
+        )  # fmt: skip
+        save(proto, self.path)
+        x = np.random.default_rng(1).uniform(0, 9.49, (8, *SHAPE[1:])).astype(np.float32)
+        x[0, 0, 0, 0] = 9.49
+        np.save(self.folder / "x.npy", x)
+        report = self.searched(0.99999)
+        (chosen,) = [attempt for attempt in report["attempts"] if attempt["chosen"]]
+        self.assertGreaterEqual(chosen["outputs"][0]["cosine"], 0.99999)
+
     def test_the_table_names_what_was_tried(self):
         result = self.compile("--accuracy", 0.999)
         self.assertEqual(result.returncode, 0, result.stderr)

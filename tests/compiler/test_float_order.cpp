@@ -9,6 +9,7 @@
 
 #include "compiler/accuracy/losses.hpp"
 #include "compiler/passes/origins.hpp"
+#include "convolution_chain.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -94,9 +95,72 @@ TEST(Losses, ARoundingReachesTheOutputsBehindItAlone) {
     EXPECT_GT(losses[1].outputs[1], 0);
     EXPECT_EQ(losses[2].value, 0);
     EXPECT_EQ(losses[2].outputs, (std::vector<double>{0, 0}));
-    const auto errors = rounding_errors(graph, samples, roundings);
-    for (std::size_t index = 0; index < roundings.size(); ++index)
-        EXPECT_DOUBLE_EQ(errors[index], losses[index].value);
+}
+
+TEST(Losses, TheWorstAreThoseWithTheGreatestErrors) {
+    const Graph graph = two_outputs();
+    const FloatValues sample = {{0.5f, 1, 2, 3}};
+    const Quantisation whole{1, 0}, halves{0.5f, 0}, tens{10, 0};
+    const std::vector<Rounding> roundings = {{0, whole}, {0, halves}, {1, tens}, {1, whole}};
+    const auto worst = worst_of(graph, sample, roundings, 2);
+    ASSERT_EQ(worst.size(), 2u);
+    EXPECT_EQ(worst[0].to, whole);
+    EXPECT_EQ(worst[1].to, tens);
+    EXPECT_EQ(worst_of(graph, sample, roundings, 4).size(), 4u);
+}
+
+// An index that rounding takes beyond the table.
+TEST(Losses, WhatCannotRunWithTheRoundedValueIsALossLikeAnother) {
+    Graph graph;
+    for (const char* name : {"x", "index", "y"})
+        graph.values.push_back({name, {1}, 1, 1, 1});
+    op::Convolution same;
+    same.kind = op::Convolution::Kind::depthwise;
+    same.weights = {1};
+    same.bias = {0};
+    Value table;
+    table.name = "table";
+    table.shape = {4};
+    table.constant = {1, 2, 3, 4};
+    graph.values.push_back(table);
+    Node gather;
+    gather.name = "gather";
+    gather.onnx_type = "Gather";
+    gather.operation = op::Cpu{CpuOpType::gather, {0}};
+    gather.inputs = {3, 1};
+    gather.output = 2;
+    graph.nodes = {{"first", "Mul", same, {0}, 1}, gather};
+    graph.inputs = {0};
+    graph.outputs = {2};
+    const Quantisation tens{10, 0}, whole{1, 0};
+    const std::vector<FloatValues> samples = {{{3}}, {{2}}};
+    const auto losses = losses_of(
+        graph, samples, std::vector<Rounding>{{1, {5, 0}}, {1, whole}, {1, tens}}, [](double) {});
+    EXPECT_EQ(losses[0].outputs[0], error_of_no_result); // 3 becomes 5
+    EXPECT_EQ(losses[1].outputs[0], 0);
+    EXPECT_GT(losses[2].outputs[0], 0); // 3 becomes 0
+    EXPECT_LT(losses[2].outputs[0], 4);
+}
+
+TEST(Losses, TimeBoundsTheSamplesAndSpreadsThem) {
+    Samples samples(100);
+    for (std::size_t number = 0; number < samples.size(); ++number)
+        samples[number] = {{static_cast<float>(number)}};
+    const auto firsts = [](const Samples& some) {
+        std::vector<float> numbers;
+        for (const FloatValues& sample : some)
+            numbers.push_back(sample[0][0]);
+        return numbers;
+    };
+    EXPECT_EQ(firsts(spread(samples, 4)), (std::vector<float>{0, 25, 50, 75}));
+    EXPECT_EQ(spread(samples, 1000).size(), 100u);
+    const Graph small = two_outputs(), large = test::chain(512, 64, 4);
+    EXPECT_EQ(samples_in_time(small, samples, 10).size(), 8u);
+    EXPECT_EQ(samples_in_time(large, samples, 10).size(), 8u);
+    EXPECT_EQ(samples_in_time(large, samples, 100).size(), 2u);
+    EXPECT_EQ(samples_in_time(large, samples, 1000).size(), 1u);
+    // Of small nodes the calls count.
+    EXPECT_GT(effort_of(small), 3 * 1000u);
 }
 
 TEST(Origins, AFoldedNodeIsAllThatItComputes) {

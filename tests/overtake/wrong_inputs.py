@@ -33,6 +33,7 @@ USAGE = [
      "'fast' is not min-max, percentile, kl, mse or best"),
     ("compile net.onnx --accuracy 0.9", "--accuracy requires --calibration"),
     ("compile net.onnx --calibration s.npy --accuracy 1.1", "--accuracy: '1.1' is not a number in 0..1"),
+    ("compile net.onnx --calibration s.npy --accuracy 0", "--accuracy: '0' is not a number above 0"),
     ("compile net.onnx --calibration s.npy --accuracy 0.9 --calibration-method kl",
      "--calibration-method: cannot be given together with --accuracy"),
     ("compile net.onnx --percentile nan", "--percentile: 'nan' is not a number in 90..100"),

@@ -49,18 +49,24 @@ void print_accuracy(const compiler::AccuracyReport& report, std::FILE* stream) {
             continue;
         }
         const std::size_t output = farthest(attempt.cosines);
-        fmt::print(stream, "{}{:<24} {:>9.6f} {:>12.1f} {:>10.1f}  {}\n", mark, attempt.what,
+        const std::string some =
+            attempt.samples == report.samples ? "" : fmt::format(", {} samples", attempt.samples);
+        fmt::print(stream, "{}{:<24} {:>9.6f} {:>12.1f} {:>10.1f}  {}{}\n", mark, attempt.what,
                    attempt.cosines[output], attempt.device_us, attempt.cpu_us,
-                   printable(report.outputs[output]));
+                   printable(report.outputs[output]), some);
     }
     for (const compiler::AccuracyAttempt& attempt : report.attempts)
         if (attempt.is_chosen && !attempt.moved.empty())
             fmt::print(stream, "  in float on the CPU: {}\n", names_of(attempt.moved));
+    if (report.is_cut_short)
+        fmt::print(stream, "  perhaps fewer nodes in float suffice: no more networks were tried\n");
 }
 
 Json accuracy_json(const compiler::AccuracyReport& report) {
-    Json json = {
-        {"wanted", report.wanted}, {"samples", report.samples}, {"attempts", Json::array()}};
+    Json json = {{"wanted", report.wanted},
+                 {"samples", report.samples},
+                 {"cut_short", report.is_cut_short},
+                 {"attempts", Json::array()}};
     for (const compiler::AccuracyAttempt& attempt : report.attempts) {
         Json& entry = json["attempts"].emplace_back();
         entry = {{"tried", attempt.what}, {"chosen", attempt.is_chosen}};
@@ -68,6 +74,7 @@ Json accuracy_json(const compiler::AccuracyReport& report) {
             entry["refused"] = attempt.refusal;
             continue;
         }
+        entry["samples"] = attempt.samples;
         entry["device_us"] = attempt.device_us;
         entry["cpu_us"] = attempt.cpu_us;
         entry["in_float"] = attempt.moved;

@@ -250,7 +250,7 @@ int run_compile(const CompileCommandOptions& options) {
     std::vector<std::uint8_t> bytes;
     try {
         bytes = compile_model(options, warnings, notes, calibration, accuracy);
-    } catch (const compiler::CompileError&) {
+    } catch (...) {
         print_warnings(notes); // which may say why
         if (accuracy)
             print_accuracy(*accuracy, stderr);

@@ -49,11 +49,7 @@ void keep_in_8_bits(Graph& graph, const CompileOptions& options) {
     const std::vector<bool> on_device = device_values(graph);
     for (const ValueId id : graph.outputs) {
         Value& output = graph.values[id];
-        const bool is_asked_for =
-            options.int8_outputs ||
-            std::ranges::find(options.int8_output_names, output.name, &NamedTensor::name) !=
-                options.int8_output_names.end();
-        if (!is_asked_for || output.user_type != UserType::float32)
+        if (!wants_int8(options, output))
             continue;
         if (on_device[id] && output.element_type == ElementType::float32)
             output.user_type = UserType::int8;

@@ -95,8 +95,11 @@ void import_with(const CompileOptions& options,
         if (wants_scales)
             unscaled.merge(nodes_without_scales(prepared));
         if (lacking.size() + unscaled.size() > before) {
-            for (const auto* names : {&lacking, &unscaled})
-                import.keep_on_cpu.insert(names->begin(), names->end());
+            for (const std::string& name : lacking)
+                import.keep_on_cpu.emplace(name, "cores of profile " + options.profile +
+                                                     " lack its instructions");
+            for (const std::string& name : unscaled)
+                import.keep_on_cpu.emplace(name, "the model gives no scales for it");
             continue;
         }
         tell_of(lacking, options, "cores of profile " + options.profile + " lack instructions of ",
@@ -203,6 +206,13 @@ Samples samples_for(const PreparedNetwork& network, const CompileOptions& option
         given_samples(network.graph, network.inputs, network.comes_quantised, options, states);
     follow_states(network.graph, states, samples);
     return samples;
+}
+
+bool wants_int8(const CompileOptions& options, const Value& output) {
+    return output.user_type == UserType::float32 &&
+           (options.int8_outputs ||
+            std::ranges::find(options.int8_output_names, output.name, &NamedTensor::name) !=
+                options.int8_output_names.end());
 }
 
 void check_names(const Graph& graph, const std::vector<NamedTensor>& tensors,

@@ -48,6 +48,9 @@ auto naming_the_model(const std::string& model, const Step& step) {
     }
 }
 
+/// Whether the program is to get the output in 8 bits, if the device makes it and it is of floats.
+bool wants_int8(const CompileOptions& options, const Value& output);
+
 /// Warns of a configuration file's tensors that are none of the network's.
 void check_names(const Graph& graph, const std::vector<NamedTensor>& tensors,
                  const std::vector<ValueId>& ids, const char* kind, const Warn& warn);

@@ -2,6 +2,7 @@
 #include "compiler/accuracy/float_order.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace overtake::compiler {
@@ -22,9 +23,12 @@ public:
         for (std::size_t index = 0; index < sources.size(); ++index) {
             missing_[index] = sources[index].nodes.size();
             left_.push_back(index);
+            badness_.push_back(badness(sources[index].outputs));
             for (const std::size_t node : sources[index].nodes)
                 of_node_[node].push_back(index);
         }
+        std::ranges::stable_sort(left_, std::greater<>(),
+                                 [&](std::size_t source) { return badness_[source]; });
         errors_.resize(sources.empty() ? 0 : sources[0].outputs.size());
         for (const ErrorSource& source : sources)
             for (std::size_t output = 0; output < errors_.size(); ++output)
@@ -103,12 +107,8 @@ private:
         return (badness(errors_) - badness(errors)) / share;
     }
 
-    std::size_t best_source() {
+    std::size_t best_source() const {
         const auto count = static_cast<std::ptrdiff_t>(std::min(left_.size(), most_looked_at));
-        std::ranges::partial_sort(left_, left_.begin() + count, [&](std::size_t a, std::size_t b) {
-            const double left = badness(sources_[a].outputs), right = badness(sources_[b].outputs);
-            return left != right ? left > right : a < b;
-        });
         return *std::max_element(left_.begin(), left_.begin() + count,
                                  [&](std::size_t a, std::size_t b) { return worth(a) < worth(b); });
     }
@@ -118,7 +118,8 @@ private:
     const double wanted_, all_work_;
     std::vector<bool> in_float_;                    // by node
     std::vector<std::vector<std::size_t>> of_node_; // sources
-    std::vector<std::size_t> missing_, left_;       // nodes by source; sources
+    std::vector<double> badness_;                   // by source, alone
+    std::vector<std::size_t> missing_, left_;       // nodes by source; sources, the worst first
     std::vector<double> errors_;                    // by output
 };
 

@@ -6,9 +6,17 @@
 #include <numeric>
 
 #include "compiler/file/similarity.hpp"
+#include "compiler/float/executor.hpp"
+#include "compiler/ir/error.hpp"
 
 namespace overtake::compiler {
 namespace {
+
+// What looking for losses may take: samples, runs of the network, and operations in all.
+constexpr std::size_t most_samples = 8;
+constexpr std::size_t least_runs = 256;
+constexpr std::uint64_t most_operations = 1ull << 36;
+constexpr std::uint64_t operations_of_a_call = 10000;
 
 double square_of(const Similarity& similarity) {
     const double error = similarity.error();
@@ -22,6 +30,20 @@ std::vector<float> rounded(const std::vector<float>& value, const Quantisation& 
     return result;
 }
 
+// Loss::value of each rounding alone, which one run shows.
+std::vector<double> rounding_errors(const Graph& graph, const FloatValues& sample,
+                                    std::span<const Rounding> roundings) {
+    FloatExecutor executor(graph);
+    const FloatValues& values = executor.run(sample);
+    std::vector<double> errors;
+    for (const auto& [id, to] : roundings) {
+        Similarity similarity;
+        similarity.add(rounded(values[id], to), values[id]);
+        errors.push_back(square_of(similarity));
+    }
+    return errors;
+}
+
 } // namespace
 
 std::uint64_t operations_of(const Graph& graph, const Node& node) {
@@ -32,10 +54,36 @@ std::uint64_t operations_of(const Graph& graph, const Node& node) {
     return operations;
 }
 
-std::uint64_t operations_of(const Graph& graph) {
-    return std::accumulate(
-        graph.nodes.begin(), graph.nodes.end(), std::uint64_t{1},
-        [&](std::uint64_t sum, const Node& node) { return sum + operations_of(graph, node); });
+std::uint64_t effort_of(const Graph& graph) {
+    return std::accumulate(graph.nodes.begin(), graph.nodes.end(), std::uint64_t{1},
+                           [&](std::uint64_t sum, const Node& node) {
+                               return sum + operations_of(graph, node) + operations_of_a_call;
+                           });
+}
+
+std::size_t runs_in_time(const Graph& graph) {
+    return std::max<std::size_t>(least_runs, most_operations / effort_of(graph));
+}
+
+double Loss::sum() const {
+    double sum = 0;
+    for (const double error : outputs)
+        sum += std::min(error, 4.0);
+    return sum;
+}
+
+Samples spread(const Samples& samples, std::size_t count) {
+    count = std::min(count, samples.size());
+    Samples some;
+    for (std::size_t number = 0; number < count; ++number)
+        some.push_back(samples[number * samples.size() / count]);
+    return some;
+}
+
+Samples samples_in_time(const Graph& graph, const Samples& samples, std::size_t probes) {
+    return spread(samples,
+                  std::clamp<std::size_t>(runs_in_time(graph) / std::max<std::size_t>(probes, 1), 1,
+                                          most_samples));
 }
 
 std::vector<Loss> losses_of(const Graph& graph, std::span<const FloatValues> samples,
@@ -44,8 +92,10 @@ std::vector<Loss> losses_of(const Graph& graph, std::span<const FloatValues> sam
     struct Sums {
         Similarity value;
         std::vector<Similarity> outputs;
+        bool has_no_result = false;
     };
-    std::vector<Sums> sums(roundings.size(), {{}, std::vector<Similarity>(graph.outputs.size())});
+    std::vector<Sums> sums(roundings.size(),
+                           {{}, std::vector<Similarity>(graph.outputs.size()), false});
     const double total =
         static_cast<double>(samples.size() * std::max<std::size_t>(roundings.size(), 1));
     double done = 0;
@@ -61,36 +111,48 @@ std::vector<Loss> losses_of(const Graph& graph, std::span<const FloatValues> sam
             const std::vector<float> value = values[id];
             std::vector<float> other = rounded(value, to);
             sums[index].value.add(other, value);
-            executor.run_with(id, std::move(other));
+            progress(++done / total);
+            try {
+                executor.run_with(id, std::move(other));
+            } catch (const Error&) {
+                sums[index].has_no_result = true;
+                continue;
+            }
             for (std::size_t number = 0; number < outputs.size(); ++number)
                 sums[index].outputs[number].add(values[graph.outputs[number]], outputs[number]);
-            progress(++done / total);
         }
     }
     std::vector<Loss> losses;
     for (const Sums& sum : sums) {
         losses.push_back({square_of(sum.value), {}});
         for (const Similarity& output : sum.outputs)
-            losses.back().outputs.push_back(square_of(output));
+            losses.back().outputs.push_back(sum.has_no_result ? error_of_no_result
+                                                              : square_of(output));
     }
     return losses;
 }
 
-std::vector<double> rounding_errors(const Graph& graph, std::span<const FloatValues> samples,
-                                    std::span<const Rounding> roundings) {
-    std::vector<Similarity> sums(roundings.size());
-    FloatExecutor executor(graph);
-    for (const FloatValues& sample : samples) {
-        const FloatValues& values = executor.run(sample);
-        for (std::size_t index = 0; index < roundings.size(); ++index) {
-            const std::vector<float>& value = values[roundings[index].value];
-            sums[index].add(rounded(value, roundings[index].to), value);
-        }
-    }
-    std::vector<double> errors;
-    for (const Similarity& sum : sums)
-        errors.push_back(square_of(sum));
-    return errors;
+std::vector<Loss> losses_in_time(const Graph& graph, const Samples& samples,
+                                 std::span<const Rounding> roundings,
+                                 const std::function<void(double)>& progress) {
+    return losses_of(graph, samples_in_time(graph, samples, roundings.size()), roundings, progress);
+}
+
+std::vector<Rounding> worst_of(const Graph& graph, const FloatValues& sample,
+                               std::vector<Rounding> roundings, std::size_t most) {
+    if (roundings.size() <= most)
+        return roundings;
+    const std::vector<double> errors = rounding_errors(graph, sample, roundings);
+    std::vector<std::size_t> order(roundings.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, std::greater<>(),
+                             [&](std::size_t index) { return errors[index]; });
+    order.resize(most);
+    std::ranges::sort(order);
+    std::vector<Rounding> kept;
+    for (const std::size_t index : order)
+        kept.push_back(roundings[index]);
+    return kept;
 }
 
 } // namespace overtake::compiler

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "compiler/float/executor.hpp"
+#include "compiler/inputs/samples.hpp"
 #include "compiler/ir/graph.hpp"
 
 namespace overtake::compiler {
@@ -21,22 +21,43 @@ struct Rounding {
 struct Loss {
     double value = 0;            ///< error of the value itself
     std::vector<double> outputs; ///< errors of the graph's outputs, in their order
+
+    /// Of all outputs.  Zeros are at 1: beyond a few of that an output has nothing left to lose.
+    double sum() const;
 };
 
-/// Runs the graph in float over `samples`, and once more behind each rounding.  `progress` is
-/// called with 0..1.  Results are in the order of `roundings`.  Throws CompileError.
+/// What a loss holds where a node cannot run with the rounded value: an index out of range.
+inline constexpr double error_of_no_result = 16;
+
+/// Runs the graph in float over `samples`, and what is behind each rounding once more.  `progress`
+/// is called with 0..1.  Results are in the order of `roundings`.  Throws CompileError.
 std::vector<Loss> losses_of(const Graph& graph, std::span<const FloatValues> samples,
                             std::span<const Rounding> roundings,
                             const std::function<void(double)>& progress);
 
-/// Loss::value of each rounding alone, which one run over each sample shows.
-std::vector<double> rounding_errors(const Graph& graph, std::span<const FloatValues> samples,
-                                    std::span<const Rounding> roundings);
+/// The same in bounded time: over some of the samples, spread, as many as so many roundings leave
+/// time for.
+std::vector<Loss> losses_in_time(const Graph& graph, const Samples& samples,
+                                 std::span<const Rounding> roundings,
+                                 const std::function<void(double)>& progress);
 
-/// How many operations one run of the graph takes, about: multiply-accumulates, and elements that
-/// nodes read and write.
-std::uint64_t operations_of(const Graph& graph);
-/// The same of one node.
+/// The `most` roundings with the greatest errors of their own in `sample`, in their order.
+std::vector<Rounding> worst_of(const Graph& graph, const FloatValues& sample,
+                               std::vector<Rounding> roundings, std::size_t most);
+
+/// Runs of the graph that losses_in_time() has time for.
+std::size_t runs_in_time(const Graph& graph);
+
+/// `count` of the samples, not more than there are, spread evenly.
+Samples spread(const Samples& samples, std::size_t count);
+
+/// Samples that `probes` runs of the graph each leave time for: 1 to 8.
+Samples samples_in_time(const Graph& graph, const Samples& samples, std::size_t probes);
+
+/// How many operations a node takes, about: multiply-accumulates, and elements that it reads and
+/// writes.
 std::uint64_t operations_of(const Graph& graph, const Node& node);
+/// What one run of the graph in float takes, in operations: of small nodes it is mostly the calls.
+std::uint64_t effort_of(const Graph& graph);
 
 } // namespace overtake::compiler

@@ -263,8 +263,9 @@ private:
         if (context_.options.all_on_cpu || std::ranges::find(context_.options.run_on_cpu, name) !=
                                                context_.options.run_on_cpu.end())
             return "it is to run there";
-        if (context_.options.keep_on_cpu.contains(name))
-            return "the model gives no scales for it";
+        if (const auto kept = context_.options.keep_on_cpu.find(name);
+            kept != context_.options.keep_on_cpu.end())
+            return kept->second;
         const int number = static_cast<int>(placements_.size()) - 1;
         if (mask_nodes_.contains(number))
             return "it makes or carries a mask, whose numbers 8 bits cannot hold";

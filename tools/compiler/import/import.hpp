@@ -33,7 +33,8 @@ struct ImportOptions {
     std::vector<std::string> run_on_cpu; ///< names of nodes that the CPU shall run
     std::vector<std::string> run_on_bpu; ///< names of nodes that are refused if the device cannot
     std::set<std::string> stay_on_bpu;   ///< nodes that are not moved for being cheap
-    std::set<std::string> keep_on_cpu;   ///< the same as run_on_cpu; names may be unknown
+    /// Nodes that the CPU shall run, and why; names may be unknown.
+    std::map<std::string, std::string> keep_on_cpu;
     std::map<std::string, std::vector<std::int64_t>> input_shapes; ///< of inputs by name
     /// Inputs that become constants: a number for all their elements, or one for each, with commas.
     std::map<std::string, std::string> set_inputs;

@@ -141,35 +141,35 @@ void Calibration::add_means(const Value& value, const std::vector<float>& data, 
     }
 }
 
+Range Calibration::range(ValueId id, CalibrationMethod method, double percentile) const {
+    const Histogram& histogram = histograms_[id];
+    Range range{0, 0};
+    if (!on_device_[id])
+        return range;
+    switch (method) {
+    case CalibrationMethod::min_max:
+    case CalibrationMethod::best:
+        range = histogram.min_max();
+        break;
+    case CalibrationMethod::percentile:
+        range = histogram.percentile(percentile);
+        break;
+    case CalibrationMethod::mse:
+        range = histogram.least_error(functions_[id]);
+        break;
+    case CalibrationMethod::kl:
+        range = least_divergence(id);
+        break;
+    }
+    if (least_[id].low < least_[id].high)
+        range = {std::min(range.low, least_[id].low), std::max(range.high, least_[id].high)};
+    return functions_[id] ? distinct_range(range, functions_[id]) : range;
+}
+
 std::vector<Range> Calibration::ranges(CalibrationMethod method, double percentile) const {
     std::vector<Range> result;
-    for (ValueId id = 0; id < histograms_.size(); ++id) {
-        const Histogram& histogram = histograms_[id];
-        if (!on_device_[id]) {
-            result.push_back({0, 0});
-            continue;
-        }
-        switch (method) {
-        case CalibrationMethod::min_max:
-        case CalibrationMethod::best:
-            result.push_back(histogram.min_max());
-            break;
-        case CalibrationMethod::percentile:
-            result.push_back(histogram.percentile(percentile));
-            break;
-        case CalibrationMethod::mse:
-            result.push_back(histogram.least_error(functions_[id]));
-            break;
-        case CalibrationMethod::kl:
-            result.push_back(least_divergence(id));
-            break;
-        }
-        if (least_[id].low < least_[id].high)
-            result.back() = {std::min(result.back().low, least_[id].low),
-                             std::max(result.back().high, least_[id].high)};
-        if (functions_[id])
-            result.back() = distinct_range(result.back(), functions_[id]);
-    }
+    for (ValueId id = 0; id < histograms_.size(); ++id)
+        result.push_back(range(id, method, percentile));
     return result;
 }
 

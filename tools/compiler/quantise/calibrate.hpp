@@ -29,11 +29,13 @@ public:
     Calibration(const Graph& graph, const Samples& samples, CalibrationMethod method,
                 const std::function<void(double)>& progress);
 
-    /// The range of each value, by ValueId, by a method that it was made for; not by best, which
+    /// The range of a value, by a method that it was made for; not by best, which
     /// looks at more than one value.  An output that a Sigmoid or Tanh makes has all values of that
     /// function, and what the function reads has all that it tells apart: samples may never fire.
     /// What a value's only reader does not tell apart is left out; see distinct_range().  A
     /// percentile leaves out the (100 - percentile) % least and greatest elements.
+    Range range(ValueId id, CalibrationMethod method, double percentile) const;
+    /// By ValueId.
     std::vector<Range> ranges(CalibrationMethod method, double percentile) const;
 
     /// The mean of each channel, by ValueId.

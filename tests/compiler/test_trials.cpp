@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/accuracy/trials.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <optional>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/ir/error.hpp"
+#include "compiler/quantise/calibrate.hpp"
+#include "convolution_chain.hpp"
+
+namespace overtake::compiler {
+namespace {
+
+class TrialsOfASmallNetwork : public ::testing::Test {
+protected:
+    TrialsOfASmallNetwork() {
+        network_->graph = test::chain(2, 4, 1);
+        for (std::size_t number = 0; number < 100; ++number)
+            samples_.push_back({std::vector<float>(16, 1 + static_cast<float>(number))});
+        options_.accuracy = 0.9;
+    }
+
+    Trials trials(const Graph& like) { return {like, samples_, options_, *device_, progress_}; }
+
+    // A network that is near float, or one whose outputs are all far beyond its range.
+    Trials::Make make(bool is_near) {
+        return [this, is_near](const Samples& samples) -> std::optional<Trial> {
+            asked_.push_back(samples.size());
+            const Calibration calibration(network_->graph, samples, CalibrationMethod::min_max,
+                                          [](double) {});
+            std::vector<Range> ranges = calibration.ranges(CalibrationMethod::min_max, 100);
+            if (!is_near)
+                ranges[1] = {-1000, -999};
+            Trial trial;
+            trial.network = network_;
+            trial.candidate = make_candidate(network_->graph, calibration, ranges, false);
+            return trial;
+        };
+    }
+
+    const Graph small_ = test::chain(2, 4, 1), large_ = test::chain(512, 64, 4);
+    std::shared_ptr<PreparedNetwork> network_ = std::make_shared<PreparedNetwork>();
+    Samples samples_;
+    CompileOptions options_;
+    const std::shared_ptr<const DeviceProfile> device_ = find_profile("default");
+    const Progress progress_;
+    std::vector<std::size_t> asked_; // samples that trials were made of
+};
+
+TEST_F(TrialsOfASmallNetwork, SmallNetworksAreComparedByAllSamples) {
+    Trials some = trials(small_);
+    const auto trial = some.attempt("one", make(true));
+    ASSERT_TRUE(trial);
+    EXPECT_TRUE(trial->reaches);
+    EXPECT_EQ(asked_, std::vector<std::size_t>{100});
+    EXPECT_EQ(some.report.attempts.at(0).samples, 100u);
+    EXPECT_EQ(some.report.attempts[0].what, "one");
+    EXPECT_EQ(some.report.attempts[0].cosines.size(), 1u);
+}
+
+TEST_F(TrialsOfASmallNetwork, OfLargeNetworksAllSamplesSettleWhatAFewSay) {
+    Trials some = trials(large_);
+    EXPECT_TRUE(some.attempt("near", make(true))->reaches);
+    EXPECT_EQ(asked_, (std::vector<std::size_t>{16, 100}));
+    EXPECT_FALSE(some.attempt("far", make(false))->reaches);
+    EXPECT_EQ(asked_, (std::vector<std::size_t>{16, 100, 16}));
+    EXPECT_EQ(some.report.attempts.at(0).samples, 100u);
+    EXPECT_EQ(some.report.attempts.at(1).samples, 16u);
+}
+
+TEST_F(TrialsOfASmallNetwork, StepsOfASequenceAreAllCompared) {
+    options_.states = {"1=0"};
+    Trials some = trials(large_);
+    EXPECT_TRUE(some.attempt("steps", make(true)));
+    EXPECT_EQ(asked_.at(0), 100u);
+}
+
+TEST_F(TrialsOfASmallNetwork, WhatThrowsIsWrittenDown) {
+    Trials some = trials(small_);
+    EXPECT_FALSE(some.attempt(
+        "broken", [](const Samples&) -> std::optional<Trial> { throw CompileError("m", "is"); }));
+    EXPECT_FALSE(some.attempt(
+        "large", [](const Samples&) -> std::optional<Trial> { throw std::bad_alloc(); }));
+    EXPECT_FALSE(some.attempt("nothing", [](const Samples&) { return std::optional<Trial>(); }));
+    ASSERT_EQ(some.report.attempts.size(), 2u);
+    EXPECT_EQ(some.report.attempts[0].refusal, "m: is");
+    EXPECT_EQ(some.report.attempts[1].refusal, "there is not enough memory for it");
+}
+
+} // namespace
+} // namespace overtake::compiler

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/accuracy/trials.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <utility>
+
+#include "compiler/accuracy/losses.hpp"
+#include "compiler/accuracy/outputs.hpp"
+#include "compiler/lower/cost.hpp"
+
+namespace overtake::compiler {
+namespace {
+
+// What comparing one trial may take at first, in operations, and the samples that it has at least.
+constexpr std::uint64_t most_operations_of_a_trial = 1ull << 34;
+constexpr std::size_t least_compared = 16;
+
+} // namespace
+
+float Trial::least_cosine() const {
+    float least = 1;
+    for (const NodeSimilarity& output : outputs)
+        if (output.cosine < least)
+            least = output.cosine;
+    return least;
+}
+
+std::string in_float(std::size_t nodes) {
+    return std::to_string(nodes) + (nodes == 1 ? " node in float" : " nodes in float");
+}
+
+Trials::Trials(const Graph& graph, const Samples& samples, const CompileOptions& options,
+               const DeviceProfile& device, const Progress& progress)
+    : samples_(samples), options_(options), device_(device), progress_(progress) {
+    report.wanted = options.accuracy;
+    report.samples = samples.size();
+    const std::size_t count =
+        std::max<std::size_t>(least_compared, most_operations_of_a_trial / effort_of(graph));
+    if (options.states.empty() && count < samples.size())
+        some_ = spread(samples, count);
+}
+
+std::function<void(double)> Trials::step(std::string what) const {
+    return [this, what = std::move(what)](double done) {
+        if (progress_)
+            progress_(what, done);
+    };
+}
+
+// What is no number in float has no counterpart to be near to.
+bool Trials::is_near(const Trial& trial) const {
+    return std::ranges::all_of(trial.outputs, [&](const NodeSimilarity& output) {
+        return std::isnan(output.cosine) || output.cosine >= static_cast<float>(options_.accuracy);
+    });
+}
+
+double Trials::device_us(const Trial& trial) const {
+    std::uint64_t cycles = 0;
+    for (const Step& each : trial.candidate.program.steps)
+        cycles += cost(each.insn, device_.numbers);
+    return static_cast<double>(cycles) * 1000 / device_.numbers.clock_khz;
+}
+
+double Trials::cpu_us(const Trial& trial) const {
+    const Graph& graph = trial.candidate.graph;
+    double us = 0;
+    for (const Node& node : graph.nodes)
+        if (!node.on_bpu()) {
+            const std::uint64_t macs = multiply_accumulates(graph, node);
+            us += device_.cpu.microseconds(macs, operations_of(graph, node) - macs);
+        }
+    return us;
+}
+
+std::optional<Trial> Trials::compared(const Make& make, const Samples& samples,
+                                      AccuracyAttempt& entry) const {
+    std::optional<Trial> trial = make(samples);
+    if (!trial)
+        return trial;
+    if (!trial->moved.empty())
+        entry.what = in_float(trial->moved.size());
+    trial->outputs = compare_outputs(trial->candidate, samples,
+                                     read_states(options_.states, trial->network->graph),
+                                     step("trying " + entry.what));
+    trial->reaches = is_near(*trial);
+    entry.samples = samples.size();
+    return trial;
+}
+
+std::optional<Trial> Trials::attempt(const std::string& what, const Make& make) {
+    AccuracyAttempt entry;
+    entry.what = what;
+    std::optional<Trial> trial;
+    try {
+        trial = compared(make, some_ ? *some_ : samples_, entry);
+        if (!trial)
+            return trial;
+        if (trial->reaches && some_) {
+            trial.reset(); // two take twice the memory
+            trial = compared(make, samples_, entry);
+        }
+        entry.device_us = device_us(*trial);
+        entry.cpu_us = cpu_us(*trial);
+        entry.moved = trial->moved;
+        for (const NodeSimilarity& output : trial->outputs)
+            entry.cosines.push_back(output.cosine);
+        trial->attempt = report.attempts.size();
+    } catch (const Error& error) {
+        trial.reset();
+        entry.refusal = error.what();
+    } catch (const std::bad_alloc&) {
+        trial.reset();
+        entry.refusal = "there is not enough memory for it";
+    }
+    report.attempts.push_back(std::move(entry));
+    return trial;
+}
+
+} // namespace overtake::compiler

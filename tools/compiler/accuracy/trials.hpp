@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// Networks in integers that are compared with float, one after the other.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compiler/accuracy/report.hpp"
+#include "compiler/candidate.hpp"
+#include "compiler/file/compare.hpp"
+#include "compiler/prepare.hpp"
+#include "compiler/profile.hpp"
+
+namespace overtake::compiler {
+
+/// A network in integers, compared with float.
+struct Trial {
+    std::shared_ptr<PreparedNetwork> network;
+    Candidate candidate;
+    std::set<std::string> moved;         ///< nodes of the file on the CPU, for accuracy
+    std::vector<NodeSimilarity> outputs; ///< over the samples that it was compared by
+    std::size_t attempt = 0;             ///< in the report
+    bool reaches = false;                ///< the accuracy, over all samples
+
+    /// The least cosine of an output; 1 if none has one.
+    float least_cosine() const;
+};
+
+/// "3 nodes in float"
+std::string in_float(std::size_t nodes);
+
+/// Makes trials, and writes each down.
+class Trials {
+public:
+    /// `graph` is about as large as those of the trials.  The other arguments outlive it.
+    Trials(const Graph& graph, const Samples& samples, const CompileOptions& options,
+           const DeviceProfile& device, const Progress& progress);
+
+    /// Makes a network, calibrated with these samples or with more.  None: it is not worth a trial.
+    using Make = std::function<std::optional<Trial>(const Samples& samples)>;
+    /// What `make` makes, compared with float; written down as `what`, or with how many nodes it
+    /// moves.  Of many samples of a large network it has some first, spread, as many as there is
+    /// time for, and all if it comes near enough by those; all of a sequence, as each follows from
+    /// those before it.  None, and written down, if `make` throws or lacks memory.
+    std::optional<Trial> attempt(const std::string& what, const Make& make);
+
+    std::function<void(double)> step(std::string what) const;
+
+    AccuracyReport report;
+
+private:
+    std::optional<Trial> compared(const Make& make, const Samples& samples,
+                                  AccuracyAttempt& entry) const;
+    bool is_near(const Trial& trial) const;
+    double device_us(const Trial& trial) const;
+    double cpu_us(const Trial& trial) const;
+
+    const Samples& samples_;
+    const CompileOptions& options_;
+    const DeviceProfile& device_;
+    const Progress& progress_;
+    std::optional<Samples> some_; // of the samples, where a trial has no time for all
+};
+
+} // namespace overtake::compiler
