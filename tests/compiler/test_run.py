@@ -10,7 +10,7 @@ import unittest
 import numpy as np
 import small_models
 from onnx import TensorProto
-from overtake_command import BINARY, SOURCE, cosine, overtake, succeed  # also finds models/
+from overtake_command import BINARY, SOURCE, cosine, info, overtake, succeed  # also finds models/
 from PIL import Image
 
 import float_reference
@@ -232,6 +232,33 @@ class Run(unittest.TestCase):
                     "--device", "embedded", *calibration)  # fmt: skip
             results.append(np.load(self.folder / "out/y.npy"))
         self.assertGreater(cosine(*results), 0.999)
+
+    def test_inputs_of_few_bits(self):
+        """Exact, until they are cast."""
+        weights = np.random.default_rng(2).normal(size=(4, 3, 1, 1)).astype(np.float32)
+        for kind, code, numbers in ((np.uint8, TensorProto.UINT8, (0, 255)), (np.int8, TensorProto.INT8, (-128, 127)),
+                                    (np.int16, TensorProto.INT16, (-3000, 3000)),
+                                    (np.uint16, TensorProto.UINT16, (0, 5000))):  # fmt: skip
+            with self.subTest(kind.__name__):
+                nodes = [small_models.node("Cast", ["x"], ["f"], to=1),
+                         small_models.node("Conv", ["f", "w"], ["y"])]  # fmt: skip
+                types = {"x": code}
+                proto = small_models.model(nodes, {"x": (1, 3, 6, 6)}, {"y": (1, 4, 6, 6)}, {"w": weights},
+                                           types=types)  # fmt: skip
+                path = small_models.save(proto, self.folder / "bytes.onnx")
+                x = np.random.default_rng(4).integers(*numbers, (1, 3, 6, 6), endpoint=True).astype(kind)
+                got = self.run_small(path, {"x": x})
+                wanted = np.einsum("nchw,oc->nohw", x.astype(np.float32), weights[:, :, 0, 0])
+                np.testing.assert_allclose(got["y"], wanted, rtol=1e-4, atol=1e-3)
+                in_int8 = self.run_small(path, {"x": x}, "--calibration", self.folder / "in_x.npy")
+                self.assertGreater(cosine(in_int8["y"], wanted), 0.999)
+        proto.graph.node[0].CopyFrom(small_models.node("Add", ["x", "x"], ["s"]))
+        proto.graph.node[1].CopyFrom(small_models.node("Cast", ["s"], ["y"], to=1))
+        proto.graph.output[0].type.tensor_type.shape.CopyFrom(proto.graph.input[0].type.tensor_type.shape)
+        proto.opset_import[0].version = 14
+        result = overtake("compile", small_models.save(proto, self.folder / "wraps.onnx"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("(Add): computes in integers of 8 or 16 bits, which wrap around", result.stderr)
 
     def test_outputs_of_one_file_are_refused(self):
         nodes = [small_models.node("Relu", ["x"], ["a/b"]), small_models.node("Neg", ["x"], ["a_b"])]

@@ -23,6 +23,7 @@
 #include "compiler/import/survey.hpp"
 #include "compiler/import/wishes.hpp"
 #include "compiler/ir/error.hpp"
+#include "compiler/onnx/types.hpp"
 
 namespace overtake::compiler {
 
@@ -33,6 +34,18 @@ bool has_integers(const Context& context) {
         const auto found = context.references.find(name);
         return found != context.references.end() && found->second.integer;
     });
+}
+
+// Integers are exact here, and go on where those of few bits begin again.
+void check_wrapping(const Context& context) {
+    static const std::set<std::string> types = {"Add", "BitShift",   "CumSum",   "Div",
+                                                "Mul", "Neg",        "Pow",      "Sub",
+                                                "Sum", "ReduceProd", "ReduceSum"};
+    const auto type = context.types.find(context.node->output(0));
+    if (types.contains(context.node->op_type()) && type != context.types.end() &&
+        is_short_integer(type->second) && has_integers(context))
+        refuse(context, "computes in integers of 8 or 16 bits, which wrap around; cast them to "
+                        "int32 or to float in front of it");
 }
 
 // Which operator the node is; a refusal where it is none that the table knows.
@@ -55,6 +68,7 @@ const Row& row_of(const Context& context) {
 Placement import_node(Context& context, const Mark before, bool is_better_on_cpu,
                       std::optional<std::string>& refusal) {
     const Row& row = row_of(context);
+    check_wrapping(context);
     const auto cpu_or_nowhere = [&] {
         return context.graph.nodes.size() > before.nodes ? Placement::cpu : Placement::nowhere;
     };

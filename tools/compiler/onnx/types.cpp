@@ -120,4 +120,9 @@ void check_types(const onnx::ModelProto& model, const std::string& path) {
     TypeCheck(model, path).run();
 }
 
+bool is_short_integer(int type) {
+    return type == onnx::TensorProto::INT8 || type == onnx::TensorProto::UINT8 ||
+           type == onnx::TensorProto::INT16 || type == onnx::TensorProto::UINT16;
+}
+
 } // namespace overtake::compiler

@@ -12,4 +12,7 @@ namespace overtake::compiler {
 /// types of all values that can be known are.  Throws CompileError that names file and node.
 void check_types(const onnx::ModelProto& model, const std::string& path);
 
+/// Whether it is of integers of 8 or 16 bits.
+bool is_short_integer(int type);
+
 } // namespace overtake::compiler
