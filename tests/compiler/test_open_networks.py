@@ -301,8 +301,42 @@ class OpenNetworks(unittest.TestCase):
         for rate, factor in ((8, 2 + 7), (16, 3 + 5)):
             got = self.run_float(proto, {"x": X}, "--set-input", f"rate={rate}")
             np.testing.assert_allclose(got["y"], X * factor, rtol=1e-6)
-        self.assertIn("its condition 'other' is only known at run time, from 'rate'; if that is always "
-                      "the same, give it with --set-input rate=VALUE", self.refusal(proto))  # fmt: skip
+        for rate, factor in ((8, 2 + 7), (16, 3 + 5)):
+            got = self.run_float(proto, {"x": X, "rate": np.int64(rate)})
+            np.testing.assert_allclose(got["y"], X * factor, rtol=1e-6)
+
+    def test_conditions_on_data_run_both_branches(self):
+        """A choice between what they give; a warning tells of the work."""
+        for shape, keeps in (((), 0), ((1,) * X.ndim, 1)):  # of the condition
+            inner = choose("more", [node("Neg", ["x"], ["t"])], [node("Identity", ["x"], ["e"])], ["u"], name="inner")
+            nodes = [
+                node("ReduceSum", ["x"], ["sum"], keepdims=keeps),
+                node("Greater", ["sum", "zero"], ["p"]), node("Greater", ["sum", "many"], ["more"]),
+                choose("p", [node("Relu", ["x"], ["t"])], [inner, node("Add", ["u", "x"], ["e"])], ["a"], name="outer"),
+                node("Add", ["a", "x"], ["y"]),
+            ]  # fmt: skip
+            proto = model(nodes, {"x": X.shape}, {"y": X.shape},
+                          {"zero": np.float32(0), "many": np.float32(-5)})  # fmt: skip
+            for offset in (1, -1 / X[0].size, -3):
+                x = (X - X.mean() + offset * (0.1 if offset != -3 else 1)).astype(np.float32)
+                total = x.sum()
+                branch = np.maximum(x, 0) if total > 0 else (-x if total > -5 else x) + x
+                with self.subTest(shape=shape, total=total):
+                    got = self.run_float(proto, {"x": x})
+                    np.testing.assert_allclose(got["y"], branch + x, rtol=1e-5, atol=1e-6)
+            result = overtake("compile", self.save(proto), "-o", self.folder / "m.ovm")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertRegex(result.stderr, r"node 'outer' \(If\): both branches run each time, as its condition 'p' is "
+                             r"only known at run time, from 'x'; if that is always the same, give it with --set-input")
+
+    def test_branches_of_two_shapes_are_refused(self):
+        nodes = [
+            node("ReduceSum", ["x"], ["sum"], keepdims=0), node("Greater", ["sum", "zero"], ["p"]),
+            choose("p", [node("Relu", ["x"], ["t"])], [node("ReduceMax", ["x"], ["e"], axes=[1])], ["y"]),
+        ]  # fmt: skip
+        proto = model(nodes, {"x": X.shape}, {"y": OPEN}, {"zero": np.float32(0)})
+        self.assertIn("its condition 'p' is only known at run time, from 'x'; if that is always the same, "
+                      "give it with --set-input x=VALUE", self.refusal(proto))  # fmt: skip
 
     def test_a_branch_that_is_not_taken_may_hold_anything(self):
         unknown = helper.make_node("Mystery", ["x"], ["e"], domain="com.example")

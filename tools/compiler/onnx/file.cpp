@@ -216,7 +216,10 @@ Network load_onnx(const std::string& path, const InputSettings& settings,
         network.was_half_precise = widen_half_precision(*model.mutable_graph());
         set_inputs(model, settings, path);
         check_input_shapes(model, path);
-        fold_conditions(model, opset, libonnx, evaluate);
+        fold_conditions(model, opset, libonnx, evaluate, [&](const std::string& text) {
+            if (settings.warn)
+                settings.warn(path + ": " + text);
+        });
         set_aside_control_flow(model, network.refusals);
         check_references(model, path);
         remove_dynamic_quantisation(model, path);

@@ -2,6 +2,7 @@
 #include "compiler/onnx/fold_conditions.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -86,7 +87,131 @@ public:
         return any;
     }
 
+    // Both branches in the place of the first If whose outputs have one shape whichever is taken,
+    // and a choice between what they give; also of the Ifs within them, which their shapes may
+    // hang on.  Whether there was one.
+    bool run_both_branches(const std::function<void(const std::string&)>& warn) {
+        const std::set<std::string> outer = names_in_use();
+        for (int number = 0; number < graph_.node_size(); ++number) {
+            const onnx::NodeProto node = graph_.node(number);
+            const ReasonsOfControlFlow reasons(graph_);
+            if (!may_run_both(node) || !reasons.follows_from_inputs(node.input(0)) ||
+                !tried_.insert(node.output(0)).second)
+                continue;
+            const google::protobuf::RepeatedPtrField<onnx::NodeProto> before = graph_.node();
+            std::vector<Choice> choices = inline_both(number);
+            bool is_one_shape = are_alike(choices);
+            for (int inner = 0; !is_one_shape && inner < graph_.node_size();) {
+                if (!may_run_both(graph_.node(inner)) ||
+                    outer.contains(graph_.node(inner).output(0))) {
+                    ++inner;
+                    continue;
+                }
+                std::ranges::copy(inline_both(inner), std::back_inserter(choices));
+                is_one_shape = are_alike(choices);
+            }
+            if (!is_one_shape) {
+                *graph_.mutable_node() = before;
+                continue;
+            }
+            if (warn)
+                warn("node '" + (node.name().empty() ? node.output(0) : node.name()) +
+                     "' (If): both branches run each time, as " + reasons.of(node));
+            return true;
+        }
+        return false;
+    }
+
 private:
+    using Choice = std::array<std::string, 2>; // tensors: of then, of else
+
+    // An operator of this opset chooses between tensors.
+    bool may_run_both(const onnx::NodeProto& node) const {
+        constexpr int opset_of_where = 9;
+        return node.op_type() == "If" && is_onnx(node) && opset_ >= opset_of_where &&
+               node.input_size() == 1 && node.output_size() > 0 &&
+               std::ranges::none_of(node.output(), &std::string::empty) && branch_of(node, true) &&
+               branch_of(node, false);
+    }
+
+    bool are_alike(const std::vector<Choice>& choices) {
+        infer_shapes();
+        read_types();
+        graph_.clear_value_info(); // said of what is another graph soon
+        return std::ranges::all_of(
+            choices, [&](const Choice& choice) { return is_alike(choice[0], choice[1]); });
+    }
+
+    bool is_alike(const std::string& one, const std::string& other) const {
+        const auto first = infos_.find(one), second = infos_.find(other);
+        if (first == infos_.end() || second == infos_.end())
+            return false;
+        const auto shape = static_shape(first->second);
+        return shape && shape == static_shape(second->second) &&
+               first->second.type().tensor_type().elem_type() ==
+                   second->second.type().tensor_type().elem_type();
+    }
+
+    std::set<std::string> names_in_use() const {
+        std::set<std::string> names;
+        for (const auto& [name, tensor] : constants_)
+            names.insert(name);
+        for (const auto& input : graph_.input())
+            names.insert(input.name());
+        for (const auto& node : graph_.node())
+            names.insert(node.output().begin(), node.output().end());
+        return names;
+    }
+
+    // By output of the If, what its branches give.
+    std::vector<Choice> inline_both(int number) {
+        std::set<std::string> names = names_in_use();
+        const auto fresh = [&](std::string name) {
+            while (!names.insert(name).second)
+                name += "_";
+            return name;
+        };
+        google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
+        std::vector<Choice> choices;
+        for (int index = 0; index < graph_.node_size(); ++index) {
+            onnx::NodeProto& node = *graph_.mutable_node(index);
+            if (index != number) {
+                nodes.Add()->Swap(&node);
+                continue;
+            }
+            choices.resize(static_cast<std::size_t>(node.output_size()));
+            for (const bool condition : {true, false}) {
+                onnx::NodeProto taken = node;
+                for (int output = 0; output < taken.output_size(); ++output) {
+                    const std::string name =
+                        fresh(node.output(output) + (condition ? ":then" : ":else"));
+                    taken.set_output(output, name);
+                    choices[static_cast<std::size_t>(output)][condition ? 0 : 1] = name;
+                }
+                for (onnx::NodeProto& inner :
+                     inline_branch(taken, *branch_of(taken, condition), graph_, names))
+                    nodes.Add()->Swap(&inner);
+            }
+            // Without dimensions, which an output may lack too.
+            onnx::NodeProto& condition = *nodes.Add();
+            condition.set_op_type("Squeeze");
+            condition.set_name(fresh(node.output(0) + ":condition"));
+            *condition.add_input() = node.input(0);
+            *condition.add_output() = condition.name();
+            for (int output = 0; output < node.output_size(); ++output) {
+                onnx::NodeProto& chosen = *nodes.Add();
+                chosen.set_op_type("Where");
+                chosen.set_name(fresh(node.output(output) + ":chosen"));
+                *chosen.add_input() = condition.name();
+                for (const std::string& name : choices[static_cast<std::size_t>(output)])
+                    *chosen.add_input() = name;
+                *chosen.add_output() = node.output(output);
+            }
+        }
+        graph_.mutable_node()->Swap(&nodes);
+        return choices;
+    }
+
     // As if the Ifs that are left were of unknown operators: libonnx would believe that what they
     // give has the shape that one of their branches gives.  The outputs of the graph stay as the
     // file says.
@@ -237,13 +362,7 @@ private:
                 return condition && branch_of(node, *condition);
             }))
             return false;
-        std::set<std::string> names;
-        for (const auto& [name, tensor] : constants_)
-            names.insert(name);
-        for (const auto& input : graph_.input())
-            names.insert(input.name());
-        for (const auto& node : graph_.node())
-            names.insert(node.output().begin(), node.output().end());
+        std::set<std::string> names = names_in_use();
         bool any = false;
         google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
         for (onnx::NodeProto& node : *graph_.mutable_node()) {
@@ -269,6 +388,7 @@ private:
     google::protobuf::RepeatedPtrField<onnx::ValueInfoProto> inferred_outputs_;
     std::map<std::string, onnx::ValueInfoProto> infos_;
     std::map<std::string, const onnx::TensorProto*> constants_;
+    std::set<std::string> tried_; // first outputs of Ifs
 };
 
 // What exporters say of the branches of an If need not hold for the one that is taken, and libonnx
@@ -289,12 +409,14 @@ void forget_shapes_of_branches(onnx::GraphProto& graph) {
 
 } // namespace
 
-void fold_conditions(onnx::ModelProto& model, int opset, Libonnx& libonnx,
-                     const Evaluate& evaluate) {
+void fold_conditions(onnx::ModelProto& model, int opset, Libonnx& libonnx, const Evaluate& evaluate,
+                     const std::function<void(const std::string&)>& warn) {
     ConditionFolder folder(model, opset, libonnx, evaluate);
     forget_shapes_of_branches(*model.mutable_graph());
-    while (folder.has_conditions() && folder.step()) {
-    }
+    do {
+        while (folder.has_conditions() && folder.step()) {
+        }
+    } while (folder.has_conditions() && folder.run_both_branches(warn));
 }
 
 ReasonsOfControlFlow::ReasonsOfControlFlow(const onnx::GraphProto& graph) {
@@ -316,6 +438,11 @@ ReasonsOfControlFlow::ReasonsOfControlFlow(const onnx::GraphProto& graph) {
         for (const std::string& name : node.output())
             origins_[name] = origin;
     }
+}
+
+bool ReasonsOfControlFlow::follows_from_inputs(const std::string& tensor) const {
+    const auto found = origins_.find(tensor);
+    return found != origins_.end() && !found->second.inputs.empty();
 }
 
 std::string ReasonsOfControlFlow::of(const onnx::NodeProto& node) const {

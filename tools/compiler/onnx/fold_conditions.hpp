@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -15,10 +16,11 @@ namespace overtake::compiler {
 
 /// Puts the branch that is taken in the place of each If whose condition follows from constants and
 /// from shapes, over and over as one leads to another, and computes the constants on the way.
-/// `evaluate` is asked for them in graphs that have no inputs.  Leaves other nodes with graphs in
-/// them alone.
-void fold_conditions(onnx::ModelProto& model, int opset, Libonnx& libonnx,
-                     const Evaluate& evaluate);
+/// `evaluate` is asked for them in graphs that have no inputs.  An If whose condition is only known
+/// at run time becomes both branches and a choice between their outputs, and a warning, where those
+/// have one shape.  Leaves other nodes with graphs in them alone.
+void fold_conditions(onnx::ModelProto& model, int opset, Libonnx& libonnx, const Evaluate& evaluate,
+                     const std::function<void(const std::string&)>& warn);
 
 /// Why nodes of a graph that still have graphs in them cannot be taken.
 class ReasonsOfControlFlow {
@@ -26,6 +28,8 @@ public:
     /// The graph's nodes are in order.
     explicit ReasonsOfControlFlow(const onnx::GraphProto& graph);
     std::string of(const onnx::NodeProto& node) const;
+    /// Whether the tensor is computed from inputs of the graph.
+    bool follows_from_inputs(const std::string& tensor) const;
 
 private:
     static constexpr std::size_t most_named = 3; // inputs in a message
