@@ -128,6 +128,25 @@ def positions():
         yield nodes, {"x": indices}, constants, {"y": wanted}
 
 
+def places_of_constants():
+    """NonZero, whose result has as many elements as its constant has that are not zero."""
+    x = real(2, 3, 4)
+    for constant in (np.array([[1, 0, 2, 0], [0, 0, 0, 3], [4, 0, 0, 0]], np.float32),
+                     np.array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 7]], np.int64),
+                     np.array([[True, False, False, True]] * 3)):  # fmt: skip
+        wanted = x.reshape(2, 12)[:, np.flatnonzero(constant)]
+        nodes = [node("NonZero", ["k"], ["places"]), node("Transpose", ["places"], ["rows"], perm=[1, 0]),
+                 node("Transpose", ["x"], ["last"], perm=[1, 2, 0]), node("GatherND", ["last", "rows"], ["z"]),
+                 node("Transpose", ["z"], ["y"], perm=[1, 0])]  # fmt: skip
+        yield nodes, {"x": x}, {"k": constant}, {"y": wanted}
+    # As many as a dimension of x.
+    nodes = [node("Shape", ["x"], ["s"]), node("Gather", ["s", "two"], ["d"]), node("ConstantOfShape", ["d"], ["ones"]),
+             node("Add", ["ones", "one"], ["k"]), node("NonZero", ["k"], ["n"]), node("Squeeze", ["n", "zero"], ["i"]),
+             node("Gather", ["x", "i"], ["y"], axis=2)]  # fmt: skip
+    constants = {"two": integers([2]), "zero": integers([0]), "one": np.ones(1, np.float32)}
+    yield nodes, {"x": x}, constants, {"y": x}
+
+
 def of_onnx_runtime(operator, inputs, outputs=("y",), **attributes):
     return [node(operator, inputs, outputs, domain="com.microsoft", **attributes)]
 
@@ -266,6 +285,22 @@ class Decomposed(Case):
 
     def test_positions(self):
         self.check(positions())
+
+    def test_places_of_constants(self):
+        self.check(places_of_constants())
+        for constant, said in ((np.zeros(4, np.float32), "its constant is all zeros"), (None, "only known at run time")):
+            nodes = [node("NonZero", ["x" if constant is None else "k"], ["n"]),
+                     node("Cast", ["n"], ["c"], to=1), node("ReduceSum", ["c"], ["r"], keepdims=0),
+                     node("Add", ["x", "r"], ["y"])]  # fmt: skip
+            proto = model(nodes, {"x": (2, 3)}, {"y": (2, 3)}, {} if constant is None else {"k": constant})
+            result = overtake("compile", save(proto, self.directory / "m.onnx"))
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(said, result.stderr)
+
+    def test_indices_that_no_node_reads_are_none(self):
+        x = real(1, 3, 6, 6)
+        nodes = [node("MaxPool", ["x"], ["y", "indices"], kernel_shape=[2, 2], strides=[2, 2])]
+        self.check([(nodes, {"x": x}, {}, {"y": x.reshape(1, 3, 3, 2, 3, 2).max(axis=(3, 5))})])
 
     def test_functions_that_onnx_runtime_fuses(self):
         self.check(fused_functions())

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -74,6 +75,35 @@ void dropout(Rewrite& r) {
     value.mutable_t()->set_data_type(onnx::TensorProto::BOOL);
     value.mutable_t()->add_dims(1);
     value.mutable_t()->add_int32_data(1);
+}
+
+// How many there are is in the data, so these have to be known.
+void non_zero(Rewrite& r) {
+    const std::string x = r.node.input(0);
+    const auto integers = r.facts.integers(x);
+    const auto reals = integers ? std::nullopt : r.facts.reals(x);
+    if (!integers && !reals)
+        throw CannotRewrite{"how many elements are not zero is only known at run time; it is "
+                            "supported for constants of up to 1024 elements"};
+    Numbers shape = r.shape(x);
+    const std::size_t count = integers ? integers->size() : reals->size();
+    Numbers places; // flat
+    for (std::size_t index = 0; index < count; ++index)
+        if (integers ? (*integers)[index] != 0 : (*reals)[index] != 0)
+            places.push_back(static_cast<std::int64_t>(index));
+    if (places.empty())
+        throw CannotRewrite{"its constant is all zeros, and its result would be empty"};
+    if (shape.empty())
+        shape = {1};
+    Numbers rows;
+    std::int64_t below = static_cast<std::int64_t>(count);
+    for (const std::int64_t size : shape) {
+        below /= size;
+        for (const std::int64_t place : places)
+            rows.push_back(place / below % size);
+    }
+    r.build.last("Identity", {r.build.integers(rows, {static_cast<std::int64_t>(shape.size()),
+                                                      static_cast<std::int64_t>(places.size())})});
 }
 
 void mean_variance_normalization(Rewrite& r) {
@@ -259,6 +289,7 @@ const RewriteRules& decompositions() {
         {"LpNormalization", lp_normalization},
         {"LpPool", lp_pool},
         {"MeanVarianceNormalization", mean_variance_normalization},
+        {"NonZero", non_zero},
         {"OneHot", decompose_one_hot},
         {"ScatterND", decompose_scatter_nd},
         {"Trilu", triangle},

@@ -129,8 +129,8 @@ void remove_dead_nodes(onnx::ModelProto& model) {
             continue;
         }
         read.insert(nodes[index].input().begin(), nodes[index].input().end());
-        if (nodes[index].domain() != "com.microsoft")
-            continue; // what it must have may not be read, either
+        if (nodes[index].domain() != "com.microsoft" && nodes[index].op_type() != "MaxPool")
+            continue; // what others must have may not be read, either
         for (int output = 1; output < nodes[index].output_size(); ++output)
             if (!read.contains(nodes[index].output(output)))
                 nodes[index].set_output(output, "");

@@ -10,8 +10,8 @@ namespace overtake::compiler {
 /// again.
 void fuse_layer_norm(onnx::ModelProto& model);
 
-/// Drops nodes whose outputs no node reads, and the names of ONNX Runtime's operators' further
-/// outputs that no node reads.
+/// Drops nodes whose outputs no node reads, and names of outputs that no node reads where the
+/// operator may do without them: indices of MaxPool, outputs of ONNX Runtime's operators.
 void remove_dead_nodes(onnx::ModelProto& model);
 
 } // namespace overtake::compiler
