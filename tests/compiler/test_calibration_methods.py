@@ -3,6 +3,7 @@
 and of what only a function reads."""
 
 import pathlib
+import re
 import tempfile
 import unittest
 
@@ -10,7 +11,7 @@ import numpy as np
 
 import float_operators  # noqa: F401, which float_reference then knows
 import float_reference
-from overtake_command import cosine, run, succeed
+from overtake_command import cosine, overtake, run, succeed
 from small_models import model, node, save
 
 SIZE = 64
@@ -55,6 +56,20 @@ class Compiled(unittest.TestCase):
 
 
 class Bounded(Compiled):
+    def test_samples_that_never_fire_are_warned_of(self):
+        """By name, whatever the method; not where one fires."""
+        warning = r"output 'p' \(Sigmoid\) stays within 0\.\d+ of 0 over the calibration samples, and can reach 1"
+        path = save(detector(), self.folder / "m.onnx")
+        np.save(self.folder / "dim.npy", np.minimum(pages(4, 1), 0.5))
+        np.save(self.folder / "bright.npy", pages(4, 1))
+        for samples, expected in (("dim.npy", 1), ("bright.npy", 0)):
+            for options in ([], ["--accuracy", "0.5"]):
+                result = overtake("compile", path, "--calibration", self.folder / samples, *options)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertEqual(len(re.findall(warning, result.stderr)), expected, result.stderr)
+        result = overtake("compile", path)  # noise has a warning of its own
+        self.assertNotRegex(result.stderr, warning)
+
     def test_what_fires_was_not_among_the_samples(self):
         """A wake word calibrated on noise: p of the samples is 0.03 to 0.08, that of the word 0.99."""
         noise = np.random.default_rng(2).uniform(-4, 4, (64, 2, 1, 1)).astype(np.float32)

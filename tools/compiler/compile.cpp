@@ -21,6 +21,7 @@
 #include "compiler/prepare.hpp"
 #include "compiler/profile.hpp"
 #include "compiler/quantise/best_method.hpp"
+#include "compiler/quantise/unreached.hpp"
 #include "compiler/units/compile_units.hpp"
 
 namespace overtake::compiler {
@@ -84,6 +85,8 @@ Candidate best_candidate(const Graph& graph, const Calibration& calibration, con
 Candidate calibrated(const Graph& graph, const Samples& samples, const CompileOptions& options,
                      const std::function<std::function<void(double)>(const char*)>& tell) {
     const Calibration calibration(graph, samples, options.method, tell("calibrating"));
+    if (!options.calibration.empty())
+        warn_of_unreached(options.model, graph, calibration, options.warn);
     if (options.method == CalibrationMethod::best)
         return best_candidate(graph, calibration, samples, options, tell("choosing ranges"));
     return make_candidate(graph, calibration,

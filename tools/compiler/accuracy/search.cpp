@@ -21,6 +21,7 @@
 #include "compiler/accuracy/sources.hpp"
 #include "compiler/accuracy/trials.hpp"
 #include "compiler/passes/equalise.hpp"
+#include "compiler/quantise/unreached.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -88,6 +89,7 @@ private:
         const Graph& graph = network->graph;
         const Calibration calibration(graph, samples_, CalibrationMethod::best,
                                       trials_.step("calibrating"));
+        warn_of_unreached(options_.model, graph, calibration, options_.warn);
         std::optional<Trial> best;
         const auto attempt = [&](const std::string& what, const MethodChoice& choice) {
             std::optional<Trial> trial = trials_.attempt(

@@ -88,13 +88,14 @@ void Calibration::find_outputs(const Graph& graph) {
 
 // Of the functions between two bounds those that classifiers and detectors end with.
 void Calibration::find_bounded(const Graph& graph) {
-    struct Bounded {
+    struct BoundedFunction {
+        const char* name;
         float (*function)(float);
         Range values, arguments; // arguments: what 8 bits of the values tell apart
     };
-    static constexpr Bounded all[] = {
-        {[](float x) { return 1 / (1 + std::exp(-x)); }, {0, 1}, {-6.25f, 6.25f}},
-        {[](float x) { return std::tanh(x); }, {-1, 1}, {-3.2f, 3.2f}},
+    static constexpr BoundedFunction all[] = {
+        {"Sigmoid", [](float x) { return 1 / (1 + std::exp(-x)); }, {0, 1}, {-6.25f, 6.25f}},
+        {"Tanh", [](float x) { return std::tanh(x); }, {-1, 1}, {-3.2f, 3.2f}},
     };
     const auto is_same = [](const std::function<float(float)>& one, float (*other)(float)) {
         return std::ranges::all_of(std::array{-5.0f, -1.5f, -0.25f, 0.0f, 0.5f, 2.0f},
@@ -104,8 +105,9 @@ void Calibration::find_bounded(const Graph& graph) {
         const auto* activation = node.as<op::Activation>();
         if (!activation || !activation->function || node.is_clamped() || !is_output_[node.output])
             continue;
-        for (const Bounded& bounded : all)
+        for (const BoundedFunction& bounded : all)
             if (is_same(activation->function, bounded.function)) {
+                bounded_.push_back({node.output, bounded.name});
                 least_[node.output] = bounded.values;
                 if (functions_[node.inputs[0]])
                     least_[node.inputs[0]] = bounded.arguments;
@@ -139,6 +141,11 @@ void Calibration::add_means(const Value& value, const std::vector<float>& data, 
                                                                 : channel * pixels + pixel)];
         means[channel] += sum / static_cast<double>(value.batch * pixels * samples);
     }
+}
+
+float Calibration::greatest(ValueId id) const {
+    const Range range = histograms_[id].min_max();
+    return std::max(std::abs(range.low), std::abs(range.high));
 }
 
 Range Calibration::range(ValueId id, CalibrationMethod method, double percentile) const {

@@ -38,6 +38,15 @@ public:
     /// By ValueId.
     std::vector<Range> ranges(CalibrationMethod method, double percentile) const;
 
+    /// An output that Sigmoid or Tanh makes.
+    struct Bounded {
+        ValueId value;
+        const char* function;
+    };
+    const std::vector<Bounded>& bounded_outputs() const { return bounded_; }
+    /// The greatest magnitude of a value over the samples.
+    float greatest(ValueId id) const;
+
     /// The mean of each channel, by ValueId.
     const std::vector<std::vector<double>>& channel_means() const { return means_; }
 
@@ -55,6 +64,7 @@ private:
     std::vector<std::function<float(float)>> functions_; // of the value's only reader, or none
     std::vector<bool> is_output_; // of the graph, perhaps after having been moved
     std::vector<Range> least_;    // that the value's range covers, whatever the samples show
+    std::vector<Bounded> bounded_;
     std::vector<std::vector<double>> means_;
 };
 
