@@ -233,6 +233,60 @@ class Run(unittest.TestCase):
             results.append(np.load(self.folder / "out/y.npy"))
         self.assertGreater(cosine(*results), 0.999)
 
+    def picture_network(self, channels_last):
+        """A convolution of a picture, which exporters from TensorFlow hand in with colours last."""
+        weights = np.random.default_rng(2).normal(size=(8, 3, 3, 3)).astype(np.float32)
+        first = [small_models.node("Transpose", ["x"], ["t"], perm=[0, 3, 1, 2])] if channels_last else []
+        return small_models.save(
+            small_models.model(
+                [*first, small_models.node("Conv", ["t" if first else "x", "w"], ["y"])],
+                {"x": (1, 16, 12, 3) if channels_last else (1, 3, 16, 12)}, {"y": (1, 8, 14, 10)},
+                {"w": weights},
+            ),
+            self.folder / f"pictures{channels_last}.onnx",
+        )  # fmt: skip
+
+    def test_a_model_normalises_pictures_as_those_that_calibrated_it(self):
+        pixels = np.random.default_rng(3).integers(0, 256, (16, 12, 3), np.uint8)
+        picture = self.folder / "picture.png"
+        Image.fromarray(pixels).save(picture)
+        normalised = ["--mean", "127,100,90", "--scale", "0.0078"]
+        results = []
+        for channels_last in (False, True):
+            path = self.picture_network(channels_last)
+            model = path.with_suffix(".ovm")
+            succeed("compile", path, "--calibration", picture, *normalised, "-o", model, "-q")
+            for what, options in ((path, normalised), (model, []), (model, normalised)):
+                result = overtake("run", what, "--input", picture, *options, "--device", "embedded",
+                                  "--output-dir", self.folder / "out", "-q")  # fmt: skip
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                results.append(np.load(self.folder / "out/y.npy"))
+            (tensor,) = info(model)["inputs"]
+            self.assertEqual((tensor["pixel_mean"], len(tensor["pixel_scale"])), ([127, 100, 90], 1))
+            self.assertIn("pictures become (pixel - [127, 100, 90]) * 0.0078\n", succeed("info", model))
+            # Options have the last word.
+            succeed("run", model, "--input", picture, "--scale", "1", "--device", "embedded",
+                    "--output-dir", self.folder / "out", "-q")  # fmt: skip
+            self.assertLess(cosine(np.load(self.folder / "out/y.npy"), results[-1]), 0.999)
+        in_float, in_int8, again = results[:3]
+        np.testing.assert_array_equal(in_int8, again)
+        np.testing.assert_allclose(results[3], in_float, rtol=1e-5, atol=1e-5)
+        np.testing.assert_array_equal(results[4], in_int8)
+        self.assertGreater(cosine(in_int8, in_float), 0.999)
+        wanted = ((pixels.astype(np.float32) - [127, 100, 90]) * 0.0078).transpose(2, 0, 1)[None]
+        np.save(self.samples, wanted.astype(np.float32))
+        succeed("run", self.picture_network(False), "--input", self.samples, "--output-dir",
+                self.folder / "out", "-q")  # fmt: skip
+        np.testing.assert_allclose(np.load(self.folder / "out/y.npy"), in_float, rtol=1e-5, atol=1e-5)
+
+    def test_a_model_of_arrays_has_no_normalisation(self):
+        path = self.picture_network(False)
+        np.save(self.samples, np.zeros((1, 3, 16, 12), np.float32))
+        succeed("compile", path, "--calibration", self.samples, "-q")
+        (tensor,) = info(path.with_suffix(".ovm"))["inputs"]
+        self.assertNotIn("pixel_mean", tensor)
+        self.assertNotIn("pictures become", succeed("info", path.with_suffix(".ovm")))
+
     def test_inputs_of_few_bits(self):
         """Exact, until they are cast."""
         weights = np.random.default_rng(2).normal(size=(4, 3, 1, 1)).astype(np.float32)

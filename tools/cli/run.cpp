@@ -69,6 +69,14 @@ struct RunOptions {
     bool json = false;
 };
 
+std::vector<float> numbers_of(const flatbuffers::Vector<float>* numbers) {
+    return numbers ? std::vector<float>(numbers->begin(), numbers->end()) : std::vector<float>();
+}
+
+compiler::Normalisation normalisation_of(const fbs::Tensor& tensor) {
+    return {numbers_of(tensor.pixel_mean()), numbers_of(tensor.pixel_scale())};
+}
+
 std::vector<Port> ports_of(const Model& model, std::span<const std::uint32_t> numbers) {
     std::vector<Port> ports;
     const auto& table = *ModelContents::of(model).table->tensors();
@@ -81,7 +89,8 @@ std::vector<Port> ports_of(const Model& model, std::span<const std::uint32_t> nu
                          tensor.full_range,
                          tensor.on_device(),
                          static_cast<compiler::ElementType>(table.Get(number)->element_type()),
-                         table.Get(number)->is_scalar()});
+                         table.Get(number)->is_scalar(),
+                         normalisation_of(*table.Get(number))});
     }
     return ports;
 }

@@ -18,7 +18,7 @@
 namespace overtake::command {
 namespace {
 
-compiler::Colours colours_of(const Port& port) {
+compiler::Colours colours_of(const Port& port, std::size_t channels) {
     switch (port.colours) {
     case Colours::bgr:
         return compiler::Colours::bgr;
@@ -29,7 +29,7 @@ compiler::Colours colours_of(const Port& port) {
     case Colours::unknown:
         break;
     }
-    return port.shape[1] == 1 ? compiler::Colours::gray : compiler::Colours::rgb;
+    return channels == 1 ? compiler::Colours::gray : compiler::Colours::rgb;
 }
 
 std::uint32_t conversion_of(const Port& port) {
@@ -43,8 +43,9 @@ std::uint32_t conversion_of(const Port& port) {
 std::vector<float> read_nv12(const Port& port, const std::string& path) {
     const auto height = static_cast<std::uint32_t>(port.shape[2] / 3 * 2);
     const auto width = static_cast<std::uint32_t>(port.shape[3]);
-    const auto pixels = compiler::to_values(
-        compiler::resize(compiler::read_image(path), height, width), colours_of(port), false);
+    const auto pixels =
+        compiler::to_values(compiler::resize(compiler::read_image(path), height, width),
+                            colours_of(port, port.shape[1]), false);
     const auto bytes = compiler::to_nv12(pixels, height, width, conversion_of(port));
     return {bytes.begin(), bytes.end()};
 }
@@ -52,10 +53,9 @@ std::vector<float> read_nv12(const Port& port, const std::string& path) {
 InputSamples read_picture(const Port& port, const std::string& path,
                           const compiler::Normalisation& normalisation) {
     const bool is_nv12 = port.type == DataType::nv12;
-    const bool is_picture = port.shape.size() == 4 && port.shape[0] == 1 &&
-                            (port.shape[1] == 1 || port.shape[1] == 3) &&
-                            port.type != DataType::int8;
-    if (!is_picture)
+    const auto shape =
+        compiler::picture_shape(std::vector<std::int64_t>(port.shape.begin(), port.shape.end()));
+    if (!shape || port.shape[0] != 1 || port.type == DataType::int8)
         throw Error(EINVAL,
                     fmt::format("{}: is an image, but input '{}' is {} of shape {}; give "
                                 "it a .npy file",
@@ -66,13 +66,12 @@ InputSamples read_picture(const Port& port, const std::string& path,
                                         port.name));
     if (is_nv12)
         return {port.elements(), 1, read_nv12(port, path)};
-    const auto height = static_cast<std::uint32_t>(port.shape[2]);
-    const auto width = static_cast<std::uint32_t>(port.shape[3]);
+    const compiler::Image image =
+        compiler::resize(compiler::read_image(path), shape->height, shape->width);
     InputSamples input{
         port.elements(), 1,
-        compiler::to_values(compiler::resize(compiler::read_image(path), height, width),
-                            colours_of(port), false)};
-    compiler::normalise(normalisation, port.shape[1], input.data);
+        compiler::to_values(image, colours_of(port, shape->channels), shape->channels_last)};
+    compiler::normalise(normalisation, *shape, input.data);
     return input;
 }
 
@@ -106,8 +105,10 @@ InputSamples read_file(const Port& port, const std::string& path,
                        const compiler::Normalisation& normalisation, const compiler::Warn& warn) {
     if (compiler::kind_of_sample(path) == compiler::SampleKind::picture ||
         compiler::is_image_name(path)) {
-        InputSamples picture = read_picture(port, path, normalisation);
-        if (normalisation.empty() && port.type == DataType::float32)
+        const bool has_own = normalisation.empty() && port.type == DataType::float32;
+        const compiler::Normalisation& used = has_own ? port.normalisation : normalisation;
+        InputSamples picture = read_picture(port, path, used);
+        if (used.empty() && port.type == DataType::float32)
             warn(compiler::unnormalised_pictures(path));
         return picture;
     }

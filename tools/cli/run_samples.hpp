@@ -30,6 +30,7 @@ struct Port {
     /// Of an output, as in the ONNX file; its shape is {1} if it is a scalar there.
     compiler::ElementType element_type = compiler::ElementType::float32;
     bool is_scalar = false;
+    compiler::Normalisation normalisation = {}; ///< of pictures that it is given
 
     std::size_t elements() const;
 };
@@ -45,13 +46,12 @@ struct InputSamples {
     }
 };
 
-/// Reads NAME=FILE for each port, as many samples of each; FILE alone where there is one port beside
-/// those of `states`.  A .npy file holds one sample, or
-/// several along axis 0; a .png or .jpg is one, stretched to the input's size, in its colours if
-/// they are known, else RGB or grey.  A name may hold '='.  `warn` is told of pictures that nothing
-/// normalises, of NaN and of whole numbers that float32 rounds.  Inputs of `states` have one
-/// sample, of zeros if no file is given.  Throws Error, or CLI::ValidationError, naming the
-/// argument.
+/// Reads NAME=FILE for each port, as many samples of each; FILE alone where there is one port
+/// beside those of `states`.  A .npy file holds one sample, or several along axis 0; a .png or .jpg
+/// is one, stretched to the input's size, in its colours if they are known, else RGB or grey.  A
+/// name may hold '='.  `warn` is told of pictures that nothing normalises, of NaN and of whole
+/// numbers that float32 rounds.  Inputs of `states` have one sample, of zeros if no file is given.
+/// Throws Error, or CLI::ValidationError, naming the argument.
 std::vector<InputSamples> read_inputs(const std::vector<Port>& ports,
                                       const std::vector<std::string>& arguments,
                                       const compiler::Normalisation& normalisation,

@@ -46,6 +46,10 @@ Json tensor(const fbs::Tensor& tensor) {
         json["from_resizer"] = true;
     for (std::uint32_t size : *tensor.shape())
         json["shape"].push_back(size);
+    for (const auto& [key, numbers] : {std::pair{"pixel_mean", tensor.pixel_mean()},
+                                       std::pair{"pixel_scale", tensor.pixel_scale()}})
+        if (numbers)
+            json[key] = std::vector<float>(numbers->begin(), numbers->end());
     json["bytes"] = tensor.bytes();
     json["on_device"] = tensor.height() > 0;
     if (tensor.height() > 0) {

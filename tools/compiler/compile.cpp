@@ -216,7 +216,8 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
                                device->cpu,
                                units ? &*units : nullptr,
                                core_plan ? &*core_plan : nullptr,
-                               std::move(instructions)};
+                               std::move(instructions),
+                               options.normalisation};
         keep_in_8_bits(graph, options);
         if (!options.name.empty())
             graph.name = options.name;

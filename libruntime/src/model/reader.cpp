@@ -171,6 +171,10 @@ private:
                     from.element_type() <= fbs::ElementType::MAX,
                 place.field(fbs::Tensor::VT_ELEMENT_TYPE, "element_type"),
                 fmt::format("no element type {}", static_cast<int>(from.element_type())));
+        for (const auto* numbers : {from.pixel_mean(), from.pixel_scale()})
+            require(!numbers ||
+                        std::ranges::all_of(*numbers, [](float n) { return std::isfinite(n); }),
+                    place, "pixels are normalised by numbers that are not finite");
         if (from.data())
             tensor.data = {from.data()->data(), from.data()->size()};
         check_shape(tensor, place.field(fbs::Tensor::VT_SHAPE, "shape"));

@@ -27,8 +27,8 @@ constexpr std::uint64_t largest_file = FLATBUFFERS_MAX_BUFFER_SIZE / 8 * 7;
 class TensorTable {
 public:
     TensorTable(flatbuffers::FlatBufferBuilder& builder, const Graph& graph,
-                const QuantisedGraph& quantised)
-        : builder_(builder), graph_(graph), quantised_(quantised),
+                const QuantisedGraph& quantised, const Normalisation& normalisation)
+        : builder_(builder), graph_(graph), quantised_(quantised), normalisation_(normalisation),
           on_device_(device_values(graph)) {}
 
     // The number of a value's tensor; made at the first use.
@@ -71,6 +71,23 @@ private:
         return value.picture_flags & OVERTAKE_FLAG_BGR ? fbs::Colours::Bgr : fbs::Colours::Rgb;
     }
 
+    // Nothing, which adds nothing, of an empty one.
+    flatbuffers::Offset<flatbuffers::Vector<float>> vector_if(bool is_wanted,
+                                                              const std::vector<float>& numbers) {
+        if (!is_wanted || numbers.empty())
+            return {};
+        return builder_.CreateVector(numbers);
+    }
+
+    // Whether the input takes pictures that its reader is to normalise.
+    bool is_picture_to_normalise(ValueId id) const {
+        const Value& value = graph_.values[id];
+        const auto shape = picture_shape(value.shape);
+        return shape && value.user_type == UserType::float32 &&
+               std::ranges::find(graph_.inputs, id) != graph_.inputs.end() &&
+               normalisation_.fits(shape->channels);
+    }
+
     flatbuffers::Offset<fbs::Tensor> make(ValueId id) {
         const Value& value = graph_.values[id];
         const bool on_device = on_device_[id];
@@ -83,6 +100,9 @@ private:
         const auto name = builder_.CreateString(value.name);
         const auto data = builder_.CreateVector(value.constant);
         const auto dimensions = builder_.CreateVector(shape);
+        const bool normalises = is_picture_to_normalise(id);
+        const auto mean = vector_if(normalises, normalisation_.mean),
+                   scale = vector_if(normalises, normalisation_.scale);
         fbs::TensorBuilder tensor(builder_);
         tensor.add_name(name);
         tensor.add_shape(dimensions);
@@ -107,6 +127,8 @@ private:
         tensor.add_from_resizer(value.from_resizer);
         if (value.is_constant())
             tensor.add_data(data);
+        tensor.add_pixel_mean(mean);
+        tensor.add_pixel_scale(scale);
         if (std::ranges::find(graph_.outputs, id) != graph_.outputs.end()) {
             tensor.add_element_type(static_cast<fbs::ElementType>(value.element_type));
             tensor.add_is_scalar(value.shape.empty());
@@ -117,6 +139,7 @@ private:
     flatbuffers::FlatBufferBuilder& builder_;
     const Graph& graph_;
     const QuantisedGraph& quantised_;
+    const Normalisation& normalisation_;
     const std::vector<bool> on_device_;
     std::map<ValueId, std::uint32_t> numbers_;
     std::vector<flatbuffers::Offset<fbs::Tensor>> offsets_;
@@ -404,7 +427,7 @@ std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& qu
         facts.instructions.empty() ? instructions_of(program) : facts.instructions;
     check_file(graph, program, instructions.size());
     flatbuffers::FlatBufferBuilder builder(program.constants.bytes().size() + (1 << 16));
-    TensorTable tensors(builder, graph, quantised);
+    TensorTable tensors(builder, graph, quantised, facts.normalisation);
     CpuSegments cpu_segments(builder, graph, facts.cpu, tensors);
     const auto inputs = tensors.numbers(graph.inputs);
     const auto outputs = tensors.numbers(graph.outputs);

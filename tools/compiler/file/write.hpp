@@ -28,6 +28,7 @@ struct ModelFacts {
     const CorePlan* core_plan = nullptr;      // the same; first_step of FCs is in `instructions`
     // Those of the program first, then those of units and plan; none: the program's alone.
     std::vector<overtake_insn> instructions = {};
+    Normalisation normalisation = {}; // of pictures, where inputs are plain tensors
 };
 
 std::vector<overtake_insn> instructions_of(const Program& program);

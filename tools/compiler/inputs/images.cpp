@@ -139,22 +139,37 @@ std::vector<float> to_values(const Image& image, Colours wanted, bool channels_l
     return values;
 }
 
-void normalise(const Normalisation& normalisation, std::size_t channels,
+std::optional<PictureShape> picture_shape(const std::vector<std::int64_t>& shape,
+                                          bool channels_last) {
+    const auto is_colours = [&](std::size_t axis) { return shape[axis] == 1 || shape[axis] == 3; };
+    if (shape.size() != 4)
+        return std::nullopt;
+    channels_last = channels_last || !is_colours(1);
+    if (!is_colours(channels_last ? 3 : 1))
+        return std::nullopt;
+    const auto size = [&](std::size_t axis) { return static_cast<std::uint32_t>(shape[axis]); };
+    return channels_last ? PictureShape{size(1), size(2), size(3), true}
+                         : PictureShape{size(2), size(3), size(1), false};
+}
+
+void normalise(const Normalisation& normalisation, const PictureShape& shape,
                std::vector<float>& values) {
-    const auto of_channel = [&](const std::vector<float>& numbers, const char* option,
-                                std::size_t channel, float otherwise) {
-        if (numbers.size() > 1 && numbers.size() != channels)
+    const auto each = [&](const std::vector<float>& numbers, const char* option, float otherwise) {
+        if (numbers.size() > 1 && numbers.size() != shape.channels)
             throw CompileError(option, std::to_string(numbers.size()) + " numbers for " +
-                                           std::to_string(channels) +
+                                           std::to_string(shape.channels) +
                                            " channels; give one number, or one a channel");
-        return numbers.empty() ? otherwise : numbers[numbers.size() == 1 ? 0 : channel];
+        std::vector<float> result(shape.channels, numbers.empty() ? otherwise : numbers[0]);
+        if (numbers.size() > 1)
+            result = numbers;
+        return result;
     };
-    const std::size_t pixels = values.size() / channels;
-    for (std::size_t channel = 0; channel < channels; ++channel) {
-        const float mean = of_channel(normalisation.mean, "--mean", channel, 0);
-        const float scale = of_channel(normalisation.scale, "--scale", channel, 1);
-        for (float& value : std::span(values).subspan(channel * pixels, pixels))
-            value = (value - mean) * scale;
+    const std::vector<float> mean = each(normalisation.mean, "--mean", 0),
+                             scale = each(normalisation.scale, "--scale", 1);
+    const std::size_t pixels = values.size() / shape.channels;
+    for (std::size_t index = 0; index < values.size(); ++index) {
+        const std::size_t channel = shape.channels_last ? index % shape.channels : index / pixels;
+        values[index] = (values[index] - mean[channel]) * scale[channel];
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,18 @@ enum class Colours { rgb, bgr, gray };
 /// is BT.601's, rounded.
 std::vector<float> to_values(const Image& image, Colours colours, bool channels_last);
 
+/// How an input holds a picture.
+struct PictureShape {
+    std::uint32_t height = 0, width = 0;
+    std::uint32_t channels = 0; ///< 1 or 3
+    bool channels_last = false; ///< (batch, height, width, channels)
+};
+
+/// Of an input of four dimensions with one or three channels, behind the batch or, where that has
+/// another size, at the end.  `channels_last`: at the end alone.
+std::optional<PictureShape> picture_shape(const std::vector<std::int64_t>& shape,
+                                          bool channels_last = false);
+
 /// What pictures become before a network sees them: (pixel - mean) * scale, one number or one for
 /// each channel; empty: 0 and 1.
 struct Normalisation {
@@ -42,11 +55,16 @@ struct Normalisation {
     std::vector<float> scale;
 
     bool empty() const { return mean.empty() && scale.empty(); }
+    /// Whether there is one number, or one for each channel, or none.
+    bool fits(std::size_t channels) const {
+        const auto is_right = [&](std::size_t count) { return count <= 1 || count == channels; };
+        return is_right(mean.size()) && is_right(scale.size());
+    }
 };
 
-/// Normalises `values` of so many channels, one channel behind the other.  Throws CompileError if
-/// it has neither one number nor one for each channel.
-void normalise(const Normalisation& normalisation, std::size_t channels,
+/// Normalises `values` of a picture.  Throws CompileError if there is neither one number nor one
+/// for each channel.
+void normalise(const Normalisation& normalisation, const PictureShape& shape,
                std::vector<float>& values);
 
 } // namespace overtake::compiler

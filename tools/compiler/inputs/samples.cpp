@@ -61,27 +61,23 @@ std::vector<std::string> files_of(const std::string& path, const InputOptions& o
 // One picture as the network's input wants it.
 std::vector<float> picture(const Value& input, const InputOptions& options,
                            const Normalisation& normalisation, const std::string& path) {
-    const std::size_t rank = input.shape.size();
-    const auto size = [&](std::size_t axis) {
-        return rank == 4 ? static_cast<std::uint32_t>(input.shape[axis]) : 0;
-    };
-    const bool last = options.channels_last;
-    const std::uint32_t channels = size(last ? 3 : 1);
-    if (channels != 1 && channels != 3)
+    const auto shape = picture_shape(input.shape, options.channels_last);
+    if (!shape)
         throw CompileError(path, "is a picture, but input '" + input.name +
                                      "' has not one or three channels; give it .npy files");
     const Image image = read_image(path);
-    if (!options.stretches &&
-        (image.height != size(last ? 1 : 2) || image.width != size(last ? 2 : 3)))
+    if (!options.stretches && (image.height != shape->height || image.width != shape->width))
         throw CompileError(path, "has " + std::to_string(image.width) + " x " +
                                      std::to_string(image.height) +
                                      " pixels, which is not the input's size");
     const bool is_bgr = options.trained == InputKind::bgr;
-    const Colours colours = channels == 1 ? Colours::gray : is_bgr ? Colours::bgr : Colours::rgb;
+    const Colours colours = shape->channels == 1 ? Colours::gray
+                            : is_bgr             ? Colours::bgr
+                                                 : Colours::rgb;
     std::vector<float> values =
-        to_values(resize(image, size(last ? 1 : 2), size(last ? 2 : 3)), colours, last);
+        to_values(resize(image, shape->height, shape->width), colours, shape->channels_last);
     if (options.trained == InputKind::tensor && !normalisation.empty())
-        normalise(normalisation, channels, values);
+        normalise(normalisation, *shape, values);
     // The same picture is every image of a batch.
     const std::size_t each = values.size();
     values.resize(input.elements());

@@ -61,6 +61,19 @@ void add_totals(Text& text, const Json& summary) {
             text.add("note     {}\n", note.get<std::string>());
 }
 
+// "; pictures become (pixel - 127) * 0.017"
+std::string normalisation_of(const Json& tensor) {
+    if (!tensor.contains("pixel_mean") && !tensor.contains("pixel_scale"))
+        return "";
+    const auto numbers = [&](const char* key, double otherwise) {
+        const auto list = tensor.value(key, std::vector<double>{otherwise});
+        return list.size() == 1 ? fmt::format("{:.6g}", list[0])
+                                : fmt::format("[{:.6g}]", fmt::join(list, ", "));
+    };
+    return fmt::format("; pictures become (pixel - {}) * {}", numbers("pixel_mean", 0),
+                       numbers("pixel_scale", 1));
+}
+
 void add_tensor(Text& text, const char* what, const Json& tensor) {
     text.add("{:<8} {}  {} {}", what, tensor["name"].get<std::string>(),
              fmt::join(tensor["shape"].get<std::vector<std::uint32_t>>(), "x"),
@@ -75,10 +88,11 @@ void add_tensor(Text& text, const char* what, const Json& tensor) {
                  layout["pixel_stride"].get<unsigned>(), tensor["scale"].get<double>(),
                  tensor["zero_point"].get<int>());
     }
-    text.add(", {} bytes{}\n", tensor["bytes"].get<std::uint64_t>(),
+    text.add(", {} bytes{}{}\n", tensor["bytes"].get<std::uint64_t>(),
              tensor.value("from_resizer", false)
                  ? "; from the resizer: a region of a picture of any even size (hbDNNRoiInfer)"
-                 : "");
+                 : "",
+             normalisation_of(tensor));
 }
 
 // A bar of one line, as long as the FC relative to `most`.
