@@ -113,8 +113,7 @@ ValueId value_of_output(Context& context) {
     if (is_own &&
         (value.shape == reference.shape || (is_same_run && !is_read_by_cpu(context, id)))) {
         graph.values[id].shape = reference.shape;
-    } else if (value.shape == reference.shape && value.fits_device() &&
-               !context.options.all_on_cpu) {
+    } else if (value.shape == reference.shape && is_on_device(context, id)) {
         Node node = new_node(context, op::Copy{});
         node.inputs = {id};
         graph.values.push_back(value);
