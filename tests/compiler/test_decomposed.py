@@ -335,6 +335,35 @@ class Decomposed(Case):
                 result = overtake("compile", save(proto, self.directory / "m.onnx"))
                 self.assertIn("(Thing): the operator is not supported; it is of domain", result.stderr)
 
+    def test_normalisations_that_onnx_runtime_writes_before_onnx_had_them(self):
+        x, gamma, beta = real(2, 6, 8), real(8, low=0.5), real(8)
+        mean, variance = x.mean(axis=-1, keepdims=True), x.var(axis=-1, keepdims=True)
+        wanted = (x - mean) / np.sqrt(variance + 1e-5) * gamma
+        root = x / np.sqrt((x**2).mean(axis=(1, 2), keepdims=True) + 1e-5) * real(6, 8, low=0.5)
+        scale = root * np.sqrt((x**2).mean(axis=(1, 2), keepdims=True) + 1e-5) / x
+        for opset in (11, 13, 16):
+            for names, constants, result in ((["x", "g", "b"], {"g": gamma, "b": beta}, wanted + beta),
+                                             (["x", "g"], {"g": gamma}, wanted)):  # fmt: skip
+                nodes = [node("LayerNormalization", names, ["y", "mean", "deviation"], axis=-1)]
+                in_float, in_int8 = self.results(nodes, {"x": x}, constants, {"y": result}, opset=opset)
+                np.testing.assert_allclose(in_float["y"], result, rtol=1e-4, atol=1e-5)
+                self.assertGreater(cosine(in_int8["y"], result), 0.99)
+        for domain in ("", "com.microsoft"):
+            nodes = [node("SimplifiedLayerNormalization", ["x", "s"], ["y"], axis=1, domain=domain)]
+            in_float, _ = self.results(nodes, {"x": x}, {"s": scale[0].astype(np.float32)}, {"y": root}, opset=13)
+            np.testing.assert_allclose(in_float["y"], root, rtol=1e-3, atol=1e-4)
+
+    def test_attributes_of_another_type_are_refused(self):
+        """They would be read as 0."""
+        for nodes, said in (
+            (of_onnx_runtime("FusedMatMul", ["x", "x"], alpha=2), "its alpha is of type INT, not FLOAT"),
+            (of_onnx_runtime("FusedConv", ["x", "w"], activation=3), "its activation is of type INT, not STRING"),
+        ):  # fmt: skip
+            proto = model(nodes, {"x": (1, 4, 6, 6)}, {"y": (None,) * 4}, {"w": real(5, 4, 1, 1)})
+            result = overtake("compile", save(proto, self.directory / "m.onnx"))
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(said, result.stderr)
+
     def test_further_outputs_that_no_node_reads_are_none(self):
         x, skip, gamma = real(2, 6, 8), real(2, 6, 8), real(8, low=0.5)
         total = x + skip

@@ -158,11 +158,15 @@ void fused_matmul(Rewrite& r) {
     finish(r, alpha == 1 ? product : r.build("Mul", {product, r.build.real(alpha)}));
 }
 
-// Of the sum of its inputs, which is its fourth output.
-void skip_layer_normalization(Rewrite& r) {
+void refuse_training(const Rewrite& r) {
     for (const int output : {1, 2})
         if (r.has_output(output))
             throw CannotRewrite{"its mean or deviation is read, which is for training"};
+}
+
+// Of the sum of its inputs, which is its fourth output.
+void skip_layer_normalization(Rewrite& r) {
+    refuse_training(r);
     const std::string sum = sum_of(r, r.node.input(0), {1, 4});
     std::vector<std::string> inputs = {sum, r.node.input(2)};
     if (r.has_input(3))
@@ -175,20 +179,76 @@ void skip_layer_normalization(Rewrite& r) {
         finish(r, sum, 3);
 }
 
+// Divided by the root of its mean square, and scaled.
+std::string root_mean_square(Rewrite& r, const std::string& x, const std::string& scale,
+                             const std::vector<std::int64_t>& axes, float epsilon) {
+    onnx::NodeProto& mean = r.build.node("ReduceMean", {r.build("Mul", {x, x})});
+    set_integers(mean, "axes", axes);
+    const std::string square = mean.output(0);
+    const std::string root = r.build("Sqrt", {r.build("Add", {square, r.build.real(epsilon)})});
+    return r.build("Mul", {r.build("Div", {x, root}), scale});
+}
+
 // The same without a mean.
 void skip_root_mean_square(Rewrite& r) {
-    for (const int output : {1, 2})
-        if (r.has_output(output))
-            throw CannotRewrite{"its mean or deviation is read, which is for training"};
+    refuse_training(r);
     const std::string sum = sum_of(r, r.node.input(0), {1, 3});
-    onnx::NodeProto& mean = r.build.node("ReduceMean", {r.build("Mul", {sum, sum})});
-    set_integers(mean, "axes", {-1});
-    const std::string square = mean.output(0);
-    const std::string root = r.build(
-        "Sqrt", {r.build("Add", {square, r.build.real(r.attributes().real("epsilon", 1e-12f))})});
-    finish(r, r.build("Mul", {r.build("Div", {sum, root}), r.node.input(2)}));
+    finish(r,
+           root_mean_square(r, sum, r.node.input(2), {-1}, r.attributes().real("epsilon", 1e-12f)));
     if (r.has_output(3))
         finish(r, sum, 3);
+}
+
+// As ONNX has it from opset 17 on.
+void layer_normalization_of_old(Rewrite& r) {
+    refuse_training(r);
+    std::vector<std::string> inputs = {r.node.input(0), r.node.input(1)};
+    if (r.has_input(2))
+        inputs.push_back(r.node.input(2));
+    *r.build.last("LayerNormalization", inputs).mutable_attribute() = r.node.attribute();
+}
+
+void root_mean_square_of_old(Rewrite& r) {
+    if (r.has_output(1))
+        throw CannotRewrite{"its deviation is read, which is for training"};
+    const auto rank = static_cast<std::int64_t>(r.rank(r.node.input(0)));
+    std::vector<std::int64_t> axes =
+        r.axes_in(r.rank(r.node.input(0)), {r.attributes().integer("axis", -1)});
+    while (axes.back() + 1 < rank)
+        axes.push_back(axes.back() + 1);
+    finish(r, root_mean_square(r, r.node.input(0), r.node.input(1), axes,
+                               r.attributes().real("epsilon", 1e-5f)));
+}
+
+// An attribute of another type would be read as 0.
+void check_attribute_types(const onnx::NodeProto& node) {
+    using Type = onnx::AttributeProto;
+    static const std::map<std::string, Type::AttributeType> types = {
+        {"activation", Type::STRING},
+        {"activation_alpha", Type::FLOAT},
+        {"activation_beta", Type::FLOAT},
+        {"activation_params", Type::FLOATS},
+        {"alpha", Type::FLOAT},
+        {"auto_pad", Type::STRING},
+        {"axis", Type::INT},
+        {"beta", Type::FLOAT},
+        {"dilations", Type::INTS},
+        {"epsilon", Type::FLOAT},
+        {"group", Type::INT},
+        {"kernel_shape", Type::INTS},
+        {"pads", Type::INTS},
+        {"strides", Type::INTS},
+        {"transA", Type::INT},
+        {"transB", Type::INT},
+        {"transBatchA", Type::INT},
+        {"transBatchB", Type::INT},
+    };
+    for (const auto& attribute : node.attribute())
+        if (const auto wanted = types.find(attribute.name());
+            wanted != types.end() && attribute.type() != wanted->second)
+            throw CannotRewrite{"its " + attribute.name() + " is of type " +
+                                Type::AttributeType_Name(attribute.type()) + ", not " +
+                                Type::AttributeType_Name(wanted->second)};
 }
 
 // libonnx, which checks ONNX's operators, does not know how many inputs these have.
@@ -200,6 +260,7 @@ void with(Rewrite& r) {
                                 std::to_string(Inputs)};
     if (!r.has_output(0))
         throw CannotRewrite{"its first output has no name"};
+    check_attribute_types(r.node);
     Rule(r);
 }
 
@@ -214,7 +275,9 @@ const RewriteRules& fused_operators() {
         {"FusedGemm", with<fused_gemm, 2>},
         {"FusedMatMul", with<fused_matmul, 2>},
         {"Gelu", with<gelu, 1>},
+        {"LayerNormalization", with<layer_normalization_of_old, 2>},
         {"QuickGelu", with<quick_gelu, 1>},
+        {"SimplifiedLayerNormalization", with<root_mean_square_of_old, 2>},
         {"SkipLayerNormalization", with<skip_layer_normalization, 3>},
         {"SkipSimplifiedLayerNormalization", with<skip_root_mean_square, 3>},
     };

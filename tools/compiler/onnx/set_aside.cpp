@@ -45,8 +45,18 @@ std::string reason_for(const onnx::NodeProto& node) {
                          "--custom-op-domain";
 }
 
+// ONNX Runtime's optimiser writes these as if ONNX had them, whatever the opset.
+void move_to_onnx_runtime(onnx::NodeProto& node, int opset) {
+    const std::string& type = node.op_type();
+    if ((node.domain().empty() || node.domain() == "ai.onnx") &&
+        (type == "LayerNormalization" || type == "SimplifiedLayerNormalization") &&
+        !onnx::OpSchemaRegistry::Schema(type, opset, ""))
+        node.set_domain("com.microsoft");
+}
+
 void set_aside_unknown(onnx::GraphProto& graph, int opset, Refusals& refusals) {
     for (auto& node : *graph.mutable_node()) {
+        move_to_onnx_runtime(node, opset);
         for (auto& attribute : *node.mutable_attribute()) {
             if (attribute.has_g())
                 set_aside_unknown(*attribute.mutable_g(), opset, refusals);
@@ -119,6 +129,10 @@ void set_aside_custom(onnx::ModelProto& model, const std::vector<std::string>& d
 
 void set_aside_unknown(onnx::ModelProto& model, int opset, Refusals& refusals) {
     set_aside_unknown(*model.mutable_graph(), opset, refusals);
+    if (std::ranges::any_of(model.graph().node(), [](const onnx::NodeProto& node) {
+            return node.domain() == "com.microsoft";
+        }))
+        import_domain(model, "com.microsoft");
     import_domain_of(refusals, model);
 }
 
