@@ -186,6 +186,72 @@ class Accuracy(unittest.TestCase):
         (chosen,) = [attempt for attempt in report["attempts"] if attempt["chosen"]]
         self.assertGreaterEqual(chosen["outputs"][0]["cosine"], 0.99999)
 
+    def saved(self, nodes, inputs, outputs, constants, x):
+        save(model(nodes, inputs, outputs, constants), self.path)
+        np.save(self.folder / "x.npy", x)
+
+    def test_an_output_of_the_cpu_that_the_device_reads_is_what_it_reads(self):
+        """In 8 bits, which one great number among small ones leaves little of."""
+        x = np.random.default_rng(5).normal(0, 1, (6, *SHAPE[1:])).astype(np.float32)
+        x[:, :, 0, 0] *= 200
+        self.saved(
+            [node("CumSum", ["x", "axis"], ["d"], name="sum"), node("GlobalMaxPool", ["d"], ["p"], name="pool")],
+            {"x": SHAPE}, {"d": SHAPE, "p": (1, 4, 1, 1)}, {"axis": np.array(1)}, x,
+        )  # fmt: skip
+        report = self.searched(0.9, "--run-on-bpu", "pool")
+        for attempt in report["attempts"]:
+            if attempt["chosen"]:
+                reported = {output["name"]: output["cosine"] for output in attempt["outputs"]}
+        for name, value in self.cosines().items():
+            self.assertAlmostEqual(value, reported[name], places=5)
+        self.assertLess(reported["d"], 0.99999)
+
+    def test_a_copy_of_an_output_in_float_is_in_float(self):
+        x = np.random.default_rng(5).normal(0, 1, (6, *SHAPE[1:])).astype(np.float32)
+        w = np.random.default_rng(3).normal(0, 0.5, (4, 4, 1, 1)).astype(np.float32)
+        self.saved([node("Conv", ["x", "w"], ["a"], name="a"), node("Identity", ["a"], ["b"], name="b")],
+                   {"x": SHAPE}, {"a": SHAPE, "b": SHAPE}, {"w": w}, x)  # fmt: skip
+        report = self.searched(1)
+        (chosen,) = [attempt for attempt in report["attempts"] if attempt["chosen"]]
+        self.assertEqual([output["cosine"] for output in chosen["outputs"]], [1, 1])
+
+    def test_one_node_that_cannot_be_rounded_moves_alone(self):
+        """An index beyond its table in each method's network; the rest stays where it is."""
+        random = np.random.default_rng(1)
+        nodes, constants, outputs, last = [], {}, {}, "x"
+        for number in range(6):
+            constants[f"w{number}"] = random.normal(0, 0.5, (4, 4, 1, 1)).astype(np.float32)
+            nodes.append(node("Conv", [last, f"w{number}"], [f"t{number}"], name=f"c{number}"))
+            last = f"t{number}"
+        outputs[last] = SHAPE
+        nodes += [
+            node("Mul", ["x", "tenth"], ["m"], name="index"), node("Cast", ["m"], ["i"], name="cast", to=7),
+            node("Reshape", ["i", "flat"], ["ii"], name="flat"), node("Gather", ["table", "ii"], ["y"], name="gather"),
+        ]  # fmt: skip
+        constants |= {"tenth": np.full((1, 4, 1, 1), 0.1, np.float32), "flat": np.array([-1]),
+                      "table": np.arange(1, 11, dtype=np.float32)}  # fmt: skip
+        x = random.uniform(0, 99.9, (8, *SHAPE[1:])).astype(np.float32)
+        x[:, 0, 0, 0] = 99.99
+        self.saved(nodes, {"x": SHAPE}, {"y": (256,), **outputs}, constants, x)
+        report = self.searched(0.95, "--run-on-bpu", "c0")
+        for attempt in report["attempts"][:4]:
+            self.assertIn("Gather", attempt.get("refused", "Gather"))
+        (chosen,) = [attempt for attempt in report["attempts"] if attempt["chosen"]]
+        self.assertFalse({f"c{number}" for number in range(6)} & set(chosen["in_float"]), chosen)
+
+    def test_what_no_attempt_compiles_is_one_line(self):
+        """And what plain compiling says of it."""
+        huge = np.full((4, 4, 1, 1), 3e38, np.float32)
+        self.saved([node("Conv", ["x", "w"], ["c"], name="c"), node("Mul", ["c", "small"], ["y"], name="m")],
+                   {"x": SHAPE}, {"y": SHAPE}, {"w": huge, "small": np.full(1, 1e-38, np.float32)},
+                   np.full(SHAPE, 1e-3, np.float32))  # fmt: skip
+        for options in (["--run-on-bpu", "c", "--run-on-bpu", "m"], []):
+            result = self.compile("--accuracy", 0.9, *options)
+            if result.returncode:
+                self.assertEqual(result.returncode, 1, result.stderr)
+                self.assertIn("is not reached", result.stderr.splitlines()[-1])
+                self.assertFalse((self.folder / "m.ovm").exists())
+
     def test_the_table_names_what_was_tried(self):
         result = self.compile("--accuracy", 0.999)
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -34,14 +34,6 @@ std::vector<Range> ranges_by(const MethodChoice& choice, const Graph& graph,
         result.push_back(calibration.range(id, range_methods[number].method, percentile));
     }
     return result;
-    std::array<std::vector<Range>, range_methods.size()> ranges;
-    for (std::size_t number = 0; number < range_methods.size(); ++number)
-        ranges[number] = calibration.ranges(range_methods[number].method, percentile);
-    for (ValueId id = 0; id < graph.values.size(); ++id)
-        if (const auto found = choice.of_value.find(graph.values[id].name);
-            found != choice.of_value.end())
-            result[id] = ranges[found->second][id];
-    return result;
 }
 
 MethodChoice choose_by_value(std::size_t usual, const Graph& graph, const Calibration& calibration,

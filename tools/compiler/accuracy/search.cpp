@@ -103,6 +103,9 @@ private:
         const bool is_rounded = std::ranges::any_of(graph.nodes, &Node::on_bpu);
         for (std::size_t number = 0; number < (is_rounded ? range_methods.size() : 1); ++number)
             attempt(range_methods[number].name, {number, {}});
+        if (!best)
+            usual_ = choose_quantisations(
+                graph, ranges_by(choice_, graph, calibration, options_.percentile));
         if (!best || best->reaches)
             return best;
         const MethodChoice mixed =
@@ -131,12 +134,14 @@ private:
         const double wanted = std::max(2 * (1 - options_.accuracy), 1e-9);
         const std::vector<bool> stays = staying_nodes(*network);
         std::vector<FloatStep> steps;
-        if (best) {
+        const std::vector<Quantisation> quantisations =
+            best ? best->candidate.quantised.values : usual_;
+        if (!quantisations.empty()) {
             std::vector<double> work;
             for (const Node& node : graph.nodes)
                 work.push_back(static_cast<double>(operations_of(graph, node)));
             std::vector<ErrorSource> sources =
-                error_sources(graph, best->candidate, samples_,
+                error_sources(graph, quantisations, best ? &best->candidate : nullptr, samples_,
                               [&](std::string what) { return trials_.step(std::move(what)); });
             std::erase_if(sources, [&](const ErrorSource& source) {
                 return std::ranges::any_of(source.nodes,
@@ -156,6 +161,7 @@ private:
         const auto enough = std::ranges::find_if(steps, [&](const FloatStep& each) {
             return std::ranges::all_of(each.outputs, [&](double e) { return e <= wanted; });
         });
+        on_cpu_before_ = nodes_on_cpu(*network);
         const std::vector<std::set<std::string>> origins = std::move(network->origins);
         network.reset();
         for (FloatStep& step : steps) {
@@ -222,7 +228,7 @@ private:
         std::optional<Trial> trial = trials_.attempt(
             in_float(asked.size()), [&](const Samples& samples) -> std::optional<Trial> {
                 auto network = std::make_shared<PreparedNetwork>(prepared_with(asked));
-                moved = moved_nodes(*network, asked);
+                moved = moved_nodes(*network);
                 if (is_reached_.contains(moved))
                     return std::nullopt;
                 check_outputs(network->graph);
@@ -248,13 +254,20 @@ private:
         return prepare_network(options);
     }
 
-    static std::set<std::string> moved_nodes(const PreparedNetwork& network,
-                                             const std::set<std::string>& asked) {
-        std::set<std::string> moved;
+    // Nodes of the file that the CPU computes.
+    static std::set<std::string> nodes_on_cpu(const PreparedNetwork& network) {
+        std::set<std::string> names;
         for (std::size_t index = 0; index < network.origins.size(); ++index)
             if (!network.graph.nodes[index].on_bpu())
-                std::ranges::set_intersection(network.origins[index], asked,
-                                              std::inserter(moved, moved.end()));
+                names.insert(network.origins[index].begin(), network.origins[index].end());
+        return names;
+    }
+
+    // Those that were asked to, and their neighbours that go with them; not what was there before.
+    std::set<std::string> moved_nodes(const PreparedNetwork& network) const {
+        std::set<std::string> moved;
+        std::ranges::set_difference(nodes_on_cpu(network), on_cpu_before_,
+                                    std::inserter(moved, moved.end()));
         return moved;
     }
 
@@ -299,6 +312,12 @@ private:
             output = worst;
             most = attempt.cosines[worst];
         }
+        if (!nearest)
+            throw CompileError(fmt::format("--accuracy {}", options_.accuracy),
+                               report.attempts.empty()
+                                   ? "is not reached, and no node can move to the CPU"
+                                   : "is not reached, as no attempt compiles: " +
+                                         report.attempts[0].refusal);
         throw CompileError(
             fmt::format("--accuracy {}", options_.accuracy),
             fmt::format("is not reached: output '{}' has a cosine of {:.6f} with {}, the nearest "
@@ -312,7 +331,8 @@ private:
     Trials trials_;
     MethodChoice choice_;                      // of the best in integers
     std::vector<std::set<std::string>> names_; // by step: nodes of the file
-    std::set<std::string> int8_outputs_;
+    std::vector<Quantisation> usual_;          // by value, where no network in integers compiles
+    std::set<std::string> int8_outputs_, on_cpu_before_;
     std::map<std::set<std::string>, bool> is_reached_ = {{{}, false}}; // by what moves
     std::optional<Trial> found_;                                       // reaches the accuracy
 };

@@ -72,11 +72,13 @@ void add_nodes(const Graph& graph, const Candidate& candidate, const Samples& sa
 
 } // namespace
 
-std::vector<ErrorSource> error_sources(const Graph& graph, const Candidate& candidate,
-                                       const Samples& samples, const StepOf& step) {
+std::vector<ErrorSource> error_sources(const Graph& graph,
+                                       const std::vector<Quantisation>& quantisations,
+                                       const Candidate* candidate, const Samples& samples,
+                                       const StepOf& step) {
     std::vector<Rounding> roundings;
     for (const ValueId id : chosen_values(graph))
-        roundings.push_back({id, candidate.quantised.values[id]});
+        roundings.push_back({id, quantisations[id]});
     roundings = worst_of(graph, samples.front(), std::move(roundings), runs_in_time(graph));
     const std::vector<Loss> losses =
         losses_in_time(graph, samples, roundings, step("looking for what loses most"));
@@ -89,7 +91,8 @@ std::vector<ErrorSource> error_sources(const Graph& graph, const Candidate& cand
         loss_of[id] = &losses[index];
         sources.push_back({nodes_around(graph, readers, writers, id), losses[index].outputs});
     }
-    add_nodes(graph, candidate, samples, loss_of, step, sources);
+    if (candidate)
+        add_nodes(graph, *candidate, samples, loss_of, step, sources);
     std::erase_if(sources, [](const ErrorSource& source) {
         return source.nodes.empty() ||
                std::ranges::all_of(source.outputs, [](double error) { return error == 0; });
