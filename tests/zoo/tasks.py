@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import captchas
 import listening
 import objects
 import speaking
@@ -36,6 +37,8 @@ NETWORKS = {
                 ACCURATE, {"stateN": "state"}),
         Network("silero_vad_v6", {"input": "1x576", "state": "2x1x128"}, {"sr": 16000},
                 ACCURATE, {"stateN": "state"}),
+        Network("captcha_reading", {"input1": f"1x1x{captchas.HEIGHT}x{captchas.WIDTH}"}),
+        Network("captcha_finding", options=NEAREST),
         Network("segmentation_medium", options=MOST),
         Network("segmentation_small", options=MOST),
     ]
@@ -78,6 +81,25 @@ def text_direction(_):
     return Task(
         NETWORKS["text_direction"], {"x": calibration}, {"x": samples}, "softmax_0.tmp_0",
         {"upright or upside down": lambda out: text_tasks.direction_score(out, turned)},
+    )  # fmt: skip
+
+
+def captcha_reading(zoo):
+    samples, texts = captchas.reading_samples(60, TRIAL)
+    calibration, _ = captchas.reading_samples(30, CALIBRATION)
+    characters = captchas.alphabet(zoo.directory / "captcha_characters.json")
+    return Task(
+        NETWORKS["captcha_reading"], {"input1": calibration}, {"input1": samples}, "387",
+        {"characters read": lambda out: captchas.reading_score(out, texts, characters)},
+    )  # fmt: skip
+
+
+def captcha_finding(_):
+    samples, boxes = captchas.finding_samples(24, TRIAL)
+    calibration, _ = captchas.finding_samples(6, CALIBRATION)
+    return Task(
+        NETWORKS["captcha_finding"], {"images": calibration}, {"images": samples}, "output",
+        {"IoU of boxes with the letters drawn": lambda out: captchas.finding_score(out, boxes)},
     )  # fmt: skip
 
 
