@@ -402,6 +402,33 @@ class Refusals(Case):
         for nodes in (of_floats, of_integers):
             self.assertIn("its product is read by node 'my_add' (Add)", self.dynamic_product(nodes))
 
+    def test_a_bias_that_is_divided_by_the_scale_made_at_run_time(self):
+        """As ONNX Runtime's quantizer wrote it once: in the steps of the product, of integers."""
+        random = np.random.default_rng(8)
+        x = random.normal(0, 1, (2, 4, 6, 6)).astype(np.float32)
+        w, bias = random.integers(-100, 100, (5, 4, 1, 1)).astype(np.int8), random.normal(0, 3, 5).astype(np.float32)
+        nodes = [
+            small_models.node("DynamicQuantizeLinear", ["x"], ["a", "s", "z"]),
+            small_models.node("Mul", ["s", "ws"], ["both"], name="scales"),
+            small_models.node("Div", ["b", "both"], ["steps"]), small_models.node("Floor", ["steps"], ["whole"]),
+            small_models.node("Cast", ["whole"], ["integers"], to=6),
+            small_models.node("Reshape", ["integers", "shape"], ["wide"]),
+            small_models.node("ConvInteger", ["a", "w", "z"], ["m"]), small_models.node("Add", ["m", "wide"], ["sum"]),
+            small_models.node("Cast", ["sum"], ["f"], to=1, name="to_float"), small_models.node("Mul", ["f", "both"], ["y"]),
+        ]  # fmt: skip
+        constants = {"w": w, "ws": np.float32(0.02), "b": bias, "shape": np.array([1, 5, 1, 1])}
+        proto = small_models.model(nodes, {"x": x.shape}, {"y": (2, 5, 6, 6)}, constants)
+        wanted = np.einsum("nchw,oc->nohw", x, w[:, :, 0, 0] * np.float32(0.02)) + bias[:, None, None]
+        path = small_models.save(proto, self.directory / "m.onnx")
+        np.save(self.directory / "x.npy", x)
+        succeed("run", path, "--input", self.directory / "x.npy", "--output-dir", self.directory, "-q")
+        np.testing.assert_allclose(np.load(self.directory / "y.npy"), wanted, rtol=1e-4, atol=1e-4)
+        # A bias in other steps, or one that is read by itself, is none of it.
+        for number in (7, 9):
+            other = small_models.model(nodes, {"x": x.shape}, {"y": (2, 5, 6, 6)}, constants | {"i": np.int32(3)})
+            other.graph.node[number].input[1] = "i" if number == 7 else "wide"
+            self.assertIn("its product is read by", self.refusal(other))
+
     def test_product_without_the_zero_point_made_at_run_time(self):
         nodes = [
             small_models.node("Cast", ["m"], ["f"], to=1),

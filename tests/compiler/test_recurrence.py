@@ -3,6 +3,7 @@
 network with the device around them."""
 
 import functools
+import itertools
 import pathlib
 import random
 import tempfile
@@ -10,7 +11,7 @@ import unittest
 
 import numpy as np
 
-from overtake_command import info, overtake, run, succeed
+from overtake_command import cosine, info, overtake, run, succeed
 from recurrences import FUNCTIONS, GATES, USUAL, recurrence
 from small_models import model, node, save
 
@@ -104,6 +105,57 @@ class Case(unittest.TestCase):
         succeed("compile", path, "-q", *samples)
         compiled = run(path.with_suffix(".ovm"), inputs, self.directory / "run")
         return in_float, [compiled[name] for name in names]
+
+
+class DynamicallyQuantised(Case):
+    def test_an_lstm_of_onnx_runtime(self):
+        """Weights of 8 bits, the gates last, by direction or by gate; what its inputs lose by
+        rounding at run time is not lost here."""
+        random = np.random.default_rng(11)
+        steps, batch, features, hidden = 4, 2, 5, 3
+        x = random.normal(0, 1, (steps, batch, features)).astype(np.float32)
+        for direction, by_gate, kind in itertools.product(
+            ("forward", "reverse", "bidirectional"), (False, True), (np.int8, np.uint8)
+        ):
+            directions = 2 if direction == "bidirectional" else 1
+            b = random.normal(0, 0.3, (directions, 8 * hidden)).astype(np.float32)
+            constants, real = {"b": b}, {}
+            for name, rows in (("w", features), ("r", hidden)):
+                low = -128 if kind == np.int8 else 0
+                whole = random.integers(low, low + 256, (directions, rows, 4 * hidden))
+                shape = (directions, 4 * hidden) if by_gate else (directions,)
+                scale = random.uniform(0.003, 0.01, shape).astype(np.float32)
+                zero = random.integers(low + 110, low + 140, shape)
+                constants |= {name: whole.astype(kind), f"{name}s": scale, f"{name}z": zero.astype(kind)}
+                wide = (directions, 1, -1)
+                real[name] = ((whole - zero.reshape(wide)) * scale.reshape(wide)).swapaxes(1, 2)
+            y, h, c = recurrence("LSTM", x, real["w"], real["r"], b,
+                                 reverse=[False, True] if directions == 2 else [direction == "reverse"])  # fmt: skip
+            nodes = [node("DynamicQuantizeLSTM", ["x", "w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"],
+                          ["y", "h", "c"], domain="com.microsoft", hidden_size=hidden, direction=direction)]  # fmt: skip
+            wanted = {"y": y, "h": h, "c": c}
+            proto = model(nodes, {"x": x.shape}, {n: a.shape for n, a in wanted.items()}, constants, opset=11)
+            with self.subTest(direction=direction, by_gate=by_gate, kind=kind.__name__):
+                in_float, compiled = self.results(proto, {"x": x}, list(wanted))
+                for got, again, array in zip(in_float, compiled, wanted.values()):
+                    np.testing.assert_allclose(got, array, rtol=1e-4, atol=1e-5)
+                    np.testing.assert_allclose(again, array, rtol=1e-4, atol=1e-5)
+
+    def test_a_matrix_product_of_onnx_runtime(self):
+        random = np.random.default_rng(12)
+        x = random.normal(0, 1, (4, 6)).astype(np.float32)
+        whole, zero = random.integers(0, 256, (6, 5)).astype(np.uint8), random.integers(100, 150, 5).astype(np.uint8)
+        scale, bias = random.uniform(0.01, 0.02, 5).astype(np.float32), random.normal(0, 1, 5).astype(np.float32)
+        for zeros, biases in itertools.product((True, False), repeat=2):
+            wanted = x @ ((whole - (zero.astype(float) if zeros else 0)) * scale) + (bias if biases else 0)
+            nodes = [node("DynamicQuantizeMatMul", ["x", "w", "s", "z" if zeros else "", "b" if biases else ""],
+                          ["y"], domain="com.microsoft")]  # fmt: skip
+            constants = {"w": whole, "s": scale, "z": zero, "b": bias}
+            used = {name: array for name, array in constants.items() if name in nodes[0].input}
+            proto = model(nodes, {"x": x.shape}, {"y": wanted.shape}, used)
+            (got,), (again,) = self.results(proto, {"x": x}, ["y"])
+            np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
+            self.assertGreater(cosine(again, wanted), 0.99)
 
 
 class Recurrences(Case):

@@ -220,6 +220,48 @@ void root_mean_square_of_old(Rewrite& r) {
                                r.attributes().real("epsilon", 1e-5f)));
 }
 
+// The constant of integers `input` as the reals that they stand for, in the shape that its scale
+// and its zero point are given to meet it.
+std::string dequantised(Rewrite& r, int input, int scale, int zero_point,
+                        const std::vector<std::int64_t>& shape) {
+    const auto real_of = [&](int number, bool has_shape) {
+        const std::string real = r.build.cast(r.node.input(number), onnx::TensorProto::FLOAT);
+        return has_shape ? r.build.reshaped(real, shape) : real;
+    };
+    std::string value = real_of(input, false);
+    if (r.has_input(zero_point))
+        value = r.build("Sub", {value, real_of(zero_point, !shape.empty())});
+    return r.build("Mul", {value, real_of(scale, !shape.empty())});
+}
+
+void dynamic_matmul(Rewrite& r) {
+    const std::string product = r.build("MatMul", {r.node.input(0), dequantised(r, 1, 2, 3, {})});
+    finish(r, sum_of(r, product, {4}));
+}
+
+// Its weights have the gates last; of each direction or of each gate of it there is one scale.
+void dynamic_lstm(Rewrite& r) {
+    for (const int input : {1, 2, 8, 10})
+        if (!r.has_input(input))
+            throw CannotRewrite{"it lacks weights, or their scales; is the file damaged?"};
+    const std::vector<std::int64_t> scales = r.shape(r.node.input(8));
+    if (scales.empty() || scales.size() > 2)
+        throw CannotRewrite{"its scales are neither one for each direction nor one for each gate"};
+    const std::vector<std::int64_t> shape = {scales[0], 1, scales.size() == 1 ? 1 : scales[1]};
+    const auto weights = [&](int input, int scale) {
+        return r.build.transposed(dequantised(r, input, scale, scale + 1, shape), {0, 2, 1});
+    };
+    std::vector<std::string> inputs = {r.node.input(0), weights(1, 8), weights(2, 10)};
+    for (int input = 3; input < 8; ++input)
+        inputs.push_back(r.node.input(input));
+    while (inputs.back().empty())
+        inputs.pop_back();
+    onnx::NodeProto& made = r.build.last("LSTM", inputs);
+    *made.mutable_attribute() = r.node.attribute();
+    for (int output = 1; output < r.node.output_size(); ++output)
+        made.add_output(r.node.output(output));
+}
+
 // An attribute of another type would be read as 0.
 void check_attribute_types(const onnx::NodeProto& node) {
     using Type = onnx::AttributeProto;
@@ -228,13 +270,18 @@ void check_attribute_types(const onnx::NodeProto& node) {
         {"activation_alpha", Type::FLOAT},
         {"activation_beta", Type::FLOAT},
         {"activation_params", Type::FLOATS},
+        {"activations", Type::STRINGS},
         {"alpha", Type::FLOAT},
         {"auto_pad", Type::STRING},
         {"axis", Type::INT},
         {"beta", Type::FLOAT},
+        {"clip", Type::FLOAT},
         {"dilations", Type::INTS},
+        {"direction", Type::STRING},
         {"epsilon", Type::FLOAT},
         {"group", Type::INT},
+        {"hidden_size", Type::INT},
+        {"input_forget", Type::INT},
         {"kernel_shape", Type::INTS},
         {"pads", Type::INTS},
         {"strides", Type::INTS},
@@ -243,9 +290,11 @@ void check_attribute_types(const onnx::NodeProto& node) {
         {"transBatchA", Type::INT},
         {"transBatchB", Type::INT},
     };
+    const bool is_recurrent = node.op_type() == "DynamicQuantizeLSTM"; // has lists of them
     for (const auto& attribute : node.attribute())
         if (const auto wanted = types.find(attribute.name());
-            wanted != types.end() && attribute.type() != wanted->second)
+            wanted != types.end() && attribute.type() != wanted->second &&
+            !(is_recurrent && attribute.name().starts_with("activation_")))
             throw CannotRewrite{"its " + attribute.name() + " is of type " +
                                 Type::AttributeType_Name(attribute.type()) + ", not " +
                                 Type::AttributeType_Name(wanted->second)};
@@ -270,6 +319,8 @@ const RewriteRules& fused_operators() {
     static const RewriteRules table = {
         {"BiasAdd", with<bias_add, 3>},
         {"BiasGelu", with<bias_gelu, 2>},
+        {"DynamicQuantizeLSTM", with<dynamic_lstm, 3>},
+        {"DynamicQuantizeMatMul", with<dynamic_matmul, 3>},
         {"FastGelu", with<fast_gelu, 1>},
         {"FusedConv", with<fused_convolution, 2>},
         {"FusedGemm", with<fused_gemm, 2>},

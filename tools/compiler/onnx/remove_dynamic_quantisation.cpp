@@ -30,7 +30,7 @@ bool casts_to_float(const onnx::NodeProto& node) {
 }
 
 // What a tensor is that comes of a DynamicQuantizeLinear.
-enum class Part { bytes, scale, zero_point, product };
+enum class Part { bytes, scale, zero_point, product, bias };
 
 const char* name_of(Part part) {
     switch (part) {
@@ -40,6 +40,8 @@ const char* name_of(Part part) {
         return "scale";
     case Part::zero_point:
         return "zero point";
+    case Part::bias:
+        return "bias";
     case Part::product:
         break;
     }
@@ -128,6 +130,8 @@ private:
         const auto first =
             std::ranges::find_if(node.input(), [&](const std::string& name) { return part(name); });
         const Origin origin = *part(*first);
+        if (follow_bias(node, origin))
+            return;
         const bool can_be_scaled = origin.part == Part::scale || origin.part == Part::product;
         if (!can_be_scaled || node.output_size() != 1)
             refuse_reader(node, origin);
@@ -148,6 +152,42 @@ private:
         if (!other || other->quantiser != origin.quantiser || other->part == origin.part ||
             (other->part != Part::scale && other->part != Part::product))
             refuse_reader(node, origin);
+    }
+
+    // A constant over the scale, rounded to an integer, which a product is added to.  Without
+    // rounding that is the constant.  Whether the node is on that way.
+    bool follow_bias(onnx::NodeProto& node, const Origin& origin) {
+        static const std::set<std::string> roundings = {"Floor", "Round", "Cast", "Identity"},
+                                           shapes = {"Reshape", "Squeeze", "Unsqueeze"};
+        if (node.output_size() != 1)
+            return false;
+        Origin result{Part::bias, origin.quantiser};
+        if (node.op_type() == "Div" && node.input_size() == 2 && origin.part == Part::scale &&
+            constants_.contains(node.input(0))) {
+            // as it is
+        } else if (origin.part == Part::bias && roundings.contains(node.op_type())) {
+            node.set_op_type("Identity");
+            node.clear_attribute();
+        } else if (origin.part == Part::bias && shapes.contains(node.op_type()) &&
+                   part(node.input(0)) &&
+                   std::all_of(node.input().begin() + 1, node.input().end(),
+                               [&](const auto& name) { return constants_.contains(name); })) {
+            // moves what it has
+        } else if (node.op_type() == "Add" && node.input_size() == 2 && is_sum(node)) {
+            result.part = Part::product;
+        } else {
+            return false;
+        }
+        changed_.insert(node.output(0));
+        parts_[node.output(0)] = result;
+        return true;
+    }
+
+    // Of a product and a bias in its steps.
+    bool is_sum(const onnx::NodeProto& node) const {
+        const Origin *one = part(node.input(0)), *other = part(node.input(1));
+        return one && other && one->quantiser == other->quantiser &&
+               std::minmax(one->part, other->part) == std::minmax(Part::product, Part::bias);
     }
 
     void add_constant(const std::string& name, const std::vector<std::int64_t>& shape,
