@@ -64,6 +64,8 @@ PACKAGES = [
         "MIT",
         {"captcha_reading.onnx": "onnx/common.onnx",
          "captcha_characters.json": "onnx/common.json",
+         "captcha_reading_old.onnx": "onnx/common_old.onnx",
+         "captcha_characters_old.json": "onnx/common_old.json",
          "captcha_finding.onnx": "onnx/common_det.onnx"},
         {},
     ),

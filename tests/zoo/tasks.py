@@ -37,7 +37,8 @@ NETWORKS = {
                 ACCURATE, {"stateN": "state"}),
         Network("silero_vad_v6", {"input": "1x576", "state": "2x1x128"}, {"sr": 16000},
                 ACCURATE, {"stateN": "state"}),
-        Network("captcha_reading", {"input1": f"1x1x{captchas.HEIGHT}x{captchas.WIDTH}"}),
+        *[Network(f"captcha_reading{which}", {"input1": f"1x1x{captchas.HEIGHT}x{captchas.WIDTH}"})
+          for which in ("", "_old")],
         Network("captcha_finding", options=NEAREST),
         Network("segmentation_medium", options=MOST),
         Network("segmentation_small", options=MOST),
@@ -84,14 +85,17 @@ def text_direction(_):
     )  # fmt: skip
 
 
-def captcha_reading(zoo):
-    samples, texts = captchas.reading_samples(60, TRIAL)
-    calibration, _ = captchas.reading_samples(30, CALIBRATION)
-    characters = captchas.alphabet(zoo.directory / "captcha_characters.json")
-    return Task(
-        NETWORKS["captcha_reading"], {"input1": calibration}, {"input1": samples}, "387",
-        {"characters read": lambda out: captchas.reading_score(out, texts, characters)},
-    )  # fmt: skip
+def captcha_reading(which):
+    def task(zoo):
+        samples, texts = captchas.reading_samples(60, TRIAL)
+        calibration, _ = captchas.reading_samples(30, CALIBRATION)
+        characters = captchas.alphabet(zoo.directory / f"captcha_characters{which}.json")
+        return Task(
+            NETWORKS[f"captcha_reading{which}"], {"input1": calibration}, {"input1": samples}, "387",
+            {"characters read": lambda out: captchas.reading_score(out, texts, characters)},
+        )  # fmt: skip
+
+    return task
 
 
 def captcha_finding(_):

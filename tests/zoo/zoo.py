@@ -126,7 +126,7 @@ def makers(zoo, names):
         "text_detection": tasks.text_detection,
         "text_recognition": tasks.text_recognition,
         "text_direction": tasks.text_direction,
-        "captcha_reading": tasks.captcha_reading,
+        **{f"captcha_reading{which}": tasks.captcha_reading(which) for which in ("", "_old")},
         "captcha_finding": tasks.captcha_finding,
         "segmentation_medium": tasks.segmentation("segmentation_medium"),
         "segmentation_small": tasks.segmentation("segmentation_small"),
