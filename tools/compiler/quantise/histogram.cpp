@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -15,6 +16,20 @@ constexpr std::size_t least_bins = 128; // kept at least
 constexpr std::size_t bins_step = 8;    // between the cuts that are tried
 constexpr double levels = 255;          // steps of 8 bits
 
+struct FilledBin {
+    std::size_t bin;
+    std::uint64_t count; // not 0
+};
+
+// In their order: of a few elements they are few.
+std::vector<FilledBin> filled(const std::vector<std::uint64_t>& bins) {
+    std::vector<FilledBin> result;
+    for (std::size_t bin = 0; bin < bins.size(); ++bin)
+        if (bins[bin] > 0)
+            result.push_back({bin, bins[bin]});
+    return result;
+}
+
 // How badly `level_count` levels over bins 0..kept tell what the histogram holds.
 //
 // The reference has everything, what lies beyond the cut counted at its last bin, where
@@ -22,36 +37,37 @@ constexpr double levels = 255;          // steps of 8 bits
 // evenly over the level's bins that hold anything.  The Kullback-Leibler divergence of the two, the
 // bits lost by believing the candidate, sees both errors: saturated elements pile up where the
 // candidate has few, coarse levels smooth the shape away.
-double divergence(std::span<const std::uint64_t> bins, std::size_t kept, std::size_t level_count) {
-    std::uint64_t inside = 0, outside = 0;
-    for (std::size_t bin = 0; bin < bins.size(); ++bin)
-        (bin < kept ? inside : outside) += bins[bin];
+double divergence(std::span<const FilledBin> bins, std::uint64_t all, std::size_t kept,
+                  std::size_t level_count) {
+    const auto end = std::ranges::lower_bound(bins, kept, {}, &FilledBin::bin);
+    std::uint64_t inside = 0;
+    for (auto each = bins.begin(); each != end; ++each)
+        inside += each->count;
     if (inside == 0)
         return std::numeric_limits<double>::infinity();
-    const double total = static_cast<double>(inside + outside);
+    const std::uint64_t outside = all - inside;
+    const double total = static_cast<double>(all);
+    const auto loss = [&](std::uint64_t here, double q) {
+        const double p = static_cast<double>(here) / total;
+        return p * std::log(p / q);
+    };
     double sum = 0;
-    for (std::size_t level = 0; level < level_count; ++level) {
-        const std::size_t first = level * kept / level_count;
-        const std::size_t last = (level + 1) * kept / level_count;
+    std::size_t level = 0;
+    for (auto first = bins.begin(); first != end;) {
+        while (first->bin >= (level + 1) * kept / level_count)
+            ++level;
         std::uint64_t within = 0;
-        std::size_t filled = 0;
-        for (std::size_t bin = first; bin < last; ++bin) {
-            within += bins[bin];
-            filled += bins[bin] > 0;
-        }
-        for (std::size_t bin = first; bin < last; ++bin) {
-            const std::uint64_t here = bins[bin] + (bin == kept - 1 ? outside : 0);
-            if (here == 0)
-                continue;
-            const double p = static_cast<double>(here) / total;
-            // Where the candidate has nothing, as little as can be: half an element.
-            const double q = bins[bin] > 0
-                                 ? static_cast<double>(within) / static_cast<double>(filled) /
-                                       static_cast<double>(inside)
-                                 : 0.5 / static_cast<double>(inside);
-            sum += p * std::log(p / q);
-        }
+        auto last = first;
+        for (; last != end && last->bin < (level + 1) * kept / level_count; ++last)
+            within += last->count;
+        const double q = static_cast<double>(within) / static_cast<double>(last - first) /
+                         static_cast<double>(inside);
+        for (; first != last; ++first)
+            sum += loss(first->count + (first->bin == kept - 1 ? outside : 0), q);
     }
+    // Where the candidate has nothing, as little as can be: half an element.
+    if (outside > 0 && std::prev(end)->bin != kept - 1)
+        sum += loss(outside, 0.5 / static_cast<double>(inside));
     return sum;
 }
 
@@ -60,9 +76,9 @@ class ErrorOfRange {
 public:
     ErrorOfRange(double low, double high, const std::vector<std::uint64_t>& bins,
                  std::function<float(float)> function)
-        : function_(std::move(function)), bins_(bins) {
+        : function_(std::move(function)), bins_(filled(bins)) {
         const double size = (high - low) / static_cast<double>(bins.size());
-        for (std::size_t bin = 0; bin < bins.size(); ++bin) {
+        for (const auto& [bin, count] : bins_) {
             const double value = low + (static_cast<double>(bin) + 0.5) * size;
             values_.push_back(value);
             results_.push_back(at(value));
@@ -80,7 +96,7 @@ public:
             const bool is_inside = values_[bin] >= low && values_[bin] <= high;
             const double beyond = results_[bin] - (values_[bin] < low ? lowest : highest);
             const double error = slopes_[bin] * step;
-            sum += static_cast<double>(bins_[bin]) *
+            sum += static_cast<double>(bins_[bin].count) *
                    (is_inside ? error * error / 12 : beyond * beyond);
         }
         return sum;
@@ -92,8 +108,8 @@ private:
     }
 
     const std::function<float(float)> function_;
-    const std::vector<std::uint64_t>& bins_;
-    std::vector<double> values_, results_, slopes_; // by bin
+    const std::vector<FilledBin> bins_;
+    std::vector<double> values_, results_, slopes_; // of these
 };
 
 } // namespace
@@ -145,13 +161,17 @@ Range Histogram::least_divergence() const {
     const float step = greatest() / static_cast<float>(magnitude_bins);
     Range best = min_max();
     double least = std::numeric_limits<double>::infinity();
+    const std::vector<FilledBin> bins = filled(magnitudes_);
+    std::uint64_t all = 0;
+    for (const FilledBin& each : bins)
+        all += each.count;
     for (std::size_t kept = magnitude_bins; kept >= least_bins && step > 0; kept -= bins_step) {
         const float cut = step * static_cast<float>(kept);
         const Range range{std::max(low_, -cut), std::min(high_, cut)};
         // Levels on the longer side of zero.
         const double span = std::max(range.high, 0.0f) - double{std::min(range.low, 0.0f)};
         const auto level_count = static_cast<std::size_t>(std::max(levels * cut / span, 1.0));
-        const double lost = divergence(magnitudes_, kept, std::min(level_count, kept));
+        const double lost = divergence(bins, all, kept, std::min(level_count, kept));
         if (lost < least) {
             least = lost;
             best = range;
