@@ -49,7 +49,7 @@ struct InputSamples {
 /// Reads NAME=FILE for each port, as many samples of each; FILE alone where there is one port
 /// beside those of `states`.  A .npy file holds one sample, or several along axis 0; a .png or .jpg
 /// is one, stretched to the input's size, in its colours if they are known, else RGB or grey.  A
-/// name may hold '='.  `warn` is told of pictures that nothing normalises, of NaN and of whole
+/// name may hold '='.  Calls `warn` for pictures that nothing normalises, for NaN and for whole
 /// numbers that float32 rounds.  Inputs of `states` have one sample, of zeros if no file is given.
 /// Throws Error, or CLI::ValidationError, naming the argument.
 std::vector<InputSamples> read_inputs(const std::vector<Port>& ports,
