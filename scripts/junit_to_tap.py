@@ -16,6 +16,14 @@ def skip_reason(case):
     return said.group(1).strip() if said else "gives no reason"
 
 
+def last_lines(case, count=12, width=160):
+    """Why a test failed: ctest's word for it ("Failed", "Timeout") and the end of what the test printed."""
+    failure = case.find("failure")
+    word = "did not run" if failure is None else failure.get("message") or "Failed"
+    lines = [line.rstrip()[:width] for line in case.findtext("system-out", "").splitlines() if line.strip()]
+    return [f"{word} after {float(case.get('time') or 0):.0f} s", *lines[-count:]]
+
+
 def main():
     for case in ElementTree.parse(sys.argv[1]).getroot().iter("testcase"):
         # ctest's status: run, fail, disabled, notrun (skipped, or its program is missing)
@@ -27,6 +35,7 @@ def main():
             print("ok", case.get("name"), "# SKIP", reason)
         else:
             print("not ok", case.get("name"))
+            print(*(f"# {line}" for line in last_lines(case)), sep="\n")
 
 
 if __name__ == "__main__":

@@ -88,6 +88,18 @@ named()
 	done
 }
 
+# failures: the tests of these phases that failed, "PHASE: not ok NAME", and the comments ("# ...") below each
+failures()
+{
+	local phase
+	for phase in $phases; do
+		awk -v phase="$phase" '
+			/^not ok / { print phase ": " $0; shown = 14; next }
+			/^#/ && shown-- > 0 { print "    " $0; next }
+			{ shown = 0 }' "$log_directory/$phase.log"
+	done
+}
+
 # reports: where these phases say how long their tests took
 reports()
 {
@@ -191,7 +203,7 @@ main()
 	/usr/bin/python3 scripts/slowest_tests.py $(reports)
 	# What failed comes last, where a reader of the end of a log sees it.
 	named '^ok .*# SKIP'
-	named '^not ok '
+	failures
 	echo "$passed passed, $failed failed, $skipped skipped"
 	[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
 }

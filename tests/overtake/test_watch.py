@@ -71,6 +71,14 @@ class Watch(CommandTest):
                       self.clients()[-1]["memory_bytes"] > 0)
         return process
 
+    def first_picture(self, watcher, is_wanted):
+        """The first picture of a `top --json` that shows what a test waits for: a load takes time to start."""
+        for line in watcher.stdout:
+            picture = json.loads(line)
+            if is_wanted(picture):
+                return picture
+        self.fail(f"top has ended: {watcher.stderr.read()}")
+
     def load(self, frames, *arguments):
         return self.succeed("perf", self.model, "--device", self.device, "--frames", frames,
                             "--warm-up", "0", *arguments)
@@ -300,8 +308,12 @@ class Watch(CommandTest):
         load = self.start("perf", self.model, "--device", "embedded", "--mode", "timed", "--cores", "2",
                           "--processors", "npu=1+2,cpu=x2", "--policy", "fixed", "--core", "1",
                           "--frames", "0", "--in-flight", "8")  # fmt: skip
-        pictures = self.succeed("top", "--device", "engines", "--json", "--batch", "3", "--interval", "0.3").splitlines()
-        rows = {row["processor"]: row for row in json.loads(pictures[-1])["processors"] if row["pid"] == load.pid}
+        watcher = self.start("top", "--device", "engines", "--json", "--batch", "--interval", "0.3")
+
+        def rows_of_load(picture):
+            return {row["processor"]: row for row in picture["processors"] if row["pid"] == load.pid}
+        rows = rows_of_load(self.first_picture(watcher, lambda picture: any(
+            row["runs"] for row in rows_of_load(picture).values())))
         self.assertEqual(rows.keys(), {"npu.1", "npu.2", "cpu"})  # also the one that has nothing to do
         self.assertEqual((rows["npu.2"]["state"], rows["npu.2"]["runs"]), ("ok", 0))
         self.assertEqual((rows["npu.1"]["state"], rows["npu.1"]["retries"]), ("ok", 0))
@@ -317,8 +329,9 @@ class Watch(CommandTest):
 
     @unittest.skipUnless(os.uname().machine == "x86_64" and may_use_bpf(), "needs the right to use BPF")
     def test_latency_of_engines_that_do_nothing_says_so(self):
-        self.assertEqual(self.succeed("latency", "--device", "engines", "--duration", "0.01"),
-                         "no request on several processors ended while it was watched\n")
+        # Engines of the whole host are watched, and other tests have some.
+        self.wait_for(lambda: self.succeed("latency", "--device", "engines", "--duration", "0.01") ==
+                      "no request on several processors ended while it was watched\n")
 
     def test_latency_without_a_job_says_so(self):
         self.assertIn("no job was queued",
@@ -326,13 +339,12 @@ class Watch(CommandTest):
 
     def test_top_shows_who_uses_the_device(self):
         load = self.start("perf", self.model, "--device", self.device, "--frames", "0")
-        self.wait_for(lambda: self.clients())
-        pictures = self.succeed("top", "--device", self.device, "--json", "--batch", "3",
-                                "--interval", "0.1").splitlines()
-        self.assertEqual(len(pictures), 3)
-        last = json.loads(pictures[-1])
-        self.assertEqual([process["pid"] for process in last["processes"]], [load.pid])
-        self.assertGreater(last["processes"][0]["ended"], 0)
+        watcher = self.start("top", "--device", self.device, "--json", "--batch", "--interval", "0.1")
+        processes = self.first_picture(watcher, lambda picture: any(
+            process["ended"] for process in picture["processes"]))["processes"]
+        self.assertEqual([process["pid"] for process in processes], [load.pid])
+        self.assertEqual(len(self.succeed("top", "--device", self.device, "--json", "--batch", "3",
+                                          "--interval", "0.1").splitlines()), 3)
         text = self.succeed("top", "--device", self.device, "--batch", "1", "--interval", "0.1")
         self.assertIn(f"{load.pid:>8} ", text)
         self.assertNotIn("\x1b", text)
