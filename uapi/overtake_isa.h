@@ -19,12 +19,13 @@
  *
  * Tensors
  * -------
- * Activations are signed 8-bit, height x width x channels, channels innermost
- * and contiguous.  Element (y, x, c) is at
+ * Activations are signed integers of 8 bits, or by their type of 16 bits, little
+ * endian; height x width x channels, channels innermost and contiguous.  Element
+ * (y, x, c), of size bytes, is at
  *
- *	offset + y * row_stride + x * pixel_stride + c
+ *	offset + y * row_stride + x * pixel_stride + size * c
  *
- * pixel_stride is a multiple of OVERTAKE_CHANNEL_ALIGN and at least channels,
+ * pixel_stride is a multiple of OVERTAKE_CHANNEL_ALIGN and at least size * channels,
  * row_stride at least width * pixel_stride.  Bytes between channels and
  * pixel_stride are padding: operators may read but never write them.  Bounds
  * checks count channels rounded up to OVERTAKE_CHANNEL_ALIGN, except that COPY
@@ -53,7 +54,9 @@
 
 #include <linux/types.h>
 
-#define OVERTAKE_ISA_VERSION		((1u << 16) | 1u)
+#define OVERTAKE_ISA_VERSION		((1u << 16) | 2u)
+/* The first version with tensors of 16 bits. */
+#define OVERTAKE_ISA_VERSION_INT16	((1u << 16) | 2u)
 
 #define OVERTAKE_CHANNEL_ALIGN		8u
 /* Outputs and inputs of a tile of CONV's weights. */
@@ -63,9 +66,13 @@
 #define OVERTAKE_MAX_REGIONS		16u
 /* Products summed up into one output element; bounds work that cannot be interrupted. */
 #define OVERTAKE_MAX_KERNEL_ELEMENTS	(1u << 17)
+/* Of CONV, DEPTHWISE, TRANSPOSED_CONV and MATMUL with an input of 16 bits. */
+#define OVERTAKE_MAX_INT16_PRODUCTS	(1u << 15)
 /* Bytes from a tensor's first element to its last, and of weights. */
 #define OVERTAKE_MAX_TENSOR_BYTES	(1ull << 40)
 #define OVERTAKE_TABLE_BYTES		256u
+/* Elements of a table for an input of 16 bits. */
+#define OVERTAKE_INT16_TABLE_ELEMENTS	(1u << 16)
 #define OVERTAKE_FLOAT_TABLE_BYTES	1024u
 #define OVERTAKE_DELAY_CYCLES_MAX	(1ull << 32)
 #define OVERTAKE_MULTIPLIER_MAX		((1u << 24) - 1u)
@@ -144,6 +151,19 @@
  *		chroma) of 0..255; then requantise(v + bias[c], multiplier[c], shift[c]).
  *		Three arrays of 8 words at params_offset (exact).
  *
+ * Of minor version 2: operands of 16 bits (OVERTAKE_TYPE_INT16), of all opcodes but NV12, in any
+ * combination unless an opcode only moves elements or chooses among them: then in0 and out have one
+ * type (COPY, PAD, PERMUTE, *_TO_*, RESIZE_*, MAX_POOL, REDUCE_MAX, REDUCE_MIN).  Their zero_point is
+ * 0.  clamp and fill have the range of out's type.
+ *
+ *  - CONV, DEPTHWISE, TRANSPOSED_CONV, MATMUL with an input of 16 bits: sums have 64 bits and do not
+ *    wrap, of at most OVERTAKE_MAX_INT16_PRODUCTS products.  Of MATMUL with two such inputs the sum
+ *    is divided by 256, rounded half to even, before the bias is added.
+ *  - TABLE: OVERTAKE_INT16_TABLE_ELEMENTS elements for an input of 16 bits, found by its bits as an
+ *    unsigned number; elements are as wide as out's.
+ *  - DEQUANTISE of an input of 16 bits has no table: in0 * multiplier[0] / 2^shift[0] as the nearest
+ *    float, of two the even one.
+ *
  * An FC is hung if it executes for more cycles than the watchdog allows, or executes more
  * instructions than both 4096 and a 128th of these cycles.
  *
@@ -199,6 +219,10 @@
 #define OVERTAKE_FLAG_BGR		(1u << 7)	/* NV12 */
 #define OVERTAKE_FLAG_GRAY		(1u << 8)	/* NV12 */
 
+/* Types of a tensor's elements. */
+#define OVERTAKE_TYPE_INT8		0u
+#define OVERTAKE_TYPE_INT16		1u
+
 /* REDUCE_*: axes that are reduced. */
 #define OVERTAKE_AXIS_HEIGHT		(1u << 0)
 #define OVERTAKE_AXIS_WIDTH		(1u << 1)
@@ -207,14 +231,14 @@
 /**
  * struct overtake_operand - a tensor in one of the job's regions
  * @region: region index
- * @zero_point: the integer that stands for 0, -128..127; 0 for float tensors and pictures
+ * @zero_point: the integer that stands for 0, -128..127; 0 for 16 bits, float tensors and pictures
  * @offset: bytes from the start of the region to element (0, 0, 0)
  * @height: rows, at least 1
  * @width: pixels per row, at least 1
  * @channels: elements per pixel, at least 1
  * @row_stride: bytes from one row to the next
  * @pixel_stride: bytes from one pixel to the next
- * @reserved: zero
+ * @type: OVERTAKE_TYPE_*; 0 for float tensors and pictures
  */
 struct overtake_operand {
 	__u32 region;
@@ -225,7 +249,7 @@ struct overtake_operand {
 	__u32 channels;
 	__u32 row_stride;
 	__u32 pixel_stride;
-	__u32 reserved;
+	__u32 type;
 };
 
 /**
@@ -247,10 +271,10 @@ struct overtake_operand {
  *	     (kernel_height - 1) * dilation_height + 1; PAD: rows above the input
  * @pad_left: columns of the first window left of the tensor, fewer than the window's
  *	      extent; PAD: columns left of the input
- * @clamp_min: least output, -128..127
- * @clamp_max: greatest output, -128..127, not below clamp_min
+ * @clamp_min: least output, in the range of out's type
+ * @clamp_max: greatest output, likewise, not below clamp_min
  * @multiplier: integer scales below 2^24: for both inputs (ADD, SUB, MAX, MIN), or only [0]
- *		(MUL, REQUANTISE, REDUCE_SUM, QUANTISE)
+ *		(MUL, REQUANTISE, REDUCE_SUM, QUANTISE, DEQUANTISE of 16 bits)
  * @shift: [0] is the right shift that goes with @multiplier, [1] is zero
  * @delay_cycles: DELAY: cycles, at least 1
  * @jump_target: JUMP: index of an instruction of the same FC
@@ -263,7 +287,7 @@ struct overtake_operand {
  * @pad_bottom: AVERAGE_POOL with OVERTAKE_FLAG_CLIP_PAD: rows below the tensor that count,
  *		fewer than kernel_height
  * @pad_right: columns right of the tensor that count, fewer than kernel_width
- * @fill: PAD without a flag: the value around the input, -128..127
+ * @fill: PAD without a flag: the value around the input, in the range of out's type
  * @axes: PERMUTE: the permutation; REDUCE_*: OVERTAKE_AXIS_* to reduce, at least one
  * @reserved: zero
  *

@@ -91,11 +91,14 @@ static const struct opcode_rule opcode_rules[OVERTAKE_OP_COUNT] = {
 		OVERTAKE_FLAG_GRAY },
 };
 
-/* What @insn uses: its opcode's rule, changed by its flags. */
+/* What @insn uses: its opcode's rule, changed by its flags and the type of its input. */
 static u32 insn_uses(const struct overtake_insn *insn, const struct opcode_rule *rule)
 {
 	u32 uses = rule->uses;
 
+	/* Words for 2^16 elements would be a table of 256 KiB. */
+	if ((uses & FLOAT_OUTPUT) && insn->in[0].type)
+		uses = (uses & ~USES_WEIGHTS) | USES_SCALE;
 	if (insn->flags & OVERTAKE_FLAG_CLIP_PAD)
 		uses |= USES_PAD_AFTER;
 	if (insn->flags & (OVERTAKE_FLAG_EDGE | OVERTAKE_FLAG_REFLECT))
@@ -123,6 +126,13 @@ static u64 conv_weights_bytes(const struct overtake_insn *insn)
 	       tiles * OVERTAKE_WEIGHT_TILE;
 }
 
+static u64 table_bytes(const struct overtake_insn *insn)
+{
+	u64 elements = insn->in[0].type ? OVERTAKE_INT16_TABLE_ELEMENTS : OVERTAKE_TABLE_BYTES;
+
+	return elements * ovt_element_bytes(&insn->out);
+}
+
 u64 ovt_insn_weights_bytes(const struct overtake_insn *insn)
 {
 	switch (insn->opcode) {
@@ -133,9 +143,9 @@ u64 ovt_insn_weights_bytes(const struct overtake_insn *insn)
 		return (u64)insn->kernel_height * insn->kernel_width *
 		       round_up_channels(insn->out.channels);
 	case OVERTAKE_OP_TABLE:
-		return OVERTAKE_TABLE_BYTES;
+		return table_bytes(insn);
 	case OVERTAKE_OP_DEQUANTISE:
-		return OVERTAKE_FLOAT_TABLE_BYTES;
+		return insn->in[0].type ? 0 : OVERTAKE_FLOAT_TABLE_BYTES;
 	default:
 		return 0;
 	}
@@ -182,9 +192,7 @@ static bool unused_operands_zero(const struct overtake_insn *insn, u32 uses)
 		return false;
 	if (!(uses & USES_WEIGHTS) && (insn->weights_offset || insn->weights_region))
 		return false;
-	if (!(uses & USES_PARAMS) && (insn->params_offset || insn->params_region))
-		return false;
-	return !insn->out.reserved && !insn->in[0].reserved && !insn->in[1].reserved;
+	return (uses & USES_PARAMS) || !(insn->params_offset || insn->params_region);
 }
 
 static bool unused_window_zero(const struct overtake_insn *insn, u32 uses)
@@ -229,21 +237,37 @@ static bool unused_scalars_zero(const struct overtake_insn *insn, u32 uses)
 	return all_zero(insn->reserved, sizeof(insn->reserved));
 }
 
-/* Zero points of what is not a signed byte. */
-static bool unused_zero_points_zero(const struct overtake_insn *insn, u32 uses)
+/* A type that this version knows. */
+static bool type_known(const struct overtake_operand *operand)
 {
-	if ((uses & FLOAT_OUTPUT) && insn->out.zero_point)
+	return operand->type <= OVERTAKE_TYPE_INT16;
+}
+
+/* Types and zero points of what is neither, and what is made of a picture: always bytes. */
+static bool unused_types_zero(const struct overtake_insn *insn, u32 uses)
+{
+	if ((uses & FLOAT_OUTPUT) && (insn->out.zero_point || insn->out.type))
 		return false;
-	if ((uses & (FLOAT_INPUT | PICTURE)) && insn->in[0].zero_point)
+	if ((uses & (FLOAT_INPUT | PICTURE)) && (insn->in[0].zero_point || insn->in[0].type))
 		return false;
-	return !(uses & PICTURE) || !insn->in[1].zero_point;
+	if ((uses & PICTURE) && (insn->in[1].zero_point || insn->in[1].type || insn->out.type))
+		return false;
+	return type_known(&insn->out) && type_known(&insn->in[0]) && type_known(&insn->in[1]);
+}
+
+/* 16 bits need no zero point: the range around 0 is wide enough. */
+static bool wide_zero_points_zero(const struct overtake_insn *insn)
+{
+	return !(insn->out.type && insn->out.zero_point) &&
+	       !(insn->in[0].type && insn->in[0].zero_point) &&
+	       !(insn->in[1].type && insn->in[1].zero_point);
 }
 
 static bool unused_zero(const struct overtake_insn *insn, u32 uses)
 {
 	return unused_operands_zero(insn, uses) && unused_window_zero(insn, uses) &&
 	       unused_scales_zero(insn, uses) && unused_scalars_zero(insn, uses) &&
-	       unused_zero_points_zero(insn, uses);
+	       unused_types_zero(insn, uses) && wide_zero_points_zero(insn);
 }
 
 /* How the elements of a tensor lie in memory. */
@@ -255,9 +279,9 @@ struct layout {
 
 #define OUTPUT	2u	/* beside the inputs 0 and 1 */
 
-static struct layout operand_layout(u32 uses, u32 index)
+static struct layout operand_layout(const struct overtake_operand *operand, u32 uses, u32 index)
 {
-	struct layout layout = { 1, OVERTAKE_CHANNEL_ALIGN, uses & EXACT };
+	struct layout layout = { ovt_element_bytes(operand), OVERTAKE_CHANNEL_ALIGN, uses & EXACT };
 
 	if (uses & (index == OUTPUT ? FLOAT_OUTPUT : FLOAT_INPUT)) {
 		layout.element = sizeof(u32);
@@ -285,11 +309,11 @@ static bool operand_fields_valid(const struct overtake_operand *operand, struct 
 static bool operands_valid(const struct overtake_insn *insn, u32 uses)
 {
 	if ((uses & USES_INPUT) &&
-	    !(operand_fields_valid(&insn->out, operand_layout(uses, OUTPUT)) &&
-	      operand_fields_valid(&insn->in[0], operand_layout(uses, 0))))
+	    !(operand_fields_valid(&insn->out, operand_layout(&insn->out, uses, OUTPUT)) &&
+	      operand_fields_valid(&insn->in[0], operand_layout(&insn->in[0], uses, 0))))
 		return false;
 	return !(uses & USES_INPUT1) ||
-	       operand_fields_valid(&insn->in[1], operand_layout(uses, 1));
+	       operand_fields_valid(&insn->in[1], operand_layout(&insn->in[1], uses, 1));
 }
 
 /* The extent of a kernel is below 2^32: 65534 * 65535 + 1. */
@@ -308,9 +332,15 @@ static bool window_fields_valid(const struct overtake_insn *insn)
 	       (!insn->pad_right || insn->pad_right < width);
 }
 
+/* A field of the instruction that stands for an element of out. */
+static bool is_output_value(const struct overtake_insn *insn, s32 value)
+{
+	return insn->out.type ? value >= -32768 && value <= 32767 : value >= -128 && value <= 127;
+}
+
 static bool clamp_fields_valid(const struct overtake_insn *insn)
 {
-	return insn->clamp_min >= -128 && insn->clamp_max <= 127 &&
+	return is_output_value(insn, insn->clamp_min) && is_output_value(insn, insn->clamp_max) &&
 	       insn->clamp_min <= insn->clamp_max;
 }
 
@@ -355,7 +385,7 @@ static bool flags_valid(const struct overtake_insn *insn)
 
 static bool scalars_valid(const struct overtake_insn *insn, u32 uses)
 {
-	if ((uses & USES_FILL) && (insn->fill < -128 || insn->fill > 127))
+	if ((uses & USES_FILL) && !is_output_value(insn, insn->fill))
 		return false;
 	if ((uses & USES_AXES) && !axes_valid(insn))
 		return false;
@@ -405,23 +435,22 @@ static u32 resolve_span(const struct ovt_region *regions, u32 index, u64 offset,
 }
 
 /*
- * Valid fields make a row's bytes at most row_stride, so the sum is at most
- * height * row_stride, below 2^64.
+ * Valid fields make a row's bytes at most row_stride and rounding up its channels less than 16 more,
+ * so the sum is at most height * row_stride + 16, and 2^64 - 2^33 + 17 at most.
  */
 static u64 operand_span(const struct overtake_operand *operand, struct layout layout)
 {
-	u64 pixel = layout.exact ? (u64)operand->channels * layout.element :
-				   round_up_channels(operand->channels);
+	u64 channels = layout.exact ? operand->channels : round_up_channels(operand->channels);
 
 	return (u64)(operand->height - 1) * operand->row_stride +
-	       (u64)(operand->width - 1) * operand->pixel_stride + pixel;
+	       (u64)(operand->width - 1) * operand->pixel_stride + channels * layout.element;
 }
 
 static u32 resolve_output(const struct ovt_region *regions, const struct overtake_insn *insn,
 			  u32 uses, u8 **place)
 {
 	return resolve_span(regions, insn->out.region, insn->out.offset,
-			    operand_span(&insn->out, operand_layout(uses, OUTPUT)),
+			    operand_span(&insn->out, operand_layout(&insn->out, uses, OUTPUT)),
 			    OVT_REGION_WRITE, place);
 }
 
@@ -431,7 +460,7 @@ static u32 resolve_input(const struct ovt_region *regions, const struct overtake
 	const struct overtake_operand *operand = &insn->in[index];
 	u8 *input = NULL;
 	u32 fault = resolve_span(regions, operand->region, operand->offset,
-				 operand_span(operand, operand_layout(uses, index)),
+				 operand_span(operand, operand_layout(operand, uses, index)),
 				 OVT_REGION_READ, &input);
 
 	*place = input;

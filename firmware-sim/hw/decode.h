@@ -59,6 +59,18 @@ static inline u32 ovt_dilation(u16 field)
 	return field ? field : 1;
 }
 
+/* Bytes of an element of @operand, whose type is valid and that is no float tensor. */
+static inline u32 ovt_element_bytes(const struct overtake_operand *operand)
+{
+	return operand->type == OVERTAKE_TYPE_INT16 ? 2 : 1;
+}
+
+/* Whether a validated @insn has an operand of 16 bits. */
+static inline bool ovt_insn_is_wide(const struct overtake_insn *insn)
+{
+	return insn->out.type || insn->in[0].type || insn->in[1].type;
+}
+
 /* Bytes of the weights (or table) and of the parameters that a validated @insn reads. */
 u64 ovt_insn_weights_bytes(const struct overtake_insn *insn);
 u64 ovt_insn_params_bytes(const struct overtake_insn *insn);

@@ -5,13 +5,26 @@
  */
 #include "hw/decode_shapes.h"
 
-/* A sum over @height * @width * @channels products; the first product is below 2^32. */
-static bool kernel_size_valid(u32 height, u32 width, u32 channels)
+/* At most @most of @height * @width * @channels; the first product is below 2^64. */
+static bool at_most(u32 most, u32 height, u32 width, u32 channels)
 {
 	u64 positions = (u64)height * width;
 
-	return positions <= OVERTAKE_MAX_KERNEL_ELEMENTS &&
-	       positions * channels <= OVERTAKE_MAX_KERNEL_ELEMENTS;
+	return positions <= most && positions * channels <= most;
+}
+
+static bool kernel_size_valid(u32 height, u32 width, u32 channels)
+{
+	return at_most(OVERTAKE_MAX_KERNEL_ELEMENTS, height, width, channels);
+}
+
+/* What is multiplied: a sum times its multiplier stays below 2^62. */
+static bool product_count_valid(const struct overtake_insn *insn, u32 height, u32 width,
+				u32 channels)
+{
+	return at_most(insn->in[0].type || insn->in[1].type ? OVERTAKE_MAX_INT16_PRODUCTS :
+							      OVERTAKE_MAX_KERNEL_ELEMENTS,
+		       height, width, channels);
 }
 
 /*
@@ -45,8 +58,8 @@ static bool grouped_channels_fit(const struct overtake_insn *insn)
 {
 	return insn->in[0].channels % insn->groups == 0 &&
 	       insn->out.channels % insn->groups == 0 &&
-	       kernel_size_valid(insn->kernel_height, insn->kernel_width,
-				 insn->in[0].channels / insn->groups);
+	       product_count_valid(insn, insn->kernel_height, insn->kernel_width,
+				   insn->in[0].channels / insn->groups);
 }
 
 static bool per_channel_window_fits(const struct overtake_insn *insn)
@@ -55,9 +68,15 @@ static bool per_channel_window_fits(const struct overtake_insn *insn)
 	       kernel_size_valid(insn->kernel_height, insn->kernel_width, 1);
 }
 
-static bool zero_points_equal(const struct overtake_insn *insn)
+static bool same_type(const struct overtake_insn *insn)
 {
-	return insn->in[0].zero_point == insn->out.zero_point;
+	return insn->in[0].type == insn->out.type;
+}
+
+/* An element of in[0] stands for the same number in out. */
+static bool same_numbers(const struct overtake_insn *insn)
+{
+	return same_type(insn) && insn->in[0].zero_point == insn->out.zero_point;
 }
 
 static bool matmul_shapes_fit(const struct overtake_insn *insn)
@@ -67,7 +86,7 @@ static bool matmul_shapes_fit(const struct overtake_insn *insn)
 	return same_plane(&insn->in[0], &insn->out) &&
 	       (b->height == 1 || b->height == insn->in[0].height) &&
 	       b->width == insn->out.channels && b->channels == insn->in[0].channels &&
-	       kernel_size_valid(1, 1, b->channels);
+	       product_count_valid(insn, 1, 1, b->channels);
 }
 
 static bool broadcasts(u32 inputs, u32 outputs)
@@ -161,10 +180,12 @@ bool ovt_shapes_fit(const struct overtake_insn *insn)
 	case OVERTAKE_OP_TRANSPOSED_CONV:
 		return grouped_channels_fit(insn);
 	case OVERTAKE_OP_DEPTHWISE:
+		return per_channel_window_fits(insn) &&
+		       product_count_valid(insn, insn->kernel_height, insn->kernel_width, 1);
 	case OVERTAKE_OP_AVERAGE_POOL:
 		return per_channel_window_fits(insn);
 	case OVERTAKE_OP_MAX_POOL:
-		return per_channel_window_fits(insn) && zero_points_equal(insn);
+		return per_channel_window_fits(insn) && same_numbers(insn);
 	case OVERTAKE_OP_MATMUL:
 		return matmul_shapes_fit(insn);
 	case OVERTAKE_OP_ADD:
@@ -174,28 +195,29 @@ bool ovt_shapes_fit(const struct overtake_insn *insn)
 	case OVERTAKE_OP_MIN:
 		return operand_broadcasts(&insn->in[0], &insn->out) &&
 		       operand_broadcasts(&insn->in[1], &insn->out);
-	case OVERTAKE_OP_TABLE:
 	case OVERTAKE_OP_COPY:
+		return same_shape(insn) && same_type(insn);
+	case OVERTAKE_OP_TABLE:
 	case OVERTAKE_OP_REQUANTISE:
 	case OVERTAKE_OP_QUANTISE:
 	case OVERTAKE_OP_DEQUANTISE:
 		return same_shape(insn);
 	case OVERTAKE_OP_PAD:
-		return pad_shapes_fit(insn);
+		return pad_shapes_fit(insn) && same_type(insn);
 	case OVERTAKE_OP_PERMUTE:
-		return permute_shapes_fit(insn);
+		return permute_shapes_fit(insn) && same_type(insn);
 	case OVERTAKE_OP_DEPTH_TO_SPACE:
-		return block_shapes_fit(insn, &insn->in[0], &insn->out);
+		return block_shapes_fit(insn, &insn->in[0], &insn->out) && same_type(insn);
 	case OVERTAKE_OP_SPACE_TO_DEPTH:
-		return block_shapes_fit(insn, &insn->out, &insn->in[0]);
+		return block_shapes_fit(insn, &insn->out, &insn->in[0]) && same_type(insn);
 	case OVERTAKE_OP_RESIZE_NEAREST:
 	case OVERTAKE_OP_RESIZE_BILINEAR:
-		return insn->in[0].channels == insn->out.channels && zero_points_equal(insn);
+		return insn->in[0].channels == insn->out.channels && same_numbers(insn);
 	case OVERTAKE_OP_REDUCE_SUM:
 		return reduce_shapes_fit(insn);
 	case OVERTAKE_OP_REDUCE_MAX:
 	case OVERTAKE_OP_REDUCE_MIN:
-		return reduce_shapes_fit(insn) && zero_points_equal(insn);
+		return reduce_shapes_fit(insn) && same_numbers(insn);
 	case OVERTAKE_OP_NV12:
 		return picture_shapes_fit(insn);
 	default:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * QUANTISE and DEQUANTISE: between IEEE 754 single precision and bytes, in integers alone, for
- * the kernel has no floating point.
+ * QUANTISE and DEQUANTISE: between IEEE 754 single precision and integers of 8 or 16 bits, in
+ * integers alone, for the kernel has no floating point.
  */
 #include "hw/operator_units.h"
 
@@ -24,6 +24,14 @@ static u64 float_offset(const struct overtake_operand *operand, const struct ovt
 static u32 load_little_endian(const u8 *bytes)
 {
 	return bytes[0] | (u32)bytes[1] << 8 | (u32)bytes[2] << 16 | (u32)bytes[3] << 24;
+}
+
+static void store_little_endian(u8 *bytes, u32 word)
+{
+	bytes[0] = (u8)word;
+	bytes[1] = (u8)(word >> 8);
+	bytes[2] = (u8)(word >> 16);
+	bytes[3] = (u8)(word >> 24);
 }
 
 /* magnitude * 2^scale to the nearest integer, halves to even, cut at FAR; magnitude < 2^48. */
@@ -61,9 +69,46 @@ s64 ovt_unit_quantise(const struct overtake_insn *insn, const struct ovt_operand
 	s8 *out = ovt_output_at(insn, operands, at);
 	u32 i;
 
-	for (i = 0; i < count; i++, in += sizeof(u32))
-		out[i] = ovt_clamp(insn, scale_float(load_little_endian(in), insn->multiplier[0],
-						     insn->shift[0]) + insn->out.zero_point);
+	for (i = 0; i < count; i++, in += sizeof(u32)) {
+		s64 scaled = scale_float(load_little_endian(in), insn->multiplier[0],
+					 insn->shift[0]);
+
+		ovt_store(out, insn->out.type, i, ovt_clamp(insn, scaled + insn->out.zero_point));
+	}
+	return (s64)FLOAT_WORK * count;
+}
+
+/* The float nearest to value / 2^shift, of two the even one; value is within 2^40. */
+static u32 nearest_float(s64 value, u32 shift)
+{
+	s64 magnitude = value < 0 ? -value : value;
+	u32 sign = value < 0 ? 1u << 31 : 0;
+	s32 bits;
+
+	if (!magnitude)
+		return 0;
+	bits = 64 - __builtin_clzll((u64)magnitude) - (s32)MANTISSA_BITS - 1;
+	if (bits > 0)
+		magnitude = ovt_round_shift(magnitude, (u32)bits);
+	else
+		magnitude <<= -bits;
+	/* Between 2^23 and 2^24: the leading bit, or the one beyond, adds to the exponent. */
+	return sign + ((u32)(bits + EXPONENT_BIAS - 1 - (s32)shift) << MANTISSA_BITS) +
+	       (u32)magnitude;
+}
+
+static s64 scale_to_floats(const struct overtake_insn *insn, const struct ovt_operands *operands,
+			   const struct ovt_cursor *at, u8 *out, u32 count)
+{
+	const s8 *in = ovt_input_at(insn, operands, 0, at->y, at->x, at->c);
+	u32 i;
+
+	for (i = 0; i < count; i++, out += sizeof(u32)) {
+		u32 word = nearest_float((s64)ovt_load(in, OVERTAKE_TYPE_INT16, i) *
+					 insn->multiplier[0], insn->shift[0]);
+
+		store_little_endian(out, word);
+	}
 	return (s64)FLOAT_WORK * count;
 }
 
@@ -73,6 +118,8 @@ s64 ovt_unit_dequantise(const struct overtake_insn *insn, const struct ovt_opera
 	u8 *out = operands->out + float_offset(&insn->out, at);
 	u32 i;
 
+	if (insn->in[0].type)
+		return scale_to_floats(insn, operands, at, out, count);
 	for (i = 0; i < count; i++, out += sizeof(u32))
 		memcpy(out, operands->weights +
 			    ovt_index_at(insn, operands, at, i, count) * sizeof(u32), sizeof(u32));

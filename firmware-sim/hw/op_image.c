@@ -121,7 +121,7 @@ s64 ovt_unit_nv12(const struct overtake_insn *insn, const struct ovt_operands *o
 		s64 scaled = ovt_requantise(acc, ovt_param(operands, 8 + i),
 					    ovt_param(operands, 16 + i));
 
-		out[i] = ovt_clamp(insn, scaled + insn->out.zero_point);
+		out[i] = (s8)ovt_clamp(insn, scaled + insn->out.zero_point);
 	}
 	return IMAGE_WORK;
 }

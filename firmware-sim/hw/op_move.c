@@ -12,7 +12,8 @@ s64 ovt_unit_copy(const struct overtake_insn *insn, const struct ovt_operands *o
 {
 	/* A client may let the two overlap. */
 	memmove(ovt_output_at(insn, operands, at),
-		ovt_input_at(insn, operands, 0, at->y, at->x, at->c), count);
+		ovt_input_at(insn, operands, 0, at->y, at->x, at->c),
+		count * ovt_element_bytes(&insn->out));
 	return count;
 }
 
@@ -37,23 +38,32 @@ s64 ovt_unit_pad(const struct overtake_insn *insn, const struct ovt_operands *op
 		 struct ovt_cursor *at, u32 count)
 {
 	s8 *out = ovt_output_at(insn, operands, at);
-	u32 y, x;
+	u32 y, x, i;
 
 	if (padded_source(insn->flags, at->y, insn->pad_top, insn->in[0].height, &y) &&
 	    padded_source(insn->flags, at->x, insn->pad_left, insn->in[0].width, &x))
-		memmove(out, ovt_input_at(insn, operands, 0, y, x, at->c), count);
+		memmove(out, ovt_input_at(insn, operands, 0, y, x, at->c),
+			count * ovt_element_bytes(&insn->out));
+	else if (insn->out.type)
+		for (i = 0; i < count; i++)
+			ovt_store(out, OVERTAKE_TYPE_INT16, i, insn->fill);
 	else
 		memset(out, insn->fill, count);
 	return count;
 }
 
-/* Elements that are @step bytes apart.  Returns the work. */
-static s64 gather(s8 *out, const s8 *in, u64 step, u32 count)
+/* Elements of type @type that are @step bytes apart.  Returns the work. */
+static s64 gather(s8 *out, const s8 *in, u32 type, u64 step, u32 count)
 {
 	u32 i;
 
-	for (i = 0; i < count; i++, in += step)
-		out[i] = *in;
+	if (type)
+		for (i = 0; i < count; i++, in += step)
+			ovt_store(out, OVERTAKE_TYPE_INT16, i,
+				  ovt_load(in, OVERTAKE_TYPE_INT16, 0));
+	else
+		for (i = 0; i < count; i++, in += step)
+			out[i] = *in;
 	return step < FAR_STEP ? count : (s64)FAR_WORK * count;
 }
 
@@ -61,13 +71,14 @@ s64 ovt_unit_permute(const struct overtake_insn *insn, const struct ovt_operands
 		     struct ovt_cursor *at, u32 count)
 {
 	/* Two bits of axes choose one of four: in bounds whatever they are. */
-	const u32 strides[4] = { insn->in[0].row_stride, insn->in[0].pixel_stride, 1, 0 };
+	const u32 strides[4] = { insn->in[0].row_stride, insn->in[0].pixel_stride,
+				 ovt_element_bytes(&insn->in[0]), 0 };
 	u64 step = strides[insn->axes >> 4 & 3];
 	u64 offset = at->y * (u64)strides[insn->axes & 3] +
 		     at->x * (u64)strides[insn->axes >> 2 & 3] + at->c * step;
 
-	return gather(ovt_output_at(insn, operands, at), (const s8 *)operands->in[0] + offset, step,
-		      count);
+	return gather(ovt_output_at(insn, operands, at), (const s8 *)operands->in[0] + offset,
+		      insn->out.type, step, count);
 }
 
 s64 ovt_unit_depth_to_space(const struct overtake_insn *insn, const struct ovt_operands *operands,
@@ -80,14 +91,15 @@ s64 ovt_unit_depth_to_space(const struct overtake_insn *insn, const struct ovt_o
 
 	return gather(ovt_output_at(insn, operands, at),
 		      ovt_input_at(insn, operands, 0, at->y / block, at->x / block, channel),
-		      crd ? (u64)block * block : 1, count);
+		      insn->out.type,
+		      (crd ? (u64)block * block : 1) * ovt_element_bytes(&insn->out), count);
 }
 
 s64 ovt_unit_space_to_depth(const struct overtake_insn *insn, const struct ovt_operands *operands,
 			    struct ovt_cursor *at, u32 count)
 {
 	u32 block = insn->kernel_height;
-	u32 inputs = insn->in[0].channels;
+	u32 inputs = insn->in[0].channels, bytes = ovt_element_bytes(&insn->out);
 	s8 *out = ovt_output_at(insn, operands, at);
 	u32 channel = at->c, left = count, runs = 0;
 
@@ -97,8 +109,8 @@ s64 ovt_unit_space_to_depth(const struct overtake_insn *insn, const struct ovt_o
 		u32 run = inputs - first < left ? inputs - first : left;
 
 		memmove(out, ovt_input_at(insn, operands, 0, at->y * block + place / block,
-					  at->x * block + place % block, first), run);
-		out += run;
+					  at->x * block + place % block, first), run * bytes);
+		out += run * bytes;
 		channel += run;
 		left -= run;
 	}

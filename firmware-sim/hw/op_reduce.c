@@ -5,7 +5,7 @@
 
 enum reduction { SUM, GREATEST, LEAST };
 
-static inline s32 reduce(enum reduction how, s32 result, s32 value)
+static inline s64 reduce(enum reduction how, s64 result, s64 value)
 {
 	switch (how) {
 	case GREATEST:
@@ -18,27 +18,28 @@ static inline s32 reduce(enum reduction how, s32 result, s32 value)
 }
 
 /* @elements of one input pixel into the results; all into one when channels are reduced. */
-static inline void reduce_pixel(const struct overtake_insn *insn, const s8 *in, s32 *results,
+static inline void reduce_pixel(const struct overtake_insn *insn, const s8 *in, s64 *results,
 				u32 elements, enum reduction how)
 {
 	s32 zero_point = insn->in[0].zero_point;
-	s32 result = results[0];
+	u32 type = insn->in[0].type;
+	s64 result = results[0];
 	u32 i;
 
 	if (insn->axes & OVERTAKE_AXIS_CHANNELS) {
 		for (i = 0; i < elements; i++)
-			result = reduce(how, result, in[i] - zero_point);
+			result = reduce(how, result, ovt_load(in, type, i) - zero_point);
 		results[0] = result;
 		return;
 	}
 	for (i = 0; i < elements; i++)
-		results[i] = reduce(how, results[i], in[i] - zero_point);
+		results[i] = reduce(how, results[i], ovt_load(in, type, i) - zero_point);
 }
 
 /* Term @x of row @y: a pixel, or some of the channels of one. */
 static inline void
 reduce_term(const struct overtake_insn *insn, const struct ovt_operands *operands,
-	    const struct ovt_cursor *at, s32 *results, u32 y, u32 x, u32 parts, u32 elements,
+	    const struct ovt_cursor *at, s64 *results, u32 y, u32 x, u32 parts, u32 elements,
 	    enum reduction how)
 {
 	u32 column = parts == 1 ? x : x / parts;
@@ -52,11 +53,11 @@ reduce_term(const struct overtake_insn *insn, const struct ovt_operands *operand
 
 /*
  * A part of the elements into @results, which begin at @begin and have no zero point: at most 2^17
- * elements of at most 255 a sum.  True after the last part.
+ * elements of at most 2^15 a sum.  True after the last part.
  */
 static inline bool
 reduce_part(const struct overtake_insn *insn, const struct ovt_operands *operands,
-	    struct ovt_cursor *at, s32 *results, u32 count, s32 begin, enum reduction how,
+	    struct ovt_cursor *at, s64 *results, u32 count, s64 begin, enum reduction how,
 	    s64 *work)
 {
 	u32 rows = insn->axes & OVERTAKE_AXIS_HEIGHT ? insn->in[0].height : 1;
@@ -71,7 +72,7 @@ reduce_part(const struct overtake_insn *insn, const struct ovt_operands *operand
 		term_work = OVT_UNIT_CHANNELS;
 	terms = ovt_terms_at(at, rows, columns * parts, term_work);
 	for (x = 0; x < OVT_UNIT_CHANNELS; x++)
-		results[x] = ovt_terms_begin(at) ? begin : (s32)at->results[x];
+		results[x] = ovt_terms_begin(at) ? begin : (s64)at->results[x];
 	*work = 0;
 	while (ovt_terms_next(&terms)) {
 		for (x = terms.column; x < terms.column + terms.count; x++)
@@ -86,28 +87,30 @@ s64 ovt_unit_reduce_sum(const struct overtake_insn *insn, const struct ovt_opera
 			struct ovt_cursor *at, u32 count)
 {
 	s8 *out = ovt_output_at(insn, operands, at);
-	s32 results[OVT_UNIT_CHANNELS];
+	s64 results[OVT_UNIT_CHANNELS];
 	s64 work;
 	u32 i;
 
 	if (!reduce_part(insn, operands, at, results, count, 0, SUM, &work))
 		return work;
-	for (i = 0; i < count; i++)
-		out[i] = ovt_clamp(insn, ovt_requantise(results[i], insn->multiplier[0],
-							insn->shift[0]) + insn->out.zero_point);
+	for (i = 0; i < count; i++) {
+		s64 scaled = ovt_requantise(results[i], insn->multiplier[0], insn->shift[0]);
+
+		ovt_store(out, insn->out.type, i, ovt_clamp(insn, scaled + insn->out.zero_point));
+	}
 	return work;
 }
 
-/* Out of the range of a difference of bytes. */
-#define BELOW_ALL	(-256)
-#define ABOVE_ALL	256
+/* Out of the range of an element less its zero point. */
+#define BELOW_ALL	(-32769)
+#define ABOVE_ALL	32768
 
 static inline s64 reduce_extreme(const struct overtake_insn *insn,
 				 const struct ovt_operands *operands, struct ovt_cursor *at,
 				 u32 count, enum reduction how)
 {
 	s8 *out = ovt_output_at(insn, operands, at);
-	s32 results[OVT_UNIT_CHANNELS];
+	s64 results[OVT_UNIT_CHANNELS];
 	s64 work;
 	u32 i;
 
@@ -115,7 +118,8 @@ static inline s64 reduce_extreme(const struct overtake_insn *insn,
 			 how == GREATEST ? BELOW_ALL : ABOVE_ALL, how, &work))
 		return work;
 	for (i = 0; i < count; i++)
-		out[i] = ovt_clamp(insn, results[i] + insn->out.zero_point);
+		ovt_store(out, insn->out.type, i,
+			  ovt_clamp(insn, results[i] + insn->out.zero_point));
 	return work;
 }
 

@@ -13,8 +13,19 @@ s64 ovt_unit_resize_nearest(const struct overtake_insn *insn, const struct ovt_o
 
 	memmove(ovt_output_at(insn, operands, at),
 		ovt_input_at(insn, operands, 0, (u32)(y >> OVERTAKE_POSITION_BITS),
-			     (u32)(x >> OVERTAKE_POSITION_BITS), at->c), count);
+			     (u32)(x >> OVERTAKE_POSITION_BITS), at->c),
+		count * ovt_element_bytes(&insn->out));
 	return count;
+}
+
+/* Between four elements of type @type; sums of 16 bits, weighted twice, have 32. */
+static inline s32 blend_four(const s8 *const corners[4], u32 type, u32 i, u32 right, u32 down)
+{
+	s64 first = ovt_blend(ovt_load(corners[0], type, i), ovt_load(corners[1], type, i), right);
+	s64 second = ovt_blend(ovt_load(corners[2], type, i), ovt_load(corners[3], type, i), right);
+
+	return (s32)ovt_round_shift(first * (OVT_FRACTION_ONE - down) + second * down,
+				    OVT_SAMPLE_BITS);
 }
 
 s64 ovt_unit_resize_bilinear(const struct overtake_insn *insn, const struct ovt_operands *operands,
@@ -24,19 +35,23 @@ s64 ovt_unit_resize_bilinear(const struct overtake_insn *insn, const struct ovt_
 							 insn->in[0].height));
 	struct ovt_sample x = ovt_sample_at(ovt_position(insn->start_x, insn->step_x, at->x,
 							 insn->in[0].width));
-	const s8 *above = ovt_input_at(insn, operands, 0, y.first, x.first, at->c);
-	const s8 *above_right = ovt_input_at(insn, operands, 0, y.first, x.second, at->c);
-	const s8 *below = ovt_input_at(insn, operands, 0, y.second, x.first, at->c);
-	const s8 *below_right = ovt_input_at(insn, operands, 0, y.second, x.second, at->c);
+	const s8 *const corners[4] = {
+		ovt_input_at(insn, operands, 0, y.first, x.first, at->c),
+		ovt_input_at(insn, operands, 0, y.first, x.second, at->c),
+		ovt_input_at(insn, operands, 0, y.second, x.first, at->c),
+		ovt_input_at(insn, operands, 0, y.second, x.second, at->c),
+	};
 	s8 *out = ovt_output_at(insn, operands, at);
 	u32 i;
 
-	for (i = 0; i < count; i++) {
-		s32 first = ovt_blend(above[i], above_right[i], x.fraction);
-		s32 second = ovt_blend(below[i], below_right[i], x.fraction);
-
-		out[i] = (s8)ovt_round_shift(ovt_blend(first, second, y.fraction),
-					     OVT_SAMPLE_BITS);
-	}
+	if (insn->out.type)
+		for (i = 0; i < count; i++)
+			ovt_store(out, OVERTAKE_TYPE_INT16, i,
+				  blend_four(corners, OVERTAKE_TYPE_INT16, i, x.fraction,
+					     y.fraction));
+	else
+		for (i = 0; i < count; i++)
+			out[i] = (s8)blend_four(corners, OVERTAKE_TYPE_INT8, i, x.fraction,
+						y.fraction);
 	return (s64)BILINEAR_WORK * count;
 }

@@ -79,7 +79,7 @@ static struct reach reach_of(u32 output, u32 stride, u32 pad, u32 kernel, u32 di
 }
 
 /* Adds term @x of a row of taps: a tap, or some of the inputs of one. */
-static inline void add_tap(u32 *sums, const struct overtake_insn *insn,
+static inline void add_tap(union ovt_sums *sums, const struct overtake_insn *insn,
 			   const struct ovt_operands *operands, const struct reach *rows,
 			   const struct reach *columns, const struct ovt_block_weights *block,
 			   u32 parts, u32 y, u32 x)
@@ -93,8 +93,7 @@ static inline void add_tap(u32 *sums, const struct overtake_insn *insn,
 			    (columns->tap + column * columns->tap_step) * block->tap +
 			    (u64)first * OVERTAKE_WEIGHT_BLOCK;
 
-	ovt_multiply_pixel(sums, in, insn->in[0].zero_point, weights,
-			   ovt_term_inputs(block->inputs - first));
+	ovt_multiply_pixel(sums, insn, in, weights, ovt_term_inputs(block->inputs - first));
 }
 
 s64 ovt_unit_transposed_conv(const struct overtake_insn *insn, const struct ovt_operands *operands,
@@ -111,18 +110,18 @@ s64 ovt_unit_transposed_conv(const struct overtake_insn *insn, const struct ovt_
 	u32 parts = ovt_terms_of(block.inputs);
 	struct ovt_terms terms = ovt_terms_at(at, columns.count ? rows.count : 0,
 					      columns.count * parts, term_work);
-	u32 sums[OVT_UNIT_CHANNELS] = { 0 };
+	union ovt_sums sums = { 0 };
 	s64 work = FIND_WORK;
 	u32 x;
 
 	if (!ovt_terms_begin(at))
-		memcpy(sums, at->results, sizeof(sums));
+		memcpy(&sums, at->results, sizeof(sums));
 	while (ovt_terms_next(&terms)) {
 		for (x = terms.column; x < terms.column + terms.count; x++)
-			add_tap(sums, insn, operands, &rows, &columns, &block, parts, terms.row, x);
+			add_tap(&sums, insn, operands, &rows, &columns, &block, parts, terms.row, x);
 		work += (s64)terms.count * term_work;
 	}
-	if (ovt_terms_end(&terms, at, sums, sizeof(sums)))
-		ovt_store_sums(insn, operands, at, count, sums);
+	if (ovt_terms_end(&terms, at, &sums, sizeof(sums)))
+		ovt_store_sums(insn, operands, at, count, &sums);
 	return work;
 }

@@ -47,12 +47,22 @@ ovt_unit_function ovt_unit_nv12;
 /* value / 2^shift rounded half to even; shift is taken into 1..62, value is within 2^62. */
 s64 ovt_round_shift(s64 value, u32 shift);
 
+/**
+ * union ovt_sums - accumulators of the outputs of a unit
+ * @narrow: of products of bytes; they wrap
+ * @wide: where an input has 16 bits; they do not
+ */
+union ovt_sums {
+	u32 narrow[OVT_UNIT_CHANNELS];
+	s64 wide[OVT_UNIT_CHANNELS];
+};
+
 /*
  * Accumulators @sums of @count outputs from at->c on, @count at most OVT_UNIT_CHANNELS, to outputs
  * by bias, multiplier and shift of each channel.
  */
 void ovt_store_sums(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		    const struct ovt_cursor *at, u32 count, const u32 *sums);
+		    const struct ovt_cursor *at, u32 count, const union ovt_sums *sums);
 
 /**
  * struct ovt_block_weights - CONV's and TRANSPOSED_CONV's weights of a block of 8 outputs
@@ -90,8 +100,9 @@ static inline struct ovt_block_weights ovt_block_weights_at(const struct overtak
 	};
 }
 
-/* Adds @inputs elements of one pixel times [i / 2][8 o][2 i] to 8 sums. */
-void ovt_multiply_pixel(u32 *sums, const s8 *in, s32 zero_point, const s8 *weights, u32 inputs);
+/* Adds @inputs elements of in[0] from @in on, of one pixel, times [i / 2][8 o][2 i] to 8 sums. */
+void ovt_multiply_pixel(union ovt_sums *sums, const struct overtake_insn *insn, const s8 *in,
+			const s8 *weights, u32 inputs);
 
 /*
  * The taps of a window that lie inside the input: @rows * @columns of them (rows is 0 when there is
@@ -173,7 +184,8 @@ static inline u32 ovt_positions_counted(const struct overtake_insn *insn,
 
 static inline u64 ovt_element_offset(const struct overtake_operand *operand, u32 y, u32 x, u32 c)
 {
-	return (u64)y * operand->row_stride + (u64)x * operand->pixel_stride + c;
+	return (u64)y * operand->row_stride + (u64)x * operand->pixel_stride +
+	       (u64)c * ovt_element_bytes(operand);
 }
 
 static inline s8 *ovt_output_at(const struct overtake_insn *insn,
@@ -196,16 +208,20 @@ static inline const s8 *ovt_input_at(const struct overtake_insn *insn,
  * there must not become an address, of which the client could see traces in its own memory.  So
  * each coordinate stays inside the tensor, under speculation as well.
  */
-static inline u8 ovt_index_at(const struct overtake_insn *insn,
-			      const struct ovt_operands *operands, const struct ovt_cursor *at,
-			      u32 i, u32 count)
+static inline u32 ovt_index_at(const struct overtake_insn *insn,
+			       const struct ovt_operands *operands, const struct ovt_cursor *at,
+			       u32 i, u32 count)
 {
 	const struct overtake_operand *in = &insn->in[0];
 	u32 y = ovt_index_nospec(at->y, in->height);
 	u32 x = ovt_index_nospec(at->x, in->width);
 	u32 c = ovt_index_nospec(at->c + ovt_index_nospec(i, count), in->channels);
 
-	return (u8)*ovt_input_at(insn, operands, 0, y, x, c);
+	const u8 *element = (const u8 *)ovt_input_at(insn, operands, 0, y, x, c);
+	u32 last = ovt_element_bytes(in) - 1;
+
+	/* No branch decides how many bits count: a byte leads to 256 elements under speculation too. */
+	return (element[0] | (u32)element[last] << 8) & ((256u << 8 * last) - 1);
 }
 
 /* Where tap (@row, @column) of @window finds channel @c of in[0]. */
@@ -226,10 +242,31 @@ static inline u32 ovt_param(const struct ovt_operands *operands, u64 index)
 	return word;
 }
 
-static inline s8 ovt_clamp(const struct overtake_insn *insn, s64 value)
+/* Element @i of those at @elements, which are of type @type. */
+static inline s32 ovt_load(const s8 *elements, u32 type, u64 i)
+{
+	s16 wide;
+
+	if (type == OVERTAKE_TYPE_INT8)
+		return elements[i];
+	memcpy(&wide, elements + i * sizeof(wide), sizeof(wide));
+	return wide;
+}
+
+static inline void ovt_store(s8 *elements, u32 type, u64 i, s32 value)
+{
+	s16 wide = (s16)value;
+
+	if (type == OVERTAKE_TYPE_INT8)
+		elements[i] = (s8)value;
+	else
+		memcpy(elements + i * sizeof(wide), &wide, sizeof(wide));
+}
+
+static inline s32 ovt_clamp(const struct overtake_insn *insn, s64 value)
 {
 	value = value < insn->clamp_min ? insn->clamp_min : value;
-	return (s8)(value > insn->clamp_max ? insn->clamp_max : value);
+	return (s32)(value > insn->clamp_max ? insn->clamp_max : value);
 }
 
 #endif

@@ -10,6 +10,7 @@
 struct operator {
 	ovt_unit_function *unit;
 	u32 run;	/* channels of a unit, at most */
+	u32 wide_run;	/* the same where the input has 16 bits; 0: the same */
 };
 
 static const struct operator operators[OVERTAKE_OP_COUNT] = {
@@ -19,7 +20,7 @@ static const struct operator operators[OVERTAKE_OP_COUNT] = {
 	[OVERTAKE_OP_ADD] = { ovt_unit_add, ELEMENTWISE_RUN },
 	[OVERTAKE_OP_MAX_POOL] = { ovt_unit_max_pool, OVT_UNIT_CHANNELS },
 	[OVERTAKE_OP_AVERAGE_POOL] = { ovt_unit_average_pool, OVT_UNIT_CHANNELS },
-	[OVERTAKE_OP_TABLE] = { ovt_unit_table, ELEMENTWISE_RUN },
+	[OVERTAKE_OP_TABLE] = { ovt_unit_table, ELEMENTWISE_RUN, GATHER_RUN },
 	[OVERTAKE_OP_COPY] = { ovt_unit_copy, ELEMENTWISE_RUN },
 	[OVERTAKE_OP_SUB] = { ovt_unit_sub, ELEMENTWISE_RUN },
 	[OVERTAKE_OP_MUL] = { ovt_unit_mul, ELEMENTWISE_RUN },
@@ -55,16 +56,16 @@ s64 ovt_round_shift(s64 value, u32 shift)
 }
 
 /* Parameters are data that a client may change at any time: out of range is not undefined. */
-s64 ovt_requantise(s32 acc, u32 multiplier, u32 shift)
+s64 ovt_requantise(s64 acc, u32 multiplier, u32 shift)
 {
-	return ovt_round_shift((s64)acc * (multiplier & OVERTAKE_MULTIPLIER_MAX), shift);
+	return ovt_round_shift(acc * (multiplier & OVERTAKE_MULTIPLIER_MAX), shift);
 }
 
 bool ovt_operator_run(const struct overtake_insn *insn, const struct ovt_operands *operands,
 		      struct ovt_cursor *cursor, s64 *work)
 {
 	const struct operator *operator;
-	u32 segment, left;
+	u32 segment, run, left;
 	s64 spent;
 
 	if (insn->opcode >= OVERTAKE_OP_COUNT)
@@ -74,10 +75,11 @@ bool ovt_operator_run(const struct overtake_insn *insn, const struct ovt_operand
 		return true;
 	/* A unit of CONV stays in its group. */
 	segment = insn->groups ? insn->out.channels / insn->groups : insn->out.channels;
+	run = insn->in[0].type && operator->wide_run ? operator->wide_run : operator->run;
 	do {
 		left = segment - cursor->c % segment;
-		if (left > operator->run)
-			left = operator->run;
+		if (left > run)
+			left = run;
 		spent = operator->unit(insn, operands, cursor, left);
 		*work -= spent > OVT_UNIT_WORK_MIN ? spent : OVT_UNIT_WORK_MIN;
 		if (!cursor->row && !cursor->column && !ovt_cursor_next(insn, cursor, left))

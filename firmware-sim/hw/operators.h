@@ -31,7 +31,7 @@
  * @c: next output channel
  * @row: of the inputs that make up these outputs, what is to be added up next (hw/terms.h)
  * @column: likewise
- * @results: of what has been
+ * @results: of what has been: sums of 64 bits, or as many smaller ones
  * @strip: vector operators (hw/simd/simd.h) only: how far they are with these outputs
  * @filled: vector operators only: their scratch holds the inputs of these outputs
  */
@@ -41,7 +41,7 @@ struct ovt_cursor {
 	u32 c;
 	u32 row;
 	u32 column;
-	u32 results[OVERTAKE_WEIGHT_BLOCK];
+	u64 results[OVERTAKE_WEIGHT_BLOCK];
 	u32 strip;
 	u32 filled;
 };
@@ -81,7 +81,7 @@ static inline bool ovt_cursor_next(const struct overtake_insn *insn, struct ovt_
 bool ovt_operator_run(const struct overtake_insn *insn, const struct ovt_operands *operands,
 		      struct ovt_cursor *cursor, s64 *work);
 
-/* acc * multiplier / 2^shift, rounded half to even. */
-s64 ovt_requantise(s32 acc, u32 multiplier, u32 shift);
+/* acc * multiplier / 2^shift, rounded half to even; acc is within 2^38. */
+s64 ovt_requantise(s64 acc, u32 multiplier, u32 shift);
 
 #endif

@@ -85,8 +85,24 @@ static u32 taps_reaching(const struct overtake_insn *insn)
 #define BILINEAR_OPERATIONS	4
 #define PICTURE_OPERATIONS	8
 
-/* At most 2^40 outputs of 2^17 products each. */
-static u64 operations(const struct overtake_insn *insn)
+/*
+ * How often an operation occupies its unit: multipliers take a byte of each factor at once, a
+ * vector has half as many elements of 16 bits.
+ */
+static u32 operation_width(const struct overtake_insn *insn)
+{
+	switch (insn->opcode) {
+	case OVERTAKE_OP_CONV:
+	case OVERTAKE_OP_TRANSPOSED_CONV:
+		return ovt_element_bytes(&insn->in[0]);
+	case OVERTAKE_OP_MATMUL:
+		return ovt_element_bytes(&insn->in[0]) * ovt_element_bytes(&insn->in[1]);
+	default:
+		return ovt_insn_is_wide(insn) ? 2 : 1;
+	}
+}
+
+static u64 operation_count(const struct overtake_insn *insn)
 {
 	u64 outputs = elements(&insn->out);
 	u32 positions = (u32)insn->kernel_height * insn->kernel_width;
@@ -115,6 +131,12 @@ static u64 operations(const struct overtake_insn *insn)
 	}
 }
 
+/* At most 2^40 outputs of 2^17 products each, or of 2^15 that count up to four times. */
+static u64 operations(const struct overtake_insn *insn)
+{
+	return operation_count(insn) * operation_width(insn);
+}
+
 static u32 operations_per_cycle(const struct ovt_profile *profile, u32 opcode)
 {
 	switch (opcode) {
@@ -139,16 +161,17 @@ static u64 input_bytes(const struct overtake_insn *insn, u32 index)
 	case OVERTAKE_OP_RESIZE_NEAREST:
 	case OVERTAKE_OP_RESIZE_BILINEAR:
 	case OVERTAKE_OP_NV12:
-		return looked_at < all ? looked_at : all;
-	default:
-		return all;
+		all = looked_at < all ? looked_at : all;
+		break;
 	}
+	return all * ovt_element_bytes(&insn->in[index]);
 }
 
 /* Every tensor once: an unused operand has no elements. */
 static u64 output_bytes(const struct overtake_insn *insn)
 {
-	return elements(&insn->out) * (insn->opcode == OVERTAKE_OP_DEQUANTISE ? sizeof(u32) : 1);
+	return elements(&insn->out) * (insn->opcode == OVERTAKE_OP_DEQUANTISE ?
+				       sizeof(u32) : ovt_element_bytes(&insn->out));
 }
 
 static u64 constant_bytes(const struct overtake_insn *insn)

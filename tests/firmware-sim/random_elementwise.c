@@ -27,7 +27,7 @@ static void init_two(struct random_job *job, u32 height, u32 width, u32 channels
 	for (u32 i = 0; i < 2; i++)
 		random_input(job, i, broadcast(height, state), broadcast(width, state),
 			     broadcast(channels, state), state);
-	random_scale(&insn->multiplier[0], &insn->shift[0], product ? 64 * 64 : 64, state);
+	random_scale_to(job, &insn->multiplier[0], &insn->shift[0], product ? 64 : 1, 1, state);
 	if (!product)
 		insn->multiplier[1] = random_between(state, 0, 2 * insn->multiplier[0]) &
 				      OVERTAKE_MULTIPLIER_MAX;
@@ -43,7 +43,8 @@ static void fill_floats(struct random_job *job, u64 *state)
 
 	for (u64 at = job->insn.in[0].offset; at + 4 <= region->length; at += 4) {
 		u32 word = (u32)(random_next(state) >> 16);
-		s32 sum = (s32)random_between(state, 0, 1200) - 600;
+		s32 range = job->insn.out.type ? 75 * 600 : 600;
+		s32 sum = (s32)random_between(state, 0, 2 * (u32)range) - range;
 		/* sum / 4 * 2^shift / multiplier: quarters make ties where the scale is a power of 2 */
 		float value = (float)sum / 4;
 
@@ -67,10 +68,15 @@ static void fill_floats(struct random_job *job, u64 *state)
 static void init_one(struct random_job *job, u32 height, u32 width, u32 channels, u64 *state)
 {
 	struct overtake_insn *insn = &job->insn;
-	u32 table = insn->opcode == OVERTAKE_OP_DEQUANTISE ? 1024 : 256;
+	u32 table = insn->opcode == OVERTAKE_OP_DEQUANTISE ? 1024 :
+		    (insn->in[0].type ? 65536 : 256) * (insn->out.type ? 2 : 1);
 	u8 *weights;
 
 	random_input(job, 0, height, width, channels, state);
+	if (insn->opcode == OVERTAKE_OP_DEQUANTISE && insn->in[0].type) {
+		random_scale(&insn->multiplier[0], &insn->shift[0], 64, state);
+		return;
+	}
 	switch (insn->opcode) {
 	case OVERTAKE_OP_TABLE:
 	case OVERTAKE_OP_DEQUANTISE:
@@ -82,7 +88,7 @@ static void init_one(struct random_job *job, u32 height, u32 width, u32 channels
 		fill_floats(job, state);
 		break;
 	default:
-		random_scale(&insn->multiplier[0], &insn->shift[0], 64, state);
+		random_scale_to(job, &insn->multiplier[0], &insn->shift[0], 1, 1, state);
 	}
 }
 
@@ -103,7 +109,7 @@ static void init_reduce(struct random_job *job, u64 *state)
 	}
 	random_output(job, shape[0], shape[1], shape[2], state);
 	if (insn->opcode == OVERTAKE_OP_REDUCE_SUM)
-		random_scale(&insn->multiplier[0], &insn->shift[0], 64 * elements, state);
+		random_scale_to(job, &insn->multiplier[0], &insn->shift[0], 1, elements, state);
 	else
 		insn->in[0].zero_point = insn->out.zero_point;
 }

@@ -58,9 +58,61 @@ bool random_job_is_exact(u16 opcode)
 }
 
 /* Bytes of an element, and what strides are multiples of. */
-static u32 element_size(u16 opcode, bool output)
+static u32 element_size(u16 opcode, const struct overtake_operand *operand, bool output)
 {
-	return opcode == (output ? OVERTAKE_OP_DEQUANTISE : OVERTAKE_OP_QUANTISE) ? 4 : 1;
+	if (opcode == (output ? OVERTAKE_OP_DEQUANTISE : OVERTAKE_OP_QUANTISE))
+		return 4;
+	return operand->type ? 2 : 1;
+}
+
+/* Input and output of what moves elements or chooses among them have one type. */
+static bool keeps_type(u16 opcode)
+{
+	switch (opcode) {
+	case OVERTAKE_OP_COPY:
+	case OVERTAKE_OP_PAD:
+	case OVERTAKE_OP_PERMUTE:
+	case OVERTAKE_OP_DEPTH_TO_SPACE:
+	case OVERTAKE_OP_SPACE_TO_DEPTH:
+	case OVERTAKE_OP_RESIZE_NEAREST:
+	case OVERTAKE_OP_RESIZE_BILINEAR:
+	case OVERTAKE_OP_MAX_POOL:
+	case OVERTAKE_OP_REDUCE_MAX:
+	case OVERTAKE_OP_REDUCE_MIN:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool has_two_tensors(u16 opcode)
+{
+	switch (opcode) {
+	case OVERTAKE_OP_MATMUL:
+	case OVERTAKE_OP_ADD:
+	case OVERTAKE_OP_SUB:
+	case OVERTAKE_OP_MUL:
+	case OVERTAKE_OP_MAX:
+	case OVERTAKE_OP_MIN:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Bytes alone half of the time, else any combination that is valid. */
+static void random_types(struct overtake_insn *insn, u64 *state)
+{
+	if (insn->opcode == OVERTAKE_OP_NV12 || insn->opcode == OVERTAKE_OP_DELAY ||
+	    insn->opcode == OVERTAKE_OP_JUMP || random_between(state, 0, 1))
+		return;
+	if (insn->opcode != OVERTAKE_OP_DEQUANTISE)
+		insn->out.type = random_between(state, 0, 1);
+	if (insn->opcode != OVERTAKE_OP_QUANTISE)
+		insn->in[0].type = keeps_type(insn->opcode) ? insn->out.type :
+							      random_between(state, 0, 1);
+	if (has_two_tensors(insn->opcode))
+		insn->in[1].type = random_between(state, 0, 1);
 }
 
 static void place(struct random_job *job, struct overtake_operand *operand, u32 region, u32 flags,
@@ -68,14 +120,15 @@ static void place(struct random_job *job, struct overtake_operand *operand, u32 
 {
 	bool output = operand == &job->insn.out;
 	bool plane = job->insn.opcode == OVERTAKE_OP_NV12 && !output;
-	u32 element = element_size(job->insn.opcode, output);
+	u32 element = element_size(job->insn.opcode, operand, output);
 	u32 pixel = operand->channels * element;
-	u32 end = random_job_is_exact(job->insn.opcode) ? pixel : round_up_8(pixel);
+	u32 end = random_job_is_exact(job->insn.opcode) ? pixel :
+							  round_up_8(operand->channels) * element;
 
 	operand->region = region;
 	operand->offset = random_between(state, 0, 3) ? 8 * random_between(state, 0, 2)
 						      : random_between(state, 0, 20);
-	operand->zero_point = element == 4 || plane ? 0 : (s32)random_between(state, 0, 255) - 128;
+	operand->zero_point = element > 1 || plane ? 0 : (s32)random_between(state, 0, 255) - 128;
 	if (element == 4)
 		operand->pixel_stride = pixel + 4 * random_between(state, 0, 2);
 	else if (plane)
@@ -159,6 +212,19 @@ void random_scale(u32 *multiplier, u32 *shift, u32 magnitude, u64 *state)
 	}
 }
 
+void random_scale_to(const struct random_job *job, u32 *multiplier, u32 *shift, u32 factor,
+		     u32 terms, u64 *state)
+{
+	bool wide0 = job->insn.in[0].type, wide1 = job->insn.in[1].type;
+
+	/* One input of 16 bits makes values 2^8 times as large; the device divides by that for the other. */
+	random_scale(multiplier, shift, 64 * factor * terms, state);
+	if ((wide0 || wide1) && *shift + 8 <= OVERTAKE_SHIFT_MAX)
+		*shift += 8;
+	if (job->insn.out.type && *shift > 8)
+		*shift -= 8;
+}
+
 void random_channel_params(struct random_job *job, u32 channels, u32 products, u64 *state)
 {
 	u32 padded = round_up_8(channels);
@@ -169,19 +235,24 @@ void random_channel_params(struct random_job *job, u32 channels, u32 products, u
 		words[i] = random_between(state, 0, 15) ?
 				   random_between(state, 0, 20000) - 10000 :
 				   (u32)random_next(state);
-		random_scale(&words[padded + i], &words[2 * padded + i], 128 * 64 * products,
-			     state);
+		random_scale_to(job, &words[padded + i], &words[2 * padded + i], 128, products,
+				state);
 	}
+}
+
+s32 random_value(u32 type, u64 *state)
+{
+	return type ? (s32)random_between(state, 0, 65535) - 32768 :
+		      (s32)random_between(state, 0, 255) - 128;
 }
 
 static void random_clamp(struct random_job *job, u64 *state)
 {
-	s32 a = (s32)random_between(state, 0, 255) - 128;
-	s32 b = (s32)random_between(state, 0, 255) - 128;
-	bool full = random_between(state, 0, 2);
+	s32 a = random_value(job->insn.out.type, state), b = random_value(job->insn.out.type, state);
+	bool full = random_between(state, 0, 2), wide = job->insn.out.type;
 
-	job->insn.clamp_min = (s16)(full ? -128 : a < b ? a : b);
-	job->insn.clamp_max = (s16)(full ? 127 : a < b ? b : a);
+	job->insn.clamp_min = (s16)(full ? wide ? -32768 : -128 : a < b ? a : b);
+	job->insn.clamp_max = (s16)(full ? wide ? 32767 : 127 : a < b ? b : a);
 }
 
 static bool clamps(u16 opcode)
@@ -206,6 +277,7 @@ void random_job_init(struct random_job *job, u16 opcode, u64 *state)
 {
 	memset(job, 0, sizeof(*job));
 	job->insn.opcode = opcode;
+	random_types(&job->insn, state);
 	switch (opcode) {
 	case OVERTAKE_OP_CONV:
 	case OVERTAKE_OP_TRANSPOSED_CONV:

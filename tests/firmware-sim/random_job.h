@@ -17,8 +17,8 @@ enum { JOB_WEIGHTS = 1, JOB_IN0 = 3, JOB_IN1 = 4, JOB_OUT = 5, JOB_PARAMS = 6 };
  * @regions: for ovt_insn_check(); heap blocks of their exact length
  * @dense: the weights in the order [out channel][in channel of the group][ky][kx] (CONV,
  *	   TRANSPOSED_CONV),
- *	   [channel][ky][kx] (DEPTHWISE), 256 bytes (TABLE), 256 words (DEQUANTISE); NULL for
- *	   the others
+ *	   [channel][ky][kx] (DEPTHWISE), the elements (TABLE), 256 words (DEQUANTISE of bytes);
+ *	   NULL for the others
  */
 struct random_job {
 	struct overtake_insn insn;

@@ -16,7 +16,7 @@ static void init_pad(struct random_job *job, u32 height, u32 width, u32 channels
 	bottom = random_between(state, 0, reflect ? height - 1 : 4);
 	right = random_between(state, 0, reflect ? width - 1 : 4);
 	if (!insn->flags)
-		insn->fill = (s32)random_between(state, 0, 255) - 128;
+		insn->fill = random_value(insn->out.type, state);
 	random_input(job, 0, height, width, channels, state);
 	random_output(job, insn->pad_top + height + bottom, insn->pad_left + width + right, channels,
 		      state);

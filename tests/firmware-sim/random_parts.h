@@ -19,6 +19,13 @@ u8 *random_weights(struct random_job *job, u64 dense_bytes, u64 packed_bytes, u6
 /* Mostly scales that bring sums of about @magnitude into int8, and everything else that is valid. */
 void random_scale(u32 *multiplier, u32 *shift, u32 magnitude, u64 *state);
 
+/* The same of sums of @terms elements times @factor, by the types of the operands. */
+void random_scale_to(const struct random_job *job, u32 *multiplier, u32 *shift, u32 factor,
+		     u32 terms, u64 *state);
+
+/* Any element of type @type. */
+s32 random_value(u32 type, u64 *state);
+
 /* @words words of parameters; returns where they are. */
 u32 *random_params(struct random_job *job, u64 words, u64 *state);
 

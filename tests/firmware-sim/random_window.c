@@ -153,7 +153,7 @@ static void init_pool(struct random_job *job, u64 *state)
 	entries = (u32)insn->kernel_height * insn->kernel_width;
 	words = random_params(job, 2ull * entries, state);
 	for (u32 i = 0; i < entries; i++)
-		random_scale(&words[i], &words[entries + i], 64 * (i + 1), state);
+		random_scale_to(job, &words[i], &words[entries + i], 1, i + 1, state);
 }
 
 void random_window_job(struct random_job *job, u64 *state)

@@ -38,12 +38,16 @@ static bool inside(const struct overtake_operand *operand, s64 y, s64 x)
 s64 reference_input(const struct random_job *job, u32 index, s64 y, s64 x, u64 c)
 {
 	const struct overtake_operand *operand = &job->insn.in[index];
-	const s8 *base = (const s8 *)job->regions[operand->region].base;
+	const u8 *at = job->regions[operand->region].base + operand->offset;
+	s16 wide;
 
 	if (!inside(operand, y, x))
 		return 0;
-	return base[operand->offset + (u64)y * operand->row_stride +
-		    (u64)x * operand->pixel_stride + c] - operand->zero_point;
+	at += (u64)y * operand->row_stride + (u64)x * operand->pixel_stride;
+	if (operand->type == OVERTAKE_TYPE_INT8)
+		return (s8)at[c] - operand->zero_point;
+	wide = (s16)(at[2 * c] | (u32)at[2 * c + 1] << 8);
+	return wide;
 }
 
 u32 reference_param(const struct random_job *job, u64 array, u64 length, u64 index)
@@ -54,20 +58,23 @@ u32 reference_param(const struct random_job *job, u64 array, u64 length, u64 ind
 	return bytes[0] | (u32)bytes[1] << 8 | (u32)bytes[2] << 16 | (u32)bytes[3] << 24;
 }
 
-s8 reference_finish(const struct random_job *job, s64 value)
+s32 reference_finish(const struct random_job *job, s64 value)
 {
 	value += job->insn.out.zero_point;
 	if (value > job->insn.clamp_max)
 		value = job->insn.clamp_max;
 	if (value < job->insn.clamp_min)
 		value = job->insn.clamp_min;
-	return (s8)value;
+	return (s32)value;
 }
 
-s8 reference_finish_channel(const struct random_job *job, s64 sum, u32 c)
+s32 reference_finish_channel(const struct random_job *job, s64 sum, u32 c)
 {
 	u64 length = (job->insn.out.channels + 7ull) & ~7ull;
-	s64 acc = wrap_32((__int128)sum + (s32)reference_param(job, 0, length, c));
+	s32 bias = (s32)reference_param(job, 0, length, c);
+	bool wide0 = job->insn.in[0].type, wide1 = job->insn.in[1].type;
+	s64 acc = wide0 || wide1 ? bias + (wide0 && wide1 ? reference_round(sum, 8) : sum) :
+				   wrap_32((__int128)sum + bias);
 
 	return reference_finish(job, reference_round((__int128)acc * reference_param(job, 1, length, c),
 					   reference_param(job, 2, length, c)));
@@ -98,7 +105,7 @@ static u32 positions_inside(const struct random_job *job, u32 y, u32 x)
 	return count;
 }
 
-static s8 convolution(const struct random_job *job, u32 y, u32 x, u32 c, u32 groups)
+static s32 convolution(const struct random_job *job, u32 y, u32 x, u32 c, u32 groups)
 {
 	const struct overtake_insn *insn = &job->insn;
 	u32 inputs = insn->in[0].channels / groups;
@@ -122,7 +129,7 @@ static bool lands(u32 from, u32 k, u32 to, u32 stride, u32 dilation, u32 pad)
 }
 
 /* Scattered: every input is spread over the outputs, of which one is looked at. */
-static s8 transposed(const struct random_job *job, u32 y, u32 x, u32 c)
+static s32 transposed(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	const struct overtake_insn *insn = &job->insn;
 	u32 inputs = insn->in[0].channels / insn->groups;
@@ -146,7 +153,7 @@ static s8 transposed(const struct random_job *job, u32 y, u32 x, u32 c)
 	return reference_finish_channel(job, sum, c);
 }
 
-static s8 product(const struct random_job *job, u32 y, u32 x, u32 c)
+static s32 product(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	s64 sum = 0;
 
@@ -156,10 +163,10 @@ static s8 product(const struct random_job *job, u32 y, u32 x, u32 c)
 	return reference_finish_channel(job, sum, c);
 }
 
-static s8 maximum(const struct random_job *job, u32 y, u32 x, u32 c)
+static s32 maximum(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	const struct overtake_insn *insn = &job->insn;
-	s64 greatest = -1000;
+	s64 greatest = -40000;
 
 	for (s64 ky = 0; ky < insn->kernel_height; ky++)
 		for (s64 kx = 0; kx < insn->kernel_width; kx++) {
@@ -185,7 +192,7 @@ static u32 positions_up_to(const struct random_job *job, u32 y, u32 x, u32 botto
 	return count;
 }
 
-static s8 average(const struct random_job *job, u32 y, u32 x, u32 c)
+static s32 average(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	const struct overtake_insn *insn = &job->insn;
 	u32 kernel = (u32)insn->kernel_height * insn->kernel_width;
@@ -213,7 +220,7 @@ static __int128 repeated(const struct random_job *job, u32 index, u32 y, u32 x, 
 	return reference_input(job, index, y % in->height, x % in->width, c % in->channels);
 }
 
-static s8 combined(const struct random_job *job, u32 y, u32 x, u32 c)
+static s32 combined(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	const struct overtake_insn *insn = &job->insn;
 	__int128 a = repeated(job, 0, y, x, c), b = repeated(job, 1, y, x, c);
@@ -239,11 +246,11 @@ static s8 combined(const struct random_job *job, u32 y, u32 x, u32 c)
 }
 
 /* Every input element is asked whether it goes into this output. */
-static s8 reduced(const struct random_job *job, u32 y, u32 x, u32 c)
+static s32 reduced(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	const struct overtake_insn *insn = &job->insn;
 	const struct overtake_operand *in = &insn->in[0];
-	s64 least = 1000, greatest = -1000;
+	s64 least = 40000, greatest = -40000;
 	__int128 sum = 0;
 
 	for (u32 n = 0; n < in->height * in->width * in->channels; n++) {
@@ -266,7 +273,7 @@ static s8 reduced(const struct random_job *job, u32 y, u32 x, u32 c)
 }
 
 /* A float times 24 bits is exact in long double, and rintl() rounds half to even. */
-static s8 quantised(const struct random_job *job, u32 y, u32 x, u32 c)
+static s32 quantised(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	const struct overtake_operand *in = &job->insn.in[0];
 	const u8 *base = job->regions[in->region].base + in->offset;
@@ -275,20 +282,47 @@ static s8 quantised(const struct random_job *job, u32 y, u32 x, u32 c)
 
 	memcpy(&value, base + (u64)y * in->row_stride + (u64)x * in->pixel_stride + 4 * c, 4);
 	if (isinf(value))
-		return reference_finish(job, value > 0 ? 1000 : -1000);
+		return reference_finish(job, value > 0 ? 40000 : -40000);
 	if (isnan(value))
 		return reference_finish(job, 0);
 	scaled = rintl(ldexpl((long double)value * job->insn.multiplier[0],
 			      -(int)job->insn.shift[0]));
-	return reference_finish(job, scaled > 1000 ? 1000 : scaled < -1000 ? -1000 : (s64)scaled);
+	return reference_finish(job, scaled > 40000 ? 40000 : scaled < -40000 ? -40000 : (s64)scaled);
 }
 
 u32 reference_element_bytes(const struct random_job *job)
 {
-	return job->insn.opcode == OVERTAKE_OP_DEQUANTISE ? 4 : 1;
+	return job->insn.opcode == OVERTAKE_OP_DEQUANTISE ? 4 : job->insn.out.type ? 2 : 1;
 }
 
-static s8 reference_byte(const struct random_job *job, u32 y, u32 x, u32 c)
+/* The element of the table that the bits of an input count to. */
+static u32 table_index(const struct random_job *job, u32 y, u32 x, u32 c)
+{
+	s64 element = reference_input(job, 0, y, x, c) + job->insn.in[0].zero_point;
+
+	return (u32)element & (job->insn.in[0].type ? 0xffff : 0xff);
+}
+
+static s32 looked_up(const struct random_job *job, u32 y, u32 x, u32 c)
+{
+	const u8 *table = (const u8 *)job->dense;
+	u32 index = table_index(job, y, x, c);
+
+	if (!job->insn.out.type)
+		return (s8)table[index];
+	return (s16)(table[2 * index] | (u32)table[2 * index + 1] << 8);
+}
+
+/* Products of 15 and 24 bits are exact in long double, and conversion rounds half to even. */
+static void dequantised(const struct random_job *job, u32 y, u32 x, u32 c, u8 *bytes)
+{
+	long double exact = (long double)reference_input(job, 0, y, x, c) * job->insn.multiplier[0];
+	float nearest = (float)ldexpl(exact, -(int)job->insn.shift[0]);
+
+	memcpy(bytes, &nearest, sizeof(nearest));
+}
+
+static s32 reference_integer(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	const struct overtake_insn *insn = &job->insn;
 
@@ -316,7 +350,7 @@ static s8 reference_byte(const struct random_job *job, u32 y, u32 x, u32 c)
 	case OVERTAKE_OP_REDUCE_MIN:
 		return reduced(job, y, x, c);
 	case OVERTAKE_OP_TABLE:
-		return job->dense[(reference_input(job, 0, y, x, c) + insn->in[0].zero_point) & 255];
+		return looked_up(job, y, x, c);
 	case OVERTAKE_OP_REQUANTISE:
 		return reference_finish(job, reference_round(
 			(__int128)reference_input(job, 0, y, x, c) * insn->multiplier[0],
@@ -335,12 +369,16 @@ static s8 reference_byte(const struct random_job *job, u32 y, u32 x, u32 c)
 
 void reference_element(const struct random_job *job, u32 y, u32 x, u32 c, u8 *bytes)
 {
-	u32 index;
+	s32 value;
 
-	if (job->insn.opcode == OVERTAKE_OP_DEQUANTISE) {
-		index = (u32)(reference_input(job, 0, y, x, c) + job->insn.in[0].zero_point) & 255;
-		memcpy(bytes, job->dense + 4 * index, 4);
+	if (job->insn.opcode == OVERTAKE_OP_DEQUANTISE && job->insn.in[0].type) {
+		dequantised(job, y, x, c, bytes);
+	} else if (job->insn.opcode == OVERTAKE_OP_DEQUANTISE) {
+		memcpy(bytes, job->dense + 4 * table_index(job, y, x, c), 4);
 	} else {
-		bytes[0] = (u8)reference_byte(job, y, x, c);
+		value = reference_integer(job, y, x, c);
+		bytes[0] = (u8)value;
+		if (job->insn.out.type)
+			bytes[1] = (u8)((u32)value >> 8);
 	}
 }

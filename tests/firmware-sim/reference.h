@@ -11,7 +11,7 @@
 /* numerator / 2^shift, to the nearest integer, halves to the even one. */
 s64 reference_round(__int128 numerator, u32 shift);
 
-/* Bytes of an output element: 1, or 4 where the output is a float tensor. */
+/* Bytes of an output element: 1, 2 where it has 16 bits, 4 where the output is a float tensor. */
 u32 reference_element_bytes(const struct random_job *job);
 
 /* Writes element (y, x, c) of the output to @bytes. */

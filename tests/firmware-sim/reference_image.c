@@ -54,15 +54,15 @@ static s64 bilinear(const struct random_job *job, u32 index, __int128 y, __int12
 	return reference_round(sum, 16);
 }
 
-s8 reference_resized(const struct random_job *job, u32 y, u32 x, u32 c)
+s32 reference_resized(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	const struct overtake_insn *insn = &job->insn;
 	__int128 row = position(insn->start_y, insn->step_y, y, insn->in[0].height);
 	__int128 column = position(insn->start_x, insn->step_x, x, insn->in[0].width);
 
 	if (insn->opcode == OVERTAKE_OP_RESIZE_NEAREST)
-		return (s8)value(job, 0, floor_of(row), floor_of(column), c);
-	return (s8)bilinear(job, 0, row, column, c);
+		return (s32)value(job, 0, floor_of(row), floor_of(column), c);
+	return (s32)bilinear(job, 0, row, column, c);
 }
 
 /* A factor as the nearest multiple of 2^-13. */
@@ -97,7 +97,7 @@ static __int128 chroma(__int128 at, u32 size)
 	return cut((__int128)floorl((long double)at / 2) - PIXEL / 4, size);
 }
 
-s8 reference_colour(const struct random_job *job, u32 y, u32 x, u32 c)
+s32 reference_colour(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	const struct overtake_insn *insn = &job->insn;
 	__int128 row = position(insn->start_y, insn->step_y, y, insn->in[0].height);

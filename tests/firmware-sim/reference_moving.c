@@ -2,9 +2,9 @@
 /* COPY, PAD, PERMUTE, DEPTH_TO_SPACE, SPACE_TO_DEPTH: where an output element comes from. */
 #include "reference_parts.h"
 
-static s8 element(const struct random_job *job, s64 y, s64 x, u64 c)
+static s32 element(const struct random_job *job, s64 y, s64 x, u64 c)
 {
-	return (s8)(reference_input(job, 0, y, x, c) + job->insn.in[0].zero_point);
+	return (s32)(reference_input(job, 0, y, x, c) + job->insn.in[0].zero_point);
 }
 
 /* Steps off an edge turn round (reflect) or stay (edge). */
@@ -24,7 +24,7 @@ static s64 walk(s64 from, s64 size, bool reflect)
 	return place;
 }
 
-static s8 padded(const struct random_job *job, u32 y, u32 x, u32 c)
+static s32 padded(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	const struct overtake_insn *insn = &job->insn;
 	bool reflect = insn->flags == OVERTAKE_FLAG_REFLECT;
@@ -34,11 +34,11 @@ static s8 padded(const struct random_job *job, u32 y, u32 x, u32 c)
 		return element(job, walk(row, insn->in[0].height, reflect),
 			       walk(column, insn->in[0].width, reflect), c);
 	if (row < 0 || column < 0 || row >= insn->in[0].height || column >= insn->in[0].width)
-		return (s8)insn->fill;
+		return (s32)insn->fill;
 	return element(job, row, column, c);
 }
 
-static s8 permuted(const struct random_job *job, u32 y, u32 x, u32 c)
+static s32 permuted(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	u32 place[3], axes = job->insn.axes;
 
@@ -58,7 +58,7 @@ static u64 number(const u32 *digits, const u32 *radices)
 	return value;
 }
 
-static s8 to_space(const struct random_job *job, u32 y, u32 x, u32 c)
+static s32 to_space(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	const struct overtake_insn *insn = &job->insn;
 	u32 block = insn->kernel_height, outputs = insn->out.channels;
@@ -70,7 +70,7 @@ static s8 to_space(const struct random_job *job, u32 y, u32 x, u32 c)
 }
 
 /* Every pixel of the block is tried. */
-static s8 to_depth(const struct random_job *job, u32 y, u32 x, u32 c)
+static s32 to_depth(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	u32 block = job->insn.kernel_height, inputs = job->insn.in[0].channels;
 	u32 first = 0;
@@ -82,7 +82,7 @@ static s8 to_depth(const struct random_job *job, u32 y, u32 x, u32 c)
 	return 0;
 }
 
-s8 reference_moved(const struct random_job *job, u32 y, u32 x, u32 c)
+s32 reference_moved(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	switch (job->insn.opcode) {
 	case OVERTAKE_OP_PAD:

@@ -12,14 +12,14 @@ s64 reference_input(const struct random_job *job, u32 index, s64 y, s64 x, u64 c
 u32 reference_param(const struct random_job *job, u64 array, u64 length, u64 index);
 
 /* Zero point and clamp. */
-s8 reference_finish(const struct random_job *job, s64 value);
+s32 reference_finish(const struct random_job *job, s64 value);
 
 /* Bias, multiplier and shift of channel @c, then reference_finish(). */
-s8 reference_finish_channel(const struct random_job *job, s64 sum, u32 c);
+s32 reference_finish_channel(const struct random_job *job, s64 sum, u32 c);
 
 /* One family of opcodes each. */
-s8 reference_moved(const struct random_job *job, u32 y, u32 x, u32 c);
-s8 reference_resized(const struct random_job *job, u32 y, u32 x, u32 c);
-s8 reference_colour(const struct random_job *job, u32 y, u32 x, u32 c);
+s32 reference_moved(const struct random_job *job, u32 y, u32 x, u32 c);
+s32 reference_resized(const struct random_job *job, u32 y, u32 x, u32 c);
+s32 reference_colour(const struct random_job *job, u32 y, u32 x, u32 c);
 
 #endif

@@ -10,9 +10,11 @@ static bool is_windowed(u16 opcode)
 }
 
 /* Channels of a unit. */
-static u32 longest_run(u16 opcode)
+static u32 longest_run(const struct overtake_insn *insn)
 {
-	switch (opcode) {
+	switch (insn->opcode) {
+	case OVERTAKE_OP_TABLE:
+		return insn->in[0].type ? 512 : 4096;
 	case OVERTAKE_OP_CONV:
 	case OVERTAKE_OP_TRANSPOSED_CONV:
 	case OVERTAKE_OP_DEPTHWISE:
@@ -74,16 +76,18 @@ static u64 gathered_work(u64 step, u32 count)
 /* Bytes between elements of in[0] that follow each other along the output's channels. */
 static u64 gathered_step(const struct overtake_insn *insn)
 {
+	u64 element = insn->in[0].type ? 2 : 1;
+
 	if (insn->opcode == OVERTAKE_OP_DEPTH_TO_SPACE)
 		return insn->flags & OVERTAKE_FLAG_CRD ?
-		       (u64)insn->kernel_height * insn->kernel_height : 1;
+		       element * insn->kernel_height * insn->kernel_height : element;
 	switch (insn->axes >> 4 & 3) {
 	case 0:
 		return insn->in[0].row_stride;
 	case 1:
 		return insn->in[0].pixel_stride;
 	default:
-		return 1;
+		return element;
 	}
 }
 
@@ -148,6 +152,9 @@ static u64 unit_work(const struct overtake_insn *insn, u32 y, u32 x, u32 c, u32 
 		return 4ull * count;
 	case OVERTAKE_OP_QUANTISE:
 		return 16ull * count;
+	case OVERTAKE_OP_TABLE:
+	case OVERTAKE_OP_DEQUANTISE:
+		return insn->in[0].type ? 16ull * count : count;
 	case OVERTAKE_OP_SPACE_TO_DEPTH:
 		return count + 8ull * block_pixels(insn, c, count);
 	case OVERTAKE_OP_PERMUTE:
@@ -164,7 +171,7 @@ u64 reference_work(const struct random_job *job)
 {
 	const struct overtake_insn *insn = &job->insn;
 	u32 group = insn->groups ? insn->out.channels / insn->groups : insn->out.channels;
-	u32 run = longest_run(insn->opcode);
+	u32 run = longest_run(insn);
 	u64 work = 0;
 
 	for (u32 y = 0; y < insn->out.height; y++)

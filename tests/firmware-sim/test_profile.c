@@ -78,6 +78,49 @@ static void test_conv_costs_its_products(void **state)
 	assert_cycles(&insn, 7056);
 }
 
+/* A multiplier takes a byte of each factor, a vector half as many elements, and bytes count. */
+static void test_16_bits_cost_twice(void **state)
+{
+	struct overtake_insn conv = {
+		.opcode = OVERTAKE_OP_CONV, .groups = 1, .kernel_height = 3, .kernel_width = 3,
+		.out = tensor(56, 56, 64), .in = { tensor(56, 56, 64) },
+	};
+	struct overtake_insn product = {
+		.opcode = OVERTAKE_OP_MATMUL,
+		.out = tensor(64, 8, 64), .in = { tensor(64, 8, 64), tensor(1, 64, 64) },
+	};
+	struct overtake_insn sum = {
+		.opcode = OVERTAKE_OP_ADD,
+		.out = tensor(7, 7, 30), .in = { tensor(7, 7, 30), tensor(7, 7, 30) },
+	};
+	struct overtake_insn table = {
+		.opcode = OVERTAKE_OP_TABLE, .out = tensor(1, 1, 320), .in = { tensor(1, 1, 320) },
+	};
+
+	(void)state;
+	assert_cycles(&conv, 451584);
+	conv.out.type = OVERTAKE_TYPE_INT16;
+	assert_cycles(&conv, 451584);
+	conv.in[0].type = OVERTAKE_TYPE_INT16;
+	assert_cycles(&conv, 2 * 451584);
+	/* 64 * 8 * 64 * 64 / 256 */
+	assert_cycles(&product, 8192);
+	product.in[1].type = OVERTAKE_TYPE_INT16;
+	assert_cycles(&product, 2 * 8192);
+	product.in[0].type = OVERTAKE_TYPE_INT16;
+	assert_cycles(&product, 4 * 8192);
+	/* 3 * 1470 bytes / 32; one input twice: 5880 / 32; all: 8820 / 32. */
+	assert_cycles(&sum, 138);
+	sum.in[1].type = OVERTAKE_TYPE_INT16;
+	assert_cycles(&sum, 184);
+	sum.in[0].type = sum.out.type = OVERTAKE_TYPE_INT16;
+	assert_cycles(&sum, 276);
+	/* 640 + 256 bytes; 1280 + 131072. */
+	assert_cycles(&table, 28);
+	table.in[0].type = table.out.type = OVERTAKE_TYPE_INT16;
+	assert_cycles(&table, 4136);
+}
+
 static void test_matmul_with_one_row_costs_its_traffic(void **state)
 {
 	struct overtake_insn insn = {
@@ -315,6 +358,7 @@ int main(void)
 		cmocka_unit_test(test_profiles_have_their_numbers),
 		cmocka_unit_test(test_profiles_are_listed),
 		cmocka_unit_test(test_conv_costs_its_products),
+		cmocka_unit_test(test_16_bits_cost_twice),
 		cmocka_unit_test(test_matmul_with_one_row_costs_its_traffic),
 		cmocka_unit_test(test_window_operators_use_the_vector_unit),
 		cmocka_unit_test(test_elementwise_operators_cost_their_traffic),

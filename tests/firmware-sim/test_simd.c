@@ -261,7 +261,7 @@ static void test_rounding_at_its_edges_equals_scalar(void **state)
 	u32 covered = 0;
 
 	(void)state;
-	for (u32 i = 0; i < 6000; i++) {
+	for (u32 i = 0; i < 8000; i++) {
 		u64 seed = 0x2545f4914f6cdd1dull + i;
 		struct random_job job;
 		u8 *params;

@@ -26,6 +26,7 @@ struct row {
 	u32 in_row;
 	u32 out_pixel;
 	s64 work;
+	u32 type;		/* of all operands */
 };
 
 /* Of all inputs that a window of rows x columns needs, with @pixel work for each. */
@@ -84,17 +85,28 @@ static const struct row rows[] = {
 	{ "REQUANTISE, pixels apart", OVERTAKE_OP_REQUANTISE, 0, 0, 3, 5, 16, 24, 0, 0,
 	  3 * 5 * (80 + 16) },
 	{ "TABLE", OVERTAKE_OP_TABLE, 0, 0, 3, 5, 16, 0, 0, 0, 3 * (60 + 5 * 16) },
+	/* Of 16 bits, by 8 channels of a pixel: 80, of a window 5 a tap; of 8 rows 4 and 1 for 8 products. */
+	{ "DEPTHWISE, 16 bits", OVERTAKE_OP_DEPTHWISE, 3, 3, 2, 4, 16, 0, 0, 0,
+	  2 * 4 * 2 * (80 + 9 * 5), OVERTAKE_TYPE_INT16 },
+	{ "DEPTHWISE, 16 bits, far inputs", OVERTAKE_OP_DEPTHWISE, 3, 3, 2, 4, 16, FAR, 0, 0,
+	  2 * 4 * 2 * (80 + 9 * 5 + 9 * PAGE + 3 * PAGE), OVERTAKE_TYPE_INT16 },
+	{ "DEPTHWISE, 16 bits, far outputs", OVERTAKE_OP_DEPTHWISE, 3, 3, 2, 4, 16, 0, 0, FAR,
+	  2 * 4 * 2 * (80 + 9 * 5 + PAGE), OVERTAKE_TYPE_INT16 },
+	{ "MATMUL, 16 bits", OVERTAKE_OP_MATMUL, 0, 0, 1, 3, 16, 0, 0, 0,
+	  3 * 2 * (80 + 8 * (2 + 4)), OVERTAKE_TYPE_INT16 },
+	{ "ADD, 16 bits", OVERTAKE_OP_ADD, 0, 0, 3, 5, 16, 0, 0, 0, 3 * (80 + 5 * 16),
+	  OVERTAKE_TYPE_INT16 },
 	{ "RESIZE_BILINEAR", OVERTAKE_OP_RESIZE_BILINEAR, 0, 0, 3, 5, 21, 0, 0, 0, 15 * (80 + 21) },
 };
 
 static void place(struct random_job *job, struct overtake_operand *operand, u32 region, u32 height,
-		  u32 width, u32 channels, u32 pixel, u32 row, u64 *seed)
+		  u32 width, u32 channels, u32 type, u32 pixel, u32 row, u64 *seed)
 {
 	u32 flags = OVT_REGION_READ | (region == JOB_OUT ? OVT_REGION_WRITE : 0);
 
 	*operand = (struct overtake_operand){ .region = region, .height = height, .width = width,
-					      .channels = channels };
-	operand->pixel_stride = pixel ? pixel : (channels + 7) / 8 * 8;
+					      .channels = channels, .type = type };
+	operand->pixel_stride = pixel ? pixel : (channels + 7) / 8 * 8 * (type ? 2 : 1);
 	operand->row_stride = row ? row : width * operand->pixel_stride;
 	bind_anything(job, region, (u64)height * operand->row_stride, flags, seed);
 }
@@ -117,15 +129,16 @@ static void job_init(struct random_job *job, const struct row *row)
 		insn->clamp_min = -128;
 		insn->clamp_max = 127;
 	}
-	place(job, &insn->out, JOB_OUT, row->height, row->width, row->channels, row->out_pixel, 0,
-	      &seed);
+	place(job, &insn->out, JOB_OUT, row->height, row->width, row->channels, row->type,
+	      row->out_pixel, 0, &seed);
 	place(job, &insn->in[0], JOB_IN0, row->height + beside_y, row->width + beside_x,
-	      row->channels, row->in_pixel, row->in_row, &seed);
+	      row->channels, row->type, row->in_pixel, row->in_row, &seed);
 	if (row->opcode == OVERTAKE_OP_ADD)
-		place(job, &insn->in[1], JOB_IN1, row->height, row->width, row->channels, 0, 0,
-		      &seed);
+		place(job, &insn->in[1], JOB_IN1, row->height, row->width, row->channels,
+		      row->type, 0, 0, &seed);
 	if (row->opcode == OVERTAKE_OP_MATMUL)
-		place(job, &insn->in[1], JOB_IN1, 1, row->channels, row->channels, 0, 0, &seed);
+		place(job, &insn->in[1], JOB_IN1, 1, row->channels, row->channels, row->type, 0, 0,
+		      &seed);
 	if (row->opcode == OVERTAKE_OP_ADD || row->opcode == OVERTAKE_OP_REQUANTISE)
 		insn->multiplier[0] = insn->shift[0] = 1;
 	if (row->opcode == OVERTAKE_OP_ADD)

@@ -178,6 +178,8 @@ const SpoiltField spoilt_fields[] = {
      [](ModelSpec& m) { m.version = 2u << 16 | 3; }},
     {"isa_version: 9.3, but this library knows 1.x",
      [](ModelSpec& m) { m.isa_version = 9u << 16 | 3; }},
+    {"isa_version: 1.3, but this library knows 1.2 and older",
+     [](ModelSpec& m) { m.isa_version = OVERTAKE_ISA_VERSION + 1; }},
     {"isa_version: 0.0, but this library knows 1.x", [](ModelSpec& m) { m.isa_version = 0; }},
     {"program: 511 bytes are no whole number of instructions of 256 bytes",
      [](ModelSpec& m) { m.program_bytes_cut = 1; }},

@@ -14,8 +14,10 @@
 #include <gtest/gtest.h>
 
 #include "backends.hpp"
+#include "expect_error.hpp"
 #include "model_spec.hpp"
 #include "overtake/overtake.hpp"
+#include "overtake_isa.h"
 #include "watched_device.hpp"
 
 namespace overtake::test {
@@ -408,6 +410,29 @@ void expect_empty(Task& task) {
     EXPECT_EQ(task.status(), -EINVAL);
     EXPECT_EQ(task.ended_ns(), 0);
     EXPECT_TRUE(task.completions().empty());
+}
+
+/// Runs programs of the instruction set before tensors of 16 bits.
+class OlderDevice final : public WatchedDevice {
+public:
+    drm_overtake_device_info info() const override {
+        drm_overtake_device_info info = WatchedDevice::info();
+        info.isa_version = OVERTAKE_ISA_VERSION_INT16 - 1;
+        return info;
+    }
+};
+
+TEST(Session, ADeviceTooOldForAModelRefusesItBeforeItRuns) {
+    const auto device = std::make_shared<OlderDevice>();
+    ModelSpec spec = copy_and_softmax();
+    spec.isa_version = OVERTAKE_ISA_VERSION_INT16;
+    expect_error(ENOTSUP,
+                 "model 'test' needs instruction set 1.2, and the device (embedded) runs 1.1",
+                 [&] { Session(device, Model::from_bytes(build(spec))); });
+    EXPECT_EQ(device->buffers, 0u);
+    spec.isa_version = OVERTAKE_ISA_VERSION_INT16 - 1;
+    Session session(device, Model::from_bytes(build(spec)));
+    EXPECT_GT(device->buffers, 0u);
 }
 
 TEST(Session, AnEmptyTaskRefusesEverything) {

@@ -3,7 +3,8 @@
  * ADD to MIN and REQUANTISE of inputs of the output's shape, 16 elements at once.
  *
  * In doubles: an input times its multiplier / 2^shift needs 33 bits, a sum of two 34 bits, a
- * product of both inputs 40 bits.  All are exact; they are rounded once (hw/simd/requantise.h).
+ * product of both inputs 40 bits; where an input has 16 bits, 40, 41 and 49 bits.  All are exact;
+ * they are rounded once (hw/simd/requantise.h).  A product of two such inputs would need 55 bits.
  */
 #include "hw/operator_units.h"
 #include "hw/simd/pixels.h"
@@ -19,6 +20,8 @@ struct factors {
 	ovt_s16x16 zero_point[2];
 	struct ovt_simd_range range;
 	u32 opcode;
+	u32 in_type[2];
+	u32 out_type;
 };
 
 static bool same_shape(const struct overtake_operand *a, const struct overtake_operand *b)
@@ -28,6 +31,8 @@ static bool same_shape(const struct overtake_operand *a, const struct overtake_o
 
 bool ovt_simd_combine_covers(const struct overtake_insn *insn)
 {
+	if (insn->opcode == OVERTAKE_OP_MUL && insn->in[0].type && insn->in[1].type)
+		return false;
 	return same_shape(&insn->in[0], &insn->out) &&
 	       (insn->opcode == OVERTAKE_OP_REQUANTISE || same_shape(&insn->in[1], &insn->out));
 }
@@ -48,17 +53,31 @@ static void load_factors(struct factors *factors, const struct overtake_insn *in
 	for (i = 0; i < 2; i++) {
 		factors->scale[i] = scale_of(insn->multiplier[i], insn->shift[0]);
 		factors->zero_point[i] = ovt_broadcast_s16((s16)insn->in[i].zero_point);
+		factors->in_type[i] = insn->in[i].type;
 	}
+	factors->out_type = insn->out.type;
 	if (insn->opcode == OVERTAKE_OP_MUL)
 		factors->scale[1] = ovt_broadcast_f64(1.0);
 }
 
-/* 16 elements from @from on, exactly @count of them read, times their scale. */
-static __always_inline void load_scaled(ovt_f64x4 *values, const s8 *from, u32 count,
+/* 16 elements from @from on, exactly @count of them read. */
+static __always_inline ovt_s16x16 load_words(const s8 *from, u32 count, u32 type)
+{
+	s16 words[16] = { 0 };
+
+	if (type == OVERTAKE_TYPE_INT8)
+		return ovt_widen_s8(ovt_simd_load_exactly(from, count));
+	if (count == 16)
+		return ovt_load_s16x16(from);
+	memcpy(words, from, count * sizeof(*words));
+	return ovt_load_s16x16(words);
+}
+
+/* The same times their scale. */
+static __always_inline void load_scaled(ovt_f64x4 *values, const s8 *from, u32 count, u32 type,
 					const struct factors *factors, u32 index)
 {
-	ovt_s16x16 words = ovt_widen_s8(ovt_simd_load_exactly(from, count)) -
-			   factors->zero_point[index];
+	ovt_s16x16 words = load_words(from, count, type) - factors->zero_point[index];
 	ovt_u32x8 low = ovt_widen_s16(ovt_low_half((ovt_u32x8)words));
 	ovt_u32x8 high = ovt_widen_s16(ovt_high_half((ovt_u32x8)words));
 
@@ -86,57 +105,95 @@ static __always_inline ovt_f64x4 combine(ovt_f64x4 a, ovt_f64x4 b, u32 opcode)
 	}
 }
 
-static __always_inline void combine_run(const struct factors *factors, const s8 *a, const s8 *b,
-					s8 *out, u32 elements, const u32 opcode)
+/* Clamped doubles of outputs 0..15 to elements of 16 bits, of which @count are stored. */
+static __always_inline void store_words(s8 *out, const ovt_f64x4 *rounded, u32 count)
 {
+	/* Words 0 1 4 5 8 9 12 13 | 2 3 6 7 10 11 14 15 */
+	ovt_i16x16 words = __builtin_ia32_packssdw256(ovt_simd_low_words(rounded[0], rounded[1]),
+						      ovt_simd_low_words(rounded[2], rounded[3]));
+	ovt_i32x4 low = (ovt_i32x4)ovt_low_half((ovt_u32x8)words);
+	ovt_i32x4 high = (ovt_i32x4)ovt_high_half((ovt_u32x8)words);
+	ovt_i32x4 ordered[2] = { __builtin_ia32_punpckldq128(low, high),
+				 __builtin_ia32_punpckhdq128(low, high) };
+
+	if (count == 16) {
+		ovt_store_s32x4(out, (ovt_s32x4)ordered[0]);
+		ovt_store_s32x4(out + 16, (ovt_s32x4)ordered[1]);
+	} else {
+		memcpy(out, ordered, count * sizeof(s16));
+	}
+}
+
+/* @wide: elements have the types of @factors, else they are bytes. */
+static __always_inline void combine_run(const struct factors *factors, const s8 *a, const s8 *b,
+					s8 *out, u32 elements, const u32 opcode, const bool wide)
+{
+	u32 type[2] = { wide ? factors->in_type[0] : OVERTAKE_TYPE_INT8,
+			wide ? factors->in_type[1] : OVERTAKE_TYPE_INT8 };
+	u32 out_type = wide ? factors->out_type : OVERTAKE_TYPE_INT8;
 	u32 done, i;
 
 	for (done = 0; done < elements; done += 16) {
 		u32 count = elements - done < 16 ? elements - done : 16;
 		ovt_f64x4 first[VECTORS], second[VECTORS] = { 0 };
 
-		load_scaled(first, a + done, count, factors, 0);
+		load_scaled(first, a + (done << type[0]), count, type[0], factors, 0);
 		if (opcode != OVERTAKE_OP_REQUANTISE)
-			load_scaled(second, b + done, count, factors, 1);
+			load_scaled(second, b + (done << type[1]), count, type[1], factors, 1);
 #pragma GCC unroll 4
 		for (i = 0; i < VECTORS; i++)
 			first[i] = ovt_simd_clamp(combine(first[i], second[i], opcode) +
 						  ovt_broadcast_f64(OVT_ROUNDING_BIAS),
 						  &factors->range);
-		ovt_simd_store(out + done, ovt_simd_pack(first, &factors->range), count);
+		if (out_type)
+			store_words(out + (done << out_type), first, count);
+		else
+			ovt_simd_store(out + done, ovt_simd_pack(first, &factors->range), count);
 	}
 }
 
 /* A copy of combine_run() for each opcode. */
-static OVT_SIMD_NOINLINE void run(const struct factors *factors, const s8 *a, const s8 *b, s8 *out,
-				  u32 elements)
+static __always_inline void run_opcode(const struct factors *factors, const s8 *a, const s8 *b,
+				       s8 *out, u32 elements, const bool wide)
 {
 	switch (factors->opcode) {
 	case OVERTAKE_OP_ADD:
-		combine_run(factors, a, b, out, elements, OVERTAKE_OP_ADD);
+		combine_run(factors, a, b, out, elements, OVERTAKE_OP_ADD, wide);
 		break;
 	case OVERTAKE_OP_SUB:
-		combine_run(factors, a, b, out, elements, OVERTAKE_OP_SUB);
+		combine_run(factors, a, b, out, elements, OVERTAKE_OP_SUB, wide);
 		break;
 	case OVERTAKE_OP_MUL:
-		combine_run(factors, a, b, out, elements, OVERTAKE_OP_MUL);
+		combine_run(factors, a, b, out, elements, OVERTAKE_OP_MUL, wide);
 		break;
 	case OVERTAKE_OP_MAX:
-		combine_run(factors, a, b, out, elements, OVERTAKE_OP_MAX);
+		combine_run(factors, a, b, out, elements, OVERTAKE_OP_MAX, wide);
 		break;
 	case OVERTAKE_OP_MIN:
-		combine_run(factors, a, b, out, elements, OVERTAKE_OP_MIN);
+		combine_run(factors, a, b, out, elements, OVERTAKE_OP_MIN, wide);
 		break;
 	default:
-		combine_run(factors, a, b, out, elements, OVERTAKE_OP_REQUANTISE);
+		combine_run(factors, a, b, out, elements, OVERTAKE_OP_REQUANTISE, wide);
 		break;
 	}
+}
+
+static OVT_SIMD_NOINLINE void run_bytes(const struct factors *factors, const s8 *a, const s8 *b,
+					s8 *out, u32 elements)
+{
+	run_opcode(factors, a, b, out, elements, false);
+}
+
+static OVT_SIMD_NOINLINE void run_wide(const struct factors *factors, const s8 *a, const s8 *b,
+				       s8 *out, u32 elements)
+{
+	run_opcode(factors, a, b, out, elements, true);
 }
 
 bool ovt_simd_combine(const struct overtake_insn *insn, const struct ovt_operands *operands,
 		      struct ovt_simd_scratch *scratch, struct ovt_cursor *cursor, s64 *work)
 {
-	bool two = insn->opcode != OVERTAKE_OP_REQUANTISE;
+	bool two = insn->opcode != OVERTAKE_OP_REQUANTISE, wide = ovt_insn_is_wide(insn);
 	struct factors factors;
 	bool more;
 
@@ -148,7 +205,12 @@ bool ovt_simd_combine(const struct overtake_insn *insn, const struct ovt_operand
 		const s8 *b = two ? ovt_input_at(insn, operands, 1, cursor->y, cursor->x,
 						 cursor->c) : a;
 
-		run(&factors, a, b, ovt_output_at(insn, operands, cursor), part.elements);
+		if (wide)
+			run_wide(&factors, a, b, ovt_output_at(insn, operands, cursor),
+				 part.elements);
+		else
+			run_bytes(&factors, a, b, ovt_output_at(insn, operands, cursor),
+				  part.elements);
 		*work -= RUN_WORK + part.elements;
 		more = ovt_simd_run_next(insn, cursor, &part);
 	} while (more && *work > 0);

@@ -18,13 +18,19 @@ struct ovt_simd_run {
 
 #define OVT_SIMD_RUN_ELEMENTS	4096u
 
+/* No padding from pixel to pixel. */
+static inline bool ovt_simd_is_dense(const struct overtake_operand *operand)
+{
+	return operand->pixel_stride == (u64)operand->channels * ovt_element_bytes(operand);
+}
+
 /* Inputs have the output's shape; a row's bytes are below 2^32 as row strides are. */
 static inline struct ovt_simd_run ovt_simd_run_at(const struct overtake_insn *insn,
 						  const struct ovt_cursor *cursor, bool two_inputs)
 {
 	u32 channels = insn->out.channels;
-	bool dense = insn->out.pixel_stride == channels && insn->in[0].pixel_stride == channels &&
-		     (!two_inputs || insn->in[1].pixel_stride == channels);
+	bool dense = ovt_simd_is_dense(&insn->out) && ovt_simd_is_dense(&insn->in[0]) &&
+		     (!two_inputs || ovt_simd_is_dense(&insn->in[1]));
 	struct ovt_simd_run run = { .length = dense ? insn->out.width * channels : channels };
 
 	run.elements = run.length - cursor->c;

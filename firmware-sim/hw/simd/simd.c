@@ -29,16 +29,33 @@ static const struct vector_operator vector_operators[OVERTAKE_OP_COUNT] = {
 	[OVERTAKE_OP_RESIZE_BILINEAR] = { always, ovt_simd_resize_bilinear },
 };
 
+/* Of instructions with an operand of 16 bits: the others take bytes alone. */
+static const struct vector_operator wide_operators[OVERTAKE_OP_COUNT] = {
+	[OVERTAKE_OP_CONV] = { ovt_simd_wide_conv_covers, ovt_simd_wide_conv },
+	[OVERTAKE_OP_DEPTHWISE] = { ovt_simd_wide_depthwise_covers, ovt_simd_wide_depthwise },
+	[OVERTAKE_OP_MATMUL] = { ovt_simd_wide_matmul_covers, ovt_simd_wide_matmul },
+	[OVERTAKE_OP_ADD] = { ovt_simd_combine_covers, ovt_simd_combine },
+	[OVERTAKE_OP_SUB] = { ovt_simd_combine_covers, ovt_simd_combine },
+	[OVERTAKE_OP_MUL] = { ovt_simd_combine_covers, ovt_simd_combine },
+	[OVERTAKE_OP_MAX] = { ovt_simd_combine_covers, ovt_simd_combine },
+	[OVERTAKE_OP_MIN] = { ovt_simd_combine_covers, ovt_simd_combine },
+	[OVERTAKE_OP_REQUANTISE] = { ovt_simd_combine_covers, ovt_simd_combine },
+};
+
 static const struct vector_operator *vector_operator_of(const struct overtake_insn *insn)
 {
+	const struct vector_operator *of_type =
+		ovt_insn_is_wide(insn) ? wide_operators : vector_operators;
+
 	if (insn->opcode >= OVERTAKE_OP_COUNT)
-		return &vector_operators[0];
-	return &vector_operators[ovt_index_nospec((u32)insn->opcode, OVERTAKE_OP_COUNT)];
+		return &of_type[0];
+	return &of_type[ovt_index_nospec((u32)insn->opcode, OVERTAKE_OP_COUNT)];
 }
 
 bool ovt_simd_covers(const struct overtake_insn *insn)
 {
 	const struct vector_operator *found = vector_operator_of(insn);
+
 
 	return found->covers && found->covers(insn);
 }

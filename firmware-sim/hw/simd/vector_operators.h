@@ -23,6 +23,13 @@ ovt_simd_run_function ovt_simd_average_pool;
 ovt_simd_covers_function ovt_simd_combine_covers;
 ovt_simd_run_function ovt_simd_combine;
 ovt_simd_run_function ovt_simd_table;
+/* Of inputs of 16 bits. */
+ovt_simd_covers_function ovt_simd_wide_conv_covers;
+ovt_simd_run_function ovt_simd_wide_conv;
+ovt_simd_covers_function ovt_simd_wide_depthwise_covers;
+ovt_simd_run_function ovt_simd_wide_depthwise;
+ovt_simd_covers_function ovt_simd_wide_matmul_covers;
+ovt_simd_run_function ovt_simd_wide_matmul;
 ovt_simd_run_function ovt_simd_resize_bilinear;
 
 #endif

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -145,6 +146,11 @@ struct CorePlan {
     std::uint64_t bound_ns = 0; ///< of cores that share without loss, or of the longest path
 };
 
+/// A version of the instruction set as people write it: "1.2".
+inline std::string isa_version_text(std::uint32_t version) {
+    return std::to_string(version >> 16) + "." + std::to_string(version & 0xffff);
+}
+
 /// A model file, read and verified.  Views point into the file.
 struct ModelContents {
     /// Those of a loaded model; they live as long as it does.  Thread safe.
@@ -155,6 +161,7 @@ struct ModelContents {
 
     std::uint64_t number = 0;      ///< of the model: unlike all others of this process, ever
     std::uint64_t file_number = 0; ///< likewise of the file, which models of a pack share
+    std::uint32_t isa_version = 0; ///< that the programs need: major << 16 | minor
     std::string_view name;
     std::string_view profile_name;
     std::uint32_t clock_khz = 0;

@@ -66,6 +66,7 @@ public:
 
     KeptModel keep() {
         kept_.file_number = whole_.file_number;
+        kept_.isa_version = whole_.isa_version;
         kept_.name = text(whole_.name);
         kept_.profile_name = text(whole_.profile_name);
         kept_.clock_khz = whole_.clock_khz;

@@ -116,10 +116,15 @@ private:
             root_.version() >> 16 == model_file_version >> 16, of_root(Root::VT_VERSION, "version"),
             fmt::format("{}.{}, but this library reads {}.x; compile the model again",
                         root_.version() >> 16, root_.version() & 0xffff, model_file_version >> 16));
-        require(root_.isa_version() >> 16 == OVERTAKE_ISA_VERSION >> 16,
-                of_root(Root::VT_ISA_VERSION, "isa_version"),
-                fmt::format("{}.{}, but this library knows {}.x", root_.isa_version() >> 16,
-                            root_.isa_version() & 0xffff, OVERTAKE_ISA_VERSION >> 16));
+        const Place isa = of_root(Root::VT_ISA_VERSION, "isa_version");
+        contents_.isa_version = root_.isa_version();
+        require(contents_.isa_version >> 16 == OVERTAKE_ISA_VERSION >> 16, isa,
+                fmt::format("{}, but this library knows {}.x",
+                            isa_version_text(contents_.isa_version), OVERTAKE_ISA_VERSION >> 16));
+        require(contents_.isa_version <= OVERTAKE_ISA_VERSION, isa,
+                fmt::format("{}, but this library knows {} and older; install a newer one",
+                            isa_version_text(contents_.isa_version),
+                            isa_version_text(OVERTAKE_ISA_VERSION)));
         contents_.name = view(root_.name());
         contents_.profile_name = view(root_.profile()->name());
         contents_.clock_khz = root_.profile()->clock_khz();

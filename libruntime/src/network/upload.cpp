@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "network/upload.hpp"
 
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <span>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "fork_origin.hpp"
+#include "overtake/error.hpp"
 #include "overtake/model_contents.hpp"
 
 namespace overtake {
@@ -47,9 +51,21 @@ std::shared_ptr<Buffer> shared_weights(Device& device, const Model& model) {
     return buffer;
 }
 
+void require_instruction_set(const Device& device, const Model& model) {
+    const std::uint32_t needed = ModelContents::of(model).isa_version;
+    const std::uint32_t known = device.info().isa_version;
+    if (known < needed)
+        throw Error(ENOTSUP,
+                    fmt::format("model '{}' needs instruction set {}, and the device ({}) runs {}; "
+                                "update its driver or server, or compile the model without int16",
+                                model.name(), isa_version_text(needed), device.backend(),
+                                isa_version_text(known)));
+}
+
 } // namespace
 
 Upload upload(const std::shared_ptr<Device>& device, const std::shared_ptr<const Model>& model) {
+    require_instruction_set(*device, *model);
     return {device,
             model,
             filled_buffer(*device, model->program()),

@@ -22,7 +22,7 @@ struct Upload {
 };
 
 /// Uploads the program, and the weights unless those of the model's pack are there.  Throws Error
-/// ENOSPC or ENOMEM.  Thread safe.
+/// ENOSPC or ENOMEM, and ENOTSUP where the device is too old for the model.  Thread safe.
 Upload upload(const std::shared_ptr<Device>& device, const std::shared_ptr<const Model>& model);
 
 /// How many weights upload() remembers: those that live, and those that have gone since the last

@@ -373,6 +373,15 @@ void check_file(const Graph& graph, const Program& program, std::size_t instruct
 
 } // namespace
 
+/// The oldest that has what they use: older devices run programs without tensors of 16 bits.
+std::uint32_t instruction_set_of(std::span<const overtake_insn> instructions) {
+    const auto is_wide = [](const overtake_insn& insn) {
+        return insn.out.type != 0 || insn.in[0].type != 0 || insn.in[1].type != 0;
+    };
+    return std::ranges::any_of(instructions, is_wide) ? OVERTAKE_ISA_VERSION_INT16
+                                                      : OVERTAKE_ISA_VERSION_INT16 - 1;
+}
+
 std::vector<overtake_insn> instructions_of(const Program& program) {
     std::vector<overtake_insn> instructions;
     for (const Step& step : program.steps)
@@ -471,7 +480,7 @@ std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& qu
         aligned_bytes(builder, program.constants.bytes().data(), program.constants.bytes().size());
     fbs::ModelBuilder model(builder);
     model.add_version(format_version);
-    model.add_isa_version(OVERTAKE_ISA_VERSION);
+    model.add_isa_version(instruction_set_of(instructions));
     model.add_name(name);
     model.add_producer(producer);
     model.add_profile(profile);
