@@ -435,8 +435,8 @@ static u32 resolve_span(const struct ovt_region *regions, u32 index, u64 offset,
 }
 
 /*
- * Valid fields make a row's bytes at most row_stride and rounding up its channels less than 16 more,
- * so the sum is at most height * row_stride + 16, and 2^64 - 2^33 + 17 at most.
+ * Valid fields make a row's bytes at most row_stride, and rounding up its channels adds less than
+ * 16, so the sum is at most height * row_stride + 16, below 2^64.
  */
 static u64 operand_span(const struct overtake_operand *operand, struct layout layout)
 {

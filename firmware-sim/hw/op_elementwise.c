@@ -61,8 +61,10 @@ static inline s64 combine_types(const struct overtake_insn *insn,
 
 	if (how == PRODUCT)
 		b.multiplier = 1;
-	if (!wide)
-		a.type = b.type = OVERTAKE_TYPE_INT8;
+	if (!wide) {
+		a.type = OVERTAKE_TYPE_INT8;
+		b.type = OVERTAKE_TYPE_INT8;
+	}
 	for (i = 0; i < count; i++) {
 		s64 first = ovt_load(a.elements, a.type, (u64)i * a.step) - a.zero_point;
 		s64 second = ovt_load(b.elements, b.type, (u64)i * b.step) - b.zero_point;

@@ -118,7 +118,8 @@ s64 ovt_unit_transposed_conv(const struct overtake_insn *insn, const struct ovt_
 		memcpy(&sums, at->results, sizeof(sums));
 	while (ovt_terms_next(&terms)) {
 		for (x = terms.column; x < terms.column + terms.count; x++)
-			add_tap(&sums, insn, operands, &rows, &columns, &block, parts, terms.row, x);
+			add_tap(&sums, insn, operands, &rows, &columns, &block, parts, terms.row,
+				x);
 		work += (s64)terms.count * term_work;
 	}
 	if (ovt_terms_end(&terms, at, &sums, sizeof(sums)))

@@ -220,7 +220,7 @@ static inline u32 ovt_index_at(const struct overtake_insn *insn,
 	const u8 *element = (const u8 *)ovt_input_at(insn, operands, 0, y, x, c);
 	u32 last = ovt_element_bytes(in) - 1;
 
-	/* No branch decides how many bits count: a byte leads to 256 elements under speculation too. */
+	/* No branch decides how many bits count: a byte leads to 256 elements, guessed or not. */
 	return (element[0] | (u32)element[last] << 8) & ((256u << 8 * last) - 1);
 }
 

@@ -85,7 +85,8 @@ static u64 window_work(const struct overtake_insn *insn, u32 inputs)
 	u64 apart = (u64)insn->in[0].pixel_stride * ovt_dilation(insn->dilation_width);
 	u64 far = taps * ovt_simd_far_work(apart) +
 		  (u64)insn->kernel_height *
-		  ovt_simd_far_work((u64)insn->in[0].row_stride * ovt_dilation(insn->dilation_height));
+		  ovt_simd_far_work((u64)insn->in[0].row_stride *
+				    ovt_dilation(insn->dilation_height));
 
 	return UNIT_WORK + far + ovt_simd_store_work(insn) + taps * (inputs / 2 + 1);
 }
