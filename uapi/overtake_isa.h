@@ -152,17 +152,17 @@
  *		Three arrays of 8 words at params_offset (exact).
  *
  * Of minor version 2: operands of 16 bits (OVERTAKE_TYPE_INT16), of all opcodes but NV12, in any
- * combination unless an opcode only moves elements or chooses among them: then in0 and out have one
- * type (COPY, PAD, PERMUTE, *_TO_*, RESIZE_*, MAX_POOL, REDUCE_MAX, REDUCE_MIN).  Their zero_point is
- * 0.  clamp and fill have the range of out's type.
+ * combination.  But where an opcode only moves elements or chooses among them, in0 and out have one
+ * type (COPY, PAD, PERMUTE, *_TO_*, RESIZE_*, MAX_POOL, REDUCE_MAX, REDUCE_MIN).  The zero_point of
+ * 16 bits is 0.  clamp and fill have the range of out's type.
  *
- *  - CONV, DEPTHWISE, TRANSPOSED_CONV, MATMUL with an input of 16 bits: sums have 64 bits and do not
- *    wrap, of at most OVERTAKE_MAX_INT16_PRODUCTS products.  Of MATMUL with two such inputs the sum
- *    is divided by 256, rounded half to even, before the bias is added.
+ *  - CONV, DEPTHWISE, TRANSPOSED_CONV, MATMUL with an input of 16 bits: sums have 64 bits and do
+ *    not wrap, of at most OVERTAKE_MAX_INT16_PRODUCTS products.  Of MATMUL with two such inputs the
+ *    sum is divided by 256, rounded half to even, before the bias is added.
  *  - TABLE: OVERTAKE_INT16_TABLE_ELEMENTS elements for an input of 16 bits, found by its bits as an
  *    unsigned number; elements are as wide as out's.
- *  - DEQUANTISE of an input of 16 bits has no table: in0 * multiplier[0] / 2^shift[0] as the nearest
- *    float, of two the even one.
+ *  - DEQUANTISE of an input of 16 bits has no table: in0 * multiplier[0] / 2^shift[0] as the
+ *    nearest float, of two the even one.
  *
  * An FC is hung if it executes for more cycles than the watchdog allows, or executes more
  * instructions than both 4096 and a 128th of these cycles.

@@ -56,7 +56,6 @@ bool ovt_simd_covers(const struct overtake_insn *insn)
 {
 	const struct vector_operator *found = vector_operator_of(insn);
 
-
 	return found->covers && found->covers(insn);
 }
 

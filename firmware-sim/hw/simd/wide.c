@@ -249,9 +249,11 @@ static void matmul_unit(const struct overtake_insn *insn, const struct ovt_opera
 	union ovt_sums sums;
 	u32 i;
 
-	for (i = 0; i < count; i++)
-		sums.wide[i] = multiply_rows(a, ovt_input_at(insn, operands, 1, batch, at->c + i, 0),
-					     insn->in[0].channels);
+	for (i = 0; i < count; i++) {
+		const s8 *b = ovt_input_at(insn, operands, 1, batch, at->c + i, 0);
+
+		sums.wide[i] = multiply_rows(a, b, insn->in[0].channels);
+	}
 	ovt_store_sums(insn, operands, at, count, &sums);
 }
 
