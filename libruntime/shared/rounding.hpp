@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How a number becomes an int8: in the runtime, and the same in the compiler.
+// How a number becomes an int8 or an int16: in the runtime, and the same in the compiler.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +16,14 @@ inline std::int8_t quantise(float value, float scale, float zero_point) {
     if (std::isnan(q))
         return static_cast<std::int8_t>(zero_point);
     return static_cast<std::int8_t>(std::clamp(q, -128.0f, 127.0f));
+}
+
+/// The same in 16 bits, whose zero point is 0.
+inline std::int16_t quantise_int16(float value, float scale) {
+    const float q = std::nearbyint(value / scale);
+    if (std::isnan(q))
+        return 0;
+    return static_cast<std::int16_t>(std::clamp(q, -32768.0f, 32767.0f));
 }
 
 } // namespace overtake

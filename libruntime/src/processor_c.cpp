@@ -115,6 +115,8 @@ int describe_unit_tensor(std::span<const UnitTensor> tensors, std::size_t index,
     if (index >= tensors.size() || !to)
         return -EINVAL;
     const Tensor& tensor = tensors[index].tensor;
+    if (tensor.is_int16) // the struct has no place to say so
+        return -ENOTSUP;
     const std::span<std::byte> bytes = tensors[index].bytes;
     *to = {bytes.data(),        bytes.size(),        tensor.name.data(),  tensor.name.size(),
            tensor.shape.data(), tensor.shape.size(), tensor.height,       tensor.width,

@@ -132,7 +132,9 @@ class Checker:
         for number in map(int, model.inputs):
             tensor = model.tensors[number]
             if tensor.on_device:
-                values[number] = random.integers(-128, 128, (count, *tensor.shape)).astype(np.int8)
+                limits = np.iinfo(tensor.dtype)
+                q = random.integers(limits.min, limits.max + 1, (count, *tensor.shape))
+                values[number] = q.astype(tensor.dtype)
                 user = reference.user_values(tensor, values[number])
             else:
                 user = random.standard_normal((count, *tensor.shape)).astype(np.float32)
@@ -145,7 +147,7 @@ class Checker:
             got = found[f"t{number}"].reshape(count, *tensor.shape)
             if tensor.on_device:
                 q = np.rint(got / tensor.scale) + tensor.zero_point
-                got = q.astype(np.int8)
+                got = q.astype(tensor.dtype)
             values[number] = got
         for index in range(count):
             self._check_sample(model, {number: all_[index] for number, all_ in values.items()})
@@ -181,7 +183,8 @@ class Checker:
                 steps = want.astype(np.float64) / tensor.scale
                 slack = 0.5 + 1e-4 + 1e-5 * np.abs(steps)
                 steps = np.where(np.isnan(want), 0, steps) + tensor.zero_point
-                good = np.abs(got - np.clip(steps, -128, 127)) <= slack
+                limits = np.iinfo(tensor.dtype)
+                good = np.abs(got - np.clip(steps, limits.min, limits.max)) <= slack
             else:
                 finite = np.where(np.isfinite(want), np.abs(want), 0)
                 slack = 1e-5 * finite.max(initial=0) + 1e-5 * finite + 1e-7
@@ -215,7 +218,7 @@ class Checker:
         self.covered[f"split into {'one' if self._calls(model) == 1 else 'several'}"] += 1
         split = self._check_bits(path)
         for number, want in values.items():
-            if not np.array_equal(split[number], want, equal_nan=want.dtype != np.int8):
+            if not np.array_equal(split[number], want, equal_nan=want.dtype.kind == "f"):
                 raise AssertionError(f"split at {limit} us changes {model.tensors[number].name}")
 
     @staticmethod
@@ -242,8 +245,11 @@ class Checker:
             if isinstance(segment, list):
                 for op in segment:
                     self.covered[f"CPU operator {reference_cpu.NAMES[op.type]}"] += 1
-        for opcode in model.program["opcode"]:
-            self.covered[f"instruction {reference_device.NAMES[int(opcode)]}"] += 1
+        for insn in model.program:
+            name = reference_device.NAMES[int(insn["opcode"])]
+            self.covered[f"instruction {name}"] += 1
+            if insn["out"]["type"] or insn["in"]["type"].any():
+                self.covered[f"16-bit instruction {name}"] += 1
 
 
 def check_seed(seed, checker):
@@ -315,7 +321,7 @@ def print_covered(covered):
         operators = {k: v for k, v in covered.items() if k.endswith(f" on the {kind}")}
         print(f"{len(operators)} operators on the {kind}, and how many compiled networks had them:")
         print("  " + ", ".join(f"{k.split()[0]} {v}" for k, v in sorted(operators.items())))
-    for start in ("instruction ", "CPU operator ", "segment ", "split ", "input "):
+    for start in ("instruction ", "16-bit instruction ", "CPU operator ", "segment ", "split ", "input "):
         parts = sorted((k, v) for k, v in covered.items() if k.startswith(start))
         print(f"{start.strip()}s: " + ", ".join(f"{k[len(start):]} {v}" for k, v in parts))
 

@@ -79,7 +79,7 @@ OPERAND = [
     ("channels", "<u4"),
     ("row_stride", "<u4"),
     ("pixel_stride", "<u4"),
-    ("reserved", "<u4"),
+    ("type", "<u4"),
 ]
 INSTRUCTION = [
     ("opcode", "<u2"),
@@ -133,6 +133,12 @@ class Tensor:
     data_type: int
     is_rows: bool
     data: np.ndarray  # of a constant
+    is_int16: bool
+
+    @property
+    def dtype(self):
+        """Of its elements on the device."""
+        return np.dtype(np.int16 if self.is_int16 else np.int8)
 
     @property
     def on_device(self):
@@ -209,6 +215,7 @@ class ModelFile:
             data_type=table.scalar(2, "B", FLOAT32),
             is_rows=table.scalar(11, "B") == 1,
             data=table.vector(12, "<f4"),
+            is_int16=bool(table.scalar(20, "B")),
         )
 
     @staticmethod

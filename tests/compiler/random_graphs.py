@@ -96,6 +96,17 @@ def _options(graph, model):
     return options
 
 
+def _int16_options(seed, model):
+    """Numbers of their own, so that the other options of a seed stay what they were."""
+    random = np.random.default_rng([seed, 16])
+    names = [node.name for node in model.graph.node if node.op_type not in IN_OTHERS]
+    if random.random() < 0.15:
+        return ["--int16", "all"]
+    if names and random.random() < 0.15:
+        return ["--int16", str(random.choice(names))]
+    return []
+
+
 def _input_parameters(graph):
     """Of the first input, where users hand in bytes."""
     channels, *sizes = graph.inputs[0][1][1:]
@@ -130,7 +141,7 @@ def make(seed):
         info.name: graph.normal(SAMPLES, *shape[1:]).astype(np.float32)
         for info in model.graph.input
     }
-    options = _options(graph, model)
+    options = _options(graph, model) + _int16_options(seed, model)
     limit = graph.pick(0, 0, 1000, 2000, 5000, 20000)
     is_quantised = graph.opset >= 13 and graph.chance(0.15)
     if is_quantised:

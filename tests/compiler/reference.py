@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs a model file in numpy, segment by segment; shares no code with the device or the runtime.
 
-A tensor's value is an array of its ONNX shape: int8 elements q for a tensor in device memory,
+A tensor's value is an array of its ONNX shape: int8 or int16 elements q for a tensor in device memory,
 float32 for one in host memory. What the device computes can be compared bit by bit.
 """
 
@@ -17,7 +17,8 @@ def quantise(tensor, values):
     with np.errstate(invalid="ignore", over="ignore"):
         steps = np.rint(values.astype(np.float32) / tensor.scale) + np.float32(tensor.zero_point)
     steps = np.where(np.isnan(steps), tensor.zero_point, steps)
-    return np.clip(steps, -128, 127).astype(np.int8)
+    limits = np.iinfo(tensor.dtype)
+    return np.clip(steps, limits.min, limits.max).astype(tensor.dtype)
 
 
 def dequantise(tensor, q):
@@ -35,16 +36,17 @@ def user_values(tensor, q):
 
 def _device_view(tensor, buffer):
     """The bytes of a tensor's buffer in ONNX's order of elements."""
-    bytes_ = buffer.view(np.int8)
+    elements = buffer.view(tensor.dtype)
+    size = tensor.dtype.itemsize
     if tensor.is_rows:
         sizes = (tensor.height, tensor.width, tensor.channels)
         return np.lib.stride_tricks.as_strided(
-            bytes_, sizes, (tensor.row_stride, tensor.pixel_stride, 1)
+            elements, sizes, (tensor.row_stride, tensor.pixel_stride, size)
         )
     image = tensor.channels * tensor.height * tensor.width
     sizes = (int(np.prod(tensor.shape)) // image, tensor.channels, tensor.height, tensor.width)
-    strides = (tensor.height * tensor.row_stride, 1, tensor.row_stride, tensor.pixel_stride)
-    return np.lib.stride_tricks.as_strided(bytes_, sizes, strides)
+    strides = (tensor.height * tensor.row_stride, size, tensor.row_stride, tensor.pixel_stride)
+    return np.lib.stride_tricks.as_strided(elements, sizes, strides)
 
 
 def _to_device(tensor, q):

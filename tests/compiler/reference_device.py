@@ -18,6 +18,7 @@ COUNT_INCLUDE_PAD, CLIP_PAD, EDGE, REFLECT, CRD, NEAREST, FULL_RANGE, BGR, GRAY 
     1 << bit for bit in range(9)
 )
 POSITION_BITS = 20
+INT8, INT16 = 0, 1  # types of an operand
 
 
 def round_half_even(value, shift):
@@ -56,11 +57,18 @@ class Machine:
     def _view(self, operand):
         region = self._regions[int(operand["region"])]
         shape = tuple(int(operand[name]) for name in ("height", "width", "channels"))
-        strides = (int(operand["row_stride"]), int(operand["pixel_stride"]), 1)
+        dtype = self._dtype(operand)
+        strides = (int(operand["row_stride"]), int(operand["pixel_stride"]), dtype.itemsize)
         start = int(operand["offset"])
         last = start + sum((size - 1) * step for size, step in zip(shape, strides))
-        assert last < len(region), "an operand leaves its region"
-        return np.lib.stride_tricks.as_strided(region[start:].view(np.int8), shape, strides)
+        assert last + dtype.itemsize <= len(region), "an operand leaves its region"
+        # Whole elements from there on.
+        rest = region[start : start + (len(region) - start) // dtype.itemsize * dtype.itemsize]
+        return np.lib.stride_tricks.as_strided(rest.view(dtype), shape, strides)
+
+    @staticmethod
+    def _dtype(operand):
+        return np.dtype({INT8: np.int8, INT16: "<i2"}[int(operand["type"])])
 
     def _centred(self, operand):
         return self._view(operand).astype(np.int64) - int(operand["zero_point"])
@@ -85,8 +93,13 @@ class Machine:
         channels = int(insn["out"]["channels"])
         parameters = self._words(insn, 3, round_up(channels))[:, :channels].astype(np.int64)
         bias, multiplier, shift = wrap32(parameters[0]), parameters[1], parameters[2]
-        accumulator = wrap32(accumulator + bias)
-        self._store(insn, wrap32(round_half_even(accumulator * multiplier, shift)))
+        wide = [int(operand["type"]) == INT16 for operand in insn["in"]]
+        if any(wide):
+            accumulator = (round_half_even(accumulator, 8) if all(wide) else accumulator) + bias
+            assert np.abs(accumulator).max() < 2**38, "an accumulator is too large"
+        else:
+            accumulator = wrap32(accumulator + bias)
+        self._store(insn, round_half_even(accumulator * multiplier, shift))
 
     @staticmethod
     def _windows(insn, data, fill):
@@ -201,7 +214,7 @@ class Machine:
         elif insn["flags"] & COUNT_INCLUDE_PAD:
             counts[...] = positions
         multiplier, shift = self._words(insn, 2, positions).astype(np.int64)
-        value = wrap32(sums) * multiplier[counts - 1]
+        value = sums * multiplier[counts - 1]
         self._store(insn, round_half_even(value, shift[counts - 1]))
 
     @staticmethod
@@ -282,9 +295,12 @@ class Machine:
         return self._requantise_channels(insn, pixels[..., ::-1] if flags & BGR else pixels)
 
     def _table(self, insn):
-        table = self._bytes(insn, 256)
-        source = self._view(insn["in"][0]).view(np.uint8)
-        self._view(insn["out"])[...] = table[source].view(np.int8)
+        source = self._view(insn["in"][0])
+        source = source.astype(np.int64) & (0xFFFF if source.dtype.itemsize == 2 else 0xFF)
+        dtype = self._dtype(insn["out"])
+        entries = 256 if int(insn["in"][0]["type"]) == INT8 else 65536
+        table = self._bytes(insn, entries * dtype.itemsize).copy().view(dtype)
+        self._view(insn["out"])[...] = table[source]
 
     def _copy(self, insn):
         self._view(insn["out"])[...] = self._view(insn["in"][0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""--accuracy: as near to float as was asked for, with as few nodes on the CPU as that takes."""
+"""--accuracy: as near to float as was asked for, with as few nodes in 16 bits or on the CPU as that takes."""
 
 import json
 import pathlib
@@ -14,9 +14,9 @@ from small_models import model, node, save
 SHAPE = (1, 4, 8, 8)
 
 
-def hard():
-    """Two branches of x: `easy` is a convolution; `hard` goes by way of numbers near 1000, of which
-    8 bits hold nothing of x, between two convolutions."""
+def hard(near=100000):
+    """Two branches of x: `easy` is a convolution; `hard` goes by way of numbers near 100000, of which
+    16 bits hold nothing of x, or near 1000, of which 8 bits hold nothing, between two convolutions."""
     random = np.random.default_rng(3)
     return model(
         [
@@ -34,8 +34,8 @@ def hard():
             "b": random.normal(0, 0.1, 4).astype(np.float32),
             "w1": random.normal(0, 0.5, (4, 4, 1, 1)).astype(np.float32),
             "one": np.eye(4, dtype=np.float32).reshape(4, 4, 1, 1),
-            "up": np.full(4, 1000, np.float32),
-            "down": np.full(4, -1000, np.float32),
+            "up": np.full(4, near, np.float32),
+            "down": np.full(4, -near, np.float32),
         },
     )  # fmt: skip
 
@@ -95,6 +95,31 @@ class Accuracy(unittest.TestCase):
             self.assertGreaterEqual(value, 0.999, name)
         compared = info(self.folder / "m.ovm")["calibration"]
         self.assertEqual(compared["compared"], 12)
+
+    def test_only_what_loses_has_16_bits_where_they_suffice(self):
+        save(hard(1000), self.path)
+        report = self.searched(0.999)
+        (chosen,) = [attempt for attempt in report["attempts"] if attempt["chosen"]]
+        self.assertEqual((chosen["in_float"], chosen["cpu_us"]), ([], 0))
+        self.assertLessEqual({"away", "far_positive"}, set(chosen["in_16_bits"]))
+        self.assertNotIn("easy", chosen["in_16_bits"])
+        self.assertRegex(chosen["tried"], rf"^{len(chosen['in_16_bits'])} nodes in 16 bits$")
+        self.assertEqual(info(self.folder / "m.ovm")["total"]["nodes_on_cpu"], 0)
+        for name, value in self.cosines().items():
+            self.assertGreaterEqual(value, 0.999, name)
+        # The names are those of --int16.
+        options = sum((["--int16", name] for name in chosen["in_16_bits"]), [])
+        self.assertEqual(self.compile("-q", *options).returncode, 0)
+        self.assertEqual(info(self.folder / "m.ovm")["isa_version"], "1.2")
+        self.assertGreaterEqual(self.cosines()["hard"], 0.999)
+
+    def test_nodes_of_the_device_may_have_16_bits_and_not_move(self):
+        save(hard(1000), self.path)
+        kept = sum((["--run-on-bpu", name] for name in ("features", "easy", "away", "back", "far_positive")), [])
+        report = self.searched(0.999, *kept)
+        (chosen,) = [attempt for attempt in report["attempts"] if attempt["chosen"]]
+        self.assertEqual(chosen["in_float"], [])
+        self.assertIn("away", chosen["in_16_bits"])
 
     def test_the_nodes_it_names_are_those_of_run_on_cpu(self):
         self.searched(0.999)
@@ -222,17 +247,19 @@ class Accuracy(unittest.TestCase):
         x[:, 0, 0, :2] = -1999.9, 1999.9
         self.saved(
             [node("Conv", ["x", "w"], ["a"], name="c"), node("Cast", ["x"], ["i"], name="cast", to=7),
+             node("MaxPool", ["x"], ["p"], name="pool", kernel_shape=[2, 2]),
              node("Reshape", ["i", "flat"], ["ii"], name="flat"), node("Gather", ["table", "ii"], ["y"], name="gather")],
-            {"x": SHAPE}, {"a": SHAPE, "y": (256,)},
+            {"x": SHAPE}, {"a": SHAPE, "p": (1, 4, 7, 7), "y": (256,)},
             {"w": np.eye(4, dtype=np.float32).reshape(4, 4, 1, 1), "flat": np.array([-1]),
              "table": np.arange(2000, dtype=np.float32)}, x,
         )  # fmt: skip
-        result = self.compile("--accuracy", 0.9, "--run-on-bpu", "c")
+        # An output in 8 bits that is moved from the input keeps the input in 8 bits.
+        result = self.compile("--accuracy", 0.9, "--run-on-bpu", "c", "--run-on-bpu", "pool", "--int8-outputs")
         self.assertEqual(result.returncode, 1, result.stderr)
         self.assertIn("is not reached, as no attempt compiles: ", result.stderr.splitlines()[-1])
         self.assertFalse((self.folder / "m.ovm").exists())
         (chosen,) = [attempt for attempt in self.searched(0.9)["attempts"] if attempt["chosen"]]
-        self.assertIn("c", chosen["in_float"])
+        self.assertIn("c", chosen["in_16_bits"])
 
     def test_the_table_names_what_was_tried(self):
         result = self.compile("--accuracy", 0.999)

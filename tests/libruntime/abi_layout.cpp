@@ -193,6 +193,7 @@ void print_model() {
     FIELD(Tensor, colours);
     FIELD(Tensor, full_range);
     FIELD(Tensor, from_resizer);
+    FIELD(Tensor, is_int16);
     NUMBER(DataType::float32);
     NUMBER(DataType::int8);
     NUMBER(DataType::int64);

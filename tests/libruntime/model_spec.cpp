@@ -13,11 +13,11 @@ using flatbuffers::Offset;
 Offset<fbs::Tensor> build_tensor(FlatBufferBuilder& builder, const TensorSpec& spec) {
     const auto name = builder.CreateString(spec.name);
     const auto shape = builder.CreateVector(spec.shape);
-    return fbs::CreateTensor(builder, name, shape, static_cast<fbs::DataType>(spec.data_type),
-                             spec.height, spec.width, spec.channels, spec.row_stride,
-                             spec.pixel_stride, spec.scale, spec.zero_point, spec.bytes,
-                             static_cast<fbs::Order>(spec.order), 0, fbs::Colours::Unknown, false,
-                             fbs::ElementType::Float32, false, spec.from_resizer);
+    return fbs::CreateTensor(
+        builder, name, shape, static_cast<fbs::DataType>(spec.data_type), spec.height, spec.width,
+        spec.channels, spec.row_stride, spec.pixel_stride, spec.scale, spec.zero_point, spec.bytes,
+        static_cast<fbs::Order>(spec.order), 0, fbs::Colours::Unknown, false,
+        fbs::ElementType::Float32, false, spec.from_resizer, 0, 0, spec.is_int16);
 }
 
 Offset<fbs::BpuSegment> build_bpu(FlatBufferBuilder& builder, const SegmentSpec& spec) {

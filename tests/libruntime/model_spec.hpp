@@ -30,6 +30,7 @@ struct TensorSpec {
     std::uint8_t data_type = 1;
     std::uint8_t order = 0;
     bool from_resizer = false;
+    bool is_int16 = false;
 };
 
 struct CpuOpSpec {

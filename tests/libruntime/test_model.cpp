@@ -325,6 +325,37 @@ const SpoiltField spoilt_fields[] = {
      [](ModelSpec& m) { m.tensors[1].scale = INFINITY; }},
     {"tensors[1].zero_point: 128 is not in -128..127",
      [](ModelSpec& m) { m.tensors[1].zero_point = 128; }},
+    {"tensors[1].is_int16: of what is no float32 or has a zero point",
+     [](ModelSpec& m) { m.tensors[1].is_int16 = true; }},
+    {"tensors[1].is_int16: of what is no float32 or has a zero point",
+     [](ModelSpec& m) {
+         m.tensors[1].is_int16 = true;
+         m.tensors[1].zero_point = 0;
+         m.tensors[1].data_type = 2; // int8
+     }},
+    {"tensors[1].pixel_stride: 8 for 3 channels",
+     [](ModelSpec& m) {
+         m.tensors[1].is_int16 = true;
+         m.tensors[1].zero_point = 0;
+     }},
+    {"tensors[1].bytes: 319, but its last element ends at 320",
+     [](ModelSpec& m) {
+         TensorSpec& tensor = m.tensors[1];
+         tensor.is_int16 = true;
+         tensor.zero_point = 0;
+         tensor.pixel_stride *= 2;
+         tensor.row_stride *= 2;
+         tensor.bytes = 319;
+     }},
+    {"tensors[1].row_stride: 81 for 5 pixels of 16 bytes",
+     [](ModelSpec& m) {
+         TensorSpec& tensor = m.tensors[1];
+         tensor.is_int16 = true;
+         tensor.zero_point = 0;
+         tensor.pixel_stride *= 2;
+         tensor.row_stride = 81;
+         tensor.bytes *= 4;
+     }},
     {"tensors[1].order: no order 2", [](ModelSpec& m) { m.tensors[1].order = 2; }},
     {"tensors[2].shape: 9 dimensions, but 1..8 are possible",
      [](ModelSpec& m) { m.tensors[2].shape.assign(9, 1); }},

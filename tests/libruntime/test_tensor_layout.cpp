@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -90,6 +91,68 @@ TEST(TensorLayoutOfABatch, ImagesLieOneBehindTheOther) {
                 }
     std::vector<float> returned(values.size());
     from_device(tensor, bytes, returned);
+    EXPECT_EQ(returned, values);
+}
+
+/// The same with elements of 16 bits.
+Tensor int16_tensor_of(Order order) {
+    Tensor tensor = tensor_of(order);
+    tensor.is_int16 = true;
+    tensor.zero_point = 0;
+    tensor.scale = 0.25f;
+    tensor.row_stride = 64;
+    tensor.pixel_stride = 16;
+    tensor.bytes = 128;
+    return tensor;
+}
+
+std::int16_t word_at(const std::vector<std::byte>& bytes, std::size_t at) {
+    return static_cast<std::int16_t>(std::to_integer<unsigned>(bytes[at]) |
+                                     std::to_integer<unsigned>(bytes[at + 1]) << 8);
+}
+
+TEST_P(TensorLayout, ElementsOf16BitsHaveTwoBytes) {
+    const Tensor tensor = int16_tensor_of(GetParam());
+    std::vector<float> values(24);
+    std::iota(values.begin(), values.end(), -7.0f);
+    values[0] = 9000;
+    values[1] = -9000;
+    values[2] = std::numeric_limits<float>::quiet_NaN();
+    std::vector<std::byte> bytes(128, std::byte{99});
+    to_device(tensor, values, bytes);
+    values[0] = 32767 * 0.25f;
+    values[1] = -32768 * 0.25f;
+    values[2] = 0;
+    for (std::size_t y = 0; y < 2; y++)
+        for (std::size_t x = 0; x < 4; x++)
+            for (std::size_t c = 0; c < 8; c++) {
+                const std::int16_t word = word_at(bytes, y * 64 + x * 16 + 2 * c);
+                if (x == 3 || c >= 4)
+                    EXPECT_EQ(word, 99 * 257) << "padding at " << y << ", " << x << ", " << c;
+                else
+                    EXPECT_EQ(0.25f * static_cast<float>(word),
+                              values[index_of(GetParam(), y, x, c)])
+                        << y << ", " << x << ", " << c;
+            }
+    std::vector<float> returned(24);
+    from_device(tensor, bytes, returned);
+    EXPECT_EQ(returned, values);
+}
+
+/// Channels 0..3 of two blocks of 8, or of one of 16, and zeros behind them.
+TEST(TensorLayoutInBlocks, ElementsOf16BitsHaveTwoBytes) {
+    Tensor tensor = int16_tensor_of(Order::planes);
+    tensor.shape = {1, 4, 2, 3};
+    const std::size_t width = cpu::lanes_of(cpu::Layout::blocked_8);
+    std::vector<float> values(6 * width), returned(6 * width);
+    for (std::size_t pixel = 0; pixel < 6; pixel++)
+        for (std::size_t c = 0; c < 4; c++)
+            values[pixel * width + c] = static_cast<float>(pixel * 4 + c);
+    std::vector<std::byte> bytes(128, std::byte{99});
+    blocks_to_device(tensor, cpu::Layout::blocked_8, values, bytes);
+    EXPECT_EQ(word_at(bytes, 64 + 16 + 2 * 3), 4 * (4 * 4 + 3));
+    EXPECT_EQ(word_at(bytes, 2 * 4), 99 * 257) << "padding";
+    blocks_from_device(tensor, bytes, cpu::Layout::blocked_8, returned);
     EXPECT_EQ(returned, values);
 }
 

@@ -55,11 +55,15 @@ void print_accuracy(const compiler::AccuracyReport& report, std::FILE* stream) {
                    attempt.cosines[output], attempt.device_us, attempt.cpu_us,
                    printable(report.outputs[output]), some);
     }
-    for (const compiler::AccuracyAttempt& attempt : report.attempts)
+    for (const compiler::AccuracyAttempt& attempt : report.attempts) {
         if (attempt.is_chosen && !attempt.moved.empty())
             fmt::print(stream, "  in float on the CPU: {}\n", names_of(attempt.moved));
-    if (report.is_cut_short)
-        fmt::print(stream, "  perhaps fewer nodes in float suffice: no more networks were tried\n");
+        if (attempt.is_chosen && !attempt.in_16_bits.empty())
+            fmt::print(stream, "  in 16 bits: {}\n", names_of(attempt.in_16_bits));
+        if (attempt.is_chosen && report.is_cut_short)
+            fmt::print(stream, "  perhaps fewer nodes in {} suffice: no more networks were tried\n",
+                       attempt.moved.empty() ? "16 bits" : "float");
+    }
 }
 
 Json accuracy_json(const compiler::AccuracyReport& report) {
@@ -78,6 +82,7 @@ Json accuracy_json(const compiler::AccuracyReport& report) {
         entry["device_us"] = attempt.device_us;
         entry["cpu_us"] = attempt.cpu_us;
         entry["in_float"] = attempt.moved;
+        entry["in_16_bits"] = attempt.in_16_bits;
         Json& outputs = entry["outputs"] = Json::array();
         for (std::size_t number = 0; number < attempt.cosines.size(); ++number) {
             const float cosine = attempt.cosines[number];

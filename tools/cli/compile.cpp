@@ -476,6 +476,12 @@ void add_exceptions(CLI::App& command, const Options& options) {
         ->excludes(all_on_cpu)
         ->allow_extra_args(false);
     command
+        .add_option("--int16", options->compile.int16,
+                    "Give 16 bits to what this node reads and writes on the device, or \"all\" "
+                    "nodes; may be given several times")
+        ->excludes(all_on_cpu)
+        ->allow_extra_args(false);
+    command
         .add_option("--custom-op-domain", options->compile.import.custom_domains,
                     "Leave the operators of this ONNX domain to the program that runs the model; "
                     "may be given several times")
@@ -530,8 +536,8 @@ void add_compile_with(CLI::App& app, int& status, const ShareMeasurement& measur
     for (const char* name :
          {"MODEL", "--calibration", "--mean", "--scale", "--calibration-method", "--percentile",
           "--accuracy", "--no-bias-correction", "--no-equalisation", "--seed", "--input-shape",
-          "--set-input", "--run-on-cpu", "--run-on-bpu", "--int8-outputs", "--custom-op-domain",
-          "--custom-op-library"})
+          "--set-input", "--run-on-cpu", "--run-on-bpu", "--int16", "--int8-outputs",
+          "--custom-op-domain", "--custom-op-library"})
         file->excludes(command->get_option(name));
     command->callback([options, command, &status] {
         use_huge_pages();

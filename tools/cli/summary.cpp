@@ -53,14 +53,15 @@ Json tensor(const fbs::Tensor& tensor) {
     json["bytes"] = tensor.bytes();
     json["on_device"] = tensor.height() > 0;
     if (tensor.height() > 0) {
-        json["layout"] = {
-            {"type", tensor.data_type() == fbs::DataType::Nv12 ? "NV12" : "int8 NHWC"},
-            {"images", images_of(tensor)},
-            {"height", tensor.height()},
-            {"width", tensor.width()},
-            {"channels", tensor.channels()},
-            {"row_stride", tensor.row_stride()},
-            {"pixel_stride", tensor.pixel_stride()}};
+        json["layout"] = {{"type", tensor.data_type() == fbs::DataType::Nv12 ? "NV12"
+                                   : tensor.is_int16()                       ? "int16 NHWC"
+                                                                             : "int8 NHWC"},
+                          {"images", images_of(tensor)},
+                          {"height", tensor.height()},
+                          {"width", tensor.width()},
+                          {"channels", tensor.channels()},
+                          {"row_stride", tensor.row_stride()},
+                          {"pixel_stride", tensor.pixel_stride()}};
         json["scale"] = tensor.scale();
         json["zero_point"] = tensor.zero_point();
     }

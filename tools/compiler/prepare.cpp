@@ -13,6 +13,7 @@
 #include "compiler/passes/fold.hpp"
 #include "compiler/passes/order_segments.hpp"
 #include "compiler/passes/origins.hpp"
+#include "compiler/passes/widen_activations.hpp"
 #include "compiler/passes/widen_weights.hpp"
 #include "compiler/profile.hpp"
 #include "compiler/quantise/given_scales.hpp"
@@ -22,6 +23,7 @@
 namespace overtake::compiler {
 namespace {
 
+constexpr const char* all_nodes = "all"; // of --int16
 constexpr std::size_t random_sample_count = 4;
 constexpr std::size_t most_random_elements = 1 << 26; // of all of these samples
 
@@ -110,6 +112,45 @@ void import_with(const CompileOptions& options,
     }
 }
 
+// Whether the node, made of the file's nodes `origins`, is to have 16 bits.
+bool wants_int16(const CompileOptions& options, const Node& node,
+                 const std::set<std::string>& origins) {
+    return std::ranges::any_of(options.int16,
+                               [&](const std::string& name) {
+                                   return name == all_nodes || origins.contains(name);
+                               }) ||
+           std::ranges::any_of(options.import.wishes, [&](const NodeWish& wish) {
+               return wish.width == "int16" &&
+                      (wish.name.empty() ? wish.kind.empty() || wish.kind == node.onnx_type
+                                         : origins.contains(wish.name));
+           });
+}
+
+// 16 bits for the activations of the nodes that the options, or a configuration file, name.
+void apply_int16(PreparedNetwork& network, const CompileOptions& options) {
+    Graph& graph = network.graph;
+    std::vector<std::size_t> wanted;
+    for (std::size_t index = 0; index < graph.nodes.size(); ++index)
+        if (graph.nodes[index].on_bpu() &&
+            wants_int16(options, graph.nodes[index], network.origins[index]))
+            wanted.push_back(index);
+    for (const std::string& name : options.int16) {
+        const auto has_name = [&](const auto& origins) { return origins.contains(name); };
+        if (name != all_nodes && std::ranges::none_of(network.origins, has_name))
+            throw CompileError("--int16 " + name, options.model + " has no node of this name");
+    }
+    std::vector<ValueId> kept;
+    for (const ValueId id : graph.outputs)
+        if (wants_int8(options, graph.values[id]))
+            kept.push_back(id);
+    std::set<std::string> refused;
+    for (const std::size_t index : widen_activations(graph, wanted, kept))
+        refused.insert(network.origins[index].begin(), network.origins[index].end());
+    tell_of(refused, options, "--int16: the outputs of ",
+            " keep 8 bits: their scale is fixed, or they are added up from more than 32768 "
+            "products");
+}
+
 bool is_whole(const Survey& survey) {
     return survey.refusal.empty() &&
            std::ranges::none_of(survey.nodes, [](const NodeVerdict& node) {
@@ -175,6 +216,7 @@ PreparedNetwork prepare_network(const CompileOptions& options) {
     naming_the_model(options.model, [&] { check_sizes(graph); });
     for (const Node& node : graph.nodes)
         network.origins.push_back(origins.of(node));
+    apply_int16(network, options);
     return network;
 }
 

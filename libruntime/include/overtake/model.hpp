@@ -78,6 +78,8 @@ struct Tensor {
     bool full_range; ///< nv12: luma has the values 0..255 rather than 16..235
     /// nv12: it is meant to be a region of a larger picture, which the device resizes (Engine).
     bool from_resizer = false;
+    /// In device memory an element has 16 bits, little endian, and the zero point is 0; else 8.
+    bool is_int16 = false;
 
     /// Whether it is in device memory while the model runs.
     bool on_device() const noexcept { return height != 0; }

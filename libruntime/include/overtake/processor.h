@@ -96,7 +96,7 @@ OVERTAKE_PROCESSOR_API size_t overtake_unit_call_unit(struct overtake_unit_call*
 OVERTAKE_PROCESSOR_API size_t overtake_unit_call_input_count(struct overtake_unit_call* call);
 OVERTAKE_PROCESSOR_API size_t overtake_unit_call_output_count(struct overtake_unit_call* call);
 /* 0, and what the unit reads or writes, valid until the call is done; -EINVAL if there is no such
- * tensor. */
+ * tensor, -ENOTSUP if its elements have 16 bits on the device. */
 OVERTAKE_PROCESSOR_API int overtake_unit_call_input(struct overtake_unit_call* call, size_t index,
                                                     struct overtake_unit_tensor* tensor);
 OVERTAKE_PROCESSOR_API int overtake_unit_call_output(struct overtake_unit_call* call, size_t index,

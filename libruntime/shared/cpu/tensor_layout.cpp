@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "cpu/layout.hpp"
 #include "rounding.hpp"
@@ -12,8 +13,9 @@ namespace overtake {
 
 namespace {
 
-/// Calls visit(index in the dense array, byte offset in the device tensor) for every element.
-template <typename Visit>
+/// Calls visit(index in the dense array, byte offset in the device tensor) for every element, which
+/// has `size` bytes.
+template <std::size_t size, typename Visit>
 void for_each_element(const Tensor& tensor, Visit visit) {
     std::size_t index = 0;
     const std::size_t image_stride = std::size_t{tensor.height} * tensor.row_stride;
@@ -21,7 +23,7 @@ void for_each_element(const Tensor& tensor, Visit visit) {
         for (std::size_t y = 0; y < tensor.height; y++)
             for (std::size_t x = 0; x < tensor.width; x++)
                 for (std::size_t c = 0; c < tensor.channels; c++)
-                    visit(index++, y * tensor.row_stride + x * tensor.pixel_stride + c);
+                    visit(index++, y * tensor.row_stride + x * tensor.pixel_stride + c * size);
         return;
     }
     for (std::size_t image = 0; image < image_count(tensor); image++)
@@ -29,11 +31,11 @@ void for_each_element(const Tensor& tensor, Visit visit) {
             for (std::size_t y = 0; y < tensor.height; y++)
                 for (std::size_t x = 0; x < tensor.width; x++)
                     visit(index++, image * image_stride + y * tensor.row_stride +
-                                       x * tensor.pixel_stride + c);
+                                       x * tensor.pixel_stride + c * size);
 }
 
 /// Calls visit(index of the first of a pixel's `lanes` channels in blocks, its byte offset, lanes).
-template <typename Visit>
+template <std::size_t size, typename Visit>
 void for_each_block(const Tensor& tensor, std::size_t width, Visit visit) {
     std::size_t index = 0;
     const std::size_t image_stride = std::size_t{tensor.height} * tensor.row_stride;
@@ -43,26 +45,41 @@ void for_each_block(const Tensor& tensor, std::size_t width, Visit visit) {
                 for (std::size_t x = 0; x < tensor.width; x++, index += width)
                     visit(index,
                           image * image_stride + y * tensor.row_stride + x * tensor.pixel_stride +
-                              c,
+                              c * size,
                           std::min(width, tensor.channels - c));
 }
 
 /// What the bytes of a tensor count, as its user sees it.
 struct Steps {
+    static constexpr std::size_t size = 1;
     float scale;
     float zero_point;
     unsigned flip; // bits in which the bytes in memory differ
 
-    std::byte byte_of(float value) const {
+    void store(float value, std::byte* to) const {
         const std::int8_t q = quantise(value, scale, zero_point);
-        return static_cast<std::byte>(static_cast<std::uint8_t>(q) ^ flip);
+        *to = static_cast<std::byte>(static_cast<std::uint8_t>(q) ^ flip);
+    }
+    float load(const std::byte* from) const {
+        return scale * (static_cast<float>(static_cast<std::int8_t>(*from)) - zero_point);
     }
 };
 
-float value_of(const Tensor& tensor, std::byte byte) {
-    const int q = static_cast<std::int8_t>(byte);
-    return tensor.scale * static_cast<float>(q - tensor.zero_point);
-}
+/// Of elements of 16 bits, which the host has in the device's order: little endian.
+struct WideSteps {
+    static constexpr std::size_t size = sizeof(std::int16_t);
+    float scale;
+
+    void store(float value, std::byte* to) const {
+        const std::int16_t q = quantise_int16(value, scale);
+        std::memcpy(to, &q, size);
+    }
+    float load(const std::byte* from) const {
+        std::int16_t q;
+        std::memcpy(&q, from, size);
+        return scale * static_cast<float>(q);
+    }
+};
 
 Steps user_steps(const Tensor& tensor) {
     switch (tensor.data_type) {
@@ -77,37 +94,60 @@ Steps user_steps(const Tensor& tensor) {
     }
 }
 
+/// As the device computes with them, whatever the user sees.
+Steps device_steps(const Tensor& tensor) {
+    return {tensor.scale, static_cast<float>(tensor.zero_point), 0};
+}
+
+/// Calls function(steps) with those of the tensor's type.
+template <typename Function>
+void with_steps(const Tensor& tensor, const Steps& narrow, Function function) {
+    if (tensor.is_int16)
+        function(WideSteps{tensor.scale});
+    else
+        function(narrow);
+}
+
 } // namespace
 
 void to_device(const Tensor& tensor, std::span<const float> values, std::span<std::byte> out) {
-    const Steps steps = user_steps(tensor);
-    for_each_element(tensor, [&](std::size_t index, std::size_t offset) {
-        out[offset] = steps.byte_of(values[index]);
+    with_steps(tensor, user_steps(tensor), [&]<typename Kind>(const Kind& steps) {
+        for_each_element<Kind::size>(tensor, [&](std::size_t index, std::size_t offset) {
+            steps.store(values[index], &out[offset]);
+        });
     });
 }
 
 void from_device(const Tensor& tensor, std::span<const std::byte> in, std::span<float> values) {
-    for_each_element(tensor, [&](std::size_t index, std::size_t offset) {
-        values[index] = value_of(tensor, in[offset]);
+    with_steps(tensor, device_steps(tensor), [&]<typename Kind>(const Kind& steps) {
+        for_each_element<Kind::size>(tensor, [&](std::size_t index, std::size_t offset) {
+            values[index] = steps.load(&in[offset]);
+        });
     });
 }
 
 void blocks_to_device(const Tensor& tensor, cpu::Layout blocks, std::span<const float> values,
                       std::span<std::byte> out) {
-    const Steps steps = user_steps(tensor);
-    for_each_block(tensor, cpu::lanes_of(blocks),
-                   [&](std::size_t index, std::size_t offset, std::size_t lanes) {
-                       for (std::size_t lane = 0; lane < lanes; lane++)
-                           out[offset + lane] = steps.byte_of(values[index + lane]);
-                   });
+    with_steps(tensor, user_steps(tensor), [&]<typename Kind>(const Kind& steps) {
+        for_each_block<Kind::size>(tensor, cpu::lanes_of(blocks),
+                                   [&](std::size_t index, std::size_t offset, std::size_t lanes) {
+                                       for (std::size_t lane = 0; lane < lanes; lane++)
+                                           steps.store(values[index + lane],
+                                                       &out[offset + lane * Kind::size]);
+                                   });
+    });
 }
 
 void blocks_from_device(const Tensor& tensor, std::span<const std::byte> in, cpu::Layout blocks,
                         std::span<float> values) {
     const std::size_t width = cpu::lanes_of(blocks);
-    for_each_block(tensor, width, [&](std::size_t index, std::size_t offset, std::size_t lanes) {
-        for (std::size_t lane = 0; lane < width; lane++)
-            values[index + lane] = lane < lanes ? value_of(tensor, in[offset + lane]) : 0.0f;
+    with_steps(tensor, device_steps(tensor), [&]<typename Kind>(const Kind& steps) {
+        for_each_block<Kind::size>(
+            tensor, width, [&](std::size_t index, std::size_t offset, std::size_t lanes) {
+                for (std::size_t lane = 0; lane < width; lane++)
+                    values[index + lane] =
+                        lane < lanes ? steps.load(&in[offset + lane * Kind::size]) : 0.0f;
+            });
     });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Between a user's dense float arrays and the device's int8 tensors (see Tensor).
+// Between a user's dense float arrays and the device's tensors of int8 or int16 (see Tensor).
 #pragma once
 
 #include <cstddef>

@@ -170,6 +170,7 @@ private:
         tensor.colours = static_cast<Colours>(from.colours());
         tensor.full_range = from.full_range();
         tensor.from_resizer = from.from_resizer();
+        tensor.is_int16 = from.is_int16();
         require(!tensor.from_resizer || tensor.data_type == DataType::nv12,
                 place.field(fbs::Tensor::VT_FROM_RESIZER, "from_resizer"), "of what is not nv12");
         require(from.element_type() >= fbs::ElementType::MIN &&
@@ -234,6 +235,10 @@ private:
         check_dimensions(tensor, place.field(fbs::Tensor::VT_SHAPE, "shape"));
         require(!tensor.is_constant(), place.field(fbs::Tensor::VT_DATA, "data"),
                 "is a constant in device memory");
+        require(!tensor.is_int16 ||
+                    (tensor.data_type == DataType::float32 && tensor.zero_point == 0),
+                place.field(fbs::Tensor::VT_IS_INT16, "is_int16"),
+                "of what is no float32 or has a zero point");
         require(std::isfinite(tensor.scale) && tensor.scale > 0,
                 place.field(fbs::Tensor::VT_SCALE, "scale"),
                 fmt::format("{} is not a positive number", tensor.scale));
@@ -277,12 +282,15 @@ private:
                                 tensor.height % 3 == 0 && tensor.width % 2 == 0),
                 place, "no NV12 picture");
         const std::uint64_t padded =
-            is_picture ? 1 : round_up(tensor.channels, OVERTAKE_CHANNEL_ALIGN);
+            is_picture ? 1
+                       : std::uint64_t{round_up(tensor.channels, OVERTAKE_CHANNEL_ALIGN)} *
+                             (tensor.is_int16 ? sizeof(std::int16_t) : 1);
         require(is_picture || (tensor.pixel_stride % OVERTAKE_CHANNEL_ALIGN == 0 &&
                                tensor.pixel_stride >= padded),
                 place.field(fbs::Tensor::VT_PIXEL_STRIDE, "pixel_stride"),
                 fmt::format("{} for {} channels", tensor.pixel_stride, tensor.channels));
-        require(tensor.row_stride >= std::uint64_t{tensor.width} * tensor.pixel_stride,
+        require(tensor.row_stride >= std::uint64_t{tensor.width} * tensor.pixel_stride &&
+                    (!tensor.is_int16 || tensor.row_stride % sizeof(std::int16_t) == 0),
                 place.field(fbs::Tensor::VT_ROW_STRIDE, "row_stride"),
                 fmt::format("{} for {} pixels of {} bytes", tensor.row_stride, tensor.width,
                             tensor.pixel_stride));

@@ -26,8 +26,9 @@
 namespace overtake::compiler {
 namespace {
 
-// Networks with nodes in float that are compiled and compared: until one is found, and in all.
-constexpr std::size_t most_trials_to_find = 10, most_float_trials = 30;
+// Networks with nodes in 16 bits, and with nodes in float, that are compiled and compared: until
+// one is found, and in all.
+constexpr std::size_t most_trials_to_find = 10, most_remedy_trials = 30;
 
 bool is_nearer(const Trial& trial, const Trial& other) {
     return trial.reaches != other.reaches ? trial.reaches
@@ -81,7 +82,7 @@ private:
         if (best && best->reaches)
             found_ = std::move(best);
         else if (std::ranges::any_of(network->graph.nodes, &Node::on_bpu))
-            with_nodes_in_float(std::move(network), std::move(best));
+            with_remedies(std::move(network), std::move(best));
     }
 
     // By the method for all values that comes nearest, or by methods of their own.
@@ -93,7 +94,7 @@ private:
         std::optional<Trial> best;
         const auto attempt = [&](const std::string& what, const MethodChoice& choice) {
             std::optional<Trial> trial = trials_.attempt(
-                what, [&](const Samples&) { return trial_of(network, calibration, choice, {}); });
+                what, [&](const Samples&) { return trial_of(network, calibration, choice); });
             if (!trial || (best && !is_nearer(*trial, *best)))
                 return;
             best = std::move(trial);
@@ -117,67 +118,104 @@ private:
     }
 
     Trial trial_of(const std::shared_ptr<PreparedNetwork>& network, const Calibration& calibration,
-                   const MethodChoice& choice, std::set<std::string> moved) const {
+                   const MethodChoice& choice) const {
         Trial trial;
         trial.network = network;
         trial.candidate =
             make_candidate(network->graph, calibration,
                            ranges_by(choice, network->graph, calibration, options_.percentile),
                            options_.corrects_bias);
-        trial.moved = std::move(moved);
         return trial;
     }
 
-    void with_nodes_in_float(std::shared_ptr<PreparedNetwork> network, std::optional<Trial> best) {
+    // Nodes of the file that a remedy is for, in the order in which it is tried, and how many
+    // steps are the first to be tried.
+    struct RemedyPlan {
+        Remedy remedy;
+        std::vector<std::set<std::string>> steps;
+        std::size_t first = 1;
+    };
+
+    // First what costs least: 16 bits on the device, then float on the CPU.
+    void with_remedies(std::shared_ptr<PreparedNetwork> network, std::optional<Trial> best) {
         const Graph& graph = network->graph;
-        // Of a difference of random direction: cosine = 1 - square / 2.
-        const double wanted = std::max(2 * (1 - options_.accuracy), 1e-9);
-        const std::vector<bool> stays = staying_nodes(*network);
-        std::vector<FloatStep> steps;
+        std::vector<ErrorSource> sources;
         const std::vector<Quantisation> quantisations =
             best ? best->candidate.quantised.values : usual_;
-        if (!quantisations.empty()) {
-            std::vector<double> work;
-            for (const Node& node : graph.nodes)
-                work.push_back(static_cast<double>(operations_of(graph, node)));
-            std::vector<ErrorSource> sources =
+        if (!quantisations.empty())
+            sources =
                 error_sources(graph, quantisations, best ? &best->candidate : nullptr, samples_,
                               [&](std::string what) { return trials_.step(std::move(what)); });
-            std::erase_if(sources, [&](const ErrorSource& source) {
-                return std::ranges::any_of(source.nodes,
-                                           [&](std::size_t node) { return stays[node]; });
-            });
-            steps = float_order(sources, work, wanted);
-            best.reset(); // its memory is that of one more trial
+        best.reset(); // its memory is that of one more trial
+        for (const ValueId id : outputs_in_8_bits(graph, options_))
+            int8_outputs_.insert(graph.values[id].name);
+        on_cpu_before_ = nodes_on_cpu(*network);
+        in_16_bits_before_ = nodes_in_16_bits(*network);
+        const RemedyPlan plans[] = {plan_for(Remedy::bits_16, *network, sources),
+                                    plan_for(Remedy::float_on_cpu, *network, sources)};
+        network.reset();
+        for (const RemedyPlan& plan : plans) {
+            plan_ = &plan;
+            is_reached_ = {{{}, false}};
+            // What does not reach it with all of them does with none.
+            if (plan.remedy == Remedy::bits_16 && !is_reached_with(all_names(plan)))
+                continue;
+            fewest_steps(plan.first);
+            if (found_)
+                return;
         }
+    }
+
+    static std::set<std::string> all_names(const RemedyPlan& plan) {
+        std::set<std::string> names;
+        for (const std::set<std::string>& step : plan.steps)
+            names.insert(step.begin(), step.end());
+        return names;
+    }
+
+    RemedyPlan plan_for(Remedy remedy, const PreparedNetwork& network,
+                        std::vector<ErrorSource> sources) const {
+        const Graph& graph = network.graph;
+        // Of a difference of random direction: cosine = 1 - square / 2.
+        const double wanted = std::max(2 * (1 - options_.accuracy), 1e-9);
+        const std::vector<bool> stays = staying_nodes(network, remedy);
+        std::erase_if(sources, [&](const ErrorSource& source) {
+            return std::ranges::any_of(source.nodes, [&](std::size_t node) { return stays[node]; });
+        });
+        std::vector<double> work;
+        for (const Node& node : graph.nodes)
+            work.push_back(static_cast<double>(operations_of(graph, node)));
+        std::vector<FloatStep> steps =
+            sources.empty() ? std::vector<FloatStep>() : float_order(sources, work, wanted);
         FloatStep rest;
         for (std::size_t index = 0; index < graph.nodes.size(); ++index)
             if (graph.nodes[index].on_bpu() && !stays[index])
                 rest.nodes.push_back(index);
         rest.outputs.assign(graph.outputs.size(), 0);
         steps.push_back(std::move(rest));
-        for (const ValueId id : outputs_in_8_bits(graph, options_))
-            int8_outputs_.insert(graph.values[id].name);
         const auto enough = std::ranges::find_if(steps, [&](const FloatStep& each) {
             return std::ranges::all_of(each.outputs, [&](double e) { return e <= wanted; });
         });
-        on_cpu_before_ = nodes_on_cpu(*network);
-        const std::vector<std::set<std::string>> origins = std::move(network->origins);
-        network.reset();
-        for (FloatStep& step : steps) {
-            names_.emplace_back();
+        RemedyPlan plan{remedy, {}, static_cast<std::size_t>(enough - steps.begin()) + 1};
+        for (const FloatStep& step : steps) {
+            plan.steps.emplace_back();
             for (const std::size_t node : step.nodes)
-                names_.back().insert(origins[node].begin(), origins[node].end());
+                plan.steps.back().insert(network.origins[node].begin(),
+                                         network.origins[node].end());
         }
-        fewest_steps(static_cast<std::size_t>(enough - steps.begin()) + 1);
+        return plan;
     }
 
-    // By node: whether it is to be on the device, whatever that costs.
-    std::vector<bool> staying_nodes(const PreparedNetwork& network) const {
+    // By node: whether it is to stay as it is, whatever that costs: on the device, for float, and
+    // in 8 bits where a program gets its output so.
+    std::vector<bool> staying_nodes(const PreparedNetwork& network, Remedy remedy) const {
         const Graph& graph = network.graph;
         const std::set<ValueId> outputs = outputs_in_8_bits(graph, options_);
-        std::set<std::string> names = options_.import.stay_on_bpu;
-        names.insert(options_.import.run_on_bpu.begin(), options_.import.run_on_bpu.end());
+        std::set<std::string> names;
+        if (remedy == Remedy::float_on_cpu) {
+            names = options_.import.stay_on_bpu;
+            names.insert(options_.import.run_on_bpu.begin(), options_.import.run_on_bpu.end());
+        }
         std::vector<bool> stays;
         for (std::size_t index = 0; index < graph.nodes.size(); ++index)
             stays.push_back(outputs.contains(graph.nodes[index].output) ||
@@ -196,19 +234,19 @@ private:
             ++count_of_trials;
             std::set<std::string> asked;
             for (std::size_t number = 0; number < count; ++number)
-                asked.insert(names_[number].begin(), names_[number].end());
+                asked.insert(plan_->steps[number].begin(), plan_->steps[number].end());
             for (const std::size_t number : needed)
-                asked.insert(names_[number].begin(), names_[number].end());
+                asked.insert(plan_->steps[number].begin(), plan_->steps[number].end());
             return is_reached_with(asked);
         };
         while (!reached_by(enough)) {
-            if (enough == names_.size())
+            const std::size_t all = plan_->steps.size();
+            if (enough == all)
                 return;
             too_few = enough;
-            enough = count_of_trials + 1 < most_trials_to_find ? std::min(2 * enough, names_.size())
-                                                               : names_.size();
+            enough = count_of_trials + 1 < most_trials_to_find ? std::min(2 * enough, all) : all;
         }
-        const auto has_time = [&] { return count_of_trials < most_float_trials; };
+        const auto has_time = [&] { return count_of_trials < most_remedy_trials; };
         while (has_time()) {
             while (too_few + 1 < enough && has_time()) {
                 const std::size_t count = std::midpoint(too_few, enough);
@@ -222,24 +260,29 @@ private:
         trials_.report.is_cut_short = true;
     }
 
-    // With these nodes of the file in float, as far as they can be.
+    // With these nodes of the file in 16 bits or in float, as far as they can be.
     bool is_reached_with(const std::set<std::string>& asked) {
-        std::set<std::string> moved;
+        const bool is_float = plan_->remedy == Remedy::float_on_cpu;
+        std::set<std::string> changed;
         std::optional<Trial> trial = trials_.attempt(
-            in_float(asked.size()), [&](const Samples& samples) -> std::optional<Trial> {
+            remedied(asked.size(), plan_->remedy),
+            [&](const Samples& samples) -> std::optional<Trial> {
                 auto network = std::make_shared<PreparedNetwork>(prepared_with(asked));
-                moved = moved_nodes(*network);
-                if (is_reached_.contains(moved))
+                changed = is_float ? without(nodes_on_cpu(*network), on_cpu_before_)
+                                   : without(nodes_in_16_bits(*network), in_16_bits_before_);
+                if (is_reached_.contains(changed))
                     return std::nullopt;
                 check_outputs(network->graph);
                 if (options_.equalises_channels)
                     equalise(network->graph, samples, trials_.step("equalising channels"));
                 const Calibration calibration(network->graph, samples, CalibrationMethod::best,
                                               trials_.step("calibrating"));
-                return trial_of(network, calibration, choice_, moved);
+                Trial made = trial_of(network, calibration, choice_);
+                (is_float ? made.moved : made.in_16_bits) = changed;
+                return made;
             });
         const bool is_reached =
-            is_reached_.try_emplace(moved, trial && trial->reaches).first->second;
+            is_reached_.try_emplace(changed, trial && trial->reaches).first->second;
         if (trial && trial->reaches)
             found_ = std::move(trial);
         return is_reached;
@@ -248,7 +291,10 @@ private:
     PreparedNetwork prepared_with(const std::set<std::string>& asked) const {
         CompileOptions options = options_;
         for (const std::string& name : asked)
-            options.import.keep_on_cpu.emplace(name, "its results need more than 8 bits");
+            if (plan_->remedy == Remedy::float_on_cpu)
+                options.import.keep_on_cpu.emplace(name, "its results need more than 8 bits");
+            else
+                options.int16.push_back(name);
         options.warn = nullptr; // the first import has warned
         options.import.warn = nullptr;
         return prepare_network(options);
@@ -263,12 +309,22 @@ private:
         return names;
     }
 
+    // Nodes of the file whose outputs have 16 bits.
+    static std::set<std::string> nodes_in_16_bits(const PreparedNetwork& network) {
+        std::set<std::string> names;
+        for (std::size_t index = 0; index < network.origins.size(); ++index)
+            if (const Node& node = network.graph.nodes[index];
+                node.on_bpu() && network.graph.values[node.output].is_int16)
+                names.insert(network.origins[index].begin(), network.origins[index].end());
+        return names;
+    }
+
     // Those that were asked to, and their neighbours that go with them; not what was there before.
-    std::set<std::string> moved_nodes(const PreparedNetwork& network) const {
-        std::set<std::string> moved;
-        std::ranges::set_difference(nodes_on_cpu(network), on_cpu_before_,
-                                    std::inserter(moved, moved.end()));
-        return moved;
+    static std::set<std::string> without(const std::set<std::string>& names,
+                                         const std::set<std::string>& before) {
+        std::set<std::string> result;
+        std::ranges::set_difference(names, before, std::inserter(result, result.end()));
+        return result;
     }
 
     // Neighbours of what moves may move, too.
@@ -329,12 +385,12 @@ private:
     const Samples& samples_;
     const CompileOptions& options_;
     Trials trials_;
-    MethodChoice choice_;                      // of the best in integers
-    std::vector<std::set<std::string>> names_; // by step: nodes of the file
-    std::vector<Quantisation> usual_;          // by value, where no network in integers compiles
-    std::set<std::string> int8_outputs_, on_cpu_before_;
-    std::map<std::set<std::string>, bool> is_reached_ = {{{}, false}}; // by what moves
-    std::optional<Trial> found_;                                       // reaches the accuracy
+    MethodChoice choice_;              // of the best in integers
+    const RemedyPlan* plan_ = nullptr; // that is being tried
+    std::vector<Quantisation> usual_;  // by value, where no network in integers compiles
+    std::set<std::string> int8_outputs_, on_cpu_before_, in_16_bits_before_;
+    std::map<std::set<std::string>, bool> is_reached_; // by what the remedy changes
+    std::optional<Trial> found_;                       // reaches the accuracy
 };
 
 } // namespace

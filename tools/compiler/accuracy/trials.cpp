@@ -27,8 +27,9 @@ float Trial::least_cosine() const {
     return least;
 }
 
-std::string in_float(std::size_t nodes) {
-    return std::to_string(nodes) + (nodes == 1 ? " node in float" : " nodes in float");
+std::string remedied(std::size_t nodes, Remedy remedy) {
+    return std::to_string(nodes) + (nodes == 1 ? " node in " : " nodes in ") +
+           (remedy == Remedy::bits_16 ? "16 bits" : "float");
 }
 
 Trials::Trials(const Graph& graph, const Samples& samples, const CompileOptions& options,
@@ -80,7 +81,9 @@ std::optional<Trial> Trials::compared(const Make& make, const Samples& samples,
     if (!trial)
         return trial;
     if (!trial->moved.empty())
-        entry.what = in_float(trial->moved.size());
+        entry.what = remedied(trial->moved.size(), Remedy::float_on_cpu);
+    else if (!trial->in_16_bits.empty())
+        entry.what = remedied(trial->in_16_bits.size(), Remedy::bits_16);
     trial->outputs = compare_outputs(trial->candidate, samples,
                                      read_states(options_.states, trial->network->graph),
                                      step("trying " + entry.what));
@@ -104,6 +107,7 @@ std::optional<Trial> Trials::attempt(const std::string& what, const Make& make) 
         entry.device_us = device_us(*trial);
         entry.cpu_us = cpu_us(*trial);
         entry.moved = trial->moved;
+        entry.in_16_bits = trial->in_16_bits;
         for (const NodeSimilarity& output : trial->outputs)
             entry.cosines.push_back(output.cosine);
         trial->attempt = report.attempts.size();

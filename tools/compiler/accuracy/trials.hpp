@@ -23,6 +23,7 @@ struct Trial {
     std::shared_ptr<PreparedNetwork> network;
     Candidate candidate;
     std::set<std::string> moved;         ///< nodes of the file on the CPU, for accuracy
+    std::set<std::string> in_16_bits;    ///< nodes of the file that have 16 bits, for accuracy
     std::vector<NodeSimilarity> outputs; ///< over the samples that it was compared by
     std::size_t attempt = 0;             ///< in the report
     bool reaches = false;                ///< the accuracy, over all samples
@@ -31,8 +32,11 @@ struct Trial {
     float least_cosine() const;
 };
 
-/// "3 nodes in float"
-std::string in_float(std::size_t nodes);
+/// What is done about nodes that 8 bits are too few for.
+enum class Remedy { bits_16, float_on_cpu };
+
+/// "3 nodes in float", "1 node in 16 bits"
+std::string remedied(std::size_t nodes, Remedy remedy);
 
 /// Makes trials, and writes each down.
 class Trials {

@@ -29,10 +29,11 @@ struct OwnCopy {
     Box box;
     std::uint64_t offset = 0;
     std::uint32_t row_stride = 0, pixel_stride = 0;
+    std::uint32_t element_bytes = 1;
 
-    explicit OwnCopy(const Box& of)
-        : box(of), row_stride(of.columns * whole_pixel(of.channels)),
-          pixel_stride(whole_pixel(of.channels)) {}
+    OwnCopy(const Box& of, std::uint32_t bytes)
+        : box(of), row_stride(of.columns * whole_pixel(of.channels) * bytes),
+          pixel_stride(whole_pixel(of.channels) * bytes), element_bytes(bytes) {}
 
     std::uint64_t bytes() const { return std::uint64_t{box.rows} * row_stride; }
 
@@ -41,8 +42,8 @@ struct OwnCopy {
                  std::uint64_t start) const {
         const Box at = seen_from(from, operand, {});
         operand.offset = start + offset + std::uint64_t{at.row - box.row} * row_stride +
-                         std::uint64_t{at.column - box.column} * pixel_stride + at.channel -
-                         box.channel;
+                         std::uint64_t{at.column - box.column} * pixel_stride +
+                         std::uint64_t{at.channel - box.channel} * element_bytes;
         operand.row_stride = row_stride;
         operand.pixel_stride = pixel_stride;
     }
@@ -130,7 +131,8 @@ private:
         std::vector<Lifetime> lives;
         for (std::size_t layer = 0; layer + 1 < block.layer_count; ++layer) {
             const Layer& of = segment_.layers[block.first_layer + layer];
-            work.copies.emplace_back(work.boxes[layer].empty() ? Box{} : work.boxes[layer][0]);
+            work.copies.emplace_back(work.boxes[layer].empty() ? Box{} : work.boxes[layer][0],
+                                     ovt_element_bytes(&of.step.insn.out));
             lives.push_back(
                 {work.copies.back().bytes(), layer, of.readers.back() - block.first_layer});
         }

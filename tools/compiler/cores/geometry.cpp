@@ -68,7 +68,7 @@ bool can_cut(const overtake_insn& insn) {
     switch (insn.opcode) {
     case OVERTAKE_OP_DELAY:
     case OVERTAKE_OP_JUMP:
-    case OVERTAKE_OP_QUANTISE: // cuts count a channel as one byte
+    case OVERTAKE_OP_QUANTISE: // cuts count a channel of floats as one byte
     case OVERTAKE_OP_DEQUANTISE:
         return false;
     default:
@@ -108,8 +108,9 @@ overtake_insn piece(const overtake_insn& insn, const Box& box, Constants& consta
     if (box.channels < insn.out.channels)
         part = cut_channels(part, box.channel, box.channels, constants);
     if (is_filling(insn, part)) { // where it would have read is perhaps another core's
-        const std::vector<std::uint8_t> zeros(OVERTAKE_CHANNEL_ALIGN);
         for (overtake_operand& operand : part.in) {
+            const std::vector<std::uint8_t> zeros(OVERTAKE_CHANNEL_ALIGN *
+                                                  ovt_element_bytes(&operand));
             operand.region = OVERTAKE_REGION_WEIGHTS;
             operand.offset = constants.append(std::span<const std::uint8_t>(zeros));
         }
@@ -127,7 +128,8 @@ Box seen_from(const overtake_operand& outer, const overtake_operand& inner, cons
     Box result = box;
     result.row += static_cast<std::uint32_t>(bytes / outer.row_stride);
     result.column += static_cast<std::uint32_t>(in_row / outer.pixel_stride);
-    result.channel += static_cast<std::uint32_t>(in_row % outer.pixel_stride);
+    result.channel +=
+        static_cast<std::uint32_t>(in_row % outer.pixel_stride / ovt_element_bytes(&outer));
     return result;
 }
 

@@ -20,11 +20,12 @@ bool is_used(const overtake_operand& operand) {
 
 std::uint64_t end_of(const overtake_operand& operand) {
     return operand.offset + std::uint64_t{operand.height - 1} * operand.row_stride +
-           std::uint64_t{operand.width - 1} * operand.pixel_stride + operand.channels;
+           std::uint64_t{operand.width - 1} * operand.pixel_stride +
+           std::uint64_t{operand.channels} * ovt_element_bytes(&operand);
 }
 
 bool have_same_strides(const overtake_operand& a, const overtake_operand& b) {
-    return a.row_stride == b.row_stride && a.pixel_stride == b.pixel_stride;
+    return a.row_stride == b.row_stride && a.pixel_stride == b.pixel_stride && a.type == b.type;
 }
 
 Box box_of(const overtake_operand& operand) {
@@ -54,7 +55,7 @@ bool overlap(const Buffer& buffer, const overtake_operand& a, const overtake_ope
 bool is_box_of(const overtake_operand& part, const overtake_operand& written) {
     const bool same_rows = part.height == 1 || part.row_stride == written.row_stride;
     const bool same_pixels = part.width == 1 || part.pixel_stride == written.pixel_stride;
-    if (!same_rows || !same_pixels || part.offset < written.offset)
+    if (!same_rows || !same_pixels || part.type != written.type || part.offset < written.offset)
         return false;
     const Box box = seen_from(written, part, box_of(part));
     return box.row + box.rows <= written.height && box.column + box.columns <= written.width &&

@@ -40,8 +40,8 @@ public:
         if (graph_.values[id].user_type == UserType::nv12)
             return write_picture(id, data);
         visit(id, dense_place(graph_.values[id]), bytes_[id].data(),
-              [&](std::uint8_t& element, std::size_t index) {
-                  element = static_cast<std::uint8_t>(quantisation.nearest(data[index]));
+              [&](std::uint8_t* element, std::size_t index) {
+                  quantisation.store(quantisation.nearest(data[index]), element);
               });
     }
 
@@ -88,8 +88,8 @@ public:
         const Place& place = segment_->places.at(id);
         const Quantisation& quantisation = quantised_.values[id];
         visit(id, place, static_cast<std::uint8_t*>(regions_[place.region].base) + place.offset,
-              [&](std::uint8_t& element, std::size_t index) {
-                  element = static_cast<std::uint8_t>(quantisation.nearest(data[index]));
+              [&](std::uint8_t* element, std::size_t index) {
+                  quantisation.store(quantisation.nearest(data[index]), element);
               });
     }
 
@@ -105,12 +105,13 @@ public:
         return result;
     }
 
-    /// How many elements lie beyond what 8 bits reach.
+    /// How many elements lie beyond what the value's bits reach.
     std::size_t count_beyond(ValueId id, const std::vector<float>& data) const {
         if (!on_device_[id])
             return 0;
         const Quantisation& quantisation = quantised_.values[id];
-        const float low = quantisation.real(-129), high = quantisation.real(128);
+        const float low = quantisation.real(quantisation.least() - 1),
+                    high = quantisation.real(quantisation.greatest() + 1);
         return static_cast<std::size_t>(
             std::ranges::count_if(data, [&](float real) { return real < low || real > high; }));
     }
@@ -146,8 +147,8 @@ private:
     std::vector<float> read_at(ValueId id, const Place& place, std::uint8_t* base) {
         const Quantisation& quantisation = quantised_.values[id];
         std::vector<float> data(graph_.values[id].elements());
-        visit(id, place, base, [&](std::uint8_t& element, std::size_t index) {
-            data[index] = quantisation.real(static_cast<std::int8_t>(element));
+        visit(id, place, base, [&](const std::uint8_t* element, std::size_t index) {
+            data[index] = quantisation.real(quantisation.load(element));
         });
         return data;
     }
@@ -158,8 +159,9 @@ private:
         const Value& value = graph_.values[id];
         for (std::size_t image = 0; image < value.batch; ++image)
             for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
-                function(base[image * place.image_stride + std::uint64_t{y} * place.row_stride +
-                              std::uint64_t{x} * place.pixel_stride + channel],
+                function(base + image * place.image_stride + std::uint64_t{y} * place.row_stride +
+                             std::uint64_t{x} * place.pixel_stride +
+                             std::uint64_t{channel} * value.element_bytes(),
                          image * value.elements_of_image() + index);
             });
     }

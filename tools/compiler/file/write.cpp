@@ -116,6 +116,7 @@ private:
             tensor.add_pixel_stride(place.pixel_stride);
             tensor.add_scale(quantised_.values[id].scale);
             tensor.add_zero_point(quantised_.values[id].zero_point);
+            tensor.add_is_int16(value.is_int16);
             tensor.add_order(static_cast<fbs::Order>(value.order));
         }
         if (on_device && value.user_type == UserType::nv12) {

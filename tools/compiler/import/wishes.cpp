@@ -28,7 +28,7 @@ std::string shortfall(const NodeWish& wish, const NodeVerdict& verdict) {
     const std::string why = verdict.reason.empty() ? "" : ": " + verdict.reason;
     if (verdict.where == Where::bpu && wish.on == NodeWish::On::cpu)
         return "it runs on the BPU in int8, as it has no form on the CPU";
-    if (verdict.where == Where::bpu && !wish.width.empty() && wish.width != "int8")
+    if (verdict.where == Where::bpu && wish.width == "float32")
         return "it runs on the BPU in int8; run_on_cpu computes it in float32";
     if (verdict.where == Where::cpu && wish.on == NodeWish::On::bpu)
         return "it runs on the CPU in float32" + why;
@@ -37,7 +37,10 @@ std::string shortfall(const NodeWish& wish, const NodeVerdict& verdict) {
     return "";
 }
 
+// The device has 16 bits, and the CPU more.
 std::string shortfall_of_kind(const NodeWish& wish, const std::vector<NodeVerdict>& verdicts) {
+    if (wish.width == "int16")
+        return "";
     std::size_t on_bpu = 0, on_cpu = 0;
     for (const NodeVerdict& verdict : verdicts) {
         if (!wish.kind.empty() && verdict.type != wish.kind)

@@ -46,6 +46,7 @@ struct Value {
     ElementType element_type = ElementType::float32; // of an output of the graph
     bool is_picture = false;                         // bytes 0..255, or what becomes them
     std::uint32_t picture_flags = 0; // of a picture: OVERTAKE_FLAG_BGR, _GRAY; nv12: _FULL_RANGE
+    bool is_int16 = false;           // on the device, where else it has 8 bits
     bool from_resizer = false;       // nv12: a region of a picture, which the device resizes
     Order order =
         Order::planes; // of the elements: channels, height, width or height, width, channels
@@ -60,6 +61,7 @@ struct Value {
             count *= static_cast<std::size_t>(size);
         return count;
     }
+    std::uint32_t element_bytes() const { return is_int16 ? 2 : 1; } // on the device
     std::size_t elements_of_image() const { return std::size_t{channels} * height * width; }
     /// Where an element of the first image stands in ONNX's order.
     std::size_t index(std::size_t channel, std::size_t y, std::size_t x) const {

@@ -151,7 +151,7 @@ void narrow_columns(overtake_operand& operand, std::uint32_t first, std::uint32_
 }
 
 void narrow_channels(overtake_operand& operand, std::uint32_t first, std::uint32_t count) {
-    operand.offset += first;
+    operand.offset += std::uint64_t{first} * ovt_element_bytes(&operand);
     operand.channels = count;
 }
 

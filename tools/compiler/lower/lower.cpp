@@ -104,6 +104,7 @@ private:
         result.channels = value.channels;
         result.row_stride = place.row_stride;
         result.pixel_stride = place.pixel_stride;
+        result.type = value.is_int16 ? OVERTAKE_TYPE_INT16 : OVERTAKE_TYPE_INT8;
         show_image(result, value, place);
         return result;
     }
@@ -112,7 +113,8 @@ private:
     static overtake_operand part(overtake_operand whole, const std::array<Stretch, 3>& stretches,
                                  const Value& value) {
         const auto& [channels, rows, columns] = stretches;
-        whole.offset += channels.first + std::uint64_t{rows.first} * whole.row_stride +
+        whole.offset += std::uint64_t{channels.first} * ovt_element_bytes(&whole) +
+                        std::uint64_t{rows.first} * whole.row_stride +
                         std::uint64_t{columns.first} * whole.pixel_stride;
         whole.channels = value.channels;
         whole.height = value.height;
@@ -310,10 +312,19 @@ private:
     }
 
     void lower(const op::Activation&) {
+        if (!node_quantised_->requantise.empty())
+            return requantise();
         overtake_insn insn = instruction(OVERTAKE_OP_TABLE);
         insn.weights_region = OVERTAKE_REGION_WEIGHTS;
         insn.weights_offset =
             program_.constants.append(std::span<const std::uint8_t>(node_quantised_->table));
+        add(insn);
+    }
+
+    void requantise() {
+        overtake_insn insn = clamped_instruction(OVERTAKE_OP_REQUANTISE);
+        insn.multiplier[0] = node_quantised_->requantise[0].multiplier;
+        insn.shift[0] = node_quantised_->requantise[0].shift;
         add(insn);
     }
 

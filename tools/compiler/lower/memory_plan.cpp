@@ -225,7 +225,8 @@ private:
         }
         const auto& [channels, rows, columns] = view.stretches;
         Place place = whole;
-        place.offset += channels.first + std::uint64_t{rows.first} * whole.row_stride +
+        place.offset += std::uint64_t{channels.first} * graph_.values[value].element_bytes() +
+                        std::uint64_t{rows.first} * whole.row_stride +
                         std::uint64_t{columns.first} * whole.pixel_stride;
         place.row_stride = whole.row_stride * rows.step;
         place.pixel_stride = whole.pixel_stride * columns.step;
@@ -247,7 +248,7 @@ private:
 Place seen_as(const Place& place, const Value& from, const Value& to) {
     Place result = place;
     if (from.channels > to.channels) { // a pixel becomes a row
-        result.pixel_stride = to.channels;
+        result.pixel_stride = to.channels * to.element_bytes();
         result.row_stride = place.pixel_stride;
         result.image_stride = std::uint64_t{to.height} * result.row_stride;
         return result;
@@ -267,7 +268,7 @@ Place dense_place(const Value& value) {
         place.bytes = std::uint64_t{value.height} * value.width * 3 / 2;
         return place;
     }
-    place.pixel_stride = whole_pixel(value.channels);
+    place.pixel_stride = whole_pixel(value.channels) * value.element_bytes();
     const std::uint64_t row = std::uint64_t{value.width} * place.pixel_stride;
     place.image_stride = row * value.height;
     place.bytes = place.image_stride * value.batch;

@@ -89,9 +89,11 @@ std::vector<std::int8_t> pack_constant(const Value& value, const Quantisation& q
     for (std::size_t image = 0; image < value.batch; ++image)
         for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
             const float real = value.constant[image * value.elements_of_image() + index];
-            packed[image * place.image_stride + std::uint64_t{y} * place.row_stride +
-                   std::uint64_t{x} * place.pixel_stride + channel] =
-                static_cast<std::int8_t>(quantisation.nearest(real));
+            const std::uint64_t offset = image * place.image_stride +
+                                         std::uint64_t{y} * place.row_stride +
+                                         std::uint64_t{x} * place.pixel_stride +
+                                         std::uint64_t{channel} * value.element_bytes();
+            quantisation.store(quantisation.nearest(real), &packed[offset]);
         });
     return packed;
 }

@@ -32,9 +32,11 @@ namespace {
 
 Calibration::Calibration(const Graph& graph, const Samples& samples, CalibrationMethod method,
                          const std::function<void(double)>& progress)
-    : on_device_(device_values(graph)), histograms_(graph.values.size()),
-      functions_(graph.values.size()), is_output_(graph.values.size()), least_(graph.values.size()),
-      means_(graph.values.size()) {
+    : on_device_(device_values(graph)), is_int16_(graph.values.size()),
+      histograms_(graph.values.size()), functions_(graph.values.size()),
+      is_output_(graph.values.size()), least_(graph.values.size()), means_(graph.values.size()) {
+    for (ValueId id = 0; id < graph.values.size(); ++id)
+        is_int16_[id] = graph.values[id].is_int16;
     find_functions(graph);
     find_outputs(graph);
     find_bounded(graph);
@@ -153,7 +155,7 @@ Range Calibration::range(ValueId id, CalibrationMethod method, double percentile
     Range range{0, 0};
     if (!on_device_[id])
         return range;
-    switch (method) {
+    switch (is_int16_[id] ? CalibrationMethod::min_max : method) {
     case CalibrationMethod::min_max:
     case CalibrationMethod::best:
         range = histogram.min_max();
@@ -170,7 +172,7 @@ Range Calibration::range(ValueId id, CalibrationMethod method, double percentile
     }
     if (least_[id].low < least_[id].high)
         range = {std::min(range.low, least_[id].low), std::max(range.high, least_[id].high)};
-    return functions_[id] ? distinct_range(range, functions_[id]) : range;
+    return functions_[id] && !is_int16_[id] ? distinct_range(range, functions_[id]) : range;
 }
 
 std::vector<Range> Calibration::ranges(CalibrationMethod method, double percentile) const {

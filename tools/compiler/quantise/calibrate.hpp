@@ -33,7 +33,8 @@ public:
     /// looks at more than one value.  An output that a Sigmoid or Tanh makes has all values of that
     /// function, and what the function reads has all that it tells apart: samples may never fire.
     /// What a value's only reader does not tell apart is left out; see distinct_range().  A
-    /// percentile leaves out the (100 - percentile) % least and greatest elements.
+    /// percentile leaves out the (100 - percentile) % least and greatest elements.  A value of 16
+    /// bits has all that it takes, whatever the method.
     Range range(ValueId id, CalibrationMethod method, double percentile) const;
     /// By ValueId.
     std::vector<Range> ranges(CalibrationMethod method, double percentile) const;
@@ -60,6 +61,7 @@ private:
     Range least_divergence(ValueId id) const;
 
     std::vector<bool> on_device_; // what the CPU alone sees needs no range
+    std::vector<bool> is_int16_;
     std::vector<Histogram> histograms_;
     std::vector<std::function<float(float)>> functions_; // of the value's only reader, or none
     std::vector<bool> is_output_; // of the graph, perhaps after having been moved

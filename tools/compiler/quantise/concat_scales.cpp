@@ -53,7 +53,8 @@ private:
     void give_quantisation(const Node& node) {
         for (ValueId input : node.inputs)
             if ((is_own(input) || (graph_.values[input].is_constant() && uses_[input] == 1)) &&
-                !graph_.values[origin(input)].given)
+                !graph_.values[origin(input)].given &&
+                graph_.values[input].is_int16 == graph_.values[node.output].is_int16)
                 quantisations_[origin(input)] = quantisations_[node.output];
     }
 
@@ -71,6 +72,7 @@ private:
             requantise.output = graph_.values.size();
             Value value = graph_.values[input];
             value.name = requantise.name;
+            value.is_int16 = wanted.is_int16;
             value.constant.clear(); // what the instruction makes of a constant is none
             graph_.values.push_back(std::move(value));
             quantisations_.push_back(wanted);

@@ -33,6 +33,15 @@ Quantisation from_range(Range range) {
     return result;
 }
 
+// Symmetric, without -32768.
+Quantisation int16_from_range(Range range) {
+    const double scale =
+        std::max(std::abs(double{range.low}), std::abs(double{range.high})) / 32767;
+    if (!(scale >= 1e-30 && std::isfinite(scale))) // all are 0
+        return {1.0f, 0, true};
+    return {static_cast<float>(scale), 0, true};
+}
+
 Range range_of(const std::vector<float>& elements) {
     const auto [low, high] = std::ranges::minmax(elements);
     return {low, high};
@@ -40,14 +49,17 @@ Range range_of(const std::vector<float>& elements) {
 
 // The step of one output channel: small enough to use the 8 bits, large enough that neither
 // bias nor sum can overflow.
-double weight_scale(const float* weights, std::size_t count, float bias, double input_scale) {
+double weight_scale(const float* weights, std::size_t count, float bias,
+                    const Quantisation& input) {
     double greatest = 0, sum = 0;
     for (std::size_t index = 0; index < count; ++index) {
         greatest = std::max(greatest, std::abs(double{weights[index]}));
         sum += std::abs(double{weights[index]});
     }
     double scale = greatest / weight_max;
-    scale = std::max(scale, std::abs(double{bias}) / (input_scale * accumulator_half));
+    scale = std::max(scale, std::abs(double{bias}) / (input.scale * accumulator_half));
+    if (input.is_int16) // summed up in 64 bits
+        return scale > 0 ? scale : 1.0;
     // Rounding adds at most a half to each weight.
     const double room = accumulator_half / activation_span - 0.5 * static_cast<double>(count);
     scale = std::max(scale, sum / room);
@@ -57,16 +69,16 @@ double weight_scale(const float* weights, std::size_t count, float bias, double 
 // The step that the model gives, if all weights are whole multiples that 8 bits hold and no input
 // can make the accumulator overflow.
 std::optional<double> given_weight_scale(const op::Convolution& convolution, std::size_t channel,
-                                         std::size_t each, double input_scale) {
+                                         std::size_t each, const Quantisation& input) {
     if (convolution.weight_scales.empty() || !(convolution.weight_scales[channel] > 0))
         return std::nullopt;
     const double scale = convolution.weight_scales[channel];
-    double sum = std::abs(double{convolution.bias[channel]}) / (input_scale * scale) + 1;
+    double sum = std::abs(double{convolution.bias[channel]}) / (input.scale * scale) + 1;
     for (std::size_t index = channel * each; index < (channel + 1) * each; ++index) {
         const double steps = convolution.weights[index] / scale, whole = std::nearbyint(steps);
         if (std::abs(steps - whole) > weight_tolerance || whole < -128 || whole > weight_max)
             return std::nullopt;
-        sum += activation_span * std::abs(whole);
+        sum += input.is_int16 ? 0 : activation_span * std::abs(whole);
     }
     if (sum >= 2 * accumulator_half)
         return std::nullopt;
@@ -107,9 +119,9 @@ void quantise_weights(const op::Convolution& convolution, const Quantisation& in
     result.weights.resize(convolution.weights.size());
     for (std::size_t channel = 0; channel < channels; ++channel) {
         const float* weights = convolution.weights.data() + channel * each;
-        const auto given = given_weight_scale(convolution, channel, each, input.scale);
+        const auto given = given_weight_scale(convolution, channel, each, input);
         const double scale =
-            given.value_or(weight_scale(weights, each, convolution.bias[channel], input.scale));
+            given.value_or(weight_scale(weights, each, convolution.bias[channel], input));
         for (std::size_t index = 0; index < each; ++index)
             result.weights[channel * each + index] = static_cast<std::int8_t>(
                 std::clamp(std::nearbyint(weights[index] / scale), -128.0, weight_max));
@@ -155,24 +167,53 @@ float at_edge(const std::function<float(float)>& function, float outside, float 
     return function(inside);
 }
 
-// What a function of one element gives for q.  Rounded to 8 bits, an input may leave the domain:
-// 1 becomes less than 1, which acosh does not take.  There it is what the nearest edge gives.
-float function_of(const std::function<float(float)>& function, const Quantisation& input, int q) {
-    const float x = input.real(q), here = function ? function(x) : x;
-    for (int distance = 1; std::isnan(here) && distance < 256; ++distance)
-        for (int at : {q - distance, q + distance})
-            if (at >= -128 && at <= 127 && !std::isnan(function(input.real(at))))
-                return at_edge(function, x, input.real(at));
-    return here;
+// What a function of one element gives for each q.  Rounded, an input may leave the domain: 1
+// becomes less than 1, which acosh does not take.  There it is what the nearest edge gives.
+std::vector<float> function_values(const std::function<float(float)>& function,
+                                   const Quantisation& input) {
+    const auto count = static_cast<std::size_t>(input.greatest() - input.least() + 1);
+    const auto argument = [&](std::size_t at) {
+        return input.real(input.least() + static_cast<int>(at));
+    };
+    std::vector<float> values(count);
+    for (std::size_t at = 0; at < count; ++at)
+        values[at] = function ? function(argument(at)) : argument(at);
+    // The nearest position on either side at which the function has a value.
+    std::vector<std::size_t> below(count, count), above(count, count);
+    for (std::size_t at = 0, last = count; at < count; ++at)
+        below[at] = last = std::isnan(values[at]) ? last : at;
+    for (std::size_t at = count, next = count; at-- > 0;)
+        above[at] = next = std::isnan(values[at]) ? next : at;
+    for (std::size_t at = 0; at < count; ++at) {
+        if (below[at] == at || (below[at] == count && above[at] == count))
+            continue;
+        const bool is_below =
+            above[at] == count || (below[at] < count && at - below[at] <= above[at] - at);
+        values[at] = at_edge(function, argument(at), argument(is_below ? below[at] : above[at]));
+    }
+    return values;
+}
+
+// Changing nothing but the scale needs no table, which has 2^16 elements for an int16.
+bool only_rescales(const Node& node, const op::Activation& activation, const Quantisation& input) {
+    return input.is_int16 && !activation.function && !node.is_clamped();
 }
 
 void quantise_function(const Node& node, const op::Activation& activation,
                        const Quantisation& input, const Quantisation& output,
                        QuantisedNode& result) {
-    for (int q = -128; q <= 127; ++q) {
-        const float y =
-            std::clamp(function_of(activation.function, input, q), node.clamp_low, node.clamp_high);
-        result.table[static_cast<unsigned char>(q)] = static_cast<std::uint8_t>(output.nearest(y));
+    if (only_rescales(node, activation, input)) {
+        result.requantise = {fixed_scale(double{input.scale} / output.scale)};
+        return;
+    }
+    const std::vector<float> values = function_values(activation.function, input);
+    const std::size_t size = output.is_int16 ? 2 : 1;
+    result.table.resize(values.size() * size);
+    for (std::size_t at = 0; at < values.size(); ++at) {
+        // The bits of q as an unsigned number.
+        const std::size_t entry = (at + values.size() / 2) % values.size();
+        output.store(output.nearest(std::clamp(values[at], node.clamp_low, node.clamp_high)),
+                     &result.table[size * entry]);
     }
 }
 
@@ -196,9 +237,11 @@ void quantise_matrix_product(const Graph& graph, const Node& node, const op::Mat
                              const Quantisation& first, const Quantisation& second,
                              const Quantisation& output, QuantisedNode& result) {
     const std::uint32_t columns = graph.values[node.output].channels;
+    // The device divides such sums by 256 before it scales them.
+    const double divided = first.is_int16 && second.is_int16 ? 256 : 1;
     result.bias.assign(columns, 0);
     result.requantise.assign(
-        columns, fixed_scale(double{first.scale} * second.scale * product.factor / output.scale));
+        columns, fixed_scale(divided * first.scale * second.scale * product.factor / output.scale));
 }
 
 // What an operator needs beside the quantisations of its values; most need nothing.
@@ -249,13 +292,15 @@ private:
 } // namespace
 
 int Quantisation::nearest(float real) const {
+    if (is_int16)
+        return overtake::quantise_int16(real, scale);
     return overtake::quantise(real, scale, static_cast<float>(zero_point));
 }
 
 bool has_exact_weights(const op::Convolution& convolution, float input_scale) {
     const std::size_t each = convolution.weights.size() / convolution.bias.size();
     for (std::size_t channel = 0; channel < convolution.bias.size(); ++channel)
-        if (each > 1 && !given_weight_scale(convolution, channel, each, input_scale))
+        if (each > 1 && !given_weight_scale(convolution, channel, each, {input_scale, 0}))
             return false;
     return true;
 }
@@ -276,9 +321,12 @@ FixedScale fixed_scale(double real) {
 std::vector<Quantisation> choose_quantisations(const Graph& graph,
                                                const std::vector<Range>& ranges) {
     std::vector<Quantisation> result;
-    for (ValueId id = 0; id < graph.values.size(); ++id)
-        result.push_back(graph.values[id].given.value_or(from_range(
-            graph.values[id].is_constant() ? range_of(graph.values[id].constant) : ranges[id])));
+    for (ValueId id = 0; id < graph.values.size(); ++id) {
+        const Value& value = graph.values[id];
+        const Range range = value.is_constant() ? range_of(value.constant) : ranges[id];
+        result.push_back(
+            value.given.value_or(value.is_int16 ? int16_from_range(range) : from_range(range)));
+    }
     return result;
 }
 

@@ -25,10 +25,11 @@ FixedScale fixed_scale(double real);
 struct QuantisedNode {
     std::vector<std::int8_t> weights; // in the order of Node::weights
     std::vector<std::int32_t> bias;   // one per output channel
-    // One per output channel; average_pool: per count from 1; multiply: one.
+    // One per output channel; average_pool: per count from 1; multiply: one; activation: one where
+    // it only changes the scale.
     std::vector<FixedScale> requantise;
     std::array<FixedScale, 2> add_scales; // of the inputs of add and its like, with one shift
-    std::array<std::uint8_t, 256> table;  // activation: by (unsigned char)q
+    std::vector<std::uint8_t> table;      // activation: elements of the output, by the bits of q
     int clamp_min = -128;
     int clamp_max = 127;
 };
@@ -38,8 +39,8 @@ struct QuantisedGraph {
     std::vector<QuantisedNode> nodes;
 };
 
-/// The quantisation of each value, by ValueId: what the graph gives, otherwise asymmetric over the
-/// value's range.  Zero is always exact.
+/// The quantisation of each value, by ValueId: what the graph gives, otherwise over the value's
+/// range, asymmetric in 8 bits and symmetric in 16.  Zero is always exact.
 std::vector<Quantisation> choose_quantisations(const Graph& graph,
                                                const std::vector<Range>& ranges);
 
