@@ -18,6 +18,10 @@ from small_models import model, node, save
 RANDOM = np.random.default_rng(39)
 
 
+def onnx_type(kind):
+    return {np.uint8: TensorProto.UINT8, np.uint16: TensorProto.UINT16}[kind]
+
+
 def real(*shape, low=-2.0, high=2.0):
     return RANDOM.uniform(low, high, shape).astype(np.float32)
 
@@ -439,6 +443,17 @@ class Decomposed(Case):
     def test_the_mask_of_dropout_lets_everything_pass(self):
         nodes = [node("Dropout", ["x"], ["t", "m"]), node("Where", ["m", "t", "z"], ["y"])]
         self.check([(nodes, {"x": X}, {"z": np.float32([0])}, {"y": X})])
+
+    def test_bits_are_shifted_as_integers_are(self):
+        for kind, bits in ((np.uint8, 8), (np.uint16, 16)):
+            x = RANDOM.integers(0, 2**bits, X.shape)
+            shifts = RANDOM.integers(0, bits, X.shape)
+            for direction, wanted in (("LEFT", (x << shifts) % 2**bits), ("RIGHT", x >> shifts)):
+                nodes = [node("Cast", ["x"], ["i"], to=onnx_type(kind)),
+                         node("BitShift", ["i", "s"], ["b"], direction=direction),
+                         node("Cast", ["b"], ["y"], name="back", to=TensorProto.FLOAT)]  # fmt: skip
+                self.check([(nodes, {"x": x.astype(np.float32)}, {"s": shifts.astype(kind)},
+                             {"y": wanted.astype(np.float32)})])  # fmt: skip
 
     def test_cast_like_casts(self):
         nodes = [node("CastLike", ["x", "i"], ["c"]), node("Cast", ["c"], ["y"], to=TensorProto.FLOAT)]

@@ -66,7 +66,7 @@ ModelSpec picture_to_bytes() {
                   .channels = 1,
                   .row_stride = width,
                   .pixel_stride = 1,
-                  .reserved = 0};
+                  .type = OVERTAKE_TYPE_INT8};
     insn.in[1] = insn.in[0];
     insn.in[1].offset = rows * width;
     insn.in[1].height = rows / 2;
@@ -80,7 +80,7 @@ ModelSpec picture_to_bytes() {
                 .channels = 3,
                 .row_stride = bytes.row_stride,
                 .pixel_stride = bytes.pixel_stride,
-                .reserved = 0};
+                .type = OVERTAKE_TYPE_INT8};
     insn.clamp_min = -128;
     insn.clamp_max = 127;
     insn.step_y = insn.step_x = 1u << OVERTAKE_POSITION_BITS;

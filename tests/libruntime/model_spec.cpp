@@ -101,7 +101,7 @@ overtake_insn copy_rows(const TensorSpec& tensor, std::uint32_t first, std::uint
                   .channels = tensor.channels,
                   .row_stride = tensor.row_stride,
                   .pixel_stride = tensor.pixel_stride,
-                  .reserved = 0};
+                  .type = OVERTAKE_TYPE_INT8};
     insn.out = insn.in[0];
     insn.out.region = OVERTAKE_REGION_IO + 1;
     return insn;

@@ -476,7 +476,7 @@ void add_exceptions(CLI::App& command, const Options& options) {
         ->excludes(all_on_cpu)
         ->allow_extra_args(false);
     command
-        .add_option("--int16", options->compile.int16,
+        .add_option("--int16", options->compile.import.int16,
                     "Give 16 bits to what this node reads and writes on the device, or \"all\" "
                     "nodes; may be given several times")
         ->excludes(all_on_cpu)

@@ -48,7 +48,6 @@ struct CompileOptions {
     std::vector<InputOptions> inputs; ///< of those that are more than plain tensors
     bool wants_noise = false;         ///< random calibration is what is asked for
     bool needs_given_scales = false;  ///< the model must come quantised
-    std::vector<std::string> int16;   ///< nodes of the file with 16 bits on the device, or "all"
     bool int8_outputs = false;        ///< of the device, as they are: nobody dequantises them
     bool int8_inputs = false;         ///< plain tensors of reals: the program quantises them
     std::vector<NamedTensor> int8_input_names, int8_output_names; ///< the same of single tensors

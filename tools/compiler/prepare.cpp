@@ -23,7 +23,6 @@
 namespace overtake::compiler {
 namespace {
 
-constexpr const char* all_nodes = "all"; // of --int16
 constexpr std::size_t random_sample_count = 4;
 constexpr std::size_t most_random_elements = 1 << 26; // of all of these samples
 
@@ -115,7 +114,7 @@ void import_with(const CompileOptions& options,
 // Whether the node, made of the file's nodes `origins`, is to have 16 bits.
 bool wants_int16(const CompileOptions& options, const Node& node,
                  const std::set<std::string>& origins) {
-    return std::ranges::any_of(options.int16,
+    return std::ranges::any_of(options.import.int16,
                                [&](const std::string& name) {
                                    return name == all_nodes || origins.contains(name);
                                }) ||
@@ -126,19 +125,27 @@ bool wants_int16(const CompileOptions& options, const Node& node,
            });
 }
 
+// Whether the node makes pixels of a camera's picture, which are bytes.
+bool reads_picture(const Graph& graph, const Node& node) {
+    return std::ranges::any_of(node.inputs, [&](ValueId input) {
+        return graph.values[input].user_type == UserType::nv12;
+    });
+}
+
 // 16 bits for the activations of the nodes that the options, or a configuration file, name.
 void apply_int16(PreparedNetwork& network, const CompileOptions& options) {
     Graph& graph = network.graph;
     std::vector<std::size_t> wanted;
     for (std::size_t index = 0; index < graph.nodes.size(); ++index)
-        if (graph.nodes[index].on_bpu() &&
+        if (graph.nodes[index].on_bpu() && !reads_picture(graph, graph.nodes[index]) &&
             wants_int16(options, graph.nodes[index], network.origins[index]))
             wanted.push_back(index);
-    for (const std::string& name : options.int16) {
-        const auto has_name = [&](const auto& origins) { return origins.contains(name); };
-        if (name != all_nodes && std::ranges::none_of(network.origins, has_name))
-            throw CompileError("--int16 " + name, options.model + " has no node of this name");
-    }
+    for (const std::string& name : options.import.int16)
+        if (options.warn && name != all_nodes &&
+            std::ranges::none_of(
+                wanted, [&](std::size_t index) { return network.origins[index].contains(name); }))
+            options.warn("--int16 " + name +
+                         ": the node runs on the CPU, in float32, or as a part of other nodes");
     std::vector<ValueId> kept;
     for (const ValueId id : graph.outputs)
         if (wants_int8(options, graph.values[id]))

@@ -294,7 +294,7 @@ private:
             if (plan_->remedy == Remedy::float_on_cpu)
                 options.import.keep_on_cpu.emplace(name, "its results need more than 8 bits");
             else
-                options.int16.push_back(name);
+                options.import.int16.push_back(name);
         options.warn = nullptr; // the first import has warned
         options.import.warn = nullptr;
         return prepare_network(options);

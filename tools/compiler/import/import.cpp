@@ -317,6 +317,11 @@ Graph import_network(const std::string& path, const ImportOptions& asked, Survey
     const bool is_whole = walk.run();
     walk.check_names(options.run_on_cpu, "run_on_cpu");
     walk.check_names(options.run_on_bpu, "run_on_bpu");
+    std::vector<std::string> wide = options.int16;
+    std::erase_if(wide, [&](const std::string& name) {
+        return name == all_nodes || network.names.contains(name);
+    });
+    walk.check_names(wide, "--int16");
     report_wishes(options, network.names, model.graph(), walk.verdicts());
     for (std::size_t number = 0; number < walk.verdicts().size(); ++number) {
         const NodeVerdict& verdict = walk.verdicts()[number];

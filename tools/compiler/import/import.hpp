@@ -26,6 +26,9 @@ struct NodeWish {
     bool must = false; ///< the network is refused if the BPU cannot run it
 };
 
+/// In place of a node's name.
+inline constexpr const char* all_nodes = "all";
+
 struct ImportOptions {
     std::vector<NodeWish> wishes;
     std::vector<RemovedNode> removed;    ///< nodes at the inputs and outputs, in this order
@@ -33,6 +36,7 @@ struct ImportOptions {
     std::vector<std::string> run_on_cpu; ///< names of nodes that the CPU shall run
     std::vector<std::string> run_on_bpu; ///< names of nodes that are refused if the device cannot
     std::set<std::string> stay_on_bpu;   ///< nodes that are not moved for being cheap
+    std::vector<std::string> int16;      ///< nodes with 16 bits on the device; all_nodes: all
     /// Nodes that the CPU shall run, and why; names may be unknown.
     std::map<std::string, std::string> keep_on_cpu;
     std::map<std::string, std::vector<std::int64_t>> input_shapes; ///< of inputs by name

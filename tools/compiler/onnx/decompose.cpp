@@ -2,6 +2,7 @@
 #include "compiler/onnx/decompose.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -104,6 +105,28 @@ void non_zero(Rewrite& r) {
     }
     r.build.last("Identity", {r.build.integers(rows, {static_cast<std::int64_t>(shape.size()),
                                                       static_cast<std::int64_t>(places.size())})});
+}
+
+// Integers up to 2^24 are exact, and so are their products with powers of two.
+void bit_shift(Rewrite& r) {
+    const int type = r.facts.type(r.node.input(0)).value_or(onnx::TensorProto::UINT8);
+    const int bits = type == onnx::TensorProto::UINT8    ? 8
+                     : type == onnx::TensorProto::UINT16 ? 16
+                     : type == onnx::TensorProto::UINT32 ? 32
+                                                         : 64;
+    const std::string x = r.build.cast(r.node.input(0), onnx::TensorProto::FLOAT);
+    const std::string power =
+        r.build("Pow", {r.build.real(2), r.build.cast(r.node.input(1), onnx::TensorProto::FLOAT)});
+    std::string shifted;
+    if (r.attributes().text("direction", "") == "RIGHT") {
+        shifted = r.build("Floor", {r.build("Div", {x, power})});
+    } else {
+        onnx::NodeProto& rest = r.build.node(
+            "Mod", {r.build("Mul", {x, power}), r.build.real(std::ldexp(1.0f, bits))});
+        set_integer(rest, "fmod", 1);
+        shifted = rest.output(0);
+    }
+    set_integer(r.build.last("Cast", {shifted}), "to", type);
 }
 
 void mean_variance_normalization(Rewrite& r) {
@@ -277,6 +300,7 @@ void identity_matrix(Rewrite& r) {
 
 const RewriteRules& decompositions() {
     static const RewriteRules table = {
+        {"BitShift", bit_shift},
         {"CastLike", cast_like},
         {"Conv", convolution_in_padding},
         {"Dropout", dropout},

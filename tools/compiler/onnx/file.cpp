@@ -297,6 +297,15 @@ Constant read_constant(const onnx::TensorProto& tensor, const std::string& place
     case onnx::TensorProto::INT8:
         convert(std::int8_t{}, constant.integers, tensor.int32_data());
         break;
+    case onnx::TensorProto::INT16:
+        convert(std::int16_t{}, constant.integers, tensor.int32_data());
+        break;
+    case onnx::TensorProto::UINT16:
+        convert(std::uint16_t{}, constant.integers, tensor.int32_data());
+        break;
+    case onnx::TensorProto::UINT32:
+        convert(std::uint32_t{}, constant.integers, tensor.uint64_data());
+        break;
     case onnx::TensorProto::BOOL:
         convert(std::uint8_t{}, constant.integers, tensor.int32_data());
         break;

@@ -165,6 +165,8 @@ Range Histogram::least_divergence() const {
     std::uint64_t all = 0;
     for (const FilledBin& each : bins)
         all += each.count;
+    if (all < magnitude_bins) // hardly more than one in a bin: no shape that could be told
+        return best;
     for (std::size_t kept = magnitude_bins; kept >= least_bins && step > 0; kept -= bins_step) {
         const float cut = step * static_cast<float>(kept);
         const Range range{std::max(low_, -cut), std::min(high_, cut)};

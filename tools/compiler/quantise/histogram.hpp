@@ -27,7 +27,8 @@ public:
     Range min_max() const { return {low_, high_}; }
     /// Without the (100 - percentile) % least and greatest elements.
     Range percentile(double percentile) const;
-    /// Cuts both ends off where what 8 bits make of the rest tells least from the whole.
+    /// Cuts both ends off where what 8 bits make of the rest tells least from the whole; neither of
+    /// fewer elements than a histogram needs to have a shape.
     Range least_divergence() const;
 
     /// Cuts each end off where rounding and saturating together give the least squared error, of
