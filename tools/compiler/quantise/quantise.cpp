@@ -42,6 +42,27 @@ Quantisation int16_from_range(Range range) {
     return {static_cast<float>(scale), 0, true};
 }
 
+// A mean of what cancels out is as good as nothing: steps so much smaller than its input's could
+// not be expressed, and would show how floats are rounded.
+constexpr double most_steps = 1 << 22; // of an output in one of an input
+
+void widen_steps(const Graph& graph, std::vector<Quantisation>& quantisations) {
+    for (const Node& node : graph.nodes) {
+        if (!node.on_bpu() || keeps_quantisation(node) || graph.values[node.output].given)
+            continue;
+        const auto* pair = node.as<op::Pair>();
+        double step = 0;
+        if (pair && pair->kind == op::Pair::Kind::multiply)
+            step =
+                double{quantisations[node.inputs[0]].scale} * quantisations[node.inputs[1]].scale;
+        else if (pair || node.is<op::Pool>() || node.is<op::Reduce>())
+            for (const ValueId input : node.inputs)
+                step = std::max(step, double{quantisations[input].scale});
+        Quantisation& output = quantisations[node.output];
+        output.scale = std::max(output.scale, static_cast<float>(step / most_steps));
+    }
+}
+
 Range range_of(const std::vector<float>& elements) {
     const auto [low, high] = std::ranges::minmax(elements);
     return {low, high};
@@ -327,6 +348,7 @@ std::vector<Quantisation> choose_quantisations(const Graph& graph,
         result.push_back(
             value.given.value_or(value.is_int16 ? int16_from_range(range) : from_range(range)));
     }
+    widen_steps(graph, result);
     return result;
 }
 
