@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * CONV, DEPTHWISE and MATMUL of inputs of 16 bits: 8 outputs of a pixel at once, in the order of
- * the scalar operators, which also round what comes out.
+ * CONV and DEPTHWISE with an input or output of 16 bits, MATMUL of inputs of 16 bits: 8 outputs of
+ * a pixel at once, in the order of the scalar operators, which also round what comes out.
  *
  * A product of 16 and 8 bits has 22, of two neighbours 23: 256 products are added up in 32 bits,
  * and these sums in 64.  An element of MATMUL's second input is split into two numbers of 8 bits,
- * upper * 256 + lower, which are multiplied apart.
+ * upper * 256 + lower, which are multiplied apart.  Sums of products of bytes stay in 32 bits, in
+ * which they may wrap.
  */
 #include "hw/operator_units.h"
 #include "hw/simd/vector.h"
@@ -47,8 +48,12 @@ static void store(const struct overtake_insn *insn, const struct ovt_operands *o
 {
 	union ovt_sums stored;
 
-	settle(sums);
-	memcpy(stored.wide, sums->of, sizeof(stored.wide));
+	if (insn->in[0].type) {
+		settle(sums);
+		memcpy(stored.wide, sums->of, sizeof(stored.wide));
+	} else {
+		memcpy(stored.narrow, &sums->recent, sizeof(stored.narrow));
+	}
 	ovt_store_sums(insn, operands, at, count, &stored);
 }
 
@@ -78,6 +83,26 @@ static __always_inline void multiply_pixel(struct wide_sums *sums, const s8 *in,
 					     ovt_widen_s8(ovt_load_s8x16(weights + 8 * i))));
 }
 
+/* Two bytes, or one and 0, less their zero point: both for all outputs. */
+static __always_inline ovt_s16x16 byte_pair(const s8 *in, s32 zero_point, bool has_second)
+{
+	u32 first = (u16)(in[0] - zero_point);
+	u32 second = has_second ? (u16)(in[1] - zero_point) : 0;
+
+	return (ovt_s16x16)ovt_broadcast_s32((s32)(first | second << 16));
+}
+
+/* The same of bytes. */
+static __always_inline void multiply_bytes(struct wide_sums *sums, const s8 *in, s32 zero_point,
+					   const s8 *weights, u32 inputs)
+{
+	u32 i;
+
+	for (i = 0; i < inputs; i += 2)
+		sums->recent += ovt_multiply_pairs(byte_pair(in + i, zero_point, i + 1 < inputs),
+						   ovt_widen_s8(ovt_load_s8x16(weights + 8 * i)));
+}
+
 /* A window's taps may each be on a page of its own. */
 static u64 window_work(const struct overtake_insn *insn, u32 inputs)
 {
@@ -93,7 +118,7 @@ static u64 window_work(const struct overtake_insn *insn, u32 inputs)
 
 static bool window_covers(const struct overtake_insn *insn, u32 inputs)
 {
-	return insn->in[0].type && window_work(insn, inputs) <= OVT_SIMD_UNIT;
+	return window_work(insn, inputs) <= OVT_SIMD_UNIT;
 }
 
 bool ovt_simd_wide_conv_covers(const struct overtake_insn *insn)
@@ -113,18 +138,33 @@ static OVT_SIMD_NOINLINE void conv_unit(const struct overtake_insn *insn,
 	struct ovt_block_weights block = ovt_block_weights_at(insn, operands, at);
 	struct ovt_window window = ovt_window_at(insn, at);
 	struct wide_sums sums = { 0 };
+	bool wide = insn->in[0].type;
 	u32 y, x;
 
 	for (y = 0; y < window.rows; y++) {
 		const s8 *weights = block.weights + (window.kernel_y + y) * block.row +
 				    window.kernel_x * block.tap;
 
-		for (x = 0; x < window.columns; x++, weights += block.tap)
-			multiply_pixel(&sums, ovt_tap_at(insn, operands, &window, y, x,
-							 block.first_input),
-				       weights, block.inputs);
+		for (x = 0; x < window.columns; x++, weights += block.tap) {
+			const s8 *in = ovt_tap_at(insn, operands, &window, y, x,
+						  block.first_input);
+
+			if (wide)
+				multiply_pixel(&sums, in, weights, block.inputs);
+			else
+				multiply_bytes(&sums, in, insn->in[0].zero_point, weights,
+					       block.inputs);
+		}
 	}
 	store(insn, operands, at, count, &sums);
+}
+
+/* 8 bytes as elements of 32 bits. */
+static __always_inline ovt_u32x8 widen_bytes(const s8 *bytes)
+{
+	ovt_s64x2 all = { (s64)ovt_load_u64(bytes), 0 };
+
+	return (ovt_u32x8)__builtin_ia32_pmovsxbd256((ovt_c8x16)all);
 }
 
 /* 8 channels: what is behind the last is read, as weights and channels have room for. */
@@ -133,8 +173,10 @@ static OVT_SIMD_NOINLINE void depthwise_unit(const struct overtake_insn *insn,
 					     const struct ovt_cursor *at, u32 count)
 {
 	const u64 pixel = ((u64)insn->out.channels + 7) / 8 * 8;
+	const ovt_u32x8 zero_point = (ovt_u32x8)ovt_broadcast_s32(insn->in[0].zero_point);
 	struct ovt_window window = ovt_window_at(insn, at);
 	struct wide_sums sums = { 0 };
+	bool wide = insn->in[0].type;
 	u32 y, x;
 
 	for (y = 0; y < window.rows; y++) {
@@ -144,10 +186,12 @@ static OVT_SIMD_NOINLINE void depthwise_unit(const struct overtake_insn *insn,
 
 		for (x = 0; x < window.columns; x++, weights += pixel) {
 			const s8 *in = ovt_tap_at(insn, operands, &window, y, x, at->c);
-			ovt_s64x2 factors = { (s64)ovt_load_u64(weights), 0 };
-			ovt_u32x8 wide = (ovt_u32x8)__builtin_ia32_pmovsxbd256((ovt_c8x16)factors);
+			ovt_u32x8 factors = widen_bytes(weights);
 
-			add(&sums, ovt_widen_s16(ovt_load_s32x4(in)) * wide);
+			if (wide)
+				add(&sums, ovt_widen_s16(ovt_load_s32x4(in)) * factors);
+			else
+				sums.recent += (widen_bytes(in) - zero_point) * factors;
 		}
 	}
 	store(insn, operands, at, count, &sums);

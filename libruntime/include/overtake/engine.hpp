@@ -132,7 +132,7 @@ class ExpectedTimes; // overtake/expected_times.hpp
 /// How the elements of a TensorMemory lie.
 enum class TensorForm : std::uint8_t {
     device, ///< as Tensor describes device memory; used in place, needs an address
-    packed, ///< the same without any padding: pixels of `channels` bytes, or nv12 of `width` bytes
+    packed, ///< the same without any padding: pixels of `channels` elements, or rows of nv12
     dense   ///< a row-major array of the tensor's `shape`, of the type `element`
 };
 

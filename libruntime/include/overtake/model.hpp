@@ -52,13 +52,13 @@ enum class Colours : std::uint8_t {
 
 /// A tensor of a model.
 ///
-/// In device memory it is int8, height x width x channels, channels innermost and padded to 8:
-/// element (y, x, c) is byte y * row_stride + x * pixel_stride + c, and its value is
-/// scale * (q - zero_point); nv12 has no padding.  With more elements than one such image has, it
-/// is a batch: as many images one behind the other, each height * row_stride bytes.  Inputs of
-/// bytes are handed in as bytes (of set_input() the numbers that the bytes are), whatever these
-/// stand for.  With height 0 it is not in device memory but a dense row-major array of data_type.
-/// Users see either as a dense row-major array of `shape`.
+/// In device memory it is int8, or int16, height x width x channels, channels innermost and padded
+/// to 8: element (y, x, c) begins at byte y * row_stride + x * pixel_stride + c, of int16 2 * c,
+/// and its value is scale * (q - zero_point); nv12 has no padding.  With more elements than one
+/// such image has, it is a batch: as many images one behind the other, each height * row_stride
+/// bytes.  Inputs of bytes are handed in as bytes (of set_input() the numbers that the bytes are),
+/// whatever these stand for.  With height 0 it is not in device memory but a dense row-major array
+/// of data_type. Users see either as a dense row-major array of `shape`.
 struct Tensor {
     std::string_view name;            ///< lives as long as the model
     std::vector<std::uint32_t> shape; ///< as in ONNX; a scalar's is {1}

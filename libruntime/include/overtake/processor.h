@@ -42,7 +42,8 @@ struct overtake_unit {
     uint64_t expected_ns; /* on CPU workers, by the compiler; 0 = they cannot run it */
 };
 
-/* A tensor of a call.  With height 0 a dense row-major array of float; else int8, height x width x
+/* A tensor of a call.  With height 0 a dense row-major array of float; else int8 (one of int16 is not
+ * given out), height x width x
  * channels: element (y, x, c) is byte y * row_stride + x * pixel_stride + c, and stands for
  * scale * (q - zero_point). */
 struct overtake_unit_tensor {

@@ -88,7 +88,7 @@ public:
     /// saturated) and laid out for the device.  Not while the task is running (EBUSY).  EINVAL if
     /// the count is not the input's or there is no such input.
     void set_input(std::size_t index, std::span<const float> values);
-    /// The device's own int8 buffer of an input, to be filled in place (layout: Tensor, as
+    /// The device's own buffer of an input, to be filled in place (layout: Tensor, as
     /// Model::input() gives it), while the task is not running.  Belongs to the task.  EINVAL if
     /// the input is not in device memory.
     std::span<std::byte> input_buffer(std::size_t index);
@@ -116,7 +116,7 @@ public:
     /// The same into `to`, which has as many elements as the output's shape (else EINVAL), without
     /// allocating anything.  `to` is as before if this throws.
     void output(std::size_t index, std::span<float> to) const;
-    /// The device's own int8 buffer of an output (EINVAL if it is not in device memory).  Belongs
+    /// The device's own buffer of an output (EINVAL if it is not in device memory).  Belongs
     /// to the task; the next start() overwrites it.
     std::span<const std::byte> output_buffer(std::size_t index) const;
 

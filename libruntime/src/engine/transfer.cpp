@@ -103,13 +103,18 @@ void write_dense(std::span<const float> from, const TensorMemory& to) {
     }
 }
 
+/// Without padding.
+std::size_t pixel_bytes(const Tensor& tensor) {
+    return std::size_t{tensor.channels} * (tensor.is_int16 ? sizeof(std::int16_t) : 1);
+}
+
 /// Calls copy(offset in device memory, offset without padding) for each pixel.
 template <class Copy>
 void for_each_pixel(const Tensor& tensor, Copy copy) {
     const std::size_t rows = image_count(tensor) * tensor.height;
     std::size_t packed = 0;
     for (std::size_t y = 0; y < rows; y++)
-        for (std::size_t x = 0; x < tensor.width; x++, packed += tensor.channels)
+        for (std::size_t x = 0; x < tensor.width; x++, packed += pixel_bytes(tensor))
             copy(y * tensor.row_stride + x * tensor.pixel_stride, packed);
 }
 
@@ -145,7 +150,7 @@ void fill_packed(const Tensor& tensor, const TensorMemory& memory, std::span<std
     const std::byte* from = memory.data;
     const std::byte flip = flip_of(tensor);
     for_each_pixel(tensor, [&](std::size_t padded, std::size_t packed) {
-        std::transform(from + packed, from + packed + tensor.channels, to.data() + padded,
+        std::transform(from + packed, from + packed + pixel_bytes(tensor), to.data() + padded,
                        [flip](std::byte byte) { return byte ^ flip; });
     });
 }
@@ -153,8 +158,8 @@ void fill_packed(const Tensor& tensor, const TensorMemory& memory, std::span<std
 void drain_packed(const Tensor& tensor, std::span<const std::byte> from, std::byte* to) {
     const std::byte flip = flip_of(tensor);
     for_each_pixel(tensor, [&](std::size_t padded, std::size_t packed) {
-        std::transform(from.data() + padded, from.data() + padded + tensor.channels, to + packed,
-                       [flip](std::byte byte) { return byte ^ flip; });
+        std::transform(from.data() + padded, from.data() + padded + pixel_bytes(tensor),
+                       to + packed, [flip](std::byte byte) { return byte ^ flip; });
     });
 }
 

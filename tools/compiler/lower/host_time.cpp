@@ -105,10 +105,40 @@ ovt_profile host_profile(HostPath path) {
             .without = 0};
 }
 
-std::uint64_t host_ns_of(const FunctionCall& fc, const Program& program, const ovt_profile& host) {
-    std::uint64_t ns = host.fc_overhead_cycles;
+// Whether operands of 16 bits have vector operators (firmware-sim/hw/simd).
+bool has_wide_vectors(const overtake_insn& insn) {
+    switch (insn.opcode) {
+    case OVERTAKE_OP_CONV:
+    case OVERTAKE_OP_DEPTHWISE:
+    case OVERTAKE_OP_ADD:
+    case OVERTAKE_OP_SUB:
+    case OVERTAKE_OP_MAX:
+    case OVERTAKE_OP_MIN:
+    case OVERTAKE_OP_REQUANTISE:
+        return true;
+    case OVERTAKE_OP_MATMUL:
+        return insn.in[0].type != 0 && insn.in[1].type != 0;
+    default:
+        return false;
+    }
+}
+
+// The prices above are those of bytes, and 16 bits count twice in them.  With vectors they take
+// twice as long as that.
+std::uint64_t host_ns_of(const overtake_insn& insn, HostPath path) {
+    const ovt_profile host = host_profile(path);
+    if (!ovt_insn_is_wide(&insn) || path == HostPath::scalar)
+        return ovt_insn_cycles(&host, &insn);
+    if (has_wide_vectors(insn))
+        return 2 * ovt_insn_cycles(&host, &insn);
+    const ovt_profile scalar = host_profile(HostPath::scalar);
+    return ovt_insn_cycles(&scalar, &insn);
+}
+
+std::uint64_t host_ns_of(const FunctionCall& fc, const Program& program, HostPath path) {
+    std::uint64_t ns = host_profile(path).fc_overhead_cycles;
     for (std::uint32_t step = fc.first_step; step < fc.first_step + fc.step_count; ++step)
-        ns += ovt_insn_cycles(&host, &program.steps[step].insn);
+        ns += host_ns_of(program.steps[step].insn, path);
     return ns;
 }
 
@@ -158,18 +188,16 @@ HostPath host_path() {
 }
 
 std::uint64_t longest_host_ns(const Program& program, HostPath path) {
-    const ovt_profile host = host_profile(path);
     std::uint64_t longest = 0;
     for (const FunctionCall& fc : program.fcs)
-        longest = std::max(longest, host_ns_of(fc, program, host));
+        longest = std::max(longest, host_ns_of(fc, program, path));
     return longest;
 }
 
 std::string long_job_warning(const Program& program, HostPath path) {
-    const ovt_profile host = host_profile(path);
     std::uint64_t all = 0;
     for (const FunctionCall& fc : program.fcs)
-        all += host_ns_of(fc, program, host);
+        all += host_ns_of(fc, program, path);
     if (all < near_job_ns)
         return "";
     return fmt::format("an inference takes this host about {:.0f} s to compute (an estimate, {} "
