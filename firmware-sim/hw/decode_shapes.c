@@ -18,7 +18,7 @@ static bool kernel_size_valid(u32 height, u32 width, u32 channels)
 	return at_most(OVERTAKE_MAX_KERNEL_ELEMENTS, height, width, channels);
 }
 
-/* What is multiplied: a sum times its multiplier stays below 2^62. */
+/* What is multiplied: a sum times its multiplier, and half a unit more, stay below 2^63. */
 static bool product_count_valid(const struct overtake_insn *insn, u32 height, u32 width,
 				u32 channels)
 {

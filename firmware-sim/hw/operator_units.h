@@ -44,7 +44,7 @@ ovt_unit_function ovt_unit_quantise;
 ovt_unit_function ovt_unit_dequantise;
 ovt_unit_function ovt_unit_nv12;
 
-/* value / 2^shift rounded half to even; shift is taken into 1..62, value is within 2^62. */
+/* value / 2^shift rounded half to even; shift is taken into 1..62, value is within 2^62 + 2^56. */
 s64 ovt_round_shift(s64 value, u32 shift);
 
 /**

@@ -44,7 +44,7 @@ static const struct operator operators[OVERTAKE_OP_COUNT] = {
 
 /*
  * Adds half, less one unit where the quotient is even, and rounds down: no branch, for what an
- * element rounds to is as good as random.  Values are below 2^62, so is the half.
+ * element rounds to is as good as random.  Values are below 2^62 + 2^56, and so is the half.
  */
 s64 ovt_round_shift(s64 value, u32 shift)
 {

@@ -81,7 +81,7 @@ static inline bool ovt_cursor_next(const struct overtake_insn *insn, struct ovt_
 bool ovt_operator_run(const struct overtake_insn *insn, const struct ovt_operands *operands,
 		      struct ovt_cursor *cursor, s64 *work);
 
-/* acc * multiplier / 2^shift, rounded half to even; acc is within 2^38. */
+/* acc * multiplier / 2^shift, rounded half to even; acc is within 2^38 + 2^32. */
 s64 ovt_requantise(s64 acc, u32 multiplier, u32 shift);
 
 #endif

@@ -96,7 +96,7 @@ class Machine:
         wide = [int(operand["type"]) == INT16 for operand in insn["in"]]
         if any(wide):
             accumulator = (round_half_even(accumulator, 8) if all(wide) else accumulator) + bias
-            assert np.abs(accumulator).max() < 2**38, "an accumulator is too large"
+            assert np.abs(accumulator).max() <= 2**38 + 2**32, "an accumulator is too large"
         else:
             accumulator = wrap32(accumulator + bias)
         self._store(insn, round_half_even(accumulator * multiplier, shift))

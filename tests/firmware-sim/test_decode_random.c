@@ -39,6 +39,7 @@ static const struct {
 	{ AT(weights_offset) }, { AT(params_offset) }, { AT(kernel_height) }, { AT(kernel_width) },
 	{ AT(stride_height) }, { AT(stride_width) }, { AT(pad_top) }, { AT(pad_left) },
 	{ AT(dilation_height) }, { AT(dilation_width) }, { AT(in[1].height) }, { AT(in[1].channels) },
+	{ AT(out.type) }, { AT(in[0].type) }, { AT(in[1].type) },
 	{ AT(start_y) }, { AT(start_x) }, { AT(step_y) }, { AT(step_x) }, { AT(axes) }, { AT(flags) },
 };
 

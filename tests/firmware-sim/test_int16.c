@@ -81,7 +81,9 @@ static void test_random_cases_equal_the_reference(void **state)
 		assert_true(by_vectors[OP(CONV)] > 700);
 		assert_true(by_vectors[OP(DEPTHWISE)] > 700);
 		assert_true(by_vectors[OP(MATMUL)] > 150);
-		assert_true(by_vectors[OP(ADD)] > 100 && by_vectors[OP(MUL)] > 60);
+		assert_true(by_vectors[OP(ADD)] > 100 && by_vectors[OP(SUB)] > 100);
+		assert_true(by_vectors[OP(MAX)] > 100 && by_vectors[OP(MIN)] > 100);
+		assert_true(by_vectors[OP(MUL)] > 60);
 		assert_true(by_vectors[OP(REQUANTISE)] > 300);
 	}
 	free(scratch);

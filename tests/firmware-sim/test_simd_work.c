@@ -96,6 +96,8 @@ static const struct row int16_rows[] = {
 	  2 * 4 * 2 * (80 + 9 * 5 + 9 * PAGE + 3 * PAGE) },
 	{ "DEPTHWISE, 16 bits, far outputs", OVERTAKE_OP_DEPTHWISE, 3, 3, 2, 4, 16, 0, 0, FAR,
 	  2 * 4 * 2 * (80 + 9 * 5 + PAGE) },
+	{ "DEPTHWISE, 16 bits, far weights", OVERTAKE_OP_DEPTHWISE, 1, 2, 1, 1, 1024, 0, 0, 0,
+	  128 * (80 + 2 * 5 + 2 * PAGE + 1 * PAGE + PAGE + 2 * PAGE) },
 	{ "MATMUL, 16 bits", OVERTAKE_OP_MATMUL, 0, 0, 1, 3, 16, 0, 0, 0,
 	  3 * 2 * (80 + 8 * (2 + 4)) },
 	{ "ADD, 16 bits", OVERTAKE_OP_ADD, 0, 0, 3, 5, 16, 0, 0, 0, 3 * (80 + 5 * 16) },

@@ -94,6 +94,45 @@ TEST(EngineRequests, BytesOfEitherSignPassThroughAsTheyAre) {
     }
 }
 
+/// `copying` of elements of 16 bits.
+ModelSpec copying_words() {
+    ModelSpec spec = copying(1);
+    for (TensorSpec& tensor : spec.tensors) {
+        tensor.is_int16 = true;
+        tensor.pixel_stride *= 2;
+        tensor.row_stride *= 2;
+        tensor.bytes *= 2;
+    }
+    for (overtake_insn& insn : spec.program)
+        for (overtake_operand* operand : {&insn.out, &insn.in[0]}) {
+            operand->type = OVERTAKE_TYPE_INT16;
+            operand->offset *= 2;
+            operand->pixel_stride *= 2;
+            operand->row_stride *= 2;
+        }
+    return spec;
+}
+
+TEST(EngineRequests, WordsPassThroughPackedAndAsNumbers) {
+    Engine engine(open_embedded({}));
+    const auto model = load(engine, copying_words());
+    std::vector<std::uint8_t> in(2 * elements), out(2 * elements);
+    std::iota(in.begin(), in.end(), std::uint8_t{77});
+    std::vector<float> numbers(elements), copied(elements);
+    std::iota(numbers.begin(), numbers.end(), -20000.0f);
+    const auto run = [&](const TensorMemory& from, const TensorMemory& to) {
+        const auto request = engine.create_request();
+        request->add(model, {&from, 1}, {&to, 1});
+        request->submit({});
+        request->wait();
+        return request->status();
+    };
+    EXPECT_EQ(run(packed(in), packed(out)), 0);
+    EXPECT_EQ(out, in);
+    EXPECT_EQ(run(dense(numbers, Element::float32), dense(copied, Element::float32)), 0);
+    EXPECT_EQ(copied, numbers);
+}
+
 TEST(EngineRequests, SaysWhatEachSegmentDid) {
     Engine engine(open_embedded({}));
     const auto model = load(engine, copy_and_softmax());

@@ -172,10 +172,10 @@ struct SpoiltField {
 };
 
 const SpoiltField spoilt_fields[] = {
-    {"version: 2.0, but this library reads 1.x; compile the model again",
-     [](ModelSpec& m) { m.version = 2u << 16; }},
-    {"version: 2.3, but this library reads 1.x; compile the model again",
-     [](ModelSpec& m) { m.version = 2u << 16 | 3; }},
+    {"version: 3.0, but this library reads 2.x; compile the model again",
+     [](ModelSpec& m) { m.version = 3u << 16; }},
+    {"version: 3.3, but this library reads 2.x; compile the model again",
+     [](ModelSpec& m) { m.version = 3u << 16 | 3; }},
     {"isa_version: 9.3, but this library knows 1.x",
      [](ModelSpec& m) { m.isa_version = 9u << 16 | 3; }},
     {"isa_version: 1.3, but this library knows 1.2 and older",

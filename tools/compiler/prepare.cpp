@@ -111,17 +111,31 @@ void import_with(const CompileOptions& options,
     }
 }
 
-// Whether the node, made of the file's nodes `origins`, is to have 16 bits.
-bool wants_int16(const CompileOptions& options, const Node& node,
-                 const std::set<std::string>& origins) {
-    return std::ranges::any_of(options.import.int16,
-                               [&](const std::string& name) {
-                                   return name == all_nodes || origins.contains(name);
-                               }) ||
+// A node of the network as users name it.
+struct NamedNode {
+    const Graph& graph;
+    const Node& node;
+    const std::set<std::string>& origins; // nodes of the file that it is
+
+    // By a node of the file, of which it may be a part, or by its output.
+    bool is_called(const std::string& name) const {
+        return graph.values[node.output].name == name ||
+               std::ranges::any_of(origins, [&](const std::string& origin) {
+                   return origin == name || origin.starts_with(name + ":");
+               });
+    }
+};
+
+bool wants_int16(const CompileOptions& options, const NamedNode& node) {
+    const auto is_called = [&](const std::string& name) { return node.is_called(name); };
+    return std::ranges::any_of(options.nodes_in_16_bits, is_called) ||
+           std::ranges::any_of(
+               options.import.int16,
+               [&](const std::string& name) { return name == all_nodes || is_called(name); }) ||
            std::ranges::any_of(options.import.wishes, [&](const NodeWish& wish) {
+               const bool is_of_kind = wish.kind.empty() || wish.kind == node.node.onnx_type;
                return wish.width == "int16" &&
-                      (wish.name.empty() ? wish.kind.empty() || wish.kind == node.onnx_type
-                                         : origins.contains(wish.name));
+                      (wish.name.empty() ? is_of_kind : is_called(wish.name));
            });
 }
 
@@ -136,26 +150,34 @@ bool reads_picture(const Graph& graph, const Node& node) {
 void apply_int16(PreparedNetwork& network, const CompileOptions& options) {
     Graph& graph = network.graph;
     std::vector<std::size_t> wanted;
+    const auto named = [&](std::size_t index) {
+        return NamedNode{graph, graph.nodes[index], network.origins[index]};
+    };
     for (std::size_t index = 0; index < graph.nodes.size(); ++index)
         if (graph.nodes[index].on_bpu() && !reads_picture(graph, graph.nodes[index]) &&
-            wants_int16(options, graph.nodes[index], network.origins[index]))
+            wants_int16(options, named(index)))
             wanted.push_back(index);
     for (const std::string& name : options.import.int16)
         if (options.warn && name != all_nodes &&
-            std::ranges::none_of(
-                wanted, [&](std::size_t index) { return network.origins[index].contains(name); }))
+            std::ranges::none_of(wanted,
+                                 [&](std::size_t index) { return named(index).is_called(name); }))
             options.warn("--int16 " + name +
                          ": the node runs on the CPU, in float32, or as a part of other nodes");
     std::vector<ValueId> kept;
     for (const ValueId id : graph.outputs)
         if (wants_int8(options, graph.values[id]))
             kept.push_back(id);
-    std::set<std::string> refused;
-    for (const std::size_t index : widen_activations(graph, wanted, kept))
-        refused.insert(network.origins[index].begin(), network.origins[index].end());
-    tell_of(refused, options, "--int16: the outputs of ",
-            " keep 8 bits: their scale is fixed, or they are added up from more than 32768 "
-            "products");
+    const NarrowNodes narrow = widen_activations(graph, wanted, kept);
+    const auto names_of = [&](const std::vector<std::size_t>& nodes) {
+        std::set<std::string> names;
+        for (const std::size_t index : nodes)
+            names.insert(network.origins[index].begin(), network.origins[index].end());
+        return names;
+    };
+    tell_of(names_of(narrow.fixed), options, "16 bits: the outputs of ",
+            " keep 8 bits, as their scale is fixed");
+    tell_of(names_of(narrow.many_products), options, "16 bits: the inputs of ",
+            " keep 8 bits, as more than 32768 products are added up");
 }
 
 bool is_whole(const Survey& survey) {
@@ -224,6 +246,7 @@ PreparedNetwork prepare_network(const CompileOptions& options) {
     for (const Node& node : graph.nodes)
         network.origins.push_back(origins.of(node));
     apply_int16(network, options);
+    naming_the_model(options.model, [&] { check_sizes(graph); });
     return network;
 }
 

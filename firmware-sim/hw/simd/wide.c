@@ -116,19 +116,28 @@ static u64 window_work(const struct overtake_insn *insn, u32 inputs)
 	return UNIT_WORK + far + ovt_simd_store_work(insn) + taps * (inputs / 2 + 1);
 }
 
-static bool window_covers(const struct overtake_insn *insn, u32 inputs)
+static u64 conv_work(const struct overtake_insn *insn)
 {
-	return window_work(insn, inputs) <= OVT_SIMD_UNIT;
+	return window_work(insn, insn->in[0].channels / insn->groups);
 }
 
 bool ovt_simd_wide_conv_covers(const struct overtake_insn *insn)
 {
-	return window_covers(insn, insn->in[0].channels / insn->groups);
+	return conv_work(insn) <= OVT_SIMD_UNIT;
+}
+
+/* The weights of a tap are as far from those of the next as a pixel of them is long. */
+static u64 depthwise_work(const struct overtake_insn *insn)
+{
+	u64 taps = (u64)insn->kernel_height * insn->kernel_width;
+
+	return window_work(insn, OVT_UNIT_CHANNELS) +
+	       taps * ovt_simd_far_work(insn->out.channels);
 }
 
 bool ovt_simd_wide_depthwise_covers(const struct overtake_insn *insn)
 {
-	return window_covers(insn, OVT_UNIT_CHANNELS);
+	return depthwise_work(insn) <= OVT_SIMD_UNIT;
 }
 
 static OVT_SIMD_NOINLINE void conv_unit(const struct overtake_insn *insn,
@@ -224,15 +233,15 @@ bool ovt_simd_wide_conv(const struct overtake_insn *insn, const struct ovt_opera
 {
 	(void)scratch;
 	return run(insn, operands, cursor, work, insn->out.channels / insn->groups,
-		   window_work(insn, insn->in[0].channels / insn->groups), conv_unit);
+		   conv_work(insn), conv_unit);
 }
 
 bool ovt_simd_wide_depthwise(const struct overtake_insn *insn, const struct ovt_operands *operands,
 			     struct ovt_simd_scratch *scratch, struct ovt_cursor *cursor, s64 *work)
 {
 	(void)scratch;
-	return run(insn, operands, cursor, work, insn->out.channels,
-		   window_work(insn, OVT_UNIT_CHANNELS), depthwise_unit);
+	return run(insn, operands, cursor, work, insn->out.channels, depthwise_work(insn),
+		   depthwise_unit);
 }
 
 static u64 product_work(const struct overtake_insn *insn)

@@ -21,6 +21,8 @@ namespace overtake {
 
 /// Of the model file; a reader refuses a version whose upper half differs.
 constexpr std::uint32_t model_file_version = 1u << 16;
+/// Of one with tensors of 16 bits, which libraries before them would take for bytes.
+constexpr std::uint32_t model_file_version_int16 = 2u << 16;
 
 /// What the elements of a tensor are to its user.
 enum class DataType : std::uint8_t {

@@ -112,10 +112,12 @@ private:
     }
 
     void read_header() {
-        require(
-            root_.version() >> 16 == model_file_version >> 16, of_root(Root::VT_VERSION, "version"),
-            fmt::format("{}.{}, but this library reads {}.x; compile the model again",
-                        root_.version() >> 16, root_.version() & 0xffff, model_file_version >> 16));
+        require(root_.version() >> 16 == model_file_version >> 16 ||
+                    root_.version() >> 16 == model_file_version_int16 >> 16,
+                of_root(Root::VT_VERSION, "version"),
+                fmt::format("{}.{}, but this library reads {}.x; compile the model again",
+                            root_.version() >> 16, root_.version() & 0xffff,
+                            model_file_version_int16 >> 16));
         const Place isa = of_root(Root::VT_ISA_VERSION, "isa_version");
         contents_.isa_version = root_.isa_version();
         require(contents_.isa_version >> 16 == OVERTAKE_ISA_VERSION >> 16, isa,

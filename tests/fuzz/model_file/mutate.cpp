@@ -216,6 +216,10 @@ private:
             return;
         case 6:
             change(tensor.zero_point);
+            if (below(2) == 0) {
+                tensor.is_int16 = !tensor.is_int16;
+                tensor.zero_point = 0;
+            }
             return;
         case 7:
             change(tensor.bytes);

@@ -16,7 +16,7 @@ struct AccuracyAttempt {
     double device_us = 0;             ///< modelled, of its instructions
     double cpu_us = 0;                ///< estimated, of its nodes on the CPU
     std::set<std::string> moved;      ///< nodes of the file on the CPU, in float, for accuracy
-    std::set<std::string> in_16_bits; ///< nodes of the file whose outputs have 16 bits, likewise
+    std::set<std::string> in_16_bits; ///< nodes of the file with 16 bits, likewise
     std::string refusal;              ///< why it cannot be had; empty: it can
     bool is_chosen = false;
 };

@@ -150,15 +150,16 @@ private:
         for (const ValueId id : outputs_in_8_bits(graph, options_))
             int8_outputs_.insert(graph.values[id].name);
         on_cpu_before_ = nodes_on_cpu(*network);
-        in_16_bits_before_ = nodes_in_16_bits(*network);
+        in_16_bits_before_ = values_in_16_bits(*network);
         const RemedyPlan plans[] = {plan_for(Remedy::bits_16, *network, sources),
                                     plan_for(Remedy::float_on_cpu, *network, sources)};
         network.reset();
         for (const RemedyPlan& plan : plans) {
             plan_ = &plan;
             is_reached_ = {{{}, false}};
-            // What does not reach it with all of them does with none.
-            if (plan.remedy == Remedy::bits_16 && !is_reached_with(all_names(plan)))
+            // What does not reach it with all of them does with none; but all may be too many.
+            if (plan.remedy == Remedy::bits_16 && !is_reached_with(all_names(plan)) &&
+                trials_.report.attempts.back().refusal.empty())
                 continue;
             fewest_steps(plan.first);
             if (found_)
@@ -269,7 +270,7 @@ private:
             [&](const Samples& samples) -> std::optional<Trial> {
                 auto network = std::make_shared<PreparedNetwork>(prepared_with(asked));
                 changed = is_float ? without(nodes_on_cpu(*network), on_cpu_before_)
-                                   : without(nodes_in_16_bits(*network), in_16_bits_before_);
+                                   : without(values_in_16_bits(*network), in_16_bits_before_);
                 if (is_reached_.contains(changed))
                     return std::nullopt;
                 check_outputs(network->graph);
@@ -278,7 +279,7 @@ private:
                 const Calibration calibration(network->graph, samples, CalibrationMethod::best,
                                               trials_.step("calibrating"));
                 Trial made = trial_of(network, calibration, choice_);
-                (is_float ? made.moved : made.in_16_bits) = changed;
+                (is_float ? made.moved : made.in_16_bits) = is_float ? changed : asked;
                 return made;
             });
         const bool is_reached =
@@ -294,7 +295,7 @@ private:
             if (plan_->remedy == Remedy::float_on_cpu)
                 options.import.keep_on_cpu.emplace(name, "its results need more than 8 bits");
             else
-                options.import.int16.push_back(name);
+                options.nodes_in_16_bits.insert(name);
         options.warn = nullptr; // the first import has warned
         options.import.warn = nullptr;
         return prepare_network(options);
@@ -309,13 +310,12 @@ private:
         return names;
     }
 
-    // Nodes of the file whose outputs have 16 bits.
-    static std::set<std::string> nodes_in_16_bits(const PreparedNetwork& network) {
+    // Tensors that have 16 bits.
+    static std::set<std::string> values_in_16_bits(const PreparedNetwork& network) {
         std::set<std::string> names;
-        for (std::size_t index = 0; index < network.origins.size(); ++index)
-            if (const Node& node = network.graph.nodes[index];
-                node.on_bpu() && network.graph.values[node.output].is_int16)
-                names.insert(network.origins[index].begin(), network.origins[index].end());
+        for (const Value& value : network.graph.values)
+            if (value.is_int16)
+                names.insert(value.name);
         return names;
     }
 

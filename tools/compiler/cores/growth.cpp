@@ -45,7 +45,8 @@ void Growth::add(std::size_t layer, Shares boxes) {
         for (const Box& box : boxes[core]) {
             const overtake_insn part = piece_shape(insn, box);
             need(layer, core, part);
-            bytes_read_ += elements_of(part.in[0]) + elements_of(part.in[1]);
+            for (const overtake_operand& in : part.in)
+                bytes_read_ += elements_of(in) * ovt_element_bytes(&in);
             if (prices_)
                 cycles_[core] += prices_->cycles(part, core);
         }

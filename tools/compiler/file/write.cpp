@@ -19,7 +19,6 @@
 namespace overtake::compiler {
 namespace {
 
-constexpr std::uint32_t format_version = 1u << 16;
 // Of what FlatBuffers addresses; names and reports of nodes come on top.
 constexpr std::uint64_t largest_file = FLATBUFFERS_MAX_BUFFER_SIZE / 8 * 7;
 
@@ -239,7 +238,8 @@ struct NodeCost {
 std::uint64_t traffic(const overtake_insn& insn) {
     std::uint64_t bytes = ovt_insn_weights_bytes(&insn) + ovt_insn_params_bytes(&insn);
     for (const overtake_operand* operand : {&insn.out, &insn.in[0], &insn.in[1]})
-        bytes += std::uint64_t{operand->height} * operand->width * operand->channels;
+        bytes += std::uint64_t{operand->height} * operand->width * operand->channels *
+                 ovt_element_bytes(operand);
     return bytes;
 }
 
@@ -374,7 +374,7 @@ void check_file(const Graph& graph, const Program& program, std::size_t instruct
 
 } // namespace
 
-/// The oldest that has what they use: older devices run programs without tensors of 16 bits.
+/// 1.1, which older devices run, unless they use tensors of 16 bits.
 std::uint32_t instruction_set_of(std::span<const overtake_insn> instructions) {
     const auto is_wide = [](const overtake_insn& insn) {
         return insn.out.type != 0 || insn.in[0].type != 0 || insn.in[1].type != 0;
@@ -480,8 +480,10 @@ std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& qu
     const auto weights =
         aligned_bytes(builder, program.constants.bytes().data(), program.constants.bytes().size());
     fbs::ModelBuilder model(builder);
-    model.add_version(format_version);
-    model.add_isa_version(instruction_set_of(instructions));
+    const std::uint32_t instruction_set = instruction_set_of(instructions);
+    model.add_version(instruction_set == OVERTAKE_ISA_VERSION_INT16 ? model_file_version_int16
+                                                                    : model_file_version);
+    model.add_isa_version(instruction_set);
     model.add_name(name);
     model.add_producer(producer);
     model.add_profile(profile);

@@ -40,7 +40,9 @@ std::string shortfall(const NodeWish& wish, const NodeVerdict& verdict) {
 // The device has 16 bits, and the CPU more.
 std::string shortfall_of_kind(const NodeWish& wish, const std::vector<NodeVerdict>& verdicts) {
     if (wish.width == "int16")
-        return "";
+        return wish.kind.empty() || std::ranges::count(verdicts, wish.kind, &NodeVerdict::type) > 0
+                   ? ""
+                   : "the network has no " + wish.kind + " node";
     std::size_t on_bpu = 0, on_cpu = 0;
     for (const NodeVerdict& verdict : verdicts) {
         if (!wish.kind.empty() && verdict.type != wish.kind)

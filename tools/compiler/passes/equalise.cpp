@@ -17,7 +17,7 @@ namespace {
 constexpr double most_factor = 8;
 constexpr std::array exponents = {0.0, 0.25, 0.5, 0.75, 1.0};
 constexpr std::array tensor_exponents = {0.0, 0.5, 1.0};
-constexpr double activation_steps = 255, weight_steps = 254;
+constexpr double activation_steps = 255, int16_steps = 65534, weight_steps = 254;
 
 // What one channel of a value holds over the samples.
 struct Channel {
@@ -326,7 +326,7 @@ private:
                              const std::vector<double>& factors, double greatest) const {
         const Value& value = graph_.values[input];
         const double area = sample_count_ * value.batch * value.height * value.width;
-        const double step = greatest / activation_steps;
+        const double step = greatest / (value.is_int16 ? int16_steps : activation_steps);
         std::vector<double> powers;
         for (const Channel& channel : statistics_[input])
             powers.push_back(channel.power / area);

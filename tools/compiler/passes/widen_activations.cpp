@@ -33,14 +33,15 @@ std::uint64_t products_of(const Graph& graph, const Node& node) {
     return node.is<op::MatrixProduct>() ? graph.values[node.inputs[0]].channels : 0;
 }
 
-bool has_fixed_scale(const Value& value) {
+bool is_given(const Value& value) {
     return value.given || value.user_type != UserType::float32;
 }
 
 } // namespace
 
-std::vector<std::size_t> widen_activations(Graph& graph, const std::vector<std::size_t>& wanted,
-                                           const std::vector<ValueId>& kept) {
+NarrowNodes widen_activations(Graph& graph, const std::vector<std::size_t>& wanted,
+                              const std::vector<ValueId>& kept) {
+    NarrowNodes narrow;
     Groups groups(graph.values.size());
     std::vector<bool> is_wanted(graph.values.size()), is_fixed(graph.values.size());
     for (const Node& node : graph.nodes)
@@ -48,12 +49,16 @@ std::vector<std::size_t> widen_activations(Graph& graph, const std::vector<std::
             groups.join(node.inputs[0], node.output);
     const auto fix = [&](ValueId value) { is_fixed[groups.root(value)] = true; };
     for (ValueId id = 0; id < graph.values.size(); ++id)
-        if (has_fixed_scale(graph.values[id]))
+        if (is_given(graph.values[id]))
             fix(id);
     for (const ValueId value : kept)
         fix(value);
+    const std::vector<bool> has_fixed_scale = is_fixed;
+    const auto adds_up_too_many = [&](const Node& node) {
+        return node.on_bpu() && products_of(graph, node) > OVERTAKE_MAX_INT16_PRODUCTS;
+    };
     for (const Node& node : graph.nodes)
-        if (node.on_bpu() && products_of(graph, node) > OVERTAKE_MAX_INT16_PRODUCTS)
+        if (adds_up_too_many(node))
             for (const ValueId input : node.inputs)
                 fix(input);
     for (const std::size_t index : wanted) {
@@ -64,11 +69,14 @@ std::vector<std::size_t> widen_activations(Graph& graph, const std::vector<std::
     }
     for (ValueId id = 0; id < graph.values.size(); ++id)
         graph.values[id].is_int16 = is_wanted[groups.root(id)] && !is_fixed[groups.root(id)];
-    std::vector<std::size_t> refused;
-    std::ranges::copy_if(wanted, std::back_inserter(refused), [&](std::size_t index) {
-        return !graph.values[graph.nodes[index].output].is_int16;
-    });
-    return refused;
+    for (const std::size_t index : wanted) {
+        const Node& node = graph.nodes[index];
+        if (has_fixed_scale[groups.root(node.output)])
+            narrow.fixed.push_back(index);
+        if (adds_up_too_many(node))
+            narrow.many_products.push_back(index);
+    }
+    return narrow;
 }
 
 } // namespace overtake::compiler

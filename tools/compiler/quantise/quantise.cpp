@@ -55,7 +55,9 @@ void widen_steps(const Graph& graph, std::vector<Quantisation>& quantisations) {
         if (pair && pair->kind == op::Pair::Kind::multiply)
             step =
                 double{quantisations[node.inputs[0]].scale} * quantisations[node.inputs[1]].scale;
-        else if (pair || node.is<op::Pool>() || node.is<op::Reduce>())
+        else if ((pair && pair->kind != op::Pair::Kind::maximum &&
+                  pair->kind != op::Pair::Kind::minimum) ||
+                 node.is<op::Pool>() || node.is<op::Reduce>())
             for (const ValueId input : node.inputs)
                 step = std::max(step, double{quantisations[input].scale});
         Quantisation& output = quantisations[node.output];

@@ -92,13 +92,17 @@ std::vector<std::vector<std::size_t>> turns(const Graph& graph,
     return result;
 }
 
-// What host workers take for a node: of one of the device int8 is read and written.
+// What host workers take for a node: of one of the device bytes, or 16 bits, are read and written.
 double host_us(const Graph& graph, const Node& node, const CpuRates& rates) {
-    std::uint64_t elements = graph.values[node.output].elements();
+    std::uint64_t bytes = 0;
+    const auto add = [&](ValueId id) {
+        const Value& value = graph.values[id];
+        bytes += value.elements() * (node.on_bpu() ? value.element_bytes() : sizeof(float));
+    };
+    add(node.output);
     for (const ValueId input : node.inputs)
-        elements += graph.values[input].elements();
-    return rates.microseconds(multiply_accumulates(graph, node),
-                              node.on_bpu() ? elements / sizeof(float) : elements);
+        add(input);
+    return rates.microseconds(multiply_accumulates(graph, node), bytes / sizeof(float));
 }
 
 class UnitCompiler {
