@@ -3,7 +3,7 @@
  * CONV, DEPTHWISE and MATMUL: sums of products, requantised per output channel.
  *
  * Accumulators of bytes are u32, in which wrapping modulo 2^32 is defined; a sum of two products
- * fits in s32 and is added as such.  Those of inputs of 16 bits are s64 and stay within 2^38 + 2^30.
+ * fits in s32 and is added as such.  Those of inputs of 16 bits are s64, within 2^38 + 2^30.
  */
 #include "hw/operator_units.h"
 #include "hw/terms.h"
