@@ -171,6 +171,16 @@ struct SpoiltField {
     std::function<void(ModelSpec&)> spoil;
 };
 
+/// With elements of 16 bits.
+TensorSpec& widen(TensorSpec& tensor) {
+    tensor.is_int16 = true;
+    tensor.zero_point = 0;
+    tensor.pixel_stride *= 2;
+    tensor.row_stride *= 2;
+    tensor.bytes *= 2;
+    return tensor;
+}
+
 const SpoiltField spoilt_fields[] = {
     {"version: 3.0, but this library reads 2.x; compile the model again",
      [](ModelSpec& m) { m.version = 3u << 16; }},
@@ -178,7 +188,7 @@ const SpoiltField spoilt_fields[] = {
      [](ModelSpec& m) { m.version = 3u << 16 | 3; }},
     {"isa_version: 9.3, but this library knows 1.x",
      [](ModelSpec& m) { m.isa_version = 9u << 16 | 3; }},
-    {"isa_version: 1.3, but this library knows 1.2 and older",
+    {"isa_version: 1.3, but this library knows 1.2 and older; install a newer one",
      [](ModelSpec& m) { m.isa_version = OVERTAKE_ISA_VERSION + 1; }},
     {"isa_version: 0.0, but this library knows 1.x", [](ModelSpec& m) { m.isa_version = 0; }},
     {"program: 511 bytes are no whole number of instructions of 256 bytes",
@@ -328,34 +338,13 @@ const SpoiltField spoilt_fields[] = {
     {"tensors[1].is_int16: of what is no float32 or has a zero point",
      [](ModelSpec& m) { m.tensors[1].is_int16 = true; }},
     {"tensors[1].is_int16: of what is no float32 or has a zero point",
-     [](ModelSpec& m) {
-         m.tensors[1].is_int16 = true;
-         m.tensors[1].zero_point = 0;
-         m.tensors[1].data_type = 2; // int8
-     }},
+     [](ModelSpec& m) { widen(m.tensors[1]).data_type = 2; }}, // int8
     {"tensors[1].pixel_stride: 8 for 3 channels",
-     [](ModelSpec& m) {
-         m.tensors[1].is_int16 = true;
-         m.tensors[1].zero_point = 0;
-     }},
+     [](ModelSpec& m) { widen(m.tensors[1]).pixel_stride = 8; }},
     {"tensors[1].bytes: 319, but its last element ends at 320",
-     [](ModelSpec& m) {
-         TensorSpec& tensor = m.tensors[1];
-         tensor.is_int16 = true;
-         tensor.zero_point = 0;
-         tensor.pixel_stride *= 2;
-         tensor.row_stride *= 2;
-         tensor.bytes = 319;
-     }},
+     [](ModelSpec& m) { widen(m.tensors[1]).bytes = 319; }},
     {"tensors[1].row_stride: 81 for 5 pixels of 16 bytes",
-     [](ModelSpec& m) {
-         TensorSpec& tensor = m.tensors[1];
-         tensor.is_int16 = true;
-         tensor.zero_point = 0;
-         tensor.pixel_stride *= 2;
-         tensor.row_stride = 81;
-         tensor.bytes *= 4;
-     }},
+     [](ModelSpec& m) { widen(m.tensors[1]).row_stride = 81; }},
     {"tensors[1].order: no order 2", [](ModelSpec& m) { m.tensors[1].order = 2; }},
     {"tensors[2].shape: 9 dimensions, but 1..8 are possible",
      [](ModelSpec& m) { m.tensors[2].shape.assign(9, 1); }},
