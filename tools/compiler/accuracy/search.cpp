@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -29,6 +30,9 @@ namespace {
 // Networks with nodes in 16 bits, and with nodes in float, that are compiled and compared: until
 // one is found, and in all.
 constexpr std::size_t most_trials_to_find = 10, most_remedy_trials = 30;
+
+// Times that differ by less are about the same: they are modelled and estimated.
+constexpr double about_as_long = 1.1;
 
 bool is_nearer(const Trial& trial, const Trial& other) {
     return trial.reaches != other.reaches ? trial.reaches
@@ -136,7 +140,8 @@ private:
         std::size_t first = 1;
     };
 
-    // First what costs least: 16 bits on the device, then float on the CPU.
+    // 16 bits on the device, then float on the CPU, of which the one that takes less time is kept;
+    // if they take about as long, what comes nearer.
     void with_remedies(std::shared_ptr<PreparedNetwork> network, std::optional<Trial> best) {
         const Graph& graph = network->graph;
         std::vector<ErrorSource> sources;
@@ -163,8 +168,14 @@ private:
                 continue;
             fewest_steps(plan.first);
             if (found_)
-                return;
+                other_ = {us_of(*found_), found_->least_cosine()};
         }
+    }
+
+    // As modelled and estimated, on the device and on the CPU.
+    double us_of(const Trial& trial) const {
+        const AccuracyAttempt& attempt = trials_.report.attempts[trial.attempt];
+        return attempt.device_us + attempt.cpu_us;
     }
 
     static std::set<std::string> all_names(const RemedyPlan& plan) {
@@ -242,7 +253,7 @@ private:
         };
         while (!reached_by(enough)) {
             const std::size_t all = plan_->steps.size();
-            if (enough == all)
+            if (enough == all || is_too_dear_)
                 return;
             too_few = enough;
             enough = count_of_trials + 1 < most_trials_to_find ? std::min(2 * enough, all) : all;
@@ -282,9 +293,11 @@ private:
                 (is_float ? made.moved : made.in_16_bits) = is_float ? changed : asked;
                 return made;
             });
-        const bool is_reached =
-            is_reached_.try_emplace(changed, trial && trial->reaches).first->second;
-        if (trial && trial->reaches)
+        is_too_dear_ = trial && us_of(*trial) > about_as_long * other_.us;
+        const bool reaches = trial && trial->reaches && !is_too_dear_ &&
+                             (us_of(*trial) < other_.us || trial->least_cosine() > other_.cosine);
+        const bool is_reached = is_reached_.try_emplace(changed, reaches).first->second;
+        if (reaches)
             found_ = std::move(trial);
         return is_reached;
     }
@@ -391,6 +404,12 @@ private:
     std::set<std::string> int8_outputs_, on_cpu_before_, in_16_bits_before_;
     std::map<std::set<std::string>, bool> is_reached_; // by what the remedy changes
     std::optional<Trial> found_;                       // reaches the accuracy
+    // What another remedy has found takes, and how near it comes.
+    struct {
+        double us = std::numeric_limits<double>::infinity();
+        float cosine = -1;
+    } other_;
+    bool is_too_dear_ = false; // the latest trial
 };
 
 } // namespace
