@@ -69,8 +69,8 @@ def is_bfloat16(value):
 
 
 def is_refusal(result):
-    """One line; for an operator it names the operator and its node."""
-    lines = result.stderr.splitlines()
+    """One line, but for a warning; for an operator it names the operator and its node."""
+    lines = [line for line in result.stderr.splitlines() if not line.endswith(" are computed in float32")]
     return result.returncode == 1 and len(lines) == 1 and lines[0].startswith("overtake: ")
 
 
@@ -127,7 +127,10 @@ def judge_outputs(model, data, directory, exactly, step=0.0):
             continue
         got = np.load(directory / f"{output.name.replace('/', '_')}.npy")
         digits = 2**-8 if is_bfloat16(output) else 1e-3
-        if not is_close(got, load(data / f"output_{i}.pb"), exactly, digits, step):
+        wanted = load(data / f"output_{i}.pb")
+        if is_bfloat16(output) and wanted.dtype == np.uint16:  # some data say that they are integers
+            wanted = widened(wanted)
+        if not is_close(got, wanted, exactly, digits, step):
             return "wrong", f"output {output.name}" + ("" if exactly else " of the device")
     return "pass", ""
 
