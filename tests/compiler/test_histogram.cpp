@@ -61,6 +61,15 @@ TEST(Histogram, DivergenceCutsOffALoneOutlier) {
     EXPECT_LT(range.low, -3);
 }
 
+/// Of so few values the shape is chance.
+TEST(Histogram, DivergenceCutsNothingOffOfFewerValuesThanBins) {
+    std::vector<float> data = normal(200, 1);
+    data.push_back(100);
+    const Range range = of(data).least_divergence();
+    EXPECT_EQ(range.high, 100);
+    EXPECT_EQ(range.low, *std::ranges::min_element(data));
+}
+
 TEST(Histogram, DivergenceKeepsWhatIsFull) {
     std::mt19937 random(1);
     std::uniform_real_distribution<float> uniform(-1, 3);

@@ -60,6 +60,16 @@ ModelSpec copying(std::uint8_t data_type) {
 
 constexpr std::size_t elements = 4 * 5 * 3;
 
+/// Of one inference of a model with one input and one output.
+std::int32_t status_of(Engine& engine, const std::shared_ptr<LoadedModel>& model,
+                       const TensorMemory& from, const TensorMemory& to) {
+    const auto request = engine.create_request();
+    request->add(model, {&from, 1}, {&to, 1});
+    request->submit({});
+    request->wait();
+    return request->status();
+}
+
 TEST(EngineRequests, BytesOfEitherSignPassThroughAsTheyAre) {
     Engine engine(open_embedded({}));
     for (const auto& [type, element] : {std::pair(2, Element::int8), {4, Element::uint8}}) {
@@ -67,11 +77,7 @@ TEST(EngineRequests, BytesOfEitherSignPassThroughAsTheyAre) {
         std::vector<std::uint8_t> in(elements), out(elements), out_packed(elements);
         std::iota(in.begin(), in.end(), std::uint8_t{100}); // from 128 on, int8 is negative
         const auto run = [&](const TensorMemory& from, const TensorMemory& to) {
-            const auto request = engine.create_request();
-            request->add(model, {&from, 1}, {&to, 1});
-            request->submit({});
-            request->wait();
-            return request->status();
+            return status_of(engine, model, from, to);
         };
         EXPECT_EQ(run(dense(in, element), dense(out, element)), 0);
         EXPECT_EQ(out, in);
@@ -121,11 +127,7 @@ TEST(EngineRequests, WordsPassThroughPackedAndAsNumbers) {
     std::vector<float> numbers(elements), copied(elements);
     std::iota(numbers.begin(), numbers.end(), -20000.0f);
     const auto run = [&](const TensorMemory& from, const TensorMemory& to) {
-        const auto request = engine.create_request();
-        request->add(model, {&from, 1}, {&to, 1});
-        request->submit({});
-        request->wait();
-        return request->status();
+        return status_of(engine, model, from, to);
     };
     EXPECT_EQ(run(packed(in), packed(out)), 0);
     EXPECT_EQ(out, in);

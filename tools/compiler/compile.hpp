@@ -51,7 +51,7 @@ struct CompileOptions {
     bool needs_given_scales = false;  ///< the model must come quantised
     /// Nodes with 16 bits on the device beside those of import.int16; names may be unknown.
     std::set<std::string> nodes_in_16_bits;
-    bool int8_outputs = false; ///< of the device, as they are: nobody dequantises them
+    bool int8_outputs = false; ///< as the device has them: the library dequantises none
     bool int8_inputs = false;  ///< plain tensors of reals: the program quantises them
     std::vector<NamedTensor> int8_input_names, int8_output_names; ///< the same of single tensors
     std::uint32_t max_time_per_fc_us = 0; ///< 0 = one FC per BPU segment; or from 1000
