@@ -188,8 +188,8 @@ class Check(unittest.TestCase):
             [node("Identity", ["go"], ["still"]), node("Neg", ["a"], ["b"])], "body",
             [info("i", TensorProto.INT64, []), info("go", TensorProto.BOOL, []), info("a", 1, [3])],
             [info("still", TensorProto.BOOL, []), info("b", 1, [3])])  # fmt: skip
-        proto = model([node("Loop", ["n", "", "x"], ["y"], body=body)], {"x": (3,)}, {"y": (3,)},
-                      {"n": np.array(2, np.int64)})  # fmt: skip
+        proto = model([node("Loop", ["n", "", "x"], ["y"], body=body)], {"x": (3,), "n": ()}, {"y": (3,)},
+                      types={"n": TensorProto.INT64})  # fmt: skip
         _, rows = self.check(proto)
         self.assertEqual(rows["Loop"]["refusals"][0]["reason"], "loops are not supported")
 

@@ -18,6 +18,7 @@ import random_graphs  # noqa: E402
 import small_models  # noqa: E402
 import test_cpu_operators  # noqa: E402
 import test_decomposed  # noqa: E402
+import test_loops  # noqa: E402
 import test_places  # noqa: E402
 import test_prequantised  # noqa: E402
 import test_recurrence  # noqa: E402
@@ -79,6 +80,19 @@ def at_places():
     for mode in ("bilinear", "bicubic"):
         yield typed([node("GridSample", ["x", "g"], ["y"], mode=mode, padding_mode="reflection")],
                     {"x": real(1, 2, 3, 4), "g": real(1, 2, 2, 2)}, {}, {"y": (1, 2, 2, 2)})  # fmt: skip
+
+
+def loops():
+    """One that gives a tensor for each trip, and one whose condition follows from the trips."""
+    node = small_models.node
+    nodes = [node("Identity", ["go"], ["on"]), node("Mul", ["a", "k"], ["s"])]
+    graph = test_loops.body(nodes, ["i", "go", "a"], ["on", "s", "s"], {"k": np.float32(0.5)})
+    constants = {"n": np.array(3), "b": np.array(True)}
+    yield typed([test_loops.loop(["n", "b", "x"], ["y", "z"], graph)], {"x": test_loops.X}, constants,
+                {"y": None, "z": None})  # fmt: skip
+    nodes = [node("Less", ["i", "last"], ["on"]), node("Neg", ["a"], ["s"])]
+    graph = test_loops.body(nodes, ["i", "go", "a"], ["on", "s"], {"last": np.int64(2)})
+    yield typed([test_loops.loop(["", "b", "x"], ["y"], graph)], {"x": test_loops.X}, constants, {"y": None})
 
 
 def older(proto, opset):
@@ -206,7 +220,7 @@ def few():
     for _, proto, _ in test_refusals.CASES + test_refusals.BPU_CASES:
         yield proto
     yield from quantised()
-    for source in (recurrences, written_as_others, at_places):
+    for source in (recurrences, written_as_others, at_places, loops):
         yield from source()
     for proto in list(operators())[::9]:
         yield older(proto, 9)

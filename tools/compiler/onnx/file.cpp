@@ -216,10 +216,11 @@ Network load_onnx(const std::string& path, const InputSettings& settings,
         network.was_half_precise = widen_half_precision(*model.mutable_graph());
         set_inputs(model, settings, path);
         check_input_shapes(model, path);
-        fold_conditions(model, opset, libonnx, evaluate, [&](const std::string& text) {
-            if (settings.warn)
-                settings.warn(path + ": " + text);
-        });
+        fold_conditions(model, opset, libonnx, evaluate, network.refusals,
+                        [&](const std::string& text) {
+                            if (settings.warn)
+                                settings.warn(path + ": " + text);
+                        });
         set_aside_control_flow(model, network.refusals);
         check_references(model, path);
         remove_dynamic_quantisation(model, path);
@@ -327,6 +328,35 @@ void write_constant(const Constant& constant, const std::string& name, onnx::Ten
         tensor.mutable_int64_data()->Assign(constant.integers.begin(), constant.integers.end());
     else
         tensor.mutable_float_data()->Assign(constant.floats.begin(), constant.floats.end());
+}
+
+bool write_typed(const Constant& constant, int type, const std::string& name,
+                 onnx::TensorProto& tensor) {
+    const std::vector<float>& reals = constant.floats;
+    const std::vector<std::int64_t>& integers = constant.integers;
+    const bool is_real = type == onnx::TensorProto::FLOAT;
+    if (is_real ? reals.empty() : integers.empty())
+        return false;
+    switch (type) {
+    case onnx::TensorProto::FLOAT:
+        tensor.mutable_float_data()->Assign(reals.begin(), reals.end());
+        break;
+    case onnx::TensorProto::INT64:
+        tensor.mutable_int64_data()->Assign(integers.begin(), integers.end());
+        break;
+    case onnx::TensorProto::INT32:
+    case onnx::TensorProto::BOOL:
+        for (const std::int64_t integer : integers)
+            tensor.add_int32_data(static_cast<std::int32_t>(integer));
+        break;
+    default:
+        return false;
+    }
+    tensor.set_name(name);
+    tensor.set_data_type(type);
+    for (const std::int64_t size : constant.shape)
+        tensor.add_dims(size);
+    return true;
 }
 
 std::optional<std::vector<std::int64_t>> static_shape(const onnx::ValueInfoProto& info) {

@@ -41,10 +41,10 @@ struct Network {
 };
 
 /// Reads `path`, checks it, puts its nodes in order, gives inputs the shapes and values that the
-/// user gives and a batch of 1 where there is none, folds conditions, inlines functions, lowers
-/// opsets above 17 to 17 and raises those below 13 to 13 (13 to 17 mean the same for every operator
-/// that import knows), makes a quantised model a float
-/// one with given scales, infers shapes and checks types.  Throws CompileError naming the file.
+/// user gives and a batch of 1 where there is none, folds conditions, unrolls loops, inlines
+/// functions, lowers opsets above 17 to 17 and raises those below 13 to 13 (13 to 17 mean the same
+/// for every operator that import knows), makes a quantised model a float one with given scales,
+/// infers shapes and checks types.  Throws CompileError naming the file.
 Network load_onnx(const std::string& path, const InputSettings& settings, const Evaluate& evaluate);
 
 /// Takes tensors of numbers stored in the file itself: reals become float32, integers and truth
@@ -53,6 +53,10 @@ Constant read_constant(const onnx::TensorProto& tensor, const std::string& place
 
 /// The reverse.
 void write_constant(const Constant& constant, const std::string& name, onnx::TensorProto& tensor);
+
+/// As a tensor of that type; false for types that constants cannot have here.
+bool write_typed(const Constant& constant, int type, const std::string& name,
+                 onnx::TensorProto& tensor);
 
 /// The static shape, or nothing if there is none.
 std::optional<std::vector<std::int64_t>> static_shape(const onnx::ValueInfoProto& info);

@@ -13,6 +13,7 @@
 
 #include "compiler/ir/error.hpp"
 #include "compiler/onnx/inline_branch.hpp"
+#include "compiler/onnx/unroll_loops.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -30,53 +31,24 @@ bool has_graphs(const onnx::NodeProto& node) {
     });
 }
 
-// False for types that constants cannot have here.
-bool write_typed(const Constant& constant, int type, const std::string& name,
-                 onnx::TensorProto& tensor) {
-    const std::vector<float>& reals = constant.floats;
-    const std::vector<std::int64_t>& integers = constant.integers;
-    const bool is_real = type == onnx::TensorProto::FLOAT;
-    if (is_real ? reals.empty() : integers.empty())
-        return false;
-    switch (type) {
-    case onnx::TensorProto::FLOAT:
-        tensor.mutable_float_data()->Assign(reals.begin(), reals.end());
-        break;
-    case onnx::TensorProto::INT64:
-        tensor.mutable_int64_data()->Assign(integers.begin(), integers.end());
-        break;
-    case onnx::TensorProto::INT32:
-    case onnx::TensorProto::BOOL:
-        for (const std::int64_t integer : integers)
-            tensor.add_int32_data(static_cast<std::int32_t>(integer));
-        break;
-    default:
-        return false;
-    }
-    tensor.set_name(name);
-    tensor.set_data_type(type);
-    for (const std::int64_t size : constant.shape)
-        tensor.add_dims(size);
-    return true;
+bool is_control_flow(const onnx::NodeProto& node) {
+    return (node.op_type() == "If" || node.op_type() == "Loop") && is_onnx(node);
 }
 
 class ConditionFolder {
 public:
-    ConditionFolder(onnx::ModelProto& model, int opset, Libonnx& libonnx, const Evaluate& evaluate)
+    ConditionFolder(onnx::ModelProto& model, int opset, Libonnx& libonnx, const Evaluate& evaluate,
+                    Refusals& refusals)
         : model_(model), graph_(*model.mutable_graph()), opset_(opset), libonnx_(libonnx),
-          evaluate_(evaluate) {}
+          evaluate_(evaluate), refusals_(refusals), unroller_(opset, libonnx, evaluate) {}
 
-    bool has_conditions() const {
-        return std::ranges::any_of(graph_.node(), [](const onnx::NodeProto& node) {
-            return node.op_type() == "If" && is_onnx(node);
-        });
-    }
+    bool has_conditions() const { return std::ranges::any_of(graph_.node(), is_control_flow); }
 
     // Whether anything came of it.  What is known without the shapes of tensors comes first; of
     // branches that are not taken nothing may be said of what follows.
     bool step() {
         bool any = false;
-        for (read_types(); inline_branches(); read_types())
+        for (read_types(); inline_branches() || unroll_loops(); read_types())
             any = true;
         if (!has_conditions())
             return any;
@@ -212,15 +184,15 @@ private:
         return choices;
     }
 
-    // As if the Ifs that are left were of unknown operators: libonnx would believe that what they
-    // give has the shape that one of their branches gives.  The outputs of the graph stay as the
-    // file says.
+    // As if the Ifs and Loops that are left were of unknown operators: libonnx would believe that
+    // what they give has the shape that one of their branches gives.  The outputs of the graph stay
+    // as the file says.
     void infer_shapes() {
         graph_.clear_value_info();
         const auto outputs = graph_.output();
         std::vector<std::pair<onnx::NodeProto*, std::string>> domains;
         for (onnx::NodeProto& node : *graph_.mutable_node())
-            if (node.op_type() == "If" && is_onnx(node)) {
+            if (is_control_flow(node)) {
                 domains.emplace_back(&node, node.domain());
                 node.set_domain(domain_without_operators);
             }
@@ -380,23 +352,49 @@ private:
         return any;
     }
 
+    // Whether there is one less; one that is too long is refused.
+    bool unroll_loops() {
+        std::set<std::string> names = names_in_use();
+        bool any = false;
+        google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
+        for (onnx::NodeProto& node : *graph_.mutable_node()) {
+            const bool is_loop = node.op_type() == "Loop" && is_onnx(node);
+            const Trips trips = is_loop ? unroller_.trips_of(node, constants_) : Trips();
+            if (!trips.refusal.empty()) {
+                set_aside(node, trips.refusal, refusals_);
+                import_domain_of(refusals_, model_);
+            }
+            any = any || trips.count || !trips.refusal.empty();
+            if (!trips.count) {
+                nodes.Add()->Swap(&node);
+                continue;
+            }
+            for (onnx::NodeProto& inner : unroller_.unroll(node, *trips.count, graph_, names))
+                nodes.Add()->Swap(&inner);
+        }
+        graph_.mutable_node()->Swap(&nodes);
+        return any;
+    }
+
     onnx::ModelProto& model_;
     onnx::GraphProto& graph_;
     const int opset_;
     Libonnx& libonnx_;
     const Evaluate& evaluate_;
+    Refusals& refusals_;
+    LoopUnroller unroller_;
     google::protobuf::RepeatedPtrField<onnx::ValueInfoProto> inferred_outputs_;
     std::map<std::string, onnx::ValueInfoProto> infos_;
-    std::map<std::string, const onnx::TensorProto*> constants_;
+    ConstantsByName constants_;
     std::set<std::string> tried_; // first outputs of Ifs
 };
 
 // What exporters say of the branches of an If need not hold for the one that is taken, and libonnx
-// would believe it.
+// would believe it.  Also of those in the bodies of loops.
 void forget_shapes_of_branches(onnx::GraphProto& graph) {
     for (auto& node : *graph.mutable_node())
         for (auto& attribute : *node.mutable_attribute()) {
-            if (node.op_type() != "If" || !attribute.has_g())
+            if (!is_control_flow(node) || !attribute.has_g())
                 continue;
             onnx::GraphProto& branch = *attribute.mutable_g();
             branch.clear_value_info();
@@ -410,8 +408,8 @@ void forget_shapes_of_branches(onnx::GraphProto& graph) {
 } // namespace
 
 void fold_conditions(onnx::ModelProto& model, int opset, Libonnx& libonnx, const Evaluate& evaluate,
-                     const std::function<void(const std::string&)>& warn) {
-    ConditionFolder folder(model, opset, libonnx, evaluate);
+                     Refusals& refusals, const std::function<void(const std::string&)>& warn) {
+    ConditionFolder folder(model, opset, libonnx, evaluate, refusals);
     forget_shapes_of_branches(*model.mutable_graph());
     do {
         while (folder.has_conditions() && folder.step()) {

@@ -11,6 +11,7 @@
 
 #include "compiler/onnx/file.hpp"
 #include "compiler/onnx/libonnx.hpp"
+#include "compiler/onnx/set_aside.hpp"
 
 namespace overtake::compiler {
 
@@ -18,9 +19,10 @@ namespace overtake::compiler {
 /// from shapes, over and over as one leads to another, and computes the constants on the way.
 /// `evaluate` is asked for them in graphs that have no inputs.  An If whose condition is only known
 /// at run time becomes both branches and a choice between their outputs, and a warning, where those
-/// have one shape.  Leaves other nodes with graphs in them alone.
+/// have one shape.  A Loop whose number of trips follows from constants becomes its body, so many
+/// times; one that is too long for that is refused.  Leaves other nodes with graphs in them alone.
 void fold_conditions(onnx::ModelProto& model, int opset, Libonnx& libonnx, const Evaluate& evaluate,
-                     const std::function<void(const std::string&)>& warn);
+                     Refusals& refusals, const std::function<void(const std::string&)>& warn);
 
 /// Why nodes of a graph that still have graphs in them cannot be taken.
 class ReasonsOfControlFlow {
