@@ -148,6 +148,21 @@ const Row rows[] = {
     {"do not fit", {Type::grid_sample, {0, 0, 0}, {}, {{1, 2, 3, 4}, {2, 5, 6, 2}}, {1, 2, 5, 6}}},
     {"do not fit", {Type::grid_sample, {0, 0, 0}, {}, {{1, 2, 3, 4}, {1, 5, 6, 2}}, {1, 2, 6, 5}}},
     {"do not fit", {Type::grid_sample, {0, 0, 0}, {}, {{2, 3, 4}, {1, 5, 6, 2}}, {1, 2, 5, 6}}},
+    {"", {Type::roi_align, {1, 1, 0}, {0.5f}, {{2, 3, 4, 5}, {6, 4}, {6}}, {6, 3, 7, 7}}},
+    {"", {Type::roi_align, {0, 0, 256}, {1}, {{2, 3, 4, 5}, {6, 4}, {6}}, {6, 3, 1, 1}}},
+    {"out of range",
+     {Type::roi_align, {0, 0, 257}, {1}, {{2, 3, 4, 5}, {6, 4}, {6}}, {6, 3, 1, 1}}},
+    {"out of range", {Type::roi_align, {0, 0, -1}, {1}, {{2, 3, 4, 5}, {6, 4}, {6}}, {6, 3, 1, 1}}},
+    {"no such mode", {Type::roi_align, {2, 0, 0}, {1}, {{2, 3, 4, 5}, {6, 4}, {6}}, {6, 3, 1, 1}}},
+    {"no such mode", {Type::roi_align, {0, 2, 0}, {1}, {{2, 3, 4, 5}, {6, 4}, {6}}, {6, 3, 1, 1}}},
+    {"three integers", {Type::roi_align, {0, 0}, {1}, {{2, 3, 4, 5}, {6, 4}, {6}}, {6, 3, 1, 1}}},
+    {"one real", {Type::roi_align, {0, 0, 0}, {}, {{2, 3, 4, 5}, {6, 4}, {6}}, {6, 3, 1, 1}}},
+    {"three inputs", {Type::roi_align, {0, 0, 0}, {1}, {{2, 3, 4, 5}, {6, 4}}, {6, 3, 1, 1}}},
+    {"do not fit", {Type::roi_align, {0, 0, 0}, {1}, {{2, 3, 4, 5}, {6, 5}, {6}}, {6, 3, 1, 1}}},
+    {"do not fit", {Type::roi_align, {0, 0, 0}, {1}, {{2, 3, 4, 5}, {6, 4}, {5}}, {6, 3, 1, 1}}},
+    {"do not fit", {Type::roi_align, {0, 0, 0}, {1}, {{2, 3, 4, 5}, {6, 4}, {6}}, {5, 3, 1, 1}}},
+    {"do not fit", {Type::roi_align, {0, 0, 0}, {1}, {{2, 3, 4, 5}, {6, 4}, {6}}, {6, 2, 1, 1}}},
+    {"do not fit", {Type::roi_align, {0, 0, 0}, {1}, {{3, 4, 5}, {6, 4}, {6}}, {6, 3, 1, 1}}},
     {"needs inputs", {Type::concat, {0}, {}, {}, {4}}},
     {"do not fit", {Type::concat, {0}, {}, {{4, 5}, {4}}, {8, 5}}},
     {"a number for each axis", {Type::pad, {0, 0}, {}, {{4}, {4}}, {4}}},
@@ -292,6 +307,20 @@ TEST(CpuOperations, PoolCountsPaddingButNotWhatIsBehindIt) {
     // Taps two apart.
     EXPECT_EQ(run({Type::pool, {1, 3, 1, 2, 2, 2}, {}, {shape}, {1, 1, 6}}, {in}),
               (std::vector<float>{6, 9, 9, 12, 12, 15}));
+}
+
+TEST(CpuOperations, RegionsThatAreNoneEndTheRun) {
+    const Operation align{
+        Type::roi_align, {0, 1, 0}, {1}, {{2, 1, 2, 2}, {1, 4}, {1}}, {1, 1, 1, 1}};
+    const std::vector<float> pixels{1, 2, 3, 4, 5, 6, 7, 8};
+    EXPECT_EQ(run(align, {pixels, {0, 0, 2, 2}, {0}}), std::vector<float>{2.5f});
+    EXPECT_EQ(run(align, {pixels, {0, 0, 2, 2}, {-1}}), std::vector<float>{6.5f});
+    EXPECT_EQ(run(align, {pixels, {2, 2, 0, 0}, {0}}), std::vector<float>{0});
+    EXPECT_EQ(run(align, {pixels, {-5000, 0, -1000, 2}, {0}}), std::vector<float>{0});
+    for (const float number : {2.0f, -3.0f, 1e30f, std::nanf(""), INFINITY, -INFINITY})
+        EXPECT_THROW(run(align, {pixels, {0, 0, 2, 2}, {number}}), Error) << number;
+    for (const float number : {5000.0f, 1e30f, std::nanf(""), INFINITY})
+        EXPECT_THROW(run(align, {pixels, {0, 0, 2, number}, {0}}), Error) << number;
 }
 
 TEST(CpuOperations, IndicesThatLeaveTheirTensorEndTheRun) {

@@ -13,7 +13,8 @@ const Entry* find(CpuOpType type) {
     for (const auto& group :
          {unary_operators(), binary_operators(), movement_operators(), reduction_operators(),
           selection_operators(), product_operators(), convolution_operators(), pool_operators(),
-          custom_operators(), scan_operators(), grid_operators(), recurrence_operators()})
+          custom_operators(), scan_operators(), grid_operators(), region_operators(),
+          recurrence_operators()})
         for (const Entry& entry : group)
             if (entry.type == type)
                 return &entry;

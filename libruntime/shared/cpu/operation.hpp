@@ -207,6 +207,9 @@ enum class GridMode : std::int64_t { bilinear, nearest, bicubic, count };
 /// Of positions outside a picture.
 enum class GridPadding : std::int64_t { zeros, border, reflection, count };
 
+/// What is kept of the samples of a region.
+enum class RegionPool : std::int64_t { average, maximum, count };
+
 enum class Recurrence : std::int64_t { rnn, gru, lstm, count };
 
 /// The function of one element; `reals` are its parameters (missing ones count as 0).

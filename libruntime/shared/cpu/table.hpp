@@ -54,6 +54,7 @@ std::span<const Entry> pool_operators();
 std::span<const Entry> custom_operators();
 std::span<const Entry> scan_operators();
 std::span<const Entry> grid_operators();
+std::span<const Entry> region_operators();
 std::span<const Entry> recurrence_operators();
 
 /// c (rows, columns) = a (rows, inner) * b (inner, columns); all row-major.  Throws Error ENOMEM.

@@ -56,6 +56,7 @@ enum class CpuOpType : std::uint8_t {
     cumulative_sum = 22,
     grid_sample = 23,
     recurrence = 24,
+    roi_align = 25,
 };
 
 /// One operator that runs on the CPU, in float32; tensor numbers.

@@ -235,6 +235,8 @@ std::vector<fbs::ModelT> seed_models() {
     add(one_op(Type::CumulativeSum, {image}, image, {2, 1, 0}));
     for (std::int64_t mode = 0; mode < 3; mode++)
         add(one_op(Type::GridSample, {image, {1, 3, 2, 2}}, {1, 4, 3, 2}, {mode, mode, 1}));
+    add(one_op(Type::RoiAlign, {image, {3, 4}, {3}}, {3, 4, 2, 2}, {0, 1, 0}, {0.5f}));
+    add(one_op(Type::RoiAlign, {image, {3, 4}, {3}}, {3, 4, 2, 2}, {1, 0, 2}, {1}));
     add(one_op(Type::Recurrence, {{3, 2, 4}, {1, 5, 4}, {1, 5, 5}}, {4, 1, 2, 5},
                {0, 1, 0, 0, 0, 8}, {0, 0, 0}));
     add(one_op(Type::Recurrence, {{3, 2, 4}, {2, 9, 4}, {2, 9, 3}, {2, 18}, {2}, {2, 2, 3}},

@@ -22,6 +22,7 @@ import test_loops  # noqa: E402
 import test_places  # noqa: E402
 import test_prequantised  # noqa: E402
 import test_recurrence  # noqa: E402
+import test_regions  # noqa: E402
 import test_refusals  # noqa: E402
 
 LARGEST = 16384
@@ -80,6 +81,14 @@ def at_places():
     for mode in ("bilinear", "bicubic"):
         yield typed([node("GridSample", ["x", "g"], ["y"], mode=mode, padding_mode="reflection")],
                     {"x": real(1, 2, 3, 4), "g": real(1, 2, 2, 2)}, {}, {"y": (1, 2, 2, 2)})  # fmt: skip
+
+
+def regions():
+    real, node = test_regions.real, small_models.node
+    for mode in ("avg", "max"):
+        inputs = {"x": real(2, 3, 5, 4), "r": test_regions.REGIONS[:3], "i": np.array([0, 1, -1])}
+        yield typed([node("RoiAlign", ["x", "r", "i"], ["y"], output_height=2, output_width=3, mode=mode)],
+                    inputs, {}, {"y": None})  # fmt: skip
 
 
 def loops():
@@ -220,7 +229,7 @@ def few():
     for _, proto, _ in test_refusals.CASES + test_refusals.BPU_CASES:
         yield proto
     yield from quantised()
-    for source in (recurrences, written_as_others, at_places, loops):
+    for source in (recurrences, written_as_others, at_places, loops, regions):
         yield from source()
     for proto in list(operators())[::9]:
         yield older(proto, 9)

@@ -147,6 +147,7 @@ const std::map<std::string, Row> table = {
      {bpu_resize, cpu_resize, "height and width; nearest, linear",
       "any axes; nearest, linear, cubic"}},
     {"Round", by_table},
+    {"RoiAlign", {nullptr, cpu_roi_align, "", "pictures of two axes"}},
     {"ScatterElements", {nullptr, cpu_scatter_elements, "", "any shape"}},
     {"Selu", by_table},
     {"Shape", {nullptr, nullptr, "", "a constant", import_shape_constant}},

@@ -14,6 +14,7 @@ namespace overtake::compiler {
 namespace {
 
 constexpr int first_opset_with_pad_inputs = 11;
+constexpr int first_opset_with_middles_of_pixels = 16; // in RoiAlign
 
 void forget_ceil_mode(onnx::NodeProto& node) {
     if (!Attributes(node).text("auto_pad", "NOTSET").starts_with("SAME_"))
@@ -80,6 +81,8 @@ void settle_attributes(onnx::ModelProto& model, int opset) {
             write_pads_of_transposed(model.graph(), node);
         else if (node.op_type() == "Pad" && opset < first_opset_with_pad_inputs)
             write_pad_value(node);
+        else if (node.op_type() == "RoiAlign" && opset < first_opset_with_middles_of_pixels)
+            set_text(node, "coordinate_transformation_mode", "output_half_pixel");
     }
 }
 

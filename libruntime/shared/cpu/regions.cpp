@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+//
+// RoiAlign: regions of pictures, each pooled to one size by samples between the pixels.
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "cpu/table.hpp"
+#include "overtake/error.hpp"
+
+namespace overtake::cpu {
+
+namespace {
+
+constexpr std::int64_t most_samples = 256; // along an axis, of each output
+constexpr std::int64_t most_pixels = 4096; // along an axis, of each output of a region
+
+// integers: RegionPool, whether the middle of a pixel lies half a pixel behind its number (1) or at
+// it (0), samples of each output along each axis, 0: one for each pixel.  reals: pixels of the
+// picture for one of the region's numbers.  Inputs: pictures (batch, channels, height, width),
+// regions (number, 4) as x and y of one corner and then of the other, and of which picture each is.
+std::string check_regions(const Operation& operation) {
+    if (operation.inputs.size() != 3 || operation.integers.size() != 3 ||
+        operation.reals.size() != 1)
+        return "needs three inputs, three integers and one real";
+    const Shape &from = operation.inputs[0], &regions = operation.inputs[1], &to = operation.output;
+    if (from.size() != 4 || regions.size() != 2 || regions[1] != 4 ||
+        operation.inputs[2] != Shape{regions[0]} || to.size() != 4 || to[0] != regions[0] ||
+        to[1] != from[1])
+        return "shapes do not fit each other";
+    const std::int64_t mode = operation.integers[0], half = operation.integers[1],
+                       samples = operation.integers[2];
+    if (mode < 0 || mode >= static_cast<std::int64_t>(RegionPool::count) || half < 0 || half > 1)
+        return "no such mode";
+    return samples < 0 || samples > most_samples ? "samples are out of range" : "";
+}
+
+// Between two pixels; the first counts 1 - share, the second share.
+struct Tap {
+    std::size_t first, second;
+    float share;
+};
+
+// One axis of a region.
+struct Stretch {
+    float start, step; // in pixels: where it begins, and the size of each output
+    std::int64_t samples;
+
+    static Stretch of(float begin, float end, std::int64_t outputs, bool is_half,
+                      std::int64_t samples) {
+        float size = end - begin;
+        if (!is_half)
+            size = std::max(size, 1.0f);
+        const float step = size / static_cast<float>(outputs);
+        if (samples == 0) {
+            const float wanted = std::ceil(step);
+            if (!(wanted <= static_cast<float>(most_pixels)))
+                throw Error(ERANGE, "a region of RoiAlign has more than " +
+                                        std::to_string(most_pixels) +
+                                        " pixels for one output, or is none; check the inputs");
+            samples = wanted < 0 ? 0 : static_cast<std::int64_t>(wanted);
+        }
+        return {begin, step, samples};
+    }
+
+    // Those samples of an output that lie in the picture; a pixel around it belongs to it.
+    void find(std::size_t output, std::int64_t pixels, std::vector<Tap>& taps) const {
+        taps.clear();
+        for (std::int64_t sample = 0; sample < samples; sample++) {
+            float at = start + static_cast<float>(output) * step +
+                       (static_cast<float>(sample) + 0.5f) * step / static_cast<float>(samples);
+            if (!(at >= -1 && at <= static_cast<float>(pixels)))
+                continue;
+            at = std::max(at, 0.0f);
+            const auto last = static_cast<std::size_t>(pixels - 1);
+            const auto first = static_cast<std::size_t>(at);
+            if (first >= last)
+                taps.push_back({last, last, 0});
+            else
+                taps.push_back({first, first + 1, at - static_cast<float>(first)});
+        }
+    }
+};
+
+class Regions {
+public:
+    explicit Regions(const Operation& operation)
+        : mode_(static_cast<RegionPool>(operation.integers[0])),
+          is_half_(operation.integers[1] != 0), samples_(operation.integers[2]),
+          scale_(operation.reals[0]), from_(operation.inputs[0]), to_(operation.output) {
+        const auto most = static_cast<std::size_t>(samples_ == 0 ? most_pixels : samples_);
+        rows_.reserve(most);
+        columns_.reserve(most);
+    }
+
+    void run(const Inputs& in, std::span<float> out) {
+        const std::size_t of_region = elements(to_) / static_cast<std::size_t>(to_[0]);
+        const std::size_t of_picture = elements(from_) / static_cast<std::size_t>(from_[0]);
+        for (std::size_t region = 0; region < static_cast<std::size_t>(to_[0]); region++)
+            run_region(in[0].data() + picture(in[2][region]) * of_picture,
+                       in[1].data() + 4 * region, out.data() + region * of_region);
+    }
+
+private:
+    // Counted from the end where it is negative, as the last row of what chose no region is.
+    std::size_t picture(float number) const {
+        const auto count = static_cast<float>(from_[0]);
+        const float position = number < 0 ? number + count : number;
+        if (!(position >= 0 && position < count))
+            throw Error(ERANGE, "a region of RoiAlign is of picture " + std::to_string(number) +
+                                    ", and there are " + std::to_string(from_[0]) +
+                                    "; check the inputs");
+        return static_cast<std::size_t>(position);
+    }
+
+    void run_region(const float* pictures, const float* corners, float* out) {
+        const float offset = is_half_ ? 0.5f : 0.0f;
+        const auto pixel = [&](int number) { return corners[number] * scale_ - offset; };
+        const Stretch across = Stretch::of(pixel(0), pixel(2), to_[3], is_half_, samples_);
+        const Stretch down = Stretch::of(pixel(1), pixel(3), to_[2], is_half_, samples_);
+        const auto height = static_cast<std::size_t>(to_[2]),
+                   width = static_cast<std::size_t>(to_[3]);
+        const std::size_t area =
+            static_cast<std::size_t>(from_[2]) * static_cast<std::size_t>(from_[3]);
+        const std::int64_t all = across.samples * down.samples;
+        for (std::size_t y = 0; y < height; y++) {
+            down.find(y, from_[2], rows_);
+            for (std::size_t x = 0; x < width; x++) {
+                across.find(x, from_[3], columns_);
+                for (std::size_t channel = 0; channel < static_cast<std::size_t>(to_[1]); channel++)
+                    out[(channel * height + y) * width + x] =
+                        mode_ == RegionPool::average ? average(pictures + channel * area, all)
+                                                     : greatest(pictures + channel * area, all);
+            }
+        }
+    }
+
+    // What lies outside counts as 0.
+    float average(const float* plane, std::int64_t all) const {
+        double sum = 0;
+        for (const Tap& row : rows_) {
+            const float* first = plane + row.first * static_cast<std::size_t>(from_[3]);
+            const float* second = plane + row.second * static_cast<std::size_t>(from_[3]);
+            for (const Tap& column : columns_) {
+                const auto between = [&](const float* line) {
+                    return (1 - column.share) * line[column.first] +
+                           column.share * line[column.second];
+                };
+                sum += (1 - row.share) * between(first) + row.share * between(second);
+            }
+        }
+        return static_cast<float>(sum / static_cast<double>(std::max<std::int64_t>(all, 1)));
+    }
+
+    // ONNX's: not of the samples, but of the four pixels around each times what they count.
+    float greatest(const float* plane, std::int64_t all) const {
+        const auto inside = static_cast<std::int64_t>(rows_.size() * columns_.size());
+        float result = all == 0 || inside < all ? 0.0f : -std::numeric_limits<float>::infinity();
+        for (const Tap& row : rows_) {
+            const float* first = plane + row.first * static_cast<std::size_t>(from_[3]);
+            const float* second = plane + row.second * static_cast<std::size_t>(from_[3]);
+            for (const Tap& column : columns_) {
+                const float up = 1 - row.share, left = 1 - column.share;
+                result = std::max({result, up * left * first[column.first],
+                                   up * column.share * first[column.second],
+                                   row.share * left * second[column.first],
+                                   row.share * column.share * second[column.second]});
+            }
+        }
+        return result;
+    }
+
+    const RegionPool mode_;
+    const bool is_half_;
+    const std::int64_t samples_;
+    const float scale_;
+    const Shape from_, to_;
+    std::vector<Tap> rows_, columns_; // of one output
+};
+
+Kernel make_regions(const Operation& operation) {
+    return [regions = Regions(operation)](const Inputs& in, std::span<float> out) mutable {
+        regions.run(in, out);
+    };
+}
+
+constexpr Entry region_table[] = {
+    {CpuOpType::roi_align, "RoiAlign", check_regions, make_regions},
+};
+
+} // namespace
+
+std::span<const Entry> region_operators() {
+    return region_table;
+}
+
+} // namespace overtake::cpu

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT
+"""RoiAlign against numpy; the expected values are written here, from ONNX's text and its reference."""
+
+import itertools
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+from onnx import TensorProto
+
+from overtake_command import info, overtake, run, succeed
+from small_models import model, node, save
+
+RANDOM = np.random.default_rng(71)
+F = np.float32
+
+
+def real(*shape, low=-2.0, high=2.0):
+    return RANDOM.uniform(low, high, shape).astype(np.float32)
+
+
+def integers(*numbers):
+    return np.array(numbers, np.int64)
+
+
+def corners_of(plane, y, x):
+    """What the four pixels around a position count, each times its value; nothing outside."""
+    height, width = plane.shape
+    if not (-1 <= y <= height and -1 <= x <= width):
+        return [0.0]
+    y, x = min(max(float(y), 0.0), height - 1), min(max(float(x), 0.0), width - 1)
+    top, left = min(int(y), max(height - 2, 0)), min(int(x), max(width - 2, 0))
+    bottom, right = min(top + 1, height - 1), min(left + 1, width - 1)
+    down, across = (y - top if bottom > top else 0.0), (x - left if right > left else 0.0)
+    return [
+        (1 - down) * (1 - across) * plane[top, left], (1 - down) * across * plane[top, right],
+        down * (1 - across) * plane[bottom, left], down * across * plane[bottom, right],
+    ]  # fmt: skip
+
+
+def roi_align(x, rois, pictures, size, mode="avg", half=True, ratio=0, scale=1.0):
+    """Positions in float32, as ONNX Runtime has them; they decide how many samples there are."""
+    height, width = size
+    out = np.zeros((len(rois), x.shape[1], height, width))
+    for n, roi in enumerate(rois):
+        corner = [F(number) * F(scale) - F(0.5 if half else 0) for number in roi]
+        extent = [corner[2] - corner[0], corner[3] - corner[1]]
+        if not half:
+            extent = [max(e, F(1)) for e in extent]
+        step = [extent[0] / F(width), extent[1] / F(height)]
+        count = [ratio or max(int(np.ceil(s)), 0) for s in step]
+
+        def positions(axis, output):
+            return [corner[axis] + F(output) * step[axis] + (F(i) + F(0.5)) * step[axis] / F(count[axis])
+                    for i in range(count[axis])]  # fmt: skip
+
+        for c, row, column in np.ndindex(out.shape[1:]):
+            plane = x[pictures[n], c].astype(np.float64)
+            found = [corners_of(plane, py, px)
+                     for py in positions(1, row) for px in positions(0, column)]  # fmt: skip
+            if mode == "avg":
+                out[n, c, row, column] = sum(map(sum, found)) / max(len(found), 1)
+            else:
+                out[n, c, row, column] = max(map(max, found), default=0)
+    return out
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+
+    def results(self, nodes, inputs, outputs, constants=None, opset=17, types=None):
+        """In float and of the compiled model."""
+        types = {n: TensorProto.INT64 for n, a in inputs.items() if a.dtype == np.int64} | (types or {})
+        proto = model(nodes, {n: a.shape for n, a in inputs.items()}, outputs, constants, opset=opset, types=types)
+        path, given, samples = save(proto, self.folder / "m.onnx"), [], []
+        for name, array in inputs.items():
+            np.save(self.folder / f"{name}.npy", array)
+            given += ["--input", f"{name}={self.folder / f'{name}.npy'}"]
+            samples += ["--calibration", f"{name}={self.folder / f'{name}.npy'}"]
+        succeed("run", path, *given, "-q", "--output-dir", self.folder)
+        in_float = {name: np.load(self.folder / f"{name}.npy") for name in outputs}
+        succeed("compile", path, "-q", *samples)
+        return in_float, run(path.with_suffix(".ovm"), inputs, self.folder / "run")
+
+    def failure(self, nodes, inputs, outputs, opset=17):
+        types = {n: TensorProto.INT64 for n, a in inputs.items() if a.dtype == np.int64}
+        proto = model(nodes, {n: a.shape for n, a in inputs.items()}, outputs, opset=opset, types=types)
+        path, given = save(proto, self.folder / "m.onnx"), []
+        for name, array in inputs.items():
+            np.save(self.folder / f"{name}.npy", array)
+            given += ["--input", f"{name}={self.folder / f'{name}.npy'}"]
+        result = overtake("run", path, *given, "-q", "--output-dir", self.folder)
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1), result.stderr)
+        return result.stderr
+
+
+REGIONS = F([[0, 0, 9, 9], [0.3, 5.1, 4.4, 9.7], [5, 5, 5, 5], [-3, -2, 14.5, 3], [7, 6, 2.5, 1], [20, 20, 30, 30]])
+
+
+class Regions(Case):
+    def check(self, attributes, opset, half, rois=REGIONS, shape=(2, 3, 10, 9), size=(4, 3)):
+        x, pictures = real(*shape), integers(*(n % shape[0] for n in range(len(rois))))
+        full = {"output_height": size[0], "output_width": size[1], **attributes}
+        nodes = [node("RoiAlign", ["x", "r", "i"], ["y"], **full)]
+        wanted = roi_align(x, rois, pictures, size, attributes.get("mode", "avg"), half,
+                           attributes.get("sampling_ratio", 0), attributes.get("spatial_scale", 1.0))  # fmt: skip
+        for got in self.results(nodes, {"x": x, "r": rois, "i": pictures}, {"y": None}, opset=opset):
+            np.testing.assert_allclose(got["y"], wanted, atol=1e-5, rtol=1e-5)
+
+    def test_regions(self):
+        for mode, ratio, rule in itertools.product(("avg", "max"), (0, 1, 2, 3), ("half_pixel", "output_half_pixel")):
+            attributes = {"mode": mode, "sampling_ratio": ratio, "coordinate_transformation_mode": rule}
+            with self.subTest(**attributes):
+                self.check(attributes, 16, rule == "half_pixel")
+
+    def test_scales_and_small_pictures(self):
+        for scale, shape in ((0.25, (1, 2, 3, 3)), (0.5, (2, 1, 1, 7)), (2.0, (1, 1, 1, 1)), (0.0625, (1, 4, 5, 1))):
+            with self.subTest(scale=scale):
+                self.check({"spatial_scale": scale}, 16, True, shape=shape)
+                self.check({"spatial_scale": scale, "sampling_ratio": 2}, 16, True, shape=shape, size=(1, 5))
+
+    def test_which_pixel_a_position_is_without_an_attribute(self):
+        """It changed with opset 16."""
+        for opset, half in ((10, False), (13, False), (15, False), (16, True), (17, True)):
+            with self.subTest(opset=opset):
+                self.check({"sampling_ratio": 2}, opset, half)
+
+    def test_random_regions(self):
+        rois = real(40, 4, low=-4, high=40)
+        self.check({"spatial_scale": 0.3}, 16, True, rois=rois, shape=(3, 2, 12, 11), size=(7, 7))
+
+    def test_a_picture_counted_from_the_end(self):
+        """As the rows of -1 are that fill the output of NonMaxSuppression."""
+        x, rois = real(2, 1, 4, 4), F([[0, 0, 3, 3]])
+        nodes = [node("RoiAlign", ["x", "r", "i"], ["y"], output_height=2, output_width=2)]
+        for got in self.results(nodes, {"x": x, "r": rois, "i": integers(-1)}, {"y": None}):
+            np.testing.assert_allclose(got["y"], roi_align(x, rois, [1], (2, 2)), atol=1e-5)
+
+    def test_what_is_no_region_ends_the_run(self):
+        nodes = [node("RoiAlign", ["x", "r", "i"], ["y"], output_height=2, output_width=2)]
+        x = real(2, 1, 4, 4)
+        for picture in (2, -3):
+            said = self.failure(nodes, {"x": x, "r": F([[0, 0, 3, 3]]), "i": integers(picture)}, {"y": None})
+            self.assertIn("a region of RoiAlign is of picture", said)
+        for number in (1e9, np.inf, np.nan):
+            said = self.failure(nodes, {"x": x, "r": F([[0, 0, number, 3]]), "i": integers(0)}, {"y": None})
+            self.assertIn("a region of RoiAlign has more than 4096 pixels for one output, or is none", said)
+        nodes[0].attribute.extend([node("", [], [], sampling_ratio=2).attribute[0]])
+        rois = F([[0, 0, np.nan, 3], [-1e30, 0, 1e30, 3], [0, np.inf, 3, np.inf]])
+        for got in self.results(nodes, {"x": x, "r": rois, "i": integers(0, 1, 1)}, {"y": None}):
+            self.assertTrue(np.isfinite(got["y"]).all())
+
+    def test_refusals(self):
+        for attributes, shape, said in (
+            ({"sampling_ratio": 257}, (1, 1, 4, 4), "its sampling_ratio must lie in 0..256"),
+            ({"sampling_ratio": -1}, (1, 1, 4, 4), "its sampling_ratio must lie in 0..256"),
+            ({"output_height": 0}, (1, 1, 4, 4), "output_height"),
+            ({"mode": "sum"}, (1, 1, 4, 4), "its mode or coordinate transformation is none that ONNX knows"),
+            ({"spatial_scale": float("nan")}, (1, 1, 4, 4), "its spatial_scale is no number"),
+        ):
+            nodes = [node("RoiAlign", ["x", "r", "i"], ["y"], name="it", **attributes)]
+            said_all = self.failure(nodes, {"x": real(*shape), "r": REGIONS[:1], "i": integers(0)}, {"y": None})
+            with self.subTest(**attributes):
+                self.assertIn("node 'it' (RoiAlign)", said_all)
+                self.assertIn(said, said_all)
+
+    def test_the_device_makes_what_regions_are_taken_of(self):
+        x, weights = real(1, 3, 8, 8), real(4, 3, 3, 3) * F(0.3)
+        nodes = [node("Conv", ["x", "w"], ["c"], pads=[1] * 4),
+                 node("RoiAlign", ["c", "r", "i"], ["y"], output_height=3, output_width=3)]  # fmt: skip
+        inputs = {"x": x, "r": F([[0, 0, 7, 7], [2, 1, 5, 6]]), "i": integers(0, 0)}
+        in_float, in_int8 = self.results(nodes, inputs, {"y": None}, {"w": weights})
+        kinds = [s["processor"] for s in info(self.folder / "m.ovm")["segments"]]
+        self.assertEqual(kinds, ["BPU", "CPU"])
+        np.testing.assert_allclose(in_int8["y"], in_float["y"], atol=0.1)
+
+
+if __name__ == "__main__":
+    unittest.main()
