@@ -113,7 +113,16 @@ def _transposed_convolution(attributes, data, weights, bias=None):
 def _max_pool(attributes, data):
     axes = data.ndim - 2
     window = _Window(attributes, data.shape[2:], attributes["kernel_shape"])
-    return window.of(data, -np.inf).max(axis=tuple(range(2 + axes, 2 + 2 * axes)))
+    order = "F" if attributes.get("storage_order", 0) else "C"
+    numbers = np.arange(np.prod(data.shape[2:])).reshape(data.shape[2:], order=order)
+    bases = np.arange(np.prod(data.shape[:2])) * numbers.size
+    numbers = bases.reshape(data.shape[:2] + (1,) * axes) + numbers
+    taps = window.of(data, -np.inf)
+    first = taps.shape[: 2 + axes] + (-1,)
+    taps, places = taps.reshape(first), window.of(numbers, -1).reshape(first)
+    best = taps.argmax(axis=-1)[..., None]
+    return (np.take_along_axis(taps, best, -1)[..., 0],
+            np.take_along_axis(places, best, -1)[..., 0].astype(np.float32))  # fmt: skip
 
 
 def _average_pool(attributes, data):

@@ -2,6 +2,7 @@
 """Random steps for images (1, C, H, W), signals (1, C, W) and volumes (1, C, D, H, W)."""
 
 import numpy as np
+from onnx import TensorProto
 
 
 def _window(graph, sizes, kernel, dilations, ceil=False):
@@ -131,7 +132,15 @@ def pool(graph, source, shape):
         return
     if operator == "AveragePool" and "auto_pad" not in attributes:
         attributes["count_include_pad"] = graph.below(2)
-    graph.node(operator, [source], (*shape[:2], *sizes), **attributes)
+    whole = (*shape[:2], *sizes)
+    if operator == "AveragePool" or graph.chance(0.8):
+        graph.node(operator, [source], whole, **attributes)
+        return
+    graph.is_rough = True
+    kinds = [TensorProto.FLOAT, TensorProto.INT64]
+    attributes["storage_order"] = graph.below(2)
+    _, places = graph.node_of_parts(operator, [source], [whole, whole], kinds, **attributes)
+    graph.node("Cast", [places], whole, to=TensorProto.FLOAT)
 
 
 def global_pool(graph, source, shape):

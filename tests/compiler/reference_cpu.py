@@ -341,12 +341,29 @@ def _convolution(op, shape, x, weights, bias=None):
     return result if bias is None else result + bias.reshape(-1, *[1] * axes)
 
 
+def _places(x, shape, by_columns, taps):
+    """Where the greatest elements are, the first of equals, counted over all of x."""
+    numbers = np.arange(np.prod(x.shape[2:])).reshape(x.shape[2:], order="F" if by_columns else "C")
+    bases = np.arange(np.prod(x.shape[:2])) * numbers.size
+    numbers = bases.reshape(x.shape[:2] + (1,) * numbers.ndim) + numbers
+    greatest, found = np.full(shape, -np.inf), np.full(shape, -1.0)
+    every = [np.arange(size) for size in shape[:2]]
+    for _, windows, places in taps:
+        here, at = np.ix_(*every, *windows), np.ix_(*every, *places)
+        found[here] = np.where((x[at] > greatest[here]) | (found[here] < 0), numbers[at], found[here])
+        greatest[here] = np.maximum(greatest[here], x[at])
+    return found
+
+
 def _pool(op, shape, x):
-    """Kind (maximum, average, average with padding, root of squares), then kernel, strides,
-    dilations, padding in front and behind. What lies beyond the padding never counts."""
+    """Kind (maximum, average, average with padding, root of squares, place of the maximum by rows,
+    by columns), then kernel, strides, dilations, padding in front and behind. What lies beyond the
+    padding never counts."""
     axes = x.ndim - 2
     kind = int(op.integers[0])
     kernel, strides, dilations, before, behind = op.integers[1:].reshape(5, axes)
+    if kind >= 4:
+        return _places(x, shape, kind == 5, _taps(shape[2:], x.shape[2:], kernel, strides, dilations, before))
     greatest = np.full(shape, -np.inf)
     total, squares, inside, counted = (np.zeros(shape) for _ in range(4))
     every = [np.arange(size) for size in shape[:2]]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""RoiAlign against numpy; the expected values are written here, from ONNX's text and its reference."""
+"""RoiAlign, the places of MaxPool and MaxUnpool, against numpy; the expected values are written
+here, from ONNX's text and its reference."""
 
 import itertools
 import pathlib
@@ -64,6 +65,29 @@ def roi_align(x, rois, pictures, size, mode="avg", half=True, ratio=0, scale=1.0
             else:
                 out[n, c, row, column] = max(map(max, found), default=0)
     return out
+
+
+def max_pool(x, kernel, strides, pads, dilations, ceil_mode=0, by_columns=False):
+    """Greatest elements and where they are."""
+    sizes, axes = x.shape[2:], x.ndim - 2
+    counts = []
+    for axis in range(axes):
+        room = sizes[axis] + pads[axis] + pads[axes + axis] - (kernel[axis] - 1) * dilations[axis] - 1
+        count = (-(-room // strides[axis]) if ceil_mode else room // strides[axis]) + 1
+        if ceil_mode and (count - 1) * strides[axis] >= sizes[axis] + pads[axis]:
+            count -= 1
+        counts.append(count)
+    values, places = np.zeros(x.shape[:2] + tuple(counts), F), np.zeros(x.shape[:2] + tuple(counts), np.int64)
+    numbers = np.arange(np.prod(sizes)).reshape(sizes, order="F" if by_columns else "C")
+    for plane in np.ndindex(x.shape[:2]):
+        base = np.ravel_multi_index(plane, x.shape[:2]) * np.prod(sizes)
+        for window in np.ndindex(*counts):
+            taps = [tuple(w * s - p + k * d for w, s, p, k, d in zip(window, strides, pads, tap, dilations))
+                    for tap in np.ndindex(*kernel)]  # fmt: skip
+            taps = [tap for tap in taps if all(0 <= t < size for t, size in zip(tap, sizes))]
+            best = max(taps, key=lambda tap: x[plane][tap])  # the first of equals
+            values[plane][window], places[plane][window] = x[plane][best], base + numbers[best]
+    return values, places
 
 
 class Case(unittest.TestCase):
@@ -177,6 +201,69 @@ class Regions(Case):
         kinds = [s["processor"] for s in info(self.folder / "m.ovm")["segments"]]
         self.assertEqual(kinds, ["BPU", "CPU"])
         np.testing.assert_allclose(in_int8["y"], in_float["y"], atol=0.1)
+
+
+class Places(Case):
+    def check(self, shape, kernel, strides, pads, dilations, ceil_mode, order, x=None):
+        x = real(*shape) if x is None else x
+        attributes = {"kernel_shape": kernel, "strides": strides, "pads": pads, "dilations": dilations,
+                      "ceil_mode": ceil_mode, "storage_order": order}  # fmt: skip
+        values, places = max_pool(x, kernel, strides, pads, dilations, ceil_mode, order == 1)
+        nodes = [node("MaxPool", ["x"], ["y", "i"], **attributes)]
+        for got in self.results(nodes, {"x": x}, {"y": None, "i": None}, types={"i": TensorProto.INT64}):
+            np.testing.assert_array_equal(got["y"], values)
+            np.testing.assert_array_equal(got["i"], places)
+            self.assertEqual(got["i"].dtype, np.int64)
+
+    def test_places(self):
+        for order, ceil_mode in itertools.product((0, 1), (0, 1)):
+            for case in (
+                ((2, 3, 11), [3], [2], [1, 1], [1]), ((1, 2, 7, 9), [3, 2], [2, 3], [1, 0, 1, 1], [1, 1]),
+                ((2, 2, 8, 6), [2, 3], [1, 2], [0, 1, 0, 2], [3, 1]), ((1, 2, 5, 4, 6), [2, 2, 3], [2, 1, 2], [0] * 6, [1, 2, 1]),
+            ):  # fmt: skip
+                with self.subTest(order=order, ceil_mode=ceil_mode, case=case):
+                    self.check(*case, ceil_mode, order)
+
+    def test_the_first_of_equals(self):
+        x = np.array([[[[1, 1, -np.inf], [1, 1, -np.inf], [0, 0, -np.inf]]]], F)
+        for order in (0, 1):
+            self.check(None, [2, 1], [1, 1], [0] * 4, [1, 1], 0, order, x)
+
+    def test_automatic_padding_and_indices_alone(self):
+        x = real(1, 2, 6, 7)
+        for rule, pads in (("SAME_UPPER", [0, 1, 1, 1]), ("SAME_LOWER", [1, 1, 0, 1]), ("VALID", [0] * 4)):
+            _, places = max_pool(x, [3, 3], [2, 2], pads, [1, 1])
+            nodes = [node("MaxPool", ["x"], ["y", "i"], kernel_shape=[3, 3], strides=[2, 2], auto_pad=rule)]
+            with self.subTest(rule):
+                for got in self.results(nodes, {"x": x}, {"i": None}, types={"i": TensorProto.INT64}):
+                    np.testing.assert_array_equal(got["i"], places)
+
+    def test_what_is_put_back(self):
+        """MaxUnpool behind MaxPool, and with a shape of its own."""
+        x = real(2, 3, 8, 6)
+        values, places = max_pool(x, [2, 2], [2, 2], [0] * 4, [1, 1])
+        whole = np.zeros_like(x).ravel()
+        whole[places.ravel()] = values.ravel()
+        whole = whole.reshape(x.shape)
+        pool = node("MaxPool", ["x"], ["p", "i"], kernel_shape=[2, 2], strides=[2, 2])
+        around = np.pad(whole, ((0, 0), (0, 0), (0, 1), (0, 2)))
+        for inputs, constants, wanted in ((["p", "i"], {}, whole), (["p", "i", "s"], {"s": integers(2, 3, 9, 8)}, around)):
+            nodes = [pool, node("MaxUnpool", inputs, ["y"], kernel_shape=[2, 2], strides=[2, 2])]
+            for got in self.results(nodes, {"x": x}, {"y": None}, constants):
+                np.testing.assert_array_equal(got["y"], wanted)
+
+    def test_what_cannot_be_put_back(self):
+        x = real(1, 1, 4, 4)
+        for attributes, said in (
+            ({"kernel_shape": [2, 2], "strides": [2, 2], "pads": [4, 4, 4, 4]}, "(MaxUnpool)"),
+            ({"kernel_shape": [2, 2, 2]}, "(MaxUnpool)"),
+        ):
+            nodes = [node("MaxUnpool", ["x", "i"], ["y"], **attributes)]
+            stderr = self.failure(nodes, {"x": x, "i": np.zeros((1, 1, 4, 4), np.int64)}, {"y": None})
+            self.assertIn(said, stderr)
+        nodes = [node("MaxUnpool", ["x", "i"], ["y"], kernel_shape=[2, 2], strides=[2, 2])]
+        stderr = self.failure(nodes, {"x": x, "i": np.full((1, 1, 4, 4), 64, np.int64)}, {"y": None})
+        self.assertIn("an index leaves the 64 elements", stderr)
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ const Row rows[] = {
      {Type::convolution, {0, 2, 1, 1, least}, {}, {{1, 4, 5}, {6, 2, 3}}, {1, 6, 3}}},
     {"do not fit", {Type::convolution, {0, 2, 1, 1}, {}, {{1, 4, 5}, {6, 2, 3}}, {1, 6, 3}}},
     {"", {Type::pool, {0, 2, 1, 1, 0, 0}, {}, {{1, 4, 5}}, {1, 4, 4}}},
-    {"no such pool", {Type::pool, {4, 2, 1, 1, 0, 0}, {}, {{1, 4, 5}}, {1, 4, 4}}},
+    {"no such pool", {Type::pool, {6, 2, 1, 1, 0, 0}, {}, {{1, 4, 5}}, {1, 4, 4}}},
     {"out of range", {Type::pool, {0, most, 1, 1, 0, 0}, {}, {{1, 4, 5}}, {1, 4, 4}}},
     {"out of range", {Type::pool, {0, 2, 1, 1, -1, 0}, {}, {{1, 4, 5}}, {1, 4, 4}}},
     {"do not fit", {Type::pool, {0, 2, 1, 1, 0}, {}, {{1, 4, 5}}, {1, 4, 4}}},
@@ -252,6 +252,8 @@ const Row rows[] = {
     {"",
      {Type::pool, {3, 1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20}, {}, {{1, 4, 5}}, {1, 4, 4}}},
     {"out of range", {Type::pool, {0, 2, 1, 1, 0, (1 << 20) + 1}, {}, {{1, 4, 5}}, {1, 4, 4}}},
+    {"", {Type::pool, {4, 1, 1, 1, 0, 0}, {}, {{1, 1, 1 << 24}}, {1, 1, 1 << 24}}},
+    {"beyond 2^24", {Type::pool, {5, 1, 1, 1, 0, 0}, {}, {{1, 2, 1 << 24}}, {1, 2, 1 << 24}}},
     {"out of range", {Type::pool, {0, 2, 1, 0, 0, 0}, {}, {{1, 4, 5}}, {1, 4, 4}}},
     {"out of range", {Type::pool, {0, 0, 1, 1, 0, 0}, {}, {{1, 4, 5}}, {1, 4, 4}}},
     {"", {Type::pool, std::vector<std::int64_t>(31, 1), {}, {Shape(8, 1)}, Shape(8, 1)}},
@@ -307,6 +309,21 @@ TEST(CpuOperations, PoolCountsPaddingButNotWhatIsBehindIt) {
     // Taps two apart.
     EXPECT_EQ(run({Type::pool, {1, 3, 1, 2, 2, 2}, {}, {shape}, {1, 1, 6}}, {in}),
               (std::vector<float>{6, 9, 9, 12, 12, 15}));
+}
+
+// Two pictures of 2 x 3, by rows and by columns, and windows of padding alone.
+TEST(CpuOperations, PoolFindsTheFirstOfTheGreatest) {
+    const Shape in{2, 1, 2, 3}, out{2, 1, 1, 2};
+    const std::vector<float> pixels{9, 9, 9, 1, 7, 7, 0, 0, 0, -1, NAN, -2};
+    std::vector<std::int64_t> integers{4, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0};
+    EXPECT_EQ(run({Type::pool, integers, {}, {in}, out}, {pixels}),
+              (std::vector<float>{0, 1, 6, 7}));
+    integers[0] = 5;
+    EXPECT_EQ(run({Type::pool, integers, {}, {in}, out}, {pixels}),
+              (std::vector<float>{0, 2, 6, 8}));
+    integers = {4, 1, 2, 2, 1, 1, 1, 2, 0, 0, 0}; // rows -2 and 0
+    EXPECT_EQ(run({Type::pool, integers, {}, {in}, {2, 1, 2, 2}}, {pixels}),
+              (std::vector<float>{-1, -1, 0, 1, 5, 5, 6, 7}));
 }
 
 TEST(CpuOperations, RegionsThatAreNoneEndTheRun) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "cpu/table.hpp"
 #include "cpu/vectors.hpp"
@@ -16,7 +17,21 @@ namespace {
 
 constexpr std::size_t most_axes = 6; // behind batch and channels
 
-enum class Kind : std::int64_t { maximum, average, average_with_padding, root_of_squares, count };
+// The last two give where the greatest is, counted over the whole tensor, and the first of equals.
+// Of the spatial axes the last one, or the first one, has its elements side by side.
+enum class Kind : std::int64_t {
+    maximum,
+    average,
+    average_with_padding,
+    root_of_squares,
+    place_by_rows,
+    place_by_columns,
+    count
+};
+
+bool gives_places(const Operation& operation) {
+    return operation.integers[0] >= static_cast<std::int64_t>(Kind::place_by_rows);
+}
 
 // integers: Kind, then kernel, strides, dilations, padding in front and padding behind, one for
 // each spatial axis.  What lies beyond the padding never counts.
@@ -34,6 +49,8 @@ std::string check_pool(const Operation& operation) {
     for (std::size_t i = 1; i < operation.integers.size(); i++)
         if (operation.integers[i] < (i <= 3 * axes ? 1 : 0) || operation.integers[i] > 1 << 20)
             return "kernel, strides, dilations or padding are out of range";
+    if (gives_places(operation) && elements(in) > std::size_t{1} << 24)
+        return "places beyond 2^24 are not exact";
     return "";
 }
 
@@ -57,6 +74,9 @@ public:
             return run_all<lanes, Greatest>(in, out);
         case Kind::root_of_squares:
             return run_all<lanes, Squares>(in, out);
+        case Kind::place_by_rows:
+        case Kind::place_by_columns:
+            return run_all<lanes, Place>(in, out);
         default:
             return run_all<lanes, Sum>(in, out);
         }
@@ -86,16 +106,25 @@ private:
 
     // What is kept of a lane's taps.
     struct Greatest {
-        void add(float here) { value = here > value ? here : value; }
+        void add(float here, std::int64_t) { value = here > value ? here : value; }
         float value = -std::numeric_limits<float>::infinity();
     };
     struct Sum {
-        void add(float here) { value += here; }
+        void add(float here, std::int64_t) { value += here; }
         double value = 0;
     };
     struct Squares {
-        void add(float here) { value += double{here} * here; }
+        void add(float here, std::int64_t) { value += double{here} * here; }
         double value = 0;
+    };
+    struct Place {
+        void add(float here, std::int64_t at) {
+            if (here > value || place < 0)
+                place = at;
+            value = here > value ? here : value;
+        }
+        float value = -std::numeric_limits<float>::infinity();
+        std::int64_t place = -1; // in the plane
     };
 
     float result(Greatest greatest, double, double) const { return greatest.value; }
@@ -106,14 +135,27 @@ private:
     float result(Squares squares, double, double) const {
         return static_cast<float>(std::sqrt(squares.value));
     }
+    float result(Place greatest, double, double) const {
+        if (kind_ == Kind::place_by_rows || greatest.place < 0)
+            return static_cast<float>(greatest.place);
+        std::int64_t below = static_cast<std::int64_t>(elements(in_)), place = 0;
+        for (std::size_t axis = in_.size(); axis-- > 0; greatest.place /= in_[axis]) {
+            below /= in_[axis];
+            place += greatest.place % in_[axis] * below;
+        }
+        return static_cast<float>(place);
+    }
 
     template <std::size_t lanes, typename Kept>
     void run_all(std::span<const float> in, std::span<float> out) const {
         const std::size_t windows = elements(out_), area = elements(in_);
         with_vectors([&] {
-            for (std::size_t index = 0; index < out.size() / lanes; index++)
+            for (std::size_t index = 0; index < out.size() / lanes; index++) {
                 run_window<lanes, Kept>(in.data() + index / windows * area * lanes, index % windows,
                                         out.data() + index * lanes);
+                if constexpr (std::is_same_v<Kept, Place>)
+                    out[index] += static_cast<float>(index / windows * area);
+            }
         });
     }
 
@@ -138,7 +180,7 @@ private:
         std::array<Kept, lanes> kept;
         while (inside > 0) {
             for (std::size_t lane = 0; lane < lanes; lane++)
-                kept[lane].add(in[offset + static_cast<std::int64_t>(lane)]);
+                kept[lane].add(in[offset + static_cast<std::int64_t>(lane)], offset);
             std::size_t axis = axes;
             while (axis-- > 0) {
                 const std::int64_t step = numbers_[2][axis] * strides[axis];
@@ -185,11 +227,12 @@ std::shared_ptr<const Prepared> prepare_pool(const Operation& operation) {
         taps *= static_cast<double>(
             std::min<std::int64_t>(operation.integers[1 + axis], operation.inputs[0][2 + axis]));
     const std::size_t stored = stored_elements(operation.output, operation.blocks);
+    const double in_planes = costs.elements_ns(elements(operation.output),
+                                               costs.pool_in_planes + costs.tap_in_planes * taps);
+    if (gives_places(operation))
+        return prepare_forms(operation, in_planes, make_pool);
     return prepare_forms(
-        operation,
-        costs.elements_ns(elements(operation.output),
-                          costs.pool_in_planes + costs.tap_in_planes * taps),
-        make_pool,
+        operation, in_planes, make_pool,
         {{blocked},
          blocked,
          costs.elements_ns(stored, costs.pool_in_blocks + costs.tap_in_blocks * taps)},

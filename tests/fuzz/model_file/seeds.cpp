@@ -237,6 +237,7 @@ std::vector<fbs::ModelT> seed_models() {
         add(one_op(Type::GridSample, {image, {1, 3, 2, 2}}, {1, 4, 3, 2}, {mode, mode, 1}));
     add(one_op(Type::RoiAlign, {image, {3, 4}, {3}}, {3, 4, 2, 2}, {0, 1, 0}, {0.5f}));
     add(one_op(Type::RoiAlign, {image, {3, 4}, {3}}, {3, 4, 2, 2}, {1, 0, 2}, {1}));
+    add(one_op(Type::Pool, {image}, {1, 4, 5, 6}, {5, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}));
     add(one_op(Type::Recurrence, {{3, 2, 4}, {1, 5, 4}, {1, 5, 5}}, {4, 1, 2, 5},
                {0, 1, 0, 0, 0, 8}, {0, 0, 0}));
     add(one_op(Type::Recurrence, {{3, 2, 4}, {2, 9, 4}, {2, 9, 3}, {2, 18}, {2}, {2, 2, 3}},

@@ -89,6 +89,10 @@ def regions():
         inputs = {"x": real(2, 3, 5, 4), "r": test_regions.REGIONS[:3], "i": np.array([0, 1, -1])}
         yield typed([node("RoiAlign", ["x", "r", "i"], ["y"], output_height=2, output_width=3, mode=mode)],
                     inputs, {}, {"y": None})  # fmt: skip
+    pool = {"kernel_shape": [2, 2], "strides": [2, 2]}
+    yield typed([node("MaxPool", ["x"], ["p", "i"], storage_order=1, **pool),
+                 node("MaxUnpool", ["p", "i", "s"], ["y"], **pool)],
+                {"x": real(1, 2, 4, 6)}, {"s": np.array([1, 2, 5, 7])}, {"y": None})  # fmt: skip
 
 
 def loops():

@@ -121,8 +121,8 @@ void bit_shift(Rewrite& r) {
     if (r.attributes().text("direction", "") == "RIGHT") {
         shifted = r.build("Floor", {r.build("Div", {x, power})});
     } else {
-        onnx::NodeProto& rest = r.build.node(
-            "Mod", {r.build("Mul", {x, power}), r.build.real(std::ldexp(1.0f, bits))});
+        onnx::NodeProto& rest =
+            r.build.node("Mod", {r.build("Mul", {x, power}), r.build.real(std::ldexp(1.0f, bits))});
         set_integer(rest, "fmod", 1);
         shifted = rest.output(0);
     }
@@ -312,6 +312,7 @@ const RewriteRules& decompositions() {
         {"LayerNormalization", layer_normalization},
         {"LpNormalization", lp_normalization},
         {"LpPool", lp_pool},
+        {"MaxUnpool", decompose_max_unpool},
         {"MeanVarianceNormalization", mean_variance_normalization},
         {"NonZero", non_zero},
         {"OneHot", decompose_one_hot},

@@ -27,5 +27,6 @@ void decompose_einsum(Rewrite& r);
 void decompose_gather_nd(Rewrite& r);
 void decompose_scatter_nd(Rewrite& r);
 void decompose_one_hot(Rewrite& r);
+void decompose_max_unpool(Rewrite& r);
 
 } // namespace overtake::compiler

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// GatherND, ScatterND and OneHot.
+// GatherND, ScatterND, OneHot and MaxUnpool.
 #include "compiler/onnx/decompose.hpp"
 
 #include <cstddef>
@@ -124,6 +124,54 @@ void decompose_scatter_nd(Rewrite& r) {
     set_text(scattered, "reduction", r.attributes().text("reduction", "none"));
     const std::string result = scattered.output(0);
     r.build.last("Reshape", {result, r.build.integers(shape)});
+}
+
+// Elements at their places among zeros, of a size that follows from the pool; where it is given, it
+// is larger, and more zeros lie behind them.
+void decompose_max_unpool(Rewrite& r) {
+    const std::string x = r.node.input(0);
+    const Numbers shape = r.shape(x), kernel = r.attributes().integers("kernel_shape", {});
+    const std::size_t axes = kernel.size();
+    const Numbers strides = r.attributes().integers("strides", Numbers(axes, 1));
+    const Numbers pads = r.attributes().integers("pads", Numbers(2 * axes));
+    if (axes < 1 || shape.size() != axes + 2 || strides.size() != axes || pads.size() != 2 * axes ||
+        r.shape(r.node.input(1)) != shape)
+        throw CannotRewrite{"its kernel, strides, pads or indices do not fit its input; is the "
+                            "file damaged?"};
+    Numbers whole(shape.begin(), shape.begin() + 2);
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+        std::int64_t size = 0;
+        if (__builtin_mul_overflow(shape[axis + 2] - 1, strides[axis], &size) || pads[axis] < 0 ||
+            pads[axis + axes] < 0 || pads[axis] > most_positions ||
+            pads[axis + axes] > most_positions || size > most_positions ||
+            (size += kernel[axis] - pads[axis] - pads[axis + axes]) < 1)
+            throw CannotRewrite{"its pads leave nothing of it, or it has more than 16777215 "
+                                "positions"};
+        whole.push_back(size);
+    }
+    const std::int64_t count = product_of(whole);
+    const std::string flat = r.build.reshaped(x, {-1});
+    const std::string places = r.build.reshaped(r.node.input(1), {-1});
+    // What no number is less than itself becomes is a zero that the model need not hold.
+    const std::string one = r.build("Slice", {flat, r.build.integers({0}), r.build.integers({1})});
+    const std::string zero = r.build.cast(r.build("Less", {one, one}),
+                                          r.facts.type(x).value_or(onnx::TensorProto::FLOAT));
+    const std::string zeros = r.build("Expand", {zero, r.build.integers({count})});
+    const std::string scattered = r.build("ScatterElements", {zeros, places, flat});
+    if (!r.has_input(2)) {
+        r.build.last("Reshape", {scattered, r.build.integers(whole)});
+        return;
+    }
+    const Numbers given = r.constant(2, "sizes");
+    Numbers behind(2 * shape.size());
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        if (given.size() != shape.size() || given[axis] < whole[axis])
+            throw CannotRewrite{"its output_shape is smaller than what its pool was made of"};
+        behind[shape.size() + axis] = given[axis] - whole[axis];
+    }
+    product_of(given);
+    const std::string placed = r.build.reshaped(scattered, whole);
+    r.build.last("Pad", {placed, r.build.integers(behind)});
 }
 
 void decompose_one_hot(Rewrite& r) {

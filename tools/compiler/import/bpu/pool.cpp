@@ -17,7 +17,7 @@ void bpu_pool(Context& context) {
     const Attributes attributes(*context.node);
     const Reference input = image_input(context, 0);
     if (context.node->output_size() > 1 && !context.node->output(1).empty())
-        refuse(context, "the indices of its maxima are not supported");
+        refuse(context, "the indices of its maxima are read, which the CPU computes");
     const bool is_average = context.node->op_type() == "AveragePool";
     Node node =
         new_node(context, op::Pool{is_average ? op::Pool::Kind::average : op::Pool::Kind::maximum});

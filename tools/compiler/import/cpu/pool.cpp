@@ -16,12 +16,18 @@
 
 namespace overtake::compiler {
 
+namespace {
+
+bool has_output(const Context& context, int index) {
+    return index < context.node->output_size() && !context.node->output(index).empty();
+}
+
+} // namespace
+
 void cpu_pool(Context& context) {
     const Attributes attributes(*context.node);
     const Reference input = cpu_input(context, 0);
     const Shape shape = output_shape(context);
-    if (context.node->output_size() > 1 && !context.node->output(1).empty())
-        refuse(context, "the indices of its maxima are not supported");
     if (input.shape.size() < 3 || shape.size() != input.shape.size())
         refuse(context, "needs channels and at least one axis behind them");
     const std::size_t axes = input.shape.size() - 2;
@@ -57,7 +63,19 @@ void cpu_pool(Context& context) {
     std::vector<std::int64_t> integers = {!is_average ? 0 : counts_padding ? 2 : 1};
     for (const auto* part : {&kernel, &strides, &dilations, &before, &behind})
         integers.insert(integers.end(), part->begin(), part->end());
-    finish_cpu(context, cpu_node(context, {CpuOpType::pool, integers, {}}, {input}, shape));
+    if (has_output(context, 0)) {
+        Reference result = cpu_node(context, {CpuOpType::pool, integers, {}}, {input}, shape);
+        result.integer = input.integer;
+        finish_cpu(context, result);
+    }
+    if (!has_output(context, 1))
+        return;
+    if (element_count(input.shape) > static_cast<std::size_t>(max_exact_integer))
+        refuse(context, "its indices go beyond 2^24 and what float32 holds exactly");
+    integers[0] = attributes.integer("storage_order", 0) == 0 ? 4 : 5;
+    Reference places = cpu_node(context, {CpuOpType::pool, integers, {}}, {input}, shape);
+    places.integer = true;
+    finish_cpu(context, places, 1);
 }
 
 } // namespace overtake::compiler
