@@ -358,15 +358,6 @@ class Small(Case):
 
 
 class Refusals(Case):
-    def test_scales_made_at_run_time(self):
-        nodes = [
-            small_models.node("DynamicQuantizeLinear", ["x"], ["a", "s", "z"]),
-            small_models.node("DequantizeLinear", ["a", "s", "z"], ["y"]),
-        ]
-        stderr = self.refusal(small_models.model(nodes, {"x": (1, 8, 4, 4)}, {"y": (1, 8, 4, 4)}))
-        self.assertIn("node 'my_dynamicquantizelinear' (DynamicQuantizeLinear)", stderr)
-        self.assertIn("at run time", stderr)
-
     def dynamic_product(self, nodes, outputs=None, product=("a", "w", "z")):
         """The refusal of a product of integers that were quantised at run time, and these nodes."""
         nodes = [

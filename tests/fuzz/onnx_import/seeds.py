@@ -95,6 +95,13 @@ def regions():
                 {"x": real(1, 2, 4, 6)}, {"s": np.array([1, 2, 5, 7])}, {"y": None})  # fmt: skip
 
 
+def quantised_at_run_time():
+    node = small_models.node
+    yield typed([node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
+                 node("DequantizeLinear", ["q", "s", "z"], ["y"])],
+                {"x": test_regions.real(2, 3, 4)}, {}, {"y": None})  # fmt: skip
+
+
 def loops():
     """One that gives a tensor for each trip, and one whose condition follows from the trips."""
     node = small_models.node
@@ -233,7 +240,7 @@ def few():
     for _, proto, _ in test_refusals.CASES + test_refusals.BPU_CASES:
         yield proto
     yield from quantised()
-    for source in (recurrences, written_as_others, at_places, loops, regions):
+    for source in (recurrences, written_as_others, at_places, loops, regions, quantised_at_run_time):
         yield from source()
     for proto in list(operators())[::9]:
         yield older(proto, 9)

@@ -65,6 +65,8 @@ const std::map<std::string, Row> table = {
       "by a constant, a number by a tensor, or of two functions of one tensor; broadcasting",
       "broadcasting"}},
     {"Dropout", {nullptr, import_alias, "", "another name, no work"}},
+    {"DynamicQuantizeLinear",
+     {nullptr, cpu_dynamic_quantize, "", "where no product of integers follows"}},
     {"Elu", by_table},
     {"Equal", {nullptr, cpu_binary, "", "broadcasting"}},
     {"Erf", by_table},

@@ -14,6 +14,7 @@
 #include "compiler/ir/error.hpp"
 #include "compiler/onnx/file.hpp"
 #include "compiler/onnx/fresh_names.hpp"
+#include "compiler/onnx/node_builder.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -48,12 +49,19 @@ const char* name_of(Part part) {
     return "product";
 }
 
+// Why a DynamicQuantizeLinear cannot become nothing, and which it is: the name of its bytes.
+struct NotRemoved {
+    std::string bytes, reason;
+};
+
 // Without rounding, a product of the bytes times their scale is the product of the real numbers.
 // This holds only if nothing looks at bytes, scale, or product in between: every reader is known.
 class DynamicRemover {
 public:
-    DynamicRemover(onnx::ModelProto& model, const std::string& path)
-        : graph_(*model.mutable_graph()), path_(path), names_(graph_) {
+    /// Those that make `kept` stay.
+    DynamicRemover(onnx::ModelProto& model, const std::string& path,
+                   const std::set<std::string>& kept)
+        : graph_(*model.mutable_graph()), path_(path), kept_(kept), names_(graph_) {
         for (const auto& tensor : graph_.initializer())
             constants_[tensor.name()] = &tensor;
         for (const auto& node : graph_.node())
@@ -62,10 +70,11 @@ public:
                 constants_[node.output(0)] = tensor;
     }
 
+    /// Throws NotRemoved; then the graph's nodes are of no use.
     void run() {
         for (onnx::NodeProto& node : *graph_.mutable_node())
             if (node.op_type() == "DynamicQuantizeLinear")
-                stop_quantising(node);
+                visit_quantiser(node);
             else if (reads_parts(node))
                 follow(node);
         for (const auto& output : graph_.output())
@@ -83,6 +92,7 @@ private:
     struct Origin {
         Part part;
         std::string quantiser; // the name of its DynamicQuantizeLinear
+        std::string bytes;     // what that makes
     };
 
     static std::string shown(const onnx::NodeProto& node) {
@@ -95,12 +105,12 @@ private:
     }
 
     [[noreturn]] void refuse_reader(const Origin& origin, const std::string& reading) const {
-        throw CompileError(path_, "node '" + origin.quantiser +
-                                      "' (DynamicQuantizeLinear): it quantises at run time, "
-                                      "and its " +
-                                      name_of(origin.part) + " " + reading +
-                                      "; export the network in float32, or quantised with scales "
-                                      "that are constants");
+        throw NotRemoved{origin.bytes, "node '" + origin.quantiser +
+                                           "' (DynamicQuantizeLinear): it quantises at run time, "
+                                           "and its " +
+                                           name_of(origin.part) + " " + reading +
+                                           "; export the network in float32, or quantised with "
+                                           "scales that are constants"};
     }
 
     [[noreturn]] void refuse_reader(const onnx::NodeProto& node, const Origin& origin) const {
@@ -124,7 +134,7 @@ private:
         if (is_product(node) && part(node.input(0)) && part(node.input(0))->part == Part::bytes) {
             const Origin bytes = *part(node.input(0));
             dequantise_product(node, bytes);
-            parts_[node.output(0)] = {Part::product, bytes.quantiser};
+            parts_[node.output(0)] = {Part::product, bytes.quantiser, bytes.bytes};
             return;
         }
         const auto first =
@@ -161,7 +171,7 @@ private:
                                            shapes = {"Reshape", "Squeeze", "Unsqueeze"};
         if (node.output_size() != 1)
             return false;
-        Origin result{Part::bias, origin.quantiser};
+        Origin result{Part::bias, origin.quantiser, origin.bytes};
         if (node.op_type() == "Div" && node.input_size() == 2 && origin.part == Part::scale &&
             constants_.contains(node.input(0))) {
             // as it is
@@ -195,20 +205,25 @@ private:
         write_constant({shape, std::move(reals), {}}, name, added_.emplace_back());
     }
 
-    void stop_quantising(onnx::NodeProto& node) {
+    void visit_quantiser(onnx::NodeProto& node) {
         if (node.output_size() != 3 || node.input_size() != 1)
             refuse(node, "has not one input and three outputs");
         if (const Origin* origin = part(node.input(0)))
             refuse_reader(node, *origin);
+        if (!kept_.contains(node.output(0)))
+            stop_quantising(node);
+    }
+
+    void stop_quantising(onnx::NodeProto& node) {
         const std::string bytes = node.output(0), scale = node.output(1), zero = node.output(2);
         const std::string name = node.name().empty() ? bytes : node.name();
         if (!scale.empty())
             add_constant(scale, {}, {1.0f});
         if (!zero.empty())
             add_constant(zero, {}, {0.0f});
-        parts_[bytes] = {Part::bytes, name};
-        parts_[scale] = {Part::scale, name};
-        parts_[zero] = {Part::zero_point, name};
+        parts_[bytes] = {Part::bytes, name, bytes};
+        parts_[scale] = {Part::scale, name, bytes};
+        parts_[zero] = {Part::zero_point, name, bytes};
         parts_.erase("");
         changed_.insert({bytes, scale, zero});
         node.set_op_type("Identity");
@@ -269,6 +284,7 @@ private:
 
     onnx::GraphProto& graph_;
     const std::string& path_;
+    const std::set<std::string>& kept_;
     std::map<std::string, const onnx::TensorProto*> constants_;
     FreshNames names_;
     std::map<std::string, Origin> parts_; // by tensor
@@ -276,13 +292,55 @@ private:
     std::vector<onnx::TensorProto> added_;
 };
 
+// The device's products are of signed bytes with scales that are known beforehand.
+bool feeds_product(const onnx::GraphProto& graph, const std::string& bytes) {
+    return std::ranges::any_of(graph.node(), [&](const onnx::NodeProto& node) {
+        return is_product(node) && std::ranges::count(node.input(), bytes) > 0;
+    });
+}
+
+// DequantizeLinear of bytes whose scale is computed, as the operators that it means.
+void write_dequantisations(onnx::GraphProto& graph, const std::set<std::string>& kept) {
+    FreshNames names(graph);
+    google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
+    for (onnx::NodeProto& node : *graph.mutable_node()) {
+        if (node.op_type() != "DequantizeLinear" || node.input_size() < 2 ||
+            node.output_size() != 1 || !kept.contains(node.input(0))) {
+            nodes.Add()->Swap(&node);
+            continue;
+        }
+        NodeBuilder build(node, graph, names);
+        std::string whole = build.cast(node.input(0), onnx::TensorProto::FLOAT);
+        if (node.input_size() > 2 && !node.input(2).empty())
+            whole = build("Sub", {whole, build.cast(node.input(2), onnx::TensorProto::FLOAT)});
+        build.last("Mul", {whole, node.input(1)});
+        for (onnx::NodeProto& made : build.take())
+            nodes.Add()->Swap(&made);
+    }
+    graph.mutable_node()->Swap(&nodes);
+}
+
 } // namespace
 
 void remove_dynamic_quantisation(onnx::ModelProto& model, const std::string& path) {
-    if (std::ranges::any_of(model.graph().node(), [](const onnx::NodeProto& node) {
+    auto& graph = *model.mutable_graph();
+    if (std::ranges::none_of(graph.node(), [](const onnx::NodeProto& node) {
             return node.op_type() == "DynamicQuantizeLinear";
         }))
-        DynamicRemover(model, path).run();
+        return;
+    std::set<std::string> kept;
+    for (bool is_done = false; !is_done;) {
+        const auto before = graph.node();
+        try {
+            DynamicRemover(model, path, kept).run();
+            is_done = true;
+        } catch (const NotRemoved& quantiser) {
+            *graph.mutable_node() = before;
+            if (feeds_product(graph, quantiser.bytes) || !kept.insert(quantiser.bytes).second)
+                throw CompileError(path, quantiser.reason);
+        }
+    }
+    write_dequantisations(graph, kept);
 }
 
 } // namespace overtake::compiler

@@ -10,8 +10,9 @@ namespace overtake::compiler {
 /// Makes a network with quantised weights whose other tensors are quantised at run time
 /// (DynamicQuantizeLinear, ConvInteger, MatMulInteger) one in float, with the same weights: this
 /// compiler chooses the scales of all other tensors itself.  In float, quantising at run time is
-/// quantising with a scale of 1 and a zero point of 0 without rounding.  Throws CompileError that
-/// names file and node.
+/// quantising with a scale of 1 and a zero point of 0 without rounding.  A DynamicQuantizeLinear
+/// whose outputs something else reads stays, unless a product of integers follows.  Throws
+/// CompileError that names file and node.
 void remove_dynamic_quantisation(onnx::ModelProto& model, const std::string& path);
 
 } // namespace overtake::compiler

@@ -77,7 +77,8 @@ public:
 private:
     bool is_quantised() const {
         return std::ranges::any_of(graph_.node(), [](const NodeProto& node) {
-            return is_quantised_operator(node.op_type());
+            return is_quantised_operator(node.op_type()) &&
+                   node.op_type() != "DynamicQuantizeLinear"; // computed on the CPU
         });
     }
 
@@ -101,8 +102,7 @@ private:
             quantize();
         else if (type == "DequantizeLinear")
             dequantize();
-        else if (type == "DynamicQuantizeLinear" || type == "ConvInteger" ||
-                 type == "MatMulInteger")
+        else if (type == "ConvInteger" || type == "MatMulInteger")
             refuse("computes its scales at run time, which the device cannot; quantise the model "
                    "statically");
         else if (type == "QLinearConcat")
@@ -459,19 +459,18 @@ private:
                 nodes->DeleteSubrange(index, 1);
     }
 
-    // Types were inferred of the quantised model.
+    // Types were inferred of the quantised model; those of what nodes make are inferred once more.
     void forget_types() {
-        const auto set_float = [](auto& info) {
-            auto* type = info.mutable_type()->mutable_tensor_type();
-            if (is_byte(type->elem_type()))
-                type->set_elem_type(TensorProto::FLOAT);
+        const auto set_type = [](auto& info, int type) {
+            auto* tensor = info.mutable_type()->mutable_tensor_type();
+            if (is_byte(tensor->elem_type()))
+                tensor->set_elem_type(type);
         };
         for (auto& info : *graph_.mutable_input())
-            set_float(info);
-        for (auto& info : *graph_.mutable_output())
-            set_float(info);
-        for (auto& info : *graph_.mutable_value_info())
-            set_float(info);
+            set_type(info, TensorProto::FLOAT);
+        for (auto* infos : {graph_.mutable_output(), graph_.mutable_value_info()})
+            for (auto& info : *infos)
+                set_type(info, TensorProto::UNDEFINED);
     }
 
     onnx::GraphProto& graph_;

@@ -39,6 +39,7 @@ void cpu_gather_elements(Context& context);
 void cpu_scatter_elements(Context& context);
 void cpu_cumulative_sum(Context& context);
 void cpu_grid_sample(Context& context);
+void cpu_dynamic_quantize(Context& context);
 void cpu_roi_align(Context& context);
 void cpu_recurrence(Context& context);
 void cpu_concat(Context& context);

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""Bytes that are numbers: what DynamicQuantizeLinear makes, and Cast of inputs."""
+
+import itertools
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+from onnx import TensorProto
+
+from overtake_command import info, overtake, run, succeed
+from small_models import model, node, save
+
+RANDOM = np.random.default_rng(23)
+F = np.float32
+TYPES = {
+    np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.uint16): TensorProto.UINT16,
+    np.dtype(np.uint32): TensorProto.UINT32, np.dtype(np.uint64): TensorProto.UINT64,
+    np.dtype(np.float32): TensorProto.FLOAT,
+}  # fmt: skip
+
+
+def quantised(x):
+    """Bytes, scale and zero point, in float32 as ONNX writes them; a scale of 1 for zeros alone."""
+    least, most = min(F(0), x.min()), max(F(0), x.max())
+    scale = (most - least) / F(255) or F(1)
+    zero = np.clip(np.rint((F(0) - least) / scale), 0, 255)
+    return np.clip(np.rint(x / scale) + zero, 0, 255).astype(np.uint8), F(scale), zero.astype(np.uint8)
+
+
+class Bytes(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+
+    def results(self, nodes, inputs, outputs, constants=None, opset=13):
+        """In float and of the compiled model; `outputs` are types by name."""
+        types = {name: TYPES[array.dtype] for name, array in inputs.items()} | outputs
+        constants = {name: np.asarray(array) for name, array in (constants or {}).items()}
+        proto = model(nodes, {n: a.shape for n, a in inputs.items()}, dict.fromkeys(outputs), constants,
+                      opset=opset, types=types)  # fmt: skip
+        path, given, samples = save(proto, self.folder / "m.onnx"), [], []
+        for name, array in inputs.items():
+            np.save(self.folder / f"{name}.npy", array)
+            given += ["--input", f"{name}={self.folder / f'{name}.npy'}"]
+            samples += ["--calibration", f"{name}={self.folder / f'{name}.npy'}"]
+        succeed("run", path, *given, "-q", "--output-dir", self.folder)
+        in_float = {name: np.load(self.folder / f"{name}.npy") for name in outputs}
+        succeed("compile", path, "-q", *samples)
+        return in_float, run(path.with_suffix(".ovm"), inputs, self.folder / "run")
+
+    def refusal(self, nodes, shape, outputs, constants, types):
+        proto = model(nodes, {"x": shape}, dict.fromkeys(outputs), constants, types=types)
+        result = overtake("compile", save(proto, self.folder / "m.onnx"), "-q")
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1), result.stderr)
+        return result.stderr
+
+
+class QuantisedAtRunTime(Bytes):
+    quantiser = node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"])
+
+    def test_its_three_outputs(self):
+        outputs = {"q": TensorProto.UINT8, "s": TensorProto.FLOAT, "z": TensorProto.UINT8}
+        for opset, (low, high), shape in itertools.product(
+            (11, 13, 17), ((-2, 5), (0.5, 3), (-4, -1), (0, 0)), ((3, 4), (1, 2, 5, 4), (7,))
+        ):
+            x = RANDOM.uniform(low, high, shape).astype(F)
+            with self.subTest(opset=opset, low=low, shape=shape):
+                for got in self.results([self.quantiser], {"x": x}, outputs, opset=opset):
+                    for name, wanted in zip(outputs, quantised(x)):
+                        np.testing.assert_array_equal(got[name], wanted)
+                        self.assertEqual(got[name].dtype, wanted.dtype)
+
+    def test_halves_go_to_the_even_byte(self):
+        x = np.array([0, 255, 0.5, 1.5, 2.5, 100.5], F)
+        for got in self.results([self.quantiser], {"x": x}, {"q": TensorProto.UINT8}):
+            np.testing.assert_array_equal(got["q"], [0, 255, 0, 2, 2, 100])
+
+    def test_bytes_that_become_reals_again(self):
+        x = RANDOM.normal(size=(2, 3, 4)).astype(F)
+        q, s, z = quantised(x)
+        back = node("DequantizeLinear", ["q", "s", "z"], ["y"])
+        for got in self.results([self.quantiser, back], {"x": x}, {"y": TensorProto.FLOAT}):
+            np.testing.assert_array_equal(got["y"], (q.astype(F) - z.astype(F)) * s)
+        back = node("DequantizeLinear", ["q", "s"], ["y"])
+        for got in self.results([self.quantiser, back], {"x": x}, {"y": TensorProto.FLOAT}):
+            np.testing.assert_array_equal(got["y"], q.astype(F) * s)
+
+    def test_what_is_computed_of_them(self):
+        x = RANDOM.normal(size=(4, 6)).astype(F)
+        q, s, z = quantised(x)
+        nodes = [self.quantiser, node("Cast", ["q"], ["i"], to=TensorProto.INT32),
+                 node("Cast", ["z"], ["j"], name="zero", to=TensorProto.INT32), node("Sub", ["i", "j"], ["d"]),
+                 node("Cast", ["d"], ["y"], name="real", to=TensorProto.FLOAT),
+                 node("Mul", ["s", "two"], ["t"])]  # fmt: skip
+        outputs = {"y": TensorProto.FLOAT, "t": TensorProto.FLOAT}
+        for got in self.results(nodes, {"x": x}, outputs, {"two": F(2)}):
+            np.testing.assert_array_equal(got["y"], q.astype(F) - z)
+            np.testing.assert_array_equal(got["t"], s * 2)
+
+    def test_beside_a_product_of_integers_and_behind_the_device(self):
+        """The product is one in float; the bytes are of what the device makes."""
+        x, weights = RANDOM.normal(size=(1, 3, 8, 8)).astype(F), RANDOM.normal(size=(4, 3, 3, 3)).astype(F)
+        matrix = RANDOM.integers(-127, 128, (6, 5)).astype(np.int8)
+        nodes = [
+            node("Conv", ["x", "w"], ["c"]), node("DynamicQuantizeLinear", ["c"], ["q", "s", "z"], name="kept"),
+            node("DequantizeLinear", ["q", "s", "z"], ["y"]),
+            node("DynamicQuantizeLinear", ["c"], ["r", "rs", "rz"], name="gone"),
+            node("MatMulInteger", ["r", "m", "rz"], ["j"]), node("Cast", ["j"], ["g"], to=TensorProto.FLOAT),
+            node("Mul", ["g", "rs"], ["p"]),
+        ]  # fmt: skip
+        outputs = {"y": TensorProto.FLOAT, "p": TensorProto.FLOAT}
+        in_float, in_int8 = self.results(nodes, {"x": x}, outputs, {"w": weights, "m": matrix})
+        windows = np.lib.stride_tricks.sliding_window_view(x[0], (3, 3), axis=(1, 2))
+        convolved = np.einsum("chwij,ocij->ohw", windows, weights)
+        q, s, z = quantised(convolved.astype(F))
+        self.assertLess(np.abs(in_float["y"][0] - (q.astype(F) - z) * s).max(), s * 1.01)
+        np.testing.assert_allclose(in_float["p"][0], convolved @ matrix.astype(F), rtol=1e-4, atol=1e-2)
+        self.assertLess(np.abs(in_int8["y"][0] - convolved).max(), 4 * s)
+        kinds = {segment["processor"] for segment in info(self.folder / "m.ovm")["segments"]}
+        self.assertEqual(kinds, {"BPU", "CPU"})
+
+    def test_arithmetic_in_bytes_is_refused(self):
+        nodes = [self.quantiser, node("Add", ["q", "q"], ["y"])]
+        said = self.refusal(nodes, (3, 4), ["y"], None, {"y": TensorProto.UINT8})
+        self.assertIn("node 'my_add' (Add)", said)
+
+
+class Casts(Bytes):
+    def test_from_bytes_and_to_bytes(self):
+        """Both in one network; the output keeps its type."""
+        x = np.arange(0, 240, 10, dtype=np.uint8).reshape(1, 2, 3, 4)
+        nodes = [node("Cast", ["x"], ["f"], to=TensorProto.FLOAT), node("Softmax", ["f"], ["s"]),
+                 node("Mul", ["s", "many"], ["m"]), node("Cast", ["m"], ["y"], name="back", to=TensorProto.UINT8)]  # fmt: skip
+        powers = np.exp(x.astype(np.float64) - x.max(axis=-1, keepdims=True))
+        wanted = (powers / powers.sum(axis=-1, keepdims=True) * 200).astype(np.uint8)
+        for got in self.results(nodes, {"x": x}, {"y": TensorProto.UINT8}, {"many": F(200)}):
+            np.testing.assert_array_equal(got["y"], wanted)
+            self.assertEqual(got["y"].dtype, np.uint8)
+
+
+if __name__ == "__main__":
+    unittest.main()
