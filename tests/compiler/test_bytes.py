@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bytes that are numbers: what DynamicQuantizeLinear makes, and Cast of inputs."""
+"""Bytes that are numbers: what DynamicQuantizeLinear makes, BitShift and Cast of inputs."""
 
 import itertools
 import pathlib
@@ -126,6 +126,40 @@ class QuantisedAtRunTime(Bytes):
         nodes = [self.quantiser, node("Add", ["q", "q"], ["y"])]
         said = self.refusal(nodes, (3, 4), ["y"], None, {"y": TensorProto.UINT8})
         self.assertIn("node 'my_add' (Add)", said)
+
+
+class Shifts(Bytes):
+    def test_of_inputs(self):
+        for kind, direction in itertools.product(TYPES, ("LEFT", "RIGHT")):
+            if kind == np.float32:
+                continue
+            bits = 8 * kind.itemsize
+            x = RANDOM.integers(0, 2 ** min(bits, 24), (3, 40)).astype(kind)
+            by = RANDOM.integers(0, min(bits, 20), (3, 40)).astype(kind)
+            if direction == "LEFT" and bits > 16:  # what is exact in float32
+                x >>= by
+            wanted = x << by if direction == "LEFT" else x >> by
+            shift = node("BitShift", ["x", "by"], ["y"], direction=direction)
+            for inputs, constants in (({"x": x, "by": by}, {}), ({"x": x}, {"by": by})):
+                with self.subTest(kind=kind, direction=direction, constant=bool(constants)):
+                    for got in self.results([shift], inputs, {"y": TYPES[kind]}, constants):
+                        np.testing.assert_array_equal(got["y"], wanted)
+                        self.assertEqual(got["y"].dtype, kind)
+
+    def test_of_bytes_that_a_node_has_moved(self):
+        x = np.arange(24, dtype=np.uint8).reshape(2, 3, 4) * 10
+        nodes = [node("Transpose", ["x"], ["t"], perm=[2, 0, 1]), node("BitShift", ["t", "two"], ["b"], direction="LEFT"),
+                 node("BitShift", ["b", "one"], ["y"], name="back", direction="RIGHT")]  # fmt: skip
+        wanted = (x.transpose(2, 0, 1) << 2) >> 1
+        constants = {"two": np.array(2, np.uint8), "one": np.array([1], np.uint8)}
+        for got in self.results(nodes, {"x": x}, {"y": TensorProto.UINT8}, constants):
+            np.testing.assert_array_equal(got["y"], wanted)
+
+    def test_a_constant_beyond_64_bits_with_a_sign_is_refused(self):
+        shift = node("BitShift", ["x", "by"], ["y"], direction="LEFT")
+        said = self.refusal([shift], (2,), ["y"], {"by": np.array([2**63, 1], np.uint64)},
+                            {"x": TensorProto.UINT64, "y": TensorProto.UINT64})  # fmt: skip
+        self.assertIn("constant 'by' holds a number of 2^63 or more; export it in int64", said)
 
 
 class Casts(Bytes):

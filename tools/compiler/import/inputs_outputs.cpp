@@ -38,9 +38,10 @@ void read_graph_inputs(Context& context) {
         const std::string place = "input '" + input.name() + "' ";
         const int type = input.type().tensor_type().elem_type();
         const bool is_real = type == onnx::TensorProto::FLOAT || type == onnx::TensorProto::DOUBLE;
-        const bool is_integer = type == onnx::TensorProto::INT64 ||
-                                type == onnx::TensorProto::INT32 ||
-                                type == onnx::TensorProto::BOOL || is_short_integer(type);
+        const bool is_integer =
+            type == onnx::TensorProto::INT64 || type == onnx::TensorProto::INT32 ||
+            type == onnx::TensorProto::UINT32 || type == onnx::TensorProto::UINT64 ||
+            type == onnx::TensorProto::BOOL || is_short_integer(type);
         if (!input.type().has_tensor_type() || (!is_real && !is_integer))
             throw CompileError(context.path,
                                place + "is neither of reals nor of integers or truth values; "

@@ -33,6 +33,7 @@
 #include "compiler/onnx/sort_nodes.hpp"
 #include "compiler/onnx/types.hpp"
 #include "compiler/onnx/versions.hpp"
+#include "compiler/onnx/widen_shifts.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -228,6 +229,7 @@ Network load_onnx(const std::string& path, const InputSettings& settings,
         settle_ceil_mode(model, libonnx);
         convert(model, opset, libonnx, path);
         name_rule_of_old_resizes(model, opset);
+        widen_shifts(model, libonnx, network.refusals);
         network.given = remove_qdq(model, path);
         libonnx.infer_shapes(model);
         check_types(model, path);
@@ -306,6 +308,11 @@ Constant read_constant(const onnx::TensorProto& tensor, const std::string& place
         break;
     case onnx::TensorProto::UINT32:
         convert(std::uint32_t{}, constant.integers, tensor.uint64_data());
+        break;
+    case onnx::TensorProto::UINT64:
+        convert(std::uint64_t{}, constant.integers, tensor.uint64_data());
+        if (std::ranges::any_of(constant.integers, [](std::int64_t number) { return number < 0; }))
+            throw CompileError(place, what + "holds a number of 2^63 or more; export it in int64");
         break;
     case onnx::TensorProto::BOOL:
         convert(std::uint8_t{}, constant.integers, tensor.int32_data());
