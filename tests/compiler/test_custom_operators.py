@@ -108,6 +108,70 @@ class CustomOperators(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("the operator is not supported", done.stderr)
 
+    def save_branches(self, is_constant):
+        """An If with the operator in the branch that is taken for positive sums, or always."""
+        value = helper.make_tensor_value_info
+        taken = helper.make_graph(
+            [affine(), helper.make_node("Relu", ["a"], ["t"])], "then", [], [value("t", TensorProto.FLOAT, SHAPE)],
+            value_info=[value("a", TensorProto.FLOAT, SHAPE)])
+        other = helper.make_graph(
+            [helper.make_node("Neg", ["x"], ["e"])], "else", [], [value("e", TensorProto.FLOAT, SHAPE)])
+        choice = helper.make_node("If", ["p"], ["y"], name="choice", then_branch=taken, else_branch=other)
+        nodes = [] if is_constant else [helper.make_node("ReduceSum", ["x"], ["s"], keepdims=0),
+                                        helper.make_node("Greater", ["s", "z"], ["p"])]
+        path = self.save([*nodes, choice])
+        network = onnx.load(path)
+        del network.graph.value_info[:]
+        constants = {"p": np.array(True)} if is_constant else {"z": np.float32(0)}
+        network.graph.initializer.extend(
+            numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items())
+        onnx.save(network, path)
+        return path
+
+    def test_in_a_branch(self):
+        x = np.random.default_rng(3).uniform(-2, 2, SHAPE).astype(np.float32)
+        for is_constant, sign in ((True, 1), (True, -1), (False, 1), (False, -1)):
+            path = self.save_branches(is_constant)
+            given = sign * np.abs(x)
+            with self.subTest(is_constant=is_constant, sign=sign):
+                done = self.compile(path)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                done = self.run_model(given)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                wanted = np.maximum(expected(given), 0) if is_constant or sign > 0 else -given
+                np.testing.assert_allclose(np.load(self.directory / "y.npy"), wanted, atol=0.2)
+
+    def test_in_a_loop(self):
+        value = helper.make_tensor_value_info
+        trip = affine()
+        trip.input[0] = "v"
+        body = helper.make_graph(
+            [helper.make_node("Identity", ["go"], ["on"]), trip, helper.make_node("Relu", ["a"], ["w"])], "body",
+            [value("i", TensorProto.INT64, []), value("go", TensorProto.BOOL, []), value("v", TensorProto.FLOAT, SHAPE)],
+            [value("on", TensorProto.BOOL, []), value("w", TensorProto.FLOAT, SHAPE)],
+            value_info=[value("a", TensorProto.FLOAT, SHAPE)])
+        path = self.save([helper.make_node("Loop", ["n", "", "x"], ["y"], body=body)])
+        network = onnx.load(path)
+        del network.graph.value_info[:]
+        network.graph.initializer.append(numpy_helper.from_array(np.array(2), "n"))
+        onnx.save(network, path)
+        done = self.compile(path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        x = np.random.default_rng(3).uniform(-2, 2, SHAPE).astype(np.float32)
+        self.assertEqual(self.run_model(x).returncode, 0)
+        once = np.maximum(expected(x), 0)
+        np.testing.assert_allclose(np.load(self.directory / "y.npy"), np.maximum(expected(once), 0), atol=0.5)
+
+    def test_without_the_domain_the_remedy_is_the_same_in_a_branch(self):
+        remedy = ("(Affine): the operator is not supported; it is of domain 'com.example', so export it as operators "
+                  "of ONNX, or leave it to the program with --custom-op-domain\n")
+        for saved, place in ((lambda: self.save([affine()], "a"), "node 'affine' "),
+                             (lambda: self.save_branches(True), "node 'affine' "),
+                             (lambda: self.save_branches(False), "node 'choice' (If): its branch has node 'affine' ")):
+            done = self.compile(saved(), domain=False, library=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertTrue(done.stderr.endswith(f"m.onnx: {place}{remedy}"), done.stderr)
+
     def test_without_the_library_it_is_refused_with_the_remedy(self):
         path = self.save([affine()], "a")
         done = self.compile(path, library=False)

@@ -49,7 +49,7 @@ void add_calibration(CLI::App& command, const std::shared_ptr<compiler::CompileO
         .add_option("--accuracy", options->accuracy,
                     "Cosine with float that each output must have over all samples, such as 0.99: "
                     "searches the ranges, then the fewest nodes on the CPU in float, that reach it")
-        ->check(number(0, 1) & positive_number())
+        ->check(share())
         ->needs("--calibration")
         ->excludes(method);
     command.add_flag("!--no-bias-correction", options->corrects_bias,

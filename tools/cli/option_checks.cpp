@@ -86,6 +86,16 @@ CLI::Validator positive_number() {
             ""};
 }
 
+CLI::Validator share() {
+    return {[](std::string& text) -> std::string {
+                const auto value = parse<double>(text);
+                return value && *value > 0 && *value <= 1
+                           ? ""
+                           : fmt::format("'{}' is not a number above 0 and up to 1", text);
+            },
+            "0..1"};
+}
+
 CLI::Validator non_negative_number() {
     return {[](std::string& text) -> std::string {
                 const auto value = parse<double>(text);

@@ -27,6 +27,9 @@ CLI::Validator number(double least, double most);
 /// A finite number above 0.
 CLI::Validator positive_number();
 
+/// Above 0, and 1 at most.
+CLI::Validator share();
+
 /// A finite number of at least 0.
 CLI::Validator non_negative_number();
 

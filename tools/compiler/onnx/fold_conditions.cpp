@@ -35,6 +35,18 @@ bool is_control_flow(const onnx::NodeProto& node) {
     return (node.op_type() == "If" || node.op_type() == "Loop") && is_onnx(node);
 }
 
+// But for those that nothing else tells: of the program's own operators.
+void forget_shapes(onnx::GraphProto& graph) {
+    std::set<std::string> custom;
+    for (const auto& node : graph.node())
+        if (is_custom(node))
+            custom.insert(node.output().begin(), node.output().end());
+    auto& infos = *graph.mutable_value_info();
+    const auto end = std::stable_partition(
+        infos.begin(), infos.end(), [&](const auto& info) { return custom.contains(info.name()); });
+    infos.erase(end, infos.end());
+}
+
 class ConditionFolder {
 public:
     ConditionFolder(onnx::ModelProto& model, int opset, Libonnx& libonnx, const Evaluate& evaluate,
@@ -55,7 +67,7 @@ public:
         infer_shapes();
         read_types();
         any = fold_constants() || any;
-        graph_.clear_value_info(); // said of what is another graph now
+        forget_shapes(graph_); // said of what is another graph now
         return any;
     }
 
@@ -109,7 +121,7 @@ private:
     bool are_alike(const std::vector<Choice>& choices) {
         infer_shapes();
         read_types();
-        graph_.clear_value_info(); // said of what is another graph soon
+        forget_shapes(graph_); // said of what is another graph soon
         return std::ranges::all_of(
             choices, [&](const Choice& choice) { return is_alike(choice[0], choice[1]); });
     }
@@ -188,7 +200,7 @@ private:
     // what they give has the shape that one of their branches gives.  The outputs of the graph stay
     // as the file says.
     void infer_shapes() {
-        graph_.clear_value_info();
+        forget_shapes(graph_);
         const auto outputs = graph_.output();
         std::vector<std::pair<onnx::NodeProto*, std::string>> domains;
         for (onnx::NodeProto& node : *graph_.mutable_node())
@@ -397,7 +409,7 @@ void forget_shapes_of_branches(onnx::GraphProto& graph) {
             if (!is_control_flow(node) || !attribute.has_g())
                 continue;
             onnx::GraphProto& branch = *attribute.mutable_g();
-            branch.clear_value_info();
+            forget_shapes(branch);
             for (auto& output : *branch.mutable_output())
                 if (output.type().has_tensor_type())
                     output.mutable_type()->mutable_tensor_type()->clear_shape();

@@ -116,6 +116,12 @@ std::vector<onnx::NodeProto> inline_branch(const onnx::NodeProto& node, onnx::Gr
         tensor.set_name(name);
         graph.add_initializer()->Swap(&tensor);
     }
+    for (const auto& info : branch.value_info())
+        if (const auto found = renames.find(info.name()); found != renames.end()) {
+            auto& kept = *graph.add_value_info();
+            kept = info;
+            kept.set_name(found->second);
+        }
     std::set<std::string> names_inside;
     add_names(branch, names_inside);
     for (const auto& [from, to] : renames)

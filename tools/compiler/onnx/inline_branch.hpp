@@ -14,7 +14,7 @@ using Renames = std::map<std::string, std::string>;
 
 /// Takes the branch of an If apart: its nodes under names that are not in `names`, which grows by
 /// them, the outputs under those of the If.  Its constants become
-/// ones of `graph`; what it reads from around it is called as `renames` says, or stays as it is.
+/// ones of `graph`, and so does what it says of shapes; what it reads from around it is called as `renames` says, or stays as it is.
 std::vector<onnx::NodeProto> inline_branch(const onnx::NodeProto& node, onnx::GraphProto branch,
                                            onnx::GraphProto& graph, std::set<std::string>& names,
                                            Renames renames = {});

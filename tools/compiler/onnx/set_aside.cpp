@@ -2,6 +2,7 @@
 #include "compiler/onnx/set_aside.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include <onnx/defs/schema.h>
 
+#include "compiler/ir/error.hpp"
 #include "compiler/onnx/decompose.hpp"
 #include "compiler/onnx/fold_conditions.hpp"
 #include "compiler/onnx/remove_qdq.hpp"
@@ -80,8 +82,24 @@ void import_domain(onnx::ModelProto& model, const char* domain) {
     import->set_version(1);
 }
 
-// Of the first opset, and the same up to the newest.
-constexpr const char* type_that_stays = "RandomUniform";
+// Whether there is any, also in graphs in nodes.
+bool set_aside_custom(onnx::GraphProto& graph, const std::vector<std::string>& domains) {
+    bool is_any = false;
+    for (auto& node : *graph.mutable_node()) {
+        for (auto& attribute : *node.mutable_attribute()) {
+            if (attribute.has_g())
+                is_any = set_aside_custom(*attribute.mutable_g(), domains) || is_any;
+            for (auto& inner : *attribute.mutable_graphs())
+                is_any = set_aside_custom(inner, domains) || is_any;
+        }
+        if (std::ranges::find(domains, node.domain()) == domains.end())
+            continue;
+        node.set_op_type(node.domain() + std::string(between) + node.op_type());
+        node.set_domain(domain_of_custom);
+        is_any = true;
+    }
+    return is_any;
+}
 
 // None where the node makes nothing that has a name.
 const std::string* first_name(const onnx::NodeProto& node) {
@@ -91,11 +109,42 @@ const std::string* first_name(const onnx::NodeProto& node) {
     return named == outputs.end() ? nullptr : &*named;
 }
 
+// Of an operator in a branch of an If: it is in the way whatever the condition is.
+std::optional<std::string> reason_inside(const onnx::NodeProto& node) {
+    for (const auto& attribute : node.attribute())
+        for (const auto& inner : attribute.g().node()) {
+            if (node.op_type() != "If")
+                return std::nullopt;
+            if (inner.domain() != domain_of_refused) {
+                if (const auto deeper = reason_inside(inner))
+                    return deeper;
+                continue;
+            }
+            const std::string* output = first_name(inner);
+            const std::string name = inner.name().empty() && output ? *output : inner.name();
+            return "its branch has node '" + name + "' (" + inner.op_type() +
+                   "): " + one_line(inner.doc_string());
+        }
+    return std::nullopt;
+}
+
+// Nodes of graphs in nodes have other names where these have been put in the nodes' places.
+void name_refusals_anew(const onnx::GraphProto& graph, Refusals& refusals) {
+    refusals.clear();
+    for (const auto& node : graph.node())
+        if (node.domain() == domain_of_refused && node.output_size() > 0)
+            refusals[node.output(0)] = one_line(node.doc_string());
+}
+
+// Of the first opset, and the same up to the newest.
+constexpr const char* type_that_stays = "RandomUniform";
+
 } // namespace
 
 void set_aside(onnx::NodeProto& node, const std::string& reason, Refusals& refusals) {
     node.set_domain(domain_of_refused);
     node.clear_attribute();
+    node.set_doc_string(reason); // goes where the node goes
     if (node.output_size() > 0)
         refusals[node.output(0)] = reason;
 }
@@ -115,15 +164,7 @@ CustomType custom_type_of(const onnx::NodeProto& node) {
 }
 
 void set_aside_custom(onnx::ModelProto& model, const std::vector<std::string>& domains) {
-    bool is_any = false;
-    for (auto& node : *model.mutable_graph()->mutable_node()) {
-        if (std::ranges::find(domains, node.domain()) == domains.end())
-            continue;
-        node.set_op_type(node.domain() + std::string(between) + node.op_type());
-        node.set_domain(domain_of_custom);
-        is_any = true;
-    }
-    if (is_any)
+    if (set_aside_custom(*model.mutable_graph(), domains))
         import_domain(model, domain_of_custom);
 }
 
@@ -137,13 +178,14 @@ void set_aside_unknown(onnx::ModelProto& model, int opset, Refusals& refusals) {
 }
 
 void set_aside_control_flow(onnx::ModelProto& model, Refusals& refusals) {
+    name_refusals_anew(model.graph(), refusals);
     const ReasonsOfControlFlow reasons(model.graph());
     std::vector<std::pair<onnx::NodeProto*, std::string>> found;
     for (auto& node : *model.mutable_graph()->mutable_node())
         if (std::ranges::any_of(node.attribute(), [](const onnx::AttributeProto& attribute) {
                 return attribute.has_g() || attribute.graphs_size() > 0;
             }))
-            found.emplace_back(&node, reasons.of(node));
+            found.emplace_back(&node, reason_inside(node).value_or(reasons.of(node)));
     for (const auto& [node, reason] : found)
         set_aside(*node, reason, refusals);
     import_domain_of(refusals, model);

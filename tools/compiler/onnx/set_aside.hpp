@@ -24,7 +24,8 @@ struct CustomType {
 CustomType custom_type_of(const onnx::NodeProto& node);
 bool is_custom(const onnx::NodeProto& node);
 
-/// Moves nodes of these domains, as they are, to one where libonnx leaves them alone.
+/// Moves nodes of these domains, as they are, to one where libonnx leaves them alone, in graphs in
+/// nodes too.
 void set_aside_custom(onnx::ModelProto& model, const std::vector<std::string>& domains);
 
 /// Moves a node to a domain of its own, where libonnx leaves it alone and import refuses it.
@@ -38,7 +39,8 @@ void import_domain_of(const Refusals& refusals, onnx::ModelProto& model);
 /// becomes "DOMAIN.NAME".
 void set_aside_unknown(onnx::ModelProto& model, int opset, Refusals& refusals);
 
-/// The same with nodes that still have graphs in them, which are taken away.
+/// The same with nodes that still have graphs in them, which are taken away.  From then on
+/// refusals are of nodes of the graph itself, by the names that they have now.
 void set_aside_control_flow(onnx::ModelProto& model, Refusals& refusals);
 
 /// Nodes of domains other than ONNX's, by the first tensor that they make.
