@@ -88,11 +88,17 @@ named()
 	done
 }
 
-# failures: the tests of these phases that failed, "PHASE: not ok NAME", and the comments ("# ...") below each
+# failures: the tests of these phases that failed, "PHASE: not ok NAME", and the comments ("# ...") below each;
+# of a phase that failed without naming a test the end of its log
 failures()
 {
-	local phase
+	local phase status
 	for phase in $phases; do
+		read -r status _ < "$log_directory/$phase.status"
+		if [ "$status" != 0 ] && ! grep -q '^not ok ' "$log_directory/$phase.log"; then
+			echo "$phase: not ok (exit status $status)"
+			tail -n 100 "$log_directory/$phase.log" | sed 's/^/    /'
+		fi
 		awk -v phase="$phase" '
 			/^not ok / { print phase ": " $0; shown = 14; next }
 			/^#/ && shown-- > 0 { print "    " $0; next }

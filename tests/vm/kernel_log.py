@@ -24,6 +24,14 @@ BUG_REPORT = re.compile(
     r"|DEBUG_LOCKS_WARN|INFO: task .* blocked|soft lockup|workqueue lockup|rcu.*\bstall"
 )
 
+# How reports of crashes begin, those that end a kernel.
+CRASH = re.compile(
+    r"\bBUG: |\bOops: |kernel BUG at|general protection fault|Kernel panic|divide error: |double fault: |int3: "
+)
+# Of a breakpoint that the kernel does not know, where the instruction is the kernel's own.
+UNKNOWN_BREAKPOINT = re.compile(r"\bOops: int3|\bint3: [0-9]{4} ")
+INSTRUCTION = re.compile(r"\bRIP: [0-9a-f]+:(\S+)( \[\w+\])?")
+
 ANNOUNCEMENT = re.compile(r"overtake-test: expect (.+)")
 OWN_WORDS = re.compile(r"overtake-(test|vm): ")
 # PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;TEXT. Lines that start with a space continue a record.
@@ -60,6 +68,24 @@ def read_rules(path):
     with open(path, encoding="utf-8") as file:
         lines = [line.rstrip("\n") for line in file]
     return [re.compile(line) for line in lines if line and not line.startswith("#")]
+
+
+def begins_a_crash(line):
+    """Whether this line of a console begins the report of a crash."""
+    return CRASH.search(line) is not None
+
+
+def lost_a_patch(console):
+    """Whether the kernel has crashed of a breakpoint of its own, in itself and not in a module.
+
+    It patches its instructions by breakpoints, whose handler knows them until the last CPU has
+    passed. Emulated CPUs now and then pass later. No code of a module can do that.
+    """
+    if not UNKNOWN_BREAKPOINT.search(console):
+        return False
+    first = next(line for line in console.splitlines() if CRASH.search(line))
+    places = INSTRUCTION.findall(console)
+    return bool(UNKNOWN_BREAKPOINT.search(first) and places and not places[0][1])
 
 
 def complaints(records, allow_rules):

@@ -57,6 +57,27 @@ def test_what_the_log_escapes_is_read_as_it_was_written():
     assert records[1].text == "failed (-12"
 
 
+def crash(head, instruction):
+    return (f"[    9.1] overtake: ready\n[   10.1] {head}: 0000 [#1] PREEMPT SMP NOPTI\n[   10.1] CPU: 0 UID: 0\n"
+            f"[   10.1] RIP: 0010:{instruction}\n[   10.1] Call Trace:\n[   10.2] Kernel panic - not syncing\n")  # fmt: skip
+
+
+def test_a_lost_patch_is_a_breakpoint_in_the_kernel_itself():
+    assert kernel_log.lost_a_patch(crash("Oops: int3", "hrtimer_run_queues+0x5/0x20"))
+    assert kernel_log.lost_a_patch(crash("int3", "hrtimer_run_queues+0x5/0x20"))
+    assert not kernel_log.lost_a_patch(crash("Oops: int3", "ovt_submit+0x5/0x20 [overtake]"))
+    assert not kernel_log.lost_a_patch(crash("Oops: invalid opcode", "hrtimer_run_queues+0x5/0x20"))
+    assert not kernel_log.lost_a_patch("[   10.1] overtake: ready\n")
+    # The first crash counts: what comes behind it may be its consequence.
+    earlier = "[    9.9] BUG: unable to handle page fault for address: 0\n"
+    assert not kernel_log.lost_a_patch(earlier + crash("Oops: int3", "hrtimer_run_queues+0x5/0x20"))
+
+
+def test_a_crash_begins_where_its_report_does():
+    lines = crash("Oops: int3", "hrtimer_run_queues+0x5/0x20").splitlines()
+    assert [kernel_log.begins_a_crash(line) for line in lines] == [False, True, False, False, False, True]
+
+
 def test_an_announcement_does_not_reach_back():
     lines = (0, 4, "fault on core 1"), (1, 4, "overtake-test: expect fault"), (0, 4, "fault on core 2")
     assert len(judged(*lines)) == 1
