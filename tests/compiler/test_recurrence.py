@@ -92,8 +92,8 @@ class Case(unittest.TestCase):
         self.addCleanup(holder.cleanup)
         self.directory = pathlib.Path(holder.name)
 
-    def results(self, proto, inputs, names):
-        """In float and of the compiled model."""
+    def results(self, proto, inputs, names, *options):
+        """In float and of the compiled model, where the CPU computes recurrences unless options say otherwise."""
         path = save(proto, self.directory / "m.onnx")
         given, samples = [], []
         for name, array in inputs.items():
@@ -102,7 +102,7 @@ class Case(unittest.TestCase):
             samples += ["--calibration", f"{name}={self.directory / name}.npy"]
         succeed("run", path, *given, "-q", "--output-dir", self.directory)
         in_float = [np.load(self.directory / f"{name}.npy") for name in names]
-        succeed("compile", path, "-q", *samples)
+        succeed("compile", path, "-q", *samples, *(options or ("--unroll", "0")))
         compiled = run(path.with_suffix(".ovm"), inputs, self.directory / "run")
         return in_float, [compiled[name] for name in names]
 
@@ -209,6 +209,70 @@ class Recurrences(Case):
         segments = info(self.directory / "m.ovm")["segments"]
         self.assertEqual([s["processor"] for s in segments], ["BPU", "CPU", "BPU"])
         self.assertIn("Recurrence", [op["type"] for op in segments[1]["ops"]])
+
+    def unrolled(self, drawn):
+        """The network of a drawn node with constant parameters, its inputs, and what it gives."""
+        inputs, wanted = drawn.inputs_and_outputs()
+        constants = dict(drawn.fixed) | {name: inputs.pop(name) for name in "bp" if name in inputs}
+        outputs = ["y", "y_h", "y_c"][: len(wanted)]
+        nodes = [node(drawn.kind, drawn.names, outputs, name="it", **drawn.attributes)]
+        shapes = {name: array.shape for name, array in inputs.items()}
+        proto = model(nodes, shapes, {n: w.shape for n, w in zip(outputs, wanted)}, constants, opset=14)
+        return proto, inputs, outputs, wanted
+
+    def test_each_form_on_the_device(self):
+        """In 16 bits, so that what is computed shows, and little of what is rounded."""
+        count = 0
+        for seed in range(120):
+            drawn = Drawn(seed)
+            if "l" in drawn.given:
+                continue
+            count += 1
+            with self.subTest(seed, kind=drawn.kind, attributes=drawn.attributes, inputs=drawn.names):
+                proto, inputs, outputs, wanted = self.unrolled(drawn)
+                _, on_device = self.results(proto, inputs, outputs, "--run-on-bpu", "it", "--int16", "all")
+                for got, array in zip(on_device, wanted):
+                    np.testing.assert_allclose(got, array, atol=0.01 * max(1, np.abs(array).max()))
+                operators = [op["type"] for s in info(self.directory / "m.ovm")["segments"] for op in s.get("ops", [])]
+                self.assertNotIn("Recurrence", operators)
+        self.assertGreater(count, 40)
+
+    def test_as_many_steps_are_on_the_device_as_the_option_says(self):
+        numbers = np.random.default_rng(5)
+        real = lambda *shape: numbers.normal(0, 0.1, shape).astype(np.float32)  # noqa: E731
+        for options, steps, hidden, on_device in (
+            ([], 4, 96, True), (["--unroll", "4"], 4, 96, True), (["--unroll", "3"], 4, 96, False),
+            (["--run-on-cpu", "it"], 4, 96, False), (["--unroll", "0", "--run-on-bpu", "it"], 4, 96, True),
+            ([], 16, 96, True), ([], 17, 96, False), (["--unroll", "17"], 17, 96, True),
+            # Of so small a state one operator of the CPU takes less time than instructions for each step.
+            ([], 4, 3, False),
+        ):  # fmt: skip
+            with self.subTest(options, steps=steps, hidden=hidden):
+                weights = {"w": real(1, 3 * hidden, 20), "r": real(1, 3 * hidden, hidden)}
+                x = real(steps, 1, 20)
+                nodes = [node("GRU", ["x", "w", "r"], ["y"], name="it", hidden_size=hidden)]
+                proto = model(nodes, {"x": x.shape}, {"y": None}, weights, opset=14)
+                (in_float,), (compiled,) = self.results(proto, {"x": x}, ["y"], *options, "--seed", "1")
+                self.assertGreater(cosine(compiled, in_float), 0.99)
+                operators = [op["type"] for s in info(self.directory / "m.ovm")["segments"] for op in s.get("ops", [])]
+                self.assertEqual("Recurrence" not in operators, on_device)
+
+    def test_a_node_that_the_device_cannot_compute_is_refused_there(self):
+        for taken, where in (("w", "weights"), ("l", "lengths")):
+            with self.subTest(where):
+                drawn = next(d for d in map(Drawn, range(200))
+                             if d.kind == "LSTM" and taken in d.given | d.fixed and ("l" in d.given) == (taken == "l"))  # fmt: skip
+                inputs, _ = drawn.inputs_and_outputs()
+                constants = dict(drawn.fixed)
+                if taken == "w":
+                    inputs["w"] = constants.pop("w")
+                else:
+                    constants["l"] = np.zeros_like(inputs.pop("l"))
+                nodes = [node(drawn.kind, drawn.names, ["y"], name="it", **drawn.attributes)]
+                proto = model(nodes, {n: a.shape for n, a in inputs.items()}, {"y": None}, constants, opset=14)
+                result = overtake("compile", save(proto, self.directory / "m.onnx"), "--run-on-bpu", "it")
+                self.assertEqual(result.returncode, 1)
+                self.assertIn("node 'it' (LSTM): has no form on the BPU, where it is to run", result.stderr)
 
     def test_refusals_name_the_node_and_the_reason(self):
         numbers = np.random.default_rng(4)

@@ -7,7 +7,7 @@ import unittest
 
 import numpy as np
 
-from overtake_command import info, overtake, succeed
+from overtake_command import cosine, info, overtake, succeed
 from recurrences import recurrence
 from small_models import model, node, save
 
@@ -64,6 +64,31 @@ class States(unittest.TestCase):
         for device in (["--device", "embedded"], ["--device", "embedded", "--processors", "npu,cpu"]):
             compiled = self.run_model(path.with_suffix(".ovm"), *x, *states, *device)
             np.testing.assert_allclose(compiled["hn"], in_float, atol=1e-5)
+
+    def test_the_device_keeps_what_goes_on_for_long_in_16_bits(self):
+        """Gates that keep nearly all of a state for hundreds of steps: in 8 bits what a step adds would be lost."""
+        steps, features, hidden = 400, 8, 32
+        random = np.random.default_rng(41)
+        x = random.normal(0, 1, (steps, 1, features)).astype(np.float32)
+        for kind, gates, kept, bias in (("LSTM", 4, 2, 4.0), ("GRU", 3, 0, 4.0)):
+            with self.subTest(kind):
+                w = random.normal(0, 0.3, (1, gates * hidden, features)).astype(np.float32)
+                r = random.normal(0, 0.1, (1, gates * hidden, hidden)).astype(np.float32)
+                b = np.zeros((1, 2 * gates * hidden), np.float32)
+                b[0, kept * hidden : (kept + 1) * hidden] = bias
+                shape = (1, 1, hidden)
+                names = {"h": "hn", "c": "cn"} if kind == "LSTM" else {"h": "hn"}
+                nodes = [node(kind, ["x", "w", "r", "b", "", *names], ["", *names.values()], name="it", hidden_size=hidden)]
+                proto = model(nodes, {"x": (1, 1, features)} | dict.fromkeys(names, shape),
+                              dict.fromkeys(names.values(), shape), {"w": w, "r": r, "b": b}, opset=14)  # fmt: skip
+                path = save(proto, self.directory / "m.onnx")
+                wanted, _, _ = recurrence(kind, x, w, r, b)
+                states = [part for state, name in names.items() for part in ("--state", f"{name}={state}")]
+                given = self.file("x", x)
+                succeed("compile", path, "-q", "--calibration", given, *states, "--run-on-bpu", "it")
+                self.assertEqual([s["processor"] for s in info(path.with_suffix(".ovm"))["segments"]], ["BPU"])
+                compiled = self.run_model(path.with_suffix(".ovm"), "--input", given, *states, "--device", "embedded")
+                self.assertGreater(cosine(compiled["hn"], wanted), 0.99)
 
     def test_a_sequence_begins_with_what_is_given(self):
         h, c = real(1, BATCH, HIDDEN), real(1, BATCH, HIDDEN)

@@ -108,6 +108,7 @@ bool apply_configuration(const CLI::App& command, CompileCommandOptions& options
     file.compile.share_prices = options.compile.share_prices;
     file.compile.classes = options.compile.classes;
     file.compile.min_unit = options.compile.min_unit;
+    file.compile.unrolled_steps = options.compile.unrolled_steps;
     options.compile = std::move(file.compile);
     if (options.output.empty()) {
         options.output = file.output;
@@ -481,6 +482,12 @@ void add_exceptions(CLI::App& command, const Options& options) {
                     "nodes; may be given several times")
         ->excludes(all_on_cpu)
         ->allow_extra_args(false);
+    command
+        .add_option("--unroll", options->compile.unrolled_steps,
+                    "Steps up to which the device computes an RNN, GRU or LSTM, one behind the "
+                    "other, where that takes less time than on the CPU; 0: none; default: 16")
+        ->excludes(all_on_cpu)
+        ->check(CLI::Range(0, 1024));
     command
         .add_option("--custom-op-domain", options->compile.import.custom_domains,
                     "Leave the operators of this ONNX domain to the program that runs the model; "

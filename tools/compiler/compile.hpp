@@ -51,6 +51,8 @@ struct CompileOptions {
     bool needs_given_scales = false;  ///< the model must come quantised
     /// Nodes with 16 bits on the device beside those of import.int16; names may be unknown.
     std::set<std::string> nodes_in_16_bits;
+    /// Steps of an RNN, GRU or LSTM up to which the device computes it where that takes less time.
+    std::uint32_t unrolled_steps = 16;
     bool int8_outputs = false; ///< as the device has them: the library dequantises none
     bool int8_inputs = false;  ///< plain tensors of reals: the program quantises them
     std::vector<NamedTensor> int8_input_names, int8_output_names; ///< the same of single tensors

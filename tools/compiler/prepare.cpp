@@ -10,6 +10,7 @@
 #include "compiler/import/import.hpp"
 #include "compiler/inputs/states.hpp"
 #include "compiler/lower/opcodes.hpp"
+#include "compiler/lower/recurrence_time.hpp"
 #include "compiler/passes/fold.hpp"
 #include "compiler/passes/order_segments.hpp"
 #include "compiler/passes/origins.hpp"
@@ -79,37 +80,43 @@ void tell_of(const std::set<std::string>& names, const CompileOptions& options,
 // choose a scale by, those that have none in it.
 void import_with(const CompileOptions& options,
                  const std::function<const Graph*(const ImportOptions&)>& attempt) {
-    const std::uint64_t without = find_profile(options.profile)->numbers.without;
+    const auto device = find_profile(options.profile);
+    const std::uint64_t without = device->numbers.without;
     std::set<std::string> lacking, unscaled;
     ImportOptions import = options.import;
-    for (;; import.warn = nullptr) { // what it says is the same each time
-        const Graph* graph = attempt(import);
-        const bool wants_scales = graph && graph->comes_quantised && options.calibration.empty();
-        if (!graph || (!wants_scales && without == 0))
-            return;
-        Graph prepared = *graph;
-        std::vector<InputOptions> inputs = inputs_of(prepared, options);
-        naming_the_model(options.model, [&] { apply_input_options(prepared, inputs); });
-        prepare(prepared);
-        const std::size_t before = lacking.size() + unscaled.size();
-        lacking.merge(nodes_that_lack(prepared, without));
-        if (wants_scales)
-            unscaled.merge(nodes_without_scales(prepared));
-        if (lacking.size() + unscaled.size() > before) {
-            for (const std::string& name : lacking)
-                import.keep_on_cpu.emplace(name, "cores of profile " + options.profile +
-                                                     " lack its instructions");
-            for (const std::string& name : unscaled)
-                import.keep_on_cpu.emplace(name, "the model gives no scales for it");
-            continue;
-        }
-        tell_of(lacking, options, "cores of profile " + options.profile + " lack instructions of ",
-                ", which run on the CPU in float");
-        tell_of(unscaled, options, "the model gives no scales for ",
-                ", which run on the CPU in float; --calibration chooses scales for them");
+    import.unrolls = [&](const RecurrenceSize& size) {
+        return size.steps <= options.unrolled_steps &&
+               recurrence_on_device_us(size, device->numbers) <=
+                   recurrence_on_cpu_us(size, device->cpu);
+};
+for (;; import.warn = nullptr) { // what it says is the same each time
+    const Graph* graph = attempt(import);
+    const bool wants_scales = graph && graph->comes_quantised && options.calibration.empty();
+    if (!graph || (!wants_scales && without == 0))
         return;
+    Graph prepared = *graph;
+    std::vector<InputOptions> inputs = inputs_of(prepared, options);
+    naming_the_model(options.model, [&] { apply_input_options(prepared, inputs); });
+    prepare(prepared);
+    const std::size_t before = lacking.size() + unscaled.size();
+    lacking.merge(nodes_that_lack(prepared, without));
+    if (wants_scales)
+        unscaled.merge(nodes_without_scales(prepared));
+    if (lacking.size() + unscaled.size() > before) {
+        for (const std::string& name : lacking)
+            import.keep_on_cpu.emplace(name, "cores of profile " + options.profile +
+                                                 " lack its instructions");
+        for (const std::string& name : unscaled)
+            import.keep_on_cpu.emplace(name, "the model gives no scales for it");
+        continue;
     }
+    tell_of(lacking, options, "cores of profile " + options.profile + " lack instructions of ",
+            ", which run on the CPU in float");
+    tell_of(unscaled, options, "the model gives no scales for ",
+            ", which run on the CPU in float; --calibration chooses scales for them");
+    return;
 }
+} // namespace
 
 // A node of the network as users name it.
 struct NamedNode {
@@ -128,7 +135,11 @@ struct NamedNode {
 
 bool wants_int16(const CompileOptions& options, const NamedNode& node) {
     const auto is_called = [&](const std::string& name) { return node.is_called(name); };
-    return std::ranges::any_of(options.nodes_in_16_bits, is_called) ||
+    return std::ranges::any_of(node.origins,
+                               [&](const std::string& origin) {
+                                   return node.graph.accumulators.contains(origin);
+                               }) ||
+           std::ranges::any_of(options.nodes_in_16_bits, is_called) ||
            std::ranges::any_of(
                options.import.int16,
                [&](const std::string& name) { return name == all_nodes || is_called(name); }) ||
@@ -216,7 +227,7 @@ Samples given_samples(const Graph& graph, const std::vector<InputOptions>& input
     return random_samples(graph, random_samples_of(graph), options.seed);
 }
 
-} // namespace
+} // namespace overtake::compiler
 
 void load_custom_library(const CompileOptions& options) {
     if (options.custom_op_library.empty())

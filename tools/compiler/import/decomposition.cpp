@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "compiler/import/recurrence.hpp"
 #include "compiler/import/survey.hpp"
 #include "compiler/onnx/decompose.hpp"
 #include "compiler/onnx/tensor_facts.hpp"
@@ -56,6 +57,15 @@ TensorFacts facts_of(const Context& context) {
     return facts;
 }
 
+// Null where the node stays as it is.
+RewriteRule rule_for(const Context& context, bool is_onnx) {
+    if (is_onnx && is_unrolled(context))
+        return decompose_recurrence;
+    const RewriteRules& rules = is_onnx ? decompositions() : fused_operators();
+    const auto rule = rules.find(context.node->op_type());
+    return rule == rules.end() ? nullptr : rule->second;
+}
+
 } // namespace
 
 std::vector<onnx::NodeProto> decomposed(Context& context, FreshNames& names) {
@@ -64,16 +74,15 @@ std::vector<onnx::NodeProto> decomposed(Context& context, FreshNames& names) {
     if ((!is_onnx && node.domain() != "com.microsoft") || node.input_size() == 0 ||
         node.output_size() == 0 || waits_for_refused(context))
         return {};
-    const RewriteRules& rules = is_onnx ? decompositions() : fused_operators();
-    const auto rule = rules.find(node.op_type());
-    if (rule == rules.end())
+    const RewriteRule rule = rule_for(context, is_onnx);
+    if (!rule)
         return {};
     onnx::NodeProto written = node;
     onnx::GraphProto constants;
     const TensorFacts facts = facts_of(context);
     Rewrite here{written, 0, facts, NodeBuilder(written, constants, names)};
     try {
-        rule->second(here);
+        rule(here);
     } catch (const CannotRewrite& impossible) {
         refuse(context, impossible.reason);
     }
@@ -86,6 +95,7 @@ std::vector<onnx::NodeProto> decomposed(Context& context, FreshNames& names) {
         context.constants[tensor.name()] = read_constant(tensor, context.path);
         context.types[tensor.name()] = tensor.data_type();
     }
+    context.graph.accumulators.insert(here.accumulators.begin(), here.accumulators.end());
     return here.build.take();
 }
 

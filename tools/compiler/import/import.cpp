@@ -94,11 +94,18 @@ Placement import_node(Context& context, const Mark before, bool is_better_on_cpu
     }
     if (wants_bpu && refusal)
         throw CompileError(*refusal, "and it is to run on the BPU");
-    if (wants_bpu && !row.bpu && row.cpu)
+    const auto refuse_on_bpu = [&] {
         refuse(context, "has no form on the BPU, where it is to run");
+    };
+    const bool has_no_form = wants_bpu && !row.bpu && row.cpu;
+    if (has_no_form && context.part_of.empty())
+        refuse_on_bpu();
     if (!row.cpu)
         throw CompileError(refusal.value_or(""), "and it has no form on the CPU");
     row.cpu(context);
+    // Some parts of a node only give a tensor another shape.
+    if (has_no_form && cpu_or_nowhere() == Placement::cpu)
+        refuse_on_bpu();
     return cpu_or_nowhere();
 }
 

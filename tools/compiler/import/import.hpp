@@ -26,6 +26,11 @@ struct NodeWish {
     bool must = false; ///< the network is refused if the BPU cannot run it
 };
 
+/// Of an RNN, GRU or LSTM.
+struct RecurrenceSize {
+    std::int64_t steps, batch, features, hidden, gates, directions;
+};
+
 /// In place of a node's name.
 inline constexpr const char* all_nodes = "all";
 
@@ -44,6 +49,9 @@ struct ImportOptions {
     std::map<std::string, std::string> set_inputs;
     /// Domains of ONNX whose operators are the program's own (overtake/custom_operator.hpp).
     std::vector<std::string> custom_domains;
+    /// Whether the device shall compute such a recurrence, one step behind the other; none: the CPU
+    /// computes all but those that run_on_bpu names.
+    std::function<bool(const RecurrenceSize&)> unrolls = {};
     std::uint64_t most_elements = max_elements; ///< of a tensor; the runtime takes no more
     /// Called with what the user ought to know of a network that is taken all the same.
     std::function<void(const std::string& text)> warn = {};

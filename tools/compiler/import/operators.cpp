@@ -17,6 +17,7 @@ namespace {
 
 const Row by_table = {bpu_function, cpu_unary, "any shape with three device dimensions; a table",
                       "any shape"};
+constexpr const char* few_steps = "few steps; constant weights; whole sequences";
 const std::map<std::string, Row> table = {
     {"Abs", by_table},
     {"Acos", by_table},
@@ -79,7 +80,7 @@ const std::map<std::string, Row> table = {
      {bpu_gather, cpu_gather, "constant positions along a device dimension, in at most 64 runs",
       "any shape"}},
     {"GatherElements", {nullptr, cpu_gather_elements, "", "any shape"}},
-    {"GRU", {nullptr, cpu_recurrence, "", "any direction"}},
+    {"GRU", {nullptr, cpu_recurrence, few_steps, "any direction"}},
     {"Gemm", {bpu_gemm, cpu_gemm, "rows times a constant matrix", "any matrices"}},
     {"GlobalAveragePool", {bpu_global_pool, cpu_global_pool, "1 or 2 axes", "any number of axes"}},
     {"GlobalMaxPool", {bpu_global_pool, cpu_global_pool, "1 or 2 axes", "any number of axes"}},
@@ -93,7 +94,7 @@ const std::map<std::string, Row> table = {
     {"InstanceNormalization", {nullptr, cpu_instance_normalization, "", "any shape"}},
     {"IsInf", {nullptr, cpu_unary, "", "any shape"}},
     {"IsNaN", {nullptr, cpu_unary, "", "any shape"}},
-    {"LSTM", {nullptr, cpu_recurrence, "", "any direction"}},
+    {"LSTM", {nullptr, cpu_recurrence, few_steps, "any direction"}},
     {"LayerNormalization", {nullptr, cpu_layer_normalization, "", "any axis"}},
     {"LeakyRelu", by_table},
     {"Less", {nullptr, cpu_binary, "", "broadcasting"}},
@@ -125,7 +126,7 @@ const std::map<std::string, Row> table = {
      {bpu_pad, cpu_pad, "of device dimensions; constant, and along height and width edge, reflect",
       "constant pads; constant, edge, reflect, wrap"}},
     {"Pow", {bpu_power, cpu_binary, "of a tensor and a number; a table", "broadcasting"}},
-    {"RNN", {nullptr, cpu_recurrence, "", "any direction"}},
+    {"RNN", {nullptr, cpu_recurrence, few_steps, "any direction"}},
     {"Range", {nullptr, nullptr, "", "constants", import_range_constant}},
     {"Reciprocal", by_table},
     {"ReduceL1", {nullptr, cpu_reduce, "", "constant axes"}},

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -116,6 +117,8 @@ struct Graph {
     std::vector<Node> nodes;
     std::vector<ValueId> inputs;
     std::vector<ValueId> outputs;
+    /// Names of nodes whose sums go on from step to step: what they read and write has 16 bits.
+    std::set<std::string> accumulators;
     bool comes_quantised = false; ///< the model has operators that quantise
 };
 

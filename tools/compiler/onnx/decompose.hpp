@@ -29,4 +29,8 @@ void decompose_scatter_nd(Rewrite& r);
 void decompose_one_hot(Rewrite& r);
 void decompose_max_unpool(Rewrite& r);
 
+/// An RNN, GRU or LSTM with constant weights whose sequences all have all steps, and whose inputs
+/// fit each other.
+void decompose_recurrence(Rewrite& r);
+
 } // namespace overtake::compiler

@@ -30,6 +30,8 @@ struct Rewrite {
     int opset; ///< of the file
     const TensorFacts& facts;
     NodeBuilder build;
+    /// Names of nodes built that add to what the step before has left; they want 16 bits.
+    std::vector<std::string> accumulators = {};
 
     Attributes attributes() const { return Attributes(node); }
     bool has_input(int index) const;

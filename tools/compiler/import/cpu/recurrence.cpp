@@ -3,17 +3,17 @@
 // RNN, GRU and LSTM on the CPU.
 #include "compiler/import/cpu/operators.hpp"
 
-#include <algorithm>
-#include <cctype>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/import/context.hpp"
 #include "compiler/import/cpu/nodes.hpp"
+#include "compiler/onnx/recurrence_gates.hpp"
+#include "compiler/onnx/rewrite.hpp"
 #include "cpu/operation.hpp"
 
 namespace overtake::compiler {
@@ -22,37 +22,19 @@ namespace {
 using cpu::Recurrence;
 using cpu::Unary;
 
-struct GateFunction {
-    Unary function;
-    float alpha, beta; // by default
-};
-
-GateFunction gate_function(const Context& context, std::string name) {
-    static const std::map<std::string, GateFunction> functions = {
-        {"relu", {Unary::relu, 0, 0}},
-        {"tanh", {Unary::tangent_hyperbolic, 0, 0}},
-        {"sigmoid", {Unary::sigmoid, 0, 0}},
-        {"leakyrelu", {Unary::leaky_relu, 0.01f, 0}},
-        {"thresholdedrelu", {Unary::thresholded_relu, 1, 0}},
-        {"hardsigmoid", {Unary::hard_sigmoid, 0.2f, 0.5f}},
-        {"elu", {Unary::elu, 1, 0}},
-        {"softsign", {Unary::softsign, 0, 0}},
-        {"softplus", {Unary::softplus, 0, 0}},
+Unary function_of(const GateFunction& gate) {
+    static const std::map<std::string, Unary> functions = {
+        {"Relu", Unary::relu},
+        {"Tanh", Unary::tangent_hyperbolic},
+        {"Sigmoid", Unary::sigmoid},
+        {"LeakyRelu", Unary::leaky_relu},
+        {"ThresholdedRelu", Unary::thresholded_relu},
+        {"HardSigmoid", Unary::hard_sigmoid},
+        {"Elu", Unary::elu},
+        {"Softsign", Unary::softsign},
+        {"Softplus", Unary::softplus},
     };
-    std::string lower = name;
-    std::ranges::transform(lower, lower.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    const auto found = functions.find(lower);
-    if (found == functions.end())
-        refuse(context, "its activation '" + name + "' is not supported");
-    return found->second;
-}
-
-std::vector<std::string> strings_of(const onnx::NodeProto& node, const char* name) {
-    for (const auto& attribute : node.attribute())
-        if (attribute.name() == name)
-            return {attribute.strings().begin(), attribute.strings().end()};
-    return {};
+    return functions.at(gate.type);
 }
 
 // Axes of steps and batch change places where the batch is first; (batch, directions, hidden) of
@@ -101,7 +83,7 @@ private:
     void read_inputs() {
         Reference x = cpu_input(context_, 0);
         const Reference w = cpu_input(context_, 1), r = cpu_input(context_, 2);
-        const std::int64_t gates = kind_ == Recurrence::lstm ? 4 : kind_ == Recurrence::gru ? 3 : 1;
+        const std::int64_t gates = recurrence_kind(context_.node->op_type())->gates;
         if (x.shape.size() != 3 || w.shape.size() != 3 || r.shape.size() != 3)
             refuse(context_, "its input or weights have no three axes");
         if (batch_first_)
@@ -138,34 +120,20 @@ private:
     }
 
     void read_functions() {
-        static const std::map<Recurrence, std::vector<std::string>> usual = {
-            {Recurrence::rnn, {"Tanh"}},
-            {Recurrence::gru, {"Sigmoid", "Tanh"}},
-            {Recurrence::lstm, {"Sigmoid", "Tanh", "Tanh"}}};
-        const std::vector<std::string>& of_one = usual.at(kind_);
-        std::vector<std::string> names = strings_of(*context_.node, "activations");
-        const std::size_t count = of_one.size() * static_cast<std::size_t>(directions_);
-        if (names.empty())
-            for (std::size_t index = 0; index < count; ++index)
-                names.push_back(of_one[index % of_one.size()]);
-        if (names.size() != count)
-            refuse(context_, "its activations are not " + std::to_string(count));
-        const std::vector<float> alphas = attributes_.reals("activation_alpha"),
-                                 betas = attributes_.reals("activation_beta");
+        std::vector<GateFunction> functions;
+        try {
+            functions = gate_functions(*context_.node, directions_);
+        } catch (const CannotRewrite& impossible) {
+            refuse(context_, impossible.reason);
+        }
         const float bound = attributes_.has("clip") ? attributes_.real("clip", 0) : 0;
         if (!(bound >= 0))
             refuse(context_, "its clip is negative");
         form_.reals = {bound};
-        // Alphas and betas are those of the functions that have them, in order.
-        std::size_t next_alpha = 0, next_beta = 0;
-        for (const std::string& name : names) {
-            const GateFunction function = gate_function(context_, name);
-            const bool has_alpha = function.alpha != 0, has_beta = function.beta != 0;
-            form_.integers.push_back(static_cast<std::int64_t>(function.function));
-            form_.reals.push_back(has_alpha && next_alpha < alphas.size() ? alphas[next_alpha++]
-                                                                          : function.alpha);
-            form_.reals.push_back(has_beta && next_beta < betas.size() ? betas[next_beta++]
-                                                                       : function.beta);
+        for (const GateFunction& gate : functions) {
+            form_.integers.push_back(static_cast<std::int64_t>(function_of(gate)));
+            form_.reals.push_back(gate.alpha);
+            form_.reals.push_back(gate.beta);
         }
     }
 

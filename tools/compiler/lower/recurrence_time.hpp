@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+//
+// What RNN, GRU and LSTM take on either processor, before they are lowered.
+#pragma once
+
+#include "compiler/import/import.hpp"
+#include "compiler/profile.hpp"
+
+namespace overtake::compiler {
+
+/// Microseconds, modelled, of the device's instructions, one step behind the other.
+double recurrence_on_device_us(const RecurrenceSize& size, const ovt_profile& profile);
+
+/// Microseconds, estimated, as one operator of the CPU.
+double recurrence_on_cpu_us(const RecurrenceSize& size, const CpuRates& rates);
+
+} // namespace overtake::compiler
