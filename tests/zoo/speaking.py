@@ -8,7 +8,10 @@ import sounds
 
 SECONDS = 60
 # What a network gets at once, and how much of that it has had before.
-FRAMES = {"silero_vad_legacy": (1536, 0), "silero_vad_v5": (512, 64), "silero_vad_v6": (512, 64)}
+FRAMES = {
+    "silero_vad_legacy": (1536, 0),
+    **{f"silero_vad_{which}": (512, 64) for which in ("v5", "v6", "half", "opset15", "opset18")},
+}
 SPEAKS = 0.5
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import captchas
+import face_tasks
+import lines
 import listening
 import objects
 import speaking
@@ -19,8 +21,26 @@ LISTENED = 500  # samples to calibrate the networks of sound with
 NEAREST = ["--calibration-method", "best"]
 # What 8 bits cannot hold of these computes in float
 ACCURATE = ["--accuracy", "0.99"]
+# 16 bits bring these that near; nearer needs float, which takes the CPU forty times as long
+NEARLY = ["--accuracy", "0.98"]
+# No node of these is enough by itself
+WIDE = ["--int16", "all"]
 # One value in ten thousand lies so far out that a range which covers it has no steps left for the rest
 MOST = ["--percentile", "99.99"]
+
+# Its chances of a face begin as numbers from -900 to 3, of which 0 means one in two
+_CHANCES = [f"StatefulPartitionedCall/functional_1/{name}" for name in (
+    "conv2d_33/BiasAdd", "conv2d_33/BiasAdd__165", "tf_op_layer_classificators_1/classificators_1")]
+FACES = {
+    "blazeface_front": NEAREST,
+    "blazeface_back": ["--calibration-method", "percentile",
+                       *[word for name in _CHANCES for word in ("--int16", name)]],
+    "face_age": ACCURATE,
+    "face_expression": WIDE,
+}  # fmt: skip
+
+# Networks that find line segments, and the width of their pictures
+LINES = {"lines_tiny": 320, "lines_large": 320, "lines_tiny_wide": 512, "lines_large_wide": 512}
 
 NETWORKS = {
     network.name: network
@@ -37,9 +57,14 @@ NETWORKS = {
                 ACCURATE, {"stateN": "state"}),
         Network("silero_vad_v6", {"input": "1x576", "state": "2x1x128"}, {"sr": 16000},
                 ACCURATE, {"stateN": "state"}),
+        *[Network(f"silero_vad_{which}", {"input": "1x576", "state": "2x1x128"}, values,
+                  ACCURATE, {"stateN": "state"})
+          for which, values in (("half", {}), ("opset15", {"sr": 16000}), ("opset18", {"sr": 16000}))],
         *[Network(f"captcha_reading{which}", {"input1": f"1x1x{captchas.HEIGHT}x{captchas.WIDTH}"})
           for which in ("", "_old")],
         Network("captcha_finding", options=NEAREST),
+        *[Network(name, options=NEARLY if "tiny" in name else WIDE) for name in LINES],
+        *[Network(name, options=FACES.get(name, [])) for name in face_tasks.KINDS],
         Network("segmentation_medium", options=MOST),
         Network("segmentation_small", options=MOST),
     ]
@@ -53,8 +78,9 @@ class Task:
     network: Network
     calibration: dict  # arrays by input, the first axis counts samples
     samples: dict
-    output: str  # file stem of the output that does the task
-    scores: dict  # by what is measured: a function of that output
+    # File stem of the output that does the task; or of the outputs that do it together.
+    output: str | tuple
+    scores: dict  # by what is measured: a function of that output, or of those outputs by name
 
 
 def text_detection(_):
@@ -105,6 +131,34 @@ def captcha_finding(_):
         NETWORKS["captcha_finding"], {"images": calibration}, {"images": samples}, "output",
         {"IoU of boxes with the letters drawn": lambda out: captchas.finding_score(out, boxes)},
     )  # fmt: skip
+
+
+def line_segments(name):
+    def task(_):
+        samples, segments = lines.samples(16, LINES[name], TRIAL)
+        calibration, _ = lines.samples(4, LINES[name], CALIBRATION)
+
+        def score(out):
+            return lines.score(out["scores"], out["offsets"], segments)
+
+        return Task(
+            NETWORKS[name], {"input_image_with_alpha:0": calibration},
+            {"input_image_with_alpha:0": samples}, ("scores", "offsets"),
+            {"segments found, as F score": score},
+        )  # fmt: skip
+
+    return task
+
+
+def face(name):
+    def task(_):
+        kind = face_tasks.KINDS[name]
+        samples, right = kind.samples(kind.count, TRIAL)
+        calibration, _ = kind.samples(24, CALIBRATION)
+        return Task(NETWORKS[name], {kind.input: calibration}, {kind.input: samples},
+                    kind.outputs, {kind.what: kind.score(right)})  # fmt: skip
+
+    return task
 
 
 def segmentation(name):
