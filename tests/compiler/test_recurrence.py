@@ -4,6 +4,7 @@ network with the device around them."""
 
 import functools
 import itertools
+import json
 import pathlib
 import random
 import tempfile
@@ -257,8 +258,81 @@ class Recurrences(Case):
                 operators = [op["type"] for s in info(self.directory / "m.ovm")["segments"] for op in s.get("ops", [])]
                 self.assertEqual("Recurrence" not in operators, on_device)
 
+    def test_states_and_lengths_that_are_constants_on_the_device(self):
+        """States of zeros, few and many, which need no products, and others; lengths of all steps."""
+        numbers = np.random.default_rng(6)
+        real = lambda *shape: numbers.normal(0, 0.3, shape).astype(np.float32)  # noqa: E731
+        for hidden, state in itertools.product((8, 1100), (np.zeros, np.ones)):
+            with self.subTest(hidden=hidden, state=state.__name__):
+                h = state((1, 1, hidden)).astype(np.float32)
+                fixed = {"w": real(1, 4 * hidden, 3), "r": real(1, 4 * hidden, hidden) / np.sqrt(hidden), "h": h, "c": h,
+                         "l": np.array([2], np.int32)}  # fmt: skip
+                x = real(2, 1, 3)
+                wanted, _, _ = recurrence("LSTM", x, fixed["w"], fixed["r"], state=h, cell=h)
+                nodes = [node("LSTM", ["x", "w", "r", "", "l", "h", "c"], ["y"], name="it", hidden_size=hidden)]
+                proto = model(nodes, {"x": x.shape}, {"y": None}, fixed, opset=14)
+                _, (got,) = self.results(proto, {"x": x}, ["y"], "--run-on-bpu", "it", "--int16", "all")
+                np.testing.assert_allclose(got, wanted, atol=0.02)
+
+    def test_one_quantised_at_run_time_on_the_device(self):
+        random = np.random.default_rng(7)
+        x = random.normal(0, 1, (2, 1, 5)).astype(np.float32)
+        constants = {"b": random.normal(0, 0.3, (1, 24)).astype(np.float32), "s": np.array([0.006], np.float32),
+                     "z": np.array([3], np.int8)}  # fmt: skip
+        constants |= {name: random.integers(-128, 128, (1, rows, 12)).astype(np.int8) for name, rows in (("w", 5), ("r", 3))}
+        w, r = ((constants[name].astype(np.float32) - 3).swapaxes(1, 2) * 0.006 for name in "wr")
+        wanted, _, _ = recurrence("LSTM", x, w, r, constants["b"])
+        nodes = [node("DynamicQuantizeLSTM", ["x", "w", "r", "b", "", "", "", "", "s", "z", "s", "z"], ["y"],
+                      domain="com.microsoft", name="it", hidden_size=3)]  # fmt: skip
+        proto = model(nodes, {"x": x.shape}, {"y": wanted.shape}, constants, opset=11)
+        _, (got,) = self.results(proto, {"x": x}, ["y"], "--run-on-bpu", "it", "--int16", "all")
+        np.testing.assert_allclose(got, wanted, atol=0.02)
+
+    def gru(self, hidden=96, steps=4):
+        """A network of one node, and samples for it."""
+        numbers = np.random.default_rng(8)
+        weights = {name: numbers.normal(0, 0.1, (1, 3 * hidden, columns)).astype(np.float32)
+                   for name, columns in (("w", 20), ("r", hidden))}  # fmt: skip
+        x = numbers.normal(size=(steps, 1, 20)).astype(np.float32)
+        nodes = [node("GRU", ["x", "w", "r"], ["", "h"], name="it", hidden_size=hidden)]
+        return save(model(nodes, {"x": x.shape}, {"h": None}, weights, opset=14), self.directory / "m.onnx")
+
+    def test_check_says_why_one_runs_on_the_cpu(self):
+        def reason(path, *options):
+            operators = json.loads(succeed("compile", path, "--check", "--json", *options))["operators"]
+            (reason,) = next(each["reasons_for_cpu"] for each in operators if each["operator"] == "GRU")
+            self.assertEqual(reason["nodes"], ["it"])
+            return reason["reason"]
+
+        lacking = self.directory / "lacking.yaml"
+        lacking.write_text("name: lacking\nsource: a test\nclock_khz: 1000000\nmacs_per_cycle: 256\nvector_per_cycle: 64\n"
+                           "bytes_per_cycle: 32\ninsn_overhead_cycles: 200\nfc_overhead_cycles: 1000\nwithout: [TABLE]\n")  # fmt: skip
+        self.assertEqual(reason(self.gru(), "--unroll", "3"), "it has 4 steps, and --unroll allows 3")
+        self.assertEqual(reason(self.gru(hidden=3)), "the CPU takes less time for it")
+        self.assertEqual(reason(self.gru(), "--profile", lacking), f"cores of profile {lacking} lack its instructions")
+        self.assertEqual(reason(self.gru(), "--run-on-cpu", "it"), "it is to run there")
+
+    def test_as_many_steps_as_there_is_room_for(self):
+        result = overtake("compile", self.gru(hidden=3, steps=1025), "--run-on-bpu", "it")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("has no form on the BPU, where it is to run: it has more than 1024 steps", result.stderr)
+
+    def test_a_part_that_is_left_to_the_cpu_takes_the_whole_with_it(self):
+        """Where scales come with the model, which gives none for the parts."""
+        numbers = np.random.default_rng(9)
+        real = lambda *shape: numbers.normal(0, 0.1, shape).astype(np.float32)  # noqa: E731
+        constants = {"w": real(1, 384, 20), "r": real(1, 384, 96), "s": np.array(0.05, np.float32), "z": np.array(0, np.int8)}
+        nodes = [node("QuantizeLinear", ["x", "s", "z"], ["q"]), node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+                 node("LSTM", ["d", "w", "r"], ["y"], name="it", hidden_size=96)]  # fmt: skip
+        path = save(model(nodes, {"x": (4, 1, 20)}, {"y": None}, constants, opset=14), self.directory / "m.onnx")
+        result = overtake("compile", path)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("the model gives no scales for 1 node ('it'), which run on the CPU", result.stderr)
+        operators = [op["type"] for s in info(self.directory / "m.ovm")["segments"] for op in s.get("ops", [])]
+        self.assertEqual(operators.count("Recurrence"), 1)
+
     def test_a_node_that_the_device_cannot_compute_is_refused_there(self):
-        for taken, where in (("w", "weights"), ("l", "lengths")):
+        for taken, where in (("w", "its weights are computed"), ("l", "its sequences may end before the last step")):
             with self.subTest(where):
                 drawn = next(d for d in map(Drawn, range(200))
                              if d.kind == "LSTM" and taken in d.given | d.fixed and ("l" in d.given) == (taken == "l"))  # fmt: skip
@@ -272,7 +346,7 @@ class Recurrences(Case):
                 proto = model(nodes, {n: a.shape for n, a in inputs.items()}, {"y": None}, constants, opset=14)
                 result = overtake("compile", save(proto, self.directory / "m.onnx"), "--run-on-bpu", "it")
                 self.assertEqual(result.returncode, 1)
-                self.assertIn("node 'it' (LSTM): has no form on the BPU, where it is to run", result.stderr)
+                self.assertIn(f"node 'it' (LSTM): has no form on the BPU, where it is to run: {where}", result.stderr)
 
     def test_refusals_name_the_node_and_the_reason(self):
         numbers = np.random.default_rng(4)

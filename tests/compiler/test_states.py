@@ -70,10 +70,10 @@ class States(unittest.TestCase):
         steps, features, hidden = 400, 8, 32
         random = np.random.default_rng(41)
         x = random.normal(0, 1, (steps, 1, features)).astype(np.float32)
-        for kind, gates, kept, bias in (("LSTM", 4, 2, 4.0), ("GRU", 3, 0, 4.0)):
+        for kind, gates, kept, bias in (("LSTM", 4, 2, 3.5), ("GRU", 3, 0, 4.0)):
             with self.subTest(kind):
                 w = random.normal(0, 0.3, (1, gates * hidden, features)).astype(np.float32)
-                r = random.normal(0, 0.1, (1, gates * hidden, hidden)).astype(np.float32)
+                r = random.normal(0, 0.02, (1, gates * hidden, hidden)).astype(np.float32)
                 b = np.zeros((1, 2 * gates * hidden), np.float32)
                 b[0, kept * hidden : (kept + 1) * hidden] = bias
                 shape = (1, 1, hidden)
@@ -88,7 +88,8 @@ class States(unittest.TestCase):
                 succeed("compile", path, "-q", "--calibration", given, *states, "--run-on-bpu", "it")
                 self.assertEqual([s["processor"] for s in info(path.with_suffix(".ovm"))["segments"]], ["BPU"])
                 compiled = self.run_model(path.with_suffix(".ovm"), "--input", given, *states, "--device", "embedded")
-                self.assertGreater(cosine(compiled["hn"], wanted), 0.99)
+                # In 8 bits 0.997 and 0.996.
+                self.assertGreater(cosine(compiled["hn"], wanted), 0.999)
 
     def test_a_sequence_begins_with_what_is_given(self):
         h, c = real(1, BATCH, HIDDEN), real(1, BATCH, HIDDEN)

@@ -484,7 +484,7 @@ void add_exceptions(CLI::App& command, const Options& options) {
         ->allow_extra_args(false);
     command
         .add_option("--unroll", options->compile.unrolled_steps,
-                    "Steps up to which the device computes an RNN, GRU or LSTM, one behind the "
+                    "Steps up to which the device computes an RNN, GRU or LSTM, one after the "
                     "other, where that takes less time than on the CPU; 0: none; default: 16")
         ->excludes(all_on_cpu)
         ->check(CLI::Range(0, 1024));

@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "compiler/file/write.hpp"
 #include "compiler/import/import.hpp"
 #include "compiler/inputs/states.hpp"
@@ -75,6 +77,39 @@ void tell_of(const std::set<std::string>& names, const CompileOptions& options,
         options.warn(options.model + ": " + before + listed(names) + behind);
 }
 
+// Empty: the device shall compute it.
+std::string why_not_unrolled(const RecurrenceSize& size, const CompileOptions& options,
+                             const DeviceProfile& device) {
+    constexpr std::uint64_t one = 1;
+    constexpr std::uint64_t needed = one << OVERTAKE_OP_CONV | one << OVERTAKE_OP_ADD |
+                                     one << OVERTAKE_OP_MUL | one << OVERTAKE_OP_TABLE;
+    if (size.steps > options.unrolled_steps)
+        return fmt::format("it has {} steps, and --unroll allows {}", size.steps,
+                           options.unrolled_steps);
+    if ((device.numbers.without & needed) != 0)
+        return fmt::format("cores of profile {} lack its instructions", options.profile);
+    if (recurrence_on_device_us(size, device.numbers) > recurrence_on_cpu_us(size, device.cpu))
+        return "the CPU takes less time for it";
+    return "";
+}
+
+// Both outlive it.
+ImportOptions with_choice_of_recurrences(const CompileOptions& options,
+                                         const DeviceProfile& device) {
+    ImportOptions result = options.import;
+    result.why_not_unrolled = [&](const RecurrenceSize& size) {
+        return why_not_unrolled(size, options, device);
+    };
+    return result;
+}
+
+// A part of a recurrence stands for the whole of it, which is one operator of the CPU.
+void add_wholes(const Graph& graph, const std::set<std::string>& names,
+                std::set<std::string>& wholes) {
+    for (const std::string& name : names)
+        wholes.insert(whole_of(graph, name));
+}
+
 // Imports the model with `attempt`, which returns its graph, or null to end.  To the CPU, in float,
 // go nodes whose instructions cores lack; of a model that comes quantised, without samples to
 // choose a scale by, those that have none in it.
@@ -83,40 +118,35 @@ void import_with(const CompileOptions& options,
     const auto device = find_profile(options.profile);
     const std::uint64_t without = device->numbers.without;
     std::set<std::string> lacking, unscaled;
-    ImportOptions import = options.import;
-    import.unrolls = [&](const RecurrenceSize& size) {
-        return size.steps <= options.unrolled_steps &&
-               recurrence_on_device_us(size, device->numbers) <=
-                   recurrence_on_cpu_us(size, device->cpu);
-};
-for (;; import.warn = nullptr) { // what it says is the same each time
-    const Graph* graph = attempt(import);
-    const bool wants_scales = graph && graph->comes_quantised && options.calibration.empty();
-    if (!graph || (!wants_scales && without == 0))
+    ImportOptions import = with_choice_of_recurrences(options, *device);
+    for (;; import.warn = nullptr) { // what it says is the same each time
+        const Graph* graph = attempt(import);
+        const bool wants_scales = graph && graph->comes_quantised && options.calibration.empty();
+        if (!graph || (!wants_scales && without == 0))
+            return;
+        Graph prepared = *graph;
+        std::vector<InputOptions> inputs = inputs_of(prepared, options);
+        naming_the_model(options.model, [&] { apply_input_options(prepared, inputs); });
+        prepare(prepared);
+        const std::size_t before = lacking.size() + unscaled.size();
+        add_wholes(prepared, nodes_that_lack(prepared, without), lacking);
+        if (wants_scales)
+            add_wholes(prepared, nodes_without_scales(prepared), unscaled);
+        if (lacking.size() + unscaled.size() > before) {
+            for (const std::string& name : lacking)
+                import.keep_on_cpu.emplace(name, "cores of profile " + options.profile +
+                                                     " lack its instructions");
+            for (const std::string& name : unscaled)
+                import.keep_on_cpu.emplace(name, "the model gives no scales for it");
+            continue;
+        }
+        tell_of(lacking, options, "cores of profile " + options.profile + " lack instructions of ",
+                ", which run on the CPU in float");
+        tell_of(unscaled, options, "the model gives no scales for ",
+                ", which run on the CPU in float; --calibration chooses scales for them");
         return;
-    Graph prepared = *graph;
-    std::vector<InputOptions> inputs = inputs_of(prepared, options);
-    naming_the_model(options.model, [&] { apply_input_options(prepared, inputs); });
-    prepare(prepared);
-    const std::size_t before = lacking.size() + unscaled.size();
-    lacking.merge(nodes_that_lack(prepared, without));
-    if (wants_scales)
-        unscaled.merge(nodes_without_scales(prepared));
-    if (lacking.size() + unscaled.size() > before) {
-        for (const std::string& name : lacking)
-            import.keep_on_cpu.emplace(name, "cores of profile " + options.profile +
-                                                 " lack its instructions");
-        for (const std::string& name : unscaled)
-            import.keep_on_cpu.emplace(name, "the model gives no scales for it");
-        continue;
     }
-    tell_of(lacking, options, "cores of profile " + options.profile + " lack instructions of ",
-            ", which run on the CPU in float");
-    tell_of(unscaled, options, "the model gives no scales for ",
-            ", which run on the CPU in float; --calibration chooses scales for them");
-    return;
 }
-} // namespace
 
 // A node of the network as users name it.
 struct NamedNode {
@@ -133,13 +163,16 @@ struct NamedNode {
     }
 };
 
-bool wants_int16(const CompileOptions& options, const NamedNode& node) {
+// Whether its sums go on from step to step.
+bool accumulates(const NamedNode& node) {
+    return std::ranges::any_of(node.origins, [&](const std::string& origin) {
+        return node.graph.accumulators.contains(origin);
+    });
+}
+
+bool asks_for_int16(const CompileOptions& options, const NamedNode& node) {
     const auto is_called = [&](const std::string& name) { return node.is_called(name); };
-    return std::ranges::any_of(node.origins,
-                               [&](const std::string& origin) {
-                                   return node.graph.accumulators.contains(origin);
-                               }) ||
-           std::ranges::any_of(options.nodes_in_16_bits, is_called) ||
+    return std::ranges::any_of(options.nodes_in_16_bits, is_called) ||
            std::ranges::any_of(
                options.import.int16,
                [&](const std::string& name) { return name == all_nodes || is_called(name); }) ||
@@ -166,7 +199,7 @@ void apply_int16(PreparedNetwork& network, const CompileOptions& options) {
     };
     for (std::size_t index = 0; index < graph.nodes.size(); ++index)
         if (graph.nodes[index].on_bpu() && !reads_picture(graph, graph.nodes[index]) &&
-            wants_int16(options, named(index)))
+            (accumulates(named(index)) || asks_for_int16(options, named(index))))
             wanted.push_back(index);
     for (const std::string& name : options.import.int16)
         if (options.warn && name != all_nodes &&
@@ -182,7 +215,8 @@ void apply_int16(PreparedNetwork& network, const CompileOptions& options) {
     const auto names_of = [&](const std::vector<std::size_t>& nodes) {
         std::set<std::string> names;
         for (const std::size_t index : nodes)
-            names.insert(network.origins[index].begin(), network.origins[index].end());
+            if (asks_for_int16(options, named(index)))
+                names.insert(network.origins[index].begin(), network.origins[index].end());
         return names;
     };
     tell_of(names_of(narrow.fixed), options, "16 bits: the outputs of ",
@@ -227,7 +261,7 @@ Samples given_samples(const Graph& graph, const std::vector<InputOptions>& input
     return random_samples(graph, random_samples_of(graph), options.seed);
 }
 
-} // namespace overtake::compiler
+} // namespace
 
 void load_custom_library(const CompileOptions& options) {
     if (options.custom_op_library.empty())

@@ -62,6 +62,7 @@ Imported run_import(std::span<const std::uint8_t> bytes, std::string* reason) {
     options.model = directory.file();
     options.wants_noise = true;
     options.import.most_elements = most_elements;
+    options.import.stay_on_bpu = {"recurrence"};
     // What a split of the program needs depends on the model; its bytes say whether it is split.
     options.max_time_per_fc_us = bytes.size() % 4 == 0 ? 1000 : 0;
     std::ofstream(options.model, std::ios::binary)

@@ -22,6 +22,7 @@
 #include "compiler/accuracy/sources.hpp"
 #include "compiler/accuracy/trials.hpp"
 #include "compiler/passes/equalise.hpp"
+#include "compiler/passes/origins.hpp"
 #include "compiler/quantise/unreached.hpp"
 
 namespace overtake::compiler {
@@ -212,8 +213,9 @@ private:
         for (const FloatStep& step : steps) {
             plan.steps.emplace_back();
             for (const std::size_t node : step.nodes)
-                plan.steps.back().insert(network.origins[node].begin(),
-                                         network.origins[node].end());
+                for (const std::string& name : network.origins[node])
+                    plan.steps.back().insert(remedy == Remedy::float_on_cpu ? whole_of(graph, name)
+                                                                            : name);
         }
         return plan;
     }
@@ -232,7 +234,8 @@ private:
         for (std::size_t index = 0; index < graph.nodes.size(); ++index)
             stays.push_back(outputs.contains(graph.nodes[index].output) ||
                             std::ranges::any_of(network.origins[index], [&](const auto& name) {
-                                return names.contains(name);
+                                return names.contains(name) ||
+                                       names.contains(whole_of(graph, name));
                             }));
         return stays;
     }

@@ -15,6 +15,7 @@
 
 #include "compiler/ir/error.hpp"
 #include "compiler/ir/limits.hpp"
+#include "compiler/onnx/node_builder.hpp"
 
 namespace overtake::compiler {
 
@@ -56,9 +57,7 @@ void refuse(const Context& context, const std::string& reason) {
 }
 
 std::string node_name(const Context& context) {
-    if (!context.node->name().empty())
-        return context.node->name();
-    return context.node->output_size() > 0 ? context.node->output(0) : "";
+    return node_name_of(*context.node);
 }
 
 bool has_input(const Context& context, int index) {

@@ -9,6 +9,7 @@
 #include "compiler/import/recurrence.hpp"
 #include "compiler/import/survey.hpp"
 #include "compiler/onnx/decompose.hpp"
+#include "compiler/onnx/recurrence_gates.hpp"
 #include "compiler/onnx/tensor_facts.hpp"
 
 namespace overtake::compiler {
@@ -59,8 +60,8 @@ TensorFacts facts_of(const Context& context) {
 
 // Null where the node stays as it is.
 RewriteRule rule_for(const Context& context, bool is_onnx) {
-    if (is_onnx && is_unrolled(context))
-        return decompose_recurrence;
+    if (is_onnx && recurrence_kind(context.node->op_type()))
+        return why_on_cpu(context).empty() ? decompose_recurrence : nullptr;
     const RewriteRules& rules = is_onnx ? decompositions() : fused_operators();
     const auto rule = rules.find(context.node->op_type());
     return rule == rules.end() ? nullptr : rule->second;
@@ -96,7 +97,11 @@ std::vector<onnx::NodeProto> decomposed(Context& context, FreshNames& names) {
         context.types[tensor.name()] = tensor.data_type();
     }
     context.graph.accumulators.insert(here.accumulators.begin(), here.accumulators.end());
-    return here.build.take();
+    std::vector<onnx::NodeProto> nodes = here.build.take();
+    if (rule == decompose_recurrence)
+        for (const onnx::NodeProto& part : nodes)
+            context.graph.parts_of_recurrences.emplace(part.name(), node_name(context));
+    return nodes;
 }
 
 } // namespace overtake::compiler

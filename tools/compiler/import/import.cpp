@@ -19,10 +19,12 @@
 #include "compiler/import/nodes.hpp"
 #include "compiler/import/operators.hpp"
 #include "compiler/import/partition.hpp"
+#include "compiler/import/recurrence.hpp"
 #include "compiler/import/spectra.hpp"
 #include "compiler/import/survey.hpp"
 #include "compiler/import/wishes.hpp"
 #include "compiler/ir/error.hpp"
+#include "compiler/onnx/recurrence_gates.hpp"
 #include "compiler/onnx/types.hpp"
 
 namespace overtake::compiler {
@@ -94,8 +96,10 @@ Placement import_node(Context& context, const Mark before, bool is_better_on_cpu
     }
     if (wants_bpu && refusal)
         throw CompileError(*refusal, "and it is to run on the BPU");
+    const std::string reason = recurrence_kind(context.node->op_type()) ? why_on_cpu(context) : "";
     const auto refuse_on_bpu = [&] {
-        refuse(context, "has no form on the BPU, where it is to run");
+        refuse(context, "has no form on the BPU, where it is to run" +
+                            (reason.empty() ? reason : ": " + reason));
     };
     const bool has_no_form = wants_bpu && !row.bpu && row.cpu;
     if (has_no_form && context.part_of.empty())
@@ -103,6 +107,8 @@ Placement import_node(Context& context, const Mark before, bool is_better_on_cpu
     if (!row.cpu)
         throw CompileError(refusal.value_or(""), "and it has no form on the CPU");
     row.cpu(context);
+    if (!reason.empty())
+        refusal = reason;
     // Some parts of a node only give a tensor another shape.
     if (has_no_form && cpu_or_nowhere() == Placement::cpu)
         refuse_on_bpu();
@@ -150,8 +156,9 @@ public:
             placements_[static_cast<std::size_t>(number)] = Placement::cpu;
         cheap_nodes_ = cheaper_on_cpu(context_.model, placements_, context_.given);
         std::erase_if(cheap_nodes_, [&](int number) {
-            return context_.options.stay_on_bpu.contains(
-                verdicts_[static_cast<std::size_t>(number)].name);
+            const auto index = static_cast<std::size_t>(number);
+            return context_.options.stay_on_bpu.contains(verdicts_[index].name) ||
+                   context_.options.stay_on_bpu.contains(parts_of_[index]);
         });
         on_cpu.insert(cheap_nodes_.begin(), cheap_nodes_.end());
         if (on_cpu.empty())
@@ -210,17 +217,32 @@ private:
         google::protobuf::RepeatedPtrField<onnx::NodeProto> given;
         given.Swap(graph_.mutable_node());
         for (onnx::NodeProto& node : given) {
-            const int first = graph_.node_size();
-            for (onnx::NodeProto& each : written_as(node, names)) {
-                *graph_.add_node() = std::move(each);
-                parts_of_.push_back(node_name(context_));
+            std::vector<onnx::NodeProto> parts = written_as(node, names);
+            if (parts.empty()) {
+                import_next(std::move(node), "");
+                continue;
             }
-            if (graph_.node_size() == first) {
-                *graph_.add_node() = std::move(node);
-                parts_of_.emplace_back();
-            }
-            import_from(first, {});
+            const std::string whole = node_name(context_);
+            for (onnx::NodeProto& part : parts)
+                import_part(std::move(part), whole, names);
         }
+    }
+
+    // One operator that becomes a recurrence may have it written as others again.
+    void import_part(onnx::NodeProto part, const std::string& whole, FreshNames& names) {
+        std::vector<onnx::NodeProto> parts;
+        if (recurrence_kind(part.op_type()))
+            parts = written_as(part, names);
+        if (parts.empty())
+            import_next(std::move(part), whole);
+        for (onnx::NodeProto& each : parts)
+            import_next(std::move(each), whole);
+    }
+
+    void import_next(onnx::NodeProto node, const std::string& part_of) {
+        *graph_.add_node() = std::move(node);
+        parts_of_.push_back(part_of);
+        import_from(graph_.node_size() - 1, {});
     }
 
     // Nothing where it stays, be it that it is refused.

@@ -49,9 +49,9 @@ struct ImportOptions {
     std::map<std::string, std::string> set_inputs;
     /// Domains of ONNX whose operators are the program's own (overtake/custom_operator.hpp).
     std::vector<std::string> custom_domains;
-    /// Whether the device shall compute such a recurrence, one step behind the other; none: the CPU
-    /// computes all but those that run_on_bpu names.
-    std::function<bool(const RecurrenceSize&)> unrolls = {};
+    /// Why the device shall not compute such a recurrence, one step after the other; empty: it
+    /// shall.  Without it only those that run_on_bpu or stay_on_bpu names are computed there.
+    std::function<std::string(const RecurrenceSize&)> why_not_unrolled = {};
     std::uint64_t most_elements = max_elements; ///< of a tensor; the runtime takes no more
     /// Called with what the user ought to know of a network that is taken all the same.
     std::function<void(const std::string& text)> warn = {};

@@ -17,7 +17,7 @@ namespace {
 
 const Row by_table = {bpu_function, cpu_unary, "any shape with three device dimensions; a table",
                       "any shape"};
-constexpr const char* few_steps = "few steps; constant weights; whole sequences";
+constexpr const char* few_steps = "up to --unroll steps; constant weights; whole sequences";
 const std::map<std::string, Row> table = {
     {"Abs", by_table},
     {"Acos", by_table},

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/onnx/recurrence_gates.hpp"
@@ -40,22 +41,66 @@ bool has_whole_sequences(const Context& context, std::int64_t steps) {
                                [&](std::int64_t length) { return length >= steps; });
 }
 
-// Nothing where the device has no form of it, or it is damaged.
-std::optional<RecurrenceSize> size_of(const Context& context) {
+constexpr const char* no_fit = "its inputs do not fit each other";
+// All steps read the recurrent weights, each as a product of its own.
+constexpr std::int64_t most_weights_read = std::int64_t{1} << 26;
+constexpr std::int64_t most_steps = 1024;
+
+struct Form {
+    RecurrenceSize size;
+    std::string refusal; // of the device; empty: none
+};
+
+Form refused(std::string reason) {
+    return {{}, std::move(reason)};
+}
+
+std::string computed_inputs(const Context& context) {
+    static const std::pair<int, const char*> inputs[] = {{weights, "weights"},
+                                                         {recurrent, "recurrent weights"},
+                                                         {bias, "biases"},
+                                                         {peepholes, "peepholes"}};
+    for (const auto& [index, name] : inputs)
+        if (has_input(context, index) && !is_constant(context, index))
+            return std::string("its ") + name + " are computed";
+    if (has_input(context, x) && is_constant(context, x))
+        return "its input is a constant";
+    return "";
+}
+
+// Whether all are there that must be, and the input and the recurrent weights have three axes.
+bool has_axes(const Context& context) {
+    for (const int index : {x, weights, recurrent}) {
+        const auto shape = has_input(context, index) ? shape_of(context, index) : std::nullopt;
+        if (!shape || shape->size() != 3)
+            return false;
+    }
+    return true;
+}
+
+bool is_too_large(const RecurrenceSize& size) {
+    std::int64_t read = size.hidden;
+    for (const std::int64_t factor : {size.hidden, size.gates, size.directions, size.steps})
+        if (__builtin_mul_overflow(read, factor, &read) || read > most_weights_read)
+            return true;
+    return size.steps > most_steps;
+}
+
+Form form_of(const Context& context) {
+    if (!has_axes(context))
+        return refused(no_fit);
     const RecurrenceKind& kind = *recurrence_kind(context.node->op_type());
-    const auto input = has_input(context, x) ? shape_of(context, x) : std::nullopt;
-    for (const int index : {weights, recurrent, bias, peepholes})
-        if (has_input(context, index) ? !is_constant(context, index) : index <= recurrent)
-            return std::nullopt;
-    const auto r = shape_of(context, recurrent);
-    if (!input || input->size() != 3 || is_constant(context, x) || !r || r->size() != 3)
-        return std::nullopt;
+    const Shape input = *shape_of(context, x), r = *shape_of(context, recurrent);
     const Attributes attributes(*context.node);
     const bool batch_first = attributes.integer("layout", 0) != 0;
     const std::string direction = attributes.text("direction", "forward");
     const std::int64_t directions = direction == "bidirectional" ? 2 : 1;
-    const std::int64_t steps = (*input)[batch_first ? 1 : 0], batch = (*input)[batch_first ? 0 : 1],
-                       features = (*input)[2], hidden = (*r)[2], rows = kind.gates * hidden;
+    const std::int64_t steps = input[batch_first ? 1 : 0], batch = input[batch_first ? 0 : 1],
+                       features = input[2], hidden = r[2];
+    if (std::min({steps, batch, features, hidden}) < 1 ||
+        std::max({steps, batch, features, hidden}) > most_weights_read)
+        return refused(no_fit);
+    const std::int64_t rows = kind.gates * hidden;
     const Shape of_state =
         batch_first ? Shape{batch, directions, hidden} : Shape{directions, batch, hidden};
     const bool fits = has_shape(context, weights, {directions, rows, features}) &&
@@ -65,19 +110,17 @@ std::optional<RecurrenceSize> size_of(const Context& context) {
                       has_shape(context, peepholes, {directions, 3 * hidden}) &&
                       attributes.integer("hidden_size", hidden) == hidden &&
                       (directions == 2 || direction == "forward" || direction == "reverse") &&
-                      attributes.real("clip", 0) >= 0 && has_whole_sequences(context, steps);
-    if (!fits || std::min({steps, batch, features, hidden}) < 1)
-        return std::nullopt;
-    return RecurrenceSize{steps, batch, features, hidden, kind.gates, directions};
-}
-
-bool has_known_functions(const Context& context, std::int64_t directions) {
+                      attributes.real("clip", 0) >= 0;
+    if (!fits)
+        return refused(no_fit);
+    if (!has_whole_sequences(context, steps))
+        return refused("its sequences may end before the last step");
     try {
         gate_functions(*context.node, directions);
-    } catch (const CannotRewrite&) {
-        return false;
+    } catch (const CannotRewrite& impossible) {
+        return refused(impossible.reason);
     }
-    return true;
+    return {{steps, batch, features, hidden, kind.gates, directions}, ""};
 }
 
 bool is_named(const Context& context, const std::vector<std::string>& names) {
@@ -86,17 +129,25 @@ bool is_named(const Context& context, const std::vector<std::string>& names) {
 
 } // namespace
 
-bool is_unrolled(const Context& context) {
+std::string why_on_cpu(const Context& context) {
     const ImportOptions& options = context.options;
-    if (!recurrence_kind(context.node->op_type()) || options.all_on_cpu ||
-        is_named(context, options.run_on_cpu) || options.keep_on_cpu.contains(node_name(context)))
-        return false;
-    const std::optional<RecurrenceSize> size = size_of(context);
-    if (!size || !has_known_functions(context, size->directions))
-        return false;
-    return is_named(context, options.run_on_bpu) ||
-           options.stay_on_bpu.contains(node_name(context)) ||
-           (options.unrolls && options.unrolls(*size));
+    const bool wants_bpu = is_named(context, options.run_on_bpu);
+    if (options.all_on_cpu || (!wants_bpu && is_named(context, options.run_on_cpu)))
+        return "it is to run there";
+    if (const auto kept = options.keep_on_cpu.find(node_name(context));
+        kept != options.keep_on_cpu.end())
+        return kept->second;
+    if (const std::string computed = computed_inputs(context); !computed.empty())
+        return computed;
+    const Form form = form_of(context);
+    if (!form.refusal.empty())
+        return form.refusal;
+    if (is_too_large(form.size))
+        return "it has more than 1024 steps, or they read more than 67108864 recurrent weights";
+    if (wants_bpu || options.stay_on_bpu.contains(node_name(context)))
+        return "";
+    return options.why_not_unrolled ? options.why_not_unrolled(form.size)
+                                    : std::string("recurrences run there");
 }
 
 } // namespace overtake::compiler

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -117,7 +118,9 @@ struct Graph {
     std::vector<Node> nodes;
     std::vector<ValueId> inputs;
     std::vector<ValueId> outputs;
-    /// Names of nodes whose sums go on from step to step: what they read and write has 16 bits.
+    /// By the name of a part: the RNN, GRU or LSTM of the file that is computed in such parts.
+    std::map<std::string, std::string> parts_of_recurrences;
+    /// Those parts whose sums go on from step to step: what they read and write has 16 bits.
     std::set<std::string> accumulators;
     bool comes_quantised = false; ///< the model has operators that quantise
 };

@@ -36,6 +36,7 @@ overtake_insn instruction(std::uint16_t opcode, const overtake_operand& in,
 
 double recurrence_on_device_us(const RecurrenceSize& size, const ovt_profile& profile) {
     const std::int64_t gates = size.gates * size.hidden;
+    // States and cells have 16 bits.
     const overtake_operand sums = rows_of(size.batch, gates),
                            state = rows_of(size.batch, size.hidden);
     const auto product = [&](std::int64_t rows, std::int64_t features) {
@@ -44,8 +45,10 @@ double recurrence_on_device_us(const RecurrenceSize& size, const ovt_profile& pr
     };
     overtake_insn added = instruction(OVERTAKE_OP_ADD, sums, sums);
     added.in[1] = sums;
-    overtake_insn multiplied = instruction(OVERTAKE_OP_MUL, state, state);
-    multiplied.in[1] = state;
+    overtake_operand wide = state;
+    wide.type = OVERTAKE_TYPE_INT16;
+    overtake_insn multiplied = instruction(OVERTAKE_OP_MUL, state, wide);
+    multiplied.in[1] = wide;
     // Beside the product: its sum with the inputs', a function of each gate, and about a product
     // for each gate with the state or the cells.
     const std::uint64_t step = product(size.batch, size.hidden) + cost(added, profile) +

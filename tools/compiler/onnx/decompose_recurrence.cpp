@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// RNN, GRU and LSTM as matrix products and functions, one step behind the other.
+// RNN, GRU and LSTM as matrix products and functions, one step after the other.
 #include "compiler/onnx/decompose.hpp"
 
 #include <algorithm>
@@ -248,7 +248,8 @@ private:
     template <typename EachStep>
     void run_lstm_with_peepholes(const EachStep& each_step, const std::string& state,
                                  std::string& cells) {
-        const GateRows rows[] = {rows_of(0, 1), rows_of(1, 1), rows_of(2, 1), rows_of(3, 1)};
+        const GateRows rows[] = {rows_of(0, 1), rows_of(1, 1),
+                                 couples_ ? GateRows{} : rows_of(2, 1), rows_of(3, 1)};
         const std::string all = of_direction(7, {3 * hidden_});
         std::string peepholes[3];
         for (std::int64_t gate = 0; gate < 3; ++gate)

@@ -20,7 +20,19 @@ onnx::AttributeProto& attribute_of(onnx::NodeProto& node, const std::string& nam
     return *found;
 }
 
+// Of a node that makes anything.
+const std::string& first_output(const onnx::NodeProto& node) {
+    for (const std::string& output : node.output())
+        if (!output.empty())
+            return output;
+    return node.name();
+}
+
 } // namespace
+
+const std::string& node_name_of(const onnx::NodeProto& node) {
+    return node.name().empty() ? first_output(node) : node.name();
+}
 
 void set_integers(onnx::NodeProto& node, const std::string& name,
                   const std::vector<std::int64_t>& numbers) {
@@ -45,11 +57,10 @@ onnx::NodeProto& NodeBuilder::node(const std::string& type,
                                    const std::vector<std::string>& inputs) {
     onnx::NodeProto& node = nodes_.emplace_back();
     node.set_op_type(type);
-    const std::string base = replaced_.name().empty() ? replaced_.output(0) : replaced_.name();
-    node.set_name(base + ":" + std::to_string(nodes_.size()));
+    node.set_name(node_name_of(replaced_) + ":" + std::to_string(nodes_.size()));
     for (const std::string& input : inputs)
         node.add_input(input);
-    node.add_output(names_.take(replaced_.output(0) + ":" + std::to_string(nodes_.size())));
+    node.add_output(names_.take(first_output(replaced_) + ":" + std::to_string(nodes_.size())));
     return node;
 }
 
@@ -99,7 +110,8 @@ std::string NodeBuilder::summed(const std::string& tensor, const std::vector<std
 
 onnx::TensorProto& NodeBuilder::constant(int type) {
     onnx::TensorProto& tensor = *graph_.add_initializer();
-    tensor.set_name(names_.take(replaced_.output(0) + ":constant" + std::to_string(++constants_)));
+    tensor.set_name(
+        names_.take(first_output(replaced_) + ":constant" + std::to_string(++constants_)));
     tensor.set_data_type(type);
     return tensor;
 }

@@ -25,4 +25,9 @@ std::set<std::string> Origins::of(const Node& folded) const {
     return names;
 }
 
+const std::string& whole_of(const Graph& graph, const std::string& name) {
+    const auto part = graph.parts_of_recurrences.find(name);
+    return part == graph.parts_of_recurrences.end() ? name : part->second;
+}
+
 } // namespace overtake::compiler

@@ -27,4 +27,7 @@ private:
     std::vector<std::optional<Writer>> writers_; // by value
 };
 
+/// The recurrence that the node of this name is a part of; where it is none, the name.
+const std::string& whole_of(const Graph& graph, const std::string& name);
+
 } // namespace overtake::compiler
