@@ -21,8 +21,10 @@ LISTENED = 500  # samples to calibrate the networks of sound with
 NEAREST = ["--calibration-method", "best"]
 # What 8 bits cannot hold of these computes in float
 ACCURATE = ["--accuracy", "0.99"]
-# 16 bits bring these that near; nearer needs float, which takes the CPU forty times as long
-NEARLY = ["--accuracy", "0.98"]
+# Their states carry what rounding changes from frame to frame
+STEADY = ["--accuracy", "0.995"]
+# Few nodes in 16 bits bring it that near. Nearer needs float, which takes the CPU forty times as long.
+NEARLY = ["--accuracy", "0.975"]
 # No node of these is enough by itself
 WIDE = ["--int16", "all"]
 # One value in ten thousand lies so far out that a range which covers it has no steps left for the rest
@@ -54,16 +56,17 @@ NETWORKS = {
         Network("silero_vad_legacy", {"input": "1x1536", "h": "2x1x64", "c": "2x1x64"},
                 {"sr": 16000}, ACCURATE, {"hn": "h", "cn": "c"}),
         Network("silero_vad_v5", {"input": "1x576", "state": "2x1x128"}, {"sr": 16000},
-                ACCURATE, {"stateN": "state"}),
+                STEADY, {"stateN": "state"}),
         Network("silero_vad_v6", {"input": "1x576", "state": "2x1x128"}, {"sr": 16000},
                 ACCURATE, {"stateN": "state"}),
         *[Network(f"silero_vad_{which}", {"input": "1x576", "state": "2x1x128"}, values,
-                  ACCURATE, {"stateN": "state"})
-          for which, values in (("half", {}), ("opset15", {"sr": 16000}), ("opset18", {"sr": 16000}))],
+                  options, {"stateN": "state"})
+          for which, values, options in (("half", {}, STEADY), ("opset15", {"sr": 16000}, ACCURATE),
+                                         ("opset18", {"sr": 16000}, ACCURATE))],
         *[Network(f"captcha_reading{which}", {"input1": f"1x1x{captchas.HEIGHT}x{captchas.WIDTH}"})
           for which in ("", "_old")],
         Network("captcha_finding", options=NEAREST),
-        *[Network(name, options=NEARLY if "tiny" in name else WIDE) for name in LINES],
+        *[Network(name, options=NEARLY if name == "lines_tiny" else WIDE) for name in LINES],
         *[Network(name, options=FACES.get(name, [])) for name in face_tasks.KINDS],
         Network("segmentation_medium", options=MOST),
         Network("segmentation_small", options=MOST),
@@ -136,7 +139,7 @@ def captcha_finding(_):
 def line_segments(name):
     def task(_):
         samples, segments = lines.samples(16, LINES[name], TRIAL)
-        calibration, _ = lines.samples(4, LINES[name], CALIBRATION)
+        calibration, _ = lines.samples(8, LINES[name], CALIBRATION)
 
         def score(out):
             return lines.score(out["scores"], out["offsets"], segments)
