@@ -88,6 +88,49 @@ class QuantisedAtRunTime(Bytes):
         for got in self.results([self.quantiser, back], {"x": x}, {"y": TensorProto.FLOAT}):
             np.testing.assert_array_equal(got["y"], q.astype(F) * s)
 
+    def test_a_scale_for_each_position_along_an_axis(self):
+        x = np.arange(64, dtype=F).reshape(1, 4, 4, 4)
+        q, _, _ = quantised(x)
+        scales = F([1, 10, 100, 1000])
+        for attributes, axis in (({"axis": 1}, 1), ({}, 1), ({"axis": -1}, 3), ({"axis": 2}, 2)):
+            along = (4,) + (1,) * (3 - axis)
+            for zero in (np.uint8(0), np.array([0, 5, 17, 255], np.uint8)):
+                back = node("DequantizeLinear", ["q", "scales", "zero"], ["y"], **attributes)
+                zeros = zero.astype(F) if zero.ndim == 0 else zero.astype(F).reshape(along)
+                wanted = (q.astype(F) - zeros) * scales.reshape(along)
+                with self.subTest(**attributes, zero=zero):
+                    for got in self.results([self.quantiser, back], {"x": x}, {"y": TensorProto.FLOAT},
+                                            {"scales": scales, "zero": zero}):  # fmt: skip
+                        np.testing.assert_array_equal(got["y"], wanted)
+
+    def test_scales_that_do_not_fit_are_refused(self):
+        for scales, axis, said in (
+            (F([1, 2, 3]), 1, "input 'scales' has 3 numbers, but axis 1 of input 'q' has size 4"),
+            (F([1, 2, 3, 4]), 2, "axis 2 lies outside the 2 dimensions of input 'q'"),
+            (F([[1, 2, 3, 4]]), 1, "input 'scales' must be a single number or one for each position along the axis"),
+        ):
+            back = node("DequantizeLinear", ["q", "scales"], ["y"], axis=axis, name="back")
+            with self.subTest(said):
+                stderr = self.refusal([self.quantiser, back], (2, 4), ["y"], {"scales": scales}, {"y": TensorProto.FLOAT})
+                self.assertIn("node 'back' (DequantizeLinear)", stderr)
+                self.assertIn(said, stderr)
+
+    def test_many_that_stay(self):
+        """The nodes are gone through once, not once for each."""
+        count, x = 2000, RANDOM.normal(size=(3, 4)).astype(F)
+        nodes = []
+        for number in range(count):
+            made = [f"{name}{number}" for name in "qsz"]
+            nodes += [node("DynamicQuantizeLinear", ["x"], made, name=f"to{number}"),
+                      node("DequantizeLinear", made, [f"y{number}"], name=f"from{number}")]  # fmt: skip
+        outputs = ["y0", f"y{count - 1}"]
+        path = save(model(nodes, {"x": x.shape}, dict.fromkeys(outputs)), self.folder / "m.onnx")
+        np.save(self.folder / "x.npy", x)
+        succeed("run", path, "--input", f"x={self.folder / 'x.npy'}", "-q", "--output-dir", self.folder)
+        q, s, z = quantised(x)
+        for name in outputs:
+            np.testing.assert_array_equal(np.load(self.folder / f"{name}.npy"), (q.astype(F) - z.astype(F)) * s)
+
     def test_what_is_computed_of_them(self):
         x = RANDOM.normal(size=(4, 6)).astype(F)
         q, s, z = quantised(x)

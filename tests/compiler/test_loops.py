@@ -205,6 +205,48 @@ class Loops(unittest.TestCase):
         for name in ("loop/0/soft", "loop/1/soft"):
             self.assertIn(f'"{name}"', report.read_text())
 
+    def test_a_condition_of_data_that_has_no_effect(self):
+        """Of one trip, and of a loop without a condition: ONNX ignores that of its body."""
+        nodes = [node("ReduceSum", ["a"], ["t"], keepdims=0), node("Less", ["t", "least"], ["on"]),
+                 node("Cast", ["go"], ["truth"], to=FLOAT), node("Add", ["a", "truth"], ["s"])]  # fmt: skip
+        graph = body(nodes, ["i", "go", "a"], ["on", "s"], {"least": np.float32(-1e9)})
+        for condition, trips, added in (("b", 1, 1), ("", 1, 1), ("", 3, 1), ("", 0, 0)):
+            with self.subTest(condition=condition, trips=trips):
+                (y,) = self.run_float([node("Relu", ["x"], ["r"]), loop(["n", condition, "r"], ["q"], graph),
+                                       node("Identity", ["q"], ["y"])], ["y"],
+                                      {"n": np.int64(trips), "b": True})  # fmt: skip
+                # The body is given a condition all the same: true at first, then what it made.
+                np.testing.assert_allclose(y, np.maximum(X, 0) + np.float32(added), rtol=1e-6)
+
+    def test_names_and_nodes_are_bounded_in_bytes(self):
+        graph = body(PASSES + [node("Neg", ["a"], ["s"])], ["i", "go", "a"], ["on", "s"])
+        long = "y" * 200_000
+        said = self.refusal([loop(["n", "b", "x"], [long], graph), node("Identity", [long], ["y"])],
+                            {"n": np.int64(2000), "b": True})  # fmt: skip
+        self.assertIn("node 'loop' (Loop): it makes ", said)
+        self.assertIn("loops are unrolled to at most 256 MiB in all; export it with fewer trips or shorter names", said)
+
+    def test_constants_of_a_body_count_once(self):
+        table = np.ones((2000, 2000), np.float32)
+        nodes = [node("Constant", [], ["k"], value=numpy_helper.from_array(table)), node("Gather", ["k", "i"], ["row"]),
+                 node("Gather", ["row", "i"], ["number"], name="pick"), node("Add", ["a", "number"], ["s"])]  # fmt: skip
+        graph = body(PASSES + nodes, ["i", "go", "a"], ["on", "s"])
+        (y,) = self.run_float([loop(["n", "b", "x"], ["y"], graph)], ["y"], {"n": np.int64(100), "b": True})
+        np.testing.assert_allclose(y, X + np.float32(100), rtol=1e-5)
+
+    def test_what_is_computed_of_conditions_is_bounded(self):
+        ends = [node("Less", ["i", "last"], ["on"]), node("Neg", ["a"], ["s"])]
+        long = body(ends, ["i", "go", "a"], ["on", "s"], {"last": np.int64(5000)})
+        wide = [node("Cast", ["i"], ["t"], to=FLOAT), node("Add", ["table", "t"], ["moved"]),
+                node("ReduceMax", ["moved"], ["m"], keepdims=0), node("Less", ["m", "most"], ["on"]),
+                node("Neg", ["a"], ["s"])]  # fmt: skip
+        wide = body(wide, ["i", "go", "a"], ["on", "s"],
+                    {"table": np.zeros(1 << 20, np.float32), "most": np.float32(100)})  # fmt: skip
+        for graph in (long, wide):
+            said = self.refusal([loop(["n", "b", "x"], ["y"], graph)], {"n": np.int64(MOST), "b": True})
+            self.assertIn("node 'loop' (Loop): its condition changes from trip to trip, and conditions of loops are "
+                          "computed for at most 4096 trips and 16777216 numbers in all", said)  # fmt: skip
+
     def test_loops_on_data_are_refused(self):
         graph = body(PASSES + [node("Neg", ["a"], ["s"])], ["i", "go", "a"], ["on", "s"])
         on_data = body([node("ReduceSum", ["a"], ["t"], keepdims=0), node("Less", ["t", "ten"], ["on"]),
@@ -214,7 +256,8 @@ class Loops(unittest.TestCase):
             ([loop(["n", "b", "x"], ["y"], graph)], ("x", "n")),
             ([loop(["n", "b", "x"], ["y"], graph)], ("x", "b")),
             ([loop(["n", "b", "x"], ["y"], on_data)], ("x",)),
-            ([loop(["n", "", "x"], ["y"], on_data)], ("x",)),
+            ([loop(["", "b", "x"], ["y"], on_data)], ("x",)),
+            ([loop(["", "", "x"], ["y"], on_data)], ("x",)),
         ):
             said = self.refusal(nodes, {k: v for k, v in given.items() if k not in inputs}, inputs)
             self.assertIn("node 'loop' (Loop): loops are not supported", said)

@@ -157,6 +157,13 @@ class Regions(Case):
         rois = real(40, 4, low=-4, high=40)
         self.check({"spatial_scale": 0.3}, 16, True, rois=rois, shape=(3, 2, 12, 11), size=(7, 7))
 
+    def test_regions_that_are_mostly_outside(self):
+        """Also ones that run backwards, which have samples where their number is given."""
+        rois = F([[-100, -90, 200, 150], [200, 150, -100, -90], [-300, 4, -2, 5], [3, 3, 700, 3.5], [8, 9, -0.7, -0.9]])
+        for mode, ratio, opset in itertools.product(("avg", "max"), (0, 3, 40), (13, 16)):
+            with self.subTest(mode=mode, ratio=ratio, opset=opset):
+                self.check({"mode": mode, "sampling_ratio": ratio}, opset, opset == 16, rois=rois)
+
     def test_a_picture_counted_from_the_end(self):
         """As the rows of -1 are that fill the output of NonMaxSuppression."""
         x, rois = real(2, 1, 4, 4), F([[0, 0, 3, 3]])

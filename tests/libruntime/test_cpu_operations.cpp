@@ -340,6 +340,33 @@ TEST(CpuOperations, RegionsThatAreNoneEndTheRun) {
         EXPECT_THROW(run(align, {pixels, {0, 0, 2, number}, {0}}), Error) << number;
 }
 
+// 16 million samples of each output, of which one lies in the picture, in both directions.
+TEST(CpuOperations, RegionsWalkOverTheirPictureOnly) {
+    constexpr std::int64_t size = 200, regions = 50;
+    constexpr float far = 4096.0f * size;
+    const Operation align{Type::roi_align,
+                          {0, 0, 0},
+                          {1},
+                          {{1, 1, 1, 1}, {regions, 4}, {regions}},
+                          {regions, 1, size, size}};
+    std::vector<float> corners;
+    for (std::int64_t region = 0; region < regions; region++)
+        corners.insert(corners.end(), {0, 0, far, far});
+    const std::vector<float> out =
+        run(align, {{1.0f}, corners, std::vector<float>(static_cast<std::size_t>(regions))});
+    for (std::size_t index = 0; index < out.size(); index++)
+        ASSERT_EQ(out[index], index % (size * size) == 0 ? 1 / (4096.0f * 4096.0f) : 0.0f) << index;
+}
+
+// With samples that are given, a region may run to the left and up.
+TEST(CpuOperations, RegionsMayRunBackwards) {
+    const Operation align{
+        Type::roi_align, {0, 1, 2}, {1}, {{1, 1, 1, 4}, {1, 4}, {1}}, {1, 1, 1, 2}};
+    // Samples at 6.25, 3.75, 1.25 and -1.25; the picture ends behind 4 and before -1.
+    EXPECT_EQ(run(align, {{1, 2, 3, 4}, {8, 0.5f, -2, 0.5f}, {0}}),
+              (std::vector<float>{2, 1.125f}));
+}
+
 TEST(CpuOperations, IndicesThatLeaveTheirTensorEndTheRun) {
     const Operation gather{Type::gather, {0}, {}, {{4}, {1}}, {1}};
     EXPECT_EQ(run(gather, {{1, 2, 3, 4}, {-1}}), std::vector<float>{4});

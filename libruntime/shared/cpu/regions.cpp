@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ namespace {
 
 constexpr std::int64_t most_samples = 256; // along an axis, of each output
 constexpr std::int64_t most_pixels = 4096; // along an axis, of each output of a region
+
+constexpr std::size_t most_taps = 1 << 16; // of the columns that are found at a time
 
 // integers: RegionPool, whether the middle of a pixel lies half a pixel behind its number (1) or at
 // it (0), samples of each output along each axis, 0: one for each pixel.  reals: pixels of the
@@ -66,16 +69,42 @@ struct Stretch {
         return {begin, step, samples};
     }
 
-    // Those samples of an output that lie in the picture; a pixel around it belongs to it.
+    float position(std::size_t output, std::int64_t sample) const {
+        return start + static_cast<float>(output) * step +
+               (static_cast<float>(sample) + 0.5f) * step / static_cast<float>(samples);
+    }
+
+    // The first sample from which `holds` is true; it is so for all behind the first.
+    template <typename Holds>
+    std::int64_t first_sample(const Holds& holds) const {
+        std::int64_t begin = 0, end = samples;
+        while (begin < end) {
+            const std::int64_t middle = begin + (end - begin) / 2;
+            if (holds(middle))
+                end = middle;
+            else
+                begin = middle + 1;
+        }
+        return begin;
+    }
+
+    // Appends those samples of an output that lie in the picture; a pixel around it belongs to it.
+    // Positions rise or fall with the number of the sample, or none of them is a number.
     void find(std::size_t output, std::int64_t pixels, std::vector<Tap>& taps) const {
-        taps.clear();
-        for (std::int64_t sample = 0; sample < samples; sample++) {
-            float at = start + static_cast<float>(output) * step +
-                       (static_cast<float>(sample) + 0.5f) * step / static_cast<float>(samples);
-            if (!(at >= -1 && at <= static_cast<float>(pixels)))
-                continue;
-            at = std::max(at, 0.0f);
-            const auto last = static_cast<std::size_t>(pixels - 1);
+        const auto end = static_cast<float>(pixels);
+        const bool is_falling = step < 0;
+        const auto is_reached = [&](std::int64_t sample) {
+            const float at = position(output, sample);
+            return is_falling ? at <= end : at >= -1;
+        };
+        const auto is_passed = [&](std::int64_t sample) {
+            const float at = position(output, sample);
+            return is_falling ? at < -1 : at > end;
+        };
+        const auto last = static_cast<std::size_t>(pixels - 1);
+        const std::int64_t behind = first_sample(is_passed);
+        for (std::int64_t sample = first_sample(is_reached); sample < behind; sample++) {
+            const float at = std::max(position(output, sample), 0.0f);
             const auto first = static_cast<std::size_t>(at);
             if (first >= last)
                 taps.push_back({last, last, 0});
@@ -85,16 +114,36 @@ struct Stretch {
     }
 };
 
+// Those samples of some outputs side by side that lie in the picture.
+class Samples {
+public:
+    void find(const Stretch& stretch, std::size_t begin, std::size_t end, std::int64_t pixels) {
+        taps_.clear();
+        begin_ = begin;
+        ends_.assign(1, 0);
+        for (std::size_t output = begin; output < end; output++) {
+            stretch.find(output, pixels, taps_);
+            ends_.push_back(taps_.size());
+        }
+    }
+
+    std::span<const Tap> of(std::size_t output) const {
+        const std::size_t first = ends_[output - begin_];
+        return std::span(taps_).subspan(first, ends_[output - begin_ + 1] - first);
+    }
+
+private:
+    std::vector<Tap> taps_;
+    std::size_t begin_ = 0;
+    std::vector<std::size_t> ends_;
+};
+
 class Regions {
 public:
     explicit Regions(const Operation& operation)
         : mode_(static_cast<RegionPool>(operation.integers[0])),
           is_half_(operation.integers[1] != 0), samples_(operation.integers[2]),
-          scale_(operation.reals[0]), from_(operation.inputs[0]), to_(operation.output) {
-        const auto most = static_cast<std::size_t>(samples_ == 0 ? most_pixels : samples_);
-        rows_.reserve(most);
-        columns_.reserve(most);
-    }
+          scale_(operation.reals[0]), from_(operation.inputs[0]), to_(operation.output) {}
 
     void run(const Inputs& in, std::span<float> out) {
         const std::size_t of_region = elements(to_) / static_cast<std::size_t>(to_[0]);
@@ -122,29 +171,39 @@ private:
         const Stretch across = Stretch::of(pixel(0), pixel(2), to_[3], is_half_, samples_);
         const Stretch down = Stretch::of(pixel(1), pixel(3), to_[2], is_half_, samples_);
         const auto height = static_cast<std::size_t>(to_[2]),
-                   width = static_cast<std::size_t>(to_[3]);
+                   width = static_cast<std::size_t>(to_[3]),
+                   channels = static_cast<std::size_t>(to_[1]);
         const std::size_t area =
             static_cast<std::size_t>(from_[2]) * static_cast<std::size_t>(from_[3]);
         const std::int64_t all = across.samples * down.samples;
-        for (std::size_t y = 0; y < height; y++) {
-            down.find(y, from_[2], rows_);
-            for (std::size_t x = 0; x < width; x++) {
-                across.find(x, from_[3], columns_);
-                for (std::size_t channel = 0; channel < static_cast<std::size_t>(to_[1]); channel++)
-                    out[(channel * height + y) * width + x] =
-                        mode_ == RegionPool::average ? average(pictures + channel * area, all)
-                                                     : greatest(pictures + channel * area, all);
+        const std::size_t block =
+            most_taps / static_cast<std::size_t>(std::max<std::int64_t>(across.samples, 1));
+        for (std::size_t begin = 0; begin < width; begin += block) {
+            const std::size_t end = std::min(begin + block, width);
+            columns_.find(across, begin, end, from_[3]);
+            for (std::size_t y = 0; y < height; y++) {
+                rows_.clear();
+                down.find(y, from_[2], rows_);
+                for (std::size_t x = begin; x < end; x++)
+                    for (std::size_t channel = 0; channel < channels; channel++)
+                        out[(channel * height + y) * width + x] =
+                            pooled(pictures + channel * area, columns_.of(x), all);
             }
         }
     }
 
+    float pooled(const float* plane, std::span<const Tap> columns, std::int64_t all) const {
+        return mode_ == RegionPool::average ? average(plane, columns, all)
+                                            : greatest(plane, columns, all);
+    }
+
     // What lies outside counts as 0.
-    float average(const float* plane, std::int64_t all) const {
+    float average(const float* plane, std::span<const Tap> columns, std::int64_t all) const {
         double sum = 0;
         for (const Tap& row : rows_) {
             const float* first = plane + row.first * static_cast<std::size_t>(from_[3]);
             const float* second = plane + row.second * static_cast<std::size_t>(from_[3]);
-            for (const Tap& column : columns_) {
+            for (const Tap& column : columns) {
                 const auto between = [&](const float* line) {
                     return (1 - column.share) * line[column.first] +
                            column.share * line[column.second];
@@ -156,13 +215,13 @@ private:
     }
 
     // ONNX's: not of the samples, but of the four pixels around each times what they count.
-    float greatest(const float* plane, std::int64_t all) const {
-        const auto inside = static_cast<std::int64_t>(rows_.size() * columns_.size());
+    float greatest(const float* plane, std::span<const Tap> columns, std::int64_t all) const {
+        const auto inside = static_cast<std::int64_t>(rows_.size() * columns.size());
         float result = all == 0 || inside < all ? 0.0f : -std::numeric_limits<float>::infinity();
         for (const Tap& row : rows_) {
             const float* first = plane + row.first * static_cast<std::size_t>(from_[3]);
             const float* second = plane + row.second * static_cast<std::size_t>(from_[3]);
-            for (const Tap& column : columns_) {
+            for (const Tap& column : columns) {
                 const float up = 1 - row.share, left = 1 - column.share;
                 result = std::max({result, up * left * first[column.first],
                                    up * column.share * first[column.second],
@@ -178,7 +237,8 @@ private:
     const std::int64_t samples_;
     const float scale_;
     const Shape from_, to_;
-    std::vector<Tap> rows_, columns_; // of one output
+    Samples columns_;       // of a block of outputs
+    std::vector<Tap> rows_; // of one output
 };
 
 Kernel make_regions(const Operation& operation) {

@@ -12,9 +12,10 @@ namespace overtake::compiler {
 
 using Renames = std::map<std::string, std::string>;
 
-/// Takes the branch of an If apart: its nodes under names that are not in `names`, which grows by
-/// them, the outputs under those of the If.  Its constants become
-/// ones of `graph`, and so does what it says of shapes; what it reads from around it is called as `renames` says, or stays as it is.
+/// Takes the branch of an If apart and returns its nodes.  Their tensors have names that are not in
+/// `names`, which grows by them; outputs of the branch have the names of the If's outputs.
+/// Constants of the branch, and what it says of shapes, become ones of `graph`.  A tensor from
+/// around the branch has the name that `renames` gives it, or its own.
 std::vector<onnx::NodeProto> inline_branch(const onnx::NodeProto& node, onnx::GraphProto branch,
                                            onnx::GraphProto& graph, std::set<std::string>& names,
                                            Renames renames = {});

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,10 +15,17 @@
 #include "compiler/ir/error.hpp"
 #include "compiler/onnx/file.hpp"
 #include "compiler/onnx/fresh_names.hpp"
+#include "compiler/onnx/libonnx.hpp"
 #include "compiler/onnx/node_builder.hpp"
+#include "compiler/onnx/tensor_facts.hpp"
 
 namespace overtake::compiler {
 namespace {
+
+std::string shown(const onnx::NodeProto& node) {
+    return "node '" + (node.name().empty() ? node.output(0) : node.name()) + "' (" +
+           node.op_type() + ")";
+}
 
 bool is_product(const onnx::NodeProto& node) {
     return (node.op_type() == "ConvInteger" || node.op_type() == "MatMulInteger") &&
@@ -49,55 +57,97 @@ const char* name_of(Part part) {
     return "product";
 }
 
-// Why a DynamicQuantizeLinear cannot become nothing, and which it is: the name of its bytes.
+// A DynamicQuantizeLinear cannot become nothing.
 struct NotRemoved {
-    std::string bytes, reason;
+    std::size_t quantiser;
+    std::string reason;
 };
 
 // Without rounding, a product of the bytes times their scale is the product of the real numbers.
 // This holds only if nothing looks at bytes, scale, or product in between: every reader is known.
+// No node depends on two that quantise, so one that stays makes no other one stay.
 class DynamicRemover {
 public:
-    /// Those that make `kept` stay.
-    DynamicRemover(onnx::ModelProto& model, const std::string& path,
-                   const std::set<std::string>& kept)
-        : graph_(*model.mutable_graph()), path_(path), kept_(kept), names_(graph_) {
+    DynamicRemover(onnx::ModelProto& model, const std::string& path)
+        : graph_(*model.mutable_graph()), path_(path), names_(graph_) {
         for (const auto& tensor : graph_.initializer())
             constants_[tensor.name()] = &tensor;
-        for (const auto& node : graph_.node())
+        for (const auto& node : graph_.node()) {
             if (const auto* tensor = Attributes(node).tensor("value");
                 node.op_type() == "Constant" && tensor && node.output_size() > 0)
                 constants_[node.output(0)] = tensor;
+            if (is_product(node))
+                read_by_products_.insert(node.input().begin(), node.input().end());
+        }
     }
 
-    /// Throws NotRemoved; then the graph's nodes are of no use.
-    void run() {
+    /// Returns the bytes of those that stay.
+    std::set<std::string> run() {
         for (onnx::NodeProto& node : *graph_.mutable_node())
-            if (node.op_type() == "DynamicQuantizeLinear")
-                visit_quantiser(node);
-            else if (reads_parts(node))
-                follow(node);
+            settle([&] { visit(node); });
         for (const auto& output : graph_.output())
-            if (const auto part = parts_.find(output.name()); part != parts_.end())
-                refuse_reader(part->second, "is output '" + output.name() + "' of the network");
+            settle([&] {
+                if (const Origin* origin = part(output.name()))
+                    refuse_reader(*origin, "is output '" + output.name() + "' of the network");
+            });
+        for (const auto& [quantiser, apply] : changes_)
+            if (!quantisers_[quantiser].is_kept)
+                apply();
         for (onnx::TensorProto& tensor : added_)
             *graph_.add_initializer() = std::move(tensor);
         auto& infos = *graph_.mutable_value_info();
-        for (int index = infos.size() - 1; index >= 0; --index)
-            if (changed_.contains(infos[index].name()))
-                infos.DeleteSubrange(index, 1);
+        infos.erase(
+            std::remove_if(infos.begin(), infos.end(),
+                           [&](const auto& info) { return changed_.contains(info.name()); }),
+            infos.end());
+        std::set<std::string> kept;
+        for (const Quantiser& quantiser : quantisers_)
+            if (quantiser.is_kept)
+                kept.insert(quantiser.bytes);
+        return kept;
     }
 
 private:
     struct Origin {
         Part part;
-        std::string quantiser; // the name of its DynamicQuantizeLinear
-        std::string bytes;     // what that makes
+        std::size_t quantiser;
     };
 
-    static std::string shown(const onnx::NodeProto& node) {
-        return "node '" + (node.name().empty() ? node.output(0) : node.name()) + "' (" +
-               node.op_type() + ")";
+    struct Quantiser {
+        std::string name, bytes;
+        bool is_kept = false;
+    };
+
+    // A node that reads parts of several is visited again for each of them that has to stay.
+    void settle(const std::function<void()>& visit) {
+        for (bool is_done = false; !is_done;)
+            try {
+                visit();
+                is_done = true;
+            } catch (const NotRemoved& found) {
+                Quantiser& quantiser = quantisers_[found.quantiser];
+                // The device's products are of signed bytes with scales that are known beforehand.
+                if (read_by_products_.contains(quantiser.bytes))
+                    throw CompileError(path_, found.reason);
+                quantiser.is_kept = true;
+            }
+    }
+
+    void visit(onnx::NodeProto& node) {
+        if (node.op_type() == "DynamicQuantizeLinear")
+            visit_quantiser(node);
+        else if (reads_parts(node))
+            follow(node);
+    }
+
+    // Is made once it is known which quantisers stay.
+    void change(const Origin& origin, std::function<void()> apply) {
+        changes_.emplace_back(origin.quantiser, std::move(apply));
+    }
+
+    void become(const std::string& tensor, const Origin& origin) {
+        change(origin, [this, tensor] { changed_.insert(tensor); });
+        parts_[tensor] = origin;
     }
 
     [[noreturn]] void refuse(const onnx::NodeProto& node, const std::string& reason) const {
@@ -105,12 +155,12 @@ private:
     }
 
     [[noreturn]] void refuse_reader(const Origin& origin, const std::string& reading) const {
-        throw NotRemoved{origin.bytes, "node '" + origin.quantiser +
-                                           "' (DynamicQuantizeLinear): it quantises at run time, "
-                                           "and its " +
-                                           name_of(origin.part) + " " + reading +
-                                           "; export the network in float32, or quantised with "
-                                           "scales that are constants"};
+        throw NotRemoved{origin.quantiser,
+                         "node '" + quantisers_[origin.quantiser].name +
+                             "' (DynamicQuantizeLinear): it quantises at run time, and its " +
+                             name_of(origin.part) + " " + reading +
+                             "; export the network in float32, or quantised with scales that are "
+                             "constants"};
     }
 
     [[noreturn]] void refuse_reader(const onnx::NodeProto& node, const Origin& origin) const {
@@ -119,9 +169,12 @@ private:
                                   "scaling");
     }
 
+    // Null too for what a quantiser makes that stays.
     const Origin* part(const std::string& name) const {
         const auto found = parts_.find(name);
-        return found == parts_.end() ? nullptr : &found->second;
+        return found == parts_.end() || quantisers_[found->second.quantiser].is_kept
+                   ? nullptr
+                   : &found->second;
     }
 
     bool reads_parts(const onnx::NodeProto& node) const {
@@ -133,8 +186,8 @@ private:
     void follow(onnx::NodeProto& node) {
         if (is_product(node) && part(node.input(0)) && part(node.input(0))->part == Part::bytes) {
             const Origin bytes = *part(node.input(0));
-            dequantise_product(node, bytes);
-            parts_[node.output(0)] = {Part::product, bytes.quantiser, bytes.bytes};
+            change(bytes, [this, &node, bytes] { dequantise_product(node, bytes); });
+            parts_[node.output(0)] = {Part::product, bytes.quantiser};
             return;
         }
         const auto first =
@@ -147,8 +200,7 @@ private:
             refuse_reader(node, origin);
         const bool is_alias = node.op_type() == "Identity" || casts_to_float(node);
         if (node.input_size() == 1 && is_alias) {
-            changed_.insert(node.output(0));
-            parts_[node.output(0)] = origin;
+            become(node.output(0), origin);
             return;
         }
         if (node.op_type() != "Mul" || node.input_size() != 2)
@@ -171,13 +223,15 @@ private:
                                            shapes = {"Reshape", "Squeeze", "Unsqueeze"};
         if (node.output_size() != 1)
             return false;
-        Origin result{Part::bias, origin.quantiser, origin.bytes};
+        Origin result{Part::bias, origin.quantiser};
         if (node.op_type() == "Div" && node.input_size() == 2 && origin.part == Part::scale &&
             constants_.contains(node.input(0))) {
             // as it is
         } else if (origin.part == Part::bias && roundings.contains(node.op_type())) {
-            node.set_op_type("Identity");
-            node.clear_attribute();
+            change(origin, [&node] {
+                node.set_op_type("Identity");
+                node.clear_attribute();
+            });
         } else if (origin.part == Part::bias && shapes.contains(node.op_type()) &&
                    part(node.input(0)) &&
                    std::all_of(node.input().begin() + 1, node.input().end(),
@@ -188,8 +242,7 @@ private:
         } else {
             return false;
         }
-        changed_.insert(node.output(0));
-        parts_[node.output(0)] = result;
+        become(node.output(0), result);
         return true;
     }
 
@@ -210,22 +263,21 @@ private:
             refuse(node, "has not one input and three outputs");
         if (const Origin* origin = part(node.input(0)))
             refuse_reader(node, *origin);
-        if (!kept_.contains(node.output(0)))
-            stop_quantising(node);
+        const std::size_t quantiser = quantisers_.size();
+        const std::string& bytes = node.output(0);
+        quantisers_.push_back({node.name().empty() ? bytes : node.name(), bytes});
+        constexpr Part parts[] = {Part::bytes, Part::scale, Part::zero_point};
+        for (int index = 0; index < node.output_size(); ++index)
+            if (!node.output(index).empty())
+                become(node.output(index), {parts[index], quantiser});
+        change({Part::bytes, quantiser}, [this, &node] { stop_quantising(node); });
     }
 
     void stop_quantising(onnx::NodeProto& node) {
-        const std::string bytes = node.output(0), scale = node.output(1), zero = node.output(2);
-        const std::string name = node.name().empty() ? bytes : node.name();
-        if (!scale.empty())
+        if (const std::string& scale = node.output(1); !scale.empty())
             add_constant(scale, {}, {1.0f});
-        if (!zero.empty())
+        if (const std::string& zero = node.output(2); !zero.empty())
             add_constant(zero, {}, {0.0f});
-        parts_[bytes] = {Part::bytes, name, bytes};
-        parts_[scale] = {Part::scale, name, bytes};
-        parts_[zero] = {Part::zero_point, name, bytes};
-        parts_.erase("");
-        changed_.insert({bytes, scale, zero});
         node.set_op_type("Identity");
         node.mutable_output()->DeleteSubrange(1, 2);
     }
@@ -284,63 +336,131 @@ private:
 
     onnx::GraphProto& graph_;
     const std::string& path_;
-    const std::set<std::string>& kept_;
     std::map<std::string, const onnx::TensorProto*> constants_;
     FreshNames names_;
-    std::map<std::string, Origin> parts_; // by tensor
+    std::set<std::string> read_by_products_;
+    std::vector<Quantiser> quantisers_;
+    std::map<std::string, Origin> parts_;                                // by tensor
+    std::vector<std::pair<std::size_t, std::function<void()>>> changes_; // by quantiser
     std::set<std::string> changed_;
     std::vector<onnx::TensorProto> added_;
 };
 
-// The device's products are of signed bytes with scales that are known beforehand.
-bool feeds_product(const onnx::GraphProto& graph, const std::string& bytes) {
-    return std::ranges::any_of(graph.node(), [&](const onnx::NodeProto& node) {
-        return is_product(node) && std::ranges::count(node.input(), bytes) > 0;
-    });
-}
-
 // DequantizeLinear of bytes whose scale is computed, as the operators that it means.
-void write_dequantisations(onnx::GraphProto& graph, const std::set<std::string>& kept) {
-    FreshNames names(graph);
-    google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
-    for (onnx::NodeProto& node : *graph.mutable_node()) {
-        if (node.op_type() != "DequantizeLinear" || node.input_size() < 2 ||
-            node.output_size() != 1 || !kept.contains(node.input(0))) {
-            nodes.Add()->Swap(&node);
-            continue;
-        }
-        NodeBuilder build(node, graph, names);
+class KeptDequantisations {
+public:
+    KeptDequantisations(onnx::ModelProto& model, const std::set<std::string>& kept,
+                        const std::string& path)
+        : model_(model), graph_(*model.mutable_graph()), kept_(kept), path_(path), names_(graph_) {
+        for (const auto& node : graph_.node())
+            if (node.op_type() == "DynamicQuantizeLinear" && node.output_size() == 3)
+                numbers_.insert({node.output(1), node.output(2)});
+        numbers_.insert("");
+    }
+
+    void run() {
+        if (std::ranges::any_of(graph_.node(), [&](const onnx::NodeProto& node) {
+                return is_kept(node) &&
+                       std::any_of(node.input().begin() + 1, node.input().end(),
+                                   [&](const auto& name) { return !numbers_.contains(name); });
+            }))
+            find_shapes();
+        google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
+        for (onnx::NodeProto& node : *graph_.mutable_node())
+            if (is_kept(node))
+                write(node, nodes);
+            else
+                nodes.Add()->Swap(&node);
+        graph_.mutable_node()->Swap(&nodes);
+    }
+
+private:
+    bool is_kept(const onnx::NodeProto& node) const {
+        return node.op_type() == "DequantizeLinear" && node.input_size() >= 2 &&
+               node.output_size() == 1 && kept_.contains(node.input(0));
+    }
+
+    // The graph keeps what it says of shapes itself.
+    void find_shapes() {
+        const auto infos = graph_.value_info();
+        const auto outputs = graph_.output();
+        Libonnx(path_).infer_shapes(model_);
+        facts_.emplace(graph_);
+        *graph_.mutable_value_info() = infos;
+        *graph_.mutable_output() = outputs;
+    }
+
+    void write(const onnx::NodeProto& node,
+               google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes) {
+        NodeBuilder build(node, graph_, names_);
         std::string whole = build.cast(node.input(0), onnx::TensorProto::FLOAT);
-        if (node.input_size() > 2 && !node.input(2).empty())
-            whole = build("Sub", {whole, build.cast(node.input(2), onnx::TensorProto::FLOAT)});
-        build.last("Mul", {whole, node.input(1)});
+        if (node.input_size() > 2 && !node.input(2).empty()) {
+            const auto shape = shape_along_axis(node, node.input(2));
+            const std::string zero = build.cast(node.input(2), onnx::TensorProto::FLOAT);
+            whole = build("Sub", {whole, shape ? build.reshaped(zero, *shape) : zero});
+        }
+        const auto shape = shape_along_axis(node, node.input(1));
+        build.last("Mul", {whole, shape ? build.reshaped(node.input(1), *shape) : node.input(1)});
         for (onnx::NodeProto& made : build.take())
             nodes.Add()->Swap(&made);
     }
-    graph.mutable_node()->Swap(&nodes);
-}
+
+    // Of a scale or zero point for each position along the axis; nothing for a single number.
+    std::optional<std::vector<std::int64_t>> shape_along_axis(const onnx::NodeProto& node,
+                                                              const std::string& name) const {
+        if (numbers_.contains(name))
+            return std::nullopt;
+        const auto refuse = [&](const std::string& reason) {
+            throw CompileError(path_, shown(node) + ": " + reason);
+        };
+        const auto shape = facts_->shape(name);
+        if (!shape || shape->size() > 1)
+            refuse("input '" + name +
+                   "' must be a single number or one for each position along the axis, and its "
+                   "shape must be known");
+        if (shape->empty() || shape->front() == 1)
+            return std::nullopt;
+        const std::string& bytes = node.input(0);
+        const auto rank = facts_->rank(bytes);
+        if (!rank)
+            refuse("input '" + name + "' has " + std::to_string(shape->front()) +
+                   " numbers, and the dimensions of input '" + bytes +
+                   "' are not known; export the network with static shapes");
+        const auto count = static_cast<std::int64_t>(*rank);
+        const std::int64_t given = Attributes(node).integer("axis", 1);
+        const std::int64_t axis = given < 0 ? given + count : given;
+        if (axis < 0 || axis >= count)
+            refuse("axis " + std::to_string(given) + " lies outside the " + std::to_string(count) +
+                   " dimensions of input '" + bytes + "'");
+        const auto sizes = facts_->shape(bytes);
+        if (sizes && (*sizes)[static_cast<std::size_t>(axis)] != shape->front())
+            refuse("input '" + name + "' has " + std::to_string(shape->front()) +
+                   " numbers, but axis " + std::to_string(given) + " of input '" + bytes +
+                   "' has size " + std::to_string((*sizes)[static_cast<std::size_t>(axis)]));
+        std::vector<std::int64_t> aligned(static_cast<std::size_t>(count - axis), 1);
+        aligned.front() = shape->front();
+        return aligned;
+    }
+
+    onnx::ModelProto& model_;
+    onnx::GraphProto& graph_;
+    const std::set<std::string>& kept_;
+    const std::string& path_;
+    FreshNames names_;
+    std::set<std::string> numbers_;    // scales and zero points that are made at run time
+    std::optional<TensorFacts> facts_; // where there are others
+};
 
 } // namespace
 
 void remove_dynamic_quantisation(onnx::ModelProto& model, const std::string& path) {
-    auto& graph = *model.mutable_graph();
-    if (std::ranges::none_of(graph.node(), [](const onnx::NodeProto& node) {
+    if (std::ranges::none_of(model.graph().node(), [](const onnx::NodeProto& node) {
             return node.op_type() == "DynamicQuantizeLinear";
         }))
         return;
-    std::set<std::string> kept;
-    for (bool is_done = false; !is_done;) {
-        const auto before = graph.node();
-        try {
-            DynamicRemover(model, path, kept).run();
-            is_done = true;
-        } catch (const NotRemoved& quantiser) {
-            *graph.mutable_node() = before;
-            if (feeds_product(graph, quantiser.bytes) || !kept.insert(quantiser.bytes).second)
-                throw CompileError(path, quantiser.reason);
-        }
-    }
-    write_dequantisations(graph, kept);
+    const std::set<std::string> kept = DynamicRemover(model, path).run();
+    if (!kept.empty())
+        KeptDequantisations(model, kept, path).run();
 }
 
 } // namespace overtake::compiler

@@ -14,7 +14,12 @@
 namespace overtake::compiler {
 namespace {
 
+// In all loops of a network together.
 constexpr std::int64_t most_nodes = 1 << 16;
+constexpr std::int64_t most_mebibytes = 256;
+constexpr std::int64_t most_evaluations = 4096;
+constexpr std::int64_t most_evaluated_elements = 1 << 24;
+
 constexpr int opset_of_evaluation = 13;
 constexpr int opset_of_axes_as_input = 13;
 constexpr int not_carried = 2; // inputs of a body, and of its loop, in front of what it carries
@@ -46,6 +51,52 @@ std::int64_t nodes_in(const onnx::GraphProto& graph) {
         }
     }
     return count;
+}
+
+// Also in graphs in its nodes.
+std::int64_t names_in(const onnx::GraphProto& graph) {
+    std::int64_t count = 0;
+    for (const auto& node : graph.node()) {
+        count += 1 + node.input_size() + 2 * node.output_size(); // outputs also as names in use
+        for (const auto& attribute : node.attribute()) {
+            if (attribute.has_g())
+                count += names_in(attribute.g());
+            for (const auto& inner : attribute.graphs())
+                count += names_in(inner);
+        }
+    }
+    return count;
+}
+
+bool is_constant_of_body(const onnx::NodeProto& node) {
+    return node.op_type() == "Constant" && node.output_size() == 1 && node.domain().empty();
+}
+
+const std::string& first_name(const onnx::NodeProto& loop) {
+    const auto named =
+        std::ranges::find_if(loop.output(), [](const std::string& name) { return !name.empty(); });
+    return named == loop.output().end() ? loop.name() : *named;
+}
+
+// The nodes of the body without constants that all trips share, and a prefix to each name.
+std::int64_t bytes_of_trip(const onnx::NodeProto& loop, const onnx::GraphProto& body) {
+    constexpr std::int64_t digits = 20;
+    constexpr std::int64_t names_of_output = 4; // what joins the trips has some more
+    std::size_t bytes = body.ByteSizeLong();
+    for (const auto& tensor : body.initializer())
+        bytes -= tensor.ByteSizeLong();
+    for (const auto& node : body.node())
+        if (is_constant_of_body(node))
+            bytes -= node.ByteSizeLong();
+    const std::int64_t names =
+        names_in(body) + names_of_output * body.output_size() + body.input_size();
+    const std::size_t prefix = std::max(first_name(loop).size(), loop.name().size());
+    return static_cast<std::int64_t>(bytes) + names * (static_cast<std::int64_t>(prefix) + digits);
+}
+
+// ONNX ignores the condition of the body then: the number of trips is given.
+bool ignores_condition(const onnx::NodeProto& loop) {
+    return !loop.input(0).empty() && loop.input(1).empty();
 }
 
 bool is_read(const onnx::GraphProto& graph, const std::string& tensor) {
@@ -113,8 +164,10 @@ public:
     /// Whether it may be another one after each trip.
     bool changes() const { return changes_; }
 
-    /// After one more trip; nothing where it cannot be computed.
-    std::optional<bool> after_trip(int opset, Libonnx& libonnx, const Evaluate& evaluate) {
+    /// After one more trip; nothing where it cannot be computed.  Adds the elements of all tensors
+    /// that this needs.
+    std::optional<bool> after_trip(int opset, Libonnx& libonnx, const Evaluate& evaluate,
+                                   std::int64_t& elements) {
         std::map<std::string, Constant> values;
         try {
             onnx::ModelProto part = model_of_trip(opset);
@@ -125,6 +178,8 @@ public:
             return std::nullopt; // refused as a loop
         }
         ++trips_;
+        for (const auto& [name, value] : values)
+            elements += static_cast<std::int64_t>(value.floats.size() + value.integers.size());
         std::map<int, onnx::TensorProto> next;
         for (const auto& [number, tensor] : carried_) {
             const auto& output = body_.output(number - not_carried + 1).name();
@@ -240,7 +295,7 @@ std::vector<onnx::NodeProto> take_constants(onnx::GraphProto& body, onnx::GraphP
     std::vector<onnx::NodeProto> constants;
     google::protobuf::RepeatedPtrField<onnx::NodeProto> others;
     for (auto& node : *body.mutable_node()) {
-        if (node.op_type() != "Constant" || node.output_size() != 1 || !node.domain().empty()) {
+        if (!is_constant_of_body(node)) {
             others.Add()->Swap(&node);
             continue;
         }
@@ -308,9 +363,7 @@ public:
           joined_(opset, graph, names),
           carried_(loop.input().begin() + not_carried, loop.input().end()),
           scanned_(static_cast<std::size_t>(body_.output_size()) - 1 - carried_.size()) {
-        const auto named = std::ranges::find_if(
-            loop.output(), [](const std::string& name) { return !name.empty(); });
-        prefix_ = (named == loop.output().end() ? loop.name() : *named) + "/";
+        prefix_ = first_name(loop) + "/";
         nodes_ = take_constants(body_, graph_, prefix_, names_, outside_);
         reads_trip_ = is_read(body_, body_.input(0).name());
         reads_condition_ = is_read(body_, body_.input(1).name());
@@ -353,7 +406,10 @@ private:
     // What stands for the node that the trip would be: it gives what the trip gives.
     onnx::NodeProto call_of_trip(const std::string& prefix, bool is_last) {
         onnx::NodeProto call;
-        call.add_output(""); // the condition
+        condition_.clear();
+        if (reads_condition_ && ignores_condition(loop_) && !is_last)
+            condition_ = fresh(prefix + "condition", names_);
+        call.add_output(condition_);
         for (std::size_t index = 0; index < carried_.size() + scanned_.size(); ++index) {
             const bool is_carried = index < carried_.size();
             std::string name = output(index);
@@ -387,7 +443,8 @@ private:
         if (reads_trip_)
             renames[body_.input(0).name()] = add_number(0, onnx::TensorProto::INT64, trip, prefix);
         if (reads_condition_)
-            renames[body_.input(1).name()] = add_number(1, onnx::TensorProto::BOOL, 1, prefix);
+            renames[body_.input(1).name()] =
+                condition_.empty() ? add_number(1, onnx::TensorProto::BOOL, 1, prefix) : condition_;
         for (std::size_t index = 0; index < carried_.size(); ++index)
             renames[body_.input(static_cast<int>(index) + not_carried).name()] = carried_[index];
         const onnx::NodeProto call = call_of_trip(prefix, is_last);
@@ -408,6 +465,7 @@ private:
     std::set<std::string>& names_;
     JoinedTrips joined_;
     std::vector<std::string> carried_; // to the next trip
+    std::string condition_; // to the next trip; empty where that makes the next trip only if true
     std::vector<std::vector<std::string>> scanned_;
     Renames outside_; // what the body reads of around it
     std::vector<onnx::NodeProto> nodes_;
@@ -448,48 +506,77 @@ Trips without_trips(const onnx::NodeProto& loop) {
 
 } // namespace
 
-Trips LoopUnroller::trips_of(const onnx::NodeProto& loop, const ConstantsByName& constants) const {
+Trips LoopUnroller::trips_of(const onnx::NodeProto& loop, const ConstantsByName& constants) {
     const onnx::GraphProto* body = body_of(loop);
     if (!body || !fits(loop, *body))
         return refused("its body does not fit its inputs and outputs; is the file damaged?");
+    if (failed_.contains(first_name(loop)))
+        return {};
     const Limits limits = limits_of(loop, constants);
     if (!limits.trips || !limits.starts)
         return {};
     const std::int64_t most = *limits.starts ? std::max<std::int64_t>(*limits.trips, 0) : 0;
     if (most == 0)
         return without_trips(loop);
+    const std::int64_t nodes = std::max<std::int64_t>(nodes_in(*body), 1);
+    const std::int64_t bytes = bytes_of_trip(loop, *body);
+    const std::int64_t by_nodes = (most_nodes - nodes_) / nodes;
+    const std::int64_t by_bytes = ((most_mebibytes << 20) - bytes_) / bytes;
+    const std::int64_t affordable = std::min(by_nodes, by_bytes);
+    Trips trips = count_trips(loop, constants, std::min(most, affordable + 1));
+    if (!trips.count || *trips.count <= affordable)
+        return trips;
+    if (by_bytes < by_nodes)
+        return refused(fmt::format("it makes {} trips or more of {} bytes of nodes and names, and "
+                                   "loops are unrolled to at most {} MiB in all; export it with "
+                                   "fewer trips or shorter names",
+                                   *trips.count, bytes, most_mebibytes));
+    return refused(fmt::format("it makes {} trips or more of {} nodes, and loops are unrolled to "
+                               "at most {} nodes in all; export it with fewer trips",
+                               *trips.count, nodes, most_nodes));
+}
+
+Trips LoopUnroller::count_trips(const onnx::NodeProto& loop, const ConstantsByName& constants,
+                                std::int64_t most) {
+    if (most == 1)
+        return {most, ""};
+    const bool is_ignored = ignores_condition(loop);
     LoopCondition condition(loop, constants);
     if (!condition.is_known())
-        return {};
-    const std::int64_t nodes = std::max<std::int64_t>(nodes_in(*body), 1);
-    const std::int64_t affordable = (most_nodes - written_) / nodes;
-    std::int64_t trips = 1;
-    bool goes_on = true;
-    while (trips < most && trips <= affordable) {
-        if (trips == 1 || condition.changes()) {
-            const auto after = condition.after_trip(opset_, libonnx_, evaluate_);
-            if (!after)
-                return {};
-            goes_on = *after;
-        }
-        if (!goes_on)
+        return is_ignored ? Trips{most, ""} : Trips{};
+    for (std::int64_t trips = 1; trips < most; ++trips) {
+        if (trips > 1 && !condition.changes())
             break;
-        ++trips;
+        if (evaluations_ == most_evaluations || elements_ >= most_evaluated_elements) {
+            if (is_ignored)
+                break;
+            return refused(fmt::format("its condition changes from trip to trip, and conditions of "
+                                       "loops are computed for at most {} trips and {} numbers in "
+                                       "all; export it with a constant number of trips",
+                                       most_evaluations, most_evaluated_elements));
+        }
+        ++evaluations_;
+        const auto goes_on = condition.after_trip(opset_, libonnx_, evaluate_, elements_);
+        if (!goes_on && is_ignored)
+            break;
+        if (!goes_on) {
+            failed_.insert(first_name(loop));
+            return {};
+        }
+        if (!*goes_on && is_ignored)
+            return refused("its body ends it, but ONNX ignores that of a loop without a condition; "
+                           "export it with one");
+        if (!*goes_on)
+            return {trips, ""};
     }
-    if (trips > affordable)
-        return refused(fmt::format("it makes {} trips or more of {} nodes, and loops are unrolled "
-                                   "to at most {} nodes in all; export it with fewer trips",
-                                   trips, nodes, most_nodes));
-    if (!goes_on && loop.input(1).empty())
-        return refused("its body ends it, but ONNX ignores that of a loop without a condition; "
-                       "export it with one");
-    return {trips, ""};
+    return {most, ""};
 }
 
 std::vector<onnx::NodeProto> LoopUnroller::unroll(const onnx::NodeProto& loop, std::int64_t trips,
                                                   onnx::GraphProto& graph,
                                                   std::set<std::string>& names) {
-    written_ += trips * nodes_in(*body_of(loop));
+    nodes_ += trips * nodes_in(*body_of(loop));
+    bytes_ += trips * bytes_of_trip(loop, *body_of(loop));
     return Unrolled(loop, opset_, graph, names).run(trips);
 }
 
