@@ -97,6 +97,9 @@ class Checker:
         return path
 
     def _compile(self, name, *options):
+        if self._case.limit_us:
+            # Of a slower device, for which a recurrence might be placed elsewhere.
+            options = [*options, "--unroll", "0"]
         if self._case.input_parameters:
             return self._compile_configured(self._directory / name, *options)
         arguments = []

@@ -446,7 +446,7 @@ def recurrence(graph, source, shape):
     if len(shape) != 3 or shape[2] > 32 or graph.opset < 14:
         return
     kind, gates = graph.pick(("RNN", 1), ("GRU", 3), ("LSTM", 4))
-    hidden = graph.below(1, 7)
+    hidden = graph.pick(1, 3, 6, 32, 64)  # the device computes the larger ones
     matrix = lambda *sizes: graph.constant(graph.random.uniform(-0.5, 0.5, sizes))  # noqa: E731
     inputs = [source, matrix(1, gates * hidden, shape[2]), matrix(1, gates * hidden, hidden)]
     if graph.chance(0.5):

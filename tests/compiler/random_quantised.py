@@ -78,7 +78,9 @@ class _Quantiser:
             del copy.input[:]
             copy.input.extend(self._names.get(name, name) for name in node.input)
             self._nodes.append(copy)
-            for output in node.output:
+            for index, output in enumerate(node.output):
+                if node.op_type == "MaxPool" and index > 0:
+                    continue  # places, which are integers
                 if gives_reals(node) and self._values[output].dtype == np.float32:
                     self._pair(output)
         outputs = {info.name for info in self._graph.output}
