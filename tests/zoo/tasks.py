@@ -22,7 +22,7 @@ NEAREST = ["--calibration-method", "best"]
 # What 8 bits cannot hold of these computes in float
 ACCURATE = ["--accuracy", "0.99"]
 # Their states carry what rounding changes from frame to frame
-STEADY = ["--accuracy", "0.995"]
+STEADY = ["--accuracy", "0.998"]
 # Few nodes in 16 bits bring it that near. Nearer needs float, which takes the CPU forty times as long.
 NEARLY = ["--accuracy", "0.975"]
 # No node of these is enough by itself
