@@ -107,7 +107,7 @@ ImportOptions with_choice_of_recurrences(const CompileOptions& options,
 void add_wholes(const Graph& graph, const std::set<std::string>& names,
                 std::set<std::string>& wholes) {
     for (const std::string& name : names)
-        wholes.insert(whole_of(graph, name));
+        wholes.insert(recurrence_of(graph, name));
 }
 
 // Imports the model with `attempt`, which returns its graph, or null to end.  To the CPU, in float,

@@ -214,8 +214,8 @@ private:
             plan.steps.emplace_back();
             for (const std::size_t node : step.nodes)
                 for (const std::string& name : network.origins[node])
-                    plan.steps.back().insert(remedy == Remedy::float_on_cpu ? whole_of(graph, name)
-                                                                            : name);
+                    plan.steps.back().insert(
+                        remedy == Remedy::float_on_cpu ? recurrence_of(graph, name) : name);
         }
         return plan;
     }
@@ -235,7 +235,7 @@ private:
             stays.push_back(outputs.contains(graph.nodes[index].output) ||
                             std::ranges::any_of(network.origins[index], [&](const auto& name) {
                                 return names.contains(name) ||
-                                       names.contains(whole_of(graph, name));
+                                       names.contains(recurrence_of(graph, name));
                             }));
         return stays;
     }

@@ -4,11 +4,12 @@
 #pragma once
 
 #include "compiler/import/import.hpp"
-#include "compiler/profile.hpp"
+#include "compiler/ir/cpu_rates.hpp"
+#include "compiler/ir/firmware.hpp"
 
 namespace overtake::compiler {
 
-/// Microseconds, modelled, of the device's instructions, one step behind the other.
+/// Microseconds, modelled, of the device's instructions, one step after the other.
 double recurrence_on_device_us(const RecurrenceSize& size, const ovt_profile& profile);
 
 /// Microseconds, estimated, as one operator of the CPU.

@@ -14,11 +14,11 @@
 #include "compiler/ir/error.hpp"
 #include "compiler/onnx/inline_branch.hpp"
 #include "compiler/onnx/unroll_loops.hpp"
+#include "compiler/onnx/versions.hpp"
 
 namespace overtake::compiler {
 namespace {
 
-constexpr int opset_of_evaluation = 13;
 constexpr const char* domain_without_operators = "overtake.open";
 
 bool is_onnx(const onnx::NodeProto& node) {
@@ -36,7 +36,7 @@ bool is_control_flow(const onnx::NodeProto& node) {
 }
 
 // But for those that nothing else tells: of the program's own operators.
-void forget_shapes(onnx::GraphProto& graph) {
+void forget_known_shapes(onnx::GraphProto& graph) {
     std::set<std::string> custom;
     for (const auto& node : graph.node())
         if (is_custom(node))
@@ -67,7 +67,7 @@ public:
         infer_shapes();
         read_types();
         any = fold_constants() || any;
-        forget_shapes(graph_); // said of what is another graph now
+        forget_known_shapes(graph_); // said of what is another graph now
         return any;
     }
 
@@ -121,7 +121,7 @@ private:
     bool are_alike(const std::vector<Choice>& choices) {
         infer_shapes();
         read_types();
-        forget_shapes(graph_); // said of what is another graph soon
+        forget_known_shapes(graph_); // said of what is another graph soon
         return std::ranges::all_of(
             choices, [&](const Choice& choice) { return is_alike(choice[0], choice[1]); });
     }
@@ -200,7 +200,7 @@ private:
     // what they give has the shape that one of their branches gives.  The outputs of the graph stay
     // as the file says.
     void infer_shapes() {
-        forget_shapes(graph_);
+        forget_known_shapes(graph_);
         const auto outputs = graph_.output();
         std::vector<std::pair<onnx::NodeProto*, std::string>> domains;
         for (onnx::NodeProto& node : *graph_.mutable_node())
@@ -409,7 +409,7 @@ void forget_shapes_of_branches(onnx::GraphProto& graph) {
             if (!is_control_flow(node) || !attribute.has_g())
                 continue;
             onnx::GraphProto& branch = *attribute.mutable_g();
-            forget_shapes(branch);
+            forget_known_shapes(branch);
             for (auto& output : *branch.mutable_output())
                 if (output.type().has_tensor_type())
                     output.mutable_type()->mutable_tensor_type()->clear_shape();

@@ -34,4 +34,10 @@ void FreshNames::add(const onnx::GraphProto& graph) {
     }
 }
 
+std::string fresh_name(std::string wanted, std::set<std::string>& names) {
+    while (!names.insert(wanted).second)
+        wanted += "_";
+    return wanted;
+}
+
 } // namespace overtake::compiler

@@ -25,4 +25,7 @@ private:
     std::set<std::string> names_;
 };
 
+/// The name wanted, or one like it that is not among `names`; it is then.
+std::string fresh_name(std::string wanted, std::set<std::string>& names);
+
 } // namespace overtake::compiler

@@ -4,19 +4,14 @@
 #include <map>
 #include <utility>
 
+#include "compiler/onnx/fresh_names.hpp"
+
 namespace overtake::compiler {
 namespace {
 
 void rename(std::string& name, const Renames& renames) {
     if (const auto found = renames.find(name); found != renames.end())
         name = found->second;
-}
-
-std::string fresh(const std::string& wanted, std::set<std::string>& names) {
-    std::string name = wanted;
-    while (!names.insert(name).second)
-        name += "_";
-    return name;
 }
 
 // The names that a graph makes itself.
@@ -44,7 +39,7 @@ void rename_in(onnx::GraphProto& graph, Renames renames, std::set<std::string>& 
     for (const std::string& name : made_in(graph)) {
         renames.erase(name);
         if (taken.contains(name))
-            renames[name] = fresh(name, names);
+            renames[name] = fresh_name(name, names);
     }
     for (auto& node : *graph.mutable_node())
         rename_in(node, renames, names);
@@ -109,9 +104,9 @@ std::vector<onnx::NodeProto> inline_branch(const onnx::NodeProto& node, onnx::Gr
     }
     for (const std::string& name : made)
         if (!renames.contains(name))
-            renames[name] = fresh(name, names);
+            renames[name] = fresh_name(name, names);
     for (auto& tensor : *branch.mutable_initializer()) {
-        const std::string name = fresh(tensor.name(), names);
+        const std::string name = fresh_name(tensor.name(), names);
         renames[tensor.name()] = name;
         tensor.set_name(name);
         graph.add_initializer()->Swap(&tensor);

@@ -20,18 +20,17 @@ onnx::AttributeProto& attribute_of(onnx::NodeProto& node, const std::string& nam
     return *found;
 }
 
-// Of a node that makes anything.
-const std::string& first_output(const onnx::NodeProto& node) {
+} // namespace
+
+const std::string& first_output_of(const onnx::NodeProto& node) {
     for (const std::string& output : node.output())
         if (!output.empty())
             return output;
     return node.name();
 }
 
-} // namespace
-
 const std::string& node_name_of(const onnx::NodeProto& node) {
-    return node.name().empty() ? first_output(node) : node.name();
+    return node.name().empty() ? first_output_of(node) : node.name();
 }
 
 void set_integers(onnx::NodeProto& node, const std::string& name,
@@ -60,7 +59,7 @@ onnx::NodeProto& NodeBuilder::node(const std::string& type,
     node.set_name(node_name_of(replaced_) + ":" + std::to_string(nodes_.size()));
     for (const std::string& input : inputs)
         node.add_input(input);
-    node.add_output(names_.take(first_output(replaced_) + ":" + std::to_string(nodes_.size())));
+    node.add_output(names_.take(first_output_of(replaced_) + ":" + std::to_string(nodes_.size())));
     return node;
 }
 
@@ -111,7 +110,7 @@ std::string NodeBuilder::summed(const std::string& tensor, const std::vector<std
 onnx::TensorProto& NodeBuilder::constant(int type) {
     onnx::TensorProto& tensor = *graph_.add_initializer();
     tensor.set_name(
-        names_.take(first_output(replaced_) + ":constant" + std::to_string(++constants_)));
+        names_.take(first_output_of(replaced_) + ":constant" + std::to_string(++constants_)));
     tensor.set_data_type(type);
     return tensor;
 }

@@ -20,6 +20,9 @@ void set_integer(onnx::NodeProto& node, const std::string& name, std::int64_t nu
 void set_real(onnx::NodeProto& node, const std::string& name, float number);
 void set_text(onnx::NodeProto& node, const std::string& name, const std::string& text);
 
+/// The first output that has a name; the node's name where none has.
+const std::string& first_output_of(const onnx::NodeProto& node);
+
 /// The node's name; where it has none, that of its first output that has one.
 const std::string& node_name_of(const onnx::NodeProto& node);
 

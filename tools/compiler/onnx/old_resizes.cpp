@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "compiler/onnx/old_resizes.hpp"
 
+#include "compiler/onnx/node_builder.hpp"
+
 namespace overtake::compiler {
 namespace {
 
 constexpr int first_opset_with_rules = 11;
-
-void set_text(onnx::NodeProto& node, const char* name, const char* text) {
-    auto& attribute = *node.add_attribute();
-    attribute.set_name(name);
-    attribute.set_type(onnx::AttributeProto::STRING);
-    attribute.set_s(text);
-}
 
 } // namespace
 

@@ -8,19 +8,20 @@
 #include <fmt/format.h>
 
 #include "compiler/ir/error.hpp"
+#include "compiler/onnx/fresh_names.hpp"
 #include "compiler/onnx/inline_branch.hpp"
 #include "compiler/onnx/node_builder.hpp"
+#include "compiler/onnx/versions.hpp"
 
 namespace overtake::compiler {
 namespace {
 
 // In all loops of a network together.
-constexpr std::int64_t most_nodes = 1 << 16;
+constexpr std::int64_t most_nodes_of_loops = 1 << 16;
 constexpr std::int64_t most_mebibytes = 256;
 constexpr std::int64_t most_evaluations = 4096;
 constexpr std::int64_t most_evaluated_elements = 1 << 24;
 
-constexpr int opset_of_evaluation = 13;
 constexpr int opset_of_axes_as_input = 13;
 constexpr int not_carried = 2; // inputs of a body, and of its loop, in front of what it carries
 
@@ -72,12 +73,6 @@ bool is_constant_of_body(const onnx::NodeProto& node) {
     return node.op_type() == "Constant" && node.output_size() == 1 && node.domain().empty();
 }
 
-const std::string& first_name(const onnx::NodeProto& loop) {
-    const auto named =
-        std::ranges::find_if(loop.output(), [](const std::string& name) { return !name.empty(); });
-    return named == loop.output().end() ? loop.name() : *named;
-}
-
 // The nodes of the body without constants that all trips share, and a prefix to each name.
 std::int64_t bytes_of_trip(const onnx::NodeProto& loop, const onnx::GraphProto& body) {
     constexpr std::int64_t digits = 20;
@@ -90,7 +85,7 @@ std::int64_t bytes_of_trip(const onnx::NodeProto& loop, const onnx::GraphProto& 
             bytes -= node.ByteSizeLong();
     const std::int64_t names =
         names_in(body) + names_of_output * body.output_size() + body.input_size();
-    const std::size_t prefix = std::max(first_name(loop).size(), loop.name().size());
+    const std::size_t prefix = std::max(first_output_of(loop).size(), loop.name().size());
     return static_cast<std::int64_t>(bytes) + names * (static_cast<std::int64_t>(prefix) + digits);
 }
 
@@ -276,18 +271,12 @@ private:
     bool is_known_ = true, changes_ = false;
 };
 
-std::string fresh(std::string name, std::set<std::string>& names) {
-    while (!names.insert(name).second)
-        name += "_";
-    return name;
-}
-
 // Constants of the body, of which all trips read the same.
 std::vector<onnx::NodeProto> take_constants(onnx::GraphProto& body, onnx::GraphProto& graph,
                                             const std::string& prefix, std::set<std::string>& names,
                                             Renames& renames) {
     for (auto& tensor : *body.mutable_initializer()) {
-        renames[tensor.name()] = fresh(prefix + tensor.name(), names);
+        renames[tensor.name()] = fresh_name(prefix + tensor.name(), names);
         tensor.set_name(renames[tensor.name()]);
         graph.add_initializer()->Swap(&tensor);
     }
@@ -299,7 +288,7 @@ std::vector<onnx::NodeProto> take_constants(onnx::GraphProto& body, onnx::GraphP
             others.Add()->Swap(&node);
             continue;
         }
-        renames[node.output(0)] = fresh(prefix + node.output(0), names);
+        renames[node.output(0)] = fresh_name(prefix + node.output(0), names);
         node.set_output(0, renames[node.output(0)]);
         constants.push_back(std::move(node));
     }
@@ -323,7 +312,7 @@ public:
         for (const std::string& part : parts) {
             onnx::NodeProto& row = nodes.emplace_back();
             row.set_op_type("Unsqueeze");
-            row.set_name(fresh(part + ":row", names_));
+            row.set_name(fresh_name(part + ":row", names_));
             row.add_input(part);
             if (opset_ < opset_of_axes_as_input)
                 set_integers(row, "axes", {0});
@@ -338,7 +327,7 @@ public:
 private:
     const std::string& first_axis() {
         if (axis_.empty()) {
-            axis_ = fresh("first_axis", names_);
+            axis_ = fresh_name("first_axis", names_);
             onnx::TensorProto& axis = *graph_.add_initializer();
             axis.set_name(axis_);
             axis.set_data_type(onnx::TensorProto::INT64);
@@ -363,7 +352,7 @@ public:
           joined_(opset, graph, names),
           carried_(loop.input().begin() + not_carried, loop.input().end()),
           scanned_(static_cast<std::size_t>(body_.output_size()) - 1 - carried_.size()) {
-        prefix_ = first_name(loop) + "/";
+        prefix_ = first_output_of(loop) + "/";
         nodes_ = take_constants(body_, graph_, prefix_, names_, outside_);
         reads_trip_ = is_read(body_, body_.input(0).name());
         reads_condition_ = is_read(body_, body_.input(1).name());
@@ -398,7 +387,7 @@ private:
 
     std::string add_number(int input, int type, std::int64_t number, const std::string& prefix) {
         onnx::TensorProto tensor = number_for(body_.input(input), type, number);
-        tensor.set_name(fresh(prefix + body_.input(input).name(), names_));
+        tensor.set_name(fresh_name(prefix + body_.input(input).name(), names_));
         *graph_.add_initializer() = tensor;
         return tensor.name();
     }
@@ -408,13 +397,13 @@ private:
         onnx::NodeProto call;
         condition_.clear();
         if (reads_condition_ && ignores_condition(loop_) && !is_last)
-            condition_ = fresh(prefix + "condition", names_);
+            condition_ = fresh_name(prefix + "condition", names_);
         call.add_output(condition_);
         for (std::size_t index = 0; index < carried_.size() + scanned_.size(); ++index) {
             const bool is_carried = index < carried_.size();
             std::string name = output(index);
             if (!(is_carried && is_last) && (is_carried || !name.empty()))
-                name = fresh(prefix + std::to_string(index), names_);
+                name = fresh_name(prefix + std::to_string(index), names_);
             call.add_output(name);
             if (is_carried)
                 carried_[index] = name;
@@ -434,7 +423,7 @@ private:
         for (const auto& node : body_.node())
             for (const std::string& name : node.output())
                 if (!name.empty() && !given.contains(name))
-                    renames[name] = fresh(prefix + name, names_);
+                    renames[name] = fresh_name(prefix + name, names_);
     }
 
     void add_trip(std::int64_t trip, bool is_last) {
@@ -491,7 +480,7 @@ Limits limits_of(const onnx::NodeProto& loop, const ConstantsByName& constants) 
             starts ? std::optional(*starts != 0) : std::nullopt};
 }
 
-Trips refused(const std::string& reason) {
+Trips refused_trips(const std::string& reason) {
     return {std::nullopt, reason};
 }
 
@@ -499,8 +488,8 @@ Trips refused(const std::string& reason) {
 Trips without_trips(const onnx::NodeProto& loop) {
     for (int index = loop.input_size() - not_carried; index < loop.output_size(); ++index)
         if (!loop.output(index).empty())
-            return refused("it makes no trip, and its output '" + loop.output(index) +
-                           "' would be empty; remove it from the network");
+            return refused_trips("it makes no trip, and its output '" + loop.output(index) +
+                                 "' would be empty; remove it from the network");
     return {0, ""};
 }
 
@@ -509,8 +498,8 @@ Trips without_trips(const onnx::NodeProto& loop) {
 Trips LoopUnroller::trips_of(const onnx::NodeProto& loop, const ConstantsByName& constants) {
     const onnx::GraphProto* body = body_of(loop);
     if (!body || !fits(loop, *body))
-        return refused("its body does not fit its inputs and outputs; is the file damaged?");
-    if (failed_.contains(first_name(loop)))
+        return refused_trips("its body does not fit its inputs and outputs; is the file damaged?");
+    if (failed_.contains(first_output_of(loop)))
         return {};
     const Limits limits = limits_of(loop, constants);
     if (!limits.trips || !limits.starts)
@@ -520,20 +509,22 @@ Trips LoopUnroller::trips_of(const onnx::NodeProto& loop, const ConstantsByName&
         return without_trips(loop);
     const std::int64_t nodes = std::max<std::int64_t>(nodes_in(*body), 1);
     const std::int64_t bytes = bytes_of_trip(loop, *body);
-    const std::int64_t by_nodes = (most_nodes - nodes_) / nodes;
+    const std::int64_t by_nodes = (most_nodes_of_loops - nodes_) / nodes;
     const std::int64_t by_bytes = ((most_mebibytes << 20) - bytes_) / bytes;
     const std::int64_t affordable = std::min(by_nodes, by_bytes);
     Trips trips = count_trips(loop, constants, std::min(most, affordable + 1));
     if (!trips.count || *trips.count <= affordable)
         return trips;
     if (by_bytes < by_nodes)
-        return refused(fmt::format("it makes {} trips or more of {} bytes of nodes and names, and "
-                                   "loops are unrolled to at most {} MiB in all; export it with "
-                                   "fewer trips or shorter names",
-                                   *trips.count, bytes, most_mebibytes));
-    return refused(fmt::format("it makes {} trips or more of {} nodes, and loops are unrolled to "
-                               "at most {} nodes in all; export it with fewer trips",
-                               *trips.count, nodes, most_nodes));
+        return refused_trips(
+            fmt::format("it makes {} trips or more of {} bytes of nodes and names, and "
+                        "loops are unrolled to at most {} MiB in all; export it with "
+                        "fewer trips or shorter names",
+                        *trips.count, bytes, most_mebibytes));
+    return refused_trips(
+        fmt::format("it makes {} trips or more of {} nodes, and loops are unrolled to "
+                    "at most {} nodes in all; export it with fewer trips",
+                    *trips.count, nodes, most_nodes_of_loops));
 }
 
 Trips LoopUnroller::count_trips(const onnx::NodeProto& loop, const ConstantsByName& constants,
@@ -550,22 +541,24 @@ Trips LoopUnroller::count_trips(const onnx::NodeProto& loop, const ConstantsByNa
         if (evaluations_ == most_evaluations || elements_ >= most_evaluated_elements) {
             if (is_ignored)
                 break;
-            return refused(fmt::format("its condition changes from trip to trip, and conditions of "
-                                       "loops are computed for at most {} trips and {} numbers in "
-                                       "all; export it with a constant number of trips",
-                                       most_evaluations, most_evaluated_elements));
+            return refused_trips(
+                fmt::format("its condition changes from trip to trip, and conditions of "
+                            "loops are computed for at most {} trips and {} numbers in "
+                            "all; export it with a constant number of trips",
+                            most_evaluations, most_evaluated_elements));
         }
         ++evaluations_;
         const auto goes_on = condition.after_trip(opset_, libonnx_, evaluate_, elements_);
         if (!goes_on && is_ignored)
             break;
         if (!goes_on) {
-            failed_.insert(first_name(loop));
+            failed_.insert(first_output_of(loop));
             return {};
         }
         if (!*goes_on && is_ignored)
-            return refused("its body ends it, but ONNX ignores that of a loop without a condition; "
-                           "export it with one");
+            return refused_trips(
+                "its body ends it, but ONNX ignores that of a loop without a condition; "
+                "export it with one");
         if (!*goes_on)
             return {trips, ""};
     }

@@ -13,4 +13,7 @@ constexpr int known_opset = 17, known_ir_version = 8;
 
 constexpr const char* opset_range = "6 to 23";
 
+/// That libonnx evaluates parts of graphs in.
+constexpr int opset_of_evaluation = 13;
+
 } // namespace overtake::compiler

@@ -25,7 +25,7 @@ std::set<std::string> Origins::of(const Node& folded) const {
     return names;
 }
 
-const std::string& whole_of(const Graph& graph, const std::string& name) {
+const std::string& recurrence_of(const Graph& graph, const std::string& name) {
     const auto part = graph.parts_of_recurrences.find(name);
     return part == graph.parts_of_recurrences.end() ? name : part->second;
 }

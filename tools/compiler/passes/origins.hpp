@@ -28,6 +28,6 @@ private:
 };
 
 /// The recurrence that the node of this name is a part of; where it is none, the name.
-const std::string& whole_of(const Graph& graph, const std::string& name);
+const std::string& recurrence_of(const Graph& graph, const std::string& name);
 
 } // namespace overtake::compiler
