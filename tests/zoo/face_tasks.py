@@ -214,7 +214,7 @@ def _angle(chances):
 
 
 def roll(wanted):
-    """Share of the faces whose roll is told to five degrees."""
+    """Share of the faces whose roll is found to within five degrees."""
     drawn = np.array([face.roll for face in wanted])
 
     def of(outputs):
@@ -318,7 +318,7 @@ KINDS = {
     "face_finding": Kind(wide_scenes, finding(_found_in_wide), _FACES_FOUND, ("scores", "boxes")),
     "face_points": Kind(grey_faces, points, "eyes, noses and mouths where they were drawn"),
     "face_eyes": Kind(eyes, open_or_shut, "open or shut"),
-    "face_pose": Kind(coloured_faces(224, 1.5, **_IMAGENET), roll, "roll told to 5 degrees",
+    "face_pose": Kind(coloured_faces(224, 1.5, **_IMAGENET), roll, "roll within 5 degrees",
                       ("output", "617", "618")),
     "face_recognition": Kind(people, recognised, "people recognised", count=60),
     "face_age": Kind(coloured_faces(64, 1.5, **_IMAGENET), as_float(age, 2),
