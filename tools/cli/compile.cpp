@@ -487,7 +487,7 @@ void add_exceptions(CLI::App& command, const Options& options) {
                     "Steps up to which the device computes an RNN, GRU or LSTM, one after the "
                     "other, where that takes less time than on the CPU; 0: none; default: 16")
         ->excludes(all_on_cpu)
-        ->check(CLI::Range(0, 1024));
+        ->check(whole_number(0, 1024));
     command
         .add_option("--custom-op-domain", options->compile.import.custom_domains,
                     "Leave the operators of this ONNX domain to the program that runs the model; "
