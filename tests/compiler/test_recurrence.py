@@ -297,6 +297,18 @@ class Recurrences(Case):
         nodes = [node("GRU", ["x", "w", "r"], ["", "h"], name="it", hidden_size=hidden)]
         return save(model(nodes, {"x": x.shape}, {"h": None}, weights, opset=14), self.directory / "m.onnx")
 
+    def test_a_board_file_says_where_it_runs(self):
+        """And is not warned of what it has asked for."""
+        file, compiled = self.directory / "board.yaml", self.directory / "board.ovm"
+        for processor in ("BPU", "CPU"):
+            with self.subTest(processor):
+                file.write_text(f"model_parameters:\n  onnx_model: {self.gru()}\n  node_info: {{it: {{ON: {processor}}}}}\n"
+                                "input_parameters:\n  input_type_train: featuremap\n")  # fmt: skip
+                result = overtake("compile", "--config", file, "-o", compiled, "--unroll", "0")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertNotIn("multiply-accumulates", result.stderr)
+                self.assertEqual([s["processor"] for s in info(compiled)["segments"]], [processor])
+
     def test_check_says_why_one_runs_on_the_cpu(self):
         def reason(path, *options):
             operators = json.loads(succeed("compile", path, "--check", "--json", *options))["operators"]

@@ -372,6 +372,14 @@ bool is_refused(const NodeVerdict& node) {
     return node.where == NodeVerdict::Where::refused;
 }
 
+// Whether options or a configuration file want the node on the CPU.
+bool is_asked_for_on_cpu(const ImportOptions& options, const std::string& node) {
+    return std::ranges::count(options.run_on_cpu, node) > 0 ||
+           std::ranges::any_of(options.wishes, [&](const NodeWish& wish) {
+               return wish.on == NodeWish::On::cpu && wish.name == node;
+           });
+}
+
 // Of work that the device was not asked to leave to the CPU, where there is much of it.
 void warn_of_work_on_cpu(const std::string& path, const Graph& graph, const Survey& survey,
                          const ImportOptions& options) {
@@ -384,7 +392,7 @@ void warn_of_work_on_cpu(const std::string& path, const Graph& graph, const Surv
     for (const Node& node : graph.nodes) {
         const std::uint64_t macs = node.on_bpu() ? 0 : multiply_accumulates(graph, node);
         if (macs <= all / parts || options.keep_on_cpu.contains(node.name) ||
-            std::ranges::count(options.run_on_cpu, node.name) > 0)
+            is_asked_for_on_cpu(options, node.name))
             continue;
         const auto verdict = std::ranges::find(survey.nodes, node.name, &NodeVerdict::name);
         if (verdict == survey.nodes.end() || verdict->reason.empty() || ++count > most)
