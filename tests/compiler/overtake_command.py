@@ -85,6 +85,21 @@ def run(model, inputs, directory):
     return {path.stem: np.load(path) for path in output.glob("*.npy")}
 
 
+def float_and_compiled(path, inputs, names, directory, *options):
+    """Runs a network in float, compiles it with `inputs` as its samples, and runs that. Arrays by output's name."""
+    directory = pathlib.Path(directory)
+    given, samples = [], []
+    for name, array in inputs.items():
+        file = directory / f"{name}.npy"
+        np.save(file, array)
+        given += ["--input", f"{name}={file}"]
+        samples += ["--calibration", f"{name}={file}"]
+    succeed("run", path, *given, "-q", "--output-dir", directory)
+    in_float = {name: np.load(directory / f"{name}.npy") for name in names}
+    succeed("compile", path, "-q", *samples, *options)
+    return in_float, run(path.with_suffix(".ovm"), inputs, directory / "run")
+
+
 def cosine(left, right):
     left, right = left.astype(np.float64).ravel(), right.astype(np.float64).ravel()
     length = np.sqrt((left @ left) * (right @ right))

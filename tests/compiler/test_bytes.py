@@ -9,7 +9,7 @@ import unittest
 import numpy as np
 from onnx import TensorProto
 
-from overtake_command import info, overtake, run, succeed
+from overtake_command import float_and_compiled, info, overtake, succeed
 from small_models import model, node, save
 
 RANDOM = np.random.default_rng(23)
@@ -41,15 +41,8 @@ class Bytes(unittest.TestCase):
         constants = {name: np.asarray(array) for name, array in (constants or {}).items()}
         proto = model(nodes, {n: a.shape for n, a in inputs.items()}, dict.fromkeys(outputs), constants,
                       opset=opset, types=types)  # fmt: skip
-        path, given, samples = save(proto, self.folder / "m.onnx"), [], []
-        for name, array in inputs.items():
-            np.save(self.folder / f"{name}.npy", array)
-            given += ["--input", f"{name}={self.folder / f'{name}.npy'}"]
-            samples += ["--calibration", f"{name}={self.folder / f'{name}.npy'}"]
-        succeed("run", path, *given, "-q", "--output-dir", self.folder)
-        in_float = {name: np.load(self.folder / f"{name}.npy") for name in outputs}
-        succeed("compile", path, "-q", *samples)
-        return in_float, run(path.with_suffix(".ovm"), inputs, self.folder / "run")
+        path = save(proto, self.folder / "m.onnx")
+        return float_and_compiled(path, inputs, outputs, self.folder)
 
     def refusal(self, nodes, shape, outputs, constants, types):
         proto = model(nodes, {"x": shape}, dict.fromkeys(outputs), constants, types=types)

@@ -12,7 +12,7 @@ import unittest
 
 import numpy as np
 
-from overtake_command import cosine, info, overtake, run, succeed
+from overtake_command import cosine, float_and_compiled, info, overtake, succeed
 from recurrences import FUNCTIONS, GATES, USUAL, recurrence
 from small_models import model, node, save
 
@@ -96,16 +96,8 @@ class Case(unittest.TestCase):
     def results(self, proto, inputs, names, *options):
         """In float and of the compiled model, where the CPU computes recurrences unless options say otherwise."""
         path = save(proto, self.directory / "m.onnx")
-        given, samples = [], []
-        for name, array in inputs.items():
-            np.save(self.directory / f"{name}.npy", array)
-            given += ["--input", f"{name}={self.directory / name}.npy"]
-            samples += ["--calibration", f"{name}={self.directory / name}.npy"]
-        succeed("run", path, *given, "-q", "--output-dir", self.directory)
-        in_float = [np.load(self.directory / f"{name}.npy") for name in names]
-        succeed("compile", path, "-q", *samples, *(options or ("--unroll", "0")))
-        compiled = run(path.with_suffix(".ovm"), inputs, self.directory / "run")
-        return in_float, [compiled[name] for name in names]
+        found = float_and_compiled(path, inputs, names, self.directory, *(options or ("--unroll", "0")))
+        return [[results[name] for name in names] for results in found]
 
 
 class DynamicallyQuantised(Case):

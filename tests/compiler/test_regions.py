@@ -10,7 +10,7 @@ import unittest
 import numpy as np
 from onnx import TensorProto
 
-from overtake_command import info, overtake, run, succeed
+from overtake_command import float_and_compiled, info, overtake
 from small_models import model, node, save
 
 RANDOM = np.random.default_rng(71)
@@ -100,15 +100,8 @@ class Case(unittest.TestCase):
         """In float and of the compiled model."""
         types = {n: TensorProto.INT64 for n, a in inputs.items() if a.dtype == np.int64} | (types or {})
         proto = model(nodes, {n: a.shape for n, a in inputs.items()}, outputs, constants, opset=opset, types=types)
-        path, given, samples = save(proto, self.folder / "m.onnx"), [], []
-        for name, array in inputs.items():
-            np.save(self.folder / f"{name}.npy", array)
-            given += ["--input", f"{name}={self.folder / f'{name}.npy'}"]
-            samples += ["--calibration", f"{name}={self.folder / f'{name}.npy'}"]
-        succeed("run", path, *given, "-q", "--output-dir", self.folder)
-        in_float = {name: np.load(self.folder / f"{name}.npy") for name in outputs}
-        succeed("compile", path, "-q", *samples)
-        return in_float, run(path.with_suffix(".ovm"), inputs, self.folder / "run")
+        path = save(proto, self.folder / "m.onnx")
+        return float_and_compiled(path, inputs, outputs, self.folder)
 
     def failure(self, nodes, inputs, outputs, opset=17):
         types = {n: TensorProto.INT64 for n, a in inputs.items() if a.dtype == np.int64}
