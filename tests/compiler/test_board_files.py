@@ -5,6 +5,7 @@ import unittest
 
 import numpy as np
 
+import model_file
 import small_models
 from configuration_case import Case
 from overtake_command import info, overtake, succeed
@@ -150,12 +151,19 @@ class BoardFiles(Case):
             ("set_Softmax_input_int8,set_Softmax_output_int8", ["of its Softmax nodes, 0 run"] * 2),
             ("set_Softmax_input_int16", []),
             ("set_Relu_input_int8;bias_correction", []),
+            ("set_Gelu_input_int8", ["the network has no Gelu node"]),
         ):
             with self.subTest(words=words):
                 found = self.compile(calibration={"optimization": f"'{words}'"})
                 self.assertEqual(len(found), len(warnings), found)
                 for line, warning in zip(found, warnings):
                     self.assertIn(warning, line)
+
+    def test_a_wish_for_an_operator_is_one_for_nodes_that_it_is_a_part_of(self):
+        """The convolution computes the Relu behind it."""
+        self.compile(calibration={"optimization": "set_Relu_output_int16"})
+        tensors = {t.name: t.is_int16 for t in model_file.ModelFile(self.directory / "out/net_8x8_nv12.ovm").tensors}
+        self.assertEqual((tensors["b"], tensors["y"]), (True, False))
 
     def test_nodes_at_the_edges_are_removed(self):
         self.compile(model={"remove_node_type": "'Quantize;Dequantize;Transpose;Cast;Reshape'"})

@@ -168,8 +168,33 @@ TEST(Origins, AFoldedNodeIsAllThatItComputes) {
     const Origins origins(graph);
     Node folded = graph.nodes[0];
     folded.output = 2;
-    EXPECT_EQ(origins.of(folded), (std::set<std::string>{"first", "second"}));
-    EXPECT_EQ(origins.of(graph.nodes[1]), (std::set<std::string>{"second"}));
+    const auto names = [&](const Node& node) {
+        std::set<std::string> found;
+        for (const Origin& origin : origins.of(node))
+            found.insert(origin.name);
+        return found;
+    };
+    EXPECT_EQ(names(folded), (std::set<std::string>{"first", "second"}));
+    EXPECT_EQ(names(graph.nodes[1]), (std::set<std::string>{"second"}));
+    EXPECT_EQ(origins.of(graph.nodes[1])[0].kind, graph.nodes[1].onnx_type);
+}
+
+TEST(Wholes, APartIsOneOfWhatItsWholeIsAPartOf) {
+    Graph graph;
+    EXPECT_TRUE(wholes_of(graph, "lstm:1").empty());
+    graph.wholes.emplace("lstm:1", Whole{"lstm", "LSTM", true});
+    graph.wholes.emplace("lstm", Whole{"lstm", "LSTM", true});
+    graph.wholes.emplace("lstm", Whole{"lstm", "DynamicQuantizeLSTM"}); // its last part
+    std::set<std::string> kinds;
+    for (const Whole& whole : wholes_of(graph, "lstm:1")) {
+        EXPECT_EQ(whole.name, "lstm");
+        kinds.insert(whole.kind);
+    }
+    EXPECT_EQ(kinds, (std::set<std::string>{"DynamicQuantizeLSTM", "LSTM"}));
+    EXPECT_EQ(recurrence_of(graph, "lstm:1"), "lstm");
+    EXPECT_EQ(recurrence_of(graph, "other"), "other");
+    graph.wholes.emplace("gelu:1", Whole{"gelu", "Gelu"});
+    EXPECT_EQ(recurrence_of(graph, "gelu:1"), "gelu:1");
 }
 
 } // namespace

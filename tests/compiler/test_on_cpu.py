@@ -44,6 +44,16 @@ class OnCpu(unittest.TestCase):
             path.unlink()
         return arrays
 
+    def test_a_node_with_a_name_is_called_by_its_output_too(self):
+        weights = {"w": np.eye(4, dtype=np.float32).reshape(4, 4, 1, 1)}
+        nodes = [node("Conv", ["x", "w"], ["a"], name="first"), node("Conv", ["a", "w"], ["y"], name="second")]
+        network = self.save(model(nodes, {"x": (1, 4, 8, 8)}, {"y": (1, 4, 8, 8)}, weights))
+        compiled = self.folder / "one.ovm"
+        for called in ("first", "a"):
+            succeed("compile", network, "-o", compiled, "-q", "--run-on-cpu", called)
+            placed = {each["name"]: each["processor"] for each in info(compiled)["nodes"]}
+            self.assertEqual(placed, {"first": "CPU", "second": "BPU"})
+
     def check_layouts(self, network, samples, compiled):
         wanted = self.outputs(network, samples)
         got = {layout: self.outputs(compiled, samples, "--cpu-layout", layout) for layout in LAYOUTS}

@@ -12,6 +12,7 @@ import unittest
 
 import numpy as np
 
+import model_file
 from overtake_command import cosine, float_and_compiled, info, overtake, succeed
 from recurrences import FUNCTIONS, GATES, USUAL, recurrence
 from small_models import model, node, save
@@ -300,6 +301,32 @@ class Recurrences(Case):
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertNotIn("multiply-accumulates", result.stderr)
                 self.assertEqual([s["processor"] for s in info(compiled)["segments"]], [processor])
+
+    def test_a_board_file_gives_it_16_bits(self):
+        """By its operator, although the device computes it as others, or by its name."""
+        file, compiled = self.directory / "board.yaml", self.directory / "board.ovm"
+
+        def tensors_of_16_bits(group, wish):
+            file.write_text(f"model_parameters:\n  onnx_model: {self.gru()}\n  {wish if group == 'model' else ''}\n"
+                            "input_parameters:\n  input_type_train: featuremap\n"
+                            f"calibration_parameters:\n  {wish if group == 'calibration' else 'cal_data_type: float32'}\n")  # fmt: skip
+            result = overtake("compile", "--config", file, "-o", compiled)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            tensors = model_file.ModelFile(compiled).tensors
+            return sum(tensor.is_int16 for tensor in tensors) / len(tensors), result.stderr
+
+        few, _ = tensors_of_16_bits("", "")
+        for group, wish in (("calibration", "optimization: set_GRU_input_int16"), ("model", "set_node_data_type: it:int16"),
+                            ("model", "node_info: {it: {InputType: int16}}")):  # fmt: skip
+            with self.subTest(wish):
+                many, said = tensors_of_16_bits(group, wish)
+                self.assertGreater(many, max(few, 0.9))
+                self.assertNotIn(wish.split(":")[0], said)
+        for wish, said in (("set_LSTM_input_int16", "the network has no LSTM node"),
+                           ("set_GRU_input_int8", ""), ("set_LSTM_output_int8", "the network has no LSTM node")):  # fmt: skip
+            with self.subTest(wish):
+                text = tensors_of_16_bits("calibration", "optimization: " + wish)[1]
+                self.assertIn(said, text) if said else self.assertNotIn("optimization", text)
 
     def test_check_says_why_one_runs_on_the_cpu(self):
         def reason(path, *options):

@@ -153,6 +153,7 @@ struct NamedNode {
     const Graph& graph;
     const Node& node;
     const std::set<std::string>& origins; // nodes of the file that it is
+    const std::set<std::string>& kinds;   // their operators, and of those that they are parts of
 
     // By a node of the file, of which it may be a part, or by its output.
     bool is_called(const std::string& name) const {
@@ -177,7 +178,7 @@ bool asks_for_int16(const CompileOptions& options, const NamedNode& node) {
                options.import.int16,
                [&](const std::string& name) { return name == all_nodes || is_called(name); }) ||
            std::ranges::any_of(options.import.wishes, [&](const NodeWish& wish) {
-               const bool is_of_kind = wish.kind.empty() || wish.kind == node.node.onnx_type;
+               const bool is_of_kind = wish.kind.empty() || node.kinds.contains(wish.kind);
                return wish.width == "int16" &&
                       (wish.name.empty() ? is_of_kind : is_called(wish.name));
            });
@@ -191,11 +192,13 @@ bool reads_picture(const Graph& graph, const Node& node) {
 }
 
 // 16 bits for the activations of the nodes that the options, or a configuration file, name.
-void apply_int16(PreparedNetwork& network, const CompileOptions& options) {
+// `kinds` are those of each node.
+void apply_int16(PreparedNetwork& network, const std::vector<std::set<std::string>>& kinds,
+                 const CompileOptions& options) {
     Graph& graph = network.graph;
     std::vector<std::size_t> wanted;
     const auto named = [&](std::size_t index) {
-        return NamedNode{graph, graph.nodes[index], network.origins[index]};
+        return NamedNode{graph, graph.nodes[index], network.origins[index], kinds[index]};
     };
     for (std::size_t index = 0; index < graph.nodes.size(); ++index)
         if (graph.nodes[index].on_bpu() && !reads_picture(graph, graph.nodes[index]) &&
@@ -288,9 +291,19 @@ PreparedNetwork prepare_network(const CompileOptions& options) {
     prepare(graph);
     order_segments(graph);
     naming_the_model(options.model, [&] { check_sizes(graph); });
-    for (const Node& node : graph.nodes)
-        network.origins.push_back(origins.of(node));
-    apply_int16(network, options);
+    std::vector<std::set<std::string>> kinds;
+    for (const Node& node : graph.nodes) {
+        const std::vector<Origin> nodes = origins.of(node);
+        network.origins.emplace_back();
+        kinds.emplace_back();
+        for (const Origin& origin : nodes) {
+            network.origins.back().insert(origin.name);
+            kinds.back().insert(origin.kind);
+            for (const Whole& whole : wholes_of(graph, origin.name))
+                kinds.back().insert(whole.kind);
+        }
+    }
+    apply_int16(network, kinds, options);
     naming_the_model(options.model, [&] { check_sizes(graph); });
     return network;
 }

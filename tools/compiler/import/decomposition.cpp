@@ -98,9 +98,9 @@ std::vector<onnx::NodeProto> decomposed(Context& context, FreshNames& names) {
     }
     context.graph.accumulators.insert(here.accumulators.begin(), here.accumulators.end());
     std::vector<onnx::NodeProto> nodes = here.build.take();
-    if (rule == decompose_recurrence)
-        for (const onnx::NodeProto& part : nodes)
-            context.graph.parts_of_recurrences.emplace(part.name(), node_name(context));
+    for (const onnx::NodeProto& part : nodes)
+        context.graph.wholes.emplace(node_name_of(part), Whole{node_name(context), node.op_type(),
+                                                               rule == decompose_recurrence});
     return nodes;
 }
 

@@ -348,10 +348,10 @@ Graph import_network(const std::string& path, const ImportOptions& asked, Survey
     walk.check_names(options.run_on_bpu, "run_on_bpu");
     std::vector<std::string> wide = options.int16;
     std::erase_if(wide, [&](const std::string& name) {
-        return name == all_nodes || network.names.contains(name);
+        return name == all_nodes || network.nodes.names.contains(name);
     });
     walk.check_names(wide, "--int16");
-    report_wishes(options, network.names, model.graph(), walk.verdicts());
+    report_wishes(options, network.nodes, model.graph(), context.graph, walk.verdicts());
     for (std::size_t number = 0; number < walk.verdicts().size(); ++number) {
         const NodeVerdict& verdict = walk.verdicts()[number];
         const auto& node = model.graph().node(static_cast<int>(number));

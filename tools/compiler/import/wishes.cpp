@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,6 +19,43 @@ bool is_named(const onnx::NodeProto& node, const std::string& name) {
 
 const std::string& name_of(const onnx::NodeProto& node) {
     return node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
+}
+
+constexpr std::string_view is_part_of_others =
+    "it is computed as a part of other nodes, or before the network runs";
+
+// Of nodes that are written as others: on the CPU where a part is.
+std::vector<NodeVerdict> verdicts_of_wholes(const Graph& graph,
+                                            const std::vector<NodeVerdict>& verdicts) {
+    using Where = NodeVerdict::Where;
+    std::map<std::pair<std::string, std::string>, NodeVerdict> wholes;
+    for (const NodeVerdict& part : verdicts)
+        for (const Whole& whole : wholes_of(graph, part.name)) {
+            NodeVerdict& verdict =
+                wholes
+                    .try_emplace({whole.name, whole.kind},
+                                 NodeVerdict{whole.name, whole.kind, Where::nowhere, ""})
+                    .first->second;
+            if (part.where == Where::cpu && verdict.where != Where::cpu) {
+                verdict.where = Where::cpu;
+                verdict.reason = part.reason;
+            } else if (part.where == Where::bpu && verdict.where == Where::nowhere) {
+                verdict.where = Where::bpu;
+            }
+        }
+    std::vector<NodeVerdict> result;
+    for (auto& whole : wholes)
+        result.push_back(std::move(whole.second));
+    return result;
+}
+
+// The name of the node that is called so or whose first output is; without one as it is.
+std::string node_called(const std::string& name, const onnx::GraphProto& graph) {
+    const auto& nodes = graph.node();
+    auto found = std::ranges::find(nodes, name, [](const auto& node) { return node.name(); });
+    if (found == nodes.end())
+        found = std::ranges::find_if(nodes, [&](const auto& node) { return is_named(node, name); });
+    return found == nodes.end() ? name : name_of(*found);
 }
 
 bool is_of_kind(const NodeWish& wish) {
@@ -38,11 +78,13 @@ std::string shortfall(const NodeWish& wish, const NodeVerdict& verdict) {
 }
 
 // The device has 16 bits, and the CPU more.
-std::string shortfall_of_kind(const NodeWish& wish, const std::vector<NodeVerdict>& verdicts) {
+std::string shortfall_of_kind(const NodeWish& wish, const FileNodes& file,
+                              const std::vector<NodeVerdict>& verdicts) {
+    if (!wish.kind.empty() && std::ranges::count(verdicts, wish.kind, &NodeVerdict::type) == 0)
+        return file.kinds.contains(wish.kind) ? std::string(is_part_of_others)
+                                              : "the network has no " + wish.kind + " node";
     if (wish.width == "int16")
-        return wish.kind.empty() || std::ranges::count(verdicts, wish.kind, &NodeVerdict::type) > 0
-                   ? ""
-                   : "the network has no " + wish.kind + " node";
+        return "";
     std::size_t on_bpu = 0, on_cpu = 0;
     for (const NodeVerdict& verdict : verdicts) {
         if (!wish.kind.empty() && verdict.type != wish.kind)
@@ -63,6 +105,9 @@ std::string shortfall_of_kind(const NodeWish& wish, const std::vector<NodeVerdic
 
 ImportOptions with_wishes(const ImportOptions& options, const onnx::GraphProto& graph) {
     ImportOptions result = options;
+    for (std::vector<std::string>* names : {&result.run_on_cpu, &result.run_on_bpu})
+        for (std::string& name : *names)
+            name = node_called(name, graph);
     for (const NodeWish& wish : options.wishes)
         for (const onnx::NodeProto& node : graph.node()) {
             if (is_of_kind(wish) || wish.on == NodeWish::On::any || !is_named(node, wish.name))
@@ -77,21 +122,27 @@ ImportOptions with_wishes(const ImportOptions& options, const onnx::GraphProto& 
     return result;
 }
 
-void report_wishes(const ImportOptions& options, const std::set<std::string>& names,
-                   const onnx::GraphProto& graph, const std::vector<NodeVerdict>& verdicts) {
+void report_wishes(const ImportOptions& options, const FileNodes& file,
+                   const onnx::GraphProto& graph, const Graph& imported,
+                   const std::vector<NodeVerdict>& verdicts) {
     if (!options.warn)
         return;
+    const std::vector<NodeVerdict> wholes = verdicts_of_wholes(imported, verdicts);
+    std::vector<NodeVerdict> all = verdicts;
+    all.insert(all.end(), wholes.begin(), wholes.end());
     for (const NodeWish& wish : options.wishes) {
         std::optional<std::string> text;
         if (is_of_kind(wish))
-            text = shortfall_of_kind(wish, verdicts);
+            text = shortfall_of_kind(wish, file, all);
         for (std::size_t number = 0; number < verdicts.size() && !is_of_kind(wish); ++number)
             if (is_named(graph.node(static_cast<int>(number)), wish.name))
                 text = shortfall(wish, verdicts[number]);
+        for (const NodeVerdict& whole : wholes)
+            if (!is_of_kind(wish) && whole.name == wish.name)
+                text = shortfall(wish, whole);
         if (!text)
-            text = !names.contains(wish.name)
-                       ? "the network has no such node"
-                       : "it is computed as a part of other nodes, or before the network runs";
+            text =
+                file.names.contains(wish.name) ? is_part_of_others : "the network has no such node";
         if (!text->empty())
             options.warn(wish.place + ": " + *text);
     }

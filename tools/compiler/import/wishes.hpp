@@ -3,13 +3,12 @@
 // What a configuration file asks of nodes, and what became of it.
 #pragma once
 
-#include <set>
-#include <string>
 #include <vector>
 
 #include <onnx/onnx_pb.h>
 
 #include "compiler/import/import.hpp"
+#include "compiler/onnx/file.hpp"
 
 namespace overtake::compiler {
 
@@ -17,9 +16,10 @@ namespace overtake::compiler {
 /// stay_on_bpu.
 ImportOptions with_wishes(const ImportOptions& options, const onnx::GraphProto& graph);
 
-/// Warns of wishes that are not fulfilled, with what is done instead.  `names` are of the nodes
-/// that the file has, `verdicts` of those of `graph`.
-void report_wishes(const ImportOptions& options, const std::set<std::string>& names,
-                   const onnx::GraphProto& graph, const std::vector<NodeVerdict>& verdicts);
+/// Warns of wishes that are not fulfilled, with what is done instead.  `verdicts` are of the nodes
+/// of `graph`, from which `imported` was made.
+void report_wishes(const ImportOptions& options, const FileNodes& file,
+                   const onnx::GraphProto& graph, const Graph& imported,
+                   const std::vector<NodeVerdict>& verdicts);
 
 } // namespace overtake::compiler

@@ -2,6 +2,7 @@
 #include "compiler/ir/graph.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/ir/error.hpp"
 #include "cpu/onednn.hpp"
@@ -73,6 +74,24 @@ std::uint32_t images_of(const Graph& graph, const Node& node) {
 std::uint64_t multiply_accumulates(const Graph& graph, const Node& node) {
     return std::visit([&](const auto& operation) { return macs(graph, node, operation); },
                       node.operation);
+}
+
+std::vector<Whole> wholes_of(const Graph& graph, const std::string& name) {
+    std::vector<Whole> wholes;
+    std::set<std::string> seen;
+    std::vector<std::string> left = {name};
+    while (!left.empty()) {
+        const std::string part = std::move(left.back());
+        left.pop_back();
+        if (!seen.insert(part).second)
+            continue;
+        const auto [first, last] = graph.wholes.equal_range(part);
+        for (auto each = first; each != last; ++each) {
+            wholes.push_back(each->second);
+            left.push_back(each->second.name);
+        }
+    }
+    return wholes;
 }
 
 bool keeps_quantisation(const Node& node) {

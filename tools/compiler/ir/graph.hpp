@@ -112,18 +112,29 @@ struct Node {
     }
 };
 
+/// A node of the file that is written as several.
+struct Whole {
+    std::string name;
+    std::string kind;           ///< its operator
+    bool is_recurrence = false; ///< an RNN, a GRU or an LSTM
+};
+
 struct Graph {
     std::string name;
     std::vector<Value> values;
     std::vector<Node> nodes;
     std::vector<ValueId> inputs;
     std::vector<ValueId> outputs;
-    /// By the name of a part: the RNN, GRU or LSTM of the file that is computed in such parts.
-    std::map<std::string, std::string> parts_of_recurrences;
+    /// By the name of a part: the nodes that it is a part of.  The last part of a node has its
+    /// name, and a part may be written as several again.
+    std::multimap<std::string, Whole> wholes;
     /// Those parts whose sums go on from step to step: what they read and write has 16 bits.
     std::set<std::string> accumulators;
     bool comes_quantised = false; ///< the model has operators that quantise
 };
+
+/// The nodes of the file that the one of this name is a part of, and those that they are parts of.
+std::vector<Whole> wholes_of(const Graph& graph, const std::string& name);
 
 /// Whether the node only moves elements, so that its output means what its first input means.
 bool keeps_quantisation(const Node& node);

@@ -162,14 +162,17 @@ void check_file(onnx::ModelProto& model, int opset, Libonnx& libonnx,
     libonnx.check(model);
 }
 
-std::set<std::string> names_of_nodes(const onnx::GraphProto& graph) {
-    std::set<std::string> names;
+void add_kinds(const onnx::GraphProto& graph, std::set<std::string>& kinds) {
+    for (const auto& node : graph.node())
+        kinds.insert(node.op_type());
+}
+
+void add_names(const onnx::GraphProto& graph, std::set<std::string>& names) {
     for (const auto& node : graph.node()) {
         names.insert(node.name());
         if (node.output_size() > 0)
             names.insert(node.output(0));
     }
-    return names;
 }
 
 void convert(onnx::ModelProto& model, int opset, Libonnx& libonnx, const std::string& path) {
@@ -207,10 +210,13 @@ Network load_onnx(const std::string& path, const InputSettings& settings,
     model.set_ir_version(std::min<std::int64_t>(model.ir_version(), known_ir_version));
     Libonnx libonnx(path);
     try {
+        add_kinds(model.graph(), network.nodes.kinds);
         settle_graph(model, path);
+        add_kinds(model.graph(), network.nodes.kinds);
         lower_to_known_opset(model, libonnx, network.refusals);
         check_file(model, opset, libonnx, settings.custom_domains, network.refusals, path);
-        network.names = names_of_nodes(model.graph());
+        add_names(model.graph(), network.nodes.names);
+        add_kinds(model.graph(), network.nodes.kinds);
         set_input_shapes(model, settings, path);
         remove_edge_nodes(model, settings.removed, libonnx, settings.warn);
         const std::vector<int> output_types = types_of_outputs(model);

@@ -31,11 +31,17 @@ struct Constant {
 /// the constants that it makes, as far as it can.  Its opset is at least 13.
 using Evaluate = std::function<std::map<std::string, Constant>(const onnx::ModelProto& model)>;
 
+/// The nodes that a file has before conditions are folded.
+struct FileNodes {
+    std::set<std::string> names; ///< of each, and of its first output
+    std::set<std::string> kinds; ///< their operators, functions and those of newer opsets included
+};
+
 /// A network as import takes it.
 struct Network {
     onnx::ModelProto model;
     GivenScales given;
-    std::set<std::string> names;   ///< of the file's nodes, and of the first output of each
+    FileNodes nodes;
     Refusals refusals;             ///< nodes that libonnx has not seen; import refuses them
     bool was_half_precise = false; ///< held FLOAT16 or BFLOAT16, which are float32 now
 };

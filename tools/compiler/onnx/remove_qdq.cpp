@@ -267,7 +267,9 @@ private:
         const auto raw = raw_.find(input(index));
         const std::string name = real_name(input(index));
         if (raw == raw_.end() || !quantised(name))
-            refuse("input '" + name + "' is not a quantised tensor");
+            refuse("input '" + name +
+                   "' does not come from a QuantizeLinear with a constant scale; "
+                   "quantise the model statically");
         const Quantisation read = activation(index + 1, raw->second);
         if (zero_points(index + 1, 1, raw->second).type != raw->second)
             refuse("its zero point is not of the type of input '" + name + "'");

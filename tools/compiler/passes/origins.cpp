@@ -7,11 +7,11 @@ namespace overtake::compiler {
 
 Origins::Origins(const Graph& before_folding) : writers_(before_folding.values.size()) {
     for (const Node& node : before_folding.nodes)
-        writers_[node.output] = Writer{node.name, node.inputs};
+        writers_[node.output] = Writer{node.name, node.onnx_type, node.inputs};
 }
 
-std::set<std::string> Origins::of(const Node& folded) const {
-    std::set<std::string> names;
+std::vector<Origin> Origins::of(const Node& folded) const {
+    std::vector<Origin> nodes;
     std::set<ValueId> seen(folded.inputs.begin(), folded.inputs.end());
     std::vector<ValueId> left = {folded.output};
     while (!left.empty()) {
@@ -19,15 +19,17 @@ std::set<std::string> Origins::of(const Node& folded) const {
         left.pop_back();
         if (value >= writers_.size() || !writers_[value] || !seen.insert(value).second)
             continue;
-        names.insert(writers_[value]->name);
+        nodes.push_back({writers_[value]->name, writers_[value]->kind});
         std::ranges::copy(writers_[value]->inputs, std::back_inserter(left));
     }
-    return names;
+    return nodes;
 }
 
 const std::string& recurrence_of(const Graph& graph, const std::string& name) {
-    const auto part = graph.parts_of_recurrences.find(name);
-    return part == graph.parts_of_recurrences.end() ? name : part->second;
+    const auto [first, last] = graph.wholes.equal_range(name);
+    const auto whole =
+        std::find_if(first, last, [](const auto& each) { return each.second.is_recurrence; });
+    return whole == last ? name : whole->second.name;
 }
 
 } // namespace overtake::compiler

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -10,18 +9,23 @@
 
 namespace overtake::compiler {
 
+struct Origin {
+    std::string name;
+    std::string kind; ///< its operator
+};
+
 /// Of what nodes a graph consisted before fold() made fewer of them.
 class Origins {
 public:
     /// Takes what it needs of the graph.
     explicit Origins(const Graph& before_folding);
 
-    /// Names of the nodes that compute the folded node's output from its inputs.
-    std::set<std::string> of(const Node& folded) const;
+    /// The nodes that compute the folded node's output from its inputs.
+    std::vector<Origin> of(const Node& folded) const;
 
 private:
     struct Writer {
-        std::string name;
+        std::string name, kind;
         std::vector<ValueId> inputs;
     };
     std::vector<std::optional<Writer>> writers_; // by value
