@@ -265,9 +265,9 @@ class Accuracy(unittest.TestCase):
         result = self.compile("--accuracy", 0.999)
         self.assertEqual(result.returncode, 0, result.stderr)
         lines = result.stdout.splitlines()
-        self.assertEqual(lines[1], "cosine of at least 0.999 wanted of each output, over 12 samples")
+        self.assertEqual(lines[1], "cosine of at least 0.999 wanted of each output, and of 0.99 of its rarer sign, over 12 samples")
         self.assertEqual(sum(line.startswith("* ") for line in lines), 1)
-        self.assertRegex(lines[3], r"^  min-max +0\.\d{6} +\d+\.\d +0\.0  hard$")
+        self.assertRegex(lines[3], r"^  min-max +0\.\d{6} +0\.\d{6} +\d+\.\d +0\.0  hard$")
         self.assertRegex(lines[-1], r"^  in float on the CPU: '")
 
     def test_what_cannot_be_reached_is_refused_with_what_was_tried(self):
@@ -293,6 +293,44 @@ class Accuracy(unittest.TestCase):
         first = (self.folder / "m.ovm").read_bytes()
         self.searched(0.999)
         self.assertEqual((self.folder / "m.ovm").read_bytes(), first)
+
+    def test_few_numbers_of_the_rarer_sign_count_apart(self):
+        """A detector's chances of something begin as numbers, of which those above zero are few and small."""
+        random = np.random.default_rng(11)
+        shape = (1, 8, 6, 6)
+        weights = np.eye(8, dtype=np.float32).reshape(8, 8, 1, 1)
+        path = save(model([node("Conv", ["x", "w"], ["y"], name="chances")], {"x": shape}, {"y": shape}, {"w": weights}),
+                    self.folder / "m.onnx")  # fmt: skip
+        numbers = random.uniform(-900, -100, (6, *shape[1:])).astype(np.float32)
+        numbers[:, :, 2, 3] = random.uniform(0.5, 3, (6, 8))
+        np.save(self.folder / "x.npy", numbers)
+
+        def tried(accuracy):
+            result = self.compile("--accuracy", accuracy, "--json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            attempts = json.loads(result.stdout)["accuracy"]["attempts"]
+            (chosen,) = [attempt for attempt in attempts if attempt["chosen"]]
+            return attempts[0]["outputs"][0], chosen["outputs"][0], chosen
+
+        first, found, chosen = tried(0.99)
+        self.assertGreater(first["cosine"], 0.999)
+        self.assertLess(first["rarer_sign"], 0.9)
+        self.assertGreaterEqual(found["rarer_sign"], 0.9)
+        self.assertEqual(chosen["in_16_bits"], ["chances"])
+        first, found, chosen = tried(0.89)
+        self.assertEqual((first, chosen["in_16_bits"]), (found, []))
+        self.assertEqual(path, self.path)
+        text = self.compile("--accuracy", 0.99).stdout
+        self.assertIn("cosine of at least 0.99 wanted of each output, and of 0.9 of its rarer sign, over 6 samples", text)
+        self.assertNotIn("rarer sign,", self.compile("--accuracy", 0.89).stdout)
+        random_only = np.where(numbers > 0, -1, numbers)
+        np.save(self.folder / "x.npy", random_only)
+        self.assertIsNone(tried(0.99)[0]["rarer_sign"])
+        # Nothing is both on the device and that near.
+        np.save(self.folder / "x.npy", numbers)
+        result = self.compile("--accuracy", 0.9999999, "--run-on-bpu", "chances")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, r"output 'y' has a cosine of \d\.\d+, and its rarer sign one of 0\.\d+, with 1 node in 16 bits")
 
 
 class States(unittest.TestCase):

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "accuracy_table.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -17,12 +16,6 @@ using Json = nlohmann::ordered_json;
 // Names of nodes in a line for people; JSON has all.
 constexpr std::size_t most_names = 8;
 
-// Its last one where no output can be compared.
-std::size_t farthest(const std::vector<float>& cosines) {
-    const auto key = [](float cosine) { return std::isnan(cosine) ? 2.0f : cosine; };
-    return static_cast<std::size_t>(std::ranges::min_element(cosines, {}, key) - cosines.begin());
-}
-
 std::string names_of(const std::set<std::string>& nodes) {
     std::string text;
     std::size_t count = 0;
@@ -37,10 +30,13 @@ std::string names_of(const std::set<std::string>& nodes) {
 } // namespace
 
 void print_accuracy(const compiler::AccuracyReport& report, std::FILE* stream) {
-    fmt::print(stream, "cosine of at least {} wanted of each output, over {} sample{}\n",
-               report.wanted, report.samples, report.samples == 1 ? "" : "s");
-    fmt::print(stream, "  {:<24} {:>9} {:>12} {:>10}  {}\n", "tried", "cosine", "device us",
-               "CPU us", "output farthest from float");
+    const float of_sign = compiler::cosine_of_rarer_sign(static_cast<float>(report.wanted));
+    fmt::print(stream, "cosine of at least {} wanted of each output{}, over {} sample{}\n",
+               report.wanted,
+               of_sign > 0 ? fmt::format(", and of {:g} of its rarer sign", of_sign) : "",
+               report.samples, report.samples == 1 ? "" : "s");
+    fmt::print(stream, "  {:<24} {:>9} {:>10} {:>12} {:>10}  {}\n", "tried", "cosine", "rarer sign",
+               "device us", "CPU us", "output farthest from float");
     for (const compiler::AccuracyAttempt& attempt : report.attempts) {
         const char* mark = attempt.is_chosen ? "* " : "  ";
         if (!attempt.refusal.empty()) {
@@ -48,12 +44,14 @@ void print_accuracy(const compiler::AccuracyReport& report, std::FILE* stream) {
                        printable(attempt.refusal));
             continue;
         }
-        const std::size_t output = farthest(attempt.cosines);
+        const std::size_t output = attempt.farthest();
         const std::string some =
             attempt.samples == report.samples ? "" : fmt::format(", {} samples", attempt.samples);
-        fmt::print(stream, "{}{:<24} {:>9.6f} {:>12.1f} {:>10.1f}  {}{}\n", mark, attempt.what,
-                   attempt.cosines[output], attempt.device_us, attempt.cpu_us,
-                   printable(report.outputs[output]), some);
+        const float rarer = attempt.rarer_signs[output];
+        fmt::print(stream, "{}{:<24} {:>9.6f} {:>10} {:>12.1f} {:>10.1f}  {}{}\n", mark,
+                   attempt.what, attempt.cosines[output],
+                   std::isnan(rarer) ? "-" : fmt::format("{:.6f}", rarer), attempt.device_us,
+                   attempt.cpu_us, printable(report.outputs[output]), some);
     }
     for (const compiler::AccuracyAttempt& attempt : report.attempts) {
         if (attempt.is_chosen && !attempt.moved.empty())
@@ -85,9 +83,12 @@ Json accuracy_json(const compiler::AccuracyReport& report) {
         entry["in_16_bits"] = attempt.in_16_bits;
         Json& outputs = entry["outputs"] = Json::array();
         for (std::size_t number = 0; number < attempt.cosines.size(); ++number) {
-            const float cosine = attempt.cosines[number];
+            const auto number_or_null = [](float cosine) {
+                return std::isnan(cosine) ? Json() : Json(cosine);
+            };
             outputs.push_back({{"name", report.outputs[number]},
-                               {"cosine", std::isnan(cosine) ? Json() : Json(cosine)}});
+                               {"cosine", number_or_null(attempt.cosines[number])},
+                               {"rarer_sign", number_or_null(attempt.rarer_signs[number])}});
         }
     }
     return json;

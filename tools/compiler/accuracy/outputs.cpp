@@ -2,6 +2,7 @@
 #include "compiler/accuracy/outputs.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "compiler/quantise/best_method.hpp"
 
@@ -18,7 +19,7 @@ std::vector<NodeSimilarity> compare_outputs(const Candidate& candidate,
     for (const ValueId output : graph.outputs) {
         const auto writer = std::ranges::find(graph.nodes, output, &Node::output);
         outputs.push_back(writer == graph.nodes.end()
-                              ? NodeSimilarity{1, 0, 0, 0}
+                              ? NodeSimilarity{1, 0, 0, 0, std::numeric_limits<float>::quiet_NaN()}
                               : nodes[static_cast<std::size_t>(writer - graph.nodes.begin())]);
     }
     return outputs;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <set>
 #include <string>
@@ -8,10 +9,26 @@
 
 namespace overtake::compiler {
 
+/// How much less is asked of the numbers of an output that have the rarer sign than of all its
+/// numbers: a detector's few scores above zero are small beside the others, and are what counts.
+inline constexpr float leniency_for_rarer_sign = 10;
+
+/// The cosine that is asked of an output's rarer sign where `cosine` is asked of the output.
+inline float cosine_of_rarer_sign(float cosine) {
+    return 1 - leniency_for_rarer_sign * (1 - cosine);
+}
+
+/// The greatest cosine that can be asked of an output with these two; NaN where it has none.
+inline float nearness(float cosine, float rarer_sign) {
+    const float by_sign = 1 - (1 - rarer_sign) / leniency_for_rarer_sign;
+    return by_sign < cosine ? by_sign : cosine;
+}
+
 /// One way to compute a network that was tried.
 struct AccuracyAttempt {
     std::string what; ///< "kl", "ranges by tensor", "7 nodes in 16 bits", "7 nodes in float"
     std::vector<float> cosines;       ///< by output: similarity to float; NaN where there is none
+    std::vector<float> rarer_signs;   ///< by output: that of its rarer sign; NaN where it has one
     std::size_t samples = 0;          ///< that were compared
     double device_us = 0;             ///< modelled, of its instructions
     double cpu_us = 0;                ///< estimated, of its nodes on the CPU
@@ -19,6 +36,18 @@ struct AccuracyAttempt {
     std::set<std::string> in_16_bits; ///< nodes of the file with 16 bits, likewise
     std::string refusal;              ///< why it cannot be had; empty: it can
     bool is_chosen = false;
+
+    float nearness_of(std::size_t output) const {
+        return nearness(cosines[output], rarer_signs[output]);
+    }
+    /// The output with the least nearness; the last one where none has any.
+    std::size_t farthest() const {
+        std::size_t found = 0;
+        for (std::size_t output = 0; output < cosines.size(); ++output)
+            if (std::isnan(nearness_of(found)) || nearness_of(output) < nearness_of(found))
+                found = output;
+        return found;
+    }
 };
 
 /// What a search for accuracy has tried, in its order.

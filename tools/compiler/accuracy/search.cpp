@@ -37,7 +37,7 @@ constexpr double about_as_long = 1.1;
 
 bool is_nearer(const Trial& trial, const Trial& other) {
     return trial.reaches != other.reaches ? trial.reaches
-                                          : trial.least_cosine() > other.least_cosine();
+                                          : trial.least_nearness() > other.least_nearness();
 }
 
 // Outputs that the program is to get in 8 bits, and does as the graph is.
@@ -169,7 +169,7 @@ private:
                 continue;
             fewest_steps(plan.first);
             if (found_)
-                other_ = {us_of(*found_), found_->least_cosine()};
+                other_ = {us_of(*found_), found_->least_nearness()};
         }
     }
 
@@ -297,8 +297,9 @@ private:
                 return made;
             });
         is_too_dear_ = trial && us_of(*trial) > about_as_long * other_.us;
-        const bool reaches = trial && trial->reaches && !is_too_dear_ &&
-                             (us_of(*trial) < other_.us || trial->least_cosine() > other_.cosine);
+        const bool reaches =
+            trial && trial->reaches && !is_too_dear_ &&
+            (us_of(*trial) < other_.us || trial->least_nearness() > other_.nearness);
         const bool is_reached = is_reached_.try_emplace(changed, reaches).first->second;
         if (reaches)
             found_ = std::move(trial);
@@ -373,16 +374,12 @@ private:
         std::size_t output = 0;
         float most = 0;
         for (const AccuracyAttempt& attempt : report.attempts) {
-            std::size_t worst = 0;
-            for (std::size_t number = 0; number < attempt.cosines.size(); ++number)
-                if (attempt.cosines[number] < attempt.cosines[worst] ||
-                    std::isnan(attempt.cosines[worst]))
-                    worst = number;
-            if (attempt.cosines.empty() || (nearest && !(attempt.cosines[worst] > most)))
+            const std::size_t worst = attempt.farthest();
+            if (attempt.cosines.empty() || (nearest && !(attempt.nearness_of(worst) > most)))
                 continue;
             nearest = &attempt;
             output = worst;
-            most = attempt.cosines[worst];
+            most = attempt.nearness_of(worst);
         }
         if (!nearest)
             throw CompileError(fmt::format("--accuracy {}", options_.accuracy),
@@ -392,10 +389,15 @@ private:
                                          report.attempts[0].refusal);
         throw CompileError(
             fmt::format("--accuracy {}", options_.accuracy),
-            fmt::format("is not reached: output '{}' has a cosine of {:.6f} with {}, the nearest "
+            fmt::format("is not reached: output '{}' has a cosine of {:.6f}{} with {}, the nearest "
                         "of {} attempts; ask for less, or look for the tensor with "
                         "overtake compare --layers",
-                        report.outputs[output], most, nearest->what, report.attempts.size()));
+                        report.outputs[output], nearest->cosines[output],
+                        most < nearest->cosines[output]
+                            ? fmt::format(", and its rarer sign one of {:.6f},",
+                                          nearest->rarer_signs[output])
+                            : "",
+                        nearest->what, report.attempts.size()));
     }
 
     const Samples& samples_;
@@ -410,7 +412,7 @@ private:
     // What another remedy has found takes, and how near it comes.
     struct {
         double us = std::numeric_limits<double>::infinity();
-        float cosine = -1;
+        float nearness = -1;
     } other_;
     bool is_too_dear_ = false; // the latest trial
 };

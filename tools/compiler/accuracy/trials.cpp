@@ -19,11 +19,11 @@ constexpr std::size_t least_compared = 16;
 
 } // namespace
 
-float Trial::least_cosine() const {
+float Trial::least_nearness() const {
     float least = 1;
     for (const NodeSimilarity& output : outputs)
-        if (output.cosine < least)
-            least = output.cosine;
+        if (const float near = nearness(output.cosine, output.rarer_sign); near < least)
+            least = near;
     return least;
 }
 
@@ -53,7 +53,8 @@ std::function<void(double)> Trials::step(std::string what) const {
 // What is no number in float has no counterpart to be near to.
 bool Trials::is_near(const Trial& trial) const {
     return std::ranges::all_of(trial.outputs, [&](const NodeSimilarity& output) {
-        return std::isnan(output.cosine) || output.cosine >= static_cast<float>(options_.accuracy);
+        return !(nearness(output.cosine, output.rarer_sign) <
+                 static_cast<float>(options_.accuracy));
     });
 }
 
@@ -108,8 +109,10 @@ std::optional<Trial> Trials::attempt(const std::string& what, const Make& make) 
         entry.cpu_us = cpu_us(*trial);
         entry.moved = trial->moved;
         entry.in_16_bits = trial->in_16_bits;
-        for (const NodeSimilarity& output : trial->outputs)
+        for (const NodeSimilarity& output : trial->outputs) {
             entry.cosines.push_back(output.cosine);
+            entry.rarer_signs.push_back(output.rarer_sign);
+        }
         trial->attempt = report.attempts.size();
     } catch (const Error& error) {
         trial.reset();

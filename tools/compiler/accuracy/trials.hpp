@@ -28,8 +28,8 @@ struct Trial {
     std::size_t attempt = 0;             ///< in the report
     bool reaches = false;                ///< the accuracy, over all samples
 
-    /// The least cosine of an output; 1 if none has one.
-    float least_cosine() const;
+    /// The least nearness() of an output; 1 if none has one.
+    float least_nearness() const;
 };
 
 /// What is done about nodes that 8 bits are too few for.

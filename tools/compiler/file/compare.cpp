@@ -218,7 +218,8 @@ public:
                               static_cast<float>(sums.all.error()),
                               static_cast<float>(sums.alone.error()),
                               static_cast<float>(sums.beyond) /
-                                  static_cast<float>(std::max<std::size_t>(sums.elements, 1))});
+                                  static_cast<float>(std::max<std::size_t>(sums.elements, 1)),
+                              static_cast<float>(sums.signs.rarer_cosine())});
         return result;
     }
 
@@ -226,12 +227,15 @@ private:
     // Of one node over all samples.
     struct Sums {
         Similarity all, alone;
+        SignSimilarity signs; // of outputs of the graph
         std::size_t beyond = 0, elements = 0;
     };
 
     void add(std::size_t index, const std::vector<float>& result, const FloatValues& expected) {
         const ValueId output = graph_.nodes[index].output;
         sums_[index].all.add(result, expected[output]);
+        if (is_output_[output])
+            sums_[index].signs.add(result, expected[output]);
         sums_[index].beyond += memory_.count_beyond(output, expected[output]);
         sums_[index].elements += result.size();
     }

@@ -24,6 +24,8 @@ struct NodeSimilarity {
     float own_error;
     /// Share of the elements that lie, in float, more than a step beyond what 8 bits reach.
     float saturated;
+    /// Of an output of the graph: cosine of the numbers with the rarer sign (SignSimilarity).
+    float rarer_sign;
 };
 
 /// Runs the program with the device's own operators and the graph in float over `samples`, and

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 namespace overtake::compiler {
@@ -20,6 +21,24 @@ public:
 private:
     double product_ = 0, values_ = 0, reference_ = 0, difference_ = 0;
     bool has_any_ = false;
+};
+
+/// How near the numbers above zero come to those of a reference, and those below it.  In each, a
+/// number of the other sign is 0.
+class SignSimilarity {
+public:
+    /// Both of the same size.
+    void add(std::span<const float> values, std::span<const float> reference);
+
+    /// The cosine of the sign that fewer numbers of the reference have.  NaN where all have one
+    /// sign, and where those of that sign are so small beside the others that 16 bits hold few of
+    /// them or none: what rounding in float leaves of zeros is not to be compared.
+    double rarer_cosine() const;
+
+private:
+    Similarity above_, below_;
+    std::size_t count_above_ = 0, count_below_ = 0; // of the reference
+    float greatest_ = 0, least_ = 0;                // finite ones, and 0
 };
 
 } // namespace overtake::compiler
