@@ -55,7 +55,8 @@ MethodChoice choose_by_value(std::size_t usual, const Graph& graph, const Calibr
             least[roundings[index].value] = clearly_less * costs[index].sum();
     MethodChoice choice{usual, {}};
     for (std::size_t index = 0; index < roundings.size(); ++index) {
-        const auto& [id, to] = roundings[index];
+        const ValueId id = roundings[index].value;
+        const Quantisation& to = roundings[index].to;
         const double sum = costs[index].sum();
         const auto known = least.find(id);
         if (to == quantisations[usual][id] || known == least.end() || known->second <= sum)

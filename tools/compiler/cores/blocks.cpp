@@ -47,8 +47,7 @@ std::vector<std::vector<std::size_t>> needed_blocks(const SegmentLayers& segment
     }
     for (std::vector<std::size_t>& of : needs) {
         std::ranges::sort(of);
-        const auto same = std::ranges::unique(of);
-        of.erase(same.begin(), same.end());
+        of.erase(std::unique(of.begin(), of.end()), of.end());
     }
     return needs;
 }
