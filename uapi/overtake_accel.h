@@ -455,7 +455,7 @@ struct overtake_extension_placement {
 };
 
 /**
- * struct overtake_extension_model - which model a job or a task belongs to, for whoever watches
+ * struct overtake_extension_model - which model a job or a task belongs to, as tracing names it
  * @base: in: its type is OVERTAKE_EXTENSION_MODEL
  * @model: in: what trace events call the model, by custom the first eight characters of its name,
  *         from the least significant byte; 0 = nothing

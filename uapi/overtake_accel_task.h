@@ -14,12 +14,13 @@ extern "C" {
  * ------------
  * The tasks of all processes wait in one queue of the device, which decides what runs when.  A
  * task is a list of segments, one after the other: on the device, or on a CPU of its process.
- * Its process submits it whole, and from then on nothing about it can be refused; it is told when
- * a CPU segment is to run, says when that is over, and is told of the end.  It is never waited
- * for: a CPU segment that takes too long is overdue, and others go ahead.
+ * The process submits it whole, and from then on nothing about it can be refused.  The device
+ * notifies the process when a CPU segment is to run, the process reports when it is done, and the
+ * device reports the end.  The device never waits for the process: a CPU segment that takes too
+ * long is overdue, and other tasks go ahead.
  *
- * Jobs of tasks take no part in the synchronisation of buffers: they wait for no fence and leave
- * none, since nobody may have to wait for a process's CPU segments.
+ * Jobs of tasks take no part in the synchronisation of buffers.  They wait for no fence and leave
+ * none, since another client or driver must not wait for a process's CPU segments.
  */
 
 /**
@@ -114,7 +115,7 @@ struct drm_overtake_task_submit {
 #define OVERTAKE_TASK_ENDED		2u	/* the task is over, and collected by this */
 
 /**
- * struct overtake_task_event - what a process is told of a task
+ * struct overtake_task_event - what the device reports to a process about a task
  * @tag: out: the task's tag
  * @start_ns: out: RUN_CPU: device time from which on the segment is measured
  * @arrived_ns: out: ENDED: device time
