@@ -32,8 +32,9 @@
 #define STEP_MACS		65536u
 
 /*
- * A core's thread is an ordinary task, so that clients' FCs take the CPU from nobody, unless HIGH
- * work needs it: who has that had CAP_SYS_NICE.  It may be the NORMAL FC that HIGH waits for.
+ * A core's thread is an ordinary task, so that FCs have no precedence over other programs' work,
+ * unless HIGH work needs it: its context was made with CAP_SYS_NICE.  That work may be the NORMAL
+ * FC that a HIGH FC waits for.
  */
 #define NICE_NORMAL		0
 #define NICE_HIGH		-10

@@ -61,7 +61,7 @@ void overtake_coarse_count_locked(struct overtake_client *client, const struct o
 /* Takes @device->lock: what is charged to @client changes from @before to @after bytes. */
 void overtake_coarse_charge(struct overtake_client *client, u64 before, u64 after);
 
-/* @core from 1; for whoever may not know more, and for root. */
+/* @core from 1; coarse: for callers without the right to exact counters, and for root. */
 void overtake_counters_coarse(struct overtake_device *device, u32 core,
 			      struct overtake_counters *counters);
 void overtake_counters_exact(struct overtake_device *device, u32 core,

@@ -160,7 +160,7 @@ static inline u64 overtake_watchdog_cycles(const struct overtake_settings *setti
  * @held: the firmware was told to start nothing
  * @suspended: no timer is armed and no thread runs
  * @manual: device time is @manual_ns, stepped through debugfs
- * @choosing: whoever steps the clock lets this instant end: cores choose
+ * @choosing: the caller that steps the clock ends this instant: cores choose
  * @manual_ns: device time while the clock is manual
  * @timer_ns: when @timer is due
  * @timer: fires when device time reaches @timer_ns
@@ -274,7 +274,7 @@ struct overtake_usage {
  * @device: whose; it outlives its clients
  * @uid: the kernel's
  * @node: in overtake_device.users
- * @files: clients of his; device lock, as all that follows
+ * @files: the user's clients; device lock, as all that follows
  * @slots: command slots that they hold
  * @jobs: of them, jobs in flight
  * @kept_places: queues of tasks for which a place of the task limit is kept

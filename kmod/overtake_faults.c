@@ -7,7 +7,7 @@
  * stopped, within ban_window_ms of device time from the first of them.  Then the context is banned:
  * what it has in flight ends with -ESHUTDOWN without a further FC, and so does every submission.
  * It can still collect, and be destroyed; other contexts, of the same file too, are not concerned.
- * Nobody is exempt: a right to priority 255 says that somebody is urgent, not that he is right.
+ * No context is exempt: a right to priority 255 means urgent work, not work free of faults.
  *
  * What a core has lost is the FC's device time or the CPU time of the core's thread, whichever is
  * longer: in the timed modes a hung FC of a second may take the host a moment, or a minute.  The

@@ -74,8 +74,8 @@ static void fence_release(struct dma_fence *fence)
 }
 
 /*
- * Leaves the list, if it has not been signalled: nobody wants to know any more.  Without a
- * reference nobody else takes it off, and overtake_users_fini() waits for it.
+ * Leaves the list, if it has not been signalled, since the last reference is gone.  Without a
+ * reference no other code takes it off the list, and overtake_users_fini() waits for it.
  */
 static void use_fence_release(struct dma_fence *fence)
 {

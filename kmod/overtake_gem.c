@@ -282,7 +282,7 @@ int overtake_bo_unmap_ioctl(struct drm_device *drm, void *data, struct drm_file 
 	return 0;
 }
 
-/* The file is closing: nobody maps any more. */
+/* The file is closing: no call can map a buffer any more. */
 void overtake_client_unmap_all(struct overtake_client *client)
 {
 	struct overtake_mapping *mapping;

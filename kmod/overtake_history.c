@@ -2,8 +2,8 @@
 /*
  * What happened lately, for sysfs and for a dump after a reset.
  *
- * No timer: a record is written when the firmware tells of an event, and a core's window rolls on
- * when an FC ends or somebody asks, whichever finds first that it is old enough.
+ * No timer: a record is written when the firmware reports an event.  A core's window is advanced
+ * when an FC ends or a reader asks, whichever finds first that it is old enough.
  */
 #include <linux/math64.h>
 

@@ -9,9 +9,9 @@
  *	endless		the program runs into the watchdog
  *	descriptor	the descriptor names instructions that the program has not got
  *	instruction	the first instruction that the core fetches is none
- *	lost-wakeup	the core is not told of the FC
- *	lost-interrupt	nobody is told that the FC is executed
- *	spurious	every core is woken, and is told to be done, without having anything to do
+ *	lost-wakeup	the core is not notified of the FC
+ *	lost-interrupt	the host is not notified that the FC has been executed
+ *	spurious	every idle core is woken and reported as executed, without an FC
  *	reset		the core is reset in the middle of the FC
  *
  * Where the kernel has its fault injection (CONFIG_FAULT_INJECTION), faults can also come by its
@@ -69,7 +69,7 @@ static void init_rules(struct overtake_inject *inject)
 
 	for (i = 0; i < OVERTAKE_INJECTIONS; i++) {
 		inject->rules[i] = none;
-		/* The kernel log is for what nobody has asked for. */
+		/* The kernel log is for faults that were not requested. */
 		inject->rules[i].verbose = 0;
 	}
 }
@@ -269,7 +269,7 @@ static void spoil_instruction(struct ovt_exec *exec, struct ovt_region *regions)
 	exec->descriptor.regions = regions;
 }
 
-/* Interrupts that nobody has asked for. */
+/* Wakeups and interrupts of idle cores. */
 static void raise_spurious(struct overtake_device *device)
 {
 	u32 core;
@@ -328,7 +328,7 @@ void overtake_inject_start_locked(struct overtake_device *device, u32 core)
 			inject(device, &device->cores[core - 1], i);
 }
 
-/* By the core's thread: no step until it is told to stop, which it looks for: nobody calls. */
+/* By the core's thread: takes no step until it finds a request to stop; it is not notified. */
 void overtake_inject_stuck(struct overtake_core *core)
 {
 	struct ovt_exec *exec = &core->device->hw[core->number - 1].exec;

@@ -49,8 +49,8 @@
  *
  * DOC: who completes an io_uring command
  *
- * Whoever takes job->command by xchg(): delivery, the cancel callback of io_uring, or the submitter
- * when publication failed.  xchg() orders it after everything the taker wrote to the job before.
+ * The function that takes job->command by xchg(): delivery, the cancel callback of io_uring, or the
+ * submitter when publication failed.  xchg() orders it after all that the taker wrote to the job.
  *
  * DOC: lock order
  *
@@ -117,7 +117,7 @@ void overtake_job_submit_locked(struct overtake_job *job)
 /*
  * overtake_job_start_locked - the job of a task, for which there is room, arrives
  *
- * It has no tag, no fence and no deadline of its own, and nobody collects it.
+ * It has no tag, no fence and no deadline of its own, and no call collects it.
  */
 void overtake_job_start_locked(struct overtake_job *job)
 {

@@ -62,7 +62,7 @@ struct overtake_ended_commands {
  * @deadline_node: in overtake_device.deadlines
  * @result: final once @state is OVERTAKE_JOB_ENDED
  * @result_memory: the client's result record, inside one of @mappings, or NULL
- * @command: the io_uring command to complete; whoever takes it (xchg) completes it
+ * @command: the io_uring command to complete; the function that takes it (xchg) completes it
  * @end_command: adds @command to those that end with what is in their jobs' @result.  Any context
  * @batch_link: in the list of ended jobs to be delivered, or being delivered
  * @parts_left: of its delivery: fence and command, end of CPU access

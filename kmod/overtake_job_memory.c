@@ -41,7 +41,7 @@ static bool is_first_of_import(const struct overtake_job *job, u32 index)
 	return true;
 }
 
-/* By the submitter; no lock is held, and nobody waits for the job yet. */
+/* By the submitter; no lock is held, and no thread waits for the job yet. */
 static int begin_access(struct overtake_job *job)
 {
 	u32 i;
@@ -319,7 +319,7 @@ static int fill_memory(struct overtake_job *job, const struct drm_overtake_submi
 	return ret ? ret : bind_regions(job, args->bindings, args->binding_count, &bound);
 }
 
-/* A task's job has no fence, since nobody may have to wait for what its process computes. */
+/* A task's job has no fence, since no waiter may depend on its process. */
 static int fill_job_of_task(struct overtake_job *job, const struct drm_overtake_submit *args,
 			    const struct overtake_segment_parts *parts)
 {
@@ -436,7 +436,7 @@ struct overtake_job *overtake_job_alloc(struct overtake_context *context,
 }
 
 /*
- * overtake_job_create - a job from what a client asks for; nobody else knows it yet
+ * overtake_job_create - a job from what a client asks for; only the caller has it
  * @file: whose handles it names
  * @args: a copy that the client cannot change any more
  *

@@ -2,9 +2,9 @@
 /*
  * What a client may have at most, and which limit it was that refused it.
  *
- * The limits themselves are constants of the interface (firmware-sim/host/limits.h); each is
- * checked where the thing that it counts is made, before anything is allocated.  Whoever refuses
- * says so here.
+ * The limits themselves are constants of the interface (firmware-sim/host/limits.h).  Each is
+ * checked where the thing that it counts is made, before anything is allocated.  The function that
+ * refuses reports the limit here.
  */
 #include <linux/capability.h>
 #include <linux/uaccess.h>
@@ -80,7 +80,7 @@ int overtake_judge(struct overtake_client *client, struct ovt_verdict verdict)
 	return limit == OVERTAKE_LIMIT_COUNT ? error : overtake_refuse(client, limit, error);
 }
 
-/* Two more or less are the begin or the end of somebody's job. */
+/* A change by two is the begin or the end of one job. */
 static u64 used_commands(struct overtake_device *device)
 {
 	struct overtake_device_counters counters;

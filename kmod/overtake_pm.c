@@ -2,18 +2,18 @@
 /*
  * Suspend and resume of the whole system.
  *
- * User space is frozen already, so nobody asks for anything new, but jobs may be in flight, and
- * they stay in flight: nothing is saved, since all state is in memory between FCs.
+ * User space is frozen already, so no new requests arrive.  Jobs may be in flight, and they stay in
+ * flight: nothing is saved, since all state is in memory between FCs.
  *
- *	suspend		the FCs that run end and are told of; the cores choose no further one;
+ *	suspend		the FCs that run end and are reported; the cores choose no further one;
  *			threads and timers stop.  If an FC does not end in time, the suspend is
  *			refused (-EBUSY) and the device goes on
  *	resume		threads and timers start, and what waited is chosen from then on
  *
  * Device time is CLOCK_MONOTONIC, which does not count the time asleep: no job's deadline
  * passes while the system sleeps, no FC seems to have taken the whole night, and the watchdog
- * counts executed cycles only.  With the manual clock device time stands still as ever; an FC that
- * is in its middle is so after the resume.
+ * counts executed cycles only.  With the manual clock device time stands still, and an FC that was
+ * in the middle of its execution still is after the resume.
  *
  * Fences of jobs that stay in flight are not signalled before the resume.  Another driver that has
  * such a fence and waits for it in its own suspend waits in vain: what that driver does then, its
@@ -120,7 +120,7 @@ static void start_timers(struct overtake_device *device)
 
 /*
  * Lets what runs end, starts nothing more, stops threads and timers.  -EBUSY when an FC takes too
- * long, and then the device goes on.  Nobody calls overtake_host_stop() meanwhile.
+ * long, and then the device goes on.  overtake_host_stop() is not called meanwhile.
  */
 static int suspend(struct overtake_device *device)
 {

@@ -4,12 +4,12 @@
  *
  * An import is a buffer like any other: counted and charged to the file that imported it, mapped by
  * MAP, named by jobs.  A buffer that comes home (exported by this device, imported again) is the
- * same object, charged to whoever created it.  Cores reach memory through the CPU, so an import
- * must have CPU addresses, which MAP asks for.  CPU access begins with each submission and ends
- * with its job: in between other devices may have the memory.
+ * same object, charged to the client that created it.  Cores reach memory through the CPU, so an
+ * import must have CPU addresses, which MAP asks for.  CPU access begins with each submission and
+ * ends with its job: in between other devices may have the memory.
  *
- * A dma-buf whose file is read-only stays so: whoever got the buffer by it can map it for reading
- * only, into the device and into a process.
+ * A dma-buf whose file is read-only stays so: a client that got the buffer by it can map it for
+ * reading only, into the device and into a process.
  */
 #include <linux/dma-buf.h>
 #include <linux/iosys-map.h>

@@ -23,7 +23,7 @@
  *
  * DOC: the manual clock
  *
- * Tasks choose when time moves on, like cores: whoever steps the clock says when
+ * Tasks choose when time moves on, like cores.  The caller that steps the clock says when
  * (overtake_service_settle_locked()), so that what processes answer within an instant precedes it.
  */
 #include <linux/slab.h>

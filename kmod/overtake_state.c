@@ -6,7 +6,7 @@
  * There may be tens of thousands of contexts, so the device lock is held for one thing at a time: a
  * core, or a context and a few of its jobs.  Each line is true when it is written; the device
  * goes on between them.  A place in the file is a number: those of the cores, then those of the
- * contexts, which are never used twice.  So a context that dies meanwhile loses nobody his place.
+ * contexts, which are never used twice.  So the end of a context moves no reader's place.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>

@@ -14,9 +14,9 @@
  * The error of an explicit fence is the job's.  That of an implicit one is not: it would be found
  * or not by chance, since a fence that was signalled before the submission is not looked at.
  *
- * No thread waits.  Each fence has a callback.  All that it does is to put the job on a list, the
- * last one, or one that failed: whoever signals runs it with interrupts off, and there may be
- * thousands behind one fence.  The host takes a bounded number at a time off the list, those of
+ * No thread waits.  Each fence has a callback.  The callback of the last fence, or of one that
+ * failed, only puts the job on a list: fences signal with interrupts off, and there may be
+ * thousands of jobs behind one.  The host takes a bounded number at a time off the list, those of
  * priority 255 first, and the jobs arrive, or end. Callbacks hold no reference to the job:
  * delivery of its end takes them back, and it always comes.
  *
@@ -24,11 +24,11 @@
  *
  * A job's fence is seen by others only when all that it waits for is known, so fences form no
  * cycle.  From then on nothing fails and nothing is allocated: fences, chain nodes and reservation
- * slots exist already.  And no job is in flight beyond its deadline, whoever it waits for.
+ * slots exist already.  And no job is in flight beyond its deadline, whatever it waits for.
  *
  * DOC: lock order
  *
- *	somebody's fence->lock -> device->lock	(callback; so never a fence under device->lock)
+ *	any fence->lock -> device->lock		(callback; so never a fence under device->lock)
  *	device->lock -> unblocked_lock
  *	dma_resv -> syncobj->lock		(attach)
  */

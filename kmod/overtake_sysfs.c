@@ -25,9 +25,9 @@
  *
  * Limits: 0 = no preemption, n = a HIGH FC waits for at most n NORMAL FCs.
  *
- * Counters are coarse, for root too: an attribute does not know who opened it, and who opened it
- * may have had it read by somebody else.  The exact ones have the same names in debugfs, and
- * QUERY_CORES tells them to those who may know.
+ * Counters are coarse, for root too: an attribute does not know which process opened it, and that
+ * process may have passed the file to another one to read.  The exact ones have the same names in
+ * debugfs, and QUERY_CORES reports them to callers with the right to them.
  */
 #include <linux/device.h>
 #include <linux/slab.h>

@@ -7,8 +7,8 @@
  * nothing about it is refused, whatever else goes on.  What happens to it is in overtake_service.c,
  * what its process hears of it in overtake_task_events.c.
  *
- * A task holds its context and, until each has ended, its jobs.  It belongs to whoever collects its
- * end or, when its context has died, to the service, which frees it.
+ * A task holds its context and, until each has ended, its jobs.  It belongs to the call that
+ * collects its end or, when its context has died, to the service, which frees it.
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>

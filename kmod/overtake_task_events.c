@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a process is told of its tasks: CPU segments to be run, and ends, which are collected by
- * being told.  Events wait in lists of their tasks until somebody asks; nothing waits for that.
+ * The events of a process's tasks: CPU segments to be run, and ends, which are collected by being
+ * reported.  Events wait in lists of their tasks until a call fetches them; nothing waits for that.
  */
 #include <linux/uaccess.h>
 #include <linux/wait.h>

@@ -18,7 +18,7 @@
  *	fc_done		an FC ended, with its duration, and how (fault 0 = well)
  *	fc_timeout	an FC was stopped since it took too long; its fc_done follows
  *	job_done	a job is over
- *	core_limit	a core is told another limit
+ *	core_limit	a core gets another limit
  *	core_reset	a core is reset
  *	task_arrive	a task of service mode was submitted; tag is its own
  *	task_dispatch	its first segment begins

@@ -5,7 +5,7 @@
  * A command in flight holds, in its pdu, a reference to its job.  The pdu is read by the
  * completion in task context and by the cancel callback; both run under the ring's lock, so the
  * callback finds a command before its reference is dropped, or not at all.  A command is
- * completed by whoever takes job->command (overtake_job.c).
+ * completed by the function that takes job->command (overtake_job.c).
  */
 #include <linux/file.h>
 
@@ -125,8 +125,8 @@ static bool rest_is_zero(const u64 *payload, size_t bytes)
 }
 
 /*
- * The device does not go away meanwhile.  What is the client's memory has been read before: a page
- * of it may be as long in coming as its owner likes (FUSE, userfaultfd), and whoever unplugs a DRM
+ * The device does not go away meanwhile.  The client's memory has been read before: its owner can
+ * delay a page of it for as long as it likes (FUSE, userfaultfd), and a thread that unplugs a DRM
  * device, any of them, waits for all such sections.
  */
 static int publish(struct overtake_job *job)
@@ -277,7 +277,7 @@ int overtake_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	if (!(issue_flags & IO_URING_F_SQE128))
 		return -EINVAL;
 	copy_payload(cmd, payload);
-	/* As an ioctl of a device that has gone; whoever goes on is stopped where it matters. */
+	/* As an ioctl of a device that has gone; calls that are past this are stopped later. */
 	if (drm_dev_is_unplugged(&client->device->drm))
 		return -ENODEV;
 	if (cmd->cmd_op != OVERTAKE_URING_REPLAY)

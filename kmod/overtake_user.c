@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What one user may have of the device's command slots, whatever number of files he opens.
+ * What one user may have of the device's command slots, whatever number of files they open.
  *
- * A user is the kernel's uid of whoever opened the file, wherever the file went since; root of a
- * user namespace is the uid that it is mapped to.  Jobs in flight count two slots, contexts one
- * and, if they ask for a core limit, one more for each core.
+ * A user is the kernel's uid of the process that opened the file, wherever the file went since.
+ * Root of a user namespace is the uid that it is mapped to.  Jobs in flight count two slots,
+ * contexts one and, if they ask for a core limit, one more for each core.
  *
  *	share		no user has more than half of what ordinary clients get
  *	first job	the last slots are for users who have nothing in flight, so that others
- *			who hold all the rest do not lock anybody out
- *	reserve		whoever has a right to 255 has the reserve besides, as ever
+ *			who hold all the rest lock no user out
+ *	reserve		a client with a right to 255 has the reserve besides
  *			(reserve_commands_locked())
  */
 #include <linux/cred.h>
@@ -96,7 +96,7 @@ static bool reserve_commands_locked(struct overtake_device *device, u32 slots, u
 
 /*
  * Slots of which the user gets to keep @slots; the device gets @passing more back at once.  @first:
- * it is the first of its kind that he has, for which there is always room.
+ * it is the first of its kind that they have, for which there is always room.
  */
 static int reserve_locked(struct overtake_client *client, u32 slots, u32 passing, bool first,
 			  bool privileged)
