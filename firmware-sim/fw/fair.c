@@ -14,7 +14,7 @@
  * Choosing costs the FCs that are taken, whatever waits; to arrive and to leave costs the same for
  * all.
  *
- * Who has used up a quota rests (fw/quota.c): his turns are in no circle, so the cores serve the
+ * A context that has used up a quota rests (fw/quota.c): its turns are in no circle.  Cores serve
  * others, or stay idle.  Then they stand at the end again, and what was left of a turn is lost.
  */
 #include "fw/internal.h"

@@ -360,7 +360,7 @@ void ovt_fw_normal_floor(struct ovt_fw *fw, u32 core, u32 floor, u64 now_ns);
 void ovt_fw_stop(struct ovt_fw *fw, struct ovt_fw_job *job, u64 stop_ns);
 
 /*
- * Between HOLD and RELEASE no FC starts.  What runs ends, jobs arrive and are cancelled as ever;
+ * Between HOLD and RELEASE no FC starts.  What runs ends, jobs arrive and are cancelled;
  * the first choices after that are made at RELEASE's instant.
  */
 void ovt_fw_hold(struct ovt_fw *fw, u64 now_ns);

@@ -5,8 +5,8 @@
  * Indices run freely; entry i lives in slot i modulo the power-of-two size.  The producer fills
  * a slot and then releases the tail; the consumer acquires the tail before it reads the slot, and
  * releases the head once it has.  A producer that uses slots again acquires the head: of the
- * event queue in ovt_fw_event_room().  Of the command queue nobody does; commands_reserved stands
- * in for it, a plain count that both sides change and that needs the host's lock.  A host
+ * event queue in ovt_fw_event_room().  No producer of the command queue does; commands_reserved
+ * stands in for it, a plain count that both sides change and that needs the host's lock.  A host
  * without one would keep the count itself, from an acquire of the command head.  With one, the
  * lock orders everything here.  tests/protocol checks all of that.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* From the firmware's account of a job to what its client is told. */
+/* The result that a client gets for its job, from the firmware's account of the job. */
 #include "host/job_result.h"
 
 s32 ovt_job_error(const struct ovt_fw_job *job, s32 cancel_error, bool gone)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* What a client is told of a job that has ended: the same by every host. */
+/* The result that a client gets for a job that has ended: the same from every host. */
 #ifndef OVT_HOST_JOB_RESULT_H
 #define OVT_HOST_JOB_RESULT_H
 

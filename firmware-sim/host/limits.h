@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* The numbers that every host gives its device unless somebody chose others; how they combine. */
+/* The numbers that every host gives its device by default, and how they combine. */
 #ifndef OVT_HOST_LIMITS_H
 #define OVT_HOST_LIMITS_H
 

@@ -233,7 +233,7 @@ enum ovt_step ovt_core_step(struct ovt_core *core, u64 budget);
  * @now_ns: the host's time, that of ovt_fw_stop()
  *
  * By the execution thread between steps.  If the FC's time is up, the next step ends it: with
- * OVERTAKE_FAULT_CLOCK, or OVERTAKE_FAULT_STOPPED where somebody has asked for its end.
+ * OVERTAKE_FAULT_CLOCK, or OVERTAKE_FAULT_STOPPED where a stop was requested.
  */
 void ovt_core_watch(struct ovt_core *core, u64 cpu_ns, u64 wall_ns, u64 now_ns);
 

@@ -120,7 +120,7 @@ static u32 begin_insn(struct ovt_core *core, struct ovt_exec *exec)
  * the budget; while the host does not grant them, nothing is done and the budget counts as used up.
  *
  * Whether a vector operator covers it is asked once, inside a section: that code is compiled for
- * vectors too, and outside a section the vector registers belong to somebody else.
+ * vectors too, and outside a section the vector registers belong to other code.
  */
 static bool operate(struct ovt_core *core, s64 *work)
 {

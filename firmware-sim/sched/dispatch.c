@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Who may go.
+ * Which tasks may go.
  *
  * Priority 255 always may.  Another task that is not dispatched needs room below the task limit,
- * and while it waits for that it holds nobody up.  If the limit is shared, only a process that
+ * and while it waits for that it blocks no other task.  If the limit is shared, only a process that
  * holds none of its places may take one that is kept.  A task that begins with a CPU segment needs
  * nothing else.  A task that begins with a BPU segment needs a free slot on its core, and no
  * better placed task may be waiting for one there: such a task bars its core, or every core
@@ -71,9 +71,9 @@ static void may_go(struct choice *choice, struct ovt_sched_task *task, u64 cores
 }
 
 /*
- * The first task of each core, unless somebody better placed goes or bars them all: @any, the
- * first that takes any core, does so with its cores if it does not go itself.  The cores that are
- * barred for @any.
+ * The first task of each core, unless a better placed task goes or bars all cores: @any, the
+ * first that takes any core, does so with its cores if it does not go itself.  Returns the cores
+ * that are barred for @any.
  */
 static u64 look_at_cores(struct choice *choice, const struct ovt_sched_task *any)
 {

@@ -434,7 +434,7 @@ static void run_cpu(struct ovt_sched_process *process, u64 now, struct ovt_sched
 	act(action, OVT_SCHED_RUN_CPU, task);
 }
 
-/* It stands in nobody's way any more, however long its process takes. */
+/* The task blocks no other any more, however long its process takes. */
 static void release_overdue(struct ovt_sched_task *task, u64 now)
 {
 	ovt_sched_unwatch(task, now);

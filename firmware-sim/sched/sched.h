@@ -88,7 +88,7 @@ struct ovt_sched_insertion {
  * @name: stable, as users give it
  * @compare: < 0 if @a goes before @b, > 0 if after it, 0 if arrival (or, for CPU workers, dispatch)
  *	decides; constant while a task waits
- * @insertion: who may use the slot that @holder, whose gap begins, keeps.  NULL: nobody
+ * @insertion: tasks that may use the slot that @holder, whose gap begins, keeps.  NULL: none
  */
 struct ovt_sched_policy {
 	const char *name;
@@ -110,7 +110,7 @@ const struct ovt_sched_policy *ovt_sched_policy_find(const char *name);
  * @threshold_percent: of the next BPU segment's time, by which an inserted task may be late
  * @overdue_min_time: a CPU segment may wait for a worker, and then run, for so long or for
  *	@overdue_factor times its estimate, whichever is longer.  0: however long it takes.  All of
- *	a task together may take twice the like of their sum, see ovt_sched_cpu_allowance()
+ *	a task together may take twice such a limit for their sum, see ovt_sched_cpu_allowance()
  * @share: of the task limit's places keep one for each process that waits and holds none, unless
  *	the host says otherwise of it (@no_kept_place)
  */
@@ -124,7 +124,7 @@ struct ovt_sched {
 	u64 next_place;
 	u64 next_arrival;
 	u64 next_dispatch;
-	/* The host may set these after ovt_sched_init(): it is told of each task dispatched. */
+	/* The host may set these after ovt_sched_init(): called for each task dispatched. */
 	void (*dispatched)(void *host, struct ovt_sched_task *task);
 	void *host;
 	/* And this, where cores are unlike: those of a task that names none, bit core - 1. */
@@ -207,7 +207,7 @@ struct ovt_sched_process {
 	struct ovt_sched_line cpu_first;
 	struct ovt_sched_line any;
 	struct ovt_sched_line *cores;
-	u64 cores_waiting;		/* bit k - 1: of core k there is somebody in @cores */
+	u64 cores_waiting;		/* bit k - 1: tasks wait in the line of core k */
 	u32 waiting;			/* tasks in all lines */
 	u32 dispatched;			/* tasks that count for the task limit */
 	bool gone;			/* being abandoned: none of its tasks goes on */

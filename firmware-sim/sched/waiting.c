@@ -2,8 +2,8 @@
 /*
  * Where tasks wait: sorted by the policy, then by what came first.
  *
- * Tasks of a queue are kept apart by what they wait for, so that whoever may not go holds up a tree
- * of its like and not a walk past all the others: sched/dispatch.c compares the first of each.
+ * Tasks of a queue are kept apart by what they wait for.  So a task that may not go holds up a tree
+ * of tasks like it and not a walk past all the others: sched/dispatch.c compares the first of each.
  */
 #include "sched/internal.h"
 

@@ -67,7 +67,7 @@ u64 ovt_cost_ns(const struct ovt_cost *cost);
  * ovt_segment_cost_ns - device time of @fcs, each instruction once
  * @regions: OVERTAKE_MAX_REGIONS entries of the job
  *
- * An instruction that would fault costs nothing: nobody waits for what comes behind it.
+ * An instruction that would fault costs nothing: the instructions behind it do not run.
  */
 u64 ovt_segment_cost_ns(const struct ovt_profile *profile, const struct ovt_region *regions,
 			const struct overtake_fc *fcs, u32 fc_count);

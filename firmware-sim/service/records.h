@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What segments took when they ran, by whoever runs them: a client's word counts until then.
+ * How long segments took when they ran, for each host that runs them.  Until a segment has a record
+ * its client's estimate counts.
  *
- * A table of fixed size that belongs to one process.  Who is recorded often stays; where there is
- * no more room, the one that was used longest ago makes it.  Nothing of it needs a lock of its own.
+ * A table of fixed size that belongs to one process.  Segments that are recorded often stay.  When
+ * there is no more room, a new record replaces the one that was used longest ago.  No record needs
+ * a lock of its own.
  */
 #ifndef OVT_SERVICE_RECORDS_H
 #define OVT_SERVICE_RECORDS_H

@@ -147,7 +147,7 @@ static void end_task(struct ovt_service_task *task, u64 now)
 		tell(task);
 }
 
-/* Its first segment begins: it has been dispatched since somebody was told of it. */
+/* The first segment of @task begins: it has been dispatched, and that was not noted yet. */
 static void note_dispatch(struct ovt_service_task *task)
 {
 	struct ovt_service_process *process = ovt_service_process_of(task);

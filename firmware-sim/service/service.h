@@ -3,9 +3,9 @@
  * Service mode: the tasks of all processes in one queue of the task scheduler, where no process can
  * corrupt or stall it.
  *
- * What is here is the same for every host that has clients: which tasks live, what became of their
- * segments, what their process is yet to be told.  The host has the memory, the lock under which
- * everything here is called, the jobs, and the time.
+ * This part is the same for every host that has clients: it knows which tasks live, how their
+ * segments ended, and which events their process has not fetched yet.  The host has the memory, the
+ * lock under which everything here is called, the jobs, and the time.
  *
  * Life of a task in a host:
  *
@@ -14,16 +14,16 @@
  *	ovt_service_submit(service, process, task, now)
  *	ovt_service_settle(service, now)	host->submit_job(), host->wake()
  *	...
- *	ovt_service_job_ended(task, &result, took)	host's news of its job
- *	ovt_service_settle(service, now)	host->wake(): there is an event
- *	task = ovt_service_next_event(process)	to be told: run this CPU segment, or: it has ended
- *	ovt_service_cpu_done(...)		what the process says of the segment
+ *	ovt_service_job_ended(task, &result, took)	its job has ended
+ *	ovt_service_settle(service, now)	host->wake(): an event can be fetched
+ *	task = ovt_service_next_event(process)	fetch: run this CPU segment, or: it ended
+ *	ovt_service_cpu_done(...)		the process reports the segment
  *	...
- *	ovt_service_collect(task)		it has been told of the end; free it
+ *	ovt_service_collect(task)		its end has been fetched; free it
  *	unlock
  *
- * Events wait in lists of their tasks: nothing is allocated, none is lost, nobody waits for a
- * process to fetch them.
+ * Events wait in lists of their tasks.  Nothing is allocated, no event is lost, and the device does
+ * not wait for a process to fetch them.
  */
 #ifndef OVT_SERVICE_SERVICE_H
 #define OVT_SERVICE_SERVICE_H
@@ -58,15 +58,15 @@ enum ovt_service_step {
 };
 
 /**
- * struct ovt_service_host - what the host does when it is told to; none of it can fail
+ * struct ovt_service_host - calls of the service to its host; none of them can fail
  * @submit_job: hands the job of BPU segment @segment to the device: to core @core, or to one of
  *	@cores if that is 0.  Returns the core.  Of a task with @cores, part i goes to the i-th of
  *	these, and @core is the first
  * @place: the one of @cores that has the least to do, for a task with @cores
  * @cancel_job: cancels the job that @task has on the device; does nothing if that has just ended
  * @wake: @process has an event to fetch
- * @release: @task is over, and its process is gone: free it.  The last that is said of it
- * @note: for whoever watches
+ * @release: @task is over, and its process is gone: free it.  The last call about it
+ * @note: @task has taken the step, for traces
  */
 struct ovt_service_host {
 	u32 (*submit_job)(struct ovt_service_task *task, u32 segment, u32 core, u64 cores);
@@ -90,7 +90,7 @@ struct ovt_service_process {
 	struct ovt_sched_process sched;
 	struct ovt_service *service;
 	struct ovt_tree tasks;		/* by tag, until their ends are collected */
-	struct ovt_list events;		/* tasks of which there is something to be told */
+	struct ovt_list events;		/* tasks with an event to fetch */
 	struct ovt_records records;
 	u64 ended;			/* tasks, ever */
 	u64 waited_ns;			/* from their arrivals to their dispatches, of all */
@@ -191,7 +191,7 @@ struct ovt_service_task *ovt_service_find(struct ovt_service_process *process, u
 
 /*
  * The process says that CPU segment @segment of @task is over, with @status 0 or a negative errno.
- * 0, or -EINVAL if that is none, or the process was not told to run that, or has said so before.
+ * 0, or -EINVAL if that is none, or the process was not to run that, or has reported it before.
  */
 s32 ovt_service_cpu_done(struct ovt_service_task *task, u32 segment, s32 status, u64 now);
 
@@ -226,13 +226,13 @@ bool ovt_service_settle(struct ovt_service *service, u64 now);
 u64 ovt_service_next_time(const struct ovt_service *service);
 
 /*
- * The next of which the process is to be told, or NULL.  If it has ended, the host says so and
- * calls ovt_service_collect(); otherwise the process is to run its CPU segment @sched.segment, and
- * the host calls ovt_service_told().
+ * The next task with an event for the process, or NULL.  If the task has ended, the host reports
+ * that and calls ovt_service_collect().  Otherwise the process is to run the CPU segment
+ * @sched.segment, and the host calls ovt_service_told().
  */
 struct ovt_service_task *ovt_service_next_event(struct ovt_service_process *process);
 
-/* What the process is told of @task, which ovt_service_next_event() returned. */
+/* The event of @task, which ovt_service_next_event() returned. */
 struct overtake_task_event ovt_service_event_of(const struct ovt_service_task *task);
 void ovt_service_told(struct ovt_service_task *task);
 
@@ -250,7 +250,7 @@ void ovt_service_collect(struct ovt_service_task *task);
  * @dispatched: dispatched and not over
  * @overdue: of these: in a CPU segment that is
  * @slots: held
- * @uncollected: ended, and nobody has asked
+ * @uncollected: ended, and the end was not fetched
  */
 struct ovt_service_counts {
 	u32 waiting;
