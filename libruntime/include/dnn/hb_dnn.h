@@ -176,7 +176,7 @@ const char* hbDNNGetVersion(void);
  * Loads compiled model files (.ovm), each with one or several models, onto the device.  The handle
  * is the caller's until hbDNNRelease().
  * HB_DNN_INVALID_ARGUMENT: NULL, no files, or two models of one name.  HB_DNN_CAN_NOT_OPEN_FILE.
- * HB_DNN_INVALID_MODEL: not a sound model file, or an operator that nobody registered.
+ * HB_DNN_INVALID_MODEL: not a sound model file, or an operator that is not registered.
  * HB_DNN_OUT_OF_MEMORY.  HB_DNN_API_USE_ERROR: there is no device, the log says why.
  */
 int32_t hbDNNInitializeFromFiles(hbPackedDNNHandle_t* packedDNNHandle, const char** modelFileNames,

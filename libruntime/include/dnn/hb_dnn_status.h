@@ -37,8 +37,8 @@ enum {
 };
 
 /*
- * One line about a status, in English; a text that says so for a number that is none.  The text
- * lives for ever.  From any thread.
+ * One line about a status, in English; for a number that is no status, a line that reports that.
+ * The text lives for ever.  From any thread.
  */
 const char* hbDNNGetErrorDesc(int32_t errorCode);
 

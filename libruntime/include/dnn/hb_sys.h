@@ -24,8 +24,8 @@ typedef enum { HB_BPU_CORE_ANY = 0, HB_BPU_CORE_0 = 1 << 0, HB_BPU_CORE_1 = 1 <<
 typedef enum { HB_DSP_CORE_ANY = 0, HB_DSP_CORE_0 = 1 << 0, HB_DSP_CORE_1 = 1 << 1 } hbDSPCore;
 
 /*
- * A range of device memory.  Whoever slices an allocation adds to both addresses; what tensors
- * point to is found by virAddr, wherever in an allocation that is.
+ * A range of device memory.  A caller that slices an allocation adds to both addresses.  What
+ * tensors point to is found by virAddr, wherever in an allocation that is.
  */
 typedef struct {
     uint64_t phyAddr; /* on the device; unique in the process, never 0 */

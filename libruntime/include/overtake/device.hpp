@@ -244,7 +244,7 @@ struct EmbeddedOptions {
     std::uint64_t queue_timeout_ns = 0; ///< device time a job may be in flight, 0 = default (10 s)
     /// Called as FCs end, in the order of device time per core, with the device's lock held, from
     /// its own threads and from any that calls into it: it must be quick, must not call into the
-    /// device and must not wait for a lock that somebody holds who does.
+    /// device and must not wait for a lock whose holder does.
     void (*on_fc)(void* context, const FcRecord& record) = nullptr;
     void* on_fc_context = nullptr; ///< what on_fc is handed; outlives the device
     /// Built-in profiles' names, one per core, instead of profile; empty = not used.

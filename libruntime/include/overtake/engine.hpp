@@ -90,7 +90,7 @@ struct ProcessorState {
     std::uint64_t trial_in_ns; ///< while it is not in use: until the next trial
 };
 
-/// What an engine is told once; the defaults are the documented ones (docs/scenarios.md).
+/// Settings of an engine, for its life; the defaults are the documented ones (docs/scenarios.md).
 struct EngineOptions {
     std::string policy = "priority"; ///< of the task scheduler: what `overtake sim` knows by name
     std::uint32_t slots = 1;         ///< tasks that may interleave on a core, below priority 255
@@ -220,7 +220,7 @@ public:
     OVERTAKE_HIDDEN explicit Request(std::unique_ptr<State> state) noexcept;
     /// For the library alone.
     OVERTAKE_HIDDEN State& state() const noexcept { return *state_; }
-    /// Cancels it if nobody has; what it uses is kept until its end.
+    /// Cancels it if it was not; what it uses is kept until its end.
     ~Request();
     Request(const Request&) = delete;
     Request& operator=(const Request&) = delete;

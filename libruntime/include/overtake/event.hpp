@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Event: one thing that happened on a device.  The driver's tracepoints, a device server, an
-// embedded device and the simulator all tell the same events, so whoever reads them (pictures,
-// histograms, blame, recordings) does not ask where they come from.
+// embedded device and the simulator all report the same events, so readers (pictures, histograms,
+// blame, recordings) do not ask where they come from.
 //
 // Names, fields and units are those of the driver's tracepoints; docs/tracing.md has the table.
 #pragma once
@@ -48,15 +48,15 @@ constexpr std::string_view event_type_name(EventType type) {
     return names[static_cast<std::size_t>(type)];
 }
 
-/// Event::client of tasks that a process's own engine schedules, below service mode, which its USDT
-/// probes tell: this and what follows, a number for each engine.  Such a task is told from all
-/// others by its tag alone, which is Event::task of its jobs; they have the client of their file.
+/// Event::client of tasks that a process's own engine schedules, below service mode, and that its
+/// USDT probes report: this and what follows, a number for each engine.  The tag alone tells such a
+/// task from all others; it is Event::task of its jobs, which have the client of their file.
 inline constexpr std::uint64_t engine_client = std::uint64_t{1} << 63;
 
 /// Fields that a type does not have are zero.  All times are device time in nanoseconds.
 ///
-/// A job is told from all others by (client, context, tag) while it lives, a task in the same way;
-/// tags of jobs and of tasks are apart.
+/// (client, context, tag) distinguish a job from all others while it lives, and a task in the same
+/// way; tags of jobs and of tasks are apart.
 struct Event {
     std::uint64_t time_ns = 0;     ///< when it happened
     std::uint64_t client = 0;      ///< an open file, connection, or simulated process
@@ -98,7 +98,7 @@ struct Event {
     std::uint32_t stage = 0;         ///< fc_start, fc_resume, fc_done: of a group, from 0
 };
 
-/// What Job::model is for a model of this name: its first eight bytes, so that whoever reads them
+/// What Job::model is for a model of this name: its first eight bytes, so that a reader
 /// needs no list of names.  0 for no name.
 constexpr std::uint64_t model_id(std::string_view name) {
     std::uint64_t id = 0;

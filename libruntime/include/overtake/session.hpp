@@ -17,8 +17,8 @@
 // device and a model each make their own Session, and the model's program and weights are still
 // uploaded only once.  There is no thread behind a Session: work on the device goes on by itself,
 // what follows it (CPU segments, the next BPU segment) is done inside wait() and poll().
-// Errors: overtake::Error.  A task that failed (cancelled, faulted, timed out) says so in
-// status(); only misuse and a broken device throw.
+// Errors: overtake::Error.  status() reports a task that failed (cancelled, faulted, timed out);
+// only misuse and a broken device throw.
 // fork(): as of a Device (overtake/device.hpp).
 #pragma once
 

@@ -69,8 +69,8 @@ private:
     std::unique_ptr<server::Service> service_;
 };
 
-/// What a server says of itself and of its clients, as JSON.  Of other users' clients only root and
-/// the server's own user are told.  Throws Error as open_server().
+/// The status of a server and of its clients, as JSON.  Other users' clients are in it only for
+/// root and for the server's own user.  Throws Error as open_server().
 OVERTAKE_API std::string server_status(const std::string& path);
 
 struct ServerReport {
@@ -83,7 +83,7 @@ struct ServerReport {
 OVERTAKE_API ServerReport server_report(const std::string& path,
                                         std::chrono::milliseconds patience);
 
-/// Where a server is if nobody says otherwise: OVERTAKE_SERVER, or /run/overtake/device for root,
+/// Where a server is by default: OVERTAKE_SERVER, or /run/overtake/device for root,
 /// or overtake/device in XDG_RUNTIME_DIR; empty if that is not set.
 OVERTAKE_API std::string default_server_path();
 
