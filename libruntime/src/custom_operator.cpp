@@ -105,7 +105,7 @@ std::unique_ptr<CustomOperator> create_custom_operator(const OperatorDescription
     }
     if (!factory)
         throw Error(ENOENT,
-                    fmt::format("node '{}': nobody has registered the custom operator {}.{}; call "
+                    fmt::format("node '{}': the custom operator {}.{} is not registered; call "
                                 "register_custom_operator() before loading the model, or name a "
                                 "directory of shared objects in HB_DNN_PLUGIN_PATH",
                                 node.node, node.domain, node.type));

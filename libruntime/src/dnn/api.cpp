@@ -123,7 +123,7 @@ hbPackedDNNHandle_t register_pack(Process& process, const std::vector<Models>& f
             network->handle = process.networks.add(network);
         }
         return process.packs.add(pack);
-    } catch (...) { // nobody has their handles
+    } catch (...) { // no caller has their handles
         for (const std::shared_ptr<Network>& network : pack->networks)
             process.networks.take(network->handle);
         throw;
@@ -182,7 +182,7 @@ public:
 private:
     Process& process_;
     std::shared_ptr<DnnTask> task_;
-    void* new_ = nullptr; ///< its handle, which nobody has been given yet
+    void* new_ = nullptr; ///< its handle, which no caller has been given yet
 };
 
 std::vector<BoundTensor> bind_outputs(std::vector<Port>& ports, const hbDNNTensor* tensors,

@@ -15,7 +15,7 @@
 
 namespace overtake::dnn {
 
-/// What a user is told of an input or output.  Points into the port.
+/// What the interface reports of an input or output.  Points into the port.
 hbDNNTensorProperties properties_of(Port& port);
 
 /// Where a tensor of a user is, and what keeps it.  Throws Failure HB_DNN_INVALID_ARGUMENT, naming

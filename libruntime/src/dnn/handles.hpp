@@ -41,7 +41,7 @@ public:
         return found == objects_.end() ? nullptr : found->second;
     }
 
-    /// The handle is nobody's from now on.  Null if it was none of ours.
+    /// The handle names no object from now on.  Null if it was none of ours.
     std::shared_ptr<Object> take(const void* handle) {
         const std::lock_guard lock(mutex_);
         const auto found = objects_.find(std::bit_cast<std::uintptr_t>(handle));

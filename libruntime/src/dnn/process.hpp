@@ -22,7 +22,7 @@ class Process {
 public:
     /// Throws Error if there is no device or the engine cannot be made.
     explicit Process(const Environment& environment);
-    /// With a device and an engine that somebody else has made.  For tests.
+    /// With a device and an engine that the caller has made.  For tests.
     Process(std::shared_ptr<Device> device, std::unique_ptr<Engine> engine);
     ~Process();
     Process(const Process&) = delete;
@@ -51,14 +51,14 @@ public:
     /// cannot preempt is logged.
     void check_priority(unsigned priority);
 
-    /// Whoever waits is told; nothing runs any more.  Then the profile is written.
+    /// All waits end; nothing runs any more.  Then the profile is written.
     void stop();
 
     Memory memory;
     HandleTable<Pack> packs{HandleKind::pack};
     HandleTable<Network> networks{HandleKind::model};
     HandleTable<DnnTask> tasks{HandleKind::task};
-    std::unique_ptr<Profile> profile; ///< null: nobody wants one
+    std::unique_ptr<Profile> profile; ///< null: none is wanted
 
 private:
     std::shared_ptr<Device> device_;

@@ -50,7 +50,7 @@ public:
     void set_callback(std::function<void(std::int32_t)> callback);
     /// Cancels it; the models are not its any more.  Once.
     void leave();
-    /// If it has ended well and nobody has been told yet.
+    /// Adds it to the profile if it has ended well, once.
     void tell(Profile& profile);
 
 private:

@@ -36,7 +36,7 @@ constexpr std::size_t event_ring_bytes(std::uint32_t capacity) {
 /// The capacity of a ring for so many.  Throws Error EINVAL.
 std::uint32_t ring_capacity(const EventOptions& options);
 
-/// The device's end.  Belongs to whoever holds the device's lock.
+/// The device's end.  Belongs to the thread that holds the device's lock.
 class EventWriter {
 public:
     /// `area` is zero but for what a reader may have written, and outlives this.

@@ -16,7 +16,7 @@ namespace overtake {
 
 namespace {
 
-/// Longer than a driver's: here an FC holds up nobody but its own process.
+/// Longer than a driver's: here an FC delays only its own process.
 constexpr std::uint64_t default_fc_clock_ns = step_clock_ns;
 /// Not 0: a result record says 0 for what never happened.
 constexpr std::uint64_t manual_clock_origin_ns = 1'000'000'000;
@@ -321,7 +321,7 @@ void FirmwareHost::end_job(EmbeddedJob& job) {
     context.in_flight--;
     if (job.task) {
         service_->job_ended(job, completion_of(job));
-        context.changed.notify_all(); // whoever closes its queue handles the end
+        context.changed.notify_all(); // the thread that closes its queue handles the end
         let_go(std::move(reference));
         return;
     }

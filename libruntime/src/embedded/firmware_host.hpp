@@ -176,7 +176,7 @@ private:
     void give_back_slots(EmbeddedContext& context, HostedTask& task);
     void wait_for_context(Lock& lock, EmbeddedContext& context);
     void start_closing(EmbeddedContext& context);
-    /// `by`: whose context comes or goes; null: nobody's.
+    /// `by`: the client whose context comes or goes; null: none.
     void apply_limits(const EmbeddedClient* by);
     unsigned wanted_limit(unsigned core_index) const;
 
@@ -191,7 +191,7 @@ private:
     std::unique_ptr<ovt_command[]> commands_;
     std::vector<ovt_event> events_;
 
-    std::mutex clock_mutex_; ///< of whoever moves the manual clock; before mutex_
+    std::mutex clock_mutex_; ///< held by the thread that moves the manual clock; before mutex_
     DeviceMutex mutex_;
     ovt_fw firmware_{};
     std::uint64_t manual_now_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// FirmwareHost: what it tells those who watch.  Nobody mostly does, so everything here begins with
+// FirmwareHost: what it reports to watchers.  Mostly there are none, so everything here begins with
 // that question.
 #include <algorithm>
 #include <optional>

@@ -62,7 +62,7 @@ void FirmwareHost::close_process(HostedProcess& process) {
                 pump(lock);
         start_closing(context); // what runs ends at its next step
         pump(lock);
-        // Under a manual clock nobody else may look, and nobody is to be dispatched.
+        // Under a manual clock perhaps no other thread looks, and no task is to be dispatched.
         lock.wait(context.changed, [&] {
             if (options_.manual_clock)
                 service_->handle_ends(now());
@@ -223,7 +223,7 @@ void FirmwareHost::settle_service(Lock& lock) {
     while (service_->settle(now()));
 }
 
-/// When pump() has something to do though nobody calls.
+/// When pump() has something to do though there is no call.
 std::uint64_t FirmwareHost::next_instant() const {
     const std::uint64_t next = ovt_fw_next(&firmware_);
     return service_ ? std::min(next, service_->next_time()) : next;

@@ -20,7 +20,7 @@ namespace overtake {
 /// one process.  Thread safe.
 class MemoryAccount {
 public:
-    /// `all`: of all clients together, charged as well; null: nobody counts them.
+    /// `all`: of all clients together, charged as well; null: they are not counted.
     explicit MemoryAccount(std::size_t most = OVERTAKE_MAX_CLIENT_BYTES,
                            std::shared_ptr<MemoryAccount> all = nullptr,
                            std::size_t most_mappings = SIZE_MAX)
@@ -122,8 +122,8 @@ private:
 
 /// Device addresses of an embedded device.  Thread safe.
 ///
-/// Whoever resolves an address shares in the memory, so a job keeps what it was given even if
-/// the buffer is destroyed while it runs.
+/// A job that resolves an address shares in the memory, so it keeps what it was given even if the
+/// buffer is destroyed while it runs.
 class AddressSpace {
 public:
     /// Returns the address of byte 0; never 0, never used again.  Throws Error ENOSPC.

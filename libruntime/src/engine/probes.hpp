@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // USDT probes of an engine: what becomes of its tasks, for bpftrace, perf and gdb.  In service mode
-// the driver's tracepoints say the same of them.  A probe is a nop until somebody attaches to it.
+// the driver's tracepoints say the same of them.  A probe is a nop until a tracer attaches to it.
 //
 // Stable, provider `overtake`; docs/tracing.md has the table.  Times are device time in
 // nanoseconds.  `task` tells the process's live tasks apart, `job` is the tag of its job in the
@@ -22,7 +22,7 @@ inline void nobody_looks(auto...) {}
 
 namespace overtake::engine::probe {
 
-/// `queue` tells the process's engines apart, `model` is what the driver is told of the task's
+/// `queue` distinguishes the process's engines, `model` is what the driver gets with the task's
 /// jobs, `cores` has a bit for each core that may take one that asks for any; 0: each. `width` is
 /// how many it takes at once.
 inline void task_arrive(const ovt_sched_task* task, std::uint64_t time_ns, const ovt_sched* queue,

@@ -24,7 +24,7 @@
 
 namespace overtake::engine {
 
-/// What a device's library queue is told; the defaults are the documented ones.
+/// The settings of a device's library queue; the defaults are the documented ones.
 struct SchedulerOptions {
     std::string policy = "priority";
     ovt_sched_settings settings = usual_settings(); ///< its policy is the one named above

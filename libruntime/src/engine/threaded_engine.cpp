@@ -11,7 +11,7 @@ namespace overtake::engine {
 
 namespace {
 
-/// Nobody waits in the queue of a stepped engine.
+/// No thread waits in the queue of a stepped engine.
 SchedulerOptions interruptible(SchedulerOptions options, const ThreadOptions& threads) {
     options.interruptible = !threads.stepped;
     return options;
@@ -75,7 +75,7 @@ void ThreadedEngine::post(Write write) {
     }
     try {
         scheduler_->interrupt();
-    } catch (const Error&) { // the device has failed, which whoever reaps is told
+    } catch (const Error&) { // the device has failed, which the next reap reports
     }
 }
 
@@ -88,7 +88,7 @@ void ThreadedEngine::submit(std::shared_ptr<Run> run) {
         lose(std::move(run));
 }
 
-/// There is nobody any more who would run it.
+/// There is no thread any more that would run it.
 void ThreadedEngine::lose(std::shared_ptr<Run> run) {
     run->finish(-ECANCELED, scheduler_->now_ns());
     callbacks_.hand_over(std::move(run));
@@ -167,7 +167,7 @@ void ThreadedEngine::gather(std::int64_t deadline_ns) {
     }
 }
 
-/// Until there may be something to do.  `stopping`: that it stops is no news.
+/// Until there may be something to do.  `stopping`: the caller knows that the engine stops.
 void ThreadedEngine::wait_for_news(bool stopping) {
     std::unique_lock lock(mutex_);
     const auto is_news = [&] { return !messages_.empty() || stopping_ != stopping; };
@@ -284,7 +284,7 @@ void ThreadedEngine::step_dispatch() {
     hand_over_ended();
 }
 
-/// Nobody steps it any more.
+/// The caller steps it no more.
 void ThreadedEngine::end_stepping() {
     scheduler_->fail(ECANCELED);
     while (scheduler_->live() != 0) { // what is with a worker

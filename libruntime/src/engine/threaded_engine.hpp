@@ -5,8 +5,8 @@
 // What was submitted has all the memory that it needs to come to its end (run.hpp).
 //
 // One thread owns the task scheduler and the device's queue; workers compute CPU segments; a third
-// kind calls back.  Whoever submits or cancels leaves a message.  No lock is held while anybody
-// waits, computes or is called back.
+// kind calls back.  Threads that submit or cancel leave a message.  No lock is held while a thread
+// waits, computes or calls back.
 //
 // Thread safety: every function, from any thread, callbacks included, but for the destructor.
 #pragma once
@@ -32,7 +32,7 @@ namespace overtake::engine {
 struct ThreadOptions {
     std::vector<unsigned> worker_cpus;        ///< as in EngineOptions
     std::optional<std::uint64_t> first_tag{}; ///< as of SchedulerOptions
-    /// There is no thread that owns the scheduler: whoever made the engine calls the step
+    /// There is no thread that owns the scheduler: the code that made the engine calls the step
     /// functions, from one thread at a time.  For tests that step a manual clock.
     bool stepped = false;
     bool service = false; ///< its tasks wait in the queue of all processes

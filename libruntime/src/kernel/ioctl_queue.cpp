@@ -185,7 +185,7 @@ private:
     std::thread collector_;
     std::list<Completion> collected_;
     std::list<Completion> spare_; ///< at least one for each to collect; used again
-    std::exception_ptr failure_;  ///< of the collector, for whoever reaps
+    std::exception_ptr failure_;  ///< of the collector, for the thread that reaps
     std::size_t to_collect_ = 0;  ///< submitted, the collector does not have them yet
     bool interrupted_ = false;
     bool stopping_ = false;

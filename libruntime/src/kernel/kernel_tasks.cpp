@@ -208,7 +208,7 @@ void KernelTasks::interrupt() {
     drm_overtake_task_events wake{};
     wake.context_id = context_.id();
     wake.flags = OVERTAKE_TASK_EVENTS_WAKE;
-    // Of a device that is gone: whoever reaps is told.
+    // If the device is gone, the thread that reaps gets the error.
     (void)context_.file().try_call(DRM_IOCTL_OVERTAKE_TASK_EVENTS, &wake);
 }
 

@@ -5,8 +5,8 @@
 //
 // Every job in flight owns a slot of a small buffer that the device fills with its result record
 // before the completion shows up; the completion's user_data is the slot.  A job that
-// the driver refuses completes at once and leaves its record untouched, which is how the two kinds
-// of bad news are told apart.
+// the driver refuses completes at once and leaves its record untouched, which distinguishes a
+// refusal from a failure.
 #include <algorithm>
 #include <cerrno>
 #include <climits>

@@ -57,7 +57,7 @@ private:
         return static_cast<std::size_t>(static_cast<const std::uint8_t*>(place) - bytes_);
     }
 
-    /// A field that would lie behind the end is told where its table is.
+    /// Where a field is; if it would lie behind the end, where its table is.
     std::size_t place_of(flatbuffers::voffset_t field) const {
         const std::size_t place = offset_of(root_->GetAddressOf(field));
         return verifier_.Verify(place, sizeof(flatbuffers::uoffset_t)) ? place : offset_of(root_);

@@ -105,7 +105,7 @@ bool wait_for_wake_up(int socket) noexcept {
 }
 
 bool take_wake_ups(int socket) noexcept {
-    // Whoever sends them without end does not keep anybody here.
+    // A peer that sends them without end does not keep this thread here.
     for (int taken = 0; taken < most_wake_ups; taken++) {
         char wake_up;
         const ssize_t received = recv(socket, &wake_up, 1, MSG_DONTWAIT);

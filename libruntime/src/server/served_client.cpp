@@ -140,7 +140,7 @@ bool ServedClient::serve_once() {
     if (ready < 0)
         return errno == EINTR;
     if (ready == 0)
-        return false; // whoever says nothing takes the place of somebody who would
+        return false; // a silent client takes the place of another one
     std::size_t source = 1;
     // False: its channel is closed, since its client could not take what it was sent.
     const auto answer = [&](auto& served) {

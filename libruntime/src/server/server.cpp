@@ -41,7 +41,7 @@ constexpr int ms_until_descriptors = 100;
 /// Of all clients' buffers and scratch: the system's default is 65,530 in a process.
 constexpr std::size_t most_mappings = 49'152;
 constexpr rlim_t own_descriptors = 64;
-constexpr unsigned places_for_trusted = 4; ///< beside --clients: so that somebody can look
+constexpr unsigned places_for_trusted = 4; ///< beside --clients: for the owner and root to look
 /// Connections that are closed, while their jobs end and their memory is freed.
 constexpr std::size_t most_ending_of_user = 256;
 /// Connections of a user that are refused and not yet closed.
@@ -425,7 +425,7 @@ private:
     }
 
     const ServerOptions options_;
-    const uid_t owner_ = getuid(); ///< whoever it becomes later
+    const uid_t owner_ = getuid(); ///< whichever user it becomes later
     EventFlag stop_;
     const std::shared_ptr<MemoryAccount> memory_; ///< of all clients
     std::map<uid_t, UserShare> shares_;           ///< of everybody who was ever here; run()'s

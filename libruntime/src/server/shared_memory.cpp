@@ -28,7 +28,7 @@ namespace overtake::server {
 namespace {
 
 constexpr unsigned seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-/// With one of them nobody could give pages back to the system.
+/// With one of them no process could give pages back to the system.
 constexpr unsigned write_seals = F_SEAL_WRITE | F_SEAL_FUTURE_WRITE;
 
 [[noreturn]] void fail_to_share(const char* what) {
@@ -41,8 +41,8 @@ std::size_t page_bytes() {
     return bytes;
 }
 
-/// Which addresses are guarded.  A signal handler reads it: so the lock is one that spins.  Nobody
-/// touches guarded memory while holding it.
+/// Which addresses are guarded.  A signal handler reads it, so the lock is one that spins.  No
+/// thread touches guarded memory while holding it.
 class Guard {
 public:
     void add(const std::byte* begin, std::size_t bytes) {
@@ -179,7 +179,7 @@ public:
     void forget(std::shared_ptr<GuardedMapping::File> file) noexcept {
         const std::lock_guard lock(mutex_);
         const GuardedMapping::File::Key key = file->key;
-        file.reset(); // nobody else finds it while this is locked
+        file.reset(); // no other thread finds it while this is locked
         const auto known = files_.find(key);
         if (known != files_.end() && known->second.expired())
             files_.erase(known);
@@ -230,8 +230,8 @@ GuardedMapping::GuardedMapping(int fd, std::size_t bytes,
     }
 }
 
-/// The pages were charged to whoever had the last mapping.  To give them back the kernel looks at
-/// every mapping of the file: that is done once for a file, not once for each mapping.
+/// The pages were charged to the process with the last mapping.  To give them back the kernel looks
+/// at every mapping of the file: that is done once for a file, not once for each mapping.
 GuardedMapping::~GuardedMapping() {
     {
         const std::lock_guard lock(file_->mutex);

@@ -43,8 +43,8 @@ std::size_t sealed_bytes(int fd);
 /// A mapping of memory that another process holds as well, and pages for all of it.  The other one
 /// can give pages back to the system at any time; should there be none to take their place when
 /// this process touches them, the mapping gets a page of zeros of its own there, and not the
-/// process a SIGBUS.  With the last mapping of a file go its pages, whoever else still has the
-/// file, unless `keep` is true by then.
+/// process a SIGBUS.  The pages of a file go with its last mapping, even if another process still
+/// has the file, unless `keep` is true by then.
 ///
 /// Thread safety: mappings are independent, even those of one file.  Errors: Error, ENOMEM when
 /// there is no memory for all pages.

@@ -81,7 +81,7 @@ struct WireJob {
     std::uint32_t scratch_bytes;
     std::uint32_t fc_count;
     std::uint32_t binding_count;
-    /// OVT_REFUSED_*: why the client has no room for it, or 0.  The server says so, unless
+    /// OVT_REFUSED_*: why the client has no room for it, or 0.  The server reports it, unless
     /// something else about it is wrong.
     std::uint32_t room_refusal;
     std::uint64_t room_used;
