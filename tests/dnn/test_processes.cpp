@@ -352,7 +352,7 @@ TEST(BoardProcesses, APriorityOf255WithoutACoreLimitIsHintedAtOnce) {
         }
         const std::string log = testing::internal::GetCapturedStderr();
         dnn::set_log_level(dnn::LogLevel::none);
-        const std::string hint = "preempts nobody while BPLAT_CORELIMIT is 0";
+        const std::string hint = "preempts nothing while BPLAT_CORELIMIT is 0";
         const std::size_t first = log.find(hint);
         EXPECT_EQ(first == std::string::npos, limit == 1) << log;
         if (first != std::string::npos) {

@@ -54,7 +54,7 @@ class Perf(CommandTest):
         self.assertEqual((round(model["offered_per_second"]), model["requests"]), (500, 20))
 
     def test_priority_255_without_a_core_limit_is_hinted_at_once(self):
-        hint = "255 goes first among those that wait, but preempts nobody while the core limit"
+        hint = "255 goes first among those that wait, but preempts nothing while the core limit"
         for limit, count in (("0", 1), ("1", 0)):
             result = subprocess.run(
                 [BINARY, "perf", self.model, *EMBEDDED, "--priority", "255", "--core-limit", limit,

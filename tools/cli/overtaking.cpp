@@ -23,7 +23,7 @@ void warn_unless_overtaking(const Device& device, const TaskOptions& task,
     for (std::size_t index = 0; index < cores.size(); ++index)
         if (cores[index].core_limit != 0 && (task.core == core_any || task.core == index + 1))
             return;
-    std::fputs("overtake: priority 255 goes first among those that wait, but preempts nobody while "
+    std::fputs("overtake: priority 255 goes first among those that wait, but preempts nothing while "
                "the core limit (BPLAT_CORELIMIT) is 0; --core-limit 1 asks for one\n",
                stderr);
 }

@@ -255,7 +255,7 @@ void Process::check_priority(unsigned priority) {
                 return core.core_limit == 0;
             }))
             log(LogLevel::warning,
-                "priority 255 goes first among those that wait, but preempts nobody while "
+                "priority 255 goes first among those that wait, but preempts nothing while "
                 "BPLAT_CORELIMIT is 0; BPLAT_CORELIMIT=1 makes it wait for one FC at most");
     });
 }
