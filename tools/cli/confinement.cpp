@@ -130,8 +130,8 @@ void add_rules(scmp_filter_ctx filter) {
     allow(filter, "setsockopt",
           {SCMP_A1(SCMP_CMP_EQ, SOL_SOCKET), SCMP_A2(SCMP_CMP_EQ, pass_rights)});
     allow(filter, "prctl", {SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)});
-    // A thread, but no process.  The flags of clone3() lie in memory, where nobody can look at
-    // them: told that there is none, the C library takes clone().
+    // A thread, but no process.  The flags of clone3() lie in memory, where the filter cannot look
+    // at them: it fails with ENOSYS, and the C library takes clone().
     allow(filter, "clone", {SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)});
     if (const int clone3 = seccomp_syscall_resolve_name("clone3"); clone3 >= 0)
         require(seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), clone3, 0));

@@ -87,8 +87,7 @@ int run_devices(bool json) {
     if (nodes.empty())
         fmt::print("{}\n", without_node);
     fmt::print("{}\n"
-               "  you           can use it; settings are those it has unless a command is told "
-               "others\n"
+               "  you           can use it; its settings hold unless a command gives others\n"
                "  priority 255  you may use it\n",
                one_line(embedded_facts()));
     return 0;

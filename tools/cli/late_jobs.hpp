@@ -34,8 +34,8 @@ public:
     LateJobs& operator=(const LateJobs&) = delete;
 
     void add(const Event& event) { in_order_.add(event); }
-    /// So many events were lost by now, and so many of them of engines: what lives is told with a
-    /// caution.
+    /// So many events were lost by now, and so many of them of engines: live jobs and tasks are
+    /// reported with a caution.
     void lost(std::uint64_t count, std::uint64_t of_engines);
     /// Processes of the live jobs and tasks.
     std::vector<std::uint32_t> processes() const { return blame_.processes(); }

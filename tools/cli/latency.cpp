@@ -255,7 +255,7 @@ void add_latency(CLI::App& app, int& status) {
         ->transform(duration(TimeUnit::second, 0.001, 1e7));
     command
         ->add_option("--by", options->by,
-                     "Which jobs are told together: priority+model, priority, model or process")
+                     "How jobs are grouped: priority+model, priority, model or process")
         ->check(one_of({"priority+model", "priority", "model", "process"}))
         ->capture_default_str();
     command

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Checks of what stands behind options, for CLI::Option::check().  What they refuse is told in one
-// line that names what is possible.
+// Checks of the values of options, for CLI::Option::check().  They refuse a value in one line that
+// names what is possible.
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,7 @@ OutputFiles::~OutputFiles() {
     files_.clear();
     std::error_code error;
     for (const fs::path& directory : made_ | std::views::reverse)
-        fs::remove(directory, error); // unless somebody put something there
+        fs::remove(directory, error); // which fails if there are files in it
 }
 
 void OutputFiles::make_directory(const fs::path& directory) {

@@ -35,7 +35,7 @@ private:
 /// One file by itself.
 void write_file(const std::string& path, const std::function<void(std::ostream&)>& write);
 
-/// Throws what OutputFiles would before anything is written, so that nobody works for nothing; and
+/// Throws what OutputFiles would before anything is written, so that no work is lost; and
 /// Error if the file is one of those that are `read`, and would be replaced.
 void check_output_file(const std::string& path, const std::vector<std::string>& read = {});
 

@@ -215,7 +215,8 @@ int run_on_device(const RunOptions& options, std::shared_ptr<const Model> model,
     rights.record = options.record;
     OutputSamples outputs(ports_of(*model, model->outputs()), count);
     outputs.check(options.output_directory, ports, options.inputs);
-    // Nobody waits behind it on an embedded device, and a large network may be slow on a small CPU.
+    // No other client waits behind it on an embedded device, and a large network may be slow on a
+    // small CPU.
     EmbeddedOptions embedded;
     embedded.queue_timeout_ns = longest_run_ns;
     give_plan_cores(embedded, {&model, 1}); // of which a task may name one

@@ -100,7 +100,7 @@ public:
         request_->submit(options);
         is_submitted_ = true;
     }
-    /// Nobody works on its arrays any more.
+    /// No thread works on its arrays any more.
     ~EngineInference() override {
         if (!is_submitted_)
             return;

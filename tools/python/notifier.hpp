@@ -36,7 +36,7 @@ public:
     void ended(std::uint64_t token) {
         const std::scoped_lock lock(mutex_);
         ended_.push_back(token);
-        // It fails only with a count that nobody reaches.
+        // It fails only with a count that is never reached.
         [[maybe_unused]] const int written = eventfd_write(descriptor_, 1);
     }
 

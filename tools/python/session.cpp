@@ -107,7 +107,7 @@ Task::Task(std::shared_ptr<SessionState> session, const py::dict& inputs,
            const TaskOptions& options, const std::shared_ptr<Notifier>& notifier,
            std::uint64_t token)
     : session_(std::move(session)) {
-    // Kept until it is submitted, so that somebody who closes the session does not lose its end.
+    // Kept until it is submitted, so that closing the session does not lose its end.
     std::shared_ptr<Engine> engine = session_->engine();
     request_ = engine->create_request();
     session_->collect();

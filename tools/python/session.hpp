@@ -2,10 +2,10 @@
 //
 // Session and Task: requests for one model on an engine of their own.
 //
-// Thread safety: whoever calls holds the GIL, which guards all fields; it is released while
-// anything waits.  No thread of the engine ever takes it.
-// Memory: arrays are used from submit() to the end of the request.  Whoever drops a running Task
-// leaves its arrays to the session, which keeps them until then.
+// Thread safety: the caller holds the GIL, which guards all fields; it is released while anything
+// waits.  No thread of the engine ever takes it.
+// Memory: arrays are used from submit() to the end of the request.  When a running Task is dropped,
+// its arrays go to the session, which keeps them until then.
 #pragma once
 
 #include <memory>

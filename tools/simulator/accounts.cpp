@@ -59,7 +59,7 @@ void Accounts::end_phase(LiveTask& task, std::uint64_t time) {
     const std::uint64_t spent = time - account.since;
     switch (account.phase) {
     case TaskPhase::queued: {
-        // Dispatched into the queue for CPU workers, which nobody was told of.
+        // Dispatched into the queue for CPU workers, which no observer was notified of.
         const bool at_workers = scenario_.kind == Kind::task && task.sched.dispatch_sequence != 0;
         const std::uint64_t waited = at_workers ? time - task.sched.dispatch_time : 0;
         account.queued += spent - waited;

@@ -64,7 +64,7 @@ struct TaskClass {
     std::uint64_t isolated = 0;       ///< latency alone; of several, the mean
 };
 
-/// What is told to the schedulers about a task (or, at FC level, a job).
+/// What the schedulers know about a task (or, at FC level, a job).
 struct TaskKind {
     std::shared_ptr<const Chain> chain;
     std::uint32_t priority = 0;
@@ -95,7 +95,7 @@ struct LimitChange {
     std::uint32_t limit;
 };
 
-/// From then on nothing arrives of the process, and nobody computes its CPU segments.
+/// From then on no task of the process arrives, and its CPU segments are not computed.
 struct Death {
     std::uint64_t at;
     std::uint32_t process; ///< index into Scenario::processes

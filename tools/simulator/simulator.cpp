@@ -87,7 +87,7 @@ private:
             .fair = scenario_.fair,
             .quota_ns = 0,
             .watchdog_cycles = never,
-            .clock = {}, // nobody waits for this host
+            .clock = {}, // no client waits for this host
             .lag_max_ns = 0,
             .stretch_max_ns = 0,
             .cores = storage_.cores.data(),

@@ -15,7 +15,8 @@
 namespace overtake::compiler {
 namespace {
 
-// What the file says so far.  Keys come in any order; finish() puts together what belongs together.
+// The contents of the file so far.  Keys come in any order; finish() puts together what belongs
+// together.
 class Reader {
 public:
     explicit Reader(const std::string& path)

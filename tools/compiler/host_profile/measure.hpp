@@ -10,7 +10,7 @@
 
 namespace overtake::host_profile {
 
-/// The fastest of several runs: what it takes when nobody else wants the CPU.
+/// The fastest of several runs: the time without other load on the CPU.
 struct FcTimes {
     std::vector<double> fcs_ns; ///< each FC by itself, counted through all segments
     double device_ns = 0;       ///< of it, what lies within the device's segments

@@ -178,7 +178,7 @@ private:
     std::mt19937 generator_{1};
 };
 
-// What networks do to a tensor of one size; nobody reads the results.
+// What networks do to a tensor of one size; no node reads the results.
 void add_branches(Builder& builder, ValueId trunk, std::uint32_t channels, std::uint32_t size) {
     const ValueId same = builder.convolution(trunk, channels, 3);
     builder.convolution(trunk, channels, 1);

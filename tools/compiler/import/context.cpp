@@ -131,7 +131,7 @@ void infer_shape(Context& context) {
     try {
         context.libonnx.infer_shapes(model);
     } catch (const CompileError&) {
-        return; // whoever wanted the shape says so
+        return; // the code that needs the shape reports it
     }
     for (const auto& output : model.graph().output())
         if (const auto shape = static_shape(output))

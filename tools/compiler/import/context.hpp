@@ -26,7 +26,7 @@ namespace overtake::compiler {
 
 using Shape = std::vector<std::int64_t>;
 
-/// What a tensor name of the file stands for.  Flatten and the like give a value a second name
+/// What a tensor name of the file stands for.  Flatten, for example, gives a value a second name
 /// with another shape.
 struct Reference {
     ValueId value;

@@ -130,7 +130,7 @@ private:
         return known ? origins_[name] = {false, greatest(*known)} : Origin{};
     }
 
-    // Inputs that hold data; the others are shapes, axes and the like.
+    // Inputs that hold data; the others are shapes or axes, for example.
     static int data_inputs(const onnx::NodeProto& node) {
         const bool has_one =
             only_moves(node) || node.op_type() == "Clip" || node.op_type().starts_with("Reduce");

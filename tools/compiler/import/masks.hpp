@@ -10,9 +10,9 @@
 
 namespace overtake::compiler {
 
-/// Where masks are added to numbers that something chooses from afterwards: Softmax, ArgMax,
-/// whoever reads an output.  A mask drives what is not to be seen towards minus infinity.  In 8
-/// bits it would share one range with the numbers, and leave no steps for them.
+/// Where masks are added to numbers that something chooses from afterwards: Softmax, ArgMax, a
+/// program that reads an output.  A mask drives what is not to be seen towards minus infinity.  In
+/// 8 bits it would share one range with the numbers, and leave no steps for them.
 struct Masks {
     /// Nodes of the file, by number, that the device could run and that have to run on the CPU:
     /// they make a mask, add it, or stand between the sum and what chooses.  Softmax runs there

@@ -22,9 +22,9 @@ bool is_read_by_cpu(const Context& context, ValueId value);
 /// The node that writes the value; null for inputs and constants.
 const Node* writer_of(const Context& context, ValueId value);
 
-/// Takes back what has been added to the graph, and changed in it, since the mark was made.  What
-/// names of the file stand for is left alone: whoever takes a node back imports it again.  Costs as
-/// much as there is to take back.
+/// Takes back what has been added to the graph, and changed in it, since the mark was made.  The
+/// meanings of the file's names stay: code that takes a node back imports it again.  Costs as much
+/// as there is to take back.
 Mark mark(Context& context);
 void take_back(Context& context, const Mark& mark);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of operators: what import does with each, and what people are told of it.
+// The table of operators: what import does with each, and how it is described to users.
 #pragma once
 
 #include <map>

@@ -35,7 +35,7 @@ Samples read_samples(const Graph& graph, const std::vector<InputOptions>& inputs
                      const Normalisation& normalisation = {}, const Warn& warn = {},
                      const std::vector<std::string>& states = {});
 
-/// What is told of pictures that go into a plain tensor as they are; `what` names them.
+/// The warning about pictures that go into a plain tensor as they are; `what` names them.
 std::string unnormalised_pictures(const std::string& what);
 
 /// `count` samples of noise, the same for the same seed: standard normal, or uniform over what an

@@ -87,7 +87,7 @@ private:
         for (ValueId value : values_) {
             const bool is_written = written.contains(value);
             if (graph_.values[value].is_constant() ||
-                (is_written && last_readers_[value] <= end)) // nobody behind reads it
+                (is_written && last_readers_[value] <= end)) // no later node reads it
                 continue;
             if (OVERTAKE_REGION_IO + segment_.io.size() == OVERTAKE_MAX_REGIONS)
                 throw CompileError(

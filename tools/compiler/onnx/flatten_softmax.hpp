@@ -11,7 +11,7 @@ namespace overtake::compiler {
 bool has_softmax(const onnx::ModelProto& model);
 
 /// Softmax, LogSoftmax and Hardmax of opsets below 13 run over all axes from `axis` on as if they
-/// were one.  Says so by nodes around them - Shape, Flatten and Reshape - that need no shape to be
+/// were one.  Adds nodes around them - Shape, Flatten and Reshape - that need no shape to be
 /// known here; what is left is over the last axis, where all opsets agree.
 void flatten_softmax(onnx::ModelProto& model, int opset, const std::string& path);
 

@@ -294,7 +294,7 @@ private:
                 libonnx_.convert(part, opset_of_evaluation);
             values = evaluate_(part);
         } catch (const CompileError&) {
-            return false; // whoever wants the constants says so
+            return false; // the code that needs the constants reports it
         }
         bool any = false;
         for (const int number : numbers)

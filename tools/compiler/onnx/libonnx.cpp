@@ -80,7 +80,7 @@ private:
     std::array<int, 2> ends_{-1, -1};
 };
 
-// False if nobody reads it.
+// False if it has no reader.
 bool write_all(int pipe, const std::string& text) {
     std::size_t done = 0;
     while (done < text.size()) {

@@ -12,7 +12,8 @@ constexpr const char* is_from_before_11 = "overtake_is_from_before_opset_11";
 
 /// Upsample, and Resize before opset 11, know one rule for where an output lies on the input:
 /// position / scale.  Opset 11 calls it asymmetric and has another one by default, which libonnx's
-/// conversion leaves in place.  Says so in the nodes that a network of `opset` was converted to.
+/// conversion leaves in place.  Names that rule in the nodes that a network of `opset` was
+/// converted to.
 void name_rule_of_old_resizes(onnx::ModelProto& converted, int opset);
 
 } // namespace overtake::compiler

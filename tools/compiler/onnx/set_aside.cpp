@@ -31,7 +31,7 @@ bool is_known(const onnx::NodeProto& node, int opset) {
            (is_quantised_operator(node.op_type()) || fused_operators().contains(node.op_type()));
 }
 
-// So that nobody takes somebody's own Div, of which nothing was checked, for ONNX's.
+// So that a custom Div, of which nothing was checked, is not taken for ONNX's.
 void qualify(onnx::NodeProto& node) {
     if (onnx::OpSchemaRegistry::Schema(node.op_type()) == nullptr)
         return;

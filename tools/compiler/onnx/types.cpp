@@ -20,7 +20,7 @@ namespace {
 
 using Parameter = onnx::OpSchema::FormalParameter;
 
-// "int64" for tensor(int64); sequences and the like as libonnx writes them.
+// "int64" for tensor(int64); sequences and others as libonnx writes them.
 std::string type_name(const std::string& type) {
     constexpr std::string_view prefix = "tensor(";
     if (!type.starts_with(prefix))

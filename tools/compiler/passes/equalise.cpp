@@ -56,11 +56,9 @@ void for_each_weight(const op::Convolution& convolution, std::size_t inputs, std
         for (std::size_t position = 0; position < positions; ++position)
             visit(index++, channel);
 }
-
 // Groups of values of which channels are multiplied by the same factors, with their writers and
-// readers.  What belongs together are families: a channel, and what becomes of it in pools, sums
-// and the like.  Concat brings channels of several values into one, which then shares its range
-// among them.
+// readers.  A family is a channel and what becomes of it in pools and sums, for example.  Concat
+// brings channels of several values into one, which then shares its range among them.
 class Equaliser {
 public:
     Equaliser(Graph& graph, const Samples& samples)

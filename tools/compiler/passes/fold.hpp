@@ -6,7 +6,7 @@
 namespace overtake::compiler {
 
 /// Merges per-channel scaling into the convolution before it and clamps into whatever is before
-/// them, where nothing else reads the value in between; drops nodes whose output nobody reads.
+/// them, where nothing else reads the value in between; drops nodes whose output is not read.
 /// The graph computes what it did before, up to float rounding.
 void fold(Graph& graph);
 

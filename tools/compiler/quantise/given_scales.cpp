@@ -34,7 +34,7 @@ void spread_forwards(Graph& graph) {
     }
 }
 
-// The reverse, of what nobody else reads.
+// The reverse, of values that no other node reads.
 void spread_backwards(Graph& graph) {
     const std::vector<std::size_t> uses = count_uses(graph);
     for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {

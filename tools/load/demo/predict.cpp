@@ -163,8 +163,8 @@ Figures replay(const Row& row, const Networks& networks, unsigned period_us,
         add(request, loads.at(0));
     for (const load::Request& request : large)
         add(request, loads.at(1));
-    simulator::Observer nobody;
-    const auto [first, second] = simulate(document, Requests(1, detector.size()), nobody);
+    simulator::Observer none;
+    const auto [first, second] = simulate(document, Requests(1, detector.size()), none);
     return summarise(first, second, predicted_cost_ns(networks.large), period_us);
 }
 

@@ -19,8 +19,8 @@ enum class Cause : std::uint8_t {
     barred,        ///< in the queue: by a better placed task that waits for a slot of its core
     slot,          ///< in the queue: by who holds the slot
     worker,        ///< waits for a CPU worker of its process
-    behind_normal, ///< its job waits for a core that runs a NORMAL FC of somebody
-    behind_high,   ///< its job waits for a core that runs a HIGH FC of somebody
+    behind_normal, ///< its job waits for a core that runs a NORMAL FC of another job
+    behind_high,   ///< its job waits for a core that runs a HIGH FC of another job
     held,          ///< its job waits for a core that runs nothing: a HIGH group is between stages
     host,          ///< its host, or the driver, had not come to it: nothing else held it up
     cpu,           ///< one of its CPU segments runs: before its first BPU segment or after its last
@@ -37,7 +37,7 @@ constexpr std::string_view cause_name(Cause cause) {
     return names[static_cast<std::size_t>(cause)];
 }
 
-/// Whether somebody is to blame for it.
+/// Whether another job or task is to blame for it.
 constexpr bool has_blocker(Cause cause) {
     return cause <= Cause::slot || (cause >= Cause::behind_normal && cause <= Cause::held);
 }
@@ -47,7 +47,7 @@ constexpr bool is_own(Cause cause) {
     return cause >= Cause::cpu;
 }
 
-/// Whose job or task it is; all zero: nobody's.
+/// Whose job or task it is; all zero: no client's.
 struct Who {
     std::uint64_t client = 0;
     std::uint64_t model = 0; ///< what the client calls it; 0: it did not say

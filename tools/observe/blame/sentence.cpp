@@ -79,7 +79,7 @@ std::vector<Phrase> phrases(const Report& report, const NameOf& name_of) {
     return list;
 }
 
-/// Rounds so that what is printed adds up: what is left goes to whoever was cut most.
+/// Rounds so that what is printed adds up: what is left goes to the phrases that were cut most.
 void round_to(std::vector<Phrase>& list, std::uint64_t tenth_ns, std::uint64_t tenths) {
     std::vector<std::size_t> by_rest(list.size());
     std::iota(by_rest.begin(), by_rest.end(), std::size_t{0});

@@ -52,9 +52,9 @@ int copy_event(void *record)
 		return 0;
 	}
 	copy->type = bpf_get_attach_cookie(record);
-	/* Behind a shorter record are bytes of an earlier one, at which nobody looks. */
+	/* Behind a shorter record are bytes of an earlier one, at which no reader looks. */
 	bpf_probe_read_kernel(copy->record, sizeof(copy->record), record);
-	/* Whoever reads looks every few milliseconds: nothing is woken on the driver's path. */
+	/* The reader looks every few milliseconds: no thread is woken on the driver's path. */
 	bpf_ringbuf_submit(copy, BPF_RB_NO_WAKEUP);
 	return 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// cpp-httplib listens, parses and answers. Its timeouts are of one read and one write, so somebody
-// who sends a byte a second would have a thread for as long as he likes: the stream below ends with
-// the connection's time, and with the bytes that a request may have.
+// cpp-httplib listens, parses and answers. Its timeouts are of one read and one write, so a client
+// that sends a byte a second would have a thread for as long as it likes: the stream below ends
+// with the connection's time, and with the bytes that a request may have.
 #include "observe/metrics/http_server.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ public:
     ssize_t write(const char* data, std::size_t size) override {
         return is_writable() ? send(socket_, data, size, MSG_NOSIGNAL | MSG_DONTWAIT) : -1;
     }
-    void get_remote_ip_and_port(std::string&, int&) const override {} // nobody asks
+    void get_remote_ip_and_port(std::string&, int&) const override {} // not asked for
     void get_local_ip_and_port(std::string&, int&) const override {}
     socket_t socket() const override { return socket_; }
 
@@ -93,7 +93,7 @@ class HttpServer final : public httplib::Server {
     }
 };
 
-/// SIGINT and SIGTERM come to whoever waits for them here, until it goes out of scope.
+/// SIGINT and SIGTERM come to the thread that waits for them here, until it goes out of scope.
 class AwaitedSignals {
 public:
     AwaitedSignals() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How tasks look, and the legend that says so.
+// How tasks look, and the legend that explains it.
 #pragma once
 
 #include <cstdint>

@@ -13,13 +13,13 @@ namespace overtake::timeline {
 /// One executed FC. Times in nanoseconds of device time.
 struct Fc {
     std::string task;  ///< label of its task or class, e.g. the client's name
-    std::uint64_t tag; ///< the job; FCs of one job are told apart by index
+    std::uint64_t tag; ///< the job; index distinguishes the FCs of one job
     std::uint32_t index;
     unsigned core; ///< from 1
     bool high;     ///< ring
     std::uint64_t start_ns;
     std::uint64_t end_ns;
-    std::uint64_t request = 0; ///< which one of its client's, to be told apart; 0: not known
+    std::uint64_t request = 0; ///< which one of its client's, to distinguish them; 0: not known
     std::string what{};        ///< in place of "FC INDEX", of what is no FC; may be empty
     std::uint32_t part = 0;    ///< of a group, from 0; index counts in it
     std::optional<std::uint32_t> stage{}; ///< of a group, from 0, if it is known
@@ -31,7 +31,7 @@ std::string fc_text(const Fc& fc);
 /// One CPU segment of a task. Times in nanoseconds of device time.
 struct CpuSegment {
     std::string task;  ///< as Fc::task
-    std::uint64_t tag; ///< the task's; CPU segments of one task are told apart by segment
+    std::uint64_t tag; ///< the task's; segment distinguishes CPU segments of one task
     std::uint32_t segment;
     std::uint64_t start_ns;
     std::uint64_t end_ns;

@@ -54,7 +54,7 @@ struct ProcessActivity {
 
 struct Snapshot {
     std::uint64_t interval_ns = 0;
-    /// Or nobody told of jobs: who waits, latencies and holders are not known.
+    /// False: jobs are not reported, so waiting jobs, latencies and holders are not known.
     bool has_jobs = true;
     std::vector<CoreActivity> cores;        ///< by number
     std::vector<ProcessActivity> processes; ///< by pid; those with nothing left are not here

@@ -252,7 +252,7 @@ void EngineTasks::pass(Process& process, const ProbeHit& hit, std::vector<Event>
         erase(process, found);
 }
 
-/// It is a job of one of these tasks, which may have ended as far as probes are told already.
+/// It is a job of one of these tasks, which may have ended according to later probes.
 std::vector<Event> EngineTasks::claim(Process& process, Event& job) {
     const auto announced = process.jobs.extract(job.tag);
     if (!announced)

@@ -63,10 +63,10 @@ struct ProbeHit {
 /// of a job before the driver's or server's job_queue; how far ahead they are does not matter, for
 /// no two jobs of a process's engines are called the same.
 ///
-/// What an engine does is told from its first job on that is one of the events': before, nobody
-/// knows whether it uses this device.
+/// The events of an engine are reported from its first job on that is one of the source's: before,
+/// it is not known whether the engine uses this device.
 ///
-/// A process may pass its probes in any order and with any arguments: that spoils what is told of
+/// A process may pass its probes in any order and with any arguments: that spoils the events of
 /// its own tasks, and nothing else.  Memory is bounded, for each process and for all of them
 /// together: beyond most_entries, processes of which no job was seen are forgotten, the largest
 /// first; then the largest of the others lose the older half of what is kept.

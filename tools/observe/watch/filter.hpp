@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Filter: which events somebody wants to see.
+// Filter: which events a user wants to see.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// InOrder: events in the order of device time, for whoever needs one.  A source tells those of one
-// core in order; others may come a little late.
+// InOrder: events in the order of device time, for consumers that need it.  A source reports those
+// of one core in order; others may come a little late.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ public:
 
 private:
     std::uint64_t newest() const { return waiting_.rbegin()->first; }
-    /// What comes later than the window happened, for whoever sees it, when the last one did.
+    /// An event that comes later than the window gets the time of the last one.
     void pass_first_on() {
         Event event = waiting_.extract(waiting_.begin()).mapped();
         last_ns_ = event.time_ns = event.time_ns < last_ns_ ? last_ns_ : event.time_ns;

@@ -294,7 +294,7 @@ private:
         else if (bytes >= sizeof(copied_probe) && copy.type >= COPIED_PROBE_TYPE &&
                  copy.type < COPIED_PROBE_TYPE + probe_count)
             self.take_probe(*static_cast<const copied_probe*>(data));
-        // Whoever makes events without end fills the ring, and not this process's memory.
+        // A process that makes events without end fills the ring, and not this process's memory.
         return std::max(self.pending_.size(), self.processor_events_.size()) < most_pending
                    ? 0
                    : -EAGAIN;
@@ -311,7 +311,7 @@ private:
                      static_cast<std::uint32_t>(copy.pid),
                      {}};
         std::ranges::copy(copy.arguments, hit.arguments.begin());
-        // Nobody says what has not happened yet: whoever sorts by time would wait for it.
+        // No event is in the future: a consumer that sorts by time would wait for it.
         hit.arguments[1] = std::min(hit.arguments[1], static_cast<std::uint64_t>(copy.time_ns));
         if (hit.probe >= first_processor_probe) {
             if (auto event = processor_event_of(hit))
@@ -393,7 +393,7 @@ public:
     }
 
 private:
-    static constexpr int most_rounds = 64; ///< somebody may pass probes without end
+    static constexpr int most_rounds = 64; ///< a process may pass probes without end
 
     std::unique_ptr<EventSource> device_;
     std::unique_ptr<KernelEvents> probes_;

@@ -56,7 +56,7 @@ Watched watch_device(const std::string& name, const EngineChoice& engines) {
         watched.knows_processes = is_in_first_pid_namespace();
         return watched;
     }
-    // The driver tells of its devices whoever may open them.
+    // The driver's tracepoints need no right to open its devices.
     if (name == "kernel" || name.starts_with('/') || (name == "auto" && has_node)) {
         watched.events = open_kernel_events(engines);
         watched.knows_processes = is_in_first_pid_namespace();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Watching: events of a device until a time is over or somebody interrupts.
+// Watching: events of a device until a time is over or the user interrupts.
 #pragma once
 
 #include <chrono>
@@ -63,7 +63,7 @@ void stop_on_signals();
 /// As a signal would.
 void stop() noexcept;
 
-/// Calls `see` for each event, until `seconds` are over (0: never), somebody stops it, or `see`
+/// Calls `see` for each event, until `seconds` are over (0: never), stop() is called, or `see`
 /// returns false.  `rest`: called now and then, when there is none at the moment.
 void watch(EventSource& source, double seconds, const std::function<bool(const Event&)>& see,
            const std::function<void()>& rest = {});

@@ -17,7 +17,7 @@ def open_device(name: str = "auto", *, cores: int | None = None, mode: str | Non
 
     `name` is "auto", "embedded", "kernel", "server", "server:SOCKET" or a node's path. "auto" takes
     the kernel device if there is one, else a server that answers, else an embedded device, which is
-    inside this process and not shared; it says so on stderr.
+    inside this process and not shared; a line on stderr reports that.
 
     All other arguments are for an embedded device, and None means its default: `cores` (1..64),
     `mode` ("functional": compute as fast as the host can; "timed": take the modelled time;

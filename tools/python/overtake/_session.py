@@ -124,7 +124,7 @@ class Session(_core.Session):
                         core: int = 0, on: str = "", slo: float | None = None) -> dict[str, np.ndarray]:
         """run() for a coroutine: its event loop goes on, and no thread is taken for it.
 
-        Whoever cancels it cancels the request. Needs a loop with add_reader(), as asyncio's on
+        Cancelling it cancels the request. Needs a loop with add_reader(), as asyncio's on
         Linux are.
         """
         loop = asyncio.get_running_loop()

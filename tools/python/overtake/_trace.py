@@ -36,11 +36,11 @@ class Trace:
 
     @property
     def lost(self) -> int:
-        """Events so far that nobody fetched in time: what was told has gaps."""
+        """Events so far that were not fetched in time: the trace has gaps."""
         return self._source.lost
 
     def close(self) -> None:
-        """Ends it: whoever waits for an event gets no more. Closing twice is fine."""
+        """Ends it: a thread that waits for an event gets no more. Closing twice is fine."""
         self._source.close()
 
     def __enter__(self) -> "Trace":
@@ -51,7 +51,7 @@ class Trace:
 
 
 def trace(device: _core.Device | str = "auto", *, seconds: float | None = None) -> Trace:
-    """Watches a device from now on, whoever uses it.
+    """Watches all clients of a device from now on.
 
     `device` is a Device or a name as `overtake trace` takes it: "auto", "kernel", a node's path,
     "server" or "server:SOCKET". An embedded device is its process's own, so it is watched by its

@@ -108,7 +108,7 @@ bool transpose_groups(Context& context, const Reference& input,
     context.graph.values.push_back(std::move(target));
     finish(context, std::move(node), context.graph.values.size() - 1);
     context.references[context.node->output(0)].shape =
-        shape; // whoever reads it as such reshapes it
+        shape; // a node that reads it as such reshapes it
     return true;
 }
 

@@ -69,8 +69,8 @@ void check_registered(const Context& context, const OperatorDescription& node) {
     } catch (const Error& error) {
         if (error.code() != ENOENT)
             refuse(context, error.what());
-        refuse(context, "nobody has registered the custom operator; give --custom-op-library FILE "
-                        "(custom_op.library), whose overtake_register_operators() does");
+        refuse(context, "the custom operator is not registered; give --custom-op-library FILE "
+                        "(custom_op.library), whose overtake_register_operators() registers it");
     }
 }
 
