@@ -168,7 +168,7 @@ static int copy_beside_a_pile(void)
 	return result.status;
 }
 
-static void a_pile_delays_nobody(void)
+static void a_pile_delays_no_other_context(void)
 {
 	check_equal(copy_beside_a_pile(), 0);
 }
@@ -337,7 +337,7 @@ const struct test_case fair_cases[] = {
 	{ "fair-only-if-asked", MANUAL, first_come_first_served_unless_asked },
 	{ "fair-a-context-that-dies-leaves-the-circle", MANUAL " fair=1",
 	  a_context_that_dies_leaves_the_circle },
-	{ "fair-a-pile-delays-nobody", TIMED " fair=1", a_pile_delays_nobody },
+	{ "fair-a-pile-delays-no-other-context", TIMED " fair=1", a_pile_delays_no_other_context },
 	{ "fair-without-it-a-pile-does", TIMED, without_it_a_pile_does },
 	{ "fair-a-quota-is-exact", MANUAL_QUOTA, a_quota_is_exact },
 	{ "fair-a-resting-context-can-be-ended", MANUAL_QUOTA, who_rests_can_be_ended },

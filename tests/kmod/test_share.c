@@ -343,7 +343,7 @@ static void check_accesses(uint64_t begun, uint64_t ended)
 }
 
 /* The exporter hears of each job that reads or writes its memory, and of nothing else. */
-static void exporter_is_told_of_each_job(struct foreign foreign)
+static void exporter_is_notified_of_each_job(struct foreign foreign)
 {
 	struct client client = client_open(0, 254);
 	uint32_t handle = prime_import(client.fd, foreign.fd);
@@ -393,29 +393,29 @@ static void exporter_is_told_of_each_job(struct foreign foreign)
 	check_accesses(5, 5);
 }
 
-static void told_of_each_job(struct foreign foreign, const char *begin, const char *end)
+static void notified_of_each_job(struct foreign foreign, const char *begin, const char *end)
 {
 	probe_add("begin", begin);
 	probe_add("end", end);
-	exporter_is_told_of_each_job(foreign);
+	exporter_is_notified_of_each_job(foreign);
 	probe_remove("begin");
 	probe_remove("end");
 }
 
-static void heap_is_told_of_each_job(void)
+static void heap_is_notified_of_each_job(void)
 {
-	told_of_each_job(heap_create(SIZE, O_RDWR), "system_heap_dma_buf_begin_cpu_access",
+	notified_of_each_job(heap_create(SIZE, O_RDWR), "system_heap_dma_buf_begin_cpu_access",
 			 "system_heap_dma_buf_end_cpu_access");
 }
 
-static void udmabuf_is_told_of_each_job(void)
+static void udmabuf_is_notified_of_each_job(void)
 {
-	told_of_each_job(udmabuf_create(SIZE), "begin_cpu_udmabuf", "end_cpu_udmabuf");
+	notified_of_each_job(udmabuf_create(SIZE), "begin_cpu_udmabuf", "end_cpu_udmabuf");
 }
 
 const struct test_case share_cases[] = {
-	{ "share-heap-is-told-of-each-job", FUNCTIONAL, heap_is_told_of_each_job },
-	{ "share-udmabuf-is-told-of-each-job", FUNCTIONAL, udmabuf_is_told_of_each_job },
+	{ "share-heap-is-notified-of-each-job", FUNCTIONAL, heap_is_notified_of_each_job },
+	{ "share-udmabuf-is-notified-of-each-job", FUNCTIONAL, udmabuf_is_notified_of_each_job },
 	{ "share-a-thousand-jobs-leave-two-fences", MANUAL, a_thousand_jobs_leave_two_fences },
 	{ "share-import-of-udmabuf", FUNCTIONAL, import_of_udmabuf },
 	{ "share-import-of-dma-heap", FUNCTIONAL, import_of_heap },
