@@ -340,7 +340,7 @@ static int64_t timed(void (*function)(int argument), int argument)
 	return monotonic_ns() - begin;
 }
 
-/* An 8-byte copy of somebody else, the deadline being the default; refusals count as not done. */
+/* An 8-byte copy of another user, the deadline being the default; refusals count as not done. */
 static void copy_of(int uid)
 {
 	struct overtake_result result;

@@ -4,7 +4,7 @@
  *
  *	kmod_client all			open device 0 and make every call there is
  *	kmod_client use FD CONTEXT PRIORITY TAG
- *					run a job on a file and a context that somebody else made
+ *					run a job on a file and a context that another process made
  *	kmod_client refused FD		no file of ours has this number
  *
  * Exit status 0, or 1 and why not on standard error.
@@ -234,7 +234,7 @@ static void use(int fd, uint32_t context, uint32_t priority, uint64_t tag)
 	client.program = buffer_create(fd, 16 * BYTES, OVERTAKE_MAP_READ);
 	client.data = buffer_create(fd, 16 * BYTES, OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE);
 	copy_once(&client, tag, priority);
-	/* What the context may, it may for whoever has the file; what he may is another matter. */
+	/* A context's rights hold for each holder of its file; the holder's own rights differ. */
 	if (geteuid())
 		check_equal(context_create(fd, 255, 0, &id), -EPERM);
 	buffer_destroy(fd, &client.program);

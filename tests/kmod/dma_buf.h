@@ -24,7 +24,7 @@ struct foreign vgem_create(uint64_t size);
 void foreign_destroy(struct foreign *foreign);
 int vgem_open(void);
 
-/* A fence of vgem in the buffer's reservation object, as of somebody who reads or writes. */
+/* A fence of vgem in the buffer's reservation object, as of a reader or a writer. */
 uint32_t vgem_fence_attach(const struct foreign *foreign, bool write);
 void vgem_fence_signal(const struct foreign *foreign, uint32_t fence);
 
@@ -45,7 +45,7 @@ int close_handle(int fd, uint32_t handle);
 
 uint32_t syncobj_create(int fd);
 uint64_t syncobj_point(int fd, uint32_t handle);	/* last signalled point */
-/* Results and the fences of buffers are told before a job's own fence is signalled. */
+/* Results and the fences of buffers are reported before a job's own fence is signalled. */
 void syncobj_wait(int fd, uint32_t handle, uint64_t point);
 bool syncobj_is_signalled(int fd, uint32_t handle, uint64_t point);
 bool syncobj_is_set(int fd, uint32_t handle);		/* has a fence, signalled or not */

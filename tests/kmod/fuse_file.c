@@ -38,7 +38,7 @@ static void reply(struct server *server, const struct fuse_in_header *in, int er
 	};
 	struct iovec parts[2] = { { &out, sizeof(out) }, { (void *)(uintptr_t)body, size } };
 
-	/* Nobody may wait for it any more. */
+	/* There may be no reader that waits for it any more. */
 	if (writev(server->fuse, parts, size ? 2 : 1) < 0 && errno != ENOENT)
 		perror("fuse");
 }

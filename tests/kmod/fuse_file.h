@@ -6,10 +6,10 @@
 /*
  * fuse_page_map - mount the file system and map its file's page, in a user namespace of the caller's
  * @page: what the page will hold, 4096 bytes
- * @asked: written to when somebody waits for the page
+ * @asked: written to when a thread waits for the page
  * @let: read from before it is delivered
  *
- * By a process that is nobody, once.  NULL if this kernel does not let him.
+ * By a process of user nobody, once.  NULL if this kernel does not let it.
  */
 void *fuse_page_map(const void *page, int asked, int let);
 

@@ -58,7 +58,7 @@ int run_copy_of(struct scene *scene, struct job job)
 	return run_job(scene, &job);
 }
 
-/* A fence of the other device, which nobody will signal, as a syncobj of @fd. */
+/* A fence of the other device, which is never signalled, as a syncobj of @fd. */
 static void import_endless_fence(struct scene *scene, int fd, uint32_t sync)
 {
 	uint32_t far = syncobj_create(scene->elsewhere.fd);

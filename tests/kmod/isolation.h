@@ -14,7 +14,7 @@
 #include "check.h"
 #include "device.h"
 
-/* Nobody is banned: each attempt has to fail by itself. */
+/* No context is banned: each attempt has to fail by itself. */
 #define ISOLATION_SETUP \
 	"devices=2 cores=2 mode=functional,timed profile=ideal manual_clock=0,1 ban_offences=0"
 #define READ_WRITE	(OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE)

@@ -290,7 +290,7 @@ static void receiver_live(int socket)
 	pause();
 }
 
-/* The receiver's work is charged to the file, and so to whoever opened it. */
+/* The receiver's work is charged to the file, and so to the process that opened it. */
 static void check_charged_to_us(void)
 {
 	char path[128], text[4096], expected[64];

@@ -108,7 +108,7 @@ static void a_deadline_stops_an_fc_that_goes_on(void)
 	client_close(&hostile);
 }
 
-/* A cancelled FC that ends within the grace does so as ever. */
+/* A cancelled FC that ends within the grace ends normally. */
 static void a_cancel_lets_an_fc_end_that_ends_soon(void)
 {
 	struct client client = client_open(0, 254);
@@ -131,7 +131,7 @@ static void a_cancel_lets_an_fc_end_that_ends_soon(void)
 	client_close(&client);
 }
 
-/* Device time stands in the timed modes until the hog is priced: nobody waits for that. */
+/* Device time stands in the timed modes until the hog is priced: no other client waits for that. */
 static void others_go_on_while_device_time_stands(void)
 {
 	struct client hostile = client_open(0, 254);

@@ -57,7 +57,7 @@ static void submit(struct client *client, uint64_t tag, uint32_t first, uint32_t
 	check_equal(job_submit(client, &job), 0);
 }
 
-/* Somebody who looks. */
+/* A process that reads the counters. */
 struct observer {
 	int fd;
 	struct drm_overtake_core_info last;
@@ -189,7 +189,7 @@ static void own_work_does_not_dither(void)
 	client_close(&attacker);
 }
 
-/* A slot more and one less would be the begin and the end of somebody's job. */
+/* A slot more and one less would be the begin and the end of a job. */
 static void slots_of_the_device_are_coarse(void)
 {
 	struct client victim = client_open(0, 254), other = client_open(0, 254);
@@ -334,7 +334,7 @@ static void npu_memory_forgets_what_was_refused(void)
 	check_equal(shown_later("npu_memory_utilization"), 0);
 }
 
-/* Buffer by buffer, somebody who looks all the time sees a change in a period. */
+/* Buffer by buffer, a process that reads all the time sees a change in a period. */
 static void npu_memory_changes_once_a_period(void)
 {
 	struct client client = client_open(0, 254);

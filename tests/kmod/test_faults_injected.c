@@ -121,7 +121,7 @@ static void check_counted(const struct expectation *expected, uint64_t before)
 {
 	unsigned int attempt;
 
-	/* A core that was woken for nothing says so when it gets to run. */
+	/* A core that was woken for nothing counts that when it gets to run. */
 	for (attempt = 0; attempt < 1000 && counter(expected->counter) == before; attempt++)
 		usleep(1000);
 	check_message(counter(expected->counter) == before + 1, "%s: %s was %llu, is %llu",
@@ -235,7 +235,7 @@ static void spurious_interrupt_does_nothing(void)
 				      "spurious_interrupts" });
 }
 
-/* Nobody resets the core: the backstop does, after twenty looks that saw no step. */
+/* The backstop resets the core, after twenty looks that saw no step. */
 static void stuck_core_is_found(void)
 {
 	struct client client = client_open(0, 254);

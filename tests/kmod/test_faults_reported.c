@@ -226,7 +226,7 @@ static void hang_is_dumped(void)
 	submit_culprit(&client, 77);
 	collect_culprit(&client, 77, -ETIMEDOUT);
 	check_dump(&client, "watchdog", 77, 1, &jump);
-	/* The kernel keeps the first one until somebody clears it. */
+	/* The kernel keeps the first one until a process clears it. */
 	submit_culprit(&client, 99);
 	collect_culprit(&client, 99, -ETIMEDOUT);
 	check_dump(&client, "watchdog", 77, 1, &jump);

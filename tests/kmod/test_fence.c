@@ -186,7 +186,7 @@ static void cancel_ends_a_blocked_job(void)
 	check_equal(result.queued_ns, 0);
 	check(syncobj_is_signalled(pair.client.fd, pair.done, 0));
 	check_equal(job_cancel(&pair.client, 2), -ENOENT);
-	/* The fence still comes, to nobody. */
+	/* The fence is still signalled, without a waiter. */
 	check_equal(advance_clock(0, 6 * MS), 0);
 	check_equal(job_wait(&pair.client, 1, 0, &result), 0);
 	check_equal(result.status, 0);
@@ -498,7 +498,7 @@ static void submit_herd(struct client *client, uint32_t *contexts, uint32_t fenc
 	}
 }
 
-/* Thousands wait for one fence: all are told, none twice, and HIGH does not stand in their queue. */
+/* Thousands wait for one fence: all are notified, none twice, and HIGH does not stand in their queue. */
 static void herd_behind_one_fence(bool fails)
 {
 	struct client client = client_open_at_zero();

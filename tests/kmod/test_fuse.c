@@ -52,7 +52,7 @@ static int submit_by_ring(struct client *client, struct job *job)
 }
 
 /*
- * In a chroot, which the VM's processes live in, nobody gets a user namespace.  So what is / here
+ * In a chroot, which the VM's processes live in, no process gets a user namespace.  So what is / here
  * becomes that of a mount namespace of our own.
  */
 static void leave_chroot(void)
@@ -75,7 +75,7 @@ static void leave_chroot(void)
 	close(own);
 }
 
-/* A process that is nobody: it has the device open before it enters its namespace. */
+/* A process of user nobody: it has the device open before it enters its namespace. */
 static void be_stalled(const struct pipes *pipes, int (*submit)(struct client *, struct job *))
 {
 	static char page[4096];
@@ -101,7 +101,7 @@ static void be_stalled(const struct pipes *pipes, int (*submit)(struct client *,
 	_exit(0);
 }
 
-/* True if an unbind of device @index ends although somebody is stalled. */
+/* True if an unbind of device @index ends although a process is stalled. */
 static bool unbinds(unsigned int index)
 {
 	pid_t pid = fork();

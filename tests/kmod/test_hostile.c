@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Clients that mean ill: the right error for their jobs, and nobody else notices. */
+/* Hostile clients: the right error for their jobs, and no effect on other clients. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -148,7 +148,7 @@ static int binds_stale_address(struct scene *scene)
 	return bind_memory(scene, buffer.address, 4096);
 }
 
-/* Unmapped, and somebody else has mapped since then. */
+/* Unmapped, and another client has mapped since then. */
 static int binds_stale_address_after_victims_map(struct scene *scene)
 {
 	struct buffer buffer = buffer_create(scene->attacker.fd, 8 * 4096, READ_WRITE);

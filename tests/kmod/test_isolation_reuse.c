@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Memory that was somebody else's, and memory that changes while it is used. */
+/* Memory that was another client's, and memory that changes while it is used. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>

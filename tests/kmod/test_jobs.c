@@ -309,7 +309,7 @@ static void deadline_ends_a_waiting_job(void)
 	client_close(&client);
 }
 
-/* Others may wait for a job's fence, so nobody's deadline is for ever. */
+/* Others may wait for a job's fence, so no job's deadline is for ever. */
 static void no_deadline_is_beyond_the_maximum(void)
 {
 	struct client client = client_open(0, 254);

@@ -203,7 +203,7 @@ static void expect_no_unload(const char *why)
 }
 
 /*
- * The kernel calls a fence's functions for as long as somebody has it, whether it is signalled or not.
+ * The kernel calls a fence's functions for as long as it is referenced, signalled or not.
  * So the module stays while a sync_file, or a buffer of another driver, still has a fence of it.
  */
 static void fences_of_ended_jobs_keep_the_module(void)

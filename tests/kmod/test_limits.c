@@ -210,7 +210,7 @@ static void limit_of_a_users_commands(void)
 	check(limits[OVERTAKE_LIMIT_USER_COMMANDS].used + 2 >
 	      limits[OVERTAKE_LIMIT_USER_COMMANDS].value);
 	check_equal(limit_exceeded(clients[2].fd), OVERTAKE_LIMIT_USER_COMMANDS);
-	/* Nobody else notices. */
+	/* Other users are not affected. */
 	other = client_open_as(1002);
 	check_equal(limit_used(other.fd, OVERTAKE_LIMIT_USER_COMMANDS), 1);
 	job_init(&job, &other, 1, 0, 1);
@@ -229,7 +229,7 @@ static void limit_of_a_users_commands(void)
 
 /*
  * What ordinary clients can queue leaves room for those who may be HIGH, and for a first job of
- * somebody who has none.  A job that has arrived takes one slot, for its CANCEL; so this takes more
+ * a user who has none.  A job that has arrived takes one slot, for its CANCEL; so this takes more
  * users than the two whose limits would make up the device's.
  */
 static void limit_of_the_devices_commands(void)
@@ -260,7 +260,7 @@ static void limit_of_the_devices_commands(void)
 	job_init(&job, &high, 1, 0, 1);
 	job.submit.priority = 255;
 	check_equal(job_submit(&high, &job), 0);
-	/* Whoever goes gives back what he had. */
+	/* A client that closes its file returns its slots. */
 	client_close(&clients[0]);
 	check_equal(advance_clock(0, MS), 0);
 	job_init(&job, &clients[7], 77777, 0, 1);

@@ -110,7 +110,7 @@ static void submit_frame(struct client *client, struct stage *stage, uint32_t fr
 	check_equal(job_submit(client, &job), 0);
 }
 
-/* The camera begins to expose a frame, and the device is told to process it when it is there. */
+/* The camera begins to expose a frame, and the device is to process it when it is there. */
 static void begin_frame(struct client *client, struct stage *stage, uint32_t frame,
 			uint32_t exposed, uint32_t done)
 {
@@ -155,7 +155,7 @@ static void finish_frame(struct stage *stage, int consumer, uint32_t frame)
 
 /*
  * Camera, device, consumer: a buffer of another driver in, one that another driver imports out, two
- * of each in turn, and nobody waits but for fences.
+ * of each in turn, and each waits for fences only.
  */
 static void pipeline_without_a_copy(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A submission that leaves the device a choice of cores, and is told which it took. */
+/* A submission that leaves the device a choice of cores, and reports which it took. */
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>

@@ -318,7 +318,7 @@ static void clock_switches_while_no_file_is_open(void)
 	client_close(&client);
 }
 
-/* Nobody steps the clock any more: contexts must die all the same. */
+/* The clock is not stepped any more: contexts must die all the same. */
 static void destroy_does_not_wait_for_the_clock(void)
 {
 	struct client client = client_open(0, 254);
