@@ -498,7 +498,7 @@ static void submit_herd(struct client *client, uint32_t *contexts, uint32_t fenc
 	}
 }
 
-/* Thousands wait for one fence: all are notified, none twice, and HIGH does not stand in their queue. */
+/* Thousands wait for one fence: each is notified once, and HIGH does not stand in their queue. */
 static void herd_behind_one_fence(bool fails)
 {
 	struct client client = client_open_at_zero();

@@ -52,8 +52,8 @@ static int submit_by_ring(struct client *client, struct job *job)
 }
 
 /*
- * In a chroot, which the VM's processes live in, no process gets a user namespace.  So what is / here
- * becomes that of a mount namespace of our own.
+ * In a chroot, which the VM's processes live in, no process gets a user namespace.  So what is /
+ * here becomes that of a mount namespace of our own.
  */
 static void leave_chroot(void)
 {

@@ -87,7 +87,7 @@ struct Fixture {
     load::Outcome run() { return load::run(loads, stop).front(); }
 };
 
-/// Keeps each call until it is told to go on, as a processor that hangs.
+/// Keeps each call until it may go on, as a processor that hangs.
 class Hanging final : public OwnProcessor {
 public:
     std::int32_t prepare(const UnitDescription& unit, std::uint64_t& expected_ns) override {

@@ -61,7 +61,7 @@ TEST_F(Collect, TellsInBaseUnits) {
                 {"npu_current_frequency_mhz", "1000"},
                 {"npu_memory_utilization", "1048576"},
                 {"bans", "4"}});
-    add_device(4, "somebody.0", "other", {{"core1/busy_ns", "5"}});
+    add_device(4, "foreign.0", "other", {{"core1/busy_ns", "5"}});
     has("overtake_build_info{version=\"7\"} 1");
     has("overtake_device_info{device=\"accel3\",kind=\"kernel\",mode=\"both\",profile=\"ideal\"} "
         "1");

@@ -83,7 +83,8 @@ void write_text(const char* path, const std::string& text) {
     close(file);
 }
 
-/// As any user can: root of a namespace of his own, and files of root under names of his choice.
+/// As any user can: root of a namespace of their own, and files of root under names of their
+/// choice.
 bool enter_own_namespaces() {
     if (setgid(nobody) != 0 || setuid(nobody) != 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
         return false;

@@ -41,7 +41,7 @@ std::optional<Event> told(watch::EngineTasks& tasks, const watch::ProbeHit& pass
     return events.empty() ? std::nullopt : std::optional(events.back());
 }
 
-/// From now on what this engine does is told.
+/// From now on the events of this engine are reported.
 void engine_is_here(watch::EngineTasks& tasks, std::uint32_t pid, std::uint64_t queue = 0x5000) {
     constexpr std::uint64_t task = 0xfff000, tag = 0xfff000;
     tasks.events_of(arrives(pid, task, queue));
@@ -167,7 +167,7 @@ TEST(EngineTasks, ProbesMayBeFarAheadOfTheDevicesEvents) {
         EXPECT_EQ(job.task, task);
         EXPECT_EQ(job.segment, segment);
     }
-    // The context of what has ended is nobody's any more.
+    // The context of an ended task belongs to no process any more.
     Event gone = event(EventType::ctx_destroy, 6, 11, 0);
     const std::vector<Event> ends = tasks.look_at(gone);
     ASSERT_EQ(ends.size(), 1u);
@@ -400,11 +400,11 @@ TEST(LateJobs, TheDeviceHasTheCoresThatWereSeen) {
         late.add(task.at(EventType::task_arrive, 0));
     first.run(late, 0, 20);
     second.run(late, 0, 10);
-    any.run(late, 10, 20); // on the second core, since somebody waits for the first
+    any.run(late, 10, 20); // on the second core, since another task waits for the first
     EXPECT_EQ(parts_of(late, 4), (Parts{{"slot", name(2)}, {"running", ""}}));
 }
 
-/// Whoever can map the library can jump to its probes, and root may be looking.
+/// A process that maps the library can jump to its probes, and root may be looking.
 TEST(EngineTasks, ProbesThatLieSpoilTheirOwnTasksAlone) {
     for (unsigned seed = 1; seed <= 100; seed++) {
         std::mt19937_64 random(seed);
@@ -437,7 +437,7 @@ TEST(EngineTasks, ProbesThatLieSpoilTheirOwnTasksAlone) {
                 see(job);
             if (below(8) != 0)
                 continue;
-            // Somebody who does as an engine does, on another core.
+            // A process that acts as an engine, on another core.
             honest++;
             tell(hit(watch::Probe::task_arrive, unused_pid, 7, now, {0, 0, 0, 1, 0, 0}));
             tell(hit(watch::Probe::task_dispatch, unused_pid, 7, now));

@@ -37,7 +37,7 @@ TEST_F(Nodes, HaveTheSettingsOfTheirDevice) {
     write("sys/module/overtake/parameters/profile", "default,ideal\n");
     add(10, "overtake.2", "overtake", {0, 3, 0});
     add(2, "overtake.0", "overtake", {1});
-    add(3, "somebody.0", "other", {});
+    add(3, "foreign.0", "other", {});
     const auto nodes = find();
     ASSERT_EQ(nodes.size(), 3u);
     EXPECT_EQ(nodes[0].facts.path, (root_ / "dev/accel/accel2").string());

@@ -108,7 +108,7 @@ TEST(ProcessorProbes, ArgumentsThatMakeNoSenseAreNotTold) {
         watch::processor_event_of(passed(Probe::processor, {1, 2, 3, bytes("a\x1b[2Jb"), 0, 1, 0}))
             ->name.find('\x1b'),
         std::string::npos)
-        << "a terminal is told nothing by others";
+        << "names of others do not control a terminal";
 }
 
 // Events by hand: an engine 1 of process 11 with npu.1, npu.2 and a pool of two.
@@ -412,7 +412,7 @@ TEST(ProcessorLanes, EachCoreAndEachWorkerHasARow) {
     EXPECT_EQ(timeline.lanes[2].name, "cpu #1 (11)");
     EXPECT_EQ(timeline.lanes[3].name, "cpu #2 (11)");
     ASSERT_EQ(timeline.fcs.size(), 3u)
-        << "one that did not begin, and one of a request that nobody knows, are not drawn";
+        << "one that did not begin, and one of an unknown request, are not drawn";
     EXPECT_EQ(timeline.fcs[0].core, 2u);
     EXPECT_EQ(timeline.fcs[0].what, "units 0 to 1");
     EXPECT_EQ(timeline.fcs[1].core, 3u);

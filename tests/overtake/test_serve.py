@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""overtake serve as it is called: two programs share what it serves, and it ends when it is told to."""
+"""overtake serve as it is called: two programs share what it serves, and it ends on a signal."""
 
 import json
 import os
@@ -52,7 +52,7 @@ class Serve(CommandTest):
         return clients
 
     def expect_no_socket(self):
-        if os.getuid() != 0:  # root's server is nobody by then, who may not take it away
+        if os.getuid() != 0:  # root's server is user nobody by then, who may not remove it
             self.assertFalse(self.socket.exists())
 
     def run_beside(self, *arguments, **popen):

@@ -118,7 +118,7 @@ TEST(Jobs, AreKnownFromTheirQueueToTheirEnd) {
     EXPECT_EQ(watch::model_name(model_id("größere模型")), "größer"); // at eight bytes
     EXPECT_EQ(watch::model_name(model_id("abcdefgé")), "abcdefg");
     EXPECT_EQ(watch::model_name(0), "");
-    // Nobody's name tells a terminal what to do.
+    // No name controls a terminal.
     for (const char* name : {"\x1b[2J", "a\x9b", "a\xc2\x9b", "\x7f", "\xc3", "a\xe0z", "\n"})
         EXPECT_EQ(watch::model_name(model_id(name)).substr(0, 2), "0x") << model_id(name);
     // Nor does it show a line in another order, or hide a part of it.
