@@ -5,7 +5,7 @@
     tests/benchmarks/tracing.py [--device kernel | --mode M] [--rounds N] [--frames N] [--in-flight N] MODEL
 
 Without --device it starts a device server of two cores. MODEL is a compiled model: the shorter its FCs,
-the more events there are for the same work. The order in a round is drawn anew. "nobody again" is the
+the more events there are for the same work. The order in a round is drawn anew. "none again" is the
 control: how far its ratios are from 1 is what the machine itself adds. Beside the ratio stands how much
 of one CPU the watcher used, which is the steadier figure. --check also says whether `trace --json` has told each FC's
 start and end, in the order of time on each core; it exits with 1 unless what is missing was counted among
@@ -56,7 +56,7 @@ def watch(*arguments, out=subprocess.DEVNULL):
 
 
 def attached(process, device, before):
-    """It is told of everything from now on."""
+    """It gets all events from now on."""
     if process.poll() is not None:
         sys.exit(f"tracing.py: the watcher ended: {process.stderr.read()}")
     if device.startswith("server:"):  # it asks for events in its first call, and their ring is charged to it
@@ -115,7 +115,7 @@ def cpu_seconds(process):
 
 
 def is_complete(options, device, directory):
-    """One load under trace --json: every FC that started and ended there is told, once and in order."""
+    """One load under trace --json: every FC that started and ended there is reported, once and in order."""
     path = pathlib.Path(directory, "events")
     with path.open("w") as file:
         process = watch_from_now(device, "trace", "--json", "--type", "fc_start", "--type", "fc_done", out=file)
@@ -157,8 +157,8 @@ def main():
         device = options.device or stack.enter_context(server(directory, options.mode))
         if options.check:
             sys.exit(0 if is_complete(options, device, directory) else 1)
-        watchers = {"nobody": None, "trace --record": ("trace", "--record", pathlib.Path(directory, "run.json")),
-                    "top": ("top", "--batch", "1000000", "--json"), "nobody again": None}
+        watchers = {"none": None, "trace --record": ("trace", "--record", pathlib.Path(directory, "run.json")),
+                    "top": ("top", "--batch", "1000000", "--json"), "none again": None}
         rates, shares, errors = (collections.defaultdict(list) for _ in range(3))
         for _ in range(options.rounds):
             for name in random.sample(list(watchers), len(watchers)):
@@ -166,7 +166,7 @@ def main():
                 rates[name].append(rate)
                 shares[name].append(share)
                 errors[name].append(error)
-        base = rates["nobody"]
+        base = rates["none"]
         for name in watchers:
             measured = rates[name]
             ratios = [rate / alone for rate, alone in zip(measured, base)]

@@ -51,7 +51,7 @@ TEST(Blame, HighOvertakesBetweenTwoFcs) {
         part.ns *= 1000;
     EXPECT_EQ(sentence("large", told.reports[1], default_name),
               "large 25.0 us: 5.0 overtaken by pid 102, 20.0 own");
-    told.reports[1].priority = 255; // among HIGH jobs nobody overtakes
+    told.reports[1].priority = 255; // a HIGH job overtakes no HIGH job
     EXPECT_EQ(sentence("large", told.reports[1], default_name),
               "large 25.0 us: 5.0 behind pid 102, 20.0 own");
 }
@@ -66,7 +66,7 @@ TEST(Blame, WhatNothingExplainsIsTheHost) {
     EXPECT_EQ(told.causes(0), (Causes{{Cause::host, 60}, {Cause::running, 100}}));
 }
 
-TEST(Blame, AfterItsLastFcNobodyElseIsToBlame) {
+TEST(Blame, AfterItsLastFcNoOtherJobIsToBlame) {
     Told told;
     told.queue(0, 1, 1, 1);
     told.run(0, 10, 1, 1);

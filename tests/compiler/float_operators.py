@@ -126,7 +126,7 @@ def _max_pool(attributes, data):
 
 
 def _average_pool(attributes, data):
-    """What ceil_mode adds never counts; padding counts if the attribute says so."""
+    """Padding added by ceil_mode never counts; explicit padding counts if the attribute is set."""
     axes = tuple(range(data.ndim, 2 * data.ndim - 2))
     window = _Window(attributes, data.shape[2:], attributes["kernel_shape"])
     counts = window.of(np.ones_like(data), float(attributes.get("count_include_pad", 0)), 0.0)

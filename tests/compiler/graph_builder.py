@@ -106,8 +106,8 @@ class GraphBuilder:
     # The end
 
     def finish(self, name, most_outputs):
-        """The model: what nobody reads is an output, of which some may be dropped; now and then
-        something else is one too."""
+        """The model: a tensor without a reader is an output, of which some may be dropped; now and
+        then something else is one too."""
         read = {source for node in self._nodes for source in node.input}
         made = dict(self.tensors[len(self.inputs) :])
         loose = [tensor for tensor in made if tensor not in read]

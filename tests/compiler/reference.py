@@ -50,7 +50,7 @@ def _device_view(tensor, buffer):
 
 
 def _to_device(tensor, q):
-    """A new buffer; what lies between the elements is rubbish, nobody may rely on it."""
+    """A new buffer; the bytes between the elements are arbitrary."""
     buffer = np.full(tensor.bytes, 0x3C, np.uint8)
     view = _device_view(tensor, buffer)
     view[...] = q.reshape(view.shape)

@@ -22,7 +22,7 @@ OF_ANOTHER_DOMAIN = (
 
 
 def mixed():
-    """Two operators that nobody has, of ONNX and not, a sound node behind each, and a Softmax."""
+    """Two operators that do not exist, of ONNX and not, a sound node behind each, and a Softmax."""
     nodes = [
         node("Conv", ["x", "w"], ["c"]),
         helper.make_node("Mystery", ["c"], ["m"], name="first", domain="com.example"),
@@ -60,11 +60,11 @@ class Check(unittest.TestCase):
         self.assertEqual(rows["Mystery"]["refusals"],
                          [{"reason": OF_ANOTHER_DOMAIN, "nodes": ["first", "second"]}])  # fmt: skip
         self.assertEqual(rows["Det"]["refused"], 1)
-        self.assertEqual(rows["Relu"]["not_looked_at"], 1)  # nobody knows what the first gives
+        self.assertEqual(rows["Relu"]["not_looked_at"], 1)  # its input is not known
         self.assertEqual(rows["Add"]["bpu"], 1)
         self.assertFalse(self.path.with_suffix(".ovm").exists())
 
-    def test_an_operator_of_somebody_that_bears_a_name_of_onnx(self):
+    def test_a_foreign_operator_with_a_name_of_onnx(self):
         nodes = [
             helper.make_node("Div", [], ["z"], name="mine", domain="com.example"),
             helper.make_node("DequantizeLinear", [], ["y"], name="too", domain="com.example"),

@@ -121,7 +121,7 @@ class CornerCases(unittest.TestCase):
             np.testing.assert_array_equal(self.in_float(proto, {"x": x}), wanted)
             np.testing.assert_allclose(self.on_device(proto, {"x": x}), wanted, atol=0.03)
 
-    def test_infinities_are_told_apart_by_their_sign(self):
+    def test_infinities_differ_by_their_sign(self):
         x = np.array([np.inf, -np.inf, 1, np.nan], np.float32)
         for attributes, wanted in [
             ({}, [1, 1, 0, 0]),

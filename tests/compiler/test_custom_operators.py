@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Operators of a program's own domain: compiled with a shared object that registers them, computed
-on the CPU between segments of the device, refused where nobody has registered them."""
+on the CPU between segments of the device, refused where they are not registered."""
 
 import os
 import pathlib
@@ -189,7 +189,7 @@ class CustomOperators(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("has no attribute offsets", done.stderr)
 
-    def test_a_shape_that_nobody_knows_is_refused(self):
+    def test_an_unknown_shape_is_refused(self):
         node = helper.make_node("Fails", ["x"], ["a"], domain=DOMAIN)
         done = self.compile(self.save([node, helper.make_node("Relu", ["a"], ["y"])], shapes=False))
         self.assertEqual(done.returncode, 1)

@@ -428,7 +428,7 @@ class OpenNetworks(unittest.TestCase):
 
     # What is said of refusals
 
-    def test_counts_and_shapes_are_told_by_node_and_operator(self):
+    def test_counts_and_shapes_are_reported_by_node_and_operator(self):
         x, four = {"x": (1, 4, 6, 6)}, ones(4)
         resize = node("Resize", ["x", "", "s"], ["y"], nearest_mode="before opset 11")
         for proto, text in [

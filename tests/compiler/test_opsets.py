@@ -180,7 +180,7 @@ class FlattenedSoftmax(unittest.TestCase):
         z = run(save(proto, self.folder / "net.onnx"), {"x": self.x}, self.folder / "out")["z"]
         np.testing.assert_allclose(z, self.softmax + 1, atol=1e-6)
 
-    def test_an_axis_out_of_range_is_told_of_the_node_of_the_file(self):
+    def test_an_axis_out_of_range_is_reported_for_the_node_of_the_file(self):
         proto = model([node("Softmax", ["x"], ["y"], axis=9)], {"x": (2, 3, 4)}, {"y": (2, 3, 4)}, opset=11)
         result = overtake("compile", save(proto, self.folder / "net.onnx"), "-q")
         self.assertEqual(result.returncode, 1)

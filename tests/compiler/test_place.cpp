@@ -131,7 +131,7 @@ TEST(Place, AnInputIsNotMovedIntoAConcatButCopied) {
     EXPECT_EQ(count(program, OVERTAKE_OP_COPY), 1u);
 }
 
-TEST(Concat, WhatOthersReadTooIsRequantisedAndWhatNobodyElseReadsIsMadeRight) {
+TEST(Concat, WhatOthersReadTooIsRequantisedAndWhatNoOtherNodeReadsIsMadeRight) {
     Builder builder;
     const ValueId own = builder.convolution(0, 8), shared = builder.convolution(0, 8);
     const ValueId both = builder.node(op::Concat{}, {own, shared}, 16).output;

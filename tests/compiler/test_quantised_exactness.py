@@ -156,7 +156,7 @@ class Defined(Case):
         self.assert_exact(model, self.sample(shape, 4))
 
     def test_a_float_tensor_that_two_quantise_differently(self):
-        """Here the input; its range is nobody's to choose."""
+        """Here the input; its range cannot be chosen."""
         nodes = [
             quantize("x", "a", "fine"), dequantize("a", "y", "fine"),
             quantize("x", "b", "wide"), dequantize("b", "w", "wide"),

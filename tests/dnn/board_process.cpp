@@ -75,7 +75,7 @@ public:
             for (const CpuKey key : cpu_segments_begun(number, task))
                 begun.push_back(key);
         if (begun.size() != engine().cpu_begins() - before)
-            throw Error(EPROTO, "a CPU segment that nobody can tell");
+            throw Error(EPROTO, "CPU segments that cannot be distinguished");
         for (const CpuKey key : begun) {
             ModelledWork::only().wait_for(key);
             under_way_.insert(key);

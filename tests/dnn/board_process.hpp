@@ -2,7 +2,7 @@
 //
 // A process of a scenario, as a board program is one: its tasks go through the C interface, BPU
 // segments are programs that wait, CPU segments a custom operator that takes modelled time.  Its
-// engine is stepped by whoever drives the scenario.
+// engine is stepped by the driver of the scenario.
 #pragma once
 
 #include <cstddef>

@@ -35,7 +35,7 @@ public:
         return *work;
     }
 
-    /// From a worker: until somebody says that it is over.
+    /// From a worker: until end() is called for it.
     void take_place(CpuKey key) {
         std::unique_lock lock(mutex_);
         under_way_.insert(key);
@@ -58,10 +58,10 @@ private:
     std::set<CpuKey> under_way_;
 };
 
-/// How long a CPU segment takes: until ModelledWork is told, or its time on the host's clock.
+/// How long a CPU segment takes: until ModelledWork ends it, or its time on the host's clock.
 enum class CpuTime { modelled, real };
 
-/// As the scenario says; its jobs are told from those of other processes by their tags.  With
+/// As the scenario says; its jobs differ from those of other processes by their tags.  With
 /// modelled time its steps are the caller's.
 std::unique_ptr<Engine> scenario_engine(const std::shared_ptr<Device>& device,
                                         const TaskScenario& scenario, std::uint64_t number,

@@ -20,7 +20,7 @@ namespace overtake::test {
 /// more tasks of a process than it allows.
 bool board_can_say(const TaskScenario& scenario);
 
-/// What a device's service mode is told for the scenario.
+/// The settings of a device's service mode for the scenario.
 ServiceSettings service_settings_of(const TaskScenario& scenario);
 
 /// Makes process `number` of the scenario.
@@ -36,7 +36,7 @@ TaskTimeline drive_board_made_here(const TaskScenario& scenario, const TaskTimel
                                    const Backend& backend = {"embedded"});
 
 /// The same on a device server made for it; each process of the scenario is one of its own, with a
-/// connection of its own.  In service mode if the scenario says so.
+/// connection of its own.  In service mode if the scenario asks for it.
 TaskTimeline drive_board_served(const TaskScenario& scenario, const TaskTimeline& expected);
 
 } // namespace overtake::test

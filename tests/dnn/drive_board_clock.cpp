@@ -82,7 +82,7 @@ bool keeps_its_order(const TaskScenario& scenario) {
     return true;
 }
 
-/// Whether nobody had to wait for a CPU of this host for long.
+/// Whether no thread had to wait for a CPU of this host for long.
 class HostWatch {
 public:
     HostWatch() : thread_([this] { watch(); }) {}

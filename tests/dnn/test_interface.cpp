@@ -530,7 +530,7 @@ TEST(BoardInterface, ReadsItsEnvironmentAndComplainsOfWhatItCannotUse) {
               "HB_DNN_SERVICE_MODE=1: the device's numbers hold, for all processes: "
               "HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME is 1000, not 7, HB_MAX_TASK_NUM is 8, not 2");
     EXPECT_EQ(dnn::differences(read({{"HB_DNN_SERVICE_MODE", "1"}}), device), "")
-        << "what nobody has set";
+        << "variables that are not set";
     const dnn::Environment service = read({{"HB_DNN_SERVICE_MODE", "yes"}});
     EXPECT_FALSE(service.engine.service);
     ASSERT_EQ(service.complaints.size(), 1u);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A host of service mode that does nothing by itself: what it is told is read as one line of text,
+ * A host of service mode that does nothing by itself: its calls are read as one line of text,
  * "a0>1" job of segment 0 of a to core 1, "a?" cancel its job, "!0" process 0 is to be woken, "a~" it
  * is to be freed, "a+", "a*", "a-", "a." it has arrived, been dispatched, is overdue, has ended; and
  * in a test that wants to know, "a=", "a(", "a)" it is ready, a CPU segment of it begins, is over.

@@ -68,7 +68,7 @@ static void a_rare_fault_of_an_honest_client_is_never_banned(void **state)
 	assert_int_equal(ends_until_banned(&defaults, OVERTAKE_FAULT_OPCODE, 1, SECOND), 0);
 }
 
-static void what_is_nobodys_fault_does_not_count(void **state)
+static void what_is_no_fault_of_a_job_does_not_count(void **state)
 {
 	static const u32 faults[] = { OVERTAKE_FAULT_NONE, OVERTAKE_FAULT_RESET,
 				      OVERTAKE_FAULT_KILLED };
@@ -101,10 +101,10 @@ static void the_window_begins_with_the_first_and_ends_by_itself(void **state)
 
 static void each_limit_can_be_turned_off(void **state)
 {
-	const struct ovt_ban_rule nobody = { 0, 1, SECOND }, number = { 64, 0, SECOND };
+	const struct ovt_ban_rule none = { 0, 1, SECOND }, number = { 64, 0, SECOND };
 
 	(void)state;
-	assert_int_equal(ends_until_banned(&nobody, OVERTAKE_FAULT_CLOCK, SECOND, 1), 0);
+	assert_int_equal(ends_until_banned(&none, OVERTAKE_FAULT_CLOCK, SECOND, 1), 0);
 	assert_int_equal(ends_until_banned(&number, OVERTAKE_FAULT_CLOCK, SECOND, 1), 64);
 	assert_int_equal(ends_until_banned(&number, OVERTAKE_FAULT_STOPPED, SECOND, 1), 0);
 }
@@ -117,7 +117,7 @@ int main(void)
 		cmocka_unit_test(clocks_that_run_out_are_banned_after_three),
 		cmocka_unit_test(stopping_ones_own_fcs_all_the_time_is_banned),
 		cmocka_unit_test(a_rare_fault_of_an_honest_client_is_never_banned),
-		cmocka_unit_test(what_is_nobodys_fault_does_not_count),
+		cmocka_unit_test(what_is_no_fault_of_a_job_does_not_count),
 		cmocka_unit_test(the_window_begins_with_the_first_and_ends_by_itself),
 		cmocka_unit_test(each_limit_can_be_turned_off),
 	};

@@ -50,7 +50,7 @@ static void a_normal_floor_bounds_how_many_overtake(void **state)
 		/* One runs, not a batch. */
 		{ 4, 4, "H0@0 H1@1 H2@2 H3@3 N0@4 H4@14 H5@15 N1@16 N2@26 N3@36" },
 		{ 1, 6, "H0@0 H1@1 H2@2 H3@3 H4@4 H5@5 N0@6 N1@16 N2@26 N3@36" },
-		/* In order of arrival nobody overtakes. */
+		/* In order of arrival no FC overtakes. */
 		{ 0, 1, "H0@0 H1@1 H2@2 H3@3 H4@4 H5@5 N0@6 N1@16 N2@26 N3@36" },
 	};
 	size_t row;
@@ -69,7 +69,7 @@ static void a_normal_floor_bounds_how_many_overtake(void **state)
 	}
 }
 
-/* HIGH FCs that found nobody waiting have overtaken nobody. */
+/* HIGH FCs that found no FC waiting have overtaken none. */
 static void a_normal_floor_counts_from_arrival(void **state)
 {
 	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);

@@ -168,7 +168,7 @@ static void a_stop_holds_for_an_fc_that_starts_after_it(void **state)
 	assert_int_equal(job->fw.status, OVT_JOB_STOPPED);
 }
 
-static void a_stop_for_a_job_that_has_ended_is_nobody_elses(void **state)
+static void a_stop_for_a_job_that_has_ended_stops_no_other(void **state)
 {
 	struct mock *mock = mock_new(state, 1, OVT_MODE_FUNCTIONAL, 64);
 	struct mock_job *job = submitted(mock, 'A', 1, 0, 1, 10, 0);
@@ -406,7 +406,7 @@ int main(void)
 		CASE(a_stopped_fc_ends_in_device_time_as_early_as_it_can),
 		CASE(a_cancelled_fc_executes_until_its_grace_is_over),
 		CASE(a_stop_holds_for_an_fc_that_starts_after_it),
-		CASE(a_stop_for_a_job_that_has_ended_is_nobody_elses),
+		CASE(a_stop_for_a_job_that_has_ended_stops_no_other),
 		CASE(an_fc_that_only_holds_its_core_is_not_stopped),
 		CASE(a_command_waits_for_device_time_only_so_long),
 		CASE(without_a_bound_commands_wait_for_device_time),

@@ -85,7 +85,7 @@ static void the_fault_of_a_part_ends_its_group_with_the_last_fc_that_runs(void *
 	expect_nothing_left(mock);
 }
 
-static void of_several_faults_the_first_is_told_of_the_lowest_core(void **state)
+static void of_several_faults_the_first_is_reported_of_the_lowest_core(void **state)
 {
 	struct mock *mock = mock_new(state, 2, OVT_MODE_TIMED, 64);
 	struct mock_group *group = group_new(mock, 'G', 10, "2: 100 100 | 50; 1: 100 | 40");
@@ -239,7 +239,7 @@ int main(void)
 		CASE(a_group_counts_as_cancelled_even_if_all_its_fcs_have_started),
 		CASE(no_stage_of_a_group_that_has_ended_opens),
 		CASE(the_fault_of_a_part_ends_its_group_with_the_last_fc_that_runs),
-		CASE(of_several_faults_the_first_is_told_of_the_lowest_core),
+		CASE(of_several_faults_the_first_is_reported_of_the_lowest_core),
 		CASE(a_cancel_behind_a_fault_changes_nothing),
 		CASE(the_reset_of_a_core_ends_a_group_that_runs_there),
 		CASE(the_death_of_a_client_stops_its_group_on_all_cores),

@@ -228,7 +228,7 @@ static void they_return_in_the_order_of_their_windows(void **state)
 	expect_trace(mock, "A0@0 B0@0 A1@1000000000 C0@1000000006");
 }
 
-/* With core limit 0 the older of the two goes first; who rests is nobody's elder. */
+/* With core limit 0 the older of the two goes first; work that rests does not count as older. */
 static void high_neither_counts_nor_rests(void **state)
 {
 	struct mock *mock = fair_new_with_quota(state, 1, 0, 10);
@@ -312,7 +312,7 @@ static void a_held_device_renews_and_waits(void **state)
 	expect_trace(mock, "A0@0 A1@1000000100");
 }
 
-/* What rests keeps nobody from a core, except those who rest as well. */
+/* Work that rests keeps no other from a core, except work that rests as well. */
 static void placement_looks_at_what_may_run(void **state)
 {
 	struct mock *mock = fair_new_with_quota(state, 2, 1, 10);

@@ -230,7 +230,7 @@ static void random_loads_follow_the_rule(void **state)
 	assert_true(total > 1000);
 }
 
-/* Windows come and go; nobody is ever at his quota, so nothing else is different. */
+/* Windows come and go; no context ever reaches its quota, so nothing else is different. */
 static void a_quota_that_is_not_used_up_changes_nothing(void **state)
 {
 	u64 seed;

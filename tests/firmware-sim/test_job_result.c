@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a client is told of a job that has ended. */
+/* The result that a client gets for a job that has ended. */
 #include "cmocka_all.h"
 #include "host/job_result.h"
 

@@ -91,7 +91,7 @@ static void task_limit_counts_dispatched_tasks_of_the_queue(void **state)
 }
 
 /* r was dispatched before; better placed b waits for the limit alone, and for r's core. */
-static void a_task_that_waits_for_the_limit_holds_nobody_up(void **state)
+static void a_task_that_waits_for_the_limit_blocks_no_other(void **state)
 {
 	struct host *host = host_new(state, &(struct host_options){ .task_limit = 1 });
 	struct host_task *ready = host_arrive(host, 'r', "c10 b10", 0, 1, 0);
@@ -535,7 +535,7 @@ int main(void)
 		CASE(priority_255_goes_whatever_is_taken),
 		CASE(priority_255_takes_no_slot_and_counts_for_no_limit),
 		CASE(task_limit_counts_dispatched_tasks_of_the_queue),
-		CASE(a_task_that_waits_for_the_limit_holds_nobody_up),
+		CASE(a_task_that_waits_for_the_limit_blocks_no_other),
 		CASE(ready_tasks_pass_those_that_wait_for_the_limit_in_their_own_order),
 		CASE(leading_cpu_segment_needs_no_slot),
 		CASE(ready_task_waits_like_an_undispatched_one),

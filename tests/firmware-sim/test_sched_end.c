@@ -163,7 +163,7 @@ static void cancelling_twice_or_too_late_or_too_early_does_nothing(void **state)
 	host_goes(host, 10, "w. a.");
 }
 
-static void cancelled_tasks_hold_nobody_up(void **state)
+static void cancelled_tasks_block_no_other(void **state)
 {
 	struct host *host = host_new(state, &(struct host_options){ .cores = 2, .task_limit = 3 });
 	struct host_task *any, *first, *high;
@@ -316,7 +316,7 @@ int main(void)
 		CASE(a_running_cpu_segment_ends_before_its_cancelled_task),
 		CASE(a_running_job_is_cancelled_and_its_task_ends_with_it),
 		CASE(cancelling_twice_or_too_late_or_too_early_does_nothing),
-		CASE(cancelled_tasks_hold_nobody_up),
+		CASE(cancelled_tasks_block_no_other),
 		CASE(a_failed_segment_ends_its_task_alone),
 		CASE(a_failed_segment_in_the_middle_frees_slot_and_worker),
 		CASE(a_task_may_arrive_again_after_its_end),

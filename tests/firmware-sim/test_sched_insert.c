@@ -31,7 +31,7 @@ static void slots_are_held_from_the_first_bpu_segment_to_the_last(void **state)
 	host_segment_ends(host, holder);
 	host_goes(host, 21, "a2>1");		/* nor is it given up between BPU segments */
 	host_segment_ends(host, holder);
-	host_goes(host, 31, "a3!");		/* nor in a gap, when no rule says so */
+	host_goes(host, 31, "a3!");		/* nor in a gap, without a rule for it */
 	host_segment_ends(host, holder);
 	host_goes(host, 36, "a4>1");
 	host_segment_ends(host, holder);
@@ -289,7 +289,7 @@ static void priority_255_in_a_gap_keeps_nothing(void **state)
 	host_goes(host, 100, "a0>1 h1!");
 }
 
-static void fifo_goes_by_arrival_and_inserts_nobody(void **state)
+static void fifo_goes_by_arrival_and_inserts_no_task(void **state)
 {
 	struct host *host = host_new(state, &(struct host_options){ .policy = "fifo",
 		.threshold_percent = 1000, .insert_max_time = 1000, .wait_dispatch_time = 1 });
@@ -435,7 +435,7 @@ int main(void)
 		CASE(each_gap_comes_down_to_its_floor_at_its_own_time),
 		CASE(an_inserted_task_for_any_core_goes_into_the_gap),
 		CASE(priority_255_in_a_gap_keeps_nothing),
-		CASE(fifo_goes_by_arrival_and_inserts_nobody),
+		CASE(fifo_goes_by_arrival_and_inserts_no_task),
 		CASE(fifo_goes_by_arrival_whether_or_not_a_task_names_its_core),
 		CASE(policies_order_within_the_priority),
 		CASE(shortest_and_deadline_insert_by_the_rules),

@@ -282,7 +282,7 @@ static void a_place_is_kept_for_each_process_that_waits_and_holds_none(void **st
 	assert_int_equal(host->queues[0].places_kept, 0);
 }
 
-static void the_kept_place_opens_to_all_when_nobody_wants_it(void **state)
+static void the_kept_place_opens_to_all_when_no_process_wants_it(void **state)
 {
 	struct host *host = new_service(state, &(struct host_options){ .share = true, .task_limit = 2 }, 2);
 	struct host_task *waits;
@@ -496,7 +496,7 @@ int main(void)
 		CASE(who_ends_in_time_is_not_looked_at_again),
 		CASE(priority_255_that_is_overdue_goes_on_at_once),
 		CASE(a_place_is_kept_for_each_process_that_waits_and_holds_none),
-		CASE(the_kept_place_opens_to_all_when_nobody_wants_it),
+		CASE(the_kept_place_opens_to_all_when_no_process_wants_it),
 		CASE(who_holds_none_may_take_the_last_place),
 		CASE(no_place_is_kept_for_whom_the_host_names),
 		CASE(without_a_share_priority_alone_decides),

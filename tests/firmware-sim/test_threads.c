@@ -100,7 +100,7 @@ static void *run_firmware(void *argument)
 	return NULL;
 }
 
-/* All of it anew: whoever still looks at the job that was here before races with this. */
+/* All of it anew: a thread that still looks at the job that was here before races with this. */
 static void job_init(struct job *job, struct device *device, u32 number, u32 fc_count)
 {
 	u32 index;

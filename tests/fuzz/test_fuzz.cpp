@@ -57,7 +57,7 @@ CampaignOptions scripted(std::uint64_t cases, unsigned threads,
     return options;
 }
 
-TEST(Campaign, ReportsTheFirstFailureWhoeverFindsAnotherSooner) {
+TEST(Campaign, ReportsTheFirstFailureEvenIfAnotherIsFoundSooner) {
     std::atomic<bool> later_failed = false;
     const auto options = scripted(1000, 2, [&](std::uint64_t number) {
         if (number == 10)

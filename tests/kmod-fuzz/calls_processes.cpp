@@ -44,7 +44,7 @@ void Worker::fork_child() {
 }
 
 // A client process, this one as well as any; the supervisor starts another in its place.
-void Worker::kill_somebody() {
+void Worker::kill_one_process() {
     if (in_child_ || !random_.one_in(4))
         return;
     const uint32_t victim = random_.below(process_.options.clients);
@@ -62,7 +62,7 @@ void Worker::signal_sibling() {
     outcome(Kind::signal, kill(getpid(), SIGUSR1) ? errno : 0);
 }
 
-// The device misbehaves at one of the next FCs, whoever it belongs to.
+// The device misbehaves at one of the next FCs, of any client.
 void Worker::inject_fault() {
     if (!process_.options.inject)
         return;

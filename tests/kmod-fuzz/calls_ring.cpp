@@ -80,7 +80,7 @@ void Worker::ring_issue(Kind kind, File& file, uint32_t op, const void* payload,
         }
         if (large && sqe->cmd_op == OVERTAKE_URING_SUBMIT) {
             auto* submit = reinterpret_cast<drm_overtake_submit*>(bytes + 48);
-            submit->scratch_bytes %= window_bytes; // nobody needs all of the machine's memory
+            submit->scratch_bytes %= window_bytes; // not all of the machine's memory
         }
     }
     char text[2 * 128 + 1] = "";

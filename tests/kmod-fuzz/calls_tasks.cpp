@@ -100,7 +100,7 @@ drm_overtake_task_submit Worker::fill_task(File& file, bool begins_on_cpu) {
     if (mutates() && random_.one_in(2)) {
         mutate_bytes(reinterpret_cast<uint8_t*>(segments), count * sizeof(*segments));
         for (uint32_t i = 0; i < count; i++)
-            segments[i].scratch_bytes %= window_bytes; // nobody needs all of the machine's memory
+            segments[i].scratch_bytes %= window_bytes; // not all of the machine's memory
     }
     return task;
 }

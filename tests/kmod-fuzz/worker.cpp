@@ -101,7 +101,8 @@ int64_t monotonic_ns() {
 
 // Not what only proves that memory is finite, nor what DRM's own calls get wrong in Linux 6.12: it
 // warns of syncobj tables of more than 4 MiB, and a TRANSFER with unknown flags leaks a syncobj,
-// whose fences then hold the module for ever. Nor a wait without end for what nobody ever signals.
+// whose fences then hold the module for ever. Nor a wait without end for a fence that is never
+// signalled.
 void stay_modest(Kind kind, void* arguments) {
     const auto limit = [](auto& value, uint64_t least, uint64_t greatest) {
         if (value > least && value <= greatest)
@@ -253,7 +254,7 @@ void Worker::call(Kind kind) {
     case Kind::fork:
         return fork_child();
     case Kind::kill:
-        return kill_somebody();
+        return kill_one_process();
     case Kind::signal:
         return signal_sibling();
     case Kind::inject:
@@ -263,7 +264,8 @@ void Worker::call(Kind kind) {
     }
 }
 
-// One more call is about to be made. Whoever makes the ten-thousandth asks for a reference job.
+// One more call is about to be made. The worker that makes the ten-thousandth asks for a reference
+// job.
 void Worker::count_call() {
     const uint64_t calls = ++process_.shared.calls;
     const uint64_t one = 1;

@@ -155,7 +155,7 @@ private:
 
     // calls_processes.cpp
     void fork_child();
-    void kill_somebody();
+    void kill_one_process();
     void signal_sibling();
     void inject_fault();
 

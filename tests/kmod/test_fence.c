@@ -392,7 +392,7 @@ static void abandoned_ring_ends_a_blocked_job(void)
 	client_close(&pair.client);
 }
 
-static void sync_file_is_told(void)
+static void sync_file_is_notified(void)
 {
 	struct overtake_result result;
 	struct pollfd poll_file = { .events = POLLIN };
@@ -563,7 +563,7 @@ const struct test_case fence_cases[] = {
 	{ "fence-kill-ends-blocked-jobs", MANUAL, kill_ends_blocked_jobs },
 	{ "fence-unbind-ends-blocked-jobs", MANUAL, unbind_ends_blocked_jobs },
 	{ "fence-abandoned-ring-ends-a-blocked-job", MANUAL, abandoned_ring_ends_a_blocked_job },
-	{ "fence-sync-file-is-told", MANUAL, sync_file_is_told },
+	{ "fence-sync-file-is-notified", MANUAL, sync_file_is_notified },
 	{ "fence-long-chain-fails-as-a-whole", MANUAL, long_chain_fails_as_a_whole },
 	{ "fence-herd-arrives", MANUAL, herd_behind_a_fence_that_is_signalled },
 	{ "fence-herd-fails", MANUAL, herd_behind_a_fence_that_fails },

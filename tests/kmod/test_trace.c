@@ -127,7 +127,7 @@ static void overtake_once(const char *events)
 	client_close(&client);
 }
 
-static void every_fc_of_two_jobs_is_told(void)
+static void every_fc_of_two_jobs_is_reported(void)
 {
 	static const char *const expected[] = {
 		"job_queue: device=0 core=1 ring=1 client=A context=1 tag=7 fc_count=3 priority=20 custom_id=-7 task=0 segment=0 segment_count=0 time_ns=0 pid=A model=0xabc0000000000007 cores=0x0 recorded=0",
@@ -297,7 +297,7 @@ static void report(const struct client *client, uint32_t queue, uint32_t segment
 	check_equal(device_ioctl(client->fd, DRM_IOCTL_OVERTAKE_TASK_CPU_DONE, &args), 0);
 }
 
-static void a_task_is_told_step_by_step(void)
+static void a_task_is_reported_step_by_step(void)
 {
 	static const char *const expected[] = {
 		"ctx_create: device=0 client=A context=2 priority=254 time_ns=0 pid=A",
@@ -528,13 +528,13 @@ static void fields_are_stable(void)
 }
 
 const struct test_case trace_cases[] = {
-	{ "trace-every-fc", MANUAL, every_fc_of_two_jobs_is_told },
+	{ "trace-every-fc", MANUAL, every_fc_of_two_jobs_is_reported },
 	{ "trace-bad-ends", MANUAL, what_ends_badly_says_how },
 	{ "trace-limits", MANUAL, limits_say_who_asked },
 	{ "trace-parts", MANUAL, parts_are_told },
 	{ "trace-slices", MANUAL, slices_nest },
 	{ "trace-slices-end", MANUAL, slices_end_with_the_job },
 	{ "trace-fields", FUNCTIONAL, fields_are_stable },
-	{ "trace-tasks", MANUAL, a_task_is_told_step_by_step },
+	{ "trace-tasks", MANUAL, a_task_is_reported_step_by_step },
 	{ 0 },
 };

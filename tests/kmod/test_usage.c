@@ -105,7 +105,7 @@ static void engine_times_add_up_to_busy_time(void)
 	client_close(&second);
 }
 
-static void memory_is_told(void)
+static void memory_is_reported(void)
 {
 	struct client client = client_open(0, 254);
 	struct buffer buffer;
@@ -122,6 +122,6 @@ static void memory_is_told(void)
 
 const struct test_case usage_cases[] = {
 	{ "usage-engine-times-add-up-to-busy-time", MANUAL_TWO, engine_times_add_up_to_busy_time },
-	{ "usage-memory-is-told", MANUAL_TWO, memory_is_told },
+	{ "usage-memory-is-reported", MANUAL_TWO, memory_is_reported },
 	{ 0 },
 };

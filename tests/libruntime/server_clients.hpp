@@ -34,7 +34,7 @@ namespace overtake::test {
 
 using namespace server;
 
-/// Somebody who has done no wrong: works if the device and the client's own things do.
+/// A client that does no wrong: works if the device and the client's own things do.
 class Victim {
 public:
     explicit Victim(const std::string& path)

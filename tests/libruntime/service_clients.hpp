@@ -90,7 +90,7 @@ public:
         events_.erase(events_.begin());
         return event;
     }
-    /// Computes what it is told to, until a task has ended.
+    /// Computes the CPU segments of its events, until a task has ended.
     ServiceEvent next_end() {
         for (;;) {
             ServiceEvent event = next();
@@ -107,7 +107,7 @@ private:
     std::vector<ServiceEvent> events_;
 };
 
-/// Somebody who has done no wrong: copies bytes on the device and computes in between, and checks
+/// A client that does no wrong: copies bytes on the device and computes in between, and checks
 /// every byte.
 class ServiceVictim {
 public:

@@ -39,7 +39,7 @@ struct Counts {
 
 Counts counts;
 std::atomic<bool> is_counting = false;
-std::atomic<bool> is_in_onednn = false;  ///< so that its own threads are told apart
+std::atomic<bool> is_in_onednn = false;  ///< to recognise its own threads
 thread_local bool is_of_library = false; ///< the thread that calls it, outside of a device
 
 void count_one() {

@@ -149,7 +149,7 @@ TEST_F(EngineOfAServer, WhatItHasAndWhatComesLaterEndsWhenItIsGone) {
     auto runs = submit_some();
     server.reset();
     expect_to_end(runs);
-    runs.clear(); // nobody knows them any more
+    runs.clear(); // they have no holder any more
     for (int i = 0; i < 3; i++)
         expect_to_end(submit_some());
 }

@@ -226,7 +226,7 @@ TEST(EngineRequests, GoToCoresOfTheModelsProfileUnlessTheyNameOne) {
     }
 }
 
-TEST(EngineRequests, OneThatNobodyKeepsIsCancelled) {
+TEST(EngineRequests, OneThatIsNotKeptIsCancelled) {
     EngineOptions options;
     options.workers = 1;
     Engine engine(open_embedded({}), options);

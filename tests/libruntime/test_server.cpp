@@ -225,7 +225,7 @@ TEST(Server, AUserHasItsShareOfTheClients) {
 
 // Ends
 
-TEST(Server, WhatWasInFlightWithAClientThatIsKilledHoldsNobodyUp) {
+TEST(Server, JobsInFlightOfAKilledClientDelayNoOtherClient) {
     const TestServer server(options_of(1, OVERTAKE_MODE_BOTH), ServerIn::process);
     Victim victim(server.path());
     std::mt19937_64 random(1);
@@ -371,7 +371,7 @@ TEST(Server, ThereIsOneAtASocket) {
     expect_error(ENOENT, "overtake serve", [&] { open_server(server.path() + "2"); });
 }
 
-TEST(Server, RunReturnsWhenNobodyComesForLong) {
+TEST(Server, RunReturnsWhenNoClientComesForLong) {
     std::string directory = "/tmp/overtake-server-XXXXXX";
     ASSERT_NE(mkdtemp(directory.data()), nullptr);
     ServerOptions options = options_of(1);

@@ -396,7 +396,7 @@ TEST(Server, NobodysMemoryIsAnothers) {
     victim.expect_to_work();
 }
 
-TEST(Server, AClientThatStandsStillHoldsNobodyUp) {
+TEST(Server, AClientThatStandsStillDelaysNoOther) {
     const TestServer server(options_of(2));
     Victim victim(server.path());
     RawQueue client(server.path());
@@ -414,7 +414,7 @@ TEST(Server, AClientThatStandsStillHoldsNobodyUp) {
 }
 
 /// Anything at all, in requests and in the memory of a queue.
-TEST(Server, RandomMessagesAndMemoryHarmNobodyElse) {
+TEST(Server, RandomMessagesAndMemoryHarmNoOtherClient) {
     const TestServer server(options_of(2));
     Victim victim(server.path());
     std::mt19937_64 random(20261124);

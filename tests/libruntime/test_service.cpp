@@ -384,7 +384,7 @@ TEST_P(ServiceTest, InterruptEndsAWait) {
     expect_error(EINVAL, "negative deadline", [&] { waiting.queue->reap(-1); });
 }
 
-TEST_P(ServiceTest, EventsWaitUntilSomebodyAsks) {
+TEST_P(ServiceTest, EventsWaitUntilTheClientAsks) {
     // More than one answer has room for.
     Segments wide;
     for (int i = 0; i < 1000; i++)

@@ -10,7 +10,7 @@
 namespace overtake::test {
 namespace {
 
-/// A gap takes nobody whose work on the device is longer than the gap.
+/// A gap takes no task whose work on the device is longer than the gap.
 ServerOptions without_insertion() {
     ServerOptions options = stepped_options();
     options.service.insert_max_time_ns = 0;
@@ -68,7 +68,7 @@ TEST_F(SteppedServiceTest, AProcessThatStopsInLeadingSegmentsDoesNotFillTheTaskL
     for (std::uint64_t tag = 0; tag < 50; tag++)
         stopped.queue->submit(Segments().cpu(1, 1 * ms).bpu(same).task(tag, 100));
     settle();
-    // No place is kept before somebody waits: all eight are taken.
+    // No place is kept before a process waits: all eight are taken.
     other.queue->submit(Segments().bpu(one).task(1, 10));
     settle();
     step_to(1000 * ms);

@@ -464,7 +464,7 @@ std::uint64_t bound_ns(const ServiceSettings& of, std::uint64_t claim_ns) {
 class HostileNeighbour : public testing::TestWithParam<std::tuple<std::size_t, Backend>> {};
 
 /// Two victims beside it get every byte right, however it goes; and nothing of it is left.
-TEST_P(HostileNeighbour, HurtsNobody) {
+TEST_P(HostileNeighbour, HurtsNoOtherClient) {
     const auto& [number, backend] = GetParam();
     const Misbehaviour& of = misbehaviours()[number];
     std::unique_ptr<TestServer> server;
@@ -541,7 +541,7 @@ INSTANTIATE_TEST_SUITE_P(All, HostileNeighbour,
                          });
 
 /// With eight clients that wait for ends, compute and submit: every call returns.
-TEST(HostileService, AServerThatIsKilledLeavesNobodyWaiting) {
+TEST(HostileService, AServerThatIsKilledLeavesNoClientWaiting) {
     for (unsigned round = 0; round < rounds_of_hostility(); round++) {
         int ready[2];
         ASSERT_EQ(pipe(ready), 0);

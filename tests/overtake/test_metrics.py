@@ -229,7 +229,7 @@ class Http(MetricsTest):
         connection.sendall(text)
         return connection
 
-    def test_slow_clients_hold_nobody_up_for_ever(self):
+    def test_slow_clients_delay_no_other_for_ever(self):
         """More of them than there are threads: each loses its connection, and then others are served."""
         server = self.listen()
         idle = [self.connect(server, b"GET /metrics HTTP/1.1\r\n" if i % 2 else b"") for i in range(20)]

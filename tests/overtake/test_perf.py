@@ -139,7 +139,7 @@ class Perf(CommandTest):
         self.assertGreater(model["latency_ms"]["max"], 1e3 * (20000 / model["fps"] - 0.021) * 0.9)
         self.assertGreater(model["latency_ms"]["max"], model["device_latency_ms"]["max"])
 
-    def test_what_waits_at_the_end_is_told(self):
+    def test_what_waits_at_the_end_is_reported(self):
         options = ["--period-us", 1, "--seconds", 0.1]
         model = self.measure(*options)
         self.assertGreater(model["waiting_at_end"], 0)

@@ -261,7 +261,7 @@ TEST(RequestBlame, RetriesAndAFailureAreSaid) {
         << "a processor that has failed could not have run it";
 }
 
-TEST(RequestBlame, AnEndThatWasLostHoldsNobodyUp) {
+TEST(RequestBlame, AnEndThatWasLostDelaysNoRequest) {
     EXPECT_EQ(blamed({processor(0, 0, 0), arrive(0, 1, "a"), dispatch(0, 1, 0, 0, 1, 1),
                       processor(5, 0, 0), arrive(6, 2, "b"), processor(6, 0),
                       dispatch(6, 2, 0, 0, 1, 1), end_run(8, 2, 0, 0), end(8, 2)}),

@@ -218,7 +218,7 @@ class Serve(CommandTest):
         self.assertIn("the device's queue timeout passed", result.stderr)
         self.assertIn("overtake serve --queue-timeout-ms", result.stderr)
 
-    def test_it_ends_when_nobody_comes(self):
+    def test_it_ends_when_no_client_comes(self):
         server = self.serve("--idle-exit", "1000ms", "--memory", "2G")
         self.assertEqual(server.wait(PATIENCE), 0)
         self.expect_no_socket()

@@ -157,7 +157,7 @@ class WrongInputs(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.directory / "w")
         return self.directory / "w"
 
-    def test_bad_usage_is_told_with_the_help_of_the_subcommand(self):
+    def test_bad_usage_is_reported_with_the_help_of_the_subcommand(self):
         for line, said in USAGE:
             with self.subTest(line):
                 told = self.assert_fails(line, 2, said)
@@ -182,7 +182,7 @@ class WrongInputs(unittest.TestCase):
         self.assertGreater((scratch / "real.ovm").stat().st_size, 100)
         self.assertEqual((scratch / "real.ovm").stat().st_mode & 0o777, 0o600)
 
-    def test_names_that_are_no_unicode_are_told_in_json_as_far_as_they_are(self):
+    def test_names_that_are_no_unicode_are_given_in_json_as_far_as_they_are(self):
         scratch = self.scratch()
         name = os.fsencode(scratch) + b"/\xff.ovm"
         for command in (["compile", "net.onnx", "--calibration", "x.npy", "-o", name],
@@ -193,7 +193,7 @@ class WrongInputs(unittest.TestCase):
             self.assertEqual((result.returncode, result.stderr), (0, b""))
             self.assertIn("\ufffd", json.dumps(json.loads(result.stdout), ensure_ascii=False))
 
-    def test_failures_are_told_in_one_line_that_names_place_and_reason(self):
+    def test_failures_are_reported_in_one_line_that_names_place_and_reason(self):
         for line, said in FAILURES:
             with self.subTest(line):
                 self.assert_fails(line, 1, said)

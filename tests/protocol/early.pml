@@ -3,8 +3,8 @@
  * What a CPU or a compiler may do to loads where a load-acquire or a store-release is left out:
  * perform them early or late. (What it may do to stores, the store buffer does.)
  *
- * Under the device lock it may do so only while the lock is held. Then nobody else stores, and a
- * load reads the same early or late: leaving out an acquire changes nothing there.
+ * Under the device lock it may do so only while the lock is held. Then no other process stores, and
+ * a load reads the same early or late: leaving out an acquire changes nothing there.
  */
 
 /* Without the acquire of a tail: the slot is read some time before the tail is. */
@@ -30,12 +30,12 @@
 #endif
 
 /*
- * Without the acquire of a head: the slot is written as if there were room, and the load that says
- * so is performed when there is. C11 allows that. No CPU does it, and Linux relies on that: a store
- * that hangs on a branch on a load is not made before the load (-DCONTROL_DEPENDENCIES).
+ * Without the acquire of a head: the slot is written as if there were room, and the load that finds
+ * the room is performed when there is. C11 allows that. No CPU does it, and Linux relies on that: a
+ * store that hangs on a branch on a load is not made before the load (-DCONTROL_DEPENDENCIES).
  *
- * An execution in which the load never says so did not happen; the checker must not take it for a
- * deadlock (pan -E), and what was overwritten counts only when it has said so.
+ * An execution in which the load never finds room did not happen; the checker must not take it for a
+ * deadlock (pan -E), and what was overwritten counts only when the load has found room.
  */
 #if !defined(LOCKED) && !defined(CONTROL_DEPENDENCIES)
 #ifdef NO_ACQUIRE_COMMAND_HEAD

@@ -66,7 +66,7 @@ inline fill_slot(q, message)
 	store(q, WORD(tail[q], 1), message, PLAIN)
 }
 
-/* ovt_fw_push_command(), ovt_fw_push_event(). Atomic: a store alone is seen by nobody. */
+/* ovt_fw_push_command(), ovt_fw_push_event(). Atomic: no other process sees a store alone. */
 #define STORES_OF_PUSH	3
 inline push(q, message, kind)
 {
@@ -81,7 +81,7 @@ inline push(q, message, kind)
 /*
  * The loads of what ovt_fw_peek_command() points at, and of ovt_fw_pop_event(): slot @at, in steps of
  * their own. The firmware looks at a command's time more than once before it consumes the command; it
- * finds the same, since nobody overwrites what is not consumed.
+ * finds the same, since a slot is not overwritten before it is consumed.
  */
 inline read_slot(q)
 {

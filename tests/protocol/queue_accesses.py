@@ -9,8 +9,8 @@
 Each function of the queues is read as the sequence of its accesses: of slots, of indices, and of the
 indices by which one side tells the other, which are stored with release and loaded with acquire. The
 model is written for the sequences of FUNCTIONS. Where FILE has an access without its barrier, or on
-the wrong side of the slot, the model is told so, and fails. What the model cannot be told is an
-error: a function, an access or an order that it does not have.
+the wrong side of the slot, the model gets it so, and fails. An error is what the model has no place
+for: a function, an access or an order that it does not have.
 """
 import re
 import sys

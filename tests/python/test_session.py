@@ -256,7 +256,7 @@ class Tasks(Case):
         self.refuse(errno.ECANCELED, "cancelled", tasks[-1].result)
         self.assertEqual(tasks[-1].core, 0)
 
-    def test_tasks_that_nobody_waits_for_are_cancelled(self):
+    def test_tasks_without_a_waiter_are_cancelled(self):
         session = self.slow_device()
         image = self.images[:1].copy()
         before = sys.getrefcount(image)

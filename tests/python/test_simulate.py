@@ -134,8 +134,8 @@ class Simulate(unittest.TestCase):
         self.refuse(errno.EINVAL, "scenario: colour: unknown key", {**SMALL, "colour": 1})
         self.refuse(errno.ENOENT, "nowhere: no such file", "nowhere")
         self.refuse(errno.ENOENT, "nowhere.json: no such file", pathlib.Path("nowhere.json"))
-        self.refuse(errno.EINVAL, "demo-both.json: loads.nobody.priority: the scenario has no loads.nobody", "demo-both",
-                    settings={"loads.nobody.priority": 1})
+        self.refuse(errno.EINVAL, "demo-both.json: loads.absent.priority: the scenario has no loads.absent", "demo-both",
+                    settings={"loads.absent.priority": 1})
         self.refuse(errno.EINVAL, "leave nothing", SMALL, warm_up=100)
         self.refuse(errno.EINVAL, "passes 2^63", {**SMALL, "jobs": [{"id": "a", "at": 2**63, "fcs": [1]}]})
         with self.assertRaises(TypeError):

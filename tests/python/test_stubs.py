@@ -41,7 +41,7 @@ class Stubs(unittest.TestCase):
                 of = getattr(_core, name)
                 self.assertEqual(inspect.isclass(of), members is not None)
                 if members is not None:
-                    # What newer versions of pybind11 have for each other is nobody else's.
+                    # Newer versions of pybind11 have attributes for their own use.
                     has = {name for name in members_of(of) if not name.startswith("_pybind11_")}
                     if "__init__" not in members:  # pybind11 gives one that refuses to classes without
                         has.discard("__init__")

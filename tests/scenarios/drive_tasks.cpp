@@ -50,7 +50,7 @@ public:
     }
 
     engine::ProcessTaskScheduler scheduler;
-    std::vector<CpuRun> begun; ///< since somebody looked
+    std::vector<CpuRun> begun; ///< since the caller looked
 
 private:
     std::vector<Submitted>& log_;

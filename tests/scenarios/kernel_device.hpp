@@ -29,7 +29,7 @@ private:
     std::vector<unsigned> before_;
 };
 
-/// Sets what service mode is told while it lives.  Throws std::system_error.
+/// Settings of service mode while it lives.  Throws std::system_error.
 class ServiceNumbers {
 public:
     ServiceNumbers(const std::string& node, const ServiceSettings& settings,

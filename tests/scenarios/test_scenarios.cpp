@@ -55,7 +55,7 @@ TEST_P(ScenarioTest, HasItsExactTimeline) {
     EXPECT_EQ(timeline, expected);
 }
 
-/// Those that a device can be driven through: nobody changes its limits meanwhile.
+/// Those that a device can be driven through: its limits do not change meanwhile.
 std::vector<std::string> scenarios_of_devices() {
     std::vector<std::string> names = examples("fc-");
     std::erase_if(names, [](const std::string& name) {

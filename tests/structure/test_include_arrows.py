@@ -58,7 +58,7 @@ class IncludeArrows(unittest.TestCase):
         })
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
-    def test_the_module_is_included_by_nobody(self):
+    def test_the_module_is_included_nowhere_else(self):
         result = self.of_tree({
             "libruntime/src/open_device.cpp": '#include "../../kmod/overtake_drv.h"\n',
             "kmod/overtake_drv.h": "",

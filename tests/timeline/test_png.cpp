@@ -91,7 +91,7 @@ TEST(Png, SaysWhatTheProgramSaidWhenItDoesNotEvenRead) {
     const std::string target = directory.path() / "picture.png";
     const std::string path = std::getenv("PATH");
     setenv("PATH", programs.path().c_str(), 1);
-    // A pipe does not hold it: the write is refused, and nobody dies of it.
+    // A pipe does not hold it: the write is refused, and no process dies of it.
     const std::string message = message_of(std::string(10'000'000, ' '), target);
     setenv("PATH", path.c_str(), 1);
     EXPECT_EQ(message, target + ": cannot be written: rsvg-convert failed: no mood");

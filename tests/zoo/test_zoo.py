@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the zoo's table rests on, without its networks: packages are what was published, samples come
-from seeds, scores count what they say; and where npm or ONNX Runtime is missing, one line says so."""
+from seeds, scores count what they say; and where npm or ONNX Runtime is missing, one line reports it."""
 
 import base64
 import dataclasses

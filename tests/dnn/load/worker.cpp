@@ -219,7 +219,7 @@ private:
         if (live.releases_in_callback) {
             while (live.calls == 0)
                 live.calls.wait(0);
-            counts_.cancelled++; // nobody looks
+            counts_.cancelled++; // not looked at
             return forget(live);
         }
         switch (draw(4)) {
@@ -298,7 +298,7 @@ private:
         free(live);
     }
 
-    /// A pack that nobody else has, which cannot go while it runs.
+    /// A pack of its own, which cannot go while it runs.
     void use_own_pack() {
         LoadModel own{};
         try {
@@ -338,7 +338,7 @@ private:
             counts_.complain("a task could not be released: " + std::to_string(status));
     }
 
-    /// Once whoever was to be called has been.
+    /// Once the expected callbacks have been called.
     void forget(Live& live) {
         if (live.expected_calls != 0)
             while (live.calls == 0)

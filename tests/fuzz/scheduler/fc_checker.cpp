@@ -533,7 +533,7 @@ void FcChecker::job_ended(const ovt_event& event) {
 void FcChecker::cancelled(const ovt_event& event) {
     View& view = views_.at(Job::of(event.job).number);
     if (view.cancel_order == 0)
-        violate("{} ns: {} is cancelled by nobody", event.time_ns, name(*view.job));
+        violate("{} ns: {} is cancelled without a request", event.time_ns, name(*view.job));
     command_seen(view.cancel_order, view.cancel_stamp, event);
     if (view.ended)
         return;
@@ -546,7 +546,8 @@ void FcChecker::cancelled(const ovt_event& event) {
 void FcChecker::killed(const ovt_event& event) {
     const auto kill = std::ranges::find(kills_, event.context, &Killed::context);
     if (kill == kills_.end() || kill->answered)
-        violate("{} ns: a context that nobody killed, or one twice, is gone", event.time_ns);
+        violate("{} ns: a context is gone that was not killed, or for the second time",
+                event.time_ns);
     kill->answered = true;
     for (const View& view : views_)
         if (view.job->device.context == event.context && view.sequence != 0 && !view.ended)

@@ -9,7 +9,7 @@
 
 namespace overtake::fuzz {
 
-/// Whether what somebody let go of has changed since.
+/// Whether a record has changed since it was released.
 template <class Record>
 bool touched(const Record& record, const Record& as_released) {
     return std::memcmp(&record, &as_released, sizeof(record)) != 0;

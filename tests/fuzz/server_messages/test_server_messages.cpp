@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What a client may say to a device server: what is right is taken, and some thousand changes of
-// it hurt nobody.
+// Messages of a client to a device server: valid ones are taken, and some thousand changes of them
+// do no harm.
 #include <random>
 
 #include <gtest/gtest.h>
