@@ -83,7 +83,7 @@ def _max_pool(attributes, data):
 
 
 def _average_pool(attributes, data):
-    """Padding added by ceil_mode never counts; explicit padding counts if the attribute says so."""
+    """Padding added by ceil_mode never counts; explicit padding counts if the attribute is set."""
     total = _pool(attributes, data, 0, lambda windows: windows.sum(axis=(4, 5)))
     ones = np.ones_like(data)
     if attributes.get("count_include_pad", 0):

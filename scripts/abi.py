@@ -122,7 +122,7 @@ def check(build):
     _, promised = read_map()
     found = exported(library)
     problems = []
-    # ld says so too, where a symbol of the map is nowhere; but the library may be an older one.
+    # ld reports a symbol of the map that is nowhere, too; but the library may be an older one.
     for symbol in sorted(promised.keys() - found.keys()):
         problems.append(f"- {symbol}")
     for symbol in sorted(found.keys() - promised.keys()):

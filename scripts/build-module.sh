@@ -50,7 +50,7 @@ case $farm in
 	farm=/var/tmp/overtake-kmod-$(id -u)-$(printf %s "$farm" | cksum | tr ' ' -)
 	(umask 077 && mkdir -p "$farm")
 	if [ ! -O "$farm" ] || [ -L "$farm" ]; then
-		echo "build-module: $farm belongs to somebody else: remove it, or use a checkout whose path" \
+		echo "build-module: $farm belongs to another user: remove it, or use a checkout whose path" \
 			"has no white space" >&2
 		exit 1
 	fi

@@ -8,7 +8,7 @@
 # Debian's kernels have neither GCOV nor KCOV. The module is compiled with a call at the beginning of
 # each basic block (build/kmod-coverage), tests/vm/coverage/coverage.ko records who called, and
 # scripts/coverage_kmod.py maps that to lines: an instruction was executed when the block that it
-# stands in was. The module is optimised as ever, so lines that the compiler merged count together.
+# stands in was. The module is optimised as usual, so lines that the compiler merged count together.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/kernels.sh

@@ -7,7 +7,7 @@
 # VERSION    a kernel release with headers; default: the running one, and if that is neither Linux 6.12
 #            nor 7.3 the newest of these that is installed
 #
-# Whoever may not write below /lib/modules needs sudo. Nothing is loaded.
+# Users who may not write below /lib/modules need sudo. Nothing is loaded.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/kernels.sh

@@ -9,7 +9,7 @@
 # BUILD      the build directory (default build/release)
 #
 # What was installed is listed in PREFIX/share/overtake/installed: its files, and the directories that
-# were not there before. Whoever may not write below PREFIX needs sudo.
+# were not there before. Users who may not write below PREFIX need sudo.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 umask 022

@@ -150,7 +150,7 @@ CONTROL = re.compile(r"\s*(?:(?:if(?: constexpr)?|while|for|switch)\s*(?=\()|(?:
 
 
 def without_control(code, start, end):
-    """The statement proper: behind `if (...)`, `else`, `case 3:` and the like."""
+    """The statement proper: behind `if (...)`, `else`, `case 3:` or another label."""
     while match := CONTROL.match(code, start, end):
         start = match.end()
         if code.startswith("(", start):

@@ -252,7 +252,7 @@ provide_kernel_image()
 }
 
 part=${1-all}
-# For other systems, where somebody else has installed what is needed.
+# For other systems, where what is needed is installed already.
 [ -z "${OVERTAKE_NO_SETUP-}" ] || exit 0
 case $part in
 build) packages=$build_packages packages_6_12= ;;
