@@ -166,7 +166,7 @@ struct drm_overtake_device_info {
 };
 
 /**
- * struct drm_overtake_service_info - what the device was told for the tasks of all processes
+ * struct drm_overtake_service_info - settings for the tasks of all processes
  * @slots: out: tasks below priority 255 that may interleave on a core
  * @task_limit: out: tasks below priority 255 that have begun and not ended
  * @threshold_percent: out: of the next segment's time, by which a task in a gap may be late
@@ -363,7 +363,7 @@ struct overtake_binding {
  * @core: core it ran on, from 1; 0 if it was never placed
  * @status: 0; -ECANCELED; -ENOEXEC bad instruction; -ETIMEDOUT watchdog, or an FC's clock;
  *          -ETIME deadline; -EIO reset; -ESHUTDOWN context banned; -ENODEV device gone; or the
- *          error of a fence that the job was told to wait for (struct overtake_extension_sync)
+ *          error of a fence that the job had to wait for (struct overtake_extension_sync)
  * @fault: OVERTAKE_FAULT_*; OVERTAKE_FAULT_STOPPED: the cancel or the deadline stopped an FC
  *         half-way, since it kept executing for too long
  * @fault_insn: index of the instruction that faulted

@@ -182,7 +182,7 @@ struct drm_overtake_task_events {
  * @status: in: 0, or a negative errno, which ends the task
  * @pad: in: zero
  *
- * Fails with ENOENT if there is no such task, and with EINVAL unless its process was told to run
+ * Fails with ENOENT if there is no such task, and with EINVAL unless its process is to run
  * just that segment.
  */
 struct drm_overtake_task_cpu_done {
