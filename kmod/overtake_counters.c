@@ -25,7 +25,7 @@
 /**
  * struct coarse_core - of a core
  * @sum: of what is shown of each file
- * @shown: what everybody sees
+ * @shown: what all users see
  * @window_busy_ns: @shown.busy_ns when the last whole window ended
  */
 struct coarse_core {
@@ -39,7 +39,7 @@ struct coarse_core {
  * @period: the one in which the values were taken
  * @window: the one in which they last began one
  * @bytes: what is charged to the files, each rounded up
- * @shown: what everybody sees of the device
+ * @shown: what all users see of the device
  * @cores: and of its cores
  */
 struct overtake_coarse {

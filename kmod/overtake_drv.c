@@ -510,7 +510,7 @@ static void __exit overtake_exit(void)
 	/* Last references to jobs, contexts and through them devices may be on their way. */
 	overtake_workqueues_destroy();
 	rcu_barrier();
-	/* Who released the last fence, and so let go of the module, may not have left it yet. */
+	/* The thread that released the last fence may not have left the module yet. */
 	synchronize_rcu_tasks();
 }
 

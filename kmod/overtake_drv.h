@@ -57,7 +57,7 @@ struct overtake_task_queue;
  * @number: from 1
  * @thread: executes the core's FCs, outside all locks
  * @limit: core limit that the administrator set; device lock
- * @limit_pushed: core limit that the firmware was told last; device lock
+ * @limit_pushed: core limit that the firmware got last; device lock
  * @normal_floor: NORMAL floor that the administrator set; device lock
  * @aborts: resets that went by the core's register, past the firmware; device lock
  * @steps: steps taken, for the backstop; written by @thread
@@ -154,10 +154,10 @@ static inline u64 overtake_watchdog_cycles(const struct overtake_settings *setti
  * @commands: memory of the firmware's command queue
  * @events: memory of the firmware's event queue
  * @gone: being removed: nothing is admitted any more, what ends, ends with -ENODEV
- * @untimed: being removed, and all that is in flight has been told to end: modelled time is not
+ * @untimed: being removed, and all that is in flight has been asked to end: modelled time is not
  *	waited for any more
  * @stopped: removed: threads and timer are not there any more
- * @held: the firmware was told to start nothing
+ * @held: ovt_fw_hold() was called: the firmware starts nothing
  * @suspended: no timer is armed and no thread runs
  * @manual: device time is @manual_ns, stepped through debugfs
  * @choosing: the caller that steps the clock ends this instant: cores choose

@@ -136,7 +136,7 @@ int overtake_extensions_of_task(u64 address, struct overtake_task_extensions *fo
 /* The job is in flight: its submitter learns which core takes it.  May sleep. */
 void overtake_extensions_answer(const struct overtake_job *job)
 {
-	/* What cannot be told any more is not: the job's result says it too. */
+	/* If the store fails, the core is still in the job's result. */
 	if (job->core_answer && put_user(job->fw.core, job->core_answer))
 		return;
 }

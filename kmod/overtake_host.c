@@ -209,7 +209,7 @@ static void handle_event_locked(struct overtake_device *device, const struct ovt
 /*
  * Lets the firmware go as far as time has come.
  *
- * A device that goes away waits for no modelled time at all, but only once everything has been told
+ * A device that goes away waits for no modelled time at all, but only once all work has been asked
  * to end: before that, an FC whose end is known already would come to it.
  */
 static enum ovt_advance run_firmware_locked(struct overtake_device *device)

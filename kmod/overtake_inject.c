@@ -308,7 +308,7 @@ static void inject(struct overtake_device *device, struct overtake_core *core,
 	}
 }
 
-/* An FC starts on @core (from 1); its thread has not been told of it yet. */
+/* An FC starts on @core (from 1); its thread has not been notified of it yet. */
 void overtake_inject_start_locked(struct overtake_device *device, u32 core)
 {
 	struct overtake_inject *plan = device->inject;

@@ -83,7 +83,7 @@ struct overtake_ended_commands {
  * @uses: its uses of @objects
  * @object_written: the job may write that buffer
  * @open_cores: which cores may take it, bit k - 1 for core k; 0: @fw says it
- * @core_answer: where its submitter wants to be told which it was, or NULL
+ * @core_answer: where its submitter wants the number of the core, or NULL
  * @access_work: ends CPU access when the job has ended
  * @garbage: once the last reference has gone
  */

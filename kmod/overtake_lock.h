@@ -2,9 +2,9 @@
 /*
  * The device lock, and how long it is held.
  *
- * It is taken with interrupts off, so what is done under it delays everybody: each hold is bounded
+ * It is taken with interrupts off, so each hold delays all other work of its CPU, and is bounded
  * (docs/driver.md has the table).  With debugfs measure_lock, the device remembers the longest hold
- * and who had it.
+ * and which code had it.
  */
 #ifndef OVERTAKE_LOCK_H
 #define OVERTAKE_LOCK_H
@@ -52,7 +52,7 @@ static __always_inline void class_overtake_lock_destructor(struct overtake_devic
 
 /*
  * guard(overtake_lock)(device): until the end of the block.  Sparse does not know that a block's
- * end unlocks, so it is not told of the lock either.
+ * end unlocks, so it does not learn of the lock either.
  */
 DEFINE_GUARD(overtake_lock, struct overtake_device *,
 	     overtake_lock(_T); __release(&_T->lock),

@@ -49,7 +49,7 @@ int overtake_manual_clock_set(struct overtake_device *device, bool manual)
 	return ret;
 }
 
-/* All but the choices of manual_ns has happened, and everybody concerned has been told. */
+/* All but the choices of manual_ns has happened, and all waiters have been notified. */
 static bool clock_is_settled(struct overtake_device *device)
 {
 	bool settled;
@@ -165,7 +165,7 @@ static int step_tasks(struct overtake_device *device, u64 target_ns)
 /*
  * overtake_manual_clock_advance - step the manual clock to @target_ns
  *
- * Returns when all that happens until then has happened and been told, but for the choices of
+ * Returns when all that happens until then has happened and was reported, but for the choices of
  * @target_ns itself: what clients answer within that instant precedes them.  May be called again
  * with the same time after -ERESTARTSYS.  -EINVAL for a time before now or beyond
  * OVERTAKE_CLOCK_MAX_NS, -EPERM with the ordinary clock.

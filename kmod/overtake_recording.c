@@ -20,7 +20,7 @@
  *
  * A client that knows of the end of a job may replay at once, with all instances but this one in
  * flight.  The last references to the job may yet be with the threads that delivered it.  So
- * REPLAY waits for an instance whose client was told, and says EBUSY if there is none.  It does not
+ * REPLAY waits for an instance whose end was reported; EBUSY if there is none.  It does not
  * wait for what the client has to do itself: an uncollected job is in flight.
  */
 #include <linux/sched.h>
@@ -286,7 +286,7 @@ static struct overtake_job *take_instance(struct overtake_recording *recording)
 	return job ? job : ERR_PTR(-EBUSY);
 }
 
-/* Its client is being told that @job has ended: soon it is idle.  Any context. */
+/* The end of @job is being reported: soon it is idle.  Any context. */
 void overtake_recording_note_end(struct overtake_job *job)
 {
 	if (!job->recording)

@@ -234,7 +234,7 @@ int overtake_service_init(struct overtake_device *device)
 	return drmm_add_action_or_reset(&device->drm, free_turns, service->turns);
 }
 
-/* -EBUSY while there is a queue of tasks: they were told the numbers. */
+/* -EBUSY while there is a queue of tasks: they have read the numbers. */
 int overtake_service_configure_locked(struct overtake_device *device,
 				      const struct ovt_sched_settings *settings)
 {
@@ -263,7 +263,7 @@ struct overtake_task_queue *overtake_task_queue_alloc(struct overtake_context *c
 	return queue;
 }
 
-/* Who has the right to 255 is trusted; of all others' queues a few of each user keep a place. */
+/* A context with the right to 255 is trusted; of each other user, a few queues keep a place. */
 static bool take_place_locked(struct overtake_service *service, struct overtake_context *context)
 {
 	struct overtake_user *user = context->client->user;

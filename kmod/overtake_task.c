@@ -2,7 +2,7 @@
 /*
  * Tasks of service mode: what clients ask for.
  *
- * A task is made whole before anybody knows of it: its segments are copied and checked, the jobs of
+ * A task is made whole before it is published: its segments are copied and checked, the jobs of
  * all of them made, and command slots reserved, under one hold of the device lock.  From then on
  * nothing about it is refused, whatever else goes on.  What happens to it is in overtake_service.c,
  * what its process hears of it in overtake_task_events.c.

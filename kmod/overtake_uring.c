@@ -214,7 +214,7 @@ static int uring_cancel(struct overtake_client *client, const u64 *payload)
 }
 
 /*
- * What there is, at once: a worker of io_uring that waited could not be told from one that hangs.
+ * What there is, at once: an io_uring worker that waited would look like one that hangs.
  * The file's poll(), IORING_OP_POLL_ADD on the same ring, says when there is something.
  */
 static int uring_task_events(struct overtake_client *client, const u64 *payload)
