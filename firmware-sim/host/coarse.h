@@ -6,10 +6,10 @@
  * long each FC takes.  So strangers see coarse ones:
  *
  *	when	they change at whole multiples of OVT_COARSE_PERIOD_NS of the host's clock, to what
- *		they were then.  The first to come after that instant takes the values, before the
- *		device moves on: it does not matter who that is, nor how many look
- *	what	the work of each client is rounded down for itself, and then added up.  Who adds
- *		work of his own to make the sum change does not learn what was there of others'
+ *		they were then.  The first caller after that instant takes the values, before the
+ *		device moves on: it does not matter which caller that is, nor how many there are
+ *	what	the work of each client is rounded down for itself, and then added up.  A client
+ *		that adds work of its own to change the sum does not learn what others' work was
  */
 #ifndef OVT_HOST_COARSE_H
 #define OVT_HOST_COARSE_H

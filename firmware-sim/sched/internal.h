@@ -56,8 +56,8 @@ static inline bool ovt_sched_is_spanning(const struct ovt_sched_task *task)
 }
 
 /*
- * Of those who wait for a place in the queue and for nothing else that is counted.  Who is spanning
- * is in that of its first core, too.
+ * Of those who wait for a place in the queue and for nothing else that is counted.  A task that
+ * spans cores is in that of its first core, too.
  */
 static inline struct ovt_tree *ovt_sched_ready_tree_of(const struct ovt_sched_task *task)
 {

@@ -75,7 +75,7 @@ enum ovt_sched_state {
 #define OVT_SCHED_STATE_COUNT	(OVT_SCHED_ENDED + 1u)
 
 /*
- * Who may be inserted into a gap: tasks with less BPU time than @floor, and those with less than
+ * What may be inserted into a gap: tasks with less BPU time than @floor, and those with less than
  * what is left of the gap's CPU segment plus @slack.
  */
 struct ovt_sched_insertion {
@@ -152,7 +152,7 @@ struct ovt_sched_wanting {
 	struct ovt_tree ready;		/* best placed first */
 };
 
-/* The gaps of a core's holders that the policy opens to anybody, by limit: see sched/gap.c. */
+/* The gaps of a core's holders that the policy opens to all tasks, by limit: see sched/gap.c. */
 struct ovt_sched_gaps {
 	struct ovt_tree steady;
 	struct ovt_tree falling;

@@ -99,7 +99,7 @@ static void note(const struct ovt_service_task *task, enum ovt_service_step step
 	service_of(task)->host->note(task, step);
 }
 
-/* There is something to be told of @task. */
+/* @task has an event for its process. */
 static void tell(struct ovt_service_task *task)
 {
 	struct ovt_service_process *process = ovt_service_process_of(task);
