@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What of the interfaces is compiled: their destructors, and with them one vtable and one type
-// description for everybody.
+// description for all users of the library.
 #include <cerrno>
 
 #include "overtake/device.hpp"

@@ -305,7 +305,7 @@ public:
                                       const ExpectedTimes& times);
     /// An empty one, of this engine.
     std::shared_ptr<Request> create_request();
-    /// In service mode: what the device has been told for all processes.  Null otherwise.
+    /// In service mode: the settings of the device for all processes.  Null otherwise.
     const ServiceSettings* service_settings() const noexcept;
     /// Of EngineOptions::processors, each core by itself; empty without.
     std::vector<ProcessorState> processors() const;

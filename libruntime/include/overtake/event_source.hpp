@@ -9,7 +9,7 @@
 //             ...
 //
 // The events of one core are in the order of time.  Those of different cores, and of what has not
-// reached a core yet, may be told a little late: who needs one order sorts by time.
+// reached a core yet, may come a little late: a reader that needs one order sorts by time.
 //
 // Thread safety: an EventSource belongs to one thread at a time.
 // Errors: overtake::Error.

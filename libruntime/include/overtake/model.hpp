@@ -110,7 +110,7 @@ public:
     Model(const Model&) = delete;
     Model& operator=(const Model&) = delete;
 
-    /// As the compiler was told, or the ONNX graph's.
+    /// As given to the compiler, or the ONNX graph's.
     std::string_view name() const noexcept;
     /// Profile that the FC costs were computed with.
     std::string_view profile_name() const noexcept;

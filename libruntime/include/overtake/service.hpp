@@ -31,8 +31,7 @@
 
 namespace overtake {
 
-/// What a device has been told for the tasks of all of its processes; docs/scenarios.md has the
-/// rules.
+/// The settings of a device for the tasks of all of its processes; docs/scenarios.md has the rules.
 struct ServiceSettings {
     std::uint32_t slots;              ///< tasks that may interleave on a core, below priority 255
     std::uint32_t task_limit;         ///< tasks begun and not ended, below priority 255
@@ -109,7 +108,7 @@ struct ServiceQueueOptions {
 class OVERTAKE_API ServiceQueue {
 public:
     virtual ~ServiceQueue();
-    /// What the device had been told when the queue was created.
+    /// The device's settings when the queue was created.
     virtual const ServiceSettings& settings() const noexcept = 0;
     /// Takes the task: from now on nothing about it is refused.  EINVAL for one that is malformed,
     /// EEXIST for a tag in use, EPERM for a priority above the queue's, ENOENT for an address that
@@ -119,7 +118,7 @@ public:
     /// Events in the order in which they came; none at the deadline, or if there is no task.
     virtual std::vector<ServiceEvent> reap(std::int64_t deadline_ns) = 0;
     /// CPU segment `segment` is over, with 0 or a negative errno, which ends the task.  ENOENT if
-    /// there is no such task, EINVAL unless its process was told to run just that segment.
+    /// there is no such task, EINVAL unless its process is to run just that segment.
     virtual void cpu_done(std::uint64_t tag, std::uint32_t segment, std::int32_t status) = 0;
     /// What has not started never runs; the task ends some time later.  False if there is no such
     /// task, or it has ended.

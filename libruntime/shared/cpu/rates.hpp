@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How long an operator of the CPU is taken to last before anybody has measured it.
+// How long an operator of the CPU is taken to last before it has been measured.
 #pragma once
 
 #include <algorithm>

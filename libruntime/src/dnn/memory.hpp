@@ -31,7 +31,7 @@ public:
 
     /// Zeroed.  Throws Error ENOSPC or ENOMEM.
     MemoryRange allocate(std::size_t bytes);
-    /// By its first byte.  False if there is none such.  Who has a MemoryRange keeps the memory.
+    /// By its first byte.  False if there is none such.  A MemoryRange keeps the memory.
     bool free(const void* data);
 
     /// The allocation in which all of [data, data + bytes) lies.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a segment takes, as far as anybody has measured it.
+// What a segment takes, as far as it has been measured.
 #pragma once
 
 #include <cstdint>

@@ -51,8 +51,8 @@ struct TaskSegmentRecord {
     Completion job{};           ///< of a BPU segment
 };
 
-/// Made by anybody; from ProcessTaskScheduler::arrive() to its end the scheduler's.  All the memory
-/// that it takes to bring it to its end is allocated when it is made.
+/// Made by any thread; from ProcessTaskScheduler::arrive() to its end the scheduler's.  All the
+/// memory that it takes to bring it to its end is allocated when it is made.
 class Run final : public SubmittedTask {
 public:
     /// At least one segment; they work on `memory`.

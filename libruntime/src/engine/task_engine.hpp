@@ -38,7 +38,7 @@ public:
     virtual void cancel_task(std::shared_ptr<SubmittedTask> task) = 0;
     /// As CallbackThread::on_end().
     virtual void on_end(std::shared_ptr<SubmittedTask> task, std::function<void()> callback) = 0;
-    /// In service mode: what the device has been told.  Null otherwise.
+    /// In service mode: the settings of the device.  Null otherwise.
     virtual const ServiceSettings* service_settings() const noexcept { return nullptr; }
 
 protected:

@@ -30,7 +30,7 @@ std::size_t size_of(Element element) {
     }
 }
 
-/// Whether values of the tensor can be told in such elements.
+/// Whether values of the tensor can be written in such elements.
 bool suits(DataType type, Element element) {
     switch (element) {
     case Element::float32:

@@ -22,7 +22,7 @@ InterruptEvent::~InterruptEvent() {
 }
 
 void InterruptEvent::set() noexcept {
-    // It cannot fail: the counter holds more than anybody adds.
+    // It cannot fail: the counter holds more than is ever added.
     (void)!eventfd_write(fd_, 1);
 }
 

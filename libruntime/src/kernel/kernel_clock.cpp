@@ -83,7 +83,7 @@ std::unique_ptr<ManualClock> open_kernel_clock(const KernelFile& file) {
     try {
         return std::make_unique<KernelClock>(debugfs_directory(file) / "clock");
     } catch (const Error& error) {
-        // Anybody may use such a device; stepping it is for root.
+        // All users may use such a device; stepping it is for root.
         if (error.code() == EACCES || error.code() == ENOENT)
             return nullptr;
         throw;

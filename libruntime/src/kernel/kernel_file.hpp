@@ -53,7 +53,7 @@ public:
     /// The buffer goes: no other file has it any more.
     void end_shares(std::uint64_t address) noexcept;
 
-    /// The driver can be told which model a job belongs to.
+    /// The driver accepts which model a job belongs to.
     bool takes_models() const noexcept { return takes_models_; }
     bool takes_groups() const noexcept { return takes_groups_; }
     bool records() const noexcept { return records_; }

@@ -21,7 +21,7 @@ namespace {
 /// Weights that have been uploaded and may still live.
 struct KnownWeights {
     std::mutex mutex;
-    // Who has weights has their device too, so its address is unique.  The model's may be used
+    // Weights keep their device, so its address is unique.  The model's may be used
     // again, for another one, while its weights live: a file has a number.
     std::map<std::pair<const Device*, std::uint64_t>, std::weak_ptr<Buffer>> buffers;
 };

@@ -317,7 +317,7 @@ ServedClient::Answer ServedClient::create_tasks(const Request& request) {
     return answer;
 }
 
-/// Of all clients, so not for everybody.
+/// Of all clients, so only for root and the server's own user.
 ServedClient::Answer ServedClient::create_events(const Request& request) {
     if (!peer_.is_trusted)
         throw Error(EPERM, fmt::format("events: those of all clients are not for user {}: ask as "

@@ -428,7 +428,7 @@ private:
     const uid_t owner_ = getuid(); ///< whichever user it becomes later
     EventFlag stop_;
     const std::shared_ptr<MemoryAccount> memory_; ///< of all clients
-    std::map<uid_t, UserShare> shares_;           ///< of everybody who was ever here; run()'s
+    std::map<uid_t, UserShare> shares_;           ///< of all users that ever connected; run()'s
     const std::shared_ptr<SharedDevice> shared_;
     Listener listener_;             ///< made last: what is refused before leaves no file
     std::uint64_t next_client_ = 1; ///< run()'s
