@@ -122,7 +122,7 @@ void add_rules(scmp_filter_ctx filter) {
     allow(
         filter, "socketpair",
         {SCMP_A0(SCMP_CMP_EQ, AF_UNIX), SCMP_A1(SCMP_CMP_MASKED_EQ, socket_type, SOCK_SEQPACKET)});
-    // Not to be told of news by a signal, which could go to any process of the user.
+    // Not F_SETOWN, for signals about news, which could go to any process of the user.
     for (const int command : {F_GET_SEALS, F_ADD_SEALS, F_GETFD, F_SETFD, F_GETFL})
         for (const char* name : {"fcntl", "fcntl64"})
             allow(filter, name, {SCMP_A1(SCMP_CMP_EQ, static_cast<scmp_datum_t>(command))});

@@ -42,7 +42,7 @@ void tell_of_interrupts() {
 void prepare_process() {
     open_standard_streams();
     tell_of_interrupts();
-    // A limit of file sizes is an error of writing, to be told as one.
+    // A limit of file sizes is an error of writing, to be reported as one.
     std::signal(SIGXFSZ, SIG_IGN);
 }
 

@@ -56,7 +56,7 @@ private:
     Session& session_;
 };
 
-/// Ends that have been told so far.
+/// Ends that have been reported so far.
 class Ends {
 public:
     void add() {
@@ -168,7 +168,7 @@ public:
         const std::uint64_t seen = ends_->count();
         for (Inference* const each : running)
             static_cast<EngineInference*>(each)->tell(ends_);
-        // None that ended before it was told is missed.
+        // An inference that ended before tell() is not missed.
         if (std::ranges::all_of(
                 running, [](const Inference* each) { return each->status() == -EINPROGRESS; }))
             ends_->wait(seen, steady_clock::time_point(std::chrono::nanoseconds(deadline_ns)));

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-/// More points than anybody waits for or reads.
+/// More points than a user waits for or reads.
 constexpr std::size_t points_max = 100'000;
 
 std::vector<std::string> split(const std::string& text, char separator) {

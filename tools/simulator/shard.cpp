@@ -13,7 +13,7 @@
 namespace overtake::simulator {
 namespace {
 
-/// More parts than anybody has machines, and than points that a sweep may have.
+/// More parts than a user has machines, and than points that a sweep may have.
 constexpr unsigned shards_max = 100'000;
 
 /// Each chain once; kinds share them.

@@ -572,7 +572,7 @@ private:
     std::vector<LiveTask*> listed_live_; ///< by number; only where there are cancels
     std::vector<Cancel> cancels_;        ///< by time
     std::size_t next_cancel_ = 0;
-    std::vector<std::uint32_t> limits_; ///< that cores were told, of each
+    std::vector<std::uint32_t> limits_; ///< that each core got last
     std::size_t next_limit_ = 0;
     std::vector<Death> deaths_; ///< by time
     std::size_t next_death_ = 0;

@@ -209,7 +209,7 @@ void add_branches(Builder& builder, ValueId trunk, std::uint32_t channels, std::
         builder.resize(op::Resize::Kind::nearest, trunk);
         builder.resize(op::Resize::Kind::bilinear, trunk);
     }
-    // Products as different as shapes allow: a cost per product is to be told from a fixed one.
+    // Products as different as shapes allow: a cost per product has to differ from a fixed one.
     if (size <= 28) {
         builder.transposed(trunk, channels / 2, 2);
         builder.transposed(trunk, 16, 2);

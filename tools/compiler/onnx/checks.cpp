@@ -49,7 +49,7 @@ void for_each_graph(const onnx::GraphProto& graph, const Check& check) {
     });
 }
 
-// Who names nodes by their outputs needs one.
+// Code that names nodes by their outputs needs one.
 void check_outputs(const onnx::GraphProto& graph, const std::string& path) {
     for_each_node(graph, [&](const onnx::NodeProto& node) {
         if (node.output_size() == 0)

@@ -215,7 +215,7 @@ void Requests::end_run(Engine& engine, const ProcessorEvent& event, std::uint64_
 void Requests::end(Engine& engine, const ProcessorEvent& event, std::uint64_t time) {
     const auto found = engine.requests.find(event.task);
     if (found == engine.requests.end())
-        return; // it arrived before anybody looked
+        return; // it arrived before the first event
     Request& request = found->second;
     const bool is_whole = request.is_told && request.account.executing == 0;
     engine.waits.finish(request.account, time);

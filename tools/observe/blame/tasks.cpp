@@ -54,7 +54,7 @@ void Tasks::add(const Event& event) {
     }
     const auto found = tasks_.find(identity_of(event));
     if (found == tasks_.end())
-        return; // it arrived before anybody looked
+        return; // it arrived before the first event
     Task& task = found->second;
     switch (event.type) {
     case EventType::task_dispatch:

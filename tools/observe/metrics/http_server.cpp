@@ -82,7 +82,7 @@ class HttpServer final : public httplib::Server {
         return served;
     }
 
-    /// One request a connection. Versions differ in what they want to be told.
+    /// One request a connection. Versions differ in the argument they want.
     template <class Stream>
     bool process(Stream& stream) {
         bool is_closed = false;

@@ -61,7 +61,7 @@ void Activity::add(const Event& event) {
     }
     case EventType::fc_done: {
         Core& core = cores_[event.core];
-        if (!core.holder) // it had begun before anybody watched
+        if (!core.holder) // it had begun before the first event
             core.holder = Holder{event.pid, 0, event.high, event.time_ns - event.duration_ns};
         charge(core, event.time_ns);
         core.holder.reset();

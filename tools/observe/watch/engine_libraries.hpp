@@ -2,9 +2,9 @@
 //
 // Which libraries' probes are read: those that no other user can put in a watcher's way.
 //
-// A watcher runs as root, and any user can map any file under any name: in a mount namespace of his
-// own even root's files.  Each library that is read costs descriptors, and each probe in it is a
-// breakpoint in all who run it.
+// A watcher runs as root, and any user can map any file under any name: in a mount namespace of
+// their own even root's files.  Each library that is read costs descriptors, and each probe in it is
+// a breakpoint in all processes that run it.
 #pragma once
 
 #include <array>

@@ -81,11 +81,11 @@ public:
     /// Announced, and not queued yet; the oldest are forgotten.
     static constexpr std::size_t most_jobs = 1u << 16;
     /// Events of engines of which no job was seen yet; those of an engine that has more come too
-    /// early to be told.
+    /// early to be reported.
     static constexpr std::size_t most_held = 1u << 12;
 
-    /// Its events.  None: it says whose the next job is, is of a task that came before anybody
-    /// looked, or of an engine of which no job was seen.
+    /// Its events.  None: it announces the next job, is of a task that came before the first
+    /// event, or of an engine of which no job was seen.
     std::vector<Event> events_of(const ProbeHit& hit);
     /// Sets `task`, `segment` and `segment_count` of a job_queue of one of these tasks.  Returns
     /// what is to be seen before the event: what was held back of its engine; and with the context
@@ -142,7 +142,7 @@ private:
     void make_room(std::vector<Event>& events);
     void halve(Process& process, std::vector<Event>& events);
     std::vector<Event> forget(Processes::iterator process, std::uint64_t time_ns);
-    /// Ends the task, whose real end is not told, as far as its engine is.
+    /// Ends the task, whose real end is not reported, as far as its engine is.
     static void cut_off(Process& process, std::map<std::uint64_t, Task>::iterator task,
                         std::uint64_t time_ns, std::vector<Event>& events);
     static void forget_claimed(Process& process);

@@ -35,9 +35,9 @@ public:
     /// Of whose end nothing was seen yet; the oldest are forgotten.
     static constexpr std::size_t most_jobs = 1u << 18;
 
-    /// What is known of the event's job, this event included: null if it was queued before anybody
-    /// watched, or if the event is not about a job.  Valid until the next call; a job that is over
-    /// is forgotten by then.
+    /// What is known of the event's job, this event included: null if it was queued before the
+    /// first event, or if the event is not about a job.  Valid until the next call; by then a job
+    /// that is over is forgotten.
     const Job* follow(const Event& event);
     std::size_t living() const noexcept { return jobs_.size(); }
     /// Of the jobs that live.
