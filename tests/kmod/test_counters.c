@@ -62,7 +62,7 @@ struct observer {
 	int fd;
 	struct drm_overtake_core_info last;
 	unsigned int changes;
-	unsigned int recovered;	/* durations of the victim's FCs that he has seen */
+	unsigned int recovered;	/* durations of the victim's FCs that it has seen */
 };
 
 static void look(struct observer *observer)
@@ -223,8 +223,8 @@ static uint64_t shown(const char *name)
 	return read_counter(path);
 }
 
-/* Sysfs says to everybody what the query says to strangers. */
-static void sysfs_is_coarse_for_everybody(void)
+/* Sysfs shows all users what the query shows strangers. */
+static void sysfs_is_coarse_for_all(void)
 {
 	struct client client = client_open(0, 255);
 	struct drm_overtake_core_info info;
@@ -477,7 +477,7 @@ const struct test_case counter_cases[] = {
 	{ "counters-strangers-learn-no-duration", MANUAL " ", strangers_learn_no_duration },
 	{ "counters-own-work-does-not-dither", MANUAL "  ", own_work_does_not_dither },
 	{ "counters-slots-of-the-device-are-coarse", MANUAL " ", slots_of_the_device_are_coarse },
-	{ "counters-sysfs-is-coarse-for-everybody", MANUAL "  ", sysfs_is_coarse_for_everybody },
+	{ "counters-sysfs-is-coarse-for-all", MANUAL "  ", sysfs_is_coarse_for_all },
 	{ "counters-npu-busy-time-is-the-mean-of-the-cores", MANUAL " ",
 	  npu_busy_time_is_the_mean_of_the_cores },
 	{ "counters-npu-memory-is-coarse", MANUAL "  ", npu_memory_is_coarse },
