@@ -10,7 +10,7 @@
 
 namespace overtake::bench {
 
-/// Everybody's tensors begin on a page, as the device's buffers do.
+/// All tensors begin on a page, as the device's buffers do.
 template <typename T>
 struct PageAllocator {
     using value_type = T;

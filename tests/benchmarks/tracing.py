@@ -131,7 +131,7 @@ def is_complete(options, device, directory):
             backwards += event["time_ns"] < last.get(event["core"], 0)
             last[event["core"]] = event["time_ns"]
     lost = int(errors.split(" events were lost")[0].split()[-1]) if "events were lost" in errors else 0
-    print(f"{ran} FCs ran: {counts['fc_start']} starts and {counts['fc_done']} ends were told, {lost} events lost, "
+    print(f"{ran} FCs ran: {counts['fc_start']} starts and {counts['fc_done']} ends were reported, {lost} events lost, "
           f"{backwards} times back in time on a core")
     missing = 2 * ran - counts["fc_start"] - counts["fc_done"]
     return 0 <= missing <= lost and backwards == 0  # events of other types may be lost as well

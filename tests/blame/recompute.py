@@ -2,7 +2,7 @@
 """Where the time of each task went, and because of whom: from a scenario and its timeline alone.
 
 Shares nothing with tools/observe/blame. That follows events and keeps queues; this looks, for each moment at which a
-task waits, at what the timeline says of everybody else at that moment.
+task waits, at what the timeline says of all others at that moment.
 """
 import bisect
 import collections

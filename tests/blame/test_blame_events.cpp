@@ -201,7 +201,7 @@ TEST(Blame, WhatEnginesLostIsSaidOfTheirTasksAlone) {
     EXPECT_FALSE(told.reports[2].incomplete);
 }
 
-TEST(Blame, WhatBeganBeforeAnybodyLookedStillBlocks) {
+TEST(Blame, WhatBeganBeforeTheFirstEventStillBlocks) {
     Told told;
     told.add(EventType::fc_start, 0, 9, 9);
     told.queue(5, 1, 1, 1);

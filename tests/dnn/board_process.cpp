@@ -100,7 +100,7 @@ private:
         return static_cast<engine::ThreadedEngine&>(*process_.engine()->state().engine);
     }
 
-    /// What the engine has given to workers and has not been told of.
+    /// What the engine has given to workers and what has not been reported yet.
     std::vector<CpuKey> cpu_segments_begun(std::size_t number, Submitted& task) {
         std::vector<CpuKey> begun;
         const auto run = std::static_pointer_cast<const engine::Run>(task.request->state().task);

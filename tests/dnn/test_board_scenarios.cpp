@@ -58,7 +58,7 @@ public:
         if (scenario.service_mode)
             numbers.emplace(std::getenv("OVERTAKE_TEST_DEVICE"), service_settings_of(scenario),
                             scenario.policy);
-        FcTrace trace(FcTrace::Whose::everybody);
+        FcTrace trace(FcTrace::Whose::all);
         const auto open = [&] {
             return open_backend(backend_, {.manual_clock = true, .embedded = {}});
         };

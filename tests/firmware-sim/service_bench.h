@@ -46,7 +46,7 @@ int tear_down(void **state);
 /* @segments: "bcb"; each is named by its letter: all 'b' are one program. */
 struct test_task *task_of(char name, const char *segments, u64 guess);
 struct test_task *submit(u32 process, char name, const char *segments, u64 guess, u64 now);
-/* What the host was told since the last call. */
+/* The host's calls since the last one of this. */
 void expect(const char *said);
 void settles(u64 now, const char *said);
 void job_ends(struct test_task *task, s32 status, u64 executed);

@@ -135,7 +135,7 @@ static void cancel_in_a_batch(void **state)
 	expect_trace(mock, "A0@0 C0@10 C1@20 H0@30 B0@40 B1@50 C2@60 C3@70 B2@80");
 }
 
-/* Who has nothing left that waits leaves the circle wherever he stands, and his turn is over. */
+/* A context without waiting work leaves the circle wherever it stands, and its turn is over. */
 static void cancel_of_the_last_that_waits(void **state)
 {
 	struct mock *mock = fair_new(state, 1, 0);

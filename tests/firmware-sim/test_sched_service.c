@@ -56,7 +56,7 @@ static void a_segment_is_overdue_once_its_time_is_over(void **state)
 	assert_false(task->sched.overdue);
 	host_segment_ends(host, task);
 	host_goes(host, 100 + MIN_TIME, "a1!");
-	/* Four times its estimate is more than the least that anybody has. */
+	/* Four times its estimate is more than the least that any task has. */
 	assert_true(ovt_sched_next_time(&host->sched) == 100 + MIN_TIME + 6 * FACTOR);
 	host_goes(host, 100 + MIN_TIME + 6 * FACTOR, "a1-");
 	assert_true(task->sched.overdue);

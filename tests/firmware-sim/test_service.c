@@ -160,7 +160,7 @@ static void cancels_end_a_task_where_it_is(void **state)
 	assert_int_equal(c->results[1].queued_ns, 0);
 }
 
-/* What is over at an instant is over before anybody asks to cancel it then. */
+/* What is over at an instant is over before a cancel of that instant. */
 static void an_end_comes_before_a_cancel(void **state)
 {
 	struct test_task *a = submit(0, 'a', "b", 5, 0);

@@ -119,7 +119,7 @@ void Worker::foreign_dma_buf(uint32_t slot) {
     if (device >= 0 && memory >= 0 && !ftruncate(memory, static_cast<off_t>(create.size)) &&
         !fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK)) {
         const int fd = ioctl(device, UDMABUF_CREATE, &create);
-        // The first access maps it, in Linux 6.12 without a lock: before anybody else can.
+        // The first access maps it, in Linux 6.12 without a lock: before any other thread can.
         for (const uint64_t edge : {DMA_BUF_SYNC_START, DMA_BUF_SYNC_END}) {
             dma_buf_sync sync = {.flags = edge | DMA_BUF_SYNC_RW};
             ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync);

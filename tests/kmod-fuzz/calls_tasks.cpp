@@ -143,7 +143,7 @@ void Worker::task_events(File& file) {
                      offsetof(drm_overtake_task_events, deadline_ns)});
 }
 
-// Of a task that has probably been told to run its first segment.
+// Of a task whose first segment is probably to be run.
 void Worker::task_cpu_done(File& file) {
     drm_overtake_task_submit task;
     plainly([&] {

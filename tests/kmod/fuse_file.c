@@ -142,7 +142,7 @@ static void write_map(const char *path, const char *text)
 	close(fd);
 }
 
-/* Root of a namespace of his own, in which he may mount. */
+/* Root of a namespace of its own, in which it may mount. */
 static int enter_namespace(void)
 {
 	uid_t uid = getuid();

@@ -314,7 +314,7 @@ uint64_t stat_of(const char *name)
 
 #define NOBODY	65534
 
-void let_everybody_open(void)
+void let_all_users_open(void)
 {
 	int fd = device_open(0);
 
@@ -324,7 +324,7 @@ void let_everybody_open(void)
 
 void be_nobody(void)
 {
-	let_everybody_open();
+	let_all_users_open();
 	check_equal(seteuid(NOBODY), 0);
 }
 

@@ -35,8 +35,8 @@ void check_state_says(const char *format, ...) __attribute__((format(printf, 1, 
 /* One of the figures of device 0's debugfs file stats. */
 uint64_t stat_of(const char *name);
 
-/* An ordinary user from here on, or root again: what is opened is his. */
-void let_everybody_open(void); /* device 0's node, as udev would a group */
+/* An ordinary user from here on, or root again: which owns what is opened. */
+void let_all_users_open(void); /* device 0's node, as udev would a group */
 void be_nobody(void);
 void be_root(void);
 

@@ -45,8 +45,8 @@ static void become_nobody(void)
 }
 
 /*
- * A program beside this one, as a file in memory that anybody may execute: the directory of this one
- * may be its owner's alone.
+ * A program beside this one, as a file in memory that all users may execute: the directory of this
+ * one may be its owner's alone.
  */
 static int open_program(const char *name)
 {

@@ -316,7 +316,7 @@ static uint64_t bans(void)
 	return read_counter(path);
 }
 
-/* The count goes up when all that the context had in flight was told to end. */
+/* The count goes up when all that the context had in flight was asked to end. */
 static void wait_for_ban(void)
 {
 	unsigned int attempt;

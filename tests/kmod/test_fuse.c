@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * An ordinary user's submission whose arrays are on a page that does not come, of a FUSE file of his: no
- * device waits for it, neither his own nor another of DRM's.
+ * An ordinary user's submission whose arrays are on a page that does not come, of the user's own FUSE
+ * file: no device waits for it, neither its own nor another of DRM's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -128,7 +128,7 @@ static void a_page_that_does_not_come(int (*submit)(struct client *, struct job 
 	int status;
 	pid_t pid;
 
-	let_everybody_open();
+	let_all_users_open();
 	if (chmod("/dev/fuse", 0666))
 		check_skip("this kernel has no FUSE");
 	check_equal(pipe(pipes.asked), 0);

@@ -343,7 +343,7 @@ static void high_beside_wide_groups(uint32_t cores)
 
 	core_count = cores;
 	part_fcs = OVERTAKE_MAX_FCS / cores;
-	let_everybody_open();
+	let_all_users_open();
 	client = client_open(0, 255);
 	sysfs_path(path, sizeof(path), 0, "core_limit");
 	check_equal(write_file(path, "1"), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Who looks at the device does not hold it up: readers of debugfs work in bounded pieces. */
+/* Readers do not delay the device: those of debugfs work in bounded pieces. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -167,7 +167,7 @@ static void state_is_whole_although_contexts_go(void)
 	client_close(&other);
 }
 
-/* Everybody's row is there, however many there are, and none is added up under the lock. */
+/* Each user's row is there, however many there are, and none is added up under the lock. */
 static void users_are_read_in_bounded_pieces(void)
 {
 	struct client clients[60];

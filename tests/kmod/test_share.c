@@ -72,7 +72,7 @@ static void import_of_vgem(void)
 	import_computes(vgem_create(SIZE));
 }
 
-/* The device keeps what it needs: everybody else has closed the buffer. */
+/* The device keeps what it needs: all others have closed the buffer. */
 static void import_outlives_its_exporter(void)
 {
 	struct client client = client_open(0, 254);
@@ -381,7 +381,7 @@ static void exporter_is_notified_of_each_job(struct foreign foreign)
 	check_equal(job_cancel(&client, 5), 0);
 	check_equal(job_wait(&client, 5, NEVER, &result), 0);
 	check_accesses(5, 5);
-	/* None of its own buffers is anybody else's business. */
+	/* Its own buffers are reported to no exporter. */
 	put_delay(&client, 0, 1);
 	job_init(&job, &client, 6, 0, 1);
 	check_equal(job_submit(&client, &job), 0);

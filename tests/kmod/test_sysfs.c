@@ -323,7 +323,7 @@ static void a_name_forges_no_row(void)
 	client_close(&client);
 }
 
-/* Who does what when is a matter of root's: tags may be addresses, times tell of computations. */
+/* Only root sees what each client does: tags may be addresses, times tell of computations. */
 static void clients_are_shown_to_root_only(void)
 {
 	static const char *const names[] = { "core1/fc_time", "core2/users", "core1/busy_ns" };

@@ -440,7 +440,7 @@ static void collections_that_are_malformed_are_refused(void)
 	check_equal(try_submit(submission(TAG, 1)), 0);
 	args.deadline_ns = NEVER;
 	check_equal(try_events(args), -EFAULT);
-	/* It was told all the same. */
+	/* It was reported all the same. */
 	check_equal(try_cpu_done(report(0)), 0);
 	tasks_close();
 }

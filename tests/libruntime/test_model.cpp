@@ -547,7 +547,7 @@ TEST(Model, SurvivesFlippedBits) {
         bytes[bit / 8] ^= std::byte{1} << (bit % 8);
         refused += !refusal(bytes).empty();
     }
-    // Instructions are the device's to check, names are anybody's; structure is not.
+    // Instructions are the device's to check, names are free; structure is not.
     EXPECT_GT(refused, 1000u);
 }
 

@@ -282,7 +282,7 @@ TEST(Server, AQueueForWhichThereIsNoDescriptorIsRefused) {
 }
 #endif
 
-/// Who may write in the directory could have the server open any file of its user.
+/// A user who may write in the directory could have the server open any file of its user.
 TEST(Server, ALockThatIsALinkIsRefused) {
     std::string directory = "/tmp/overtake-server-XXXXXX";
     ASSERT_NE(mkdtemp(directory.data()), nullptr);

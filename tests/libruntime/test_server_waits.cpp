@@ -485,7 +485,7 @@ TEST(ServerWaits, APlaceIsFreeForTheNextClientAtOnce) {
     if (geteuid() == 0) {
         EXPECT_EQ(as_stranger({}, one_after_the_other), 0);
     }
-    // Who is trusted has four more.
+    // A trusted user has four more.
     std::vector<std::unique_ptr<RawClient>> others;
     for (int i = 0; i < 4; i++) {
         others.push_back(std::make_unique<RawClient>(server.path()));

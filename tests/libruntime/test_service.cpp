@@ -318,7 +318,7 @@ TEST_P(ServiceTest, WhatASegmentOfTheCpuSaysIsChecked) {
     };
     refuse(ENOENT, "no task 7", 7, 0);
     process().queue->submit(Segments().cpu(1).cpu(2).task(7));
-    refuse(EINVAL, "segment 0 is not to be run", 7, 0); // it has not been told yet
+    refuse(EINVAL, "segment 0 is not to be run", 7, 0); // its event was not fetched yet
     ASSERT_EQ(process().next().segment, 0u);
     refuse(EINVAL, "segment 1 is not to be run", 7, 1);
     refuse(EINVAL, "segment 4294967295 is not", 7, ~0u);

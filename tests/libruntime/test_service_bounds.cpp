@@ -52,7 +52,7 @@ TEST_F(SteppedServiceTest, AProcessThatStopsInAGapHoldsTheCoreForTheOverdueTime)
     // run: 4 * 5 ms.
     EXPECT_EQ(end.dispatched_ns - begin, (10 + 20) * ms);
     EXPECT_EQ(end.ended_ns - begin, (10 + 20 + 50) * ms);
-    // When it goes on after all, it waits for a slot like anybody.
+    // When it goes on after all, it waits for a slot like any task.
     const ServiceEvent run = stopped.next();
     EXPECT_EQ(run.start_ns - begin, 10 * ms);
     stopped.queue->cpu_done(1, 1, 0);

@@ -61,7 +61,7 @@ private:
             device_.hang();
             if (std::exchange(device_.refuses_next, false)) {
                 if (jobs.front().chosen_core)
-                    *jobs.front().chosen_core = 0; // as if it had not been told
+                    *jobs.front().chosen_core = 0; // as if it had not been reported
                 throw Error(ENOSPC, "the device has no room");
             }
             queue_->submit(jobs);

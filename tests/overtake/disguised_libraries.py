@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Maps COUNT files of root under the name of libovertake, as any user can in namespaces of his own:
+"""Maps COUNT files of root under the name of libovertake, as any user can in namespaces of their own:
 
     disguised_libraries.py COUNT READY
 

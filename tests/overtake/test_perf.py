@@ -172,7 +172,7 @@ class Perf(CommandTest):
         self.assertGreater(model["latency_ms"]["p99"], 0)
 
     def test_processors_are_those_that_are_named(self):
-        """`fixed` needs to be told where a request runs; an embedded device of an entry has the mode of the other."""
+        """`fixed` needs to know where a request runs; an embedded device of an entry has the mode of the other."""
         def loaded(*arguments):
             return self.succeed_json("perf", self.model, *EMBEDDED, "--mode", "timed", *arguments, "--frames", 40,
                                      "--warm-up", 0, "--json")  # fmt: skip

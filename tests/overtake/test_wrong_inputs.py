@@ -326,7 +326,7 @@ class WrongInputs(unittest.TestCase):
                 self.assertEqual(result.stdout, "")
                 self.assertEqual(sorted(tree(self.directory)), sorted(before))
 
-    # Who goes away in the middle.
+    # A client that goes away in the middle.
 
     def test_an_interrupt_at_a_terminal_ends_with_one_line_and_leaves_nothing(self):
         samples = np.load(GLYPHS / "calibration.npy")

@@ -282,7 +282,7 @@ private:
         }
     }
 
-    /// Cancels that runners were told of take effect now.
+    /// Cancels that runners have received take effect now.
     void settle() {
         step_devices();
         take_tasks();

@@ -51,7 +51,7 @@ bool device_is_fair();
 /// Records fc_done of this process, or of all, in a tracefs instance of its own while it lives.
 class FcTrace {
 public:
-    enum class Whose { this_process, everybody };
+    enum class Whose { this_process, all };
 
     explicit FcTrace(Whose whose = Whose::this_process);
     ~FcTrace();

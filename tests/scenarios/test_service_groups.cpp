@@ -339,7 +339,7 @@ private:
     std::uint64_t origin_ns_ = 0;
 };
 
-/// Without what a server cannot be told.
+/// Without what a server has no option for.
 json random_served(std::uint64_t seed) {
     json scenario = random_groups(seed, true);
     scenario["service_mode"] = true;

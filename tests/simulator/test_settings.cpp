@@ -149,7 +149,7 @@ TEST(Grid, RefusesWhatIsNoRange) {
               "--sweep \"a=1..2,b\": KEY=A..B[,KEY=A..B...] is needed");
 }
 
-TEST(Grid, RefusesMorePointsThanAnybodyReads) {
+TEST(Grid, RefusesMorePointsThanAUserReads) {
     EXPECT_EQ(Grid("a=1..100000").size(), 100'000u);
     EXPECT_EQ(error_of([] { Grid("a=0..100000"); }), "a=0..100000: more than 100000 values");
     EXPECT_EQ(error_of([] { Grid("a=-9223372036854775808..9223372036854775807"); }),

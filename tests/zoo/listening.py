@@ -19,7 +19,7 @@ FIRES = 0.5
 PHRASES = {
     "alexa": ("alexa", 16),
     "hey_jarvis": ("hey jarvis", 16),
-    "hey_mycroft": ("hey my croft", 16),  # as espeak-ng has to be told
+    "hey_mycroft": ("hey my croft", 16),  # as espeak-ng has to read it
     "hey_rhasspy": ("hey rhasspy", 16),
     "timer": ("set a timer for ten minutes", 34),
     "weather": ("what's the weather", 22),

@@ -26,14 +26,14 @@ enum ovt_planted_bug {
 	OVT_BUG_OVERDUE_KEEPS_SLOT,	/* an overdue task keeps its slot */
 	OVT_BUG_OVERDUE_COUNTED,	/* and counts for the task limit */
 	OVT_BUG_OVERDUE_RETURNS,	/* goes on without the slot that it gave up */
-	OVT_BUG_SHARE_IGNORED,		/* no place is kept for anybody */
+	OVT_BUG_SHARE_IGNORED,		/* no place is kept for any process */
 	OVT_BUG_SHARE_ONE_SHORT,	/* one place too few is kept */
 	OVT_BUG_DEATH_KEEPS_WORKER,	/* a CPU worker of a dead process stays busy */
 	/* Of groups: */
 	OVT_BUG_GROUP_FIRST,
 	OVT_BUG_GROUP_NO_SYNC = OVT_BUG_GROUP_FIRST,	/* a stage opens at once for all parts */
 	OVT_BUG_GROUP_ALONE_WAITS,	/* a part that was alone waits for the sync, too */
-	OVT_BUG_GROUP_HIGH_NOT_HELD,	/* the arbiter is not told that HIGH is held */
+	OVT_BUG_GROUP_HIGH_NOT_HELD,	/* the arbiter does not learn that HIGH is held */
 	OVT_BUG_GROUP_WHOLE_BATCH,	/* a batch is committed while an FC of NORMAL is held */
 	OVT_BUG_GROUP_ENDS_EARLY,	/* a cancelled group ends with the first of its FCs that run */
 	OVT_BUG_GROUP_HELD_KEPT,	/* what was held still is when its group is cancelled */

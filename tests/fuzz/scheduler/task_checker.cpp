@@ -182,8 +182,8 @@ std::uint64_t TaskChecker::time_on_cpu(const View& of) const {
 void TaskChecker::expect_none_overdue(std::uint64_t now) const {
     for (const View& of : views_)
         if (of.overdue_at <= now)
-            violate("{} ns: task {} is overdue since {}, and is not told so", now, of.task->number,
-                    of.overdue_at);
+            violate("{} ns: task {} is overdue since {}, and it was not reported", now,
+                    of.task->number, of.overdue_at);
 }
 
 void TaskChecker::become_overdue(std::uint64_t now, const ovt_sched_action& action) {
@@ -408,12 +408,12 @@ void TaskChecker::next(std::uint64_t now, const ovt_sched_action* action) {
 
 namespace {
 
-bool anybody(const ovt_sched_lines& lines) {
+bool is_any(const ovt_sched_lines& lines) {
     return !ovt_tree_empty(&lines.first_place) || !ovt_tree_empty(&lines.more);
 }
 
-bool anybody(const ovt_sched_wanting& tasks) {
-    return anybody(tasks.waiting) || !ovt_tree_empty(&tasks.ready);
+bool is_any(const ovt_sched_wanting& tasks) {
+    return is_any(tasks.waiting) || !ovt_tree_empty(&tasks.ready);
 }
 
 } // namespace
@@ -425,13 +425,13 @@ void TaskChecker::finish(const std::deque<ovt_sched_queue>& queues,
             violate("task {} never ended", view.task->number);
     for (const ovt_sched_queue& queue : queues) {
         std::uint32_t holders = 0;
-        bool waiting = !ovt_tree_empty(&queue.high) || anybody(queue.cpu_first) ||
+        bool waiting = !ovt_tree_empty(&queue.high) || is_any(queue.cpu_first) ||
                        queue.places_kept != 0 || queue.cores_waiting != 0 ||
-                       queue.cores_ready != 0 || anybody(queue.any);
+                       queue.cores_ready != 0 || is_any(queue.any);
         for (std::uint32_t core = 0; core < case_.cores(); core++) {
             const ovt_sched_queue_core& of = queue.cores[core];
             holders += of.holders;
-            waiting |= anybody(of.wanting) || !ovt_tree_empty(&of.gaps.steady) ||
+            waiting |= is_any(of.wanting) || !ovt_tree_empty(&of.gaps.steady) ||
                        !ovt_tree_empty(&of.gaps.falling) || !ovt_tree_empty(&of.gaps.turns);
         }
         if (queue.dispatched != 0 || holders != 0 || waiting)
