@@ -199,8 +199,8 @@ struct drm_overtake_task_cpu_done {
  * @context_id: in: its context
  * @pad: in: zero
  *
- * What has not started never runs, and the task ends some time later.  Fails with ENOENT if there
- * is no such task, or it has ended.
+ * Work that has not started never runs, and the task ends some time later.  Fails with ENOENT if
+ * there is no such task, or it has ended.
  */
 struct drm_overtake_task_cancel {
 	__u64 tag;

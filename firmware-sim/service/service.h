@@ -202,7 +202,7 @@ s32 ovt_service_cpu_done(struct ovt_service_task *task, u32 segment, s32 status,
 void ovt_service_job_ended(struct ovt_service_task *task, const struct overtake_result *result,
 			   u64 took);
 
-/* What has not started never runs.  -ENOENT if it has ended. */
+/* Work that has not started never runs.  -ENOENT if it has ended. */
 s32 ovt_service_cancel(struct ovt_service_task *task, u64 now);
 
 /*

@@ -245,7 +245,7 @@ public:
     void submit(const TaskOptions& options = {});
     /// Until it has ended or deadline_ns (absolute CLOCK_MONOTONIC).  True if it has.
     bool wait(std::int64_t deadline_ns = deadline_never);
-    /// What has not started never runs.  Returns at once; the request ends some time later.
+    /// Work that has not started never runs.  Returns at once; the request ends some time later.
     void cancel();
     /// Calls back once from a thread of the engine, after the end.  A later callback replaces one
     /// that has not been called.  Before submit() it is kept for the end.

@@ -94,7 +94,7 @@ public:
     /// the Error of a run that failed, which names the units and the processor where these are to
     /// blame.
     bool wait(std::int64_t deadline_ns = deadline_never);
-    /// What has not started never runs.  Returns at once; the run ends some time later, with
+    /// Work that has not started never runs.  Returns at once; the run ends some time later, with
     /// ECANCELED if that was in time.
     void cancel();
     /// Releases everything that prerun() prepared, after a run that failed as well.  A processor

@@ -120,8 +120,8 @@ public:
     /// CPU segment `segment` is over, with 0 or a negative errno, which ends the task.  ENOENT if
     /// there is no such task, EINVAL unless its process is to run just that segment.
     virtual void cpu_done(std::uint64_t tag, std::uint32_t segment, std::int32_t status) = 0;
-    /// What has not started never runs; the task ends some time later.  False if there is no such
-    /// task, or it has ended.
+    /// Work that has not started never runs; the task ends some time later.  False if there is no
+    /// such task, or it has ended.
     virtual bool cancel(std::uint64_t tag) = 0;
     /// Tasks submitted whose ends have not been reaped.
     virtual std::size_t live() const noexcept = 0;
