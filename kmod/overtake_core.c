@@ -77,7 +77,7 @@ static enum ovt_step timed_step(struct overtake_core *core)
 	enum ovt_step step;
 	u64 end_ns;
 
-	/* What is to be reset in its middle shall have one. */
+	/* An FC that is to be reset in its middle shall have one. */
 	if (overtake_is_injected(core, OVERTAKE_INJECT_RESET))
 		cycles = 1;
 	step = ovt_core_step(hw, cycles);

@@ -8,7 +8,7 @@
  *
  * Memory is rounded up for each file, so that none is the only thing that looks like none.
  *
- * What a file has left over when it is closed is not shown.  Faults, hangs and resets are as they
+ * The rest of a file when it is closed is not shown.  Faults, hangs and resets are as they
  * were then, one by one: they tell how a job ended, not for how long it ran.
  */
 #include <linux/log2.h>

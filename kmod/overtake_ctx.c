@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Clients (open files) and contexts (their queues), from their beginning to their end.  What holds
- * them in between is in overtake_client.c.
+ * Clients (open files) and contexts (their queues), from their beginning to their end.  In between
+ * they are held by overtake_client.c.
  */
 #include <linux/capability.h>
 #include <linux/poll.h>
@@ -202,8 +202,8 @@ static void stop_execution_locked(struct overtake_device *device,
 /*
  * overtake_context_kill - let no job of @context start any more
  *
- * Its jobs end with -ECANCELED, one that runs is stopped at the core's next step.  What has ended
- * and was not collected is forgotten.  Any number of times; process context.
+ * Its jobs end with -ECANCELED, one that runs is stopped at the core's next step.  Jobs that have
+ * ended and were not collected are forgotten.  Any number of times; process context.
  */
 void overtake_context_kill(struct overtake_context *context)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What all files of the driver know: the objects, who owns them, which lock protects what.  What a
- * file offers to others is in the header of its name.
+ * Declarations for all files of the driver: the objects, their owners, and which lock protects
+ * what.  The functions that a file offers to others are in the header of its name.
  *
  *	device		overtake_drv.c		one accelerator; lives as long as its drm_device
  *	client		overtake_client.c	one open file: address space, limits, accounting

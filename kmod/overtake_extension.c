@@ -50,7 +50,7 @@ static int parse_model(u64 *model, const struct overtake_extension_model __user 
  * overtake_extensions_parse - read the chain of @args
  * @types: which may be in it, a bit for each
  *
- * What was found stays with the job also after an error; the job's end frees it.  May sleep.
+ * Objects found stay with the job also after an error; the job's end frees it.  May sleep.
  */
 int overtake_extensions_parse(struct overtake_job *job, struct drm_file *file,
 			      const struct drm_overtake_submit *args, unsigned long types)

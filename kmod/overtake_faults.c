@@ -2,17 +2,17 @@
 /*
  * Contexts whose jobs do harm, again and again.
  *
- * What harm is, and how much is too much, is the firmware's rule (fw/ban.h): ban_offences jobs that
+ * The firmware has the rule for harm, and for too much of it (fw/ban.h): ban_offences jobs that
  * ended by their own fault, or ban_core_ms of cores lost to such jobs and to those that had to be
  * stopped, within ban_window_ms of device time from the first of them.  Then the context is banned:
  * what it has in flight ends with -ESHUTDOWN without a further FC, and so does every submission.
  * It can still collect, and be destroyed; other contexts, of the same file too, are not concerned.
  * No context is exempt: a right to priority 255 means urgent work, not work free of faults.
  *
- * What a core has lost is the FC's device time or the CPU time of the core's thread, whichever is
- * longer: in the timed modes a hung FC of a second may take the host a moment, or a minute.  The
- * window is device time, in which the ends of FCs are ordered; but for the manual clock it is no
- * more than 100 ms behind the host's.
+ * The time that a core has lost is the FC's device time or the CPU time of the core's thread,
+ * whichever is longer: in the timed modes a hung FC of a second may take the host a moment, or a
+ * minute.  The window is device time, in which the ends of FCs are ordered; but for the manual
+ * clock it is no more than 100 ms behind the host's.
  */
 #include "overtake_client.h"
 #include "overtake_clock.h"

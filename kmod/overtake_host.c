@@ -22,7 +22,7 @@
  * DOC: why not drm_sched
  *
  * drm_sched orders whole jobs before they reach the hardware, and calls run_job() when it is a
- * job's turn.  What this device is for comes after that: jobs of several clients are on a core, and
+ * job's turn.  This device's work comes after that: jobs of several clients are on a core, and
  * between any two FCs the firmware decides whose FC is next.  So drm_sched would be a second queue
  * in front of the one that matters:
  *
@@ -40,8 +40,8 @@
  *	end		Jobs leave its list in the order in which they came.  Here a HIGH job ends
  *			before the NORMAL jobs that were there first, and its memory goes then.
  *
- * What decides is firmware-sim, which the simulator and processes compile as well, so that what
- * they predict is what the driver does.  A scheduler that only the kernel has could not be that.
+ * The decisions are firmware-sim's, which the simulator and processes compile as well.  So their
+ * predictions are what the driver does.  A scheduler that only the kernel has could not be that.
  *
  * Its rules for fences are kept: a job's fence is seen by others only when nothing can fail any
  * more, nothing is allocated on the way to its signal, and each job ends in bounded time
@@ -277,8 +277,8 @@ static bool run_once(struct overtake_device *device)
 /*
  * After a round; @more: there is more to do.
  *
- * What does not fit into a bounded number of rounds is left to a work item: in interrupts one, in
- * process context a few, since the work may be other clients'.
+ * Work that does not fit into a bounded number of rounds is left to a work item: in interrupts one,
+ * in process context a few, since the work may be other clients'.
  */
 static void go_on(struct overtake_device *device, bool more)
 {

@@ -30,7 +30,7 @@ static inline void overtake_host_kick(struct overtake_device *device)
 
 /*
  * The same by a caller that has the lock anyway: one hold in place of two.  Process context, in a
- * section of dma_fence_begin_signalling().  What it returns is for overtake_host_go_on().
+ * section of dma_fence_begin_signalling().  Its result is for overtake_host_go_on().
  */
 static inline bool overtake_host_run_locked(struct overtake_device *device)
 {

@@ -4,8 +4,8 @@
  *
  * DOC: the manual clock
  *
- * Device time stands still until it is advanced.  What ends at that instant has ended, and what
- * arrives at it is seen together: the cores choose only once time moves on.
+ * Device time stands still until it is advanced.  Work that ends at that instant has ended, and
+ * arrivals at it are seen together: the cores choose only once time moves on.
  */
 #include <linux/mutex.h>
 #include <linux/wait.h>
@@ -31,7 +31,7 @@ int overtake_manual_clock_set(struct overtake_device *device, bool manual)
 	ret = mutex_lock_interruptible(&device->clock_mutex);
 	if (ret)
 		return ret;
-	/* What closed files left behind ends by itself. */
+	/* The work that closed files left behind ends by itself. */
 	ret = wait_event_interruptible(device->idle,
 				       READ_ONCE(device->files) || overtake_host_is_idle(device));
 	overtake_lock(device);

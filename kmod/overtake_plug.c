@@ -9,9 +9,9 @@
  * A replay that needs nothing but the device lock waits in its client's plug until then, or until
  * there are PLUGGED_MOST, and all of them are published in one hold (overtake_jobs_publish()).
  *
- * A job that waits is known to its submitter alone, as before any publication.  What comes behind
- * it in the same file and is not such a replay flushes the plug first, so the device sees the
- * client's commands in their order.  A HIGH job does not wait.
+ * A job that waits is known to its submitter alone, as before any publication.  A later command of
+ * the same file that is not such a replay flushes the plug first, so the device sees the client's
+ * commands in their order.  A HIGH job does not wait.
  *
  * A client's plug belongs to one task at a time; what another task submits meanwhile is published
  * at once.  The plug is a part of the client, so nothing is allocated.  It needs no reference: it
@@ -54,7 +54,7 @@ static void complete_refused(struct overtake_plug *plug, u32 refused)
 		ended.complete(&ended);
 }
 
-/* What it returns is for overtake_host_go_on(). */
+/* Its result is for overtake_host_go_on(). */
 static bool flush_locked(struct overtake_plug *plug)
 {
 	struct drm_device *drm;

@@ -143,7 +143,7 @@ release:
 	return ret;
 }
 
-/* What waited is chosen from now, and now is when device time goes on. */
+/* Work that waited is chosen from now, and now is when device time goes on. */
 static void resume(struct overtake_device *device)
 {
 	start_timers(device);

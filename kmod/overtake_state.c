@@ -165,7 +165,7 @@ static void show_core_locked(struct seq_file *file, struct overtake_device *devi
 	overtake_note_read_locked(device, 1);
 }
 
-/* What of a window that is over was too much shows until the next one begins. */
+/* The excess of a window that is over shows until the next one begins. */
 static void show_quota_locked(struct seq_file *file, const struct ovt_fw_quota *quota)
 {
 	seq_printf(file, "  quota: %llu ns used, rested %llu times", quota->used_ns, quota->rests);

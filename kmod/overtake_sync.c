@@ -199,7 +199,7 @@ static int add_syncs(struct overtake_job *job, struct drm_file *file, u64 user, 
 /*
  * overtake_syncs_parse - the fences that a client names, looked up
  *
- * What was found stays with the job also after an error; the job's end frees it.  May sleep.
+ * Fences found stay with the job also after an error; the job's end frees it.  May sleep.
  */
 int overtake_syncs_parse(struct overtake_job *job, struct drm_file *file,
 			 const struct overtake_extension_sync *sync)

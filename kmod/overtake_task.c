@@ -4,8 +4,8 @@
  *
  * A task is made whole before it is published: its segments are copied and checked, the jobs of
  * all of them made, and command slots reserved, under one hold of the device lock.  From then on
- * nothing about it is refused, whatever else goes on.  What happens to it is in overtake_service.c,
- * what its process hears of it in overtake_task_events.c.
+ * nothing about it is refused, whatever else goes on.  overtake_service.c has its further life, and
+ * overtake_task_events.c the events that its process gets.
  *
  * A task holds its context and, until each has ended, its jobs.  It belongs to the call that
  * collects its end or, when its context has died, to the service, which frees it.

@@ -6,7 +6,7 @@ struct workqueue_struct *overtake_free_workqueue;
 struct workqueue_struct *overtake_workqueue;
 struct workqueue_struct *overtake_high_workqueue;
 
-/* What runs on the first two may queue on the third, not the other way round. */
+/* Work on the first two may queue on the third, not the other way round. */
 void overtake_workqueues_destroy(void)
 {
 	if (overtake_high_workqueue)

@@ -162,7 +162,7 @@ void ovt_fw_executed(struct ovt_fw *fw, u32 core, u64 now_ns)
 		exec->fault = exec->abort;
 	if (fw->config.mode != OVT_MODE_FUNCTIONAL) {
 		settle_end(fw, core);
-		/* What was stopped holds its core no longer. */
+		/* An FC that was stopped holds its core no longer. */
 		if (exec->abort && state->end_ns > fw->now_ns)
 			state->end_ns = fw->now_ns;
 		else if (exec->expired)

@@ -30,7 +30,7 @@
  * instant are all seen before a choice.
  *
  * Host time.  A host that needs longer for an FC than the model says falls behind: device time
- * stands before the end of what it still executes, while clients go on.  What they ask for
+ * stands before the end of what it still executes, while clients go on.  Their commands
  * must not wait for that.  So once the timeline is more than lag_max_ns behind the horizon,
  * a command is taken as of the last instant that is settled, at once, whatever its stamp: cancels,
  * kills, resets and holds act in host time, and an arrival is stamped no later than the device can

@@ -19,7 +19,7 @@ static void job_event(struct ovt_fw *fw, struct ovt_fw_job *job, enum ovt_event_
 	ovt_fw_push_event(fw, &event);
 }
 
-/* FCs that may be before a job of @context.  What rests is not, unless the job rests as well. */
+/* FCs that may be before a job of @context.  Resting ones are not, unless the job rests as well. */
 static u64 load(const struct ovt_fw *fw, u32 core, const struct ovt_fw_context *context)
 {
 	const struct ovt_fw_core *state = ovt_fw_state_of(fw, core);

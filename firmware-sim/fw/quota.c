@@ -7,7 +7,7 @@
  * as it held its core.  When they make quota_ns together, or more, the context rests: its turns go
  * from the circles of all cores until it ends.  No FC is cut; what is committed runs and counts.
  *
- * What a window has seen beyond quota_ns counts in the next one.  If that alone is quota_ns or
+ * Time beyond quota_ns in a window counts in the next one.  If that alone is quota_ns or
  * more, the next one begins at once and the context rests on: however long its FCs are, in the long
  * run it has quota_ns of each second.
  *

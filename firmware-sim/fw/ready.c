@@ -5,7 +5,7 @@
  * FCs of a group are held until their stages open, and others pass them.  So a ring whose order was
  * settled at arrival will not do: the FCs of a group, and of all that arrives behind one, get their
  * positions when they are taken, and only what is chosen or committed is taken.  Such parts are
- * deferred.  What arrived before them entered the ring in full, and goes first.
+ * deferred.  FCs that arrived before them entered the ring in full, and go first.
  *
  * Deferred parts of plain jobs are always ready: they wait in the ring's list of parts.  Parts of
  * groups are in a tree while their next FC is ready, since stages open in any order.  So an FC of a

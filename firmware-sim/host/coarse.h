@@ -22,7 +22,7 @@
 #define OVT_COARSE_FCS		16u
 #define OVT_COARSE_PREEMPTIONS	16u
 
-/* Of a client on a core: what is not shown yet.  What is left when it goes is never shown. */
+/* Of a client on a core: what is not shown yet.  The rest when it goes is never shown. */
 struct ovt_coarse_rest {
 	u64 busy_ns;
 	u32 fcs[OVT_RING_COUNT];

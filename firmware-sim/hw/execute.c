@@ -70,8 +70,8 @@ static u32 jump(struct ovt_exec *exec)
 }
 
 /*
- * The watchdog counts modelled cycles, and an instruction may cost as little as one.  What it takes
- * the host to fetch and check it is bounded apart.
+ * The watchdog counts modelled cycles, and an instruction may cost as little as one.  The host's
+ * time to fetch and check it is bounded apart.
  */
 static bool fetched_too_many(struct ovt_exec *exec)
 {
@@ -116,7 +116,7 @@ static u32 begin_insn(struct ovt_core *core, struct ovt_exec *exec)
 }
 
 /*
- * Goes on with the instruction; true at its end.  What uses vector registers is bounded, whatever
+ * Goes on with the instruction; true at its end.  Use of vector registers is bounded, whatever
  * the budget; while the host does not grant them, nothing is done and the budget counts as used up.
  *
  * Whether a vector operator covers it is asked once, inside a section: that code is compiled for

@@ -6,7 +6,7 @@
  * that (hw/terms.h).  A unit is not interrupted; it counts at most OVT_UNIT_WORK_MAX and reads at
  * most 512 places that may each be cached nowhere: some 100 us.
  *
- * What a unit counts bounds what it takes the host: windows and reductions count 8 channels even
+ * The count of a unit bounds its time on the host: windows and reductions count 8 channels even
  * where there are fewer, an element that is rounded counts as 4, one made of a float or gathered
  * from afar as 16, a pixel of a picture as 64, finding the taps of a transposed convolution as 128,
  * and no unit counts less than OVT_UNIT_WORK_MIN.

@@ -7,8 +7,8 @@
  * other events; never ovt_sched_next(), nor any other call of sched.h on a task.
  *
  * Events may be missing.  So every call may come in any state between the arrival and the end, and
- * a task loses what it cannot have any more.  What sched.h offers the host to read of a process is
- * not kept, nor what is overdue when: the other one's events tell.
+ * a task loses what it cannot have any more.  A process's numbers that sched.h offers the host are
+ * not kept, nor the times at which tasks become overdue: the other one's events tell.
  *
  * Only user space compiles this.
  */

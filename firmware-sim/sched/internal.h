@@ -111,7 +111,7 @@ u32 ovt_sched_gaps_open_to(struct ovt_sched *sched, struct ovt_sched_gaps *gaps,
 u64 ovt_sched_cpu_allowance(const struct ovt_sched_settings *settings, u64 cpu_time);
 /* From @now the current CPU segment has its time to end, unless it is overdue already. */
 void ovt_sched_watch(struct ovt_sched_task *task, u64 now);
-/* What it took until @now is taken from the allowance. */
+/* Its time until @now is taken from the allowance. */
 void ovt_sched_unwatch(struct ovt_sched_task *task, u64 now);
 struct ovt_sched_task *ovt_sched_next_overdue(const struct ovt_sched *sched);	/* NULL: none */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * A look at the tasks of a queue: who is first for which slot, given the task limit.
+ * A look at the tasks of a queue: which task is first for which slot, given the task limit.
  *
- * What decides (dispatch.c) and what explains (waits_for.c) look in the same way.
+ * The code that decides (dispatch.c) and the code that explains (waits_for.c) look in the same way.
  */
 #ifndef OVT_SCHED_LOOK_H
 #define OVT_SCHED_LOOK_H

@@ -3,9 +3,9 @@
  * The settings of the task scheduler: the struct that it reads, and what each setting is.
  *
  * Both are made of the rows of sched/settings.inc.  So are the files of the driver in sysfs,
- * environment variables, options, keys of scenarios, and the tables of the documentation.  What has
- * to repeat a setting by nature (uapi, public C++ structs) is filled from the rows and does not
- * compile without it.
+ * environment variables, options, keys of scenarios, and the tables of the documentation.  Structs
+ * that have to repeat a setting (uapi, public C++ structs) are filled from the rows: the code does
+ * not compile without it.
  */
 #ifndef OVT_SCHED_SETTINGS_H
 #define OVT_SCHED_SETTINGS_H

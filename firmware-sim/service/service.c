@@ -252,7 +252,7 @@ void ovt_service_handle_ends(struct ovt_service *service, u64 now)
 	}
 }
 
-/* What lives goes first: from the first call on none of it goes on.  Then what had ended before. */
+/* Live tasks go first: from the first call on none of them goes on.  Then those that had ended. */
 bool ovt_service_abandon(struct ovt_service_process *process, u64 now)
 {
 	struct ovt_service *service = process->service;
@@ -387,7 +387,7 @@ bool ovt_service_cancel_all(struct ovt_service_process *process, u32 *left, bool
 		struct ovt_sched_task *task =
 			ovt_container_of(link, struct ovt_sched_task, of_process);
 
-		/* What does not end at once stays, behind those that are not seen to yet. */
+		/* A task that does not end at once stays, behind those that are not seen to yet. */
 		ovt_list_remove(link);
 		ovt_list_append(tasks, link);
 		*found |= !task->cancelled;

@@ -182,7 +182,7 @@ s32 ovt_service_check_width(u32 width, u32 most, u32 core, u32 cores);
 /* 0, -EEXIST for a tag in use, -ENOSPC for one task too many. */
 s32 ovt_service_check_room(struct ovt_service_process *process, u64 tag);
 
-/* Of a process with room for it.  What it is expected to take is known from now on. */
+/* Of a process with room for it.  Its expected time is known from now on. */
 void ovt_service_submit(struct ovt_service_process *process, struct ovt_service_task *task,
 			u64 now);
 

@@ -9,7 +9,7 @@
  *
  * conv_words.c multiplies words; conv_pack.c packs and conv_packed.c multiplies what is packed;
  * conv_single.c has the case of one pixel; conv_finish.c rounds; conv_walk.c goes through the
- * pixels.  What is right is defined by ovt_unit_conv() (hw/op_conv.c).
+ * pixels.  The right result is defined by ovt_unit_conv() (hw/op_conv.c).
  */
 #include "hw/operator_units.h"
 #include "hw/simd/conv_walk.h"

@@ -4,7 +4,7 @@
  *
  * A sum (32 bits) and multiplier / 2^shift (24 bits and an exponent) are exact as doubles.  One
  * fused multiply-add to 1.5 * 2^52 rounds their exact product once, to an integer, ties to even:
- * the doubles around that number are the integers.  What exceeds them is rounded more coarsely and
+ * the doubles around that number are the integers.  Larger numbers are rounded more coarsely and
  * clamped, for which that does not matter.  The low word of the clamped double is the result.
  *
  * Sums of at most 2^24 are exact as floats too, as multiplier / 2^shift always is.  So the same is

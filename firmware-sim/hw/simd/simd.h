@@ -10,7 +10,7 @@
  * registers (<ovt_simd_port.h>): no other file may call them but between ovt_simd_begin() and
  * ovt_simd_end().  They round to nearest, ties to even, which ovt_simd_begin() sees to.
  *
- * What is read may change under them, as under the scalar operators: no address and no count
+ * Their inputs may change under them, as under the scalar operators: no address and no count
  * depends on anything but the validated instruction and the cursor (and, in TABLE, on a byte that
  * counts into 256).
  */
@@ -76,7 +76,7 @@ struct ovt_simd_scratch {
  * below 200 us (docs/operators.md), for it exceeds it by less than a unit of OVT_SIMD_UNIT.  What
  * bounds the units: groups are made small enough to be filled (hw/simd/inputs.h) and strips
  * short enough to be multiplied; larger windows of pools, CONV and DEPTHWISE, and longer rows of
- * MATMUL, have no vector operator.  What is cached nowhere counts: see OVT_SIMD_FAR_WORK.
+ * MATMUL, have no vector operator.  Reads that no cache holds count: see OVT_SIMD_FAR_WORK.
  */
 #define OVT_SIMD_SLICE		(16 * 1024)
 /* The most that one unit counts. */

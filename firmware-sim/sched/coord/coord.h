@@ -18,8 +18,8 @@
  *	ovt_coord_cancel()
  *	ovt_coord_next() until it returns false
  *
- * The host carries each action out before its next call.  What ends, failures and cancels leave to
- * do it also gets from ovt_coord_left_to_do(), between two steps of this list.
+ * The host carries each action out before its next call.  The actions that ends, failures and
+ * cancels leave to do it also gets from ovt_coord_left_to_do(), between two steps of this list.
  *
  * Steps.  A call to ovt_coord_next() takes O(window x (p n^2 + p^2 n) + log tasks) steps, with p
  * processors and n units of a task, and ovt_coord.steps counts them; where deadlines come, on

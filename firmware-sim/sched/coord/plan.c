@@ -3,7 +3,7 @@
  * The plan of a task: where and when its units that are left run, if nothing else comes.
  *
  * One chain after the other, each exactly: its units are cut into pieces, and each piece goes to a
- * processor, so that the chain ends first.  What a move costs depends on where the piece before
+ * processor, so that the chain ends first.  The cost of a move depends on where the piece before
  * runs, so there is an end for each unit and processor.  A chain of n units on p processors takes
  * O(p n^2 + p^2 n) steps.
  */
