@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Clients (open files) and contexts (their queues), from their beginning to their end.  In between
- * they are held by overtake_client.c.
+ * overtake_client.c refers to them, charges and finds them.
  */
 #include <linux/capability.h>
 #include <linux/poll.h>
