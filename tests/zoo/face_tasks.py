@@ -300,7 +300,7 @@ class Kind:
     what: str
     outputs: tuple = ("output",)
     input: str = "input"
-    count: int = 40  # samples tried
+    count: int = 120  # samples tried
 
 
 _IMAGENET = {"mean": IMAGENET_MEAN, "deviation": IMAGENET_DEVIATION}
@@ -319,12 +319,12 @@ KINDS = {
     "face_points": Kind(grey_faces, points, "eyes, noses and mouths where they were drawn"),
     "face_eyes": Kind(eyes, open_or_shut, "open or shut"),
     "face_pose": Kind(coloured_faces(224, 1.5, **_IMAGENET), roll, "roll within 5 degrees",
-                      ("output", "617", "618")),
-    "face_recognition": Kind(people, recognised, "people recognised", count=60),
+                      ("output", "617", "618"), count=200),
+    "face_recognition": Kind(people, recognised, "people recognised", count=120),
     "face_age": Kind(coloured_faces(64, 1.5, **_IMAGENET), as_float(age, 2),
                      "age within two years of float's", _AGE),
     "face_expression": Kind(coloured_faces(224, 1.1), as_float(classes), "says what float does",
-                            count=24),
+                            count=60),
     "face_liveness": Kind(coloured_faces(128, 2.7, largest=1.0), as_float(classes),
                           "says what float does"),
 }  # fmt: skip

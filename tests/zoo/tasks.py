@@ -30,13 +30,9 @@ WIDE = ["--int16", "all"]
 # One value in ten thousand lies so far out that a range which covers it has no steps left for the rest
 MOST = ["--percentile", "99.99"]
 
-# Its chances of a face begin as numbers from -900 to 3, of which 0 means one in two
-_CHANCES = [f"StatefulPartitionedCall/functional_1/{name}" for name in (
-    "conv2d_33/BiasAdd", "conv2d_33/BiasAdd__165", "tf_op_layer_classificators_1/classificators_1")]
 FACES = {
     "blazeface_front": NEAREST,
-    "blazeface_back": ["--calibration-method", "percentile",
-                       *[word for name in _CHANCES for word in ("--int16", name)]],
+    "blazeface_back": ACCURATE,
     "face_age": ACCURATE,
     "face_expression": WIDE,
 }  # fmt: skip
@@ -198,7 +194,7 @@ class Listening:
     def __init__(self, zoo):
         self._zoo = zoo
         self.phrases = [name for name in listening.PHRASES if self._runs(name)]
-        self.trial = listening.clips(8, TRIAL)
+        self.trial = listening.clips(16, TRIAL)
         self._calibration = listening.clips(3, CALIBRATION)
         self._spectra = {}
         self._embeddings = {}
