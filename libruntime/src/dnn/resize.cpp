@@ -11,7 +11,7 @@ namespace overtake::dnn {
 
 namespace {
 
-constexpr std::int32_t most_pixels = 4080; // of a side
+constexpr std::int32_t longest_side = 4080; // of a side
 constexpr std::int32_t stride_unit = 16;   // of rows of luma
 constexpr std::int32_t most_shrinking = 185;
 constexpr std::int32_t most_growing = 256; // below it
@@ -43,11 +43,11 @@ Shape shape_of(const hbDNNTensorProperties& given, const char* which) {
                       given.validShape.dimensionSize[rows_at],
                       given.validShape.dimensionSize[rows_at + 1],
                       given.alignedShape.dimensionSize[rows_at + 1]};
-    if (shape.height < 1 || shape.width < 1 || shape.height > most_pixels ||
-        shape.width > most_pixels)
+    if (shape.height < 1 || shape.width < 1 || shape.height > longest_side ||
+        shape.width > longest_side)
         fail(fmt::format("a picture of {} x {}: 1 to {} are possible", shape.width, shape.height,
-                         most_pixels));
-    if (shape.stride < shape.width || shape.stride > most_pixels)
+                         longest_side));
+    if (shape.stride < shape.width || shape.stride > longest_side)
         fail(fmt::format("rows of {} pixels for a width of {}", shape.stride, shape.width));
     if (shape.type <= HB_DNN_IMG_TYPE_NV12_SEPARATE && shape.stride % stride_unit != 0)
         fail(fmt::format("a stride of {}, which is no multiple of {}", shape.stride, stride_unit));
