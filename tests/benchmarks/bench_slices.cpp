@@ -39,6 +39,9 @@ constexpr Shape shapes[] = {
     {"CONV, 32768 to 4096 channels, a pixel", OVERTAKE_OP_CONV, 1, 1, 32768, 4096, 1, 1},
     {"CONV, 4096 to 16384 channels, a pixel", OVERTAKE_OP_CONV, 1, 1, 4096, 16384, 1, 1},
     {"CONV, 512 to 512 channels, 3x3", OVERTAKE_OP_CONV, 7, 7, 512, 512, 3, 1},
+    {"TRANSPOSED_CONV, 1 channel, 2x2", OVERTAKE_OP_TRANSPOSED_CONV, 512, 512, 1, 1, 2, 1},
+    {"TRANSPOSED_CONV, 512 to 256 channels, 2x2", OVERTAKE_OP_TRANSPOSED_CONV, 32, 32, 512, 256, 2,
+     1},
     {"DEPTHWISE, 1 channel, 3x3", OVERTAKE_OP_DEPTHWISE, 512, 512, 1, 1, 3, 0},
     {"DEPTHWISE, 64 channels, 11x11", OVERTAKE_OP_DEPTHWISE, 64, 64, 64, 64, 11, 0},
     {"MATMUL, 32768 products", OVERTAKE_OP_MATMUL, 2, 2, 32768, 20, 0, 0},
@@ -104,7 +107,8 @@ public:
 private:
     void set_window(const Shape& shape, unsigned reach) {
         insn_.kernel_height = insn_.kernel_width = static_cast<std::uint16_t>(shape.kernel);
-        insn_.stride_height = insn_.stride_width = 1;
+        insn_.stride_height = insn_.stride_width =
+            shape.opcode == OVERTAKE_OP_TRANSPOSED_CONV ? 2 : 1;
         if (reach == 1)
             insn_.pad_top = insn_.pad_left = static_cast<std::uint16_t>(shape.kernel / 2);
     }

@@ -15,7 +15,7 @@ static const u16 opcodes[] = {
 	OVERTAKE_OP_CONV, OVERTAKE_OP_DEPTHWISE, OVERTAKE_OP_MATMUL, OVERTAKE_OP_MAX_POOL,
 	OVERTAKE_OP_AVERAGE_POOL, OVERTAKE_OP_ADD, OVERTAKE_OP_SUB, OVERTAKE_OP_MUL,
 	OVERTAKE_OP_MAX, OVERTAKE_OP_MIN, OVERTAKE_OP_REQUANTISE, OVERTAKE_OP_TABLE,
-	OVERTAKE_OP_RESIZE_BILINEAR,
+	OVERTAKE_OP_RESIZE_BILINEAR, OVERTAKE_OP_TRANSPOSED_CONV,
 };
 
 #define OPCODES	((u32)(COUNT(opcodes)))
@@ -87,6 +87,32 @@ static void place_window(struct random_job *job, u32 inputs, u32 outputs, u64 *s
 		    seed);
 }
 
+/* A TRANSPOSED_CONV of a few phases, whose outputs its inputs may or may not reach. */
+static void place_phases(struct random_job *job, u32 inputs, u32 outputs, u64 *seed)
+{
+	struct overtake_insn *insn = &job->insn;
+	u32 height = random_between(seed, 1, 40), width = random_between(seed, 1, 70);
+
+	insn->kernel_height = (u16)random_between(seed, 1, 5);
+	insn->kernel_width = (u16)random_between(seed, 1, 7);
+	insn->stride_height = (u16)random_between(seed, 1, insn->kernel_height < 3 ?
+						  insn->kernel_height : 3);
+	insn->stride_width = (u16)random_between(seed, 1, insn->kernel_width < 4 ?
+						 insn->kernel_width : 4);
+	if (!random_between(seed, 0, 3))
+		insn->dilation_height = (u16)random_between(seed, 0, 3);
+	if (!random_between(seed, 0, 3))
+		insn->dilation_width = (u16)random_between(seed, 0, 3);
+	insn->pad_top = (u16)random_between(seed, 0, (insn->kernel_height - 1u) *
+					    ovt_dilation(insn->dilation_height));
+	insn->pad_left = (u16)random_between(seed, 0, (insn->kernel_width - 1u) *
+					     ovt_dilation(insn->dilation_width));
+	place_dense(job, &insn->out, JOB_OUT, height, width, outputs, seed);
+	place_dense(job, &insn->in[0], JOB_IN0,
+		    height / insn->stride_height + random_between(seed, 1, 3),
+		    width / insn->stride_width + random_between(seed, 1, 3), inputs, seed);
+}
+
 /*
  * Shapes that fill a scratch several times, with parameters that may be anything, as a client may
  * leave them.
@@ -107,6 +133,11 @@ static void large_job_init(struct random_job *job, u16 opcode, u64 *seed)
 	case OVERTAKE_OP_CONV:
 		insn->groups = groups[random_between(seed, 0, 3)];
 		place_window(job, random_between(seed, 1, 90) * insn->groups,
+			     random_between(seed, 1, 50) * insn->groups, seed);
+		break;
+	case OVERTAKE_OP_TRANSPOSED_CONV:
+		insn->groups = groups[random_between(seed, 0, 3)];
+		place_phases(job, random_between(seed, 1, 90) * insn->groups,
 			     random_between(seed, 1, 50) * insn->groups, seed);
 		break;
 	case OVERTAKE_OP_MATMUL:
@@ -139,23 +170,24 @@ static void large_job_init(struct random_job *job, u16 opcode, u64 *seed)
 static void test_large_cases_equal_scalar(void **state)
 {
 	static const u16 large[] = { OVERTAKE_OP_CONV, OVERTAKE_OP_DEPTHWISE, OVERTAKE_OP_MATMUL,
-				     OVERTAKE_OP_MAX_POOL, OVERTAKE_OP_AVERAGE_POOL };
+				     OVERTAKE_OP_MAX_POOL, OVERTAKE_OP_AVERAGE_POOL,
+				     OVERTAKE_OP_TRANSPOSED_CONV };
 	struct ovt_simd_scratch *scratch = new_scratch();
 	u32 covered = 0;
 
 	(void)state;
-	for (u32 i = 0; i < 150; i++) {
+	for (u32 i = 0; i < 180; i++) {
 		u64 seed = 0x2545f4914f6cdd1dull + i;
 		struct random_job job;
 
-		large_job_init(&job, large[i % 5], &seed);
+		large_job_init(&job, large[i % COUNT(large)], &seed);
 		if (seed % 2)
 			random_job_narrow_weights(&job, &seed);
 		covered += check_case(&job, scratch, i % 2 ? INT64_MAX : 3000);
 		random_job_free(&job);
 	}
 	print_message("%u large cases, AVX2 equal to scalar\n", covered);
-	assert_true(covered > 140);
+	assert_true(covered > 165);
 	free(scratch);
 }
 
@@ -286,6 +318,40 @@ static void test_rounding_at_its_edges_equals_scalar(void **state)
 	free(scratch);
 }
 
+/* Phases of a TRANSPOSED_CONV of 16 channels each way that have no tap, or are too many. */
+static void check_phases_that_fit(void)
+{
+	static const struct {
+		u16 kernel, stride, dilation, pad;
+		u32 inputs;
+		bool covered;
+	} rows[] = {
+		{ 2, 2, 1, 0, 8, true }, { 3, 2, 1, 1, 8, true }, { 4, 4, 1, 0, 8, true },
+		{ 1, 1, 1, 0, 8, true }, { 3, 2, 3, 2, 8, true }, { 5, 3, 2, 0, 8, true },
+		{ 1, 2, 1, 0, 8, false }, { 3, 2, 2, 0, 8, false }, { 4, 2, 2, 0, 8, false },
+		{ 5, 5, 1, 0, 8, false }, { 4, 1, 0xffff, 0, 8, false },
+		/* The second phase begins at the second input. */
+		{ 2, 2, 1, 1, 2, true }, { 2, 2, 1, 1, 1, false },
+	};
+
+	for (u32 i = 0; i < COUNT(rows); i++) {
+		struct overtake_insn insn = {
+			.opcode = OVERTAKE_OP_TRANSPOSED_CONV, .groups = 1,
+			.kernel_height = rows[i].kernel, .kernel_width = rows[i].kernel,
+			.stride_height = rows[i].stride, .stride_width = rows[i].stride,
+			.dilation_height = rows[i].dilation, .dilation_width = rows[i].dilation,
+			.pad_top = rows[i].pad, .pad_left = rows[i].pad,
+			.in = { { .height = rows[i].inputs, .width = rows[i].inputs,
+				  .channels = 16, .pixel_stride = 16, .row_stride = 128 } },
+			.out = { .height = 16, .width = 16, .channels = 16, .pixel_stride = 16,
+				 .row_stride = 256 },
+		};
+
+		if (ovt_simd_covers(&insn) != rows[i].covered)
+			fail_msg("row %u of the phases", i);
+	}
+}
+
 /* They are left to the scalar operators. */
 static void test_what_does_not_fit_is_not_covered(void **state)
 {
@@ -304,6 +370,7 @@ static void test_what_does_not_fit_is_not_covered(void **state)
 	insn.in[0].channels = 1;
 	insn.dilation_height = insn.dilation_width = 0xffff;
 	assert_false(ovt_simd_covers(&insn));
+	check_phases_that_fit();
 	insn = (struct overtake_insn){ .opcode = OVERTAKE_OP_DEPTHWISE, .kernel_height = 8,
 				       .kernel_width = 16, .stride_height = 1, .stride_width = 1 };
 	insn.out.height = insn.out.width = 1;

@@ -9,7 +9,8 @@
  *
  * conv_words.c multiplies words; conv_pack.c packs and conv_packed.c multiplies what is packed;
  * conv_single.c has the case of one pixel; conv_finish.c rounds; conv_walk.c goes through the
- * pixels.  The right result is defined by ovt_unit_conv() (hw/op_conv.c).
+ * pixels; transposed.c makes CONVs of TRANSPOSED_CONV.  The right result is defined by
+ * ovt_unit_conv() (hw/op_conv.c).
  */
 #include "hw/operator_units.h"
 #include "hw/simd/conv_walk.h"
@@ -42,11 +43,13 @@
 #define WIDE		(1u << 6)
 
 static void plan_run(struct ovt_conv_run *run, const struct ovt_simd_inputs *inputs,
-		     const struct overtake_insn *insn, u32 at_once)
+		     const struct overtake_insn *insn, u32 at_once, u64 tap_bytes)
 {
 	run->length = inputs->pixel / at_once;
 	run->columns = insn->kernel_width;
 	run->column_step = ovt_dilation(insn->dilation_width) * inputs->pixel;
+	run->weights_row = (s64)(tap_bytes * insn->kernel_width);
+	run->weights_column = (s64)tap_bytes;
 	run->rows = insn->kernel_height;
 	run->row_step = ovt_dilation(insn->dilation_height) * inputs->row;
 	/* Taps of a row that are neighbours are one run. */
@@ -56,9 +59,10 @@ static void plan_run(struct ovt_conv_run *run, const struct ovt_simd_inputs *inp
 	}
 }
 
-static bool plan(struct ovt_conv_plan *plan, const struct overtake_insn *insn)
+bool ovt_conv_plan_init(struct ovt_conv_plan *plan, const struct overtake_insn *insn)
 {
 	u32 taps = (u32)insn->kernel_height * insn->kernel_width;
+	u64 tap_bytes;
 	u32 strip;
 
 	plan->group_inputs = insn->in[0].channels / insn->groups;
@@ -66,9 +70,13 @@ static bool plan(struct ovt_conv_plan *plan, const struct overtake_insn *insn)
 	if (!ovt_simd_inputs_plan(&plan->inputs, insn, plan->group_inputs, OVERTAKE_WEIGHT_INPUTS))
 		return false;
 	ovt_simd_inputs_as_bytes(&plan->bytes, &plan->inputs);
-	plan_run(&plan->words_run, &plan->inputs, insn, 2);
-	plan_run(&plan->bytes_run, &plan->bytes, insn, 4);
-	plan->block_bytes = (u64)taps * plan->inputs.pixel * VECTOR_OUTPUTS;
+	tap_bytes = (u64)plan->inputs.pixel * VECTOR_OUTPUTS;
+	plan_run(&plan->words_run, &plan->inputs, insn, 2, tap_bytes);
+	plan_run(&plan->bytes_run, &plan->bytes, insn, 4, tap_bytes);
+	plan->block_bytes = taps * tap_bytes;
+	plan->block_step = plan->block_bytes;
+	plan->first_weight = 0;
+	plan->ordered = true;
 	strip = UNIT_PRODUCTS / (taps * plan->inputs.pixel * OVT_SIMD_OUTPUTS);
 	plan->strip = strip < 1 ? 1 : strip > OVT_STRIP_PIXELS ? OVT_STRIP_PIXELS : strip;
 	return true;
@@ -103,12 +111,17 @@ static s64 weights_work(const struct ovt_conv_plan *plan)
 	return (s64)plan->block_bytes * (unit_outputs(plan) / VECTOR_OUTPUTS) / WEIGHTS_PER_NS;
 }
 
+bool ovt_conv_plan_pays(const struct ovt_conv_plan *plan, const struct overtake_insn *insn)
+{
+	return plan->block_bytes <= UNIT_WEIGHTS &&
+	       ovt_simd_inputs_pay(&plan->inputs, insn, plan->group_outputs, plan->group_inputs);
+}
+
 bool ovt_simd_conv_covers(const struct overtake_insn *insn)
 {
-	struct ovt_conv_plan cut;
+	struct ovt_conv_plan plan;
 
-	return plan(&cut, insn) && cut.block_bytes <= UNIT_WEIGHTS &&
-	       ovt_simd_inputs_pay(&cut.inputs, insn, cut.group_outputs, cut.group_inputs);
+	return ovt_conv_plan_init(&plan, insn) && ovt_conv_plan_pays(&plan, insn);
 }
 
 /* The first 8 outputs come twice, for two pixels at once, in the order of both their sums. */
@@ -134,7 +147,8 @@ static u32 group_pixels(const struct ovt_conv_plan *plan, const struct overtake_
 static bool is_single(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 		      const struct ovt_cursor *cursor)
 {
-	return group_pixels(plan, insn, cursor) == 1 && ovt_conv_single_fits(&plan->words_run);
+	return plan->ordered && group_pixels(plan, insn, cursor) == 1 &&
+	       ovt_conv_single_fits(&plan->words_run);
 }
 
 static const s8 *weights_at(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
@@ -144,7 +158,8 @@ static const s8 *weights_at(const struct ovt_conv_plan *plan, const struct overt
 	u32 group = group_at(plan, insn, cursor->c);
 	u32 block = (cursor->c - group * plan->group_outputs) / VECTOR_OUTPUTS;
 
-	return (const s8 *)operands->weights + (group * blocks + block) * plan->block_bytes;
+	return (const s8 *)operands->weights + (group * blocks + block) * plan->block_step +
+	       plan->first_weight;
 }
 
 static void load_block(struct ovt_conv_block *block, const struct ovt_conv_plan *plan,
@@ -159,7 +174,7 @@ static void load_block(struct ovt_conv_block *block, const struct ovt_conv_plan 
 		repeat_outputs(&block->channels);
 	block->start = block->channels.bias;
 	block->weights = weights_at(plan, insn, operands, cursor);
-	block->block_bytes = plan->block_bytes;
+	block->block_step = plan->block_step;
 	block->count = count;
 	/* Words are finished in another order than they are multiplied. */
 	if (!(cursor->filled & PACKED_BYTES) && count > VECTOR_OUTPUTS)
@@ -343,32 +358,38 @@ static bool pack(const struct ovt_conv_plan *plan, const struct overtake_insn *i
 	return true;
 }
 
-bool ovt_simd_conv(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		   struct ovt_simd_scratch *scratch, struct ovt_cursor *cursor, s64 *work)
+bool ovt_conv_plan_run(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
+		       const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
+		       struct ovt_cursor *cursor, s64 *work)
 {
-	struct ovt_conv_plan cut;
-
-	if (!plan(&cut, insn))
-		return true;
 	do {
-		u32 count = outputs_at(&cut, insn, cursor);
+		u32 count = outputs_at(plan, insn, cursor);
 		bool bytes;
 
 		if (cursor->filled & FILLED_SINGLE) {
-			if (run_single(&cut, insn, operands, scratch, cursor, work))
+			if (run_single(plan, insn, operands, scratch, cursor, work))
 				return true;
 			continue;
 		}
-		if (pack(&cut, insn, operands, scratch, cursor, count, work))
+		if (pack(plan, insn, operands, scratch, cursor, count, work))
 			continue;
 		bytes = cursor->filled & PACKED_BYTES;
 		if (!(cursor->filled & (bytes ? FILLED_BYTES : FILLED_WORDS))) {
-			*work -= fill(&cut, insn, operands, scratch, cursor);
+			*work -= fill(plan, insn, operands, scratch, cursor);
 			continue;
 		}
-		if (run_block(&cut, insn, operands, scratch, cursor, count, work) &&
-		    !advance(&cut, insn, cursor, count))
+		if (run_block(plan, insn, operands, scratch, cursor, count, work) &&
+		    !advance(plan, insn, cursor, count))
 			return true;
 	} while (*work > 0);
 	return false;
+}
+
+bool ovt_simd_conv(const struct overtake_insn *insn, const struct ovt_operands *operands,
+		   struct ovt_simd_scratch *scratch, struct ovt_cursor *cursor, s64 *work)
+{
+	struct ovt_conv_plan plan;
+
+	return !ovt_conv_plan_init(&plan, insn) ||
+	       ovt_conv_plan_run(&plan, insn, operands, scratch, cursor, work);
 }

@@ -15,6 +15,8 @@
  * @columns: runs in such a row
  * @row_step: elements of the scratch from one row of runs to the next
  * @column_step: elements of the scratch from one run of a row to the next
+ * @weights_row: bytes of the weights from one row of runs to the next
+ * @weights_column: bytes of the weights from one run of a row to the next
  */
 struct ovt_conv_run {
 	u32 length;
@@ -22,6 +24,8 @@ struct ovt_conv_run {
 	u32 columns;
 	u32 row_step;
 	u32 column_step;
+	s64 weights_row;
+	s64 weights_column;
 };
 
 /**
@@ -33,7 +37,10 @@ struct ovt_conv_run {
  * @group_inputs: input channels of a group
  * @group_outputs: output channels of a group
  * @block_bytes: weights of 8 outputs
+ * @block_step: bytes from these weights to those of the next 8 outputs of a group
+ * @first_weight: from them to those of the first tap
  * @strip: pixels of a strip, at most
+ * @ordered: the weights of 8 outputs follow each other in the order of the taps
  */
 struct ovt_conv_plan {
 	struct ovt_simd_inputs inputs;
@@ -43,7 +50,10 @@ struct ovt_conv_plan {
 	u32 group_inputs;
 	u32 group_outputs;
 	u64 block_bytes;
+	u64 block_step;
+	u64 first_weight;
 	u32 strip;
+	bool ordered;
 };
 
 /**
@@ -74,7 +84,7 @@ struct ovt_conv_steps {
  * @first_row: of the rows of taps that these are for
  * @end_row: behind the last of them
  * @weights: of the first 8, as the client has them
- * @block_bytes: from them to those of the second 8
+ * @block_step: bytes from them to those of the second 8
  * @count: output channels, at most 16
  */
 struct ovt_conv_block {
@@ -84,7 +94,7 @@ struct ovt_conv_block {
 	u32 first_row;
 	u32 end_row;
 	const s8 *weights;
-	u64 block_bytes;
+	u64 block_step;
 	u32 count;
 };
 
@@ -101,6 +111,21 @@ struct ovt_conv_strip {
 	u32 pixels;
 	struct ovt_simd_sums *sums;
 };
+
+/*
+ * ovt_conv_plan_init - cut an instruction whose weights are in the order of its taps
+ *
+ * False if its windows do not fit.
+ */
+bool ovt_conv_plan_init(struct ovt_conv_plan *plan, const struct overtake_insn *insn);
+
+/* Whether a unit of work is short enough and less than what the scalar operator takes. */
+bool ovt_conv_plan_pays(const struct ovt_conv_plan *plan, const struct overtake_insn *insn);
+
+/* As ovt_simd_run(), of an instruction that has been cut. */
+bool ovt_conv_plan_run(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
+		       const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
+		       struct ovt_cursor *cursor, s64 *work);
 
 /* The outputs of a strip: of the words that the windows are. */
 void ovt_conv_words(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,

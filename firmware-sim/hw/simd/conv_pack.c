@@ -38,7 +38,7 @@ struct packing {
 	struct ovt_simd_scratch *scratch;
 	u32 *totals;	/* of the rows of taps so far */
 	u32 *extras;	/* likewise */
-	u64 block_bytes;
+	u64 block_step;
 	u32 split_max;	/* of the vectors of a kind */
 	u32 vectors;
 };
@@ -92,7 +92,7 @@ static __always_inline ovt_u32x8 add_words(ovt_i16x16 words)
 }
 
 /* Two tiles [8 o][2 i] of 8 outputs, or of two blocks, to their quad: one vector or two. */
-static __always_inline void load_quad(const s8 *from, u64 block_bytes, bool two_pairs,
+static __always_inline void load_quad(const s8 *from, u64 block_step, bool two_pairs,
 				      const u32 vectors, ovt_c8x32 *quad)
 {
 	ovt_s8x16 a = ovt_load_s8x16(from), b = { 0 }, c = { 0 }, d = { 0 };
@@ -107,9 +107,9 @@ static __always_inline void load_quad(const s8 *from, u64 block_bytes, bool two_
 		quad[0] = ovt_join((ovt_s32x4)low, (ovt_s32x4)high);
 		return;
 	}
-	c = ovt_load_s8x16(from + block_bytes);
+	c = ovt_load_s8x16(from + block_step);
 	if (two_pairs)
-		d = ovt_load_s8x16(from + block_bytes + OVERTAKE_WEIGHT_TILE);
+		d = ovt_load_s8x16(from + block_step + OVERTAKE_WEIGHT_TILE);
 	first = (ovt_i16x16)ovt_join((ovt_s32x4)a, (ovt_s32x4)c);
 	second = (ovt_i16x16)ovt_join((ovt_s32x4)b, (ovt_s32x4)d);
 	quad[0] = (ovt_c8x32)__builtin_ia32_punpcklwd256(first, second);
@@ -189,7 +189,7 @@ static __always_inline bool copy(const struct packing *packing, const struct chu
 
 	for (i = 0; i < chunk->quads; i++, from += 2 * OVERTAKE_WEIGHT_TILE) {
 		chunk->to_at[i] = chunk->at + i * INPUTS_AT_ONCE;
-		load_quad(from, packing->block_bytes, 2 * i + 1 < chunk->pairs, vectors, quad);
+		load_quad(from, packing->block_step, 2 * i + 1 < chunk->pairs, vectors, quad);
 #pragma GCC unroll 2
 		for (v = 0; v < vectors; v++, to += QUAD_BYTES) {
 			ovt_store_s8x32(to, (ovt_s8x32)quad[v]);
@@ -260,11 +260,11 @@ ovt_conv_pack_bytes(const struct ovt_conv_plan *plan, const s8 *weights, u32 cou
 	u32 taps_of_run = run->length / quads;
 	struct packing packing = {
 		.scratch = scratch,
-		.block_bytes = plan->block_bytes,
+		.block_step = plan->block_step,
 		.split_max = (u32)steps_of(run) * (pixels < MANY_PIXELS ? 1 : 3) / 10,
 		.vectors = count > OVERTAKE_WEIGHT_BLOCK ? 2 : 1,
 	};
-	struct chunk chunk = { .from = weights, .to = scratch->packed, .to_at = scratch->step_at };
+	struct chunk chunk = { .to = scratch->packed, .to_at = scratch->step_at };
 	u32 y, x, tap;
 
 	scratch->steps = (u32)steps_of(run);
@@ -274,6 +274,7 @@ ovt_conv_pack_bytes(const struct ovt_conv_plan *plan, const s8 *weights, u32 cou
 		next_row(&packing, y);
 		for (x = 0; x < run->columns; x++) {
 			chunk.at = y * run->row_step + x * run->column_step;
+			chunk.from = weights + y * run->weights_row + x * run->weights_column;
 			for (tap = 0; tap < taps_of_run; tap++) {
 				if (!pack_tap(&packing, &chunk, quads,
 					      plan->inputs.pixel / OVERTAKE_WEIGHT_INPUTS))
@@ -297,17 +298,19 @@ ovt_conv_pack_words(const struct ovt_conv_plan *plan, const s8 *weights, u32 cou
 	for (y = 0; y < run->rows; y++) {
 		for (x = 0; x < run->columns; x++) {
 			u32 from = (y * run->row_step + x * run->column_step) * sizeof(s16);
+			const s8 *tile = weights + y * run->weights_row +
+					 x * run->weights_column;
 
 			for (pair = 0; pair < run->length; pair++) {
-				ovt_store_s16x16(to, ovt_widen_s8(ovt_load_s8x16(weights)));
+				ovt_store_s16x16(to, ovt_widen_s8(ovt_load_s8x16(tile)));
 				to += PAIR_BYTES;
 				if (two) {
-					const s8 *second = weights + plan->block_bytes;
+					const s8 *second = tile + plan->block_step;
 
 					ovt_store_s16x16(to, ovt_widen_s8(ovt_load_s8x16(second)));
 					to += PAIR_BYTES;
 				}
-				weights += OVERTAKE_WEIGHT_TILE;
+				tile += OVERTAKE_WEIGHT_TILE;
 				*at++ = from + pair * sizeof(s32);
 			}
 		}

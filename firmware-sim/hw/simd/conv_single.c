@@ -172,7 +172,7 @@ multiply_words(const struct ovt_conv_block *block, const s8 *inputs, u64 pairs,
 		chunk = steps < WORDS_STEPS ? steps : WORDS_STEPS;
 		for (i = 0; i < chunk; i++, weights += STEP_BYTES, inputs += STEP_BYTES) {
 			ovt_s16x16 words = ovt_load_s16x16(inputs);
-			const s8 *second = weights + block->block_bytes;
+			const s8 *second = weights + block->block_step;
 
 			__builtin_prefetch(weights + AHEAD_BYTES);
 			add_words(&sums[0], load_tiles(weights), words);
@@ -191,7 +191,7 @@ multiply_words(const struct ovt_conv_block *block, const s8 *inputs, u64 pairs,
 
 		add_words(&sums[0], load_tile(weights), words);
 		if (vectors == 2)
-			add_words(&sums[1], load_tile(weights + block->block_bytes), words);
+			add_words(&sums[1], load_tile(weights + block->block_step), words);
 		add_scaled(&totals[0], &sums[0]);
 		add_scaled(&totals[1], &sums[1]);
 	}
@@ -225,7 +225,7 @@ static __always_inline void add_widened(struct halves *totals, const struct digi
 
 /* Adds @steps, at most DIGITS_STEPS, of two tiles each, or of one if @odd. */
 static __always_inline void
-add_steps(struct halves *totals, const s8 *weights, u64 block_bytes, const s8 *inputs,
+add_steps(struct halves *totals, const s8 *weights, u64 block_step, const s8 *inputs,
 	  const u32 steps, const bool odd, const u32 vectors)
 {
 	struct digits sums[2] = { { { 0 } } };
@@ -240,7 +240,7 @@ add_steps(struct halves *totals, const s8 *weights, u64 block_bytes, const s8 *i
 		ovt_simd_settle(high);
 #pragma GCC unroll 2
 		for (v = 0; v < vectors; v++) {
-			const s8 *at = weights + v * block_bytes;
+			const s8 *at = weights + v * block_step;
 			ovt_c8x32 tiles = odd ? load_tile(at) : load_tiles(at);
 
 			ovt_simd_settle(tiles);
@@ -262,19 +262,19 @@ multiply_digits(const struct ovt_conv_block *block, const s8 *inputs, u64 pairs,
 	u64 steps = pairs / 2;
 
 	for (; steps >= DIGITS_STEPS; steps -= DIGITS_STEPS) {
-		add_steps(totals, weights, block->block_bytes, inputs, DIGITS_STEPS, false,
+		add_steps(totals, weights, block->block_step, inputs, DIGITS_STEPS, false,
 			  vectors);
 		weights += DIGITS_STEPS * STEP_BYTES;
 		inputs += DIGITS_STEPS * DIGITS_BYTES;
 	}
 #pragma GCC unroll 1
 	for (; steps; steps--) {
-		add_steps(totals, weights, block->block_bytes, inputs, 1, false, vectors);
+		add_steps(totals, weights, block->block_step, inputs, 1, false, vectors);
 		weights += STEP_BYTES;
 		inputs += DIGITS_BYTES;
 	}
 	if (pairs % 2)
-		add_steps(totals, weights, block->block_bytes, inputs, 1, true, vectors);
+		add_steps(totals, weights, block->block_step, inputs, 1, true, vectors);
 }
 
 static __always_inline void

@@ -13,7 +13,7 @@
 /* Adds a run to the sums of @pixels pixels times @vectors * 8 outputs. */
 static __always_inline void
 multiply_run(struct ovt_simd_sums *sums, const u8 *const *windows, u64 from, const s8 *weights,
-	     u64 block_bytes, u32 pairs, const u32 pixels, const u32 vectors)
+	     u64 block_step, u32 pairs, const u32 pixels, const u32 vectors)
 {
 	const s8 *end = weights + (u64)pairs * OVERTAKE_WEIGHT_TILE;
 	u64 at = from * sizeof(s16);
@@ -24,7 +24,7 @@ multiply_run(struct ovt_simd_sums *sums, const u8 *const *windows, u64 from, con
 		u32 p;
 
 		if (vectors == 2)
-			high = ovt_widen_s8(ovt_load_s8x16(weights + block_bytes));
+			high = ovt_widen_s8(ovt_load_s8x16(weights + block_step));
 #pragma GCC unroll 6
 		for (p = 0; p < pixels; p++) {
 			s32 pair = ovt_load_s32(windows[p] + at);
@@ -41,8 +41,6 @@ static __always_inline void
 multiply(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
 	 const struct ovt_conv_block *block, const u32 pixels, const u32 vectors)
 {
-	u64 run_bytes = (u64)run->length * OVERTAKE_WEIGHT_TILE;
-	const s8 *weights = block->weights + block->first_row * run->columns * run_bytes;
 	struct ovt_simd_sums sums[OVT_STRIP_PIXELS];
 	u32 p, y, x;
 
@@ -50,12 +48,13 @@ multiply(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
 	for (p = 0; p < pixels; p++)
 		sums[p] = block->start;
 	for (y = block->first_row; y < block->end_row; y++) {
+		const s8 *weights = block->weights + y * run->weights_row;
 		u64 from = (u64)y * run->row_step;
 
 		for (x = 0; x < run->columns; x++) {
-			multiply_run(sums, strip->windows, from, weights, block->block_bytes,
+			multiply_run(sums, strip->windows, from, weights, block->block_step,
 				     run->length, pixels, vectors);
-			weights += run_bytes;
+			weights += run->weights_column;
 			from += run->column_step;
 		}
 	}

@@ -13,6 +13,8 @@ typedef bool ovt_simd_run_function(const struct overtake_insn *insn,
 
 ovt_simd_covers_function ovt_simd_conv_covers;
 ovt_simd_run_function ovt_simd_conv;
+ovt_simd_covers_function ovt_simd_transposed_covers;
+ovt_simd_run_function ovt_simd_transposed;
 ovt_simd_covers_function ovt_simd_depthwise_covers;
 ovt_simd_covers_function ovt_simd_pool_covers;
 ovt_simd_run_function ovt_simd_depthwise;
