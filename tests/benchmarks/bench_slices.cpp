@@ -51,6 +51,7 @@ constexpr Shape shapes[] = {
     {"AVERAGE_POOL of 160 x 160", OVERTAKE_OP_AVERAGE_POOL, 160, 160, 8, 8, 160, 0},
     {"AVERAGE_POOL, 1 channel, 2x2", OVERTAKE_OP_AVERAGE_POOL, 512, 512, 1, 1, 2, 0},
     {"ADD, 1 channel", OVERTAKE_OP_ADD, 512, 512, 1, 1, 0, 0},
+    {"ADD, 8 channels and 1", OVERTAKE_OP_ADD, 512, 512, 1, 8, 0, 0},
     {"ADD, 64 channels", OVERTAKE_OP_ADD, 64, 64, 64, 64, 0, 0},
     {"TABLE, 1 channel", OVERTAKE_OP_TABLE, 512, 512, 1, 1, 0, 0},
     {"TABLE, 64 channels", OVERTAKE_OP_TABLE, 64, 64, 64, 64, 0, 0},
@@ -64,7 +65,8 @@ public:
         const unsigned reach = shape.kernel > 2 * shape.height / 3 ? shape.kernel : 1;
         insn_.opcode = shape.opcode;
         insn_.groups = shape.groups;
-        place(insn_.in[0], 3, shape.height, shape.width, shape.in_channels);
+        place(insn_.in[0], 3, shape.height, shape.width,
+              shape.opcode == OVERTAKE_OP_ADD ? shape.out_channels : shape.in_channels);
         place(insn_.out, 4, shape.height - reach + 1, shape.width - reach + 1, shape.out_channels);
         if (shape.kernel)
             set_window(shape, reach);

@@ -396,8 +396,14 @@ static void test_what_does_not_fit_is_not_covered(void **state)
 	insn.in[0] = insn.in[1] = insn.out;
 	assert_true(ovt_simd_covers(&insn));
 	insn.in[1].channels = 1;
+	assert_true(ovt_simd_covers(&insn));
+	insn.opcode = OVERTAKE_OP_MUL;
+	insn.in[0].type = OVERTAKE_TYPE_INT16;
+	assert_true(ovt_simd_covers(&insn));
+	insn.in[1].type = OVERTAKE_TYPE_INT16;
 	assert_false(ovt_simd_covers(&insn));
-	insn.opcode = OVERTAKE_OP_COPY;
+	insn = (struct overtake_insn){ .opcode = OVERTAKE_OP_COPY };
+	insn.out.channels = insn.out.height = insn.out.width = 2;
 	assert_false(ovt_simd_covers(&insn));
 	insn.opcode = 0xffff;
 	assert_false(ovt_simd_covers(&insn));

@@ -87,6 +87,12 @@ static const struct row rows[] = {
 	{ "RESIZE_BILINEAR", OVERTAKE_OP_RESIZE_BILINEAR, 0, 0, 3, 5, 21, 0, 0, 0, 15 * (80 + 21) },
 };
 
+/* The second input has one channel: a run is a pixel, if its elements are not the row's. */
+static const struct row repeating_rows[] = {
+	{ "ADD, one element a pixel", OVERTAKE_OP_ADD, 0, 0, 3, 5, 16, 0, 0, 0, 3 * 5 * (80 + 16) },
+	{ "ADD, one element a row", OVERTAKE_OP_ADD, 0, 0, 3, 1, 16, 0, 0, 0, 3 * (80 + 16) },
+};
+
 /* The same of tensors of 16 bits. */
 static const struct row int16_rows[] = {
 	/* Of 16 bits, by 8 channels of a pixel: 80, of a window 5 a tap; of 8 rows 4 and 1 for 8 products. */
@@ -115,7 +121,7 @@ static void place(struct random_job *job, struct overtake_operand *operand, u32 
 	bind_anything(job, region, (u64)height * operand->row_stride, flags, seed);
 }
 
-static void job_init(struct random_job *job, const struct row *row, u32 type)
+static void job_init(struct random_job *job, const struct row *row, u32 type, bool repeats)
 {
 	struct overtake_insn *insn = &job->insn;
 	u32 beside_y = row->kernel_height ? row->kernel_height - 1 : 0;
@@ -138,8 +144,8 @@ static void job_init(struct random_job *job, const struct row *row, u32 type)
 	place(job, &insn->in[0], JOB_IN0, row->height + beside_y, row->width + beside_x,
 	      row->channels, type, row->in_pixel, row->in_row, &seed);
 	if (row->opcode == OVERTAKE_OP_ADD)
-		place(job, &insn->in[1], JOB_IN1, row->height, row->width, row->channels,
-		      type, 0, 0, &seed);
+		place(job, &insn->in[1], JOB_IN1, row->height, row->width,
+		      repeats ? 1 : row->channels, type, 0, 0, &seed);
 	if (row->opcode == OVERTAKE_OP_MATMUL)
 		place(job, &insn->in[1], JOB_IN1, 1, row->channels, row->channels, type, 0, 0,
 		      &seed);
@@ -157,7 +163,7 @@ static void job_init(struct random_job *job, const struct row *row, u32 type)
 	}
 }
 
-static void check_rows(const struct row *checked, size_t count, u32 type)
+static void check_rows(const struct row *checked, size_t count, u32 type, bool repeats)
 {
 	struct ovt_simd_scratch *scratch = new_scratch();
 
@@ -167,7 +173,7 @@ static void check_rows(const struct row *checked, size_t count, u32 type)
 		s64 work;
 
 		print_message("%s\n", checked[i].description);
-		job_init(&job, &checked[i], type);
+		job_init(&job, &checked[i], type, repeats);
 		assert_int_equal(ovt_insn_check(&job.insn, job.regions, &operands), 0);
 		assert_true(ovt_simd_covers(&job.insn));
 		work = total_work(&job, &operands, scratch);
@@ -180,8 +186,9 @@ static void check_rows(const struct row *checked, size_t count, u32 type)
 static void test_units_count_what_they_take(void **state)
 {
 	(void)state;
-	check_rows(rows, COUNT(rows), OVERTAKE_TYPE_INT8);
-	check_rows(int16_rows, COUNT(int16_rows), OVERTAKE_TYPE_INT16);
+	check_rows(rows, COUNT(rows), OVERTAKE_TYPE_INT8, false);
+	check_rows(repeating_rows, COUNT(repeating_rows), OVERTAKE_TYPE_INT8, true);
+	check_rows(int16_rows, COUNT(int16_rows), OVERTAKE_TYPE_INT16, false);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * ADD to MIN and REQUANTISE of inputs of the output's shape, 16 elements at once.
+ * ADD to MIN and REQUANTISE, 16 elements at once.
  *
  * In doubles: an input times its multiplier / 2^shift needs 33 bits, a sum of two 34 bits, a
  * product of both inputs 40 bits; where an input has 16 bits, 40, 41 and 49 bits.  All are exact;
@@ -24,17 +24,60 @@ struct factors {
 	u32 out_type;
 };
 
-static bool same_shape(const struct overtake_operand *a, const struct overtake_operand *b)
-{
-	return a->height == b->height && a->width == b->width && a->channels == b->channels;
-}
+/*
+ * What a run takes of an input: elements from @from on, or 16 copies of one that all share.
+ * @advance: of the bytes that a run has gone on, those that the input does: all or none
+ */
+struct source {
+	const s8 *from;
+	u32 advance;
+};
 
 bool ovt_simd_combine_covers(const struct overtake_insn *insn)
 {
-	if (insn->opcode == OVERTAKE_OP_MUL && insn->in[0].type && insn->in[1].type)
-		return false;
-	return same_shape(&insn->in[0], &insn->out) &&
-	       (insn->opcode == OVERTAKE_OP_REQUANTISE || same_shape(&insn->in[1], &insn->out));
+	return insn->opcode != OVERTAKE_OP_MUL || !insn->in[0].type || !insn->in[1].type;
+}
+
+/* Whether one element of @in is used for all of a pixel, or of a row of one channel. */
+static bool is_repeated(const struct overtake_operand *in, const struct overtake_operand *out)
+{
+	return in->channels == 1 && (out->channels != 1 || in->width != out->width);
+}
+
+/* Whether a row of out needs a row of @in that has no gaps, or a single element of it. */
+static bool is_row(const struct overtake_operand *in, const struct overtake_operand *out)
+{
+	if (in->width != out->width)
+		return is_repeated(in, out);
+	return in->channels == out->channels && ovt_simd_is_dense(in);
+}
+
+static struct ovt_simd_run run_at(const struct overtake_insn *insn,
+				  const struct ovt_cursor *cursor, bool two)
+{
+	bool rows = ovt_simd_is_dense(&insn->out) && is_row(&insn->in[0], &insn->out) &&
+		    (!two || is_row(&insn->in[1], &insn->out));
+
+	return ovt_simd_run_of(insn, cursor, rows);
+}
+
+/* @copies: room for them, 32 bytes. */
+static struct source source_at(const struct overtake_insn *insn,
+			       const struct ovt_operands *operands, u32 index,
+			       const struct ovt_cursor *cursor, s8 *copies)
+{
+	const struct overtake_operand *in = &insn->in[index];
+	bool repeated = is_repeated(in, &insn->out);
+	const s8 *from = ovt_input_at(insn, operands, index, in->height == 1 ? 0 : cursor->y,
+				      in->width == 1 ? 0 : cursor->x, repeated ? 0 : cursor->c);
+
+	if (!repeated)
+		return (struct source) { from, (u32)-1 };
+	if (in->type)
+		ovt_store_s16x16(copies, ovt_broadcast_s16((s16)ovt_load(from, in->type, 0)));
+	else
+		ovt_store_s8x32(copies, ovt_broadcast_s8(*from));
+	return (struct source) { copies, 0 };
 }
 
 static ovt_f64x4 scale_of(u32 multiplier, u32 shift)
@@ -125,21 +168,25 @@ static __always_inline void store_words(s8 *out, const ovt_f64x4 *rounded, u32 c
 }
 
 /* @wide: elements have the types of @factors, else they are bytes. */
-static __always_inline void combine_run(const struct factors *factors, const s8 *a, const s8 *b,
-					s8 *out, u32 elements, const u32 opcode, const bool wide)
+static __always_inline void combine_run(const struct factors *factors,
+					const struct source *sources, s8 *out, u32 elements,
+					const u32 opcode, const bool wide)
 {
 	u32 type[2] = { wide ? factors->in_type[0] : OVERTAKE_TYPE_INT8,
 			wide ? factors->in_type[1] : OVERTAKE_TYPE_INT8 };
 	u32 out_type = wide ? factors->out_type : OVERTAKE_TYPE_INT8;
+	const struct source a = sources[0], b = sources[1];
 	u32 done, i;
 
 	for (done = 0; done < elements; done += 16) {
 		u32 count = elements - done < 16 ? elements - done : 16;
 		ovt_f64x4 first[VECTORS], second[VECTORS] = { 0 };
 
-		load_scaled(first, a + (done << type[0]), count, type[0], factors, 0);
+		load_scaled(first, a.from + ((done << type[0]) & a.advance), count, type[0],
+			    factors, 0);
 		if (opcode != OVERTAKE_OP_REQUANTISE)
-			load_scaled(second, b + (done << type[1]), count, type[1], factors, 1);
+			load_scaled(second, b.from + ((done << type[1]) & b.advance), count,
+				    type[1], factors, 1);
 #pragma GCC unroll 4
 		for (i = 0; i < VECTORS; i++)
 			first[i] = ovt_simd_clamp(combine(first[i], second[i], opcode) +
@@ -153,41 +200,42 @@ static __always_inline void combine_run(const struct factors *factors, const s8 
 }
 
 /* A copy of combine_run() for each opcode. */
-static __always_inline void run_opcode(const struct factors *factors, const s8 *a, const s8 *b,
-				       s8 *out, u32 elements, const bool wide)
+static __always_inline void run_opcode(const struct factors *factors,
+				       const struct source *sources, s8 *out, u32 elements,
+				       const bool wide)
 {
 	switch (factors->opcode) {
 	case OVERTAKE_OP_ADD:
-		combine_run(factors, a, b, out, elements, OVERTAKE_OP_ADD, wide);
+		combine_run(factors, sources, out, elements, OVERTAKE_OP_ADD, wide);
 		break;
 	case OVERTAKE_OP_SUB:
-		combine_run(factors, a, b, out, elements, OVERTAKE_OP_SUB, wide);
+		combine_run(factors, sources, out, elements, OVERTAKE_OP_SUB, wide);
 		break;
 	case OVERTAKE_OP_MUL:
-		combine_run(factors, a, b, out, elements, OVERTAKE_OP_MUL, wide);
+		combine_run(factors, sources, out, elements, OVERTAKE_OP_MUL, wide);
 		break;
 	case OVERTAKE_OP_MAX:
-		combine_run(factors, a, b, out, elements, OVERTAKE_OP_MAX, wide);
+		combine_run(factors, sources, out, elements, OVERTAKE_OP_MAX, wide);
 		break;
 	case OVERTAKE_OP_MIN:
-		combine_run(factors, a, b, out, elements, OVERTAKE_OP_MIN, wide);
+		combine_run(factors, sources, out, elements, OVERTAKE_OP_MIN, wide);
 		break;
 	default:
-		combine_run(factors, a, b, out, elements, OVERTAKE_OP_REQUANTISE, wide);
+		combine_run(factors, sources, out, elements, OVERTAKE_OP_REQUANTISE, wide);
 		break;
 	}
 }
 
-static OVT_SIMD_NOINLINE void run_bytes(const struct factors *factors, const s8 *a, const s8 *b,
-					s8 *out, u32 elements)
+static OVT_SIMD_NOINLINE void run_bytes(const struct factors *factors,
+					const struct source *sources, s8 *out, u32 elements)
 {
-	run_opcode(factors, a, b, out, elements, false);
+	run_opcode(factors, sources, out, elements, false);
 }
 
-static OVT_SIMD_NOINLINE void run_wide(const struct factors *factors, const s8 *a, const s8 *b,
-				       s8 *out, u32 elements)
+static OVT_SIMD_NOINLINE void run_wide(const struct factors *factors,
+				       const struct source *sources, s8 *out, u32 elements)
 {
-	run_opcode(factors, a, b, out, elements, true);
+	run_opcode(factors, sources, out, elements, true);
 }
 
 bool ovt_simd_combine(const struct overtake_insn *insn, const struct ovt_operands *operands,
@@ -195,22 +243,23 @@ bool ovt_simd_combine(const struct overtake_insn *insn, const struct ovt_operand
 {
 	bool two = insn->opcode != OVERTAKE_OP_REQUANTISE, wide = ovt_insn_is_wide(insn);
 	struct factors factors;
+	s8 copies[2][32];
 	bool more;
+	u32 i;
 
 	(void)scratch;
 	load_factors(&factors, insn);
 	do {
-		struct ovt_simd_run part = ovt_simd_run_at(insn, cursor, two);
-		const s8 *a = ovt_input_at(insn, operands, 0, cursor->y, cursor->x, cursor->c);
-		const s8 *b = two ? ovt_input_at(insn, operands, 1, cursor->y, cursor->x,
-						 cursor->c) : a;
+		struct ovt_simd_run part = run_at(insn, cursor, two);
+		s8 *out = ovt_output_at(insn, operands, cursor);
+		struct source sources[2];
 
+		for (i = 0; i < 2; i++)
+			sources[i] = source_at(insn, operands, two ? i : 0, cursor, copies[i]);
 		if (wide)
-			run_wide(&factors, a, b, ovt_output_at(insn, operands, cursor),
-				 part.elements);
+			run_wide(&factors, sources, out, part.elements);
 		else
-			run_bytes(&factors, a, b, ovt_output_at(insn, operands, cursor),
-				  part.elements);
+			run_bytes(&factors, sources, out, part.elements);
 		*work -= RUN_WORK + part.elements;
 		more = ovt_simd_run_next(insn, cursor, &part);
 	} while (more && *work > 0);

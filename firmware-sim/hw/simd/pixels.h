@@ -24,14 +24,12 @@ static inline bool ovt_simd_is_dense(const struct overtake_operand *operand)
 	return operand->pixel_stride == (u64)operand->channels * ovt_element_bytes(operand);
 }
 
-/* Inputs have the output's shape; a row's bytes are below 2^32 as row strides are. */
-static inline struct ovt_simd_run ovt_simd_run_at(const struct overtake_insn *insn,
-						  const struct ovt_cursor *cursor, bool two_inputs)
+/* Of a pixel, or of a @row: its bytes are below 2^32 as row strides are. */
+static inline struct ovt_simd_run ovt_simd_run_of(const struct overtake_insn *insn,
+						  const struct ovt_cursor *cursor, bool row)
 {
 	u32 channels = insn->out.channels;
-	bool dense = ovt_simd_is_dense(&insn->out) && ovt_simd_is_dense(&insn->in[0]) &&
-		     (!two_inputs || ovt_simd_is_dense(&insn->in[1]));
-	struct ovt_simd_run run = { .length = dense ? insn->out.width * channels : channels };
+	struct ovt_simd_run run = { .length = row ? insn->out.width * channels : channels };
 
 	run.elements = run.length - cursor->c;
 	if (run.elements > OVT_SIMD_RUN_ELEMENTS)

@@ -77,13 +77,14 @@ static OVT_SIMD_NOINLINE void look_up_run(const struct table *table, const s8 *i
 bool ovt_simd_table(const struct overtake_insn *insn, const struct ovt_operands *operands,
 		    struct ovt_simd_scratch *scratch, struct ovt_cursor *cursor, s64 *work)
 {
+	const bool rows = ovt_simd_is_dense(&insn->out) && ovt_simd_is_dense(&insn->in[0]);
 	struct table table;
 	bool more;
 
 	(void)scratch;
 	load_table(&table, operands->weights);
 	do {
-		struct ovt_simd_run part = ovt_simd_run_at(insn, cursor, false);
+		struct ovt_simd_run part = ovt_simd_run_of(insn, cursor, rows);
 
 		look_up_run(&table,
 			    ovt_input_at(insn, operands, 0, cursor->y, cursor->x, cursor->c),
