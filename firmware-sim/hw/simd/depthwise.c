@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * DEPTHWISE.
+ * DEPTHWISE of any windows; depthwise_direct.c has the usual ones.
  *
  * As CONV, outputs are computed in groups of pixels whose inputs fit into the scratch, here of up
  * to 64 channels.  Two taps of 16 channels are interleaved, inputs as well as weights, so that one
  * multiplication adds both to 8 sums.
  */
 #include "hw/operator_units.h"
+#include "hw/simd/depthwise.h"
 #include "hw/simd/inputs.h"
 #include "hw/simd/requantise.h"
-#include "hw/simd/vector_operators.h"
 
 /* Channels of the scratch: a few lines of cache of a pixel, and a group of many pixels. */
 #define GROUP_CHANNELS	64u
@@ -49,8 +49,9 @@ bool ovt_simd_depthwise_covers(const struct overtake_insn *insn)
 {
 	struct ovt_simd_inputs inputs;
 
-	return plan(&inputs, insn) &&
-	       ovt_simd_inputs_pay(&inputs, insn, group_channels(insn, 0), 1);
+	return ovt_depthwise_direct_covers(insn) ||
+	       (plan(&inputs, insn) &&
+		ovt_simd_inputs_pay(&inputs, insn, group_channels(insn, 0), 1));
 }
 
 /* Weights of @tap of 16 channels from @channel on, as far as there are: zeros behind them. */
@@ -237,6 +238,8 @@ bool ovt_simd_depthwise(const struct overtake_insn *insn, const struct ovt_opera
 {
 	struct ovt_simd_inputs inputs;
 
+	if (ovt_depthwise_direct_covers(insn))
+		return ovt_depthwise_direct(insn, operands, scratch, cursor, work);
 	if (!plan(&inputs, insn))
 		return true;
 	do {
