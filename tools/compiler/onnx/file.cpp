@@ -167,7 +167,7 @@ void add_kinds(const onnx::GraphProto& graph, std::set<std::string>& kinds) {
         kinds.insert(node.op_type());
 }
 
-void add_names(const onnx::GraphProto& graph, std::set<std::string>& names) {
+void add_node_names(const onnx::GraphProto& graph, std::set<std::string>& names) {
     for (const auto& node : graph.node()) {
         names.insert(node.name());
         if (node.output_size() > 0)
@@ -215,7 +215,7 @@ Network load_onnx(const std::string& path, const InputSettings& settings,
         add_kinds(model.graph(), network.nodes.kinds);
         lower_to_known_opset(model, libonnx, network.refusals);
         check_file(model, opset, libonnx, settings.custom_domains, network.refusals, path);
-        add_names(model.graph(), network.nodes.names);
+        add_node_names(model.graph(), network.nodes.names);
         add_kinds(model.graph(), network.nodes.kinds);
         set_input_shapes(model, settings, path);
         remove_edge_nodes(model, settings.removed, libonnx, settings.warn);
