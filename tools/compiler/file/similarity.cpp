@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <vector>
 
 namespace overtake::compiler {
 namespace {
@@ -16,17 +15,20 @@ constexpr float most_beside_another_sign = 1 << 12;
 } // namespace
 
 void Similarity::add(std::span<const float> values, std::span<const float> reference) {
-    for (std::size_t index = 0; index < values.size(); ++index) {
-        const double right = reference[index];
-        if (!std::isfinite(right))
-            continue;
-        const double left = std::isfinite(values[index]) ? values[index] : 0;
-        has_any_ = true;
-        product_ += left * right;
-        values_ += left * left;
-        reference_ += right * right;
-        difference_ += (left - right) * (left - right);
-    }
+    for (std::size_t index = 0; index < values.size(); ++index)
+        add(values[index], reference[index]);
+}
+
+void Similarity::add(float value, float reference) {
+    const double right = reference;
+    if (!std::isfinite(right))
+        return;
+    const double left = std::isfinite(value) ? value : 0;
+    has_any_ = true;
+    product_ += left * right;
+    values_ += left * left;
+    reference_ += right * right;
+    difference_ += (left - right) * (left - right);
 }
 
 double Similarity::cosine() const {
@@ -46,20 +48,15 @@ double Similarity::error() const {
 }
 
 void SignSimilarity::add(std::span<const float> values, std::span<const float> reference) {
-    const auto part = [](std::span<const float> numbers, float sign) {
-        std::vector<float> result(numbers.begin(), numbers.end());
-        for (float& number : result)
-            number = number * sign > 0 ? number : 0;
-        return result;
-    };
-    above_.add(part(values, 1), part(reference, 1));
-    below_.add(part(values, -1), part(reference, -1));
-    for (const float number : reference) {
-        count_above_ += number > 0;
-        count_below_ += number < 0;
-        if (std::isfinite(number)) {
-            greatest_ = std::max(greatest_, number);
-            least_ = std::min(least_, number);
+    for (std::size_t index = 0; index < values.size(); ++index) {
+        const float value = values[index], wanted = reference[index];
+        above_.add(value > 0 ? value : 0, wanted > 0 ? wanted : 0);
+        below_.add(value < 0 ? value : 0, wanted < 0 ? wanted : 0);
+        count_above_ += wanted > 0;
+        count_below_ += wanted < 0;
+        if (std::isfinite(wanted)) {
+            greatest_ = std::max(greatest_, wanted);
+            least_ = std::min(least_, wanted);
         }
     }
 }

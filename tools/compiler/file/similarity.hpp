@@ -12,6 +12,7 @@ class Similarity {
 public:
     /// Both of the same size.
     void add(std::span<const float> values, std::span<const float> reference);
+    void add(float value, float reference);
 
     /// 1 where both are zero, NaN where the reference has no finite element.
     double cosine() const;
