@@ -21,12 +21,16 @@ Two numbers set the cost: --input (cost goes with the area; multiples of 32, of 
 and multiply-accumulates are printed.
 
 Weights and batch statistics: see seeded_network.py. --samples also writes synthetic images
-(float32, N x 3 x H x W, about -2..2) for calibration. The same seed gives the same graph; the last
-bits of the statistics depend on numpy and its BLAS.
+(float32, N x 3 x H x W, about -2..2) for calibration. The same seed gives the same graph. Weights depend
+on the last bits of products and on the signs of eigenvectors, which each BLAS and LAPACK has in its own way:
+where Debian's reference libraries are installed (libblas3, liblapack3), numpy gets those, whatever
+else the system has for libblas.so.3.
 """
 
 import argparse
 import dataclasses
+import os
+import pathlib
 import sys
 
 import numpy as np
@@ -61,12 +65,27 @@ KINDS = {
 }
 
 
+def _begin_anew_with_reference_libraries():
+    """Runs this program again with them in front; nothing where it has them or they are not installed."""
+    found = [
+        str(path.parent)
+        for name in ("blas", "lapack")
+        for path in sorted(pathlib.Path("/usr/lib").glob(f"*-linux-gnu/{name}/lib{name}.so.3"))
+    ]
+    given = os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    if len(found) < 2 or given[: len(found)] == found:
+        return
+    os.environ["LD_LIBRARY_PATH"] = ":".join([*found, *filter(None, given)])
+    os.execv(sys.executable, sys.orig_argv)
+
+
 def _size(text):
     height, _, width = text.partition("x")
     return int(height), int(width or height)
 
 
 def main():
+    _begin_anew_with_reference_libraries()
     parser = argparse.ArgumentParser(description="Generates networks with seeded weights.")
     parser.add_argument("kind", choices=sorted(KINDS))
     parser.add_argument("output")

@@ -136,6 +136,20 @@ class GeneratedNetworks(unittest.TestCase):
                         deviation = float(tensors[node.output[0]].std())
                         self.assertTrue(0.1 < deviation < 10, f"{node.name}: {deviation}")
 
+    def test_the_libraries_of_its_products_are_the_reference_ones(self):
+        """Another library of that name, which the system has for all programs, would make other weights."""
+        (reference,) = pathlib.Path("/usr/lib").glob("*-linux-gnu/blas/libblas.so.3")
+        (self.folder / "libblas.so.3").write_bytes(reference.read_bytes())
+        environment = {**os.environ, "LD_LIBRARY_PATH": str(self.folder), "LD_DEBUG": "files",
+                       "LD_DEBUG_OUTPUT": str(self.folder / "loaded")}  # fmt: skip
+        command = [sys.executable, HERE / "generate.py", "vit", self.folder / "vit.onnx"]
+        command += ["--width", "8", "--input", "32x32"]
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL, env=environment)
+        (loaded,) = self.folder.glob("loaded.*")  # of one process, which began anew
+        calls = [line.split()[-1] for line in loaded.read_text().splitlines()
+                 if "calling init" in line and "libblas.so.3" in line]  # fmt: skip
+        self.assertEqual(calls[-1], str(reference))
+
     def test_outputs_depend_on_the_image(self):
         for kind in KINDS:
             with self.subTest(kind=kind):

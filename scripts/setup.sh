@@ -18,7 +18,7 @@ build_packages="build-essential cmake ninja-build pkg-config
 	libcmocka-dev libgtest-dev libgmock-dev liburing-dev libdrm-dev libbpf-dev libseccomp-dev clang
 	libonnx-dev libprotobuf-dev protobuf-compiler libdnnl-dev libflatbuffers-dev flatbuffers-compiler
 	libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cpp-dev libpng-dev libturbojpeg0-dev librsvg2-bin libcpp-httplib-dev
-	python3 python3-dev python3-numpy python3-onnx pybind11-dev systemtap-sdt-dev"
+	python3 python3-dev python3-numpy python3-onnx libblas3 liblapack3 pybind11-dev systemtap-sdt-dev"
 
 # The module. dwarves has pahole, which writes the module's BTF.
 kmod_packages="build-essential bc kmod libelf-dev dwarves"
