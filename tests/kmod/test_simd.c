@@ -152,7 +152,7 @@ static void random_cases_equal_scalar(void)
 	}
 	for (u32 which = 0; which < count; which++) {
 		printf("# opcode %u: %u cases\n", opcodes[which], cases[which]);
-		check(cases[which] >= CASES / count / 4);
+		check(cases[which] >= CASES / count / 8);
 	}
 	printf("# %u random operators, AVX2 equal to scalar\n", covered);
 	fflush(stdout);
