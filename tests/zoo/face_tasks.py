@@ -320,7 +320,7 @@ KINDS = {
     "face_eyes": Kind(eyes, open_or_shut, "open or shut"),
     "face_pose": Kind(coloured_faces(224, 1.5, **_IMAGENET), roll, "roll within 5 degrees",
                       ("output", "617", "618"), count=200),
-    "face_recognition": Kind(people, recognised, "people recognised", count=120),
+    "face_recognition": Kind(people, recognised, "people recognised", count=60),
     "face_age": Kind(coloured_faces(64, 1.5, **_IMAGENET), as_float(age, 2),
                      "age within two years of float's", _AGE),
     "face_expression": Kind(coloured_faces(224, 1.1), as_float(classes), "says what float does",
