@@ -333,6 +333,118 @@ class Accuracy(unittest.TestCase):
         self.assertRegex(result.stderr, r"output 'y' has a cosine of \d\.\d+, and its rarer sign one of 0\.\d+, with 1 node in 16 bits")
 
 
+class Decisions(unittest.TestCase):
+    """Two of four numbers are always the greatest and nearly equal, the others are 0: which one is
+    greater is a decision that 16 bits keep, and 8 bits do not."""
+
+    COUNT = 12
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def numbers(self, difference, axis=1):
+        """COUNT samples of SHAPE."""
+        random = np.random.default_rng(5)
+        numbers = np.zeros((self.COUNT, *SHAPE[1:]), np.float32)
+        first, second = np.moveaxis(numbers, axis, 0)[:2]
+        first[...] = random.uniform(3, 4, first.shape)
+        second[...] = first + random.choice([-1, 1], first.shape) * difference
+        return numbers
+
+    def compile(self, numbers, *options, softmax=None, shape=SHAPE):
+        nodes = [node("Conv", ["x", "w"], ["logits"], name="logits")]
+        if softmax is not None:
+            nodes.append(node("Softmax", ["logits"], ["softmax"], name="softmax", axis=softmax))
+        nodes.append(node("Identity", ["logits" if softmax is None else "softmax"], ["y=1"], name="last"))
+        weights = {"w": np.eye(4, dtype=np.float32).reshape(4, 4, 1, 1)}
+        path = save(model(nodes, {"x": shape}, {"y=1": shape}, weights), self.folder / "m.onnx")
+        np.save(self.folder / "x.npy", numbers)
+        return overtake("compile", path, "--calibration", self.folder / "x.npy",
+                        "-o", self.folder / "m.ovm", *options)  # fmt: skip
+
+    def searched(self, *arguments, **rest):
+        result = self.compile(*arguments, "--accuracy", 0.999, "--json", **rest)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        attempts = json.loads(result.stdout)["accuracy"]["attempts"]
+        (chosen,) = [attempt for attempt in attempts if attempt["chosen"]]
+        return attempts[0]["outputs"][0], chosen
+
+    def decided_as_in_float(self, axis=1):
+        """The share, of the model as it runs."""
+        outputs = []
+        for path, options in ((self.folder / "m.onnx", []), (self.folder / "m.ovm", ["--device", "embedded"])):
+            target = self.folder / path.suffix
+            succeed("run", path, *options, "--input", f"x={self.folder / 'x.npy'}", "--output-dir", target, "-q")
+            (file,) = target.glob("*.npy")
+            outputs.append(np.load(file).reshape(self.COUNT, *SHAPE[1:]).argmax(axis=axis))
+        return np.mean(outputs[0] == outputs[1])
+
+    def test_a_named_output_decides_as_in_float(self):
+        numbers = self.numbers(0.006)
+        first, chosen = self.searched(numbers)
+        self.assertIsNone(first["same_decisions"])
+        self.assertEqual(chosen["in_16_bits"], [])
+        self.assertLess(self.decided_as_in_float(), 0.9)
+        first, chosen = self.searched(numbers, "--decisions", "y=1")
+        self.assertGreater(first["cosine"], 0.9999)
+        self.assertLess(first["same_decisions"], 0.9)
+        self.assertEqual(chosen["in_16_bits"], ["logits"])
+        self.assertGreaterEqual(chosen["outputs"][0]["same_decisions"], 0.999)
+        self.assertAlmostEqual(chosen["outputs"][0]["same_decisions"], self.decided_as_in_float(), 5)
+
+    def test_an_axis_may_be_named(self):
+        for axis in (2, -1):
+            numbers = self.numbers(0.006, axis)
+            first, chosen = self.searched(numbers, "--decisions", f"y=1={axis}")
+            self.assertLess(first["same_decisions"], 0.9)
+            self.assertEqual(chosen["in_16_bits"], ["logits"])
+            self.assertGreaterEqual(self.decided_as_in_float(axis), 0.999)
+
+    def test_softmax_decides_along_its_axis(self):
+        for axis in (1, 3):
+            first, chosen = self.searched(self.numbers(0.006, axis), softmax=axis)
+            self.assertGreater(first["cosine"], 0.9999)
+            self.assertLess(first["same_decisions"], 0.9)
+            self.assertEqual(chosen["in_16_bits"], ["logits"])
+            self.assertGreaterEqual(self.decided_as_in_float(axis), 0.999)
+
+    def test_numbers_that_are_about_equal_are_one_choice(self):
+        first, chosen = self.searched(self.numbers(0.002), "--decisions", "y=1")
+        self.assertEqual((first["same_decisions"], chosen["in_16_bits"]), (1, []))
+        self.assertLess(self.decided_as_in_float(), 0.9)
+
+    def test_the_table_has_a_column_for_decisions(self):
+        table = self.compile(self.numbers(0.006), "--accuracy", 0.999, "--decisions", "y=1").stdout
+        self.assertIn("wanted of each output, and of 0.99 of its rarer sign, and 99.9 % of decisions as in float, over", table)
+        self.assertRegex(table, r"tried +cosine +rarer sign +decisions +device us")
+        self.assertRegex(table, r"(?m)^  min-max +0\.99999\d +- +\d+\.\d\d % +\d+\.\d")
+        self.assertNotIn("decisions", self.compile(self.numbers(0.006), "--accuracy", 0.99).stdout)
+
+    def test_the_nearest_attempt_is_described(self):
+        result = self.compile(self.numbers(2e-5), "--accuracy", 0.9999999, "--decisions", "y=1", "--run-on-bpu", "logits")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, r"has a cosine of [01]\.\d+, and \d\d\.\d\d % of its decisions are those of float, with ")
+
+    def test_what_cannot_be_is_refused(self):
+        numbers = self.numbers(0.006)
+        for argument, message in (
+            ("z", "--decisions z: the model has no output 'z'; it has 'y=1'"),
+            ("z=1", "--decisions z=1: the model has no output 'z'; it has 'y=1'"),
+            ("y=1=4", "--decisions y=1=4: the axis is not one of -4 to 3"),
+            ("y=1=-5", "--decisions y=1=-5: the axis is not one of -4 to 3"),
+            ("y=1=x", "--decisions y=1=x: the axis is not one of -4 to 3"),
+            ("y=1=", "--decisions y=1=: the axis is not one of -4 to 3"),
+            ("y=1=0", "--decisions y=1=0: the output has one number along axis 0, so there is nothing to decide"),
+        ):
+            result = self.compile(numbers, "--accuracy", 0.999, "--decisions", argument)
+            self.assertEqual((result.returncode, result.stdout), (1, ""))
+            self.assertEqual(result.stderr, f"overtake: {self.folder / 'm.onnx'}: {message}\n")
+        result = self.compile(numbers, "--accuracy", 0.999, "--decisions", "y=1", "--decisions", "y=1=2")
+        self.assertIn("--decisions y=1=2: the output is named twice", result.stderr)
+
+
 class States(unittest.TestCase):
     def test_the_device_follows_the_states_that_it_computes(self):
         """What is reported is what a run over the same steps gives: errors of the state add up."""

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How near numbers come to a reference, and those of its rarer sign.
+// How near numbers come to a reference, those of its rarer sign, and decisions.
 #include "compiler/file/similarity.hpp"
 
 #include <cmath>
@@ -56,6 +56,55 @@ TEST(SignSimilarity, IgnoresWhatRoundingLeavesOfZeros) {
     const float least = 1.0f / (1 << 12);
     EXPECT_TRUE(std::isnan(rarer_cosine({1, 1, 0}, {1, 1, -0.99f * least})));
     EXPECT_EQ(rarer_cosine({1, 1, 0}, {1, 1, -1.01f * least}), 0);
+}
+
+double share_of(const Numbers& values, const Numbers& reference, std::size_t choices,
+                std::size_t inner = 1, double tie = 0) {
+    DecisionSimilarity similarity(tie);
+    similarity.add(values, reference, choices, inner);
+    return similarity.share();
+}
+
+TEST(DecisionSimilarity, CountsPlacesOfTheGreatestNumber) {
+    const Numbers reference = {1, 5, 3, 9, 2, 8};
+    EXPECT_EQ(share_of({0, 2, 1, 7, 6, 6}, reference, 3), 1);
+    EXPECT_EQ(share_of({0, 2, 1, 7, 6, 7.5}, reference, 3), 0.5);
+    EXPECT_EQ(share_of({3, 2, 1, 7, 6, 7.5}, reference, 3), 0);
+    EXPECT_EQ(share_of({-3, -2, -3, 7, 6, 1}, reference, 3), 1) << "below zero is a number, too";
+}
+
+TEST(DecisionSimilarity, ChoosesAlongAnAxisInTheMiddle) {
+    // Two images of two choices at three places.
+    const Numbers reference = {1, 5, 3, 9, 2, 8, 1, 2, 3, 4, 5, 6};
+    EXPECT_EQ(share_of(reference, reference, 2, 3), 1);
+    EXPECT_EQ(share_of({9, 5, 3, 1, 2, 8, 1, 2, 3, 4, 5, 6}, reference, 2, 3), 5 / 6.0);
+    EXPECT_EQ(share_of({9, 5, 3, 1, 2, 8, 4, 5, 6, 1, 2, 3}, reference, 2, 3), 2 / 6.0);
+}
+
+TEST(DecisionSimilarity, TakesNumbersThatAreAboutEqualForOneChoice) {
+    const Numbers reference = {0, 9.5, 10};
+    EXPECT_EQ(share_of({0, 2, 1}, reference, 3, 1, 0.049), 0);
+    EXPECT_EQ(share_of({0, 2, 1}, reference, 3, 1, 0.051), 1);
+    EXPECT_EQ(share_of({0, 2, 1}, {-90, 9.5, 10}, 3, 1, 0.0051), 1) << "of the range";
+    EXPECT_EQ(share_of({1, 0, 1}, {2, 2, 2}, 3), 1);
+}
+
+TEST(DecisionSimilarity, HasNoneWhereTheReferenceDecidesNothing) {
+    const float infinity = std::numeric_limits<float>::infinity();
+    const float none = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_TRUE(std::isnan(share_of({}, {}, 2)));
+    EXPECT_TRUE(std::isnan(share_of({1, 2}, {none, none}, 2)));
+    EXPECT_TRUE(std::isnan(share_of({1, 2}, {infinity, 1}, 2)));
+    EXPECT_EQ(share_of({1, 2}, {-infinity, 1}, 2, 1, 1), 1);
+    EXPECT_EQ(share_of({2, 1}, {-infinity, 1}, 2, 1, 0.5), 0) << "no range, so no tie";
+    EXPECT_EQ(share_of({none, none}, {1, 2}, 2), 0) << "and no number is the wrong one";
+}
+
+TEST(DecisionSimilarity, AddsArraysUp) {
+    DecisionSimilarity similarity(0);
+    similarity.add(Numbers{1, 2}, Numbers{1, 2}, 2, 1);
+    similarity.add(Numbers{1, 2}, Numbers{2, 1}, 2, 1);
+    EXPECT_EQ(similarity.share(), 0.5);
 }
 
 } // namespace

@@ -60,7 +60,7 @@ TEST_F(TrialsOfASmallNetwork, SmallNetworksAreComparedByAllSamples) {
     EXPECT_EQ(asked_, std::vector<std::size_t>{100});
     EXPECT_EQ(some.report.attempts.at(0).samples, 100u);
     EXPECT_EQ(some.report.attempts[0].what, "one");
-    EXPECT_EQ(some.report.attempts[0].cosines.size(), 1u);
+    EXPECT_EQ(some.report.attempts[0].outputs.size(), 1u);
 }
 
 TEST_F(TrialsOfASmallNetwork, OfLargeNetworksAllSamplesSettleWhatAFewSay) {

@@ -35,6 +35,7 @@ USAGE = [
     ("compile net.onnx --calibration s.npy --accuracy 1.1", "--accuracy: '1.1' is not a number above 0 and up to 1"),
     ("compile net.onnx --calibration s.npy --accuracy 0", "--accuracy: '0' is not a number above 0 and up to 1"),
     ("compile net.onnx --calibration s.npy --accuracy nan", "--accuracy: 'nan' is not a number above 0 and up to 1"),
+    ("compile net.onnx --decisions y", "--decisions requires --accuracy"),
     ("compile net.onnx --calibration s.npy --accuracy 0.9 --calibration-method kl",
      "--calibration-method: cannot be given together with --accuracy"),
     ("compile net.onnx --percentile nan", "--percentile: 'nan' is not a number in 90..100"),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "accuracy_table.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -27,16 +28,33 @@ std::string names_of(const std::set<std::string>& nodes) {
     return text;
 }
 
+// Whether an output decides.
+bool has_decisions(const compiler::AccuracyReport& report) {
+    const auto decides = [](const compiler::OutputNearness& output) {
+        return !std::isnan(output.same_decisions);
+    };
+    return std::ranges::any_of(report.attempts, [&](const compiler::AccuracyAttempt& attempt) {
+        return std::ranges::any_of(attempt.outputs, decides);
+    });
+}
+
+std::string or_none(double value, const char* format) {
+    return std::isnan(value) ? "-" : fmt::format(fmt::runtime(format), value);
+}
+
 } // namespace
 
 void print_accuracy(const compiler::AccuracyReport& report, std::FILE* stream) {
     const float of_sign = compiler::cosine_of_rarer_sign(static_cast<float>(report.wanted));
-    fmt::print(stream, "cosine of at least {} wanted of each output{}, over {} sample{}\n",
-               report.wanted,
-               of_sign > 0 ? fmt::format(", and of {:g} of its rarer sign", of_sign) : "",
-               report.samples, report.samples == 1 ? "" : "s");
-    fmt::print(stream, "  {:<24} {:>9} {:>10} {:>12} {:>10}  {}\n", "tried", "cosine", "rarer sign",
-               "device us", "CPU us", "output farthest from float");
+    const bool decides = has_decisions(report);
+    fmt::print(
+        stream, "cosine of at least {} wanted of each output{}{}, over {} sample{}\n",
+        report.wanted, of_sign > 0 ? fmt::format(", and of {:g} of its rarer sign", of_sign) : "",
+        decides ? fmt::format(", and {:g} % of decisions as in float", 100 * report.wanted) : "",
+        report.samples, report.samples == 1 ? "" : "s");
+    fmt::print(stream, "  {:<24} {:>9} {:>10}{} {:>12} {:>10}  {}\n", "tried", "cosine",
+               "rarer sign", decides ? " decisions" : "", "device us", "CPU us",
+               "output farthest from float");
     for (const compiler::AccuracyAttempt& attempt : report.attempts) {
         const char* mark = attempt.is_chosen ? "* " : "  ";
         if (!attempt.refusal.empty()) {
@@ -44,14 +62,15 @@ void print_accuracy(const compiler::AccuracyReport& report, std::FILE* stream) {
                        printable(attempt.refusal));
             continue;
         }
-        const std::size_t output = attempt.farthest();
+        const std::size_t number = attempt.farthest();
+        const compiler::OutputNearness& output = attempt.outputs[number];
         const std::string some =
             attempt.samples == report.samples ? "" : fmt::format(", {} samples", attempt.samples);
-        const float rarer = attempt.rarer_signs[output];
-        fmt::print(stream, "{}{:<24} {:>9.6f} {:>10} {:>12.1f} {:>10.1f}  {}{}\n", mark,
-                   attempt.what, attempt.cosines[output],
-                   std::isnan(rarer) ? "-" : fmt::format("{:.6f}", rarer), attempt.device_us,
-                   attempt.cpu_us, printable(report.outputs[output]), some);
+        const std::string same = or_none(100 * double{output.same_decisions}, "{:.2f} %");
+        fmt::print(stream, "{}{:<24} {:>9.6f} {:>10}{} {:>12.1f} {:>10.1f}  {}{}\n", mark,
+                   attempt.what, output.cosine, or_none(output.rarer_sign, "{:.6f}"),
+                   decides ? fmt::format(" {:>9}", same) : "", attempt.device_us, attempt.cpu_us,
+                   printable(report.outputs[number]), some);
     }
     for (const compiler::AccuracyAttempt& attempt : report.attempts) {
         if (attempt.is_chosen && !attempt.moved.empty())
@@ -82,13 +101,15 @@ Json accuracy_json(const compiler::AccuracyReport& report) {
         entry["in_float"] = attempt.moved;
         entry["in_16_bits"] = attempt.in_16_bits;
         Json& outputs = entry["outputs"] = Json::array();
-        for (std::size_t number = 0; number < attempt.cosines.size(); ++number) {
+        for (std::size_t number = 0; number < attempt.outputs.size(); ++number) {
+            const compiler::OutputNearness& output = attempt.outputs[number];
             const auto number_or_null = [](float cosine) {
                 return std::isnan(cosine) ? Json() : Json(cosine);
             };
             outputs.push_back({{"name", report.outputs[number]},
-                               {"cosine", number_or_null(attempt.cosines[number])},
-                               {"rarer_sign", number_or_null(attempt.rarer_signs[number])}});
+                               {"cosine", number_or_null(output.cosine)},
+                               {"rarer_sign", number_or_null(output.rarer_sign)},
+                               {"same_decisions", number_or_null(output.same_decisions)}});
         }
     }
     return json;

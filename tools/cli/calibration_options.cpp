@@ -45,13 +45,22 @@ void add_calibration(CLI::App& command, const std::shared_ptr<compiler::CompileO
             if (method->count() == 0)
                 options->method = compiler::CalibrationMethod::percentile;
         });
+    auto* accuracy =
+        command
+            .add_option(
+                "--accuracy", options->accuracy,
+                "Cosine with float that each output must have over all samples, such as 0.99: "
+                "searches the ranges, then the fewest nodes on the CPU in float, that reach it")
+            ->check(share())
+            ->needs("--calibration")
+            ->excludes(method);
     command
-        .add_option("--accuracy", options->accuracy,
-                    "Cosine with float that each output must have over all samples, such as 0.99: "
-                    "searches the ranges, then the fewest nodes on the CPU in float, that reach it")
-        ->check(share())
-        ->needs("--calibration")
-        ->excludes(method);
+        .add_option("--decisions", options->decisions,
+                    "OUTPUT[=AXIS] of which a program takes the place of the greatest number: "
+                    "--accuracy also asks that share of these places to be those of float; "
+                    "may be given several times")
+        ->needs(accuracy)
+        ->allow_extra_args(false);
     command.add_flag("!--no-bias-correction", options->corrects_bias,
                      "Do not let biases compensate for rounded weights");
     command.add_flag("!--no-equalisation", options->equalises_channels,

@@ -542,9 +542,9 @@ void add_compile_with(CLI::App& app, int& status, const ShareMeasurement& measur
     command->add_flag("--json", options->json, "Print the result as JSON");
     for (const char* name :
          {"MODEL", "--calibration", "--mean", "--scale", "--calibration-method", "--percentile",
-          "--accuracy", "--no-bias-correction", "--no-equalisation", "--seed", "--input-shape",
-          "--set-input", "--run-on-cpu", "--run-on-bpu", "--int16", "--int8-outputs",
-          "--custom-op-domain", "--custom-op-library"})
+          "--accuracy", "--decisions", "--no-bias-correction", "--no-equalisation", "--seed",
+          "--input-shape", "--set-input", "--run-on-cpu", "--run-on-bpu", "--int16",
+          "--int8-outputs", "--custom-op-domain", "--custom-op-library"})
         file->excludes(command->get_option(name));
     command->callback([options, command, &status] {
         use_huge_pages();

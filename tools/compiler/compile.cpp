@@ -63,7 +63,7 @@ void keep_in_8_bits(Graph& graph, const CompileOptions& options) {
 Candidate best_candidate(const Graph& graph, const Calibration& calibration, const Samples& samples,
                          const CompileOptions& options,
                          const std::function<void(double)>& progress) {
-    const std::vector<StateLink> states = read_states(options.states, graph);
+    const OutputUses uses = {read_states(options.states, graph), {}};
     constexpr CalibrationMethod methods[] = {CalibrationMethod::min_max,
                                              CalibrationMethod::percentile, CalibrationMethod::kl,
                                              CalibrationMethod::mse};
@@ -74,7 +74,7 @@ Candidate best_candidate(const Graph& graph, const Calibration& calibration, con
     std::vector<std::vector<float>> errors; // by method, by output
     for (CalibrationMethod method : methods) {
         const auto done = static_cast<double>(errors.size());
-        errors.push_back(errors_of(compare_outputs(with(method), samples, states, [&](double part) {
+        errors.push_back(errors_of(compare_outputs(with(method), samples, uses, [&](double part) {
             progress((done + part) / std::size(methods));
         })));
     }
@@ -208,7 +208,7 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
         const ModelFacts facts{&profile,
                                options.max_time_per_fc_us,
                                compare_with_float(graph, quantised, program, compared, Alone::yes,
-                                                  read_states(options.states, graph),
+                                                  {read_states(options.states, graph), {}},
                                                   tell("comparing with float")),
                                static_cast<std::uint32_t>(samples.size()),
                                static_cast<std::uint32_t>(compared.size()),

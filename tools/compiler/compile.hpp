@@ -38,9 +38,9 @@ struct CompileOptions {
     std::vector<std::string> calibration; ///< [INPUT=]FILE or directory; none = random noise
     std::vector<std::string> states;      ///< OUTPUT=INPUT, of the next sample; see follow_states()
     CalibrationMethod method = CalibrationMethod::min_max;
-    /// Cosine that each output must have with float over all samples; see search_accuracy().  0:
-    /// any.
+    /// How near each output must come to float over all samples; see search_accuracy().  0: any.
     double accuracy = 0;
+    std::vector<std::string> decisions; ///< OUTPUT[=AXIS], for that; see read_decisions()
     std::function<void(const AccuracyReport&)> report = {}; ///< of that search, once
     double percentile = 99.99;        ///< of calibration values to cover, in (50, 100]
     bool corrects_bias = true;        ///< see quantise()

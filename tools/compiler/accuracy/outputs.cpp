@@ -10,16 +10,17 @@ namespace overtake::compiler {
 
 std::vector<NodeSimilarity> compare_outputs(const Candidate& candidate,
                                             std::span<const FloatValues> samples,
-                                            const std::vector<StateLink>& states,
+                                            const OutputUses& uses,
                                             const std::function<void(double)>& progress) {
     const Graph& graph = candidate.graph;
     const std::vector<NodeSimilarity> nodes = compare_with_float(
-        graph, candidate.quantised, candidate.program, samples, Alone::no, states, progress);
+        graph, candidate.quantised, candidate.program, samples, Alone::no, uses, progress);
     std::vector<NodeSimilarity> outputs;
     for (const ValueId output : graph.outputs) {
         const auto writer = std::ranges::find(graph.nodes, output, &Node::output);
+        constexpr float none = std::numeric_limits<float>::quiet_NaN();
         outputs.push_back(writer == graph.nodes.end()
-                              ? NodeSimilarity{1, 0, 0, 0, std::numeric_limits<float>::quiet_NaN()}
+                              ? NodeSimilarity{1, 0, 0, 0, none, none}
                               : nodes[static_cast<std::size_t>(writer - graph.nodes.begin())]);
     }
     return outputs;

@@ -11,10 +11,10 @@
 namespace overtake::compiler {
 
 /// How near a candidate's outputs come to float over `samples`, by output.  An output that no node
-/// makes is equal.  `states` as for compare_with_float().  `progress` is called with 0..1.
+/// makes is equal.  `uses` as for compare_with_float().  `progress` is called with 0..1.
 std::vector<NodeSimilarity> compare_outputs(const Candidate& candidate,
                                             std::span<const FloatValues> samples,
-                                            const std::vector<StateLink>& states,
+                                            const OutputUses& uses,
                                             const std::function<void(double)>& progress);
 
 /// output_error() of each.

@@ -18,33 +18,38 @@ inline float cosine_of_rarer_sign(float cosine) {
     return 1 - leniency_for_rarer_sign * (1 - cosine);
 }
 
-/// The greatest cosine that can be asked of an output with these two; NaN where it has none.
-inline float nearness(float cosine, float rarer_sign) {
-    const float by_sign = 1 - (1 - rarer_sign) / leniency_for_rarer_sign;
-    return by_sign < cosine ? by_sign : cosine;
-}
+/// How near an output comes to float.  NaN: that has no meaning for it.
+struct OutputNearness {
+    float cosine;
+    float rarer_sign;     ///< cosine of its numbers with the rarer sign
+    float same_decisions; ///< share of the decisions that are those of float
+
+    /// The greatest accuracy that can be asked of it.
+    float least() const {
+        const float by_sign = 1 - (1 - rarer_sign) / leniency_for_rarer_sign;
+        const float of_numbers = by_sign < cosine ? by_sign : cosine;
+        return same_decisions < of_numbers ? same_decisions : of_numbers;
+    }
+};
 
 /// One way to compute a network that was tried.
 struct AccuracyAttempt {
     std::string what; ///< "kl", "ranges by tensor", "7 nodes in 16 bits", "7 nodes in float"
-    std::vector<float> cosines;       ///< by output: similarity to float; NaN where there is none
-    std::vector<float> rarer_signs;   ///< by output: that of its rarer sign; NaN where it has one
-    std::size_t samples = 0;          ///< that were compared
-    double device_us = 0;             ///< modelled, of its instructions
-    double cpu_us = 0;                ///< estimated, of its nodes on the CPU
-    std::set<std::string> moved;      ///< nodes of the file on the CPU, in float, for accuracy
-    std::set<std::string> in_16_bits; ///< nodes of the file with 16 bits, likewise
-    std::string refusal;              ///< why it cannot be had; empty: it can
+    std::vector<OutputNearness> outputs; ///< by output
+    std::size_t samples = 0;             ///< that were compared
+    double device_us = 0;                ///< modelled, of its instructions
+    double cpu_us = 0;                   ///< estimated, of its nodes on the CPU
+    std::set<std::string> moved;         ///< nodes of the file on the CPU, in float, for accuracy
+    std::set<std::string> in_16_bits;    ///< nodes of the file with 16 bits, likewise
+    std::string refusal;                 ///< why it cannot be had; empty: it can
     bool is_chosen = false;
 
-    float nearness_of(std::size_t output) const {
-        return nearness(cosines[output], rarer_signs[output]);
-    }
-    /// The output with the least nearness; the last one where none has any.
+    /// The output that is farthest from float; the last one where none is at all.
     std::size_t farthest() const {
         std::size_t found = 0;
-        for (std::size_t output = 0; output < cosines.size(); ++output)
-            if (std::isnan(nearness_of(found)) || nearness_of(output) < nearness_of(found))
+        for (std::size_t output = 0; output < outputs.size(); ++output)
+            if (std::isnan(outputs[found].least()) ||
+                outputs[output].least() < outputs[found].least())
                 found = output;
         return found;
     }
@@ -52,7 +57,7 @@ struct AccuracyAttempt {
 
 /// What a search for accuracy has tried, in its order.
 struct AccuracyReport {
-    double wanted = 0;                ///< cosine of each output
+    double wanted = 0;                ///< of each output: see OutputNearness::least()
     std::size_t samples = 0;          ///< that there are
     std::vector<std::string> outputs; ///< names
     std::vector<AccuracyAttempt> attempts;

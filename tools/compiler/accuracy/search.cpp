@@ -59,6 +59,7 @@ public:
     }
 
     AccurateNetwork run(PreparedNetwork network) {
+        read_decisions(options_.decisions, network.graph); // may be wrong
         for (const ValueId output : network.graph.outputs)
             trials_.report.outputs.push_back(network.graph.values[output].name);
         try {
@@ -375,11 +376,11 @@ private:
         float most = 0;
         for (const AccuracyAttempt& attempt : report.attempts) {
             const std::size_t worst = attempt.farthest();
-            if (attempt.cosines.empty() || (nearest && !(attempt.nearness_of(worst) > most)))
+            if (attempt.outputs.empty() || (nearest && !(attempt.outputs[worst].least() > most)))
                 continue;
             nearest = &attempt;
             output = worst;
-            most = attempt.nearness_of(worst);
+            most = attempt.outputs[worst].least();
         }
         if (!nearest)
             throw CompileError(fmt::format("--accuracy {}", options_.accuracy),
@@ -387,17 +388,23 @@ private:
                                    ? "is not reached, and no node can move to the CPU"
                                    : "is not reached, as no attempt compiles: " +
                                          report.attempts[0].refusal);
-        throw CompileError(
-            fmt::format("--accuracy {}", options_.accuracy),
-            fmt::format("is not reached: output '{}' has a cosine of {:.6f}{} with {}, the nearest "
-                        "of {} attempts; ask for less, or look for the tensor with "
-                        "overtake compare --layers",
-                        report.outputs[output], nearest->cosines[output],
-                        most < nearest->cosines[output]
-                            ? fmt::format(", and its rarer sign one of {:.6f},",
-                                          nearest->rarer_signs[output])
-                            : "",
-                        nearest->what, report.attempts.size()));
+        throw CompileError(fmt::format("--accuracy {}", options_.accuracy),
+                           fmt::format("is not reached: output '{}' {} with {}, the nearest "
+                                       "of {} attempts; ask for less, or look for the tensor with "
+                                       "overtake compare --layers",
+                                       report.outputs[output], described(nearest->outputs[output]),
+                                       nearest->what, report.attempts.size()));
+    }
+
+    // "has a cosine of 0.98", and what keeps it from being as near as that.
+    static std::string described(const OutputNearness& output) {
+        std::string text = fmt::format("has a cosine of {:.6f}", output.cosine);
+        if (output.same_decisions == output.least())
+            text += fmt::format(", and {:.2f} % of its decisions are those of float,",
+                                100 * output.same_decisions);
+        else if (output.least() < output.cosine)
+            text += fmt::format(", and its rarer sign one of {:.6f},", output.rarer_sign);
+        return text;
     }
 
     const Samples& samples_;

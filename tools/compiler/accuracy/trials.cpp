@@ -21,9 +21,8 @@ constexpr std::size_t least_compared = 16;
 
 float Trial::least_nearness() const {
     float least = 1;
-    for (const NodeSimilarity& output : outputs)
-        if (const float near = nearness(output.cosine, output.rarer_sign); near < least)
-            least = near;
+    for (const OutputNearness& output : outputs)
+        least = output.least() < least ? output.least() : least;
     return least;
 }
 
@@ -52,9 +51,8 @@ std::function<void(double)> Trials::step(std::string what) const {
 
 // What is no number in float has no counterpart to be near to.
 bool Trials::is_near(const Trial& trial) const {
-    return std::ranges::all_of(trial.outputs, [&](const NodeSimilarity& output) {
-        return !(nearness(output.cosine, output.rarer_sign) <
-                 static_cast<float>(options_.accuracy));
+    return std::ranges::all_of(trial.outputs, [&](const OutputNearness& output) {
+        return !(output.least() < static_cast<float>(options_.accuracy));
     });
 }
 
@@ -85,9 +83,13 @@ std::optional<Trial> Trials::compared(const Make& make, const Samples& samples,
         entry.what = remedied(trial->moved.size(), Remedy::float_on_cpu);
     else if (!trial->in_16_bits.empty())
         entry.what = remedied(trial->in_16_bits.size(), Remedy::bits_16);
-    trial->outputs = compare_outputs(trial->candidate, samples,
-                                     read_states(options_.states, trial->network->graph),
-                                     step("trying " + entry.what));
+    const Graph& graph = trial->network->graph;
+    const OutputUses uses = {read_states(options_.states, graph),
+                             read_decisions(options_.decisions, graph), 1 - options_.accuracy};
+    trial->outputs.clear();
+    for (const NodeSimilarity& output :
+         compare_outputs(trial->candidate, samples, uses, step("trying " + entry.what)))
+        trial->outputs.push_back({output.cosine, output.rarer_sign, output.same_decisions});
     trial->reaches = is_near(*trial);
     entry.samples = samples.size();
     return trial;
@@ -109,10 +111,7 @@ std::optional<Trial> Trials::attempt(const std::string& what, const Make& make) 
         entry.cpu_us = cpu_us(*trial);
         entry.moved = trial->moved;
         entry.in_16_bits = trial->in_16_bits;
-        for (const NodeSimilarity& output : trial->outputs) {
-            entry.cosines.push_back(output.cosine);
-            entry.rarer_signs.push_back(output.rarer_sign);
-        }
+        entry.outputs = trial->outputs;
         trial->attempt = report.attempts.size();
     } catch (const Error& error) {
         trial.reset();

@@ -24,11 +24,11 @@ struct Trial {
     Candidate candidate;
     std::set<std::string> moved;         ///< nodes of the file on the CPU, for accuracy
     std::set<std::string> in_16_bits;    ///< nodes of the file that have 16 bits, for accuracy
-    std::vector<NodeSimilarity> outputs; ///< over the samples that it was compared by
+    std::vector<OutputNearness> outputs; ///< over the samples that it was compared by
     std::size_t attempt = 0;             ///< in the report
     bool reaches = false;                ///< the accuracy, over all samples
 
-    /// The least nearness() of an output; 1 if none has one.
+    /// That of the output that is farthest from float; 1 if none has one.
     float least_nearness() const;
 };
 

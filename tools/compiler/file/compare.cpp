@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -182,12 +184,15 @@ private:
 class Comparison {
 public:
     Comparison(const Graph& graph, const QuantisedGraph& quantised, const Program& program,
-               Alone alone, const std::function<void(double)>& step_done)
+               Alone alone, const OutputUses& uses, const std::function<void(double)>& step_done)
         : graph_(graph), program_(program), step_done_(step_done),
           memory_(graph, quantised, program), executor_(graph), sums_(graph.nodes.size()),
           is_output_(graph.values.size()) {
         for (const ValueId output : graph.outputs)
             is_output_[output] = true;
+        for (const Decision& decision : uses.decisions)
+            decisions_.emplace(graph.outputs[decision.output],
+                               Decided{&decision, DecisionSimilarity(uses.tie)});
         if (alone == Alone::yes)
             alone_.emplace(graph, quantised, program);
         for (const Node& node : graph.nodes)
@@ -213,13 +218,19 @@ public:
 
     std::vector<NodeSimilarity> similarities() const {
         std::vector<NodeSimilarity> result;
-        for (const Sums& sums : sums_)
+        for (std::size_t index = 0; index < sums_.size(); ++index) {
+            const Sums& sums = sums_[index];
+            const auto decided = decisions_.find(graph_.nodes[index].output);
             result.push_back({static_cast<float>(sums.all.cosine()),
                               static_cast<float>(sums.all.error()),
                               static_cast<float>(sums.alone.error()),
                               static_cast<float>(sums.beyond) /
                                   static_cast<float>(std::max<std::size_t>(sums.elements, 1)),
-                              static_cast<float>(sums.signs.rarer_cosine())});
+                              static_cast<float>(sums.signs.rarer_cosine()),
+                              decided == decisions_.end()
+                                  ? std::numeric_limits<float>::quiet_NaN()
+                                  : static_cast<float>(decided->second.similarity.share())});
+        }
         return result;
     }
 
@@ -231,11 +242,21 @@ private:
         std::size_t beyond = 0, elements = 0;
     };
 
+    // Of an output of the graph over all samples.
+    struct Decided {
+        const Decision* decision;
+        DecisionSimilarity similarity;
+    };
+
     void add(std::size_t index, const std::vector<float>& result, const FloatValues& expected) {
         const ValueId output = graph_.nodes[index].output;
         sums_[index].all.add(result, expected[output]);
         if (is_output_[output])
             sums_[index].signs.add(result, expected[output]);
+        if (const auto decided = decisions_.find(output); decided != decisions_.end()) {
+            auto& [decision, similarity] = decided->second;
+            similarity.add(result, expected[output], decision->choices, decision->inner);
+        }
         sums_[index].beyond += memory_.count_beyond(output, expected[output]);
         sums_[index].elements += result.size();
     }
@@ -300,8 +321,9 @@ private:
     FloatExecutor executor_;
     std::vector<cpu::Kernel> kernels_; // by node, of those on the CPU
     std::vector<Sums> sums_;           // by node
-    std::vector<bool> is_output_;      // by value
-    FloatValues states_;               // of the run before; none before the first
+    std::map<ValueId, Decided> decisions_;
+    std::vector<bool> is_output_; // by value
+    FloatValues states_;          // of the run before; none before the first
 };
 
 } // namespace
@@ -309,7 +331,7 @@ private:
 std::vector<NodeSimilarity> compare_with_float(const Graph& graph, const QuantisedGraph& quantised,
                                                const Program& program,
                                                std::span<const FloatValues> samples, Alone alone,
-                                               const std::vector<StateLink>& states,
+                                               const OutputUses& uses,
                                                const std::function<void(double)>& progress) {
     const double total =
         static_cast<double>(samples.size() * std::max<std::size_t>(program.steps.size(), 1));
@@ -317,9 +339,9 @@ std::vector<NodeSimilarity> compare_with_float(const Graph& graph, const Quantis
     const std::function<void(double)> step_done = [&](double steps) {
         progress((done += steps) / total);
     };
-    Comparison comparison(graph, quantised, program, alone, step_done);
+    Comparison comparison(graph, quantised, program, alone, uses, step_done);
     for (const FloatValues& sample : samples)
-        comparison.run(sample, states);
+        comparison.run(sample, uses.states);
     return comparison.similarities();
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "compiler/inputs/decisions.hpp"
 #include "compiler/inputs/states.hpp"
 #include "compiler/ir/program.hpp"
 #include "compiler/quantise/calibrate.hpp"
@@ -26,16 +27,26 @@ struct NodeSimilarity {
     float saturated;
     /// Of an output of the graph: cosine of the numbers with the rarer sign (SignSimilarity).
     float rarer_sign;
+    /// Of an output of the graph that decides: share of the decisions that are those of float
+    /// (DecisionSimilarity).  NaN of others.
+    float same_decisions;
+};
+
+/// How outputs of the graph are used.
+struct OutputUses {
+    std::vector<StateLink> states;   ///< as inputs of the next sample
+    std::vector<Decision> decisions; ///< by their greatest number
+    double tie = 0;                  ///< see DecisionSimilarity
 };
 
 /// Runs the program with the device's own operators and the graph in float over `samples`, and
-/// compares the output of each node, by node.  With `states` the samples are steps of a sequence:
+/// compares the output of each node, by node.  With states the samples are steps of a sequence:
 /// the program has as its states what it computed of them itself in the step before.  `progress` is
 /// called with 0..1.
 std::vector<NodeSimilarity> compare_with_float(const Graph& graph, const QuantisedGraph& quantised,
                                                const Program& program,
                                                std::span<const FloatValues> samples, Alone alone,
-                                               const std::vector<StateLink>& states,
+                                               const OutputUses& uses,
                                                const std::function<void(double)>& progress);
 
 } // namespace overtake::compiler

@@ -69,4 +69,32 @@ double SignSimilarity::rarer_cosine() const {
     return (is_above ? above_ : below_).cosine();
 }
 
+void DecisionSimilarity::add(std::span<const float> values, std::span<const float> reference,
+                             std::size_t choices, std::size_t inner) {
+    for (std::size_t first = 0; first < reference.size(); first += choices * inner)
+        for (std::size_t place = first; place < first + inner; ++place) {
+            float least = std::numeric_limits<float>::infinity(), greatest = -least;
+            float of_values = greatest, chosen = std::numeric_limits<float>::quiet_NaN();
+            for (std::size_t at = place; at < place + choices * inner; at += inner) {
+                least = std::min(least, reference[at]);
+                greatest = std::max(greatest, reference[at]);
+                if (values[at] > of_values) {
+                    of_values = values[at];
+                    chosen = reference[at];
+                }
+            }
+            if (!std::isfinite(greatest))
+                continue;
+            const double range = std::isfinite(least) ? double{greatest} - least : 0;
+            ++decided_;
+            same_ += chosen == greatest || double{greatest} - chosen < tie_ * range;
+        }
+}
+
+double DecisionSimilarity::share() const {
+    if (decided_ == 0)
+        return std::numeric_limits<double>::quiet_NaN();
+    return static_cast<double>(same_) / static_cast<double>(decided_);
+}
+
 } // namespace overtake::compiler

@@ -42,4 +42,24 @@ private:
     float greatest_ = 0, least_ = 0;                // finite ones, and 0
 };
 
+/// How many decisions are those of a reference: places of the greatest of some numbers.
+class DecisionSimilarity {
+public:
+    /// Another place is as good where the reference's number there is less than `tie`, a share of
+    /// the range of its numbers, below its greatest.
+    explicit DecisionSimilarity(double tie) : tie_(tie) {}
+
+    /// Arrays of one size: [any][choices][inner].  What has no finite greatest number in the
+    /// reference is no decision.
+    void add(std::span<const float> values, std::span<const float> reference, std::size_t choices,
+             std::size_t inner);
+
+    /// 0..1; NaN where the reference decides nothing.
+    double share() const;
+
+private:
+    double tie_;
+    std::size_t decided_ = 0, same_ = 0;
+};
+
 } // namespace overtake::compiler

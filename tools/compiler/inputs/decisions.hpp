@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+//
+// Outputs of which a program takes the place of the greatest number: what a picture shows, or what
+// each of its pixels belongs to.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.hpp"
+
+namespace overtake::compiler {
+
+/// How such an output is read.  Its elements are [outer][choices][inner], and each pair of outer
+/// and inner is one decision.
+struct Decision {
+    std::size_t output; ///< position among the outputs
+    std::size_t outer, choices, inner;
+};
+
+/// Reads OUTPUT or OUTPUT=AXIS for each; names may hold '='.  Without AXIS: 1 of two and of four
+/// dimensions, else the last one.  Outputs of Softmax and LogSoftmax that no argument names are
+/// decisions, too, along the operator's axis.  Throws CompileError naming --decisions.
+std::vector<Decision> read_decisions(const std::vector<std::string>& arguments, const Graph& graph);
+
+} // namespace overtake::compiler
