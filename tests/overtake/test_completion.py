@@ -28,8 +28,7 @@ class Completion(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.script = overtake("completion", "bash")
-        listed = overtake("--help").partition("Subcommands:\n")[2]
-        cls.subcommands = set(re.findall(r"^  ([-a-z]+) ", listed, re.MULTILINE))
+        cls.subcommands = set(re.findall(r"^  ([a-z][-a-z]+) ", overtake("--help"), re.MULTILINE))
 
     def complete(self, line):
         """What bash offers behind a command line that ends in the word to be completed."""

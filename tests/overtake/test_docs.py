@@ -180,6 +180,29 @@ class Docs(unittest.TestCase):
                 self.assertLess(min(shares), 1)
                 self.assertGreater(max(core["utilisation"] for core in summary["cores"]), 0.5)
 
+    def test_help_begins_with_an_example_of_the_manual_page(self):
+        for page in sorted((SOURCE / "docs/man").glob("overtake-*.1")):
+            command = page.stem.removeprefix("overtake-")
+            with self.subTest(command=command):
+                help_lines = self.succeed(command, "--help").splitlines()
+                (example,) = [line.removeprefix("Example: ") for line in help_lines if line.startswith("Example: ")]
+                self.assertLess(help_lines.index(f"Example: {example}"), 3)
+                lines = [line.strip() for line in page.read_text().replace("\\-", "-").splitlines()]
+                self.assertIn(example, lines)
+                options = set(re.findall(r"(?<= )--?[a-z][a-z0-9-]*", example))
+                known = set(re.findall(r"(?<![\w-])--?[a-z][a-z0-9-]*", "\n".join(help_lines[3:])))
+                self.assertEqual(options - known, set())
+
+    def test_an_empty_command_line_shows_groups_of_subcommands(self):
+        shown = self.succeed()
+        self.assertEqual(shown, self.succeed("--help"))
+        first = re.findall(r"^  ([a-z-]+) ", shown.split("Begin with:\n")[1].split("\n\n")[0], re.MULTILINE)
+        self.assertEqual(first, ["sim", "compile", "run", "perf", "top"])
+        groups = re.findall(r"^([A-Z][a-z ]+):$", shown, re.MULTILINE)
+        self.assertEqual(groups[2:], ["Models", "Devices", "Watch a device", "Ask what if", "Measure this machine"])
+        listed = set(re.findall(r"^  ([a-z-]+) ", shown.split("Begin with:\n")[1], re.MULTILINE))
+        self.assertEqual(listed, {page.stem.removeprefix("overtake-") for page in (SOURCE / "docs/man").glob("overtake-*.1")})
+
     def test_manual_pages_have_each_option(self):
         for page in sorted((SOURCE / "docs/man").glob("overtake-*.1")):
             command = page.stem.removeprefix("overtake-")

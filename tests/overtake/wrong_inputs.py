@@ -5,7 +5,6 @@ DEMO = "demo --detector net.ovm --large net.ovm --large-split net.ovm"
 
 # (command line, what it says); a usage error also names the --help of its subcommand.
 USAGE = [
-    ("", "A subcommand is required; see overtake --help"),
     ("nonsense", "nonsense: is not a subcommand; see overtake --help"),
     ("compil", "compil: is not a subcommand; did you mean compile?; see overtake --help"),
     ("run net.ovm --prio 255", "--prio: is not an option; did you mean --priority?; see overtake run"),

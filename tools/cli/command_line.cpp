@@ -7,11 +7,13 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -92,6 +94,17 @@ std::string reason_of(const CLI::ParseError& error) {
 /// Help without what is CLI11's own business: the value that a flag gives, and which of a dozen
 /// options cannot stand beside this one, of which an error tells.
 class HelpFormatter : public CLI::Formatter {
+public:
+    void set_example(const std::string& subcommand, const char* example) {
+        examples_[subcommand] = example;
+    }
+
+private:
+    std::string make_usage(const CLI::App* app, std::string name) const override {
+        const auto example = examples_.find(app->get_name());
+        return (example == examples_.end() ? "" : "Example: " + example->second + "\n") +
+               CLI::Formatter::make_usage(app, std::move(name));
+    }
     std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
         std::string name = CLI::Formatter::make_option_name(option, is_positional);
         if (const std::size_t value = name.find("{false}"); value != std::string::npos)
@@ -102,6 +115,8 @@ class HelpFormatter : public CLI::Formatter {
         const std::string text = CLI::Formatter::make_option_opts(option);
         return text.substr(0, text.find(" Excludes:"));
     }
+
+    std::map<std::string, std::string> examples_; // by subcommand
 };
 
 /// Whose --help says what would be right.
@@ -191,17 +206,26 @@ int parse_and_run(CLI::App& app, int argc, char** argv, int& status) {
 
 } // namespace
 
-int run_command_line(int argc, char** argv, std::span<const AddCommand> commands) {
+int run_command_line(int argc, char** argv, std::span<const Subcommand> commands) {
     CLI::App app{"Compile neural networks for the Overtake NPU, run them and watch them run"};
     app.name("overtake");
-    app.formatter(std::make_shared<HelpFormatter>());
+    const auto formatter = std::make_shared<HelpFormatter>();
+    app.formatter(formatter);
     app.set_version_flag("--version", "overtake " OVERTAKE_VERSION);
     app.require_subcommand(1);
     int status = 0;
-    for (const AddCommand add : commands)
-        add(app, status);
-    for (CLI::App* command : app.get_subcommands({}))
-        check_numbers(*command);
+    for (const Subcommand& command : commands) {
+        command.add(app, status);
+        CLI::App& added = *app.get_subcommands({}).back();
+        if (!added.get_group().empty()) // else it is not listed
+            added.group(command.group);
+        formatter->set_example(added.get_name(), command.example);
+        check_numbers(added);
+    }
+    if (argc == 1) {
+        fmt::print("{}", app.help());
+        return flushed(0);
+    }
     return flushed(parse_and_run(app, argc, argv, status));
 }
 

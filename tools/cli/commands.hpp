@@ -42,25 +42,32 @@ void add_demo(CLI::App& app, int& status);
 /// The same, and measures on a device.
 void add_demo_measuring(CLI::App& app, int& status);
 
-/// Those of the overtake command, in the order of --help.
-inline constexpr std::array all_commands{add_compile_measuring,
-                                         add_info,
-                                         add_run,
-                                         add_pack,
-                                         add_perf,
-                                         add_devices,
-                                         add_serve,
-                                         add_top,
-                                         add_trace,
-                                         add_latency,
-                                         add_metrics,
-                                         add_cdi,
-                                         add_compare,
-                                         add_sim,
-                                         add_sweep_merge,
-                                         add_calibrate,
-                                         add_profile,
-                                         add_demo_measuring,
-                                         add_completion};
+/// Those of the overtake command, in the order of --help: first those that a new user wants.
+inline constexpr std::array all_commands{
+    Subcommand{add_sim, "Begin with", "overtake sim demo-both --sweep core_limit=1..4"},
+    Subcommand{add_compile_measuring, "Begin with",
+               "overtake compile detector.onnx --calibration images/ --max-time-per-fc 1000"},
+    Subcommand{add_run, "Begin with",
+               "overtake run detector.ovm --input image.png --output-dir out"},
+    Subcommand{add_perf, "Begin with",
+               "overtake perf detector.ovm --period-us 10000 --priority 255 --core-limit 1"},
+    Subcommand{add_top, "Begin with", "overtake top"},
+    Subcommand{add_info, "Models", "overtake info detector.ovm"},
+    Subcommand{add_compare, "Models", "overtake compare int8 float --cosine 0.99"},
+    Subcommand{add_pack, "Models", "overtake pack detector.ovm classifier.ovm -o both.ovm"},
+    Subcommand{add_devices, "Devices", "overtake devices"},
+    Subcommand{add_serve, "Devices", "overtake serve --socket /tmp/npu --allow-high $USER"},
+    Subcommand{add_cdi, "Devices", "overtake cdi -o /etc/cdi/overtake.json"},
+    Subcommand{add_trace, "Watch a device", "overtake trace --duration 2 --perfetto trace.json"},
+    Subcommand{add_latency, "Watch a device", "overtake latency --duration 10 --blame 5"},
+    Subcommand{add_metrics, "Watch a device", "overtake metrics -o overtake.prom"},
+    Subcommand{add_demo_measuring, "Ask what if",
+               "overtake demo --detector detector.ovm --large large.ovm --large-split split.ovm "
+               "--predict"},
+    Subcommand{add_sweep_merge, "Ask what if", "overtake sweep-merge part1 part2 part3 part4"},
+    Subcommand{add_calibrate, "Measure this machine", "overtake calibrate -o host.yaml"},
+    Subcommand{add_profile, "Measure this machine",
+               "overtake profile detector.ovm --processors npu,cpu -o detector.json"},
+    Subcommand{add_completion, "", "overtake completion bash"}};
 
 } // namespace overtake::command

@@ -11,6 +11,7 @@
 int main(int argc, char** argv) {
     using namespace overtake::command;
     prepare_process();
-    constexpr std::array commands{add_compile, add_demo};
+    constexpr std::array commands{Subcommand{add_compile, "Commands", "overtake compile net.onnx"},
+                                  Subcommand{add_demo, "Commands", "overtake demo"}};
     return run_command_line(argc, argv, commands);
 }
