@@ -5,10 +5,10 @@
 //     read_text DETECTION.ovm RECOGNITION.ovm CHARACTERS.txt [--device DEVICE] PAGE.png...
 //
 // Two networks of PP-OCRv4 share the device (`make zoo` compiles both and runs this program;
-// docs/zoo.md). Detection looks for lines on a whole page, which takes long; all pages are handed
-// in at once, with priority 10. Recognition reads one line, which is short, and has priority 255:
-// as soon as a page's lines are known, they overtake the detection of the pages behind it, at the
-// next boundary of its FCs. So the first page is read while the others wait.
+// docs/use/zoo.md). Detection looks for lines on a whole page, which takes long; all pages are
+// handed in at once, with priority 10. Recognition reads one line, which is short, and has priority
+// 255: as soon as a page's lines are known, they overtake the detection of the pages behind it, at
+// the next boundary of its FCs. So the first page is read while the others wait.
 //
 // On a kernel device priority 255 needs CAP_SYS_NICE.
 #include <algorithm>

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """What libovertake.so promises to programs that are already linked: its symbols and the layout of its
-public structs. docs/library.md has the rules.
+public structs. docs/reference/library.md has the rules.
 
     scripts/abi.py check  BUILD_DIRECTORY     compares the library with libruntime/abi
     scripts/abi.py renew  BUILD_DIRECTORY     writes libruntime/abi anew (make abi)
@@ -22,7 +22,7 @@ OURS = re.compile(r"_Z(N[KRO]*|T[VISC]N?)8overtake|overtake_")
 MAP_HEAD = """\
 # SPDX-License-Identifier: MIT
 # The symbols of libovertake.so, and since which version each is there. `make abi` adds what is new and
-# takes away what is gone; docs/library.md says what that means for programs. What OVERTAKE_PRIVATE has
+# takes away what is gone; docs/reference/library.md says what that means for programs. What OVERTAKE_PRIVATE has
 # is for Overtake's own tools of the same version.
 """
 
@@ -136,7 +136,7 @@ def check(build):
                                   layout_of(build, soname(library)).splitlines())
     if problems:
         print(output_of("c++filt", text="\n".join(problems) + "\n"), end="", file=sys.stderr)
-        fail("the library's ABI is not what libruntime/abi says; if that is meant, read docs/library.md, "
+        fail("the library's ABI is not what libruntime/abi says; if that is meant, read docs/reference/library.md, "
              "then run 'make abi'")
     print(f"{len(found)} exported symbols and the layout of the public structs are as libruntime/abi says")
 
@@ -164,7 +164,7 @@ def renew(build):
           end="")
     if any(change.startswith("- ") for change in changes):
         print("abi: what was there has changed or gone: if it was ever released, the next release is a new "
-              "minor version (docs/library.md)")
+              "minor version (docs/reference/library.md)")
 
 
 def main():

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The hunt of docs/why-late.md: three programs on a device server, whose detector is late now and then.
+# The hunt of docs/use/why-late.md: three programs on a device server, whose detector is late now and then.
 #
 #   scripts/late-hunt.sh [DIRECTORY]
 #

@@ -197,11 +197,11 @@ def comment(what):
 
 # Document, the lines between which its part stands, what makes that.
 SECTIONS = (
-    ("docs/settings.md", *comment("what they are"), what_they_are),
-    ("docs/settings.md", *comment("where they are set"), where_they_are_set),
-    ("docs/service.md", *comment("of service mode"), of_service_mode),
-    ("docs/scenarios.md", *comment("of scenarios"), of_scenarios),
-    ("docs/board.md", *comment("of board programs"), of_board_programs),
+    ("docs/reference/settings.md", *comment("what they are"), what_they_are),
+    ("docs/reference/settings.md", *comment("where they are set"), where_they_are_set),
+    ("docs/use/service.md", *comment("of service mode"), of_service_mode),
+    ("docs/reference/scenarios.md", *comment("of scenarios"), of_scenarios),
+    ("docs/start/board.md", *comment("of board programs"), of_board_programs),
     ("docs/ABI/sysfs-platform-overtake", "\t\t(WO) Sets coreN/normal_floor of every core.\n\n",
      "What:\t\t/sys/bus/platform/devices/overtake.N/bans\n", of_sysfs),
     ("docs/man/overtake-serve.1",

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Trained networks of other people: download them with npm into build/zoo, compile them, run them in
-# float and int8, and print one table; `make zoo`. docs/zoo.md describes it.
+# float and int8, and print one table; `make zoo`. docs/use/zoo.md describes it.
 #
 #   scripts/zoo.sh [NETWORK...]
 set -eu

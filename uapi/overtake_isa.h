@@ -92,7 +92,7 @@
 /*
  * Opcodes.  in[0] is the input, in[1] a second input where one is named,
  * out the output.  "acc" is a 32-bit accumulator that wraps modulo 2^32.
- * Input positions outside the tensor contribute nothing.  docs/isa.md has every
+ * Input positions outside the tensor contribute nothing.  docs/reference/isa.md has every
  * formula in full.
  *
  * CONV		acc = bias[o] + sum (in0 - zp0) * w; groups divides both channel

@@ -22,7 +22,7 @@
  * struct ovt_insn_cost - what one opcode costs on a device that was measured
  * @fixed_cycles: of every instruction, at most 2^32 - 1
  * @per_operation: for each multiply-accumulate or other operation of the arithmetic table in
- *	docs/isa.md; those of CONV and TRANSPOSED_CONV with whole tiles of weights
+ *	docs/reference/isa.md; those of CONV and TRANSPOSED_CONV with whole tiles of weights
  * @per_output: for each element of the output
  * @per_input_byte: for each byte read from inputs
  * @per_constant_byte: for each byte of weights, table and parameters
@@ -70,7 +70,7 @@ static inline bool ovt_profile_lacks(const struct ovt_profile *profile, u32 opco
 	return opcode < OVERTAKE_OP_COUNT && (profile->without >> opcode & 1);
 }
 
-/* Those built in, with their sources: docs/profiles.md. */
+/* Those built in, with their sources: docs/design/profiles.md. */
 const struct ovt_profile *ovt_profile_find(const char *name);
 const struct ovt_profile *ovt_profile_at(u32 index);	/* NULL past the last */
 

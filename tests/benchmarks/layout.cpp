@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which layout should activations have? Runs shapes of ResNet-18 and MobileNetV2 through AVX2
 // kernels for each candidate, checks every result against a plain loop, and prints GMAC/s.
-// docs/layout.md explains the choice that came out of it.
+// docs/design/layout.md explains the choice that came out of it.
 #include "layout_kernels.hpp"
 
 #include <algorithm>

@@ -85,7 +85,7 @@ class Task:
 
 
 def planned_fcs(model):
-    """Each FC split as docs/scenarios.md says; only the sum matters here."""
+    """Each FC split as docs/reference/scenarios.md says; only the sum matters here."""
     most, overhead = model.get("max_time_per_fc", 0), model.get("fc_overhead", 0)
 
     def total(times):

@@ -5,7 +5,7 @@
 Every network (random_qdq.py) runs on the embedded device.  Its codes, after each QuantizeLinear or
 operator over codes, are compared with the definition, which starts each operator from the codes
 that the device made.  Prints one row for each operator: in how many tensors and elements it was,
-how many differ and by how many steps.  BOUNDS is what docs/operators.md promises; what exceeds it
+how many differ and by how many steps.  BOUNDS is what docs/reference/operators.md promises; what exceeds it
 is a failure.
 
     quantised_exactness.py [--seed N] [--count N] [--jobs N] [--table]
@@ -29,7 +29,7 @@ import quantised_definition
 import random_qdq
 from overtake_command import SOURCE
 
-DOCUMENT = SOURCE / "docs/operators.md"
+DOCUMENT = SOURCE / "docs/reference/operators.md"
 
 # By what makes codes: the greatest difference in steps, and how near to a half the exact result, in
 # steps, lies wherever there is one.
@@ -212,7 +212,7 @@ def print_rows(rows, worst):
 
 
 def print_table(rows):
-    """As docs/operators.md has it."""
+    """As docs/reference/operators.md has it."""
     print("| made by | bound, steps | codes compared | of these differ | by at most |")
     print("|---|--:|--:|--:|--:|")
     for label, (steps, _) in BOUNDS.items():

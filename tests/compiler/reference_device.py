@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The device's instructions in numpy, from docs/isa.md alone.
+"""The device's instructions in numpy, from docs/reference/isa.md alone.
 
 Written gather style on 64-bit integers, one whole instruction at a time; shares no code with the
 device.

@@ -290,7 +290,7 @@ class CorePlans(unittest.TestCase):
                     self.assertIn(f"overtake: {model}: {reason}", result.stderr)
 
     def test_the_table_of_the_page_is_what_the_compiler_says(self):
-        page = (SOURCE / "docs/cores.md").read_text(encoding="utf-8")
+        page = (SOURCE / "docs/use/cores.md").read_text(encoding="utf-8")
         rows = re.findall(r"^\| (\w+) \| ([0-9.]+) \| ([0-9.]+) \| ([0-9.]+) \|$", page, re.M)
         self.assertGreaterEqual(len(rows), 5)
         for network, *speed_ups in rows:

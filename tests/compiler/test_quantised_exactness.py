@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Quantised models give the codes that ONNX defines, or ones within the bounds of
-docs/operators.md: random networks (quantised_exactness.py), and what once did not."""
+docs/reference/operators.md: random networks (quantised_exactness.py), and what once did not."""
 
 import os
 import unittest

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Wrong uses of the C interface: a list that the tests and the table of docs/board-errors.md share.
+// Wrong uses of the C interface: a list that the tests and the table of
+// docs/reference/board-errors.md share.
 #pragma once
 
 #include <cstdint>

@@ -230,7 +230,7 @@ void put_planes(void* luma, void* chroma, std::size_t stride) {
             static_cast<std::uint8_t*>(chroma)[y * stride + x] = chroma_at(y, x);
 }
 
-/// What the device makes of a pixel: BT.601, limited range (docs/isa.md).
+/// What the device makes of a pixel: BT.601, limited range (docs/reference/isa.md).
 std::array<int, 3> colours_at(std::size_t y, std::size_t x) {
     const int l = 9539 * (luma_at(y, x) - 16);
     const int u = chroma_at(y / 2, x / 2 * 2) - 128, v = chroma_at(y / 2, x / 2 * 2 + 1) - 128;

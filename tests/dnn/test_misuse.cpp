@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Wrong uses of the C interface, each with its status.  The table of docs/board-errors.md is made
-// from this list (board_tests --print-table), and a test holds the two against each other.
+// Wrong uses of the C interface, each with its status.  The table of docs/reference/board-errors.md
+// is made from this list (board_tests --print-table), and a test holds the two against each other.
 #include <climits>
 #include <cstdio>
 #include <cstring>

@@ -27,7 +27,7 @@ std::uint8_t luma_at(std::int32_t y, std::int32_t x) {
     return static_cast<std::uint8_t>(20 + 2 * y + x);
 }
 
-/// Without colour: BT.601, limited range (docs/isa.md).
+/// Without colour: BT.601, limited range (docs/reference/isa.md).
 int gray_of(int luma) {
     return std::clamp((9539 * (luma - 16) + 4096) >> 13, 0, 255);
 }

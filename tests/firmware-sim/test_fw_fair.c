@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * NORMAL of a fair device: contexts take turns (docs/scenarios.md, "Fair").  Every expected order is
+ * NORMAL of a fair device: contexts take turns (docs/reference/scenarios.md, "Fair").  Every expected order is
  * worked out by hand.
  */
 #include "cmocka_all.h"

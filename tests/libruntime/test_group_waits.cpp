@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // How long HIGH work waits beside groups on a device whose time goes on by itself: FCs that it
-// meets are counted, and times are printed beside the bounds of docs/scenarios.md, "Groups".  How
-// late the host is with an end is printed apart.
+// meets are counted, and times are printed beside the bounds of docs/reference/scenarios.md,
+// "Groups".  How late the host is with an end is printed apart.
 #include <algorithm>
 #include <array>
 #include <atomic>

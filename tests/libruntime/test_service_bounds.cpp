@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What processes in service mode that need not trust each other owe each other, to the nanosecond:
-// docs/service.md, "How long a neighbour can delay a task".
+// docs/use/service.md, "How long a neighbour can delay a task".
 #include <algorithm>
 #include <thread>
 
@@ -36,8 +36,8 @@ protected:
     const std::uint64_t begin;
 };
 
-/// A process that stops in a gap keeps the slot for the overdue time and no longer: docs/server.md,
-/// "How long a neighbour can delay a task".
+/// A process that stops in a gap keeps the slot for the overdue time and no longer:
+/// docs/use/server.md, "How long a neighbour can delay a task".
 TEST_F(SteppedServiceTest, AProcessThatStopsInAGapHoldsTheCoreForTheOverdueTime) {
     const Program first = delays(*stopped.device, {10'000});
     const Program long_one = delays(*other.device, {50'000});
@@ -80,7 +80,7 @@ TEST_F(SteppedServiceTest, AProcessThatStopsInLeadingSegmentsDoesNotFillTheTaskL
 }
 
 /// What a process says of a CPU segment counts for a second at most, and until it was measured.
-// The bounds of docs/service.md, "How long a neighbour can delay a task"
+// The bounds of docs/use/service.md, "How long a neighbour can delay a task"
 
 struct Bounds {
     const ServiceSettings& settings;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What neighbours in service mode can do to each other and to the device, the driver's or a
-// server's: nothing, but for the delays that docs/service.md counts.
+// server's: nothing, but for the delays that docs/use/service.md counts.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -453,7 +453,7 @@ std::chrono::milliseconds length_of_a_stop() {
     return std::chrono::milliseconds(wanted ? std::stoul(wanted) : 0);
 }
 
-/// docs/service.md, "How long a neighbour can delay a task": for a slot and for a place.
+/// docs/use/service.md, "How long a neighbour can delay a task": for a slot and for a place.
 std::uint64_t bound_ns(const ServiceSettings& of, std::uint64_t claim_ns) {
     const auto overdue_ns = [&](std::uint64_t expected_ns) {
         return std::max(of.overdue_factor * expected_ns, of.overdue_min_time_ns);

@@ -23,11 +23,11 @@ from pages import blocks, matches, sessions
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("OVERTAKE", str(SOURCE / "build/bin/overtake"))
 SCENARIOS = SOURCE / "scenarios"
-PAGES = [SOURCE / f"docs/{name}.md" for name in ("scenarios", "what-if", "configuration", "zoo")]
+PAGES = [SOURCE / f"docs/{name}.md" for name in ("reference/scenarios", "start/what-if", "reference/configuration", "use/zoo")]
 # Its scenarios have another summary.
-PROCESSORS = SOURCE / "docs/processors.md"
+PROCESSORS = SOURCE / "docs/use/processors.md"
 # It compiles networks that the build generates.
-CORES = SOURCE / "docs/cores.md"
+CORES = SOURCE / "docs/use/cores.md"
 NETWORKS = pathlib.Path(os.environ.get("OVERTAKE_MODELS", SOURCE / "build/release/models"))
 MAN_PAGE = SOURCE / "docs/man/overtake-sim.1"
 

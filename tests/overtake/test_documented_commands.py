@@ -17,7 +17,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("OVERTAKE", str(SOURCE / "build/bin/overtake")))
 BUILD = BINARY.resolve().parents[1]
 PAGES = [SOURCE / name for name in ("README.md", "CONTRIBUTING.md", "models/README.md")] + [
-    page for page in sorted((SOURCE / "docs").glob("*.md")) if page.name != "isa.md"  # formulas
+    page for page in sorted((SOURCE / "docs").rglob("*.md")) if page.name != "isa.md"  # formulas
 ]
 
 # What runs a command instead: a file that has to contain the text.
@@ -113,7 +113,7 @@ class DocumentedCommands(unittest.TestCase):
         source = (SOURCE / "libruntime/src/kernel/kernel_context.cpp").read_text()
         text = re.sub(r'"\s+"', "", source)
         remedy = re.search(r"put '(sudo setpriv [^']*)' before the command", text)[1]
-        self.assertIn(f"    {remedy} \\\n", (SOURCE / "docs/driver.md").read_text())
+        self.assertIn(f"    {remedy} \\\n", (SOURCE / "docs/reference/driver.md").read_text())
 
     def test_cases_named_in_the_pages_exist(self):
         listed = subprocess.run([BUILD / "release/tests/kmod_tests", "--list"], text=True,

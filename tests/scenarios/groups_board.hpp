@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Cores, rings, batches and stages as the contract of groups describes them (docs/scenarios.md,
-// "Groups"), as plainly as possible: for the oracle of groups. Shares no code with the device nor
-// with the oracle of scenarios without groups. The caller calls in the order of one instant that
-// its level prescribes. All times are microseconds.
+// Cores, rings, batches and stages as the contract of groups describes them
+// (docs/reference/scenarios.md, "Groups"), as plainly as possible: for the oracle of groups. Shares
+// no code with the device nor with the oracle of scenarios without groups. The caller calls in the
+// order of one instant that its level prescribes. All times are microseconds.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What scenarios with groups have to give, at both levels. Knows the keys of the contract
-// (docs/scenarios.md) and none of the simulator's own.
+// (docs/reference/scenarios.md) and none of the simulator's own.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

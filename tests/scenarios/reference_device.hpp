@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Cores, rings and batches as the contract describes them (F2 to F8, and "Fair" of
-// docs/scenarios.md), as plainly as possible, for the oracles of both levels.  Shares no code with
-// the device.  The caller calls in the order of one instant that its level prescribes; all times
-// are microseconds.
+// docs/reference/scenarios.md), as plainly as possible, for the oracles of both levels.  Shares no
+// code with the device.  The caller calls in the order of one instant that its level prescribes;
+// all times are microseconds.
 #pragma once
 
 #include <deque>

@@ -84,7 +84,7 @@ private:
     const ScenarioTask& task(std::size_t i) const { return scenario_.tasks[i]; }
     const TaskSegment& current(std::size_t i) const { return task(i).segments[states_[i].segment]; }
 
-    /// What the policy orders by, before arrival (docs/scenarios.md, "Policies").
+    /// What the policy orders by, before arrival (docs/reference/scenarios.md, "Policies").
     using Rank = std::tuple<int, std::int64_t, std::uint64_t>;
     Rank rank(std::size_t i) const {
         const int priority = -static_cast<int>(task(i).priority);

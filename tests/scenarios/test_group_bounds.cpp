@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How long HIGH work waits beside groups: the bounds of docs/scenarios.md, "Groups", held against
-// what `overtake sim` does.
+// How long HIGH work waits beside groups: the bounds of docs/reference/scenarios.md, "Groups", held
+// against what `overtake sim` does.
 #include <algorithm>
 #include <cstdint>
 #include <map>

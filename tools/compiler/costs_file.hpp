@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Files of learned costs (docs/cores.md).
+// Files of learned costs (docs/use/cores.md).
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Files of what operators and conversions take on one machine's CPU (docs/cpu.md).
+// Files of what operators and conversions take on one machine's CPU (docs/use/cpu.md).
 #pragma once
 
 #include <string>

@@ -294,7 +294,7 @@ std::shared_ptr<const DeviceProfile> find_profile(const std::string& name_or_pat
         return ProfileReader(name_or_path, option).read();
     auto profile = std::make_shared<DeviceProfile>();
     profile->name = built_in->name;
-    profile->source = "built in; docs/profiles.md";
+    profile->source = "built in; docs/design/profiles.md";
     profile->numbers = *built_in;
     return profile;
 }

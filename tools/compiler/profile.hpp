@@ -28,9 +28,9 @@ struct DeviceProfile {
     CpuRates cpu;
 };
 
-/// A built-in profile by its name, or else a profile file (docs/profiles.md), YAML or JSON, by its
-/// path.  Throws CompileError: `option`, which named it, and which names there are, or line and key
-/// of what is wrong.
+/// A built-in profile by its name, or else a profile file (docs/design/profiles.md), YAML or JSON,
+/// by its path.  Throws CompileError: `option`, which named it, and which names there are, or line
+/// and key of what is wrong.
 std::shared_ptr<const DeviceProfile> find_profile(const std::string& name_or_path,
                                                   const char* option = "--profile");
 

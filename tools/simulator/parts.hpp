@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Groups: jobs and BPU segments with parts on several cores (docs/scenarios.md, "Groups").
+// Groups: jobs and BPU segments with parts on several cores (docs/reference/scenarios.md,
+// "Groups").
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Scenario: what arrives at a simulated device and how long things take (docs/scenarios.md).
+// Scenario: what arrives at a simulated device and how long things take
+// (docs/reference/scenarios.md).
 //
 // All times are in microseconds of virtual time. A Scenario is immutable once read and may be
 // shared between threads.

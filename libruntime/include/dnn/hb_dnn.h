@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The board's C interface for running compiled networks (libdnn, first generation: dnn/hb_dnn.h),
- * on an Overtake device.  docs/board.md says what maps to what, and what differs.
+ * on an Overtake device.  docs/start/board.md says what maps to what, and what differs.
  *
  * A program loads model files, allocates tensors with hbSysAllocMem() or hbSysAllocCachedMem(),
  * fills in what it got from hbDNNGetInputTensorProperties(), submits a task with hbDNNInfer(),
  * waits for it and releases it.  Which device that is, and how tasks are scheduled, is said in the
- * environment (docs/board.md).
+ * environment (docs/start/board.md).
  *
  * All functions may be called from any thread.  They return 0 or one of the statuses of
  * hb_dnn_status.h, write a line about each error to standard error (HB_DNN_LOG_LEVEL), never throw

@@ -11,8 +11,8 @@
 //         return std::make_unique<Double>();
 //     });
 //
-// The compiler takes the nodes of the domains that its configuration lists (docs/configuration.md).
-// Register before a model that has them is loaded.
+// The compiler takes the nodes of the domains that its configuration lists
+// (docs/reference/configuration.md). Register before a model that has them is loaded.
 //
 // Thread safety: all functions, from any thread.
 #pragma once

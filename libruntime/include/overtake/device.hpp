@@ -227,7 +227,7 @@ struct EmbeddedOptions {
     std::vector<unsigned> core_limits; ///< one per core, instead of core_limit; empty = not used
     /// After so many HIGH FCs in a row a waiting NORMAL one runs; 0 = never. Needs a core limit.
     unsigned normal_floor = 0;
-    /// NORMAL takes turns by queue, weighted by priority (docs/scenarios.md, "Fair").
+    /// NORMAL takes turns by queue, weighted by priority (docs/reference/scenarios.md, "Fair").
     bool fair = false;
     /// Device time stands still until Device::manual_clock() moves it.
     bool manual_clock = false;

@@ -11,10 +11,11 @@
 //     request->submit({.priority = 200});
 //     request->wait();
 //
-// A request is a task of the scheduling contract (docs/scenarios.md): a chain of segments, some on
-// the device, some on the engine's CPU workers.  Where a Session leaves CPU segments to the thread
-// that waits, an engine goes on by itself, orders what waits by priority and custom_id, and fills
-// the gaps that a chain leaves on its core.  One engine is one library queue of its process.
+// A request is a task of the scheduling contract (docs/reference/scenarios.md): a chain of
+// segments, some on the device, some on the engine's CPU workers.  Where a Session leaves CPU
+// segments to the thread that waits, an engine goes on by itself, orders what waits by priority and
+// custom_id, and fills the gaps that a chain leaves on its core.  One engine is one library queue
+// of its process.
 //
 // Thread safety: every function, from any thread, callbacks included, but for destructors.
 // Errors: overtake::Error.  What becomes of a request is its status(), not an exception.
@@ -46,7 +47,7 @@ enum class Drop : std::uint8_t {
     predicted ///< likewise, as soon as its plan ends behind the deadline
 };
 
-/// Cores of a device, or CPU workers, as a processor of an engine (docs/processors.md).
+/// Cores of a device, or CPU workers, as a processor of an engine (docs/use/processors.md).
 struct ProcessorOptions {
     std::string name; ///< of several cores NAME.1 to NAME.n are the names of each
     /// Of the model's classes (overtake compile --class); empty: `name`.  Where a model has no such
@@ -90,7 +91,8 @@ struct ProcessorState {
     std::uint64_t trial_in_ns; ///< while it is not in use: until the next trial
 };
 
-/// Settings of an engine, for its life; the defaults are the documented ones (docs/scenarios.md).
+/// Settings of an engine, for its life; the defaults are the documented ones
+/// (docs/reference/scenarios.md).
 struct EngineOptions {
     std::string policy = "priority"; ///< of the task scheduler: what `overtake sim` knows by name
     std::uint32_t slots = 1;         ///< tasks that may interleave on a core, below priority 255
@@ -106,8 +108,8 @@ struct EngineOptions {
     /// device server or a kernel device.  Then policy, slots, task_limit and the three times above
     /// are the device's, which its administrator chooses; workers stay the engine's own.
     bool service = false;
-    /// Several processors behind one coordinator (docs/processors.md).  Then `policy` is one of its
-    /// seven, `workers` are threads that copy tensors and compute what requests add, and slots,
+    /// Several processors behind one coordinator (docs/use/processors.md).  Then `policy` is one of
+    /// its seven, `workers` are threads that copy tensors and compute what requests add, and slots,
     /// task_limit and the three times above have no meaning.  Empty: one library queue, as above.
     /// The tensors are in memory of the engine's own device.
     std::vector<ProcessorOptions> processors;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// ExpectedTimes: what runs of a model take on the processors of an engine (docs/processors.md).
+// ExpectedTimes: what runs of a model take on the processors of an engine (docs/use/processors.md).
 //
 //     overtake::Engine engine(device, options);               // with several processors
 //     auto times = overtake::ExpectedTimes::read("net.json"); // of `overtake profile`

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// OwnProcessor: a processor of the program's, beside cores and CPU workers (docs/processors.md).
+// OwnProcessor: a processor of the program's, beside cores and CPU workers
+// (docs/use/processors.md).
 //
 //     struct Gpu : overtake::OwnProcessor {
 //         std::int32_t prepare(const overtake::UnitDescription& unit, std::uint64_t& ns) override;

@@ -31,7 +31,8 @@
 
 namespace overtake {
 
-/// The settings of a device for the tasks of all of its processes; docs/scenarios.md has the rules.
+/// The settings of a device for the tasks of all of its processes; docs/reference/scenarios.md has
+/// the rules.
 struct ServiceSettings {
     std::uint32_t slots;              ///< tasks that may interleave on a core, below priority 255
     std::uint32_t task_limit;         ///< tasks begun and not ended, below priority 255
@@ -60,8 +61,8 @@ struct ServiceSegment {
     std::span<const std::uint32_t> stages; ///< of a group, as in Job
 };
 
-/// A task of the scheduling contract (docs/scenarios.md).  If it has groups, it names no core, and
-/// takes as many cores at once as the most parts that one of its segments has.
+/// A task of the scheduling contract (docs/reference/scenarios.md).  If it has groups, it names no
+/// core, and takes as many cores at once as the most parts that one of its segments has.
 struct ServiceTask {
     std::uint64_t tag = 0; ///< unique among the queue's tasks whose ends have not been reaped
     std::span<const ServiceSegment> segments; ///< a chain, one after the other

@@ -42,13 +42,13 @@ struct SessionOptions {
     unsigned core_limit = 0;     ///< asked for while the session lives; needs max_priority 255
     CpuLayout cpu_layout = CpuLayout::automatic; ///< of values between operators of the CPU
     /// That compute an operator of the CPU, 1..64: convolutions and matrix products use them
-    /// (docs/cpu.md).  They are OpenMP's, which keeps them for each thread that runs tasks.
+    /// (docs/use/cpu.md).  They are OpenMP's, which keeps them for each thread that runs tasks.
     unsigned cpu_threads = 1;
     /// 1: a BPU segment that runs for the second time is recorded, and replayed from then on
     /// (Queue::record()): the same results, with less to do for each task.  0: submitted each time.
     /// 2: each is recorded in its first run, and refused where level 1 would submit it.  The
     /// session does not keep the Model: its file and tables go when all others have let go of it
-    /// (docs/recordings.md).
+    /// (docs/use/recordings.md).
     unsigned record = 0;
 };
 

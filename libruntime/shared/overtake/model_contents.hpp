@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // What a model is made of, for Overtake's own tools and tests.  Not installed: it changes whenever
-// they need it to, and the library gives it only to tools of its own version (docs/library.md).
+// they need it to, and the library gives it only to tools of its own version
+// (docs/reference/library.md).
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,7 @@ namespace server {
 class Service;
 }
 
-/// The documented ones (docs/scenarios.md, docs/server.md).
+/// The documented ones (docs/reference/scenarios.md, docs/use/server.md).
 OVERTAKE_API ServiceSettings default_service_settings();
 
 /// What one FC may take of the host's time where the options do not say otherwise: as a driver's.

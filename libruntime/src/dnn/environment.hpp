@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The environment variables of the C interface (docs/board.md has them in a table).
+// The environment variables of the C interface (docs/start/board.md has them in a table).
 #pragma once
 
 #include <functional>

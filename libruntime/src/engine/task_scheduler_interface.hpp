@@ -4,8 +4,9 @@
 // own (ProcessTaskScheduler), or in the one that all processes of the device share
 // (ServiceTaskScheduler).
 //
-// One instant is worked through in the order of the contract (docs/scenarios.md): gather(), then
-// what arrives and is cancelled, then dispatch().  What has ended is handled before any of these.
+// One instant is worked through in the order of the contract (docs/reference/scenarios.md):
+// gather(), then what arrives and is cancelled, then dispatch().  What has ended is handled before
+// any of these.
 //
 // Thread safety: one thread at a time, but for interrupt().
 #pragma once

@@ -91,7 +91,7 @@ private:
 
     View& view(const Task& task) { return views_[task.number]; }
     std::uint32_t queue_of(const View& view) const;
-    /// What the policy orders by (docs/scenarios.md, "Policies").
+    /// What the policy orders by (docs/reference/scenarios.md, "Policies").
     using Rank = std::tuple<int, std::int64_t, std::uint64_t>;
     Rank rank(const View& view) const;
     bool before(const View& a, const View& b) const;

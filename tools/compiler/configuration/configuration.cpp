@@ -248,7 +248,7 @@ private:
         };
     }
 
-    // Boards' architectures have no profile of their own (docs/profiles.md).
+    // Boards' architectures have no profile of their own (docs/design/profiles.md).
     static std::string profile_of(const Value& march) {
         static const std::set<std::string> boards = {"bernoulli", "bernoulli2", "bayes",  "bayes-e",
                                                      "nash-e",    "nash-m",     "nash-p", "nash"};

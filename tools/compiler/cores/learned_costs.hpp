@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Prices that were learned from measurements: a formula for each kind of instruction, and trees for
-// what it leaves.  `overtake calibrate --partition` makes them (docs/cores.md).
+// what it leaves.  `overtake calibrate --partition` makes them (docs/use/cores.md).
 #pragma once
 
 #include <map>

@@ -151,8 +151,8 @@ private:
     }
 
     // Trained weights have more small ones, and a few larger ones, than a normal distribution; how
-    // fast a convolution is depends on that (docs/operators.md).  Hence a Laplace distribution: an
-    // exponential one of either sign.
+    // fast a convolution is depends on that (docs/reference/operators.md).  Hence a Laplace
+    // distribution: an exponential one of either sign.
     void fill_weights(op::Convolution& convolution, std::uint32_t channels, std::size_t each) {
         std::exponential_distribution<float> magnitude(std::sqrt(static_cast<float>(each)));
         std::bernoulli_distribution is_negative;

@@ -25,7 +25,7 @@ std::uint8_t byte(double value) {
     return static_cast<std::uint8_t>(std::clamp(std::nearbyint(value), 0.0, 255.0));
 }
 
-// Numbers of 13 bits behind the point, as docs/isa.md has them.
+// Numbers of 13 bits behind the point, as docs/reference/isa.md has them.
 struct Matrix {
     int luma, red_v, green_u, green_v, blue_u, black;
 };

@@ -35,9 +35,9 @@ constexpr std::uint32_t rate(double ns) {
 
 using Costs = std::array<ovt_insn_cost, OVERTAKE_OP_COUNT>;
 
-// Products and windows are near the 3x3 rows of the table in docs/operators.md (2.5 GMAC/s, 1.0 of
-// DEPTHWISE), the others what `OVERTAKE_SIMD=off overtake calibrate` has on a server's CPU.  What
-// is not here is priced by the rates of the profile below.
+// Products and windows are near the 3x3 rows of the table in docs/reference/operators.md (2.5
+// GMAC/s, 1.0 of DEPTHWISE), the others what `OVERTAKE_SIMD=off overtake calibrate` has on a
+// server's CPU.  What is not here is priced by the rates of the profile below.
 constexpr Costs scalar_costs = [] {
     Costs costs{};
     const auto set = [&](unsigned opcode, double per_operation, double per_output = 0,

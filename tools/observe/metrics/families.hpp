@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Every metric that there is, but for those of processors. Names, units and labels are interface:
-// docs/monitoring.md.
+// docs/use/monitoring.md.
 #pragma once
 
 #include <array>
