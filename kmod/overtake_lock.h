@@ -3,8 +3,8 @@
  * The device lock, and how long it is held.
  *
  * It is taken with interrupts off, so each hold delays all other work of its CPU, and is bounded
- * (docs/reference/driver.md has the table).  With debugfs measure_lock, the device remembers the longest hold
- * and which code had it.
+ * (docs/design/driver-sources.md has the table).  With debugfs measure_lock, the device remembers
+ * the longest hold and which code had it.
  */
 #ifndef OVERTAKE_LOCK_H
 #define OVERTAKE_LOCK_H

@@ -5,7 +5,8 @@
  * On each core the contexts with ready NORMAL FCs stand in a circle.  The first has the turn, and
  * gives as many FCs as its allowance says, which its first one's priority fixes.  Then it goes to
  * the end, or leaves if nothing of it is left; one that comes joins at the end.  So others' FCs,
- * however many, delay a context by their allowances, once each (docs/reference/scenarios.md, "Fair").
+ * however many, delay a context by their allowances, once each: docs/reference/scenarios.md,
+ * "Fair".
  *
  * An FC gets its place in the ring when it is taken, and only what is committed is taken: a ring
  * whose order was settled at arrival could not be fair to who comes later.  The ring is empty when

@@ -5,8 +5,8 @@
  * A stage ends with the last of its FCs, of whichever part.  Then the next one opens: at once for
  * a part that alone had FCs in the ended stage, since what they wrote is on its core; a sync later
  * for every other part.  Until its stage is open for its part an FC is held.  HIGH is held while
- * its first FC is; NORMAL passes held FCs (fw/ready.c).  docs/reference/scenarios.md, "Groups", says why that
- * cannot end in a deadlock.
+ * its first FC is; NORMAL passes held FCs (fw/ready.c).  docs/reference/scenarios.md, "Groups",
+ * says why that cannot end in a deadlock.
  *
  * One sync for all makes the openings a list by time.  A group has one opening in it at most: if
  * the stage ends before it has opened for all, the others had no FC in it, and its opening would

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * NORMAL of a fair device: contexts take turns (docs/reference/scenarios.md, "Fair").  Every expected order is
- * worked out by hand.
+ * NORMAL of a fair device: contexts take turns (docs/reference/scenarios.md, "Fair").  Every
+ * expected order is worked out by hand.
  */
 #include "cmocka_all.h"
 #include "fair_host.h"

@@ -22,7 +22,7 @@
 #define NOBODY		65534
 
 #define FCS		24u
-/* What docs/reference/driver.md promises. */
+/* What docs/design/security.md promises. */
 #define PERIOD_NS	(100 * MS)
 #define BUSY_STEP_NS	(10 * MS)
 #define FC_STEP		16u

@@ -364,7 +364,7 @@ static uint64_t duration_ns(uint32_t fc)
 }
 
 /*
- * Where a job for any core goes tells when another client's FC ends: what docs/reference/driver.md says under
+ * Where a job for any core goes tells when another client's FC ends: see docs/design/security.md,
  * "What strangers see".  The attacker's probes are as short as it likes, and it reads device time.
  */
 static void placement_tells_when_others_fcs_end(void)

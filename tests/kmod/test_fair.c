@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Devices that are fair: contexts take turns below priority 255 (docs/reference/scenarios.md, "Fair").  The order
- * is exact on the manual clock; what it is worth shows beside a neighbour with a pile of jobs.
+ * Devices that are fair: contexts take turns below priority 255 (docs/reference/scenarios.md, "Fair").
+ * The order is exact on the manual clock; what it is worth shows beside a neighbour with a pile of jobs.
  */
 #include <errno.h>
 #include <signal.h>

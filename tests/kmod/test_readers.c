@@ -14,7 +14,7 @@
 #define MANUAL		"cores=2 mode=timed profile=ideal manual_clock=1"
 #define SECOND		1000000000ull
 
-/* Things that a reader handles in one hold of the device lock, at most: docs/reference/driver.md. */
+/* Things at most that a reader handles under the device lock: docs/design/driver-sources.md. */
 #define MOST		64u
 
 #define FILES		8u

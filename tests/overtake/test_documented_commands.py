@@ -113,7 +113,7 @@ class DocumentedCommands(unittest.TestCase):
         source = (SOURCE / "libruntime/src/kernel/kernel_context.cpp").read_text()
         text = re.sub(r'"\s+"', "", source)
         remedy = re.search(r"put '(sudo setpriv [^']*)' before the command", text)[1]
-        self.assertIn(f"    {remedy} \\\n", (SOURCE / "docs/reference/driver.md").read_text())
+        self.assertIn(f"    {remedy} \\\n", (SOURCE / "docs/use/devices.md").read_text())
 
     def test_cases_named_in_the_pages_exist(self):
         listed = subprocess.run([BUILD / "release/tests/kmod_tests", "--list"], text=True,

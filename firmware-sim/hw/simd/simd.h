@@ -73,10 +73,11 @@ struct ovt_simd_scratch {
 
 /*
  * What a host has to bear at once: ovt_simd_run() called with this much work or less takes well
- * below 200 us (docs/reference/operators.md), for it exceeds it by less than a unit of OVT_SIMD_UNIT.  What
- * bounds the units: groups are made small enough to be filled (hw/simd/inputs.h) and strips
- * short enough to be multiplied; larger windows of pools, CONV and DEPTHWISE, and longer rows of
- * MATMUL, have no vector operator.  Reads that no cache holds count: see OVT_SIMD_FAR_WORK.
+ * below 200 us (docs/reference/operators.md), for it exceeds it by less than a unit of
+ * OVT_SIMD_UNIT.  What bounds the units: groups are made small enough to be filled
+ * (hw/simd/inputs.h) and strips short enough to be multiplied; larger windows of pools, CONV and
+ * DEPTHWISE, and longer rows of MATMUL, have no vector operator.  Reads that no cache holds count:
+ * see OVT_SIMD_FAR_WORK.
  */
 #define OVT_SIMD_SLICE		(16 * 1024)
 /* The most that one unit counts. */
