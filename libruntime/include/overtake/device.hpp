@@ -92,15 +92,15 @@ struct Replay {
     std::uint32_t recording = 0;                ///< what Queue::record() returned
     std::uint64_t tag = 0;                      ///< see there, as all that is not described here
     std::span<const overtake_binding> bindings; ///< of regions that the recording has not bound
-    unsigned priority = 0;
-    std::int64_t custom_id = 0;
-    unsigned core = core_any;
-    std::int64_t deadline_ns = 0;
-    std::uint64_t cores = 0;
-    unsigned* chosen_core = nullptr;
-    std::uint64_t model = 0;              ///< 0: as recorded
+    unsigned priority = 0;                      ///< Job::priority
+    std::int64_t custom_id = 0;                 ///< Job::custom_id
+    unsigned core = core_any;                   ///< Job::core
+    std::int64_t deadline_ns = 0;               ///< Job::deadline_ns
+    std::uint64_t cores = 0;                    ///< Job::cores
+    unsigned* chosen_core = nullptr;            ///< Job::chosen_core
+    std::uint64_t model = 0;                    ///< 0: as recorded
     std::span<const unsigned> part_cores; ///< of a group: in place of overtake_part::core, or empty
-    std::uint64_t group_record = 0;
+    std::uint64_t group_record = 0;       ///< Job::group_record
 };
 
 /// What became of a job, as overtake_accel.h describes it; times are device time in nanoseconds.

@@ -79,8 +79,8 @@ OVERTAKE_API std::vector<ProcessorOptions> parse_processors(const std::string& t
 
 /// How a processor of an engine does.
 struct ProcessorState {
-    std::string name;
-    std::string class_name;
+    std::string name;          ///< of the processor, as ProcessorOptions has it
+    std::string class_name;    ///< of its class
     bool in_use;               ///< false: it has failed, and is tried again
     double slowness;           ///< what runs take by what they took before; 1 = the same
     unsigned unfinished;       ///< runs
@@ -278,7 +278,8 @@ private:
 ///
 /// A request that names no core, of a model with a plan for several cores (overtake compile
 /// --cores), takes as many cores at once where the device has them and all are of the plan's
-/// profile; with EngineOptions::service and ::processors each segment runs on one core.
+/// profile; with EngineOptions::service and EngineOptions::processors each segment runs on one
+/// core.
 ///
 /// The estimate of a segment is the compiler's until it has run once; then what was measured,
 /// execution only, smoothed with weight 0.1.  A request keeps the estimates of its submission.

@@ -56,9 +56,9 @@ OVERTAKE_API const char* name_of(GraphState state) noexcept;
 
 /// A unit that a processor does not take.
 struct UnitRefusal {
-    std::size_t unit; ///< of the model, from 0
-    std::string processor;
-    std::string reason;
+    std::size_t unit;      ///< of the model, from 0
+    std::string processor; ///< its name
+    std::string reason;    ///< why it does not take the unit
 };
 
 /// A model, one inference of it at a time, and the memory of that inference.
@@ -102,6 +102,7 @@ public:
     /// units released when that call goes.
     void postrun();
 
+    /// What it is ready for.
     GraphState state() const noexcept;
     /// Why the last run failed; empty if it did not.
     std::string error() const;

@@ -31,7 +31,7 @@ namespace overtake {
 
 /// A unit of a model.
 struct UnitDescription {
-    const Model& model;
+    const Model& model;        ///< that the unit is a part of
     std::size_t unit;          ///< from 0
     std::uint64_t operations;  ///< multiply-accumulates, other elements; 0 = unknown
     std::uint64_t expected_ns; ///< on CPU workers, by the compiler; 0 = they cannot run it
@@ -39,7 +39,7 @@ struct UnitDescription {
 
 /// A tensor of a call: bytes as Tensor describes them, on the device or in host memory.
 struct UnitTensor {
-    const Tensor& tensor;
+    const Tensor& tensor;       ///< type, shape and layout
     std::span<std::byte> bytes; ///< of an input not to be changed
 };
 
@@ -50,10 +50,13 @@ public:
     UnitCall(const UnitCall&) = delete;
     UnitCall& operator=(const UnitCall&) = delete;
 
+    /// The model that the unit is a part of; lives as long as the call.
     virtual const Model& model() const noexcept = 0;
+    /// Number of the unit in its model, from 0.
     virtual std::size_t unit() const noexcept = 0;
-    /// What it reads and what it writes; both live as long as the call.
+    /// Tensors that it reads; they live as long as the call.
     virtual std::span<const UnitTensor> inputs() const noexcept = 0;
+    /// Tensors that it writes; they live as long as the call.
     virtual std::span<const UnitTensor> outputs() const noexcept = 0;
     /// Computes the unit here and now, with the operators of the device: 0, or a negative errno.
     /// One thread at a time.
@@ -83,6 +86,7 @@ public:
     virtual void start(std::shared_ptr<UnitCall> call) = 0;
     /// Called every poll_ns() while a call is under way, unless that is 0.
     virtual void poll(UnitCall& call);
+    /// The interval of poll(), in nanoseconds; 0: it is not called.
     virtual std::uint64_t poll_ns() const { return 0; }
     /// The call is not needed any more; done() is to come all the same, and soon.
     virtual void cancel(UnitCall& call);
