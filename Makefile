@@ -167,13 +167,13 @@ format: ## run clang-format on the C++ sources, and write the tests' scenarios w
 	git ls-files '*.cpp' '*.hpp' | xargs -r clang-format -i
 	scripts/format_scenarios.py
 
-docs: ## the reference of the C++ API, build/docs/html/index.html, and the table in docs/reference/board-errors.md
+docs: ## the site of all pages and the C++ API, build/docs/site/index.html, and the table in docs/reference/board-errors.md
 	scripts/setup.sh docs
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target board_tests
 	tests/dnn/check-table build/release/tests/board_tests --renew
-	OVERTAKE_VERSION=$$(sed -n 's/^project(overtake VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt) doxygen docs/Doxyfile
-	@echo "docs: build/docs/html/index.html"
+	scripts/site.py build/docs/site
+	@echo "docs: build/docs/site/index.html"
 
 abi: ## write down anew what the library promises to linked programs (docs/reference/library.md): libruntime/abi
 	scripts/setup.sh build

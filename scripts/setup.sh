@@ -33,14 +33,14 @@ vm_packages_6_12="qemu-system-x86"
 # style checker from its source; a C library for a 32-bit client; what overtake calibrate --partition grows
 # its trees with.
 test_packages="libonnx-testdata python3-pil python3-matplotlib fonts-dejavu-core fonts-liberation sparse spin xz-utils
-	gcc-multilib libc6-dev-i386 libxgboost0"
+	gcc-multilib libc6-dev-i386 libxgboost0 doxygen"
 test_packages_6_12="linux-source-6.12"
 
 # Debian packages, and what checks them; DKMS compiles the module as it would after an installation.
 deb_packages="debhelper dpkg-dev dh-dkms dh-python dkms lintian"
 
-# The reference of the C++ API.
-docs_packages="doxygen"
+# The site of the pages, with the reference of the C++ API.
+docs_packages="doxygen python3-sphinx python3-myst-parser furo"
 
 coverage_packages="gcovr"
 

@@ -1,0 +1,115 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Builds the site of the documentation: build/docs/site/index.html, to be read without a network.
+
+    scripts/site.py [DIRECTORY]
+
+Pages are those of the repository, and so are their links, between pages and to other files, which the
+site has copies of. A link to a page, section or file that does not exist is an error, which is printed
+with its page. DIRECTORY is where the site goes, build/docs/site without it.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+PROJECT = pathlib.Path(__file__).resolve().parents[1]
+LINK = re.compile(r"(!?\[[^][]*\])\(([^)\s]+)\)")
+# Folders of pages in their order, and what the menu calls them.
+FOLDERS = [("start", "First steps"), ("use", "Use"), ("reference", "Reference"), ("design", "Design")]
+# In pages of the site only: the reference that doxygen makes of the headers.
+API = '<p><a href="../../api/index.html">The C++ API, header by header</a></p>'
+REST = ["docs/README.md", "examples/README.md", "models/README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
+
+
+def tracked(pattern):
+    listed = subprocess.run(["git", "-C", str(PROJECT), "ls-files", "-z", pattern], capture_output=True, text=True, check=True)
+    return [name for name in listed.stdout.split("\0") if name]
+
+
+def menu():
+    """Sphinx's tables of contents, which also give the order of pages."""
+    parts = [(title, [f"docs/{folder}/README.md", *pages_of(folder)]) for folder, title in FOLDERS] + [("More", REST)]
+    for title, pages in parts:
+        yield "\n".join(["```{toctree}", ":hidden:", f":caption: {title}", "", *(page.removesuffix(".md") for page in pages), "```"])
+
+
+def pages_of(folder):
+    """As the folder's index has them."""
+    text = (PROJECT / f"docs/{folder}/README.md").read_text(encoding="utf-8")
+    return [f"docs/{folder}/{name}" for name in re.findall(r"^\| \[[^]]+\]\(([a-z-]+\.md)\)", text, re.MULTILINE)]
+
+
+class Layout:
+    """Copies of the pages, and of what they link to, in a folder for Sphinx."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        self.complaints = []
+
+    def add(self, page):
+        text = (PROJECT / page).read_text(encoding="utf-8")
+        # Every second part is code.
+        parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
+        parts[::2] = [LINK.sub(lambda link: self._link(page, *link.groups()), part) for part in parts[::2]]
+        text = "".join(parts)
+        if page == "README.md":
+            text = "\n\n".join([text, *menu()]) + "\n"
+        if page in ("docs/reference/README.md", "docs/reference/library.md"):
+            text += f"\n{API}\n"
+        self._path("index.md" if page == "README.md" else page).write_text(text, encoding="utf-8")
+
+    def copy(self, file, name):
+        shutil.copyfile(PROJECT / file, self._path(name))
+
+    def _path(self, name):
+        path = self._folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def _link(self, page, words, target):
+        path, _, section = target.partition("#")
+        if not path or re.match(r"[a-z]+:", path):
+            return f"{words}({target})"
+        file = pathlib.Path(os.path.normpath(pathlib.Path(page).parent / path))
+        if not (PROJECT / file).exists():
+            self.complaints.append(f"{page}: {target} does not exist")
+        elif (PROJECT / file).is_dir():
+            return words[1:-1]  # the site has no folders to look into
+        elif file.name == "README.md" and file.parent == pathlib.Path():
+            path = path.removesuffix("README.md") + "index.md"
+            return f"{words}({path}{'#' if section else ''}{section})"
+        elif file.suffix != ".md":
+            self.copy(file, file)
+        return f"{words}({target})"
+
+
+def version():
+    return re.search(r"^project\(overtake VERSION ([0-9.]+)", (PROJECT / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
+
+
+def succeeds(*command, **environment):
+    return subprocess.run(command, cwd=PROJECT, env={**os.environ, "OVERTAKE_VERSION": version(), **environment}, check=False).returncode == 0
+
+
+def main():
+    site = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else PROJECT / "build/docs/site").absolute()
+    pages = site.with_name(site.name + "-pages")
+    shutil.rmtree(pages, ignore_errors=True)
+    shutil.rmtree(site, ignore_errors=True)
+    pages.mkdir(parents=True)
+    layout = Layout(pages)
+    for page in tracked("*.md"):
+        layout.add(page)
+    layout.copy("docs/site/conf.py", "conf.py")
+    for complaint in layout.complaints:
+        print(complaint, file=sys.stderr)
+    is_built = succeeds("sphinx-build", "-q", "-W", "--keep-going", "-b", "html", str(pages), str(site))
+    return 0 if is_built and succeeds("doxygen", "docs/Doxyfile", OVERTAKE_SITE=str(site)) and not layout.complaints else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
