@@ -25,7 +25,7 @@ BINARY = os.environ.get("OVERTAKE", str(SOURCE / "build/bin/overtake"))
 SCENARIOS = SOURCE / "scenarios"
 PAGES = [SOURCE / f"docs/{name}.md" for name in ("reference/scenarios", "start/what-if", "reference/configuration", "use/zoo")]
 # Its scenarios have another summary.
-PROCESSORS = SOURCE / "docs/use/processors.md"
+PROCESSORS = [SOURCE / f"docs/{folder}/processors.md" for folder in ("use", "reference")]
 # It compiles networks that the build generates.
 CORES = SOURCE / "docs/use/cores.md"
 NETWORKS = pathlib.Path(os.environ.get("OVERTAKE_MODELS", SOURCE / "build/release/models"))
@@ -45,7 +45,7 @@ class Docs(unittest.TestCase):
         shutil.copytree(SOURCE / "models/glyphs", self.directory / "glyphs")
         for path in [*NETWORKS.glob("*.onnx"), *NETWORKS.glob("*_calibration.npy")]:
             (self.directory / path.name).symlink_to(path)
-        for page in [*PAGES, PROCESSORS]:
+        for page in [*PAGES, *PROCESSORS]:
             for _, language, lines in blocks(page):
                 if language == "yaml":
                     name = lines[0].removeprefix("# ")
@@ -119,7 +119,7 @@ class Docs(unittest.TestCase):
 
     def test_sessions_in_the_pages_print_what_stands_there(self):
         count = 0
-        for page in [*PAGES, PROCESSORS, CORES]:
+        for page in [*PAGES, *PROCESSORS, CORES]:
             for number, _, lines in blocks(page):
                 if not lines or not lines[0].startswith("$ "):
                     continue

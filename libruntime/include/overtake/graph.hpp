@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // GraphRun: the life cycle of a model on an engine with several processors, step by step: prepare,
-// run as often as is wanted, release (docs/use/processors.md).
+// run as often as is wanted, release (docs/reference/graph-run.md).
 //
 //     overtake::GraphRun graph(engine, overtake::Model::load("detector.ovm"));
 //     graph.prerun();                              // all or nothing

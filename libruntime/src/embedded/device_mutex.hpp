@@ -3,7 +3,7 @@
 // The lock of a device, which all its clients need: how long it is held is bounded and measured.
 //
 // A thread that holds it does a bounded number of steps and then pauses: one that waits for the
-// lock has it before the next steps.  docs/use/server.md lists every loop under it.
+// lock has it before the next steps.  docs/design/parts.md lists every loop under it.
 #pragma once
 
 #include <array>

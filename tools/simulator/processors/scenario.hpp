@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A task-level scenario with the key `processors`: networks of units, and several processors of
-// different classes behind one coordinator (docs/use/processors.md).
+// different classes behind one coordinator (docs/reference/processors.md).
 //
 // Immutable once read; may be shared between threads.  All times are in microseconds of virtual
 // time.
