@@ -3,8 +3,8 @@
  * Tracepoints.  Stable: names, fields, their types and meanings stay; fields are added at the
  * end.  All fields are plain integers, u32 or u64, but those of the last two: their form is
  * Perfetto's.  Times are device time in nanoseconds, the clock of struct overtake_result.
- * docs/use/tracing.md has the table; libruntime/include/overtake/event.hpp the same events from
- * other sources.
+ * docs/reference/tracepoints.md has the table; libruntime/include/overtake/event.hpp the same
+ * events from other sources.
  *
  *	ctx_create	a context was made; priority is the highest that its jobs may have
  *	ctx_destroy	it is over: nothing of it comes any more

@@ -146,7 +146,7 @@ class Text(MetricsTest):
             self.assertTrue(meaning.endswith("."), name)
 
     def test_the_page_has_every_metric_and_no_other(self):
-        page = (SOURCE / "docs/use/monitoring.md").read_text(encoding="utf-8")
+        page = (SOURCE / "docs/reference/metrics.md").read_text(encoding="utf-8")
         rows = dict(re.findall(r"^\| `((?:overtake|hw)_\w+)` \|([^|]*)\|", page, re.MULTILINE))
         families = self.families()
         self.assertEqual(rows.keys(), families.keys())

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // ProcessorEvent: what an engine with several processors tells of itself by its USDT probes;
-// docs/use/tracing.md has their table.  No device tells these, so they are no overtake::Event.
+// docs/reference/tracepoints.md has their table.  No device tells these, so they are no
+// overtake::Event.
 #pragma once
 
 #include <array>

@@ -4,7 +4,8 @@
 // embedded device and the simulator all report the same events, so readers (pictures, histograms,
 // blame, recordings) do not ask where they come from.
 //
-// Names, fields and units are those of the driver's tracepoints; docs/use/tracing.md has the table.
+// Names, fields and units are those of the driver's tracepoints; docs/reference/tracepoints.md has
+// the table.
 #pragma once
 
 #include <array>

@@ -3,7 +3,7 @@
 // USDT probes of an engine with several processors: what becomes of its requests, and how its
 // processors do.  A probe is a nop until something attaches to it.
 //
-// Stable, provider `overtake`; docs/use/tracing.md has the table.  Times are of the host,
+// Stable, provider `overtake`; docs/reference/tracepoints.md has the table.  Times are of the host,
 // CLOCK_MONOTONIC, but `start` and `end` of run_end, which are device time.  `task` tells the
 // process's live requests apart, `engine` its engines, and processors count from 0.  The engine's
 // thread alone passes them, so they come in the order of time.

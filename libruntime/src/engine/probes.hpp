@@ -3,8 +3,8 @@
 // USDT probes of an engine: what becomes of its tasks, for bpftrace, perf and gdb.  In service mode
 // the driver's tracepoints say the same of them.  A probe is a nop until a tracer attaches to it.
 //
-// Stable, provider `overtake`; docs/use/tracing.md has the table.  Times are device time in
-// nanoseconds.  `task` tells the process's live tasks apart, `job` is the tag of its job in the
+// Stable, provider `overtake`; docs/reference/tracepoints.md has the table.  Times are device time
+// in nanoseconds.  `task` tells the process's live tasks apart, `job` is the tag of its job in the
 // driver's tracepoints.
 #pragma once
 

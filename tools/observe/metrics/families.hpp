@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Every metric that there is, but for those of processors. Names, units and labels are interface:
-// docs/use/monitoring.md.
+// docs/reference/metrics.md.
 #pragma once
 
 #include <array>

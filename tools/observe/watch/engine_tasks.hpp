@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // EngineTasks: what the USDT probes of engines tell, as events of tasks, and whose job is whose.
-// docs/use/tracing.md has the table of the probes.
+// docs/reference/tracepoints.md has the table of the probes.
 #pragma once
 
 #include <array>

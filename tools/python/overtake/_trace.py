@@ -10,7 +10,7 @@ from . import _core
 class Trace:
     """Events of a device, from trace(): an iterator, also an asynchronous one, and a context manager.
 
-    Each event is a new dict: "event" is its type, "time_ns" device time; docs/use/tracing.md has the
+    Each event is a new dict: "event" is its type, "time_ns" device time; docs/reference/tracepoints.md has the
     types and the other fields. Those of one core come in order; those of different cores, and of
     what has not reached a core yet, may come a little late. Any thread may use it; each event is
     told once.
