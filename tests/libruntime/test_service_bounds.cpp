@@ -37,7 +37,7 @@ protected:
 };
 
 /// A process that stops in a gap keeps the slot for the overdue time and no longer:
-/// docs/use/server.md, "How long a neighbour can delay a task".
+/// docs/use/service.md, "How long a neighbour can delay a task".
 TEST_F(SteppedServiceTest, AProcessThatStopsInAGapHoldsTheCoreForTheOverdueTime) {
     const Program first = delays(*stopped.device, {10'000});
     const Program long_one = delays(*other.device, {50'000});

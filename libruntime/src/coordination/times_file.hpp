@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // TimesFile: what runs of a model took on the processors of an engine, as `overtake profile` writes
-// it (docs/use/processors.md has the format).
+// it (docs/man/overtake-profile.1 has the format).
 #pragma once
 
 #include <cstddef>
