@@ -172,7 +172,7 @@ docs: ## the site of all pages and the C++ API, build/docs/site/index.html, and 
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target board_tests
 	tests/dnn/check-table build/release/tests/board_tests --renew
-	scripts/site.py build/docs/site
+	scripts/site_pages.py build/docs/site
 	@echo "docs: build/docs/site/index.html"
 
 abi: ## write down anew what the library promises to linked programs (docs/reference/library.md): libruntime/abi

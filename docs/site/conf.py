@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The site that `make docs` builds: the project's pages, as scripts/site.py lays them out for Sphinx."""
+"""The site that `make docs` builds: the project's pages, as scripts/site_pages.py lays them out for Sphinx."""
 
 import os
 

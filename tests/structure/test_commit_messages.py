@@ -11,6 +11,7 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 # The rule holds for the commits after this one.
 BEFORE = "1b3aa6c6faff03099a89bc24df43dfabd270806b"
 LONGEST = 72
+NEW_LINE = "\n"
 SUBJECT = re.compile(r"[a-z0-9][a-zA-Z0-9_./, -]*: \S.*[^.]")
 
 
@@ -40,12 +41,12 @@ def messages():
     if git("merge-base", "--is-ancestor", BEFORE, "HEAD") is None:
         return None
     log = git("log", "--no-merges", "--format=%h%n%B%x00", f"{BEFORE}..HEAD")
-    return [entry.strip("\n").split("\n", 1) for entry in log.split("\0") if entry.strip("\n")]
+    return [entry.strip("\n").partition("\n")[::2] for entry in log.split("\0") if entry.strip("\n")]
 
 
 class CommitMessages(unittest.TestCase):
     def test_each_says_what_an_area_does_now_and_why(self):
-        found = [f"{commit} ({message.splitlines()[0]}): {fault}" for commit, message in messages() for fault in faults(message.strip("\n"))]
+        found = [f"{commit} ({message.partition(NEW_LINE)[0]}): {fault}" for commit, message in messages() for fault in faults(message.strip("\n"))]
         self.assertEqual(found, [])
 
     def test_a_fault_is_noticed(self):

@@ -9,9 +9,12 @@ import sys
 import unittest
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
-LINK = re.compile(r"!?\[[^][]*\]\(([^)\s]+)\)")
-FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-HEADING = re.compile(r"^#{1,6} +(.*?) *$", re.MULTILINE)
+# Also of a picture that is a link itself, and with a title.
+LINK = re.compile(r"\]\(([^)\s]+)(?: +\"[^\"]*\")?\)")
+CODE = re.compile(r"^ *```.*?^ *```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
+# The levels that the site has names for
+HEADING = re.compile(r"^#{1,4} +(.*?) *$", re.MULTILINE)
 
 
 def pages():
@@ -25,13 +28,14 @@ def sections(text):
     found = set()
     for heading in HEADING.findall(FENCE.sub("", text)):
         words = re.sub(r"\[([^][]*)\]\([^)]*\)", r"\1", heading).lower()
-        found.add(re.sub(r"[^\w -]", "", words).replace(" ", "-"))
+        name = re.sub(r"[^\w -]", "", words).replace(" ", "-")
+        found.add(name if name not in found else f"{name}-1")
     return found
 
 
 def dead_links(page, text, read):
     """The links of a page that lead nowhere. `read` gives the text of a file, or None."""
-    for target in LINK.findall(FENCE.sub("", text)):
+    for target in LINK.findall(CODE.sub("", text)):
         path, _, section = target.partition("#")
         if re.match(r"[a-z]+:", target):
             continue
@@ -58,8 +62,9 @@ class Links(unittest.TestCase):
         for link, is_dead in (("a.md", False), ("a.md#one-thing-and-code", False), ("a.md#two", True), ("c.md", True),
                               ("../b.h", False), ("../c.h", True), ("#here", False), ("#there", True), ("https://nowhere", False)):
             with self.subTest(link=link):
-                text = f"## Here\nA [link\nof two lines]({link}).\n```\n[text](of-code.md)\n```\n"
-                self.assertEqual(list(dead_links(pathlib.Path("docs/x.md"), text, files.get)) != [], is_dead)
+                for text in (f"A [link\nof two lines]({link}).", f"[![picture](a.md)]({link})", f'[a [b] c]({link} "title")'):
+                    text = f"## Here\n{text}\n  ```\n[text](of-code.md)\n  ```\n`[text](of-code.md)`\n"
+                    self.assertEqual(list(dead_links(pathlib.Path("docs/x.md"), text, files.get)) != [], is_dead)
 
     def test_each_page_stands_in_the_index_of_its_folder(self):
         for page in pages():
@@ -68,6 +73,12 @@ class Links(unittest.TestCase):
                 with self.subTest(page=page):
                     self.assertIn(f"]({page.name})", read(index))
                     self.assertIn(f"]({page.relative_to('docs')})", read(pathlib.Path("docs/README.md")))
+
+    def test_the_site_has_each_page_once(self):
+        sys.path.insert(0, str(PROJECT / "scripts"))
+        import site_pages  # pylint: disable=import-outside-toplevel
+        listed = [page for _, of_part in site_pages.parts() for page in of_part]
+        self.assertEqual(sorted([*listed, "README.md"]), sorted(map(str, pages())))
 
 
 if __name__ == "__main__":

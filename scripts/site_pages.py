@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Builds the site of the documentation: build/docs/site/index.html, to be read without a network.
 
-    scripts/site.py [DIRECTORY]
+    scripts/site_pages.py [DIRECTORY]
 
 Pages are those of the repository, and so are their links, between pages and to other files, which the
 site has copies of. A link to a page, section or file that does not exist is an error, which is printed
@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 PROJECT = pathlib.Path(__file__).resolve().parents[1]
 LINK = re.compile(r"(!?\[[^][]*\])\(([^)\s]+)\)")
@@ -25,22 +26,28 @@ API = '<p><a href="../../api/index.html">The C++ API, header by header</a></p>'
 REST = ["docs/README.md", "examples/README.md", "models/README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
 
 
-def tracked(pattern):
-    listed = subprocess.run(["git", "-C", str(PROJECT), "ls-files", "-z", pattern], capture_output=True, text=True, check=True)
-    return [name for name in listed.stdout.split("\0") if name]
+def pages():
+    """Those of the repository."""
+    listed = subprocess.run(["git", "-C", str(PROJECT), "ls-files", "-z", "*.md"], capture_output=True, text=True, check=True)
+    return [name for name in listed.stdout.split("\0") if name and (PROJECT / name).is_file()]
+
+
+def parts():
+    """Titles of the menu's parts, and the pages in each; the first page stands above them."""
+    folders = [(title, [f"docs/{folder}/README.md", *pages_of(folder)]) for folder, title in FOLDERS]
+    return folders + [("More", REST)]
 
 
 def menu():
     """Sphinx's tables of contents, which also give the order of pages."""
-    parts = [(title, [f"docs/{folder}/README.md", *pages_of(folder)]) for folder, title in FOLDERS] + [("More", REST)]
-    for title, pages in parts:
-        yield "\n".join(["```{toctree}", ":hidden:", f":caption: {title}", "", *(page.removesuffix(".md") for page in pages), "```"])
+    for title, listed in parts():
+        yield "\n".join(["```{toctree}", ":hidden:", f":caption: {title}", "", *(page.removesuffix(".md") for page in listed), "```"])
 
 
 def pages_of(folder):
     """As the folder's index has them."""
     text = (PROJECT / f"docs/{folder}/README.md").read_text(encoding="utf-8")
-    return [f"docs/{folder}/{name}" for name in re.findall(r"^\| \[[^]]+\]\(([a-z-]+\.md)\)", text, re.MULTILINE)]
+    return [f"docs/{folder}/{name}" for name in re.findall(r"^\| \[[^]]+\]\(([a-z0-9-]+\.md)\)", text, re.MULTILINE)]
 
 
 class Layout:
@@ -95,20 +102,27 @@ def succeeds(*command, **environment):
     return subprocess.run(command, cwd=PROJECT, env={**os.environ, "OVERTAKE_VERSION": version(), **environment}, check=False).returncode == 0
 
 
+def may_replace(site):
+    """Whether a directory is missing, empty, or a site of before, and so nothing that is missed."""
+    return not site.exists() or (site.is_dir() and ((site / ".buildinfo").is_file() or not any(site.iterdir())))
+
+
 def main():
     site = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else PROJECT / "build/docs/site").absolute()
-    pages = site.with_name(site.name + "-pages")
-    shutil.rmtree(pages, ignore_errors=True)
+    if not may_replace(site):
+        print(f"site_pages.py: {site} exists and is no site of before; name another directory", file=sys.stderr)
+        return 1
     shutil.rmtree(site, ignore_errors=True)
-    pages.mkdir(parents=True)
-    layout = Layout(pages)
-    for page in tracked("*.md"):
-        layout.add(page)
-    layout.copy("docs/site/conf.py", "conf.py")
-    for complaint in layout.complaints:
-        print(complaint, file=sys.stderr)
-    is_built = succeeds("sphinx-build", "-q", "-W", "--keep-going", "-b", "html", str(pages), str(site))
-    return 0 if is_built and succeeds("doxygen", "docs/Doxyfile", OVERTAKE_SITE=str(site)) and not layout.complaints else 1
+    with tempfile.TemporaryDirectory() as folder:
+        layout = Layout(pathlib.Path(folder))
+        for page in pages():
+            layout.add(page)
+        layout.copy("docs/site/conf.py", "conf.py")
+        for complaint in layout.complaints:
+            print(complaint, file=sys.stderr)
+        is_built = succeeds("sphinx-build", "-q", "-W", "--keep-going", "-b", "html", folder, str(site))
+        is_built = is_built and succeeds("doxygen", "docs/Doxyfile", OVERTAKE_SITE=str(site))
+    return 0 if is_built and not layout.complaints else 1
 
 
 if __name__ == "__main__":
