@@ -353,13 +353,22 @@ class Decisions(unittest.TestCase):
         second[...] = first + random.choice([-1, 1], first.shape) * difference
         return numbers
 
-    def compile(self, numbers, *options, softmax=None, shape=SHAPE):
+    def compile(self, numbers, *options, softmax=None, kind="Softmax", last=("Identity", {}), shape=SHAPE, other=None, opset=13):
+        """x by way of a convolution, which keeps it, perhaps Softmax, and `last`; `other` is a second output before y=1."""
         nodes = [node("Conv", ["x", "w"], ["logits"], name="logits")]
         if softmax is not None:
-            nodes.append(node("Softmax", ["logits"], ["softmax"], name="softmax", axis=softmax))
-        nodes.append(node("Identity", ["logits" if softmax is None else "softmax"], ["y=1"], name="last"))
+            nodes.append(node(kind, ["logits"], ["softmax"], name="softmax", axis=softmax))
+        type_, attributes = last
+        more = ["shape"] if type_ == "Reshape" else []
+        nodes.append(node(type_, ["logits" if softmax is None else "softmax", *more], ["y=1"], name="last", **attributes))
         weights = {"w": np.eye(4, dtype=np.float32).reshape(4, 4, 1, 1)}
-        path = save(model(nodes, {"x": shape}, {"y=1": shape}, weights), self.folder / "m.onnx")
+        if more:
+            weights["shape"] = np.array(shape, np.int64)
+        outputs = {"y=1": shape}
+        if other:
+            nodes.append(other)
+            outputs = {"other": SHAPE, **outputs}
+        path = save(model(nodes, {"x": SHAPE}, outputs, weights, opset=opset), self.folder / "m.onnx")
         np.save(self.folder / "x.npy", numbers)
         return overtake("compile", path, "--calibration", self.folder / "x.npy",
                         "-o", self.folder / "m.ovm", *options)  # fmt: skip
@@ -371,14 +380,14 @@ class Decisions(unittest.TestCase):
         (chosen,) = [attempt for attempt in attempts if attempt["chosen"]]
         return attempts[0]["outputs"][0], chosen
 
-    def decided_as_in_float(self, axis=1):
+    def decided_as_in_float(self, axis=1, shape=SHAPE):
         """The share, of the model as it runs."""
         outputs = []
         for path, options in ((self.folder / "m.onnx", []), (self.folder / "m.ovm", ["--device", "embedded"])):
             target = self.folder / path.suffix
             succeed("run", path, *options, "--input", f"x={self.folder / 'x.npy'}", "--output-dir", target, "-q")
-            (file,) = target.glob("*.npy")
-            outputs.append(np.load(file).reshape(self.COUNT, *SHAPE[1:]).argmax(axis=axis))
+            (file,) = target.glob("y*.npy")
+            outputs.append(np.load(file).reshape(self.COUNT, *shape[1:]).argmax(axis=axis))
         return np.mean(outputs[0] == outputs[1])
 
     def test_a_named_output_decides_as_in_float(self):
@@ -410,8 +419,58 @@ class Decisions(unittest.TestCase):
             self.assertEqual(chosen["in_16_bits"], ["logits"])
             self.assertGreaterEqual(self.decided_as_in_float(axis), 0.999)
 
+    def test_so_do_outputs_that_are_views_of_it(self):
+        for last, shape, axis in (
+            (("Reshape", {}), (1, 4, 64), 1),
+            (("Transpose", {"perm": [0, 2, 3, 1]}), (1, 8, 8, 4), 3),
+        ):
+            for kind in ("Softmax", "LogSoftmax"):
+                with self.subTest(last=last[0], kind=kind):
+                    first, chosen = self.searched(self.numbers(0.006), softmax=1, kind=kind, last=last, shape=shape)
+                    self.assertGreater(first["cosine"], 0.999)
+                    self.assertLess(first["same_decisions"], 0.9)
+                    self.assertGreaterEqual(chosen["outputs"][0]["same_decisions"], 0.999)
+                    self.assertGreaterEqual(self.decided_as_in_float(axis, shape), 0.999)
+
+    def test_softmax_of_old_opsets_decides_over_all_that_it_adds_up(self):
+        first, _ = self.searched(self.numbers(0.006), softmax=1, opset=11)
+        self.assertIsNotNone(first["same_decisions"])
+        self.assertEqual(round(first["same_decisions"] * self.COUNT, 4) % 1, 0)
+
+    def test_a_named_axis_goes_before_that_of_softmax(self):
+        first, _ = self.searched(self.numbers(0.006, 3), "--decisions", "y=1=3", softmax=1)
+        self.assertLess(first["same_decisions"], 0.9)
+
+    def test_one_output_decides_and_another_does_not(self):
+        other = node("Relu", ["logits"], ["other"], name="other")
+        result = self.compile(self.numbers(0.006), "--accuracy", 0.999, "--decisions", "y=1", "--json", other=other)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = json.loads(result.stdout)["accuracy"]
+        first, chosen = report["attempts"][0], next(a for a in report["attempts"] if a["chosen"])
+        self.assertEqual([output["name"] for output in first["outputs"]], ["other", "y=1"])
+        self.assertIsNone(first["outputs"][0]["same_decisions"])
+        self.assertLess(first["outputs"][1]["same_decisions"], 0.9)
+        self.assertGreaterEqual(chosen["outputs"][1]["same_decisions"], 0.999)
+        table = self.compile(self.numbers(0.006), "--accuracy", 0.999, "--decisions", "y=1", other=other).stdout
+        self.assertRegex(table, r"(?m)^  min-max .* \d\d\.\d\d % .* y=1$")
+        self.assertRegex(table, r"(?m)^\* .* (100\.00|99\.\d\d) % ")
+
+    def test_the_last_axis_of_three_is_that_of_the_choices(self):
+        numbers = self.numbers(0.006, 3)
+        last = ("Reshape", {})
+        first, chosen = self.searched(numbers, "--decisions", "y=1", last=last, shape=(1, 32, 8))
+        self.assertLess(first["same_decisions"], 0.9)
+        self.assertGreaterEqual(self.decided_as_in_float(2, (1, 32, 8)), 0.999)
+        self.assertGreaterEqual(chosen["outputs"][0]["same_decisions"], 0.999)
+
+    def test_a_number_far_below_hides_no_decision(self):
+        numbers = self.numbers(0.006)
+        numbers[:, 3] = -100
+        first, _ = self.searched(numbers, softmax=1, kind="LogSoftmax")
+        self.assertLess(first["same_decisions"], 0.9)
+
     def test_numbers_that_are_about_equal_are_one_choice(self):
-        first, chosen = self.searched(self.numbers(0.002), "--decisions", "y=1")
+        first, chosen = self.searched(self.numbers(0.0009), "--decisions", "y=1")
         self.assertEqual((first["same_decisions"], chosen["in_16_bits"]), (1, []))
         self.assertLess(self.decided_as_in_float(), 0.9)
 

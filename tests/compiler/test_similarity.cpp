@@ -82,11 +82,18 @@ TEST(DecisionSimilarity, ChoosesAlongAnAxisInTheMiddle) {
 }
 
 TEST(DecisionSimilarity, TakesNumbersThatAreAboutEqualForOneChoice) {
-    const Numbers reference = {0, 9.5, 10};
+    const Numbers reference = {0, 0.95f, 1};
     EXPECT_EQ(share_of({0, 2, 1}, reference, 3, 1, 0.049), 0);
     EXPECT_EQ(share_of({0, 2, 1}, reference, 3, 1, 0.051), 1);
-    EXPECT_EQ(share_of({0, 2, 1}, {-90, 9.5, 10}, 3, 1, 0.0051), 1) << "of the range";
+    EXPECT_EQ(share_of({0, 2, 1}, {0, 0.0095f, 0.01f}, 3, 1, 0.049), 0) << "of the range";
+    EXPECT_EQ(share_of({0, 2, 1}, {0, 0.0095f, 0.01f}, 3, 1, 0.051), 1);
     EXPECT_EQ(share_of({1, 0, 1}, {2, 2, 2}, 3), 1);
+}
+
+TEST(DecisionSimilarity, LooksNotAtNumbersFarBelow) {
+    EXPECT_EQ(share_of({0, 2, 1}, {-90, 9.98f, 10}, 3, 1, 0.019), 0);
+    EXPECT_EQ(share_of({0, 2, 1}, {-90, 9.98f, 10}, 3, 1, 0.021), 1);
+    EXPECT_EQ(share_of({0, 2, 1}, {-1e9f, 9.98f, 10}, 3, 1, 0.019), 0);
 }
 
 TEST(DecisionSimilarity, HasNoneWhereTheReferenceDecidesNothing) {
@@ -96,7 +103,7 @@ TEST(DecisionSimilarity, HasNoneWhereTheReferenceDecidesNothing) {
     EXPECT_TRUE(std::isnan(share_of({1, 2}, {none, none}, 2)));
     EXPECT_TRUE(std::isnan(share_of({1, 2}, {infinity, 1}, 2)));
     EXPECT_EQ(share_of({1, 2}, {-infinity, 1}, 2, 1, 1), 1);
-    EXPECT_EQ(share_of({2, 1}, {-infinity, 1}, 2, 1, 0.5), 0) << "no range, so no tie";
+    EXPECT_EQ(share_of({2, 1}, {-infinity, 1}, 2, 1, 0.5), 0);
     EXPECT_EQ(share_of({none, none}, {1, 2}, 2), 0) << "and no number is the wrong one";
 }
 

@@ -27,15 +27,20 @@ protected:
 
     Trials trials(const Graph& like) { return {like, samples_, options_, *device_, progress_}; }
 
-    // A network that is near float, or one whose outputs are all far beyond its range.
-    Trials::Make make(bool is_near) {
-        return [this, is_near](const Samples& samples) -> std::optional<Trial> {
+    enum class Ranges { fit, miss, wide };
+
+    // A network that is near float, one whose outputs are all far beyond its range, or one whose
+    // steps are 4 wide.
+    Trials::Make make(Ranges of) {
+        return [this, of](const Samples& samples) -> std::optional<Trial> {
             asked_.push_back(samples.size());
             const Calibration calibration(network_->graph, samples, CalibrationMethod::min_max,
                                           [](double) {});
             std::vector<Range> ranges = calibration.ranges(CalibrationMethod::min_max, 100);
-            if (!is_near)
+            if (of == Ranges::miss)
                 ranges[1] = {-1000, -999};
+            if (of == Ranges::wide)
+                ranges = {{0, 1000}, {0, 1000}};
             Trial trial;
             trial.network = network_;
             trial.candidate = make_candidate(network_->graph, calibration, ranges, false);
@@ -54,7 +59,7 @@ protected:
 
 TEST_F(TrialsOfASmallNetwork, SmallNetworksAreComparedByAllSamples) {
     Trials some = trials(small_);
-    const auto trial = some.attempt("one", make(true));
+    const auto trial = some.attempt("one", make(Ranges::fit));
     ASSERT_TRUE(trial);
     EXPECT_TRUE(trial->reaches);
     EXPECT_EQ(asked_, std::vector<std::size_t>{100});
@@ -65,18 +70,32 @@ TEST_F(TrialsOfASmallNetwork, SmallNetworksAreComparedByAllSamples) {
 
 TEST_F(TrialsOfASmallNetwork, OfLargeNetworksAllSamplesSettleWhatAFewSay) {
     Trials some = trials(large_);
-    EXPECT_TRUE(some.attempt("near", make(true))->reaches);
+    EXPECT_TRUE(some.attempt("near", make(Ranges::fit))->reaches);
     EXPECT_EQ(asked_, (std::vector<std::size_t>{16, 100}));
-    EXPECT_FALSE(some.attempt("far", make(false))->reaches);
+    EXPECT_FALSE(some.attempt("far", make(Ranges::miss))->reaches);
     EXPECT_EQ(asked_, (std::vector<std::size_t>{16, 100, 16}));
     EXPECT_EQ(some.report.attempts.at(0).samples, 100u);
     EXPECT_EQ(some.report.attempts.at(1).samples, 16u);
 }
 
+TEST_F(TrialsOfASmallNetwork, AFewDecisionsSettleNothing) {
+    options_.decisions = {"1"};
+    for (FloatValues& sample : samples_)
+        sample[0].assign(16, 100);
+    std::get<op::Convolution>(network_->graph.nodes[0].operation).bias = {0, 0.5f, 0, 0};
+    Trials some = trials(large_);
+    const auto trial = some.attempt("near, though all channels are one number", make(Ranges::wide));
+    ASSERT_TRUE(trial);
+    EXPECT_GT(trial->outputs.at(0).cosine, 0.999f);
+    EXPECT_EQ(trial->outputs[0].same_decisions, 0);
+    EXPECT_FALSE(trial->reaches);
+    EXPECT_EQ(asked_, (std::vector<std::size_t>{16, 100}));
+}
+
 TEST_F(TrialsOfASmallNetwork, StepsOfASequenceAreAllCompared) {
     options_.states = {"1=0"};
     Trials some = trials(large_);
-    EXPECT_TRUE(some.attempt("steps", make(true)));
+    EXPECT_TRUE(some.attempt("steps", make(Ranges::fit)));
     EXPECT_EQ(asked_.at(0), 100u);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Names of nodes in a line for people; JSON has all.
+// At most so many names of nodes in a printed line; JSON has all.
 constexpr std::size_t most_names = 8;
 
 std::string names_of(const std::set<std::string>& nodes) {
@@ -28,7 +29,7 @@ std::string names_of(const std::set<std::string>& nodes) {
     return text;
 }
 
-// Whether an output decides.
+// Whether decisions of an output were compared with those of float, in any attempt.
 bool has_decisions(const compiler::AccuracyReport& report) {
     const auto decides = [](const compiler::OutputNearness& output) {
         return !std::isnan(output.same_decisions);
@@ -62,15 +63,22 @@ void print_accuracy(const compiler::AccuracyReport& report, std::FILE* stream) {
                        printable(attempt.refusal));
             continue;
         }
-        const std::size_t number = attempt.farthest();
-        const compiler::OutputNearness& output = attempt.outputs[number];
+        const auto least = [&](float compiler::OutputNearness::*measure) {
+            float found = std::numeric_limits<float>::quiet_NaN();
+            for (const compiler::OutputNearness& output : attempt.outputs)
+                if (!(output.*measure >= found))
+                    found = std::isnan(output.*measure) ? found : output.*measure;
+            return found;
+        };
         const std::string some =
             attempt.samples == report.samples ? "" : fmt::format(", {} samples", attempt.samples);
-        const std::string same = or_none(100 * double{output.same_decisions}, "{:.2f} %");
+        const std::string same = or_none(
+            compiler::percent_of(least(&compiler::OutputNearness::same_decisions)), "{:.2f} %");
         fmt::print(stream, "{}{:<24} {:>9.6f} {:>10}{} {:>12.1f} {:>10.1f}  {}{}\n", mark,
-                   attempt.what, output.cosine, or_none(output.rarer_sign, "{:.6f}"),
+                   attempt.what, least(&compiler::OutputNearness::cosine),
+                   or_none(least(&compiler::OutputNearness::rarer_sign), "{:.6f}"),
                    decides ? fmt::format(" {:>9}", same) : "", attempt.device_us, attempt.cpu_us,
-                   printable(report.outputs[number]), some);
+                   printable(report.outputs[attempt.farthest()]), some);
     }
     for (const compiler::AccuracyAttempt& attempt : report.attempts) {
         if (attempt.is_chosen && !attempt.moved.empty())

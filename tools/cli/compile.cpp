@@ -463,8 +463,8 @@ void add_exceptions(CLI::App& command, const Options& options) {
         command.add_flag("--cpu", options->compile.import.all_on_cpu,
                          "Run all nodes on the CPU, in float: to compare with, or to fall back on");
     for (const char* name :
-         {"--calibration", "--calibration-method", "--percentile", "--accuracy", "--mean",
-          "--scale", "--max-time-per-fc", "--cores", "--class", "--config"})
+         {"--calibration", "--calibration-method", "--percentile", "--accuracy", "--decisions",
+          "--mean", "--scale", "--max-time-per-fc", "--cores", "--class", "--config"})
         all_on_cpu->excludes(command.get_option(name));
     command
         .add_option("--run-on-cpu", options->compile.import.run_on_cpu,

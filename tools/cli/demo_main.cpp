@@ -12,6 +12,6 @@ int main(int argc, char** argv) {
     using namespace overtake::command;
     prepare_process();
     constexpr std::array commands{Subcommand{add_compile, "Commands", "overtake compile net.onnx"},
-                                  Subcommand{add_demo, "Commands", "overtake demo"}};
+                                  Subcommand{add_demo, "Commands", "overtake demo --predict"}};
     return run_command_line(argc, argv, commands);
 }

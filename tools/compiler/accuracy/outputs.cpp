@@ -23,6 +23,12 @@ std::vector<NodeSimilarity> compare_outputs(const Candidate& candidate,
                               ? NodeSimilarity{1, 0, 0, 0, none, none}
                               : nodes[static_cast<std::size_t>(writer - graph.nodes.begin())]);
     }
+    for (const Decision& decision : uses.decisions) {
+        const auto writer = std::ranges::find(graph.nodes, decision.value, &Node::output);
+        if (writer != graph.nodes.end())
+            outputs[decision.output].same_decisions =
+                nodes[static_cast<std::size_t>(writer - graph.nodes.begin())].same_decisions;
+    }
     return outputs;
 }
 

@@ -32,6 +32,12 @@ struct OutputNearness {
     }
 };
 
+/// A share in per cent with two digits behind the point, rounded down: 100 are all.
+inline double percent_of(float share) {
+    constexpr double error_of_float = 1e-3;
+    return std::floor(1e4 * double{share} + error_of_float) / 100;
+}
+
 /// One way to compute a network that was tried.
 struct AccuracyAttempt {
     std::string what; ///< "kl", "ranges by tensor", "7 nodes in 16 bits", "7 nodes in float"

@@ -401,7 +401,7 @@ private:
         std::string text = fmt::format("has a cosine of {:.6f}", output.cosine);
         if (output.same_decisions == output.least())
             text += fmt::format(", and {:.2f} % of its decisions are those of float,",
-                                100 * output.same_decisions);
+                                percent_of(output.same_decisions));
         else if (output.least() < output.cosine)
             text += fmt::format(", and its rarer sign one of {:.6f},", output.rarer_sign);
         return text;

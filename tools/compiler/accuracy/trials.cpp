@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -50,10 +51,8 @@ std::function<void(double)> Trials::step(std::string what) const {
 }
 
 // What is no number in float has no counterpart to be near to.
-bool Trials::is_near(const Trial& trial) const {
-    return std::ranges::all_of(trial.outputs, [&](const OutputNearness& output) {
-        return !(output.least() < static_cast<float>(options_.accuracy));
-    });
+bool Trials::is_near(const OutputNearness& output) const {
+    return !(output.least() < static_cast<float>(options_.accuracy));
 }
 
 double Trials::device_us(const Trial& trial) const {
@@ -90,7 +89,13 @@ std::optional<Trial> Trials::compared(const Make& make, const Samples& samples,
     for (const NodeSimilarity& output :
          compare_outputs(trial->candidate, samples, uses, step("trying " + entry.what)))
         trial->outputs.push_back({output.cosine, output.rarer_sign, output.same_decisions});
-    trial->reaches = is_near(*trial);
+    constexpr float none = std::numeric_limits<float>::quiet_NaN();
+    const auto is_near_of = [&](const OutputNearness& output) { return is_near(output); };
+    const auto is_near_by_numbers = [&](const OutputNearness& output) {
+        return is_near(OutputNearness{output.cosine, output.rarer_sign, none});
+    };
+    trial->reaches = std::ranges::all_of(trial->outputs, is_near_of);
+    trial->is_near_by_numbers = std::ranges::all_of(trial->outputs, is_near_by_numbers);
     entry.samples = samples.size();
     return trial;
 }
@@ -103,7 +108,7 @@ std::optional<Trial> Trials::attempt(const std::string& what, const Make& make) 
         trial = compared(make, some_ ? *some_ : samples_, entry);
         if (!trial)
             return trial;
-        if (trial->reaches && some_) {
+        if (trial->is_near_by_numbers && some_) {
             trial.reset(); // two take twice the memory
             trial = compared(make, samples_, entry);
         }

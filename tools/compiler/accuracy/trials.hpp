@@ -26,7 +26,8 @@ struct Trial {
     std::set<std::string> in_16_bits;    ///< nodes of the file that have 16 bits, for accuracy
     std::vector<OutputNearness> outputs; ///< over the samples that it was compared by
     std::size_t attempt = 0;             ///< in the report
-    bool reaches = false;                ///< the accuracy, over all samples
+    bool reaches = false;                ///< the accuracy, over these samples
+    bool is_near_by_numbers = false;     ///< the same, whatever becomes of decisions
 
     /// That of the output that is farthest from float; 1 if none has one.
     float least_nearness() const;
@@ -49,8 +50,9 @@ public:
     using Make = std::function<std::optional<Trial>(const Samples& samples)>;
     /// What `make` makes, compared with float; written down as `what`, or with how many nodes it
     /// moves.  Of many samples of a large network it has some first, spread, as many as there is
-    /// time for, and all if it comes near enough by those; all of a sequence, as each follows from
-    /// those before it.  None, and written down, if `make` throws or lacks memory.
+    /// time for, and all if its numbers come near enough by those (a few decisions say too little
+    /// of all); all of a sequence, as each follows from those before it.  None, and written down,
+    /// if `make` throws or lacks memory.
     std::optional<Trial> attempt(const std::string& what, const Make& make);
 
     std::function<void(double)> step(std::string what) const;
@@ -60,7 +62,7 @@ public:
 private:
     std::optional<Trial> compared(const Make& make, const Samples& samples,
                                   AccuracyAttempt& entry) const;
-    bool is_near(const Trial& trial) const;
+    bool is_near(const OutputNearness& output) const;
     double device_us(const Trial& trial) const;
     double cpu_us(const Trial& trial) const;
 

@@ -191,8 +191,7 @@ public:
         for (const ValueId output : graph.outputs)
             is_output_[output] = true;
         for (const Decision& decision : uses.decisions)
-            decisions_.emplace(graph.outputs[decision.output],
-                               Decided{&decision, DecisionSimilarity(uses.tie)});
+            decisions_.emplace(decision.value, Decided{&decision, DecisionSimilarity(uses.tie)});
         if (alone == Alone::yes)
             alone_.emplace(graph, quantised, program);
         for (const Node& node : graph.nodes)
@@ -242,7 +241,7 @@ private:
         std::size_t beyond = 0, elements = 0;
     };
 
-    // Of an output of the graph over all samples.
+    // Of a tensor of decisions over all samples.
     struct Decided {
         const Decision* decision;
         DecisionSimilarity similarity;

@@ -27,8 +27,8 @@ struct NodeSimilarity {
     float saturated;
     /// Of an output of the graph: cosine of the numbers with the rarer sign (SignSimilarity).
     float rarer_sign;
-    /// Of an output of the graph that decides: share of the decisions that are those of float
-    /// (DecisionSimilarity).  NaN of others.
+    /// Of a tensor of decisions: share of them that are those of float (DecisionSimilarity).  NaN
+    /// of others.
     float same_decisions;
 };
 

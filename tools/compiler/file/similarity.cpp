@@ -85,7 +85,7 @@ void DecisionSimilarity::add(std::span<const float> values, std::span<const floa
             }
             if (!std::isfinite(greatest))
                 continue;
-            const double range = std::isfinite(least) ? double{greatest} - least : 0;
+            const double range = std::min(1.0, double{greatest} - least);
             ++decided_;
             same_ += chosen == greatest || double{greatest} - chosen < tie_ * range;
         }

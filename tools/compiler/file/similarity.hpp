@@ -45,8 +45,9 @@ private:
 /// How many decisions are those of a reference: places of the greatest of some numbers.
 class DecisionSimilarity {
 public:
-    /// Another place is as good where the reference's number there is less than `tie`, a share of
-    /// the range of its numbers, below its greatest.
+    /// Another place is as good where the reference's number there is below its greatest by less
+    /// than `tie` times the range of its numbers, or times 1 if their range is greater: of logits,
+    /// a difference of 1 is one by the factor e in probability, whatever lies far below.
     explicit DecisionSimilarity(double tie) : tie_(tie) {}
 
     /// Arrays of one size: [any][choices][inner].  What has no finite greatest number in the

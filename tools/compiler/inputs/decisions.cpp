@@ -21,10 +21,33 @@ std::size_t product(Shape::const_iterator first, Shape::const_iterator last) {
     return count;
 }
 
-Decision along(std::size_t output, const Shape& shape, std::size_t axis) {
+Decision along(const Graph& graph, std::size_t output, ValueId value, std::size_t axis) {
+    const Shape& shape = graph.values[value].shape;
     const auto at = shape.begin() + static_cast<std::ptrdiff_t>(axis);
-    return {output, product(shape.begin(), at), static_cast<std::size_t>(*at),
+    return {output, value, product(shape.begin(), at), static_cast<std::size_t>(*at),
             product(at + 1, shape.end())};
+}
+
+// The operator of the CPU that makes a value; null: another one does, or none.
+const Node* cpu_writer_of(const Graph& graph, ValueId value) {
+    const auto writer = std::ranges::find(graph.nodes, value, &Node::output);
+    return writer == graph.nodes.end() || writer->on_bpu() ? nullptr : &*writer;
+}
+
+// The Softmax or LogSoftmax that makes an output, directly or by way of views of all its elements.
+const Node* softmax_of(const Graph& graph, ValueId output) {
+    const Node* writer = cpu_writer_of(graph, output);
+    while (writer && (writer->as<op::Cpu>()->type == CpuOpType::view ||
+                      writer->as<op::Cpu>()->type == CpuOpType::dequantize)) {
+        const ValueId input = writer->inputs.at(0);
+        if (graph.values[input].elements() != graph.values[writer->output].elements())
+            return nullptr;
+        writer = cpu_writer_of(graph, input);
+    }
+    if (!writer || (writer->as<op::Cpu>()->type != CpuOpType::softmax &&
+                    writer->as<op::Cpu>()->type != CpuOpType::log_softmax))
+        return nullptr;
+    return writer;
 }
 
 std::optional<std::size_t> find_output(const Graph& graph, const std::string& name) {
@@ -75,7 +98,7 @@ Decision read_decision(const std::string& argument, const Graph& graph) {
                            fmt::format("the output has one number along axis {}, so there is "
                                        "nothing to decide",
                                        axis));
-    return along(*output, shape, axis);
+    return along(graph, *output, graph.outputs[*output], axis);
 }
 
 } // namespace
@@ -90,15 +113,12 @@ std::vector<Decision> read_decisions(const std::vector<std::string>& arguments,
         decisions.push_back(decision);
     }
     for (std::size_t output = 0; output < graph.outputs.size(); ++output) {
-        const ValueId id = graph.outputs[output];
-        const auto writer = std::ranges::find(graph.nodes, id, &Node::output);
-        const auto* form = writer == graph.nodes.end() ? nullptr : writer->as<op::Cpu>();
-        if (!form || (form->type != CpuOpType::softmax && form->type != CpuOpType::log_softmax) ||
-            std::ranges::find(decisions, output, &Decision::output) != decisions.end())
+        const Node* softmax = softmax_of(graph, graph.outputs[output]);
+        if (!softmax || std::ranges::find(decisions, output, &Decision::output) != decisions.end())
             continue;
-        const auto axis = static_cast<std::size_t>(form->integers.at(0));
-        if (graph.values[id].shape[axis] > 1)
-            decisions.push_back(along(output, graph.values[id].shape, axis));
+        const auto axis = static_cast<std::size_t>(softmax->as<op::Cpu>()->integers.at(0));
+        if (graph.values[softmax->output].shape.at(axis) > 1)
+            decisions.push_back(along(graph, output, softmax->output, axis));
     }
     return decisions;
 }

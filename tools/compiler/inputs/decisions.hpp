@@ -12,16 +12,18 @@
 
 namespace overtake::compiler {
 
-/// How such an output is read.  Its elements are [outer][choices][inner], and each pair of outer
-/// and inner is one decision.
+/// How such an output is read: from the elements [outer][choices][inner] of a tensor, of which each
+/// pair of outer and inner is one decision.
 struct Decision {
     std::size_t output; ///< position among the outputs
+    ValueId value;      ///< the tensor: the output, or the one that the output is a view of
     std::size_t outer, choices, inner;
 };
 
 /// Reads OUTPUT or OUTPUT=AXIS for each; names may hold '='.  Without AXIS: 1 of two and of four
-/// dimensions, else the last one.  Outputs of Softmax and LogSoftmax that no argument names are
-/// decisions, too, along the operator's axis.  Throws CompileError naming --decisions.
+/// dimensions, else the last one.  Outputs that no argument names are decisions, too, if Softmax or
+/// LogSoftmax makes them, along the operator's axis; their elements may be in another order or
+/// shape.  Throws CompileError naming --decisions.
 std::vector<Decision> read_decisions(const std::vector<std::string>& arguments, const Graph& graph);
 
 } // namespace overtake::compiler
