@@ -28,7 +28,7 @@ DeviceFacts embedded_facts() {
 const char* words_for_255(const std::optional<bool>& may_use) {
     if (!may_use)
         return "unknown";
-    return *may_use ? "you may use it" : "needs CAP_SYS_NICE, which you have not got";
+    return *may_use ? "you may use it" : "needs CAP_SYS_NICE, which you do not have";
 }
 
 Json to_json(const Node& node) {
