@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What plans for two cores bring in functional mode on this host: one that was made by learned
-// costs, one whose shares are balanced by measure as well, one by the profile `default`, and one of
-// each scheme alone, whose cores meet behind each layer.
+// Speed of plans for two cores in functional mode on this host, beside one core: a plan by the
+// profile `default`, one by learned costs, one whose shares are balanced by measured times as well,
+// and one for each scheme alone, whose cores meet behind each layer.
 //
 //     bench_learned_costs COSTS.json NETWORK.onnx...
 //

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What a scenario needs of a kernel device beside its node: core limits by sysfs, executed FCs
-// from the driver's tracepoints.  For root.
+// Gives tests of scenarios what a kernel device has beside its node: core limits and settings of
+// service mode through sysfs, and executed FCs from the driver's tracepoints.  Needs root.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,8 @@
 
 namespace overtake::test {
 
-/// Sets the limit of every core while it lives, then what they were.  Throws std::system_error.
+/// Sets the limits of cores 1, 2, ... while it lives; its end restores the former ones.
+/// Throws std::system_error.
 class CoreLimits {
 public:
     CoreLimits(const std::string& node, const std::vector<unsigned>& limits);
@@ -29,7 +30,8 @@ private:
     std::vector<unsigned> before_;
 };
 
-/// Settings of service mode while it lives.  Throws std::system_error.
+/// Sets the settings of service mode while it lives; its end restores the former ones.  Throws
+/// std::system_error.
 class ServiceNumbers {
 public:
     ServiceNumbers(const std::string& node, const ServiceSettings& settings,
@@ -48,7 +50,7 @@ private:
 /// Whether the module was loaded with fair=1, for its first device.  Throws std::system_error.
 bool device_is_fair();
 
-/// Records fc_done of this process, or of all, in a tracefs instance of its own while it lives.
+/// While it lives, records fc_done events of this process, or of all, in its own tracefs instance.
 class FcTrace {
 public:
     enum class Whose { this_process, all };
@@ -58,7 +60,7 @@ public:
     FcTrace(const FcTrace&) = delete;
     FcTrace& operator=(const FcTrace&) = delete;
 
-    /// All since the last call.  Throws std::runtime_error if the buffer lost any.
+    /// The records since the last call.  Throws std::runtime_error if the buffer lost any.
     std::vector<FcRecord> take();
 
 private:

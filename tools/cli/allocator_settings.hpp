@@ -5,8 +5,8 @@
 
 namespace overtake::command {
 
-/// What clients give back goes back to the system, or to the next client.  Before there are other
-/// threads.
+/// Has the allocator return freed memory to the system, or give it to the next client.  To be
+/// called before other threads are started.
 void keep_little_memory();
 
 } // namespace overtake::command

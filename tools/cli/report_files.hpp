@@ -9,8 +9,8 @@
 
 namespace overtake::command {
 
-/// Throws CLI::ValidationError if `path` has a suffix that reports are not written in, and Error if
-/// nothing can be written there; for a model of this name.
+/// Throws CLI::ValidationError if `path` has a suffix that is no form of a report, and Error if the
+/// report of the model `name` cannot be written there.
 void check_report(const std::string& path, const std::string& name);
 
 /// Adds the report to `files`: one file if `path` ends in .html, .json or .txt, in that form;

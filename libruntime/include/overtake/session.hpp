@@ -10,7 +10,7 @@
 //     task.wait();
 //     std::vector<float> boxes = task.output(0);
 //
-// Priority 255, which overtakes, is for sessions made for it: session(device, model,
+// Only a session that was made for it may use priority 255, which overtakes: session(device, model,
 // {.max_priority = 255}).
 //
 // Thread safety: a Session and its Tasks belong to one thread at a time; threads that share a
@@ -19,7 +19,7 @@
 // what follows it (CPU segments, the next BPU segment) is done inside wait() and poll().
 // Errors: overtake::Error.  status() reports a task that failed (cancelled, faulted, timed out);
 // only misuse and a broken device throw.
-// fork(): as of a Device (overtake/device.hpp).
+// fork(): as for a Device (overtake/device.hpp).
 #pragma once
 
 #include <cstddef>
@@ -41,14 +41,15 @@ struct SessionOptions {
     unsigned max_priority = 254; ///< 255 needs CAP_SYS_NICE on a kernel device
     unsigned core_limit = 0;     ///< asked for while the session lives; needs max_priority 255
     CpuLayout cpu_layout = CpuLayout::automatic; ///< of values between operators of the CPU
-    /// That compute an operator of the CPU, 1..64: convolutions and matrix products use them
-    /// (docs/use/cpu.md).  They are OpenMP's, which keeps them for each thread that runs tasks.
+    /// Threads that compute an operator of the CPU, 1..64; convolutions and matrix products use
+    /// them (docs/use/cpu.md).  They are OpenMP's, which keeps them for each thread that runs
+    /// tasks.
     unsigned cpu_threads = 1;
     /// 1: a BPU segment that runs for the second time is recorded, and replayed from then on
     /// (Queue::record()): the same results, with less to do for each task.  0: submitted each time.
     /// 2: each is recorded in its first run, and refused where level 1 would submit it.  The
-    /// session does not keep the Model: its file and tables go when all others have let go of it
-    /// (docs/use/recordings.md).
+    /// session does not keep the Model: its file and tables are freed when its last other owner
+    /// releases it (docs/use/recordings.md).
     unsigned record = 0;
 };
 
@@ -56,24 +57,25 @@ struct SessionOptions {
 struct TaskOptions {
     unsigned priority = 0;      ///< 0..254 NORMAL, 255 HIGH
     std::int64_t custom_id = 0; ///< within one priority the smaller goes first
-    /// core_any: settled by the first BPU segment and kept; where cores are unlike, one of the
-    /// model's profile, or, if there is none, one like core 1.  A model with a plan for several
-    /// cores (overtake compile --cores) uses all of these, if the device has them.
+    /// core_any: the first BPU segment goes to any core, and the others follow it.  Where cores are
+    /// unlike, it goes to one of the model's profile, or, if there is none, to one like core 1.  A
+    /// model with a plan for several cores (overtake compile --cores) uses all of these, if the
+    /// device has them.
     unsigned core = core_any;
     std::int64_t deadline_ns = 0; ///< of each of its jobs; see Job::deadline_ns
-    /// Of an engine with several processors: the processor or the entry that runs it; empty: each
-    /// may.  There deadline_ns is the task's, for policies and EngineOptions::drop.
+    /// With several processors in an engine: the processor or the entry that runs it; empty: any.
+    /// Then deadline_ns is the task's, for policies and EngineOptions::drop.
     std::string on{};
-    /// There: the deadline is so long after submit(); 0 = none.
+    /// With several processors: the deadline is so long after submit(); 0 = none.
     std::uint64_t slo_ns = 0;
-    /// There, without slo_ns: the deadline is so many times the worst expected latency of the
-    /// model, that of each unit on the slowest class that supports it; 0 = none.
+    /// With several processors and no slo_ns: the deadline is so many times the model's worst
+    /// expected latency, which has each unit on the slowest class that supports it; 0 = none.
     double slo_scale = 0;
 };
 
 /// One inference request and its buffers; may be started again once it has ended.  Sessions make
-/// tasks.  One that is empty (made by Task(), or moved from) refuses everything with EINVAL but to
-/// be asked for status(), ended_ns() and completions().
+/// tasks.  With an empty one (made by Task(), or moved from), every function but status(),
+/// ended_ns() and completions() throws EINVAL.
 class OVERTAKE_API Task {
 public:
     /// An empty task, to be assigned to.
@@ -93,10 +95,11 @@ public:
     /// the input is not in device memory.
     std::span<std::byte> input_buffer(std::size_t index);
 
-    /// Begin.  EBUSY if it is running; EINVAL for options that are impossible and EPERM for a
-    /// priority above the session's, which then are its status() too.
+    /// Begins.  EBUSY if it is running.  EINVAL for impossible options and EPERM for a priority
+    /// above the session's; status() then has the same error.
     void start(const TaskOptions& options = {});
-    /// Until the task has ended or deadline_ns (absolute CLOCK_MONOTONIC).  True if it has ended.
+    /// Waits until the task has ended or until deadline_ns (absolute CLOCK_MONOTONIC).  True if it
+    /// has ended.
     bool wait(std::int64_t deadline_ns = deadline_never);
     /// wait() without waiting.
     bool poll() { return wait(0); }
@@ -138,7 +141,7 @@ public:
     Session(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
             const SessionOptions& options = {});
     Session(Session&&) noexcept;            ///< takes over queue and tasks
-    Session& operator=(Session&&) noexcept; ///< the same; tasks of what it held live on
+    Session& operator=(Session&&) noexcept; ///< the same; tasks of the replaced session live on
     /// Its tasks may outlive it.
     ~Session();
 
@@ -147,8 +150,8 @@ public:
     /// weights() and file() are empty.
     const Model& model() const;
     /// At record level 2: bytes of the model's file and tables that the session does not keep, of a
-    /// pack those of the whole file.  They are the system's as soon as no other owner of the Model
-    /// is left.  At other levels 0.
+    /// pack those of the whole file.  The system has them back once the Model has no other owner.
+    /// At other levels 0.
     std::size_t given_back_bytes() const;
     /// A task with buffers of its own, not started.  ENOSPC or ENOMEM if there is no more room.
     Task create_task();
@@ -156,7 +159,7 @@ public:
     Task submit(std::span<const std::span<const float>> inputs, const TaskOptions& options = {});
     /// The same for a model with one input.
     Task submit(std::span<const float> input, const TaskOptions& options = {});
-    /// Until one of its tasks has ended that was running, whichever it is, or deadline_ns (absolute
+    /// Waits until any of its tasks that are running has ended, or until deadline_ns (absolute
     /// CLOCK_MONOTONIC).  True if one has; false at once if none runs.
     bool wait_any(std::int64_t deadline_ns = deadline_never);
 

@@ -13,15 +13,16 @@ namespace overtake::cpu {
 
 namespace {
 
-// integers: Recurrence; of the directions 0 (forward), 1 (reverse) or 2 (both); which of the
-// optional inputs are there (bits of Given); whether a GRU multiplies by the reset gate behind its
-// product; whether an LSTM forgets what it does not take in; then, for each direction and gate
-// function, a Unary.
-// reals: the bound of what gate functions are applied to (0: none), then two for each function.
+// integers: the kind (Recurrence); the directions: 0 (forward), 1 (reverse) or 2 (both); the
+// optional inputs that are there (bits of Given); whether a GRU applies its reset gate to the
+// product of its hidden gate, instead of to the states before it; whether an LSTM's forget gate is
+// 1 less its input gate; then, for each direction and gate function, a Unary.
+// reals: the bound at which arguments of gate functions are clamped (0: none), then two parameters
+// for each of these functions.
 // Inputs: X (steps, batch, features), W (directions, gates * hidden, features), R (directions,
-// gates * hidden, hidden), then those of Given in its order: bias (directions, 2 * gates * hidden),
-// lengths (batch), states (directions, batch, hidden), cells (the same), peepholes (directions,
-// 3 * hidden).  Gates are those of ONNX, in its order.
+// gates * hidden, hidden), then the optional ones in the order of Given: bias (directions, 2 *
+// gates * hidden), lengths (batch), states (directions, batch, hidden), cells (the same), peepholes
+// (directions, 3 * hidden).  Gates and their order are those of ONNX.
 // Output: (steps + 1, directions, batch, hidden), of an LSTM steps + 2: what each step gives, the
 // last states, and the last cells.
 namespace given {
@@ -113,7 +114,7 @@ std::string check_recurrence(const Operation& operation) {
     return operation.reals[0] >= 0 ? "" : "has a negative bound";
 }
 
-// (rows, columns) the other way round.
+// Writes the transpose of a matrix (rows, columns).
 void transpose(const float* from, std::size_t rows, std::size_t columns, float* to) {
     for (std::size_t row = 0; row < rows; row++)
         for (std::size_t column = 0; column < columns; column++)

@@ -11,27 +11,30 @@
 
 namespace overtake::compiler {
 
-/// An attribute with a number (pads: two) for each spatial axis, as one of images: a signal (1, C,
-/// W) is an image of one row.
+/// The numbers of an attribute for the two axes of an image: one for each axis (pads: two).  A
+/// signal (1, C, W) counts as an image of one row, whose numbers are `neutral`.
 std::vector<std::int64_t> spatial_attribute(const Context& context, const std::string& name,
                                             std::int64_t neutral, const Shape& image);
 
-/// What forward and transposed windows have in common: all but the padding.
+/// Reads kernel, strides and dilations: all of a window but its padding, for forward and transposed
+/// windows alike.
 Window read_taps(const Context& context, const std::vector<std::int64_t>& kernel,
                  const Shape& image);
 
 Window read_window(const Context& context, const std::vector<std::int64_t>& kernel,
                    const Value& input);
 
-/// Every window has to overlap the tensor; that bounds the padding below and on the right.
+/// Refuses a window that lies wholly in the padding below or on the right of the tensor.
 void check_window(const Context& context, const Window& window, const Value& input,
                   const Value& output);
 
-/// A pool has to have something in every window; only a dilated one can miss the tensor it covers.
+/// Refuses a pool with a window that has no tap inside the tensor.  Of the windows that overlap the
+/// tensor, only dilated ones can be so.
 void check_taps(const Context& context, const Window& window, const Value& input,
                 const Value& output);
 
-/// More than an instruction takes, and no reason to try.
+/// Refuses a pool whose window has more than OVERTAKE_MAX_KERNEL_ELEMENTS positions, which no
+/// instruction takes.
 void check_pool_size(const Context& context, const Window& window);
 
 } // namespace overtake::compiler
