@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * How long a decision of the coordinator takes this host: 200 tasks of eight units wait for four
- * processors, and a window of eight is planned.  Prints the median and the 99th percentile of calls
+ * processors, with a window of eight.  Prints the median and the 99th percentile of calls
  * that dispatch a run, for each policy.  Then the same at the limits: 64 processors of 64 classes,
  * 64 units, and a window of 64.
  */

@@ -6,8 +6,9 @@
 //
 //     bench_learned_costs COSTS.json NETWORK.onnx...
 //
-// COSTS.json is written by `overtake calibrate --partition`.  Runs take turns; prints medians of
-// the time between the first FC's begin and the last one's end, summed over segments.
+// COSTS.json is written by `overtake calibrate --partition`.  The variants run in turns.  Prints
+// the median of a run's device time: from the first FC's begin to the last FC's end in each
+// segment, summed over segments.
 #include <algorithm>
 #include <cstdio>
 #include <exception>

@@ -17,7 +17,7 @@ def erf(x):
 
 
 def functions():
-    """What exporters write out of SiLU and its like: nodes, constants, the function."""
+    """Yields title, nodes, constants and function of SiLU and other activations as exporters write them."""
     yield "SiLU", [node("Sigmoid", ["x"], ["s"], name="a"), node("Mul", ["x", "s"], ["y"])], {}, (
         lambda x: x / (1 + np.exp(-x))
     )

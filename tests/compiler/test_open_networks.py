@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Networks that leave something open: shapes, values, the order of their nodes, conditions, types."""
+"""Networks with open shapes, inputs that the user sets, unsorted nodes, conditions, or types other than float32."""
 
 import pathlib
 import tempfile
@@ -24,11 +24,11 @@ def open_shapes(proto, name="x", axes=None):
     return proto
 
 
-OPEN = (None, None, None)  # dimensions of which nothing is said
+OPEN = (None, None, None)  # three dimensions of unknown size
 
 
 def graph(nodes, outputs, constants=None):
-    """A graph in a node."""
+    """A subgraph, for an attribute of a node."""
     infos = [helper.make_tensor_value_info(o, TensorProto.FLOAT, OPEN) for o in outputs]
     constants = [numpy_helper.from_array(a, n) for n, a in (constants or {}).items()]
     return helper.make_graph(nodes, "branch", [], infos, constants)
@@ -266,7 +266,7 @@ class OpenNetworks(unittest.TestCase):
     # Conditions
 
     def test_a_condition_on_a_shape(self):
-        """As PyTorch writes squeeze: which branch it is, and with it the rank, follows from shapes."""
+        """An If as PyTorch exports squeeze: the branch that runs, and with it the rank, follows from shapes."""
         for opset in (11, 13):
             for size, wanted in ((1, X[:, :1].squeeze(1)), (3, X)):
                 squeeze = (node("Squeeze", ["x"], ["t"], axes=[1]) if opset < 13
@@ -284,7 +284,7 @@ class OpenNetworks(unittest.TestCase):
                     np.testing.assert_array_equal(got["y"], np.maximum(wanted, 0))
 
     def test_conditions_within_conditions_and_names_used_twice(self):
-        """Both branches, and both nodes, call things by the same names; `x` is from around them."""
+        """Both branches of both If nodes use the same names; `x` comes from the graph around them."""
         def branch(factor, result):
             return [node("Constant", [], ["f"], name="f", value_float=factor),
                     node("Mul", ["x", "f"], [result])]  # fmt: skip
@@ -306,7 +306,7 @@ class OpenNetworks(unittest.TestCase):
             np.testing.assert_allclose(got["y"], X * factor, rtol=1e-6)
 
     def test_conditions_on_data_run_both_branches(self):
-        """A choice between what they give; a warning tells of the work."""
+        """The condition selects between the results of both branches; a warning says that both run."""
         for shape, keeps in (((), 0), ((1,) * X.ndim, 1)):  # of the condition
             inner = choose("more", [node("Neg", ["x"], ["t"])], [node("Identity", ["x"], ["e"])], ["u"], name="inner")
             nodes = [
@@ -346,7 +346,7 @@ class OpenNetworks(unittest.TestCase):
         np.testing.assert_array_equal(self.run_float(proto, {"x": X})["y"], np.maximum(X, 0))
 
     def taken(self, nodes, constants, inputs=None):
-        """Which branch an If takes whose condition `c` some nodes make; or why none."""
+        """Whether an If takes its then-branch, on the condition `c` that `nodes` compute; or the error message."""
         proto = model([*nodes, choose("c", [node("Relu", ["x"], ["t"])], [node("Neg", ["x"], ["e"])], ["y"])],
                       {"x": X.shape, **(inputs or {})}, {"y": OPEN}, constants)  # fmt: skip
         result = overtake("run", self.save(proto), *self.random_inputs(proto), "--output-dir", self.folder)
@@ -396,8 +396,8 @@ class OpenNetworks(unittest.TestCase):
         self.assertEqual(self.taken(nodes, {"a": np.float64(5), "b": np.float64(-2)}), True)
 
     def test_names_of_graphs_within_a_branch_are_not_captured(self):
-        """The inner branch calls one of its own tensors as the outer If calls its output, or as
-        another tensor of the branch would be called to make it unique."""
+        """A tensor of the inner branch has the name of the outer If's output, or the name that another
+        tensor of the branch would get to make it unique."""
         inner = choose("yes", [node("Add", ["s", "one"], ["y"]), node("Mul", ["y", "one"], ["t"])],
                        [node("Neg", ["s"], ["e"])], ["m"], name="inner")  # fmt: skip
         outer = node("If", ["yes"], ["y", "w"], then_branch=graph([node("Relu", ["x"], ["s"]), inner], ["s", "m"]),
@@ -426,7 +426,7 @@ class OpenNetworks(unittest.TestCase):
             with self.subTest(opset=opset):
                 self.assertEqual(self.run_float(proto, {"x": x})["y"].shape, (1, 1, 8, 12))
 
-    # What is said of refusals
+    # Texts of refusals
 
     def test_counts_and_shapes_are_reported_by_node_and_operator(self):
         x, four = {"x": (1, 4, 6, 6)}, ones(4)
@@ -444,7 +444,7 @@ class OpenNetworks(unittest.TestCase):
         proto = model([node("Relu", ["x"], ["y"])], {"x": (1, 4, 6, 6)}, {"y": (1, 4, 6, 7)})
         compiled = self.folder / "net.ovm"
         result = overtake("compile", self.save(proto), "-o", compiled)
-        if result.returncode == 0:  # libonnx of Debian 13 lets it pass; what is computed counts
+        if result.returncode == 0:  # libonnx of Debian 13 accepts it; the file then has the computed shape
             self.assertEqual(info(compiled)["outputs"][0]["shape"], [1, 4, 6, 6])
             return
         self.assertIn(

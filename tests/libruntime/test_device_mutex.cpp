@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The lock of a device wakes threads that need it once it is free.
+// The lock of a device wakes threads that wait for a change as soon as it is free.
 #include <condition_variable>
 #include <list>
 #include <thread>
@@ -23,7 +23,7 @@ public:
                 lock.wait(changes, [&] { return may_go_; });
             });
     }
-    /// With the lock held.
+    /// The caller holds the lock.
     void notify_all() {
         may_go_ = true;
         for (std::condition_variable& changes : changes_)
@@ -41,7 +41,7 @@ private:
     std::vector<std::thread> threads_;
 };
 
-/// More than are remembered.
+/// More than the lock remembers (8); it wakes the others at once.
 constexpr std::size_t many = 20;
 
 TEST(DeviceMutex, NotifiesOnceItIsFree) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What an embedded device promises its firmware: a slot for every command before it is needed.
+// An embedded device reserves a slot of the command queue for each command that it may need later.
 #include <gtest/gtest.h>
 
 #include "embedded/firmware_host.hpp"

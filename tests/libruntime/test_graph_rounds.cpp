@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Which units of a graph run when: the cases of rounds that were found in another framework's
-// scheduler (OAID/Tengine at c73708ce, Apache-2.0: source/scheduler/scheduler.c,
-// source/graph/subgraph.h), as models of ours.  "Defect N" is as in test_graph.cpp.
+// Which units of a graph run in which round.  The cases were found in another framework's scheduler
+// (OAID/Tengine at c73708ce, Apache-2.0: source/scheduler/scheduler.c, source/graph/subgraph.h) and
+// are models of ours here.  "Defect N" is as in test_graph.cpp.
 #include <algorithm>
 #include <cerrno>
 #include <memory>
@@ -25,7 +25,7 @@ using Rounds = std::vector<std::vector<std::size_t>>;
 
 struct RoundCase {
     const char* name;
-    std::vector<Subgraph> subgraphs;    ///< in an order in which each reads what is before it
+    std::vector<Subgraph> subgraphs;    ///< each reads only what those before it wrote
     std::vector<std::uint64_t> devices; ///< units of each
     Rounds rounds;
 };
@@ -42,8 +42,7 @@ const std::vector<RoundCase> round_cases = {
     {"one tensor to two inputs", {{{0}, {1}}, {{1, 1}, {2}}}, {0b01, 0b10}, {{0}, {1}}},
 };
 
-/// Defects 2 and 6: a round has all that is ready, and nothing else; a later run has no memory of
-/// it.
+/// Defects 2 and 6: a round starts all units that are ready and no other, in later runs as well.
 TEST(GraphRounds, AreThoseOfTheDependencies) {
     for (const RoundCase& each : round_cases) {
         SCOPED_TRACE(each.name);
@@ -77,7 +76,7 @@ TEST(GraphRounds, AreThoseOfTheDependencies) {
     }
 }
 
-/// Defect 2 again, of a branch: the join of the next run waits for both.
+/// Defect 2 after a failure in a branch: the join of the next run waits for both branches.
 TEST(GraphRounds, BeginAnewAfterAFailureInABranch) {
     Board board;
     EngineOptions options;
@@ -113,7 +112,7 @@ TEST(GraphRounds, BeginAnewAfterAFailureInABranch) {
     }
 }
 
-/// A file lists units in an order in which they can run, so a circle has no file.
+/// A file lists each unit behind those whose output it reads, so it cannot hold a cycle.
 TEST(GraphRounds, OfACircleAreRefusedAtLoad) {
     const auto refused = [](const std::vector<Subgraph>& subgraphs, std::uint64_t after,
                             const char* text) {
@@ -141,7 +140,8 @@ TEST(GraphRounds, OfACircleAreRefusedAtLoad) {
     EXPECT_TRUE(std::ranges::equal(graph.output(0), graph_values(1)));
 }
 
-/// A chain of copies whose tensors have numbers from `first` on, `counts` of them in each unit.
+/// A chain of copies, counts[u] of them in unit u.  Tensors between them have numbers from `first`
+/// on.
 std::unique_ptr<fbs::ModelT> long_chain(std::uint32_t first,
                                         const std::vector<std::size_t>& counts) {
     std::vector<Subgraph> units;
@@ -177,7 +177,7 @@ std::unique_ptr<fbs::ModelT> long_chain(std::uint32_t first,
     return model;
 }
 
-/// Defects 7 and 8: 300 subgraphs, and numbers of tensors that 16 bits with a sign do not hold.
+/// Defects 7 and 8: 300 subgraphs, and tensor numbers that exceed a signed 16-bit integer.
 TEST(GraphRounds, OfALongChainHaveLargeNumbers) {
     std::vector<std::size_t> counts(64, 4); // a file has 64 units; these have 300 segments
     for (std::size_t u = 0; u < 44; u++)

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-/// Instants at which entries say that something happens, at `now` or later.
+/// The first instant, at `from` or later, that one of the entries has as its "at".
 std::optional<std::uint64_t> first_at(const json& entries, std::uint64_t from) {
     std::optional<std::uint64_t> first;
     for (const json& entry : entries) {

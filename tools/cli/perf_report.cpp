@@ -34,7 +34,7 @@ double ms(std::uint64_t ns) {
     return static_cast<double>(ns) / 1e6;
 }
 
-// Making
+// The report as JSON
 
 Json distribution(const std::vector<std::uint64_t>& sorted) {
     if (sorted.empty())
@@ -96,7 +96,7 @@ Json deadline(const load::Load& load, const load::Outcome& outcome) {
              count == 0 ? Json() : Json(static_cast<double>(met) / static_cast<double>(count))}};
 }
 
-// Printing
+// The report as text
 
 std::string value(const Json& times, const char* name) {
     const auto& rough = times.value("rough", Json::array());

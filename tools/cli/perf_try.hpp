@@ -17,10 +17,10 @@
 
 namespace overtake::command {
 
-/// Turns of each setting, and its requests in all of them together.
+/// Each setting has so many turns, and usually so many requests in all of its turns together.
 constexpr std::size_t try_turns = 5;
 constexpr std::uint64_t usual_try_requests = 10'000;
-/// Without a number of requests: a turn makes none later than so.
+/// Without a number of requests, no request begins later than this after the first of its turn.
 constexpr std::uint64_t usual_try_turn_ns = 100'000'000;
 
 struct TrySetting {
@@ -28,9 +28,9 @@ struct TrySetting {
     unsigned record;
 };
 
-/// Measures each setting that can make a difference to the model, turn by turn, after it has made
-/// all of them and called `made`.  What a setting is refused for is in the result.  Throws Error if
-/// a request fails.
+/// Makes a load for each setting that can make a difference to the model, calls `made`, then
+/// measures the loads turn by turn.  The result has the reason for each setting that was refused.
+/// Throws Error if the default setting is refused, or a request fails.
 nlohmann::ordered_json try_settings(const Model& model, const Device& device,
                                     const std::function<load::Load(const TrySetting&)>& make,
                                     const std::function<void()>& made,

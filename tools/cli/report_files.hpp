@@ -19,8 +19,8 @@ void check_report(const std::string& path, const std::string& name);
 void add_report(OutputFiles& files, const std::string& path, const std::string& name,
                 const nlohmann::ordered_json& summary);
 
-/// The same for several models, each under its own name in a directory; a file is refused, and so
-/// are two models of one name.
+/// The same for several models, each under its own name in the directory `path`.  Throws Error if
+/// `path` is one file for several models, or if two models would have one file name.
 void add_reports(OutputFiles& files, const std::string& path,
                  const nlohmann::ordered_json& summaries);
 

@@ -15,7 +15,7 @@
 
 namespace overtake::command {
 
-/// Samples that run, of which the ends come in their order.
+/// Runs samples through an engine, and hands their outputs over in the order of submission.
 class EngineRun {
 public:
     /// Throws Error, as Engine does.
@@ -24,9 +24,10 @@ public:
               const ProcessorArguments& processors);
 
     std::size_t in_flight() const noexcept { return running_.size(); }
-    /// Of each input, which is read until the sample has ended.
+    /// `sample` has the values of each input, which must stay until the sample has ended.
     void submit(const std::vector<std::span<const float>>& sample);
-    /// Waits for the oldest, and hands over each of its outputs.  Throws Error if it failed.
+    /// Waits for the oldest sample, and calls `take` for each of its outputs.  Throws Error if it
+    /// failed.
     void collect(const std::function<void(std::size_t output, std::span<const float>)>& take);
 
 private:

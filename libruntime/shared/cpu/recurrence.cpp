@@ -185,7 +185,7 @@ private:
         }
     }
 
-    // What is optional, of one direction; null where it is not there.
+    // Sets the pointers to optional inputs of one direction; null for those that are not there.
     void prepare(const Inputs& in, std::size_t direction) {
         std::size_t next = 3;
         const auto take = [&](std::int64_t bit, std::size_t each) -> const float* {
@@ -202,7 +202,7 @@ private:
         return out.data() + (step * sizes_.directions + direction) * sizes_.state();
     }
 
-    // Steps that the sequence has.
+    // How many steps the sequence of this entry of the batch has.
     std::size_t length(std::size_t batch) const {
         if (!lengths_)
             return sizes_.steps;
@@ -227,7 +227,7 @@ private:
         }
     }
 
-    // The product of the hidden gate, with the states behind the reset gate.
+    // Computes the hidden gate's product anew, from states that the reset gate has multiplied.
     void reset_states(const float* states, std::size_t direction, std::size_t step,
                       bool is_reverse) {
         const std::size_t hidden = sizes_.hidden, rows = sizes_.rows();
@@ -255,7 +255,8 @@ private:
         }
     }
 
-    // Into gates_: what the gate's function is applied to, as far as inputs, states and bias go.
+    // Writes to gates_ the sum of a gate's inputs, states and bias, to which peepholes and the
+    // gate's function are then applied.
     void add(std::size_t batch, std::size_t at, std::size_t gate, bool with_states) {
         const std::size_t hidden = sizes_.hidden, first = gate * hidden;
         const float* input = from_inputs_.data() + (at * sizes_.batch + batch) * sizes_.rows();
@@ -276,7 +277,7 @@ private:
         functions_[direction * sizes_.functions + function](values, count);
     }
 
-    // The state becomes the next one.
+    // Replaces the state by that of the next step.
     void compute(std::size_t batch, std::size_t at, std::size_t direction, float* state) {
         switch (kind_) {
         case Recurrence::lstm:
@@ -362,7 +363,7 @@ private:
 };
 
 Kernel make_recurrence(const Operation& operation) {
-    onednn::require_room("recurrence"); // of the first product, in run()
+    onednn::require_room("recurrence"); // for what oneDNN allocates at the first product, in run()
     return [recurrent = Recurrent(operation)](const Inputs& in, std::span<float> out) mutable {
         recurrent.run(in, out);
     };

@@ -32,7 +32,7 @@ Task::State::~State() {
             ;
     } catch (const std::exception&) { // a broken device, or no memory
     }
-    if (is_running()) // nothing of this task will be reaped any more
+    if (is_running()) // no end of this task will be collected any more
         session->queue.forget(tag);
 }
 
@@ -59,7 +59,7 @@ void Task::State::start(const TaskOptions& wanted) {
     }
 }
 
-/// Runs CPU segments and submits the next BPU segment; ends the task behind the last one.
+/// Runs CPU segments up to the next BPU segment, which it submits, or up to the end of the task.
 void Task::State::run_on() {
     const std::span<const PlanSegment> segments = plan().segments();
     for (; segment < segments.size() && !cancelled; segment++) {
@@ -111,7 +111,7 @@ void Task::State::job_ended(const Completion& completion) {
 void Task::State::say(const char* text) noexcept {
     try {
         error = text;
-    } catch (const std::bad_alloc&) { // then there is no text
+    } catch (const std::bad_alloc&) { // then the error has no text
     }
 }
 
@@ -241,7 +241,8 @@ std::string explain(std::int32_t status, const std::string& error,
 
 } // namespace
 
-/// Throws Error if it is none, or the task has no outputs.
+/// The tensor of output `index`.  Throws Error if the model has no such output, or if the task is
+/// running, was never started or failed.
 std::uint32_t Task::State::output_number(std::size_t index) const {
     const std::uint32_t number = number_at(model().outputs(), index, "output");
     if (status != 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Random scenarios with several processors, on the shipped coordinator and firmware in the
-// simulator; what must hold of each timeline, whatever a policy decides.
+// Runs random scenarios with several processors through the shipped coordinator and firmware in the
+// simulator, and checks the rules that every timeline obeys, whatever the policy.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace overtake::fuzz {
 
-/// What came of the clean scenarios.
+/// Totals of the clean scenarios: those in which no rule is violated.
 struct ProcessorTotals {
     std::uint64_t tasks = 0;
     std::uint64_t runs = 0;
-    std::uint64_t failed = 0;    ///< runs, with their processors
+    std::uint64_t failed = 0;    ///< runs, because their processor failed
     std::uint64_t cancelled = 0; ///< tasks
     std::uint64_t dropped = 0;   ///< tasks
 };
@@ -26,7 +26,7 @@ struct ProcessorCampaignOptions {
     std::uint64_t cases = 0;
     std::uint64_t seed = 1; ///< of the first scenario; the others follow
     unsigned threads = 0;   ///< 0: one for each CPU
-    /// Now and then, from any thread, one at a time, with the part done, 0..1.
+    /// Called now and then, by any thread, one call at a time, with the share done, 0..1.
     std::function<void(double)> progress{};
 };
 
@@ -40,14 +40,15 @@ struct ProcessorFailure {
 struct ProcessorCampaignResult {
     std::uint64_t cases = 0; ///< clean ones
     ProcessorTotals totals;
-    std::optional<ProcessorFailure> failure; ///< of the first that fails, from the seed on
+    std::optional<ProcessorFailure> failure; ///< of the first scenario, by seed, that fails
 };
 
 /// What the timeline of a scenario violates, if anything. Throws Error if it is not a scenario.
 std::optional<std::string> processor_violation(const nlohmann::json& scenario,
                                                ProcessorTotals* totals = nullptr);
 
-/// Scenarios until one fails or all are clean. The failure is the same for any number of threads.
+/// Runs scenarios until one fails or all are clean.  Its failure is the same for any number of
+/// threads.
 ProcessorCampaignResult processor_campaign(const ProcessorCampaignOptions& options);
 
 } // namespace overtake::fuzz

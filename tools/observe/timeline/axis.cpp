@@ -28,7 +28,7 @@ const Unit& fitting_unit(std::uint64_t ns) {
     return units.back();
 }
 
-/// The smallest of 1, 2, 5, 10, 20, 50 ... ns that gives at most most_ticks.
+/// The smallest of 1, 2, 5, 10, 20, 50 ... ns that fits at most most_ticks times into `span`.
 std::uint64_t tick_step(std::uint64_t span) {
     std::uint64_t power = 1;
     for (;; power *= 10)
@@ -75,7 +75,8 @@ TimeAxis::TimeAxis(std::uint64_t from_ns, std::uint64_t to_ns, double left, doub
     std::uint64_t base = 0;
     caption_ = fmt::format("device time, {}", unit.name);
     if (in_unit(to, unit, step).size() > longest_label) {
-        // A round time at or before the left edge, of the next power of ten above the span.
+        // Labels then count from a round time: a multiple of the least power of ten that is not
+        // below the span, at or before the left edge.
         std::uint64_t round = 1;
         while (round < span && round <= ~std::uint64_t{0} / 10)
             round *= 10;
