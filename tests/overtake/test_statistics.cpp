@@ -78,6 +78,17 @@ TEST(Latencies, LeaveOutWhatFailed) {
     EXPECT_EQ(load::response_times(requests), (std::vector<std::uint64_t>{22, 39}));
 }
 
+TEST(Latencies, BeginWithTheArrivalWhereTheHostWasLate) {
+    // Due at 30 or 60, and stamped before; a request of the CPU alone arrives nowhere.
+    const std::vector<load::Request> requests = {{10, 10, 20, 10, 0, 0, 30, 25},
+                                                 {50, 60, 70, 10, 0, 0, 60, 75},
+                                                 {60, 60, 70, 10, 0, 0, 60, 80},
+                                                 {0, 0, 0, 0, 0, 0, 40, 90}};
+    EXPECT_EQ(load::response_time(requests[0]), 15u);
+    EXPECT_EQ(load::response_times(requests), (std::vector<std::uint64_t>{15, 20, 25, 50}));
+    EXPECT_EQ(load::count_early(requests), 2u);
+}
+
 TEST(Histogram, CountsEachValueOnce) {
     std::mt19937_64 random(7);
     for (const std::uint64_t spread : {0u, 1u, 900u, 5'000u, 3'000'000u, 4'000'000'000u}) {

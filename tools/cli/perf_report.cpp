@@ -85,7 +85,7 @@ Json deadline(const load::Load& load, const load::Outcome& outcome) {
     std::size_t met = 0;
     std::size_t dropped = 0;
     for (const load::Request& request : outcome.requests) {
-        met += request.status == 0 && request.done_ns - request.due_ns <= slo_ns;
+        met += request.status == 0 && load::response_time(request) <= slo_ns;
         dropped += load::is_dropped(load.options, request);
     }
     const std::size_t count = outcome.requests.size();
@@ -113,6 +113,10 @@ void print_times(const Json& report) {
                value(latency, "p95"), value(latency, "p99"), value(latency, "p99.9"));
     if (!latency["rough"].empty())
         fmt::print("            * rough: fewer than {} requests took longer\n", enough_beyond);
+    if (const auto early = report["arrived_early"].get<std::size_t>(); early != 0)
+        fmt::print("            {} of {} requests arrived, by the device's clock, before they were "
+                   "made: this host was late\n",
+                   early, report["requests"].get<std::size_t>());
     if (!device.is_null())
         fmt::print("on device   {}, {}, {} ms, of which {:.3f} ms executing on average{}; "
                    "{} preemptions\n",
@@ -257,6 +261,7 @@ Json perf_report(const load::Load& load, const load::Outcome& outcome, const Jso
                    {"latency_ms", distribution(response_times)},
                    {"device_latency_ms",
                     runs_on_device ? distribution(load::latencies(outcome.requests)) : Json()},
+                   {"arrived_early", load::count_early(outcome.requests)},
                    {"histogram", histogram(response_times)},
                    {"executed_ms_mean",
                     count == dropped ? 0 : ms(executed) / static_cast<double>(count - dropped)},

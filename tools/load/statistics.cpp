@@ -57,6 +57,11 @@ std::uint64_t unfinished(const Outcome& outcome, std::uint64_t period_ns, std::u
     return due - std::min(due, done);
 }
 
+// A request of the CPU alone never arrives at a device.
+bool is_early(const Request& request) {
+    return request.queued_ns != 0 && request.queued_ns < request.due_ns;
+}
+
 } // namespace
 
 std::uint64_t percentile(std::span<const std::uint64_t> sorted, double percent) {
@@ -76,11 +81,20 @@ std::vector<std::uint64_t> latencies(std::span<const Request> requests) {
     return out;
 }
 
+std::uint64_t response_time(const Request& request) {
+    const std::uint64_t begin_ns = is_early(request) ? request.queued_ns : request.due_ns;
+    return request.done_ns - std::min(request.done_ns, begin_ns);
+}
+
+std::size_t count_early(std::span<const Request> requests) {
+    return static_cast<std::size_t>(std::ranges::count_if(requests, is_early));
+}
+
 std::vector<std::uint64_t> response_times(std::span<const Request> requests) {
     std::vector<std::uint64_t> out;
     for (const Request& request : requests)
         if (request.status == 0)
-            out.push_back(request.done_ns - std::min(request.done_ns, request.due_ns));
+            out.push_back(response_time(request));
     std::ranges::sort(out);
     return out;
 }

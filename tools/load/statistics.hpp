@@ -23,8 +23,15 @@ std::size_t beyond(std::size_t count, double percent);
 /// ascending, in ns of the device.
 std::vector<std::uint64_t> latencies(std::span<const Request> requests);
 
-/// From when they were due to their results, of the requests that succeeded, ascending, in ns.
+/// From when a request was due to its result, in ns.  A device whose host is late stamps an arrival
+/// with an instant before the request was made: then from that instant.
+std::uint64_t response_time(const Request& request);
+
+/// Those of the requests that succeeded, ascending.
 std::vector<std::uint64_t> response_times(std::span<const Request> requests);
+
+/// Requests that arrived, by the device's clock, before they were due.
+std::size_t count_early(std::span<const Request> requests);
 
 /// How many values v have from_ns <= v < to_ns.
 struct Bin {
