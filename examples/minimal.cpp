@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Runs a compiled network once: minimal MODEL.ovm [auto|embedded|kernel|/dev/accel/accelN]
+//
+//     c++ -std=c++20 minimal.cpp $(pkg-config --cflags --libs overtake) -o minimal
 #include <cstdio>
 #include <exception>
 #include <vector>

@@ -2,6 +2,7 @@
 /*
  * Several models as one task: they wait and compete together, and run one after the other.
  *
+ *     cc multi_model.c $(pkg-config --cflags --libs dnn) -o multi_model
  *     multi_model MODEL.ovm MODEL.ovm...
  */
 #include <stdio.h>

@@ -72,8 +72,10 @@ class DocumentedCommands(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.directory = pathlib.Path(directory.name)
         (self.directory / "build").mkdir()
-        for name in ("models", "scenarios", "scripts", "tools", "examples"):
+        for name in ("models", "scenarios", "scripts", "tools", "examples", "libruntime", "uapi"):
             (self.directory / name).symlink_to(SOURCE / name)
+        for path in (SOURCE / "examples").glob("*.json"):
+            (self.directory / path.name).symlink_to(path)
         (self.directory / "build/bin").symlink_to(BINARY.parent)
         (self.directory / "build/release").symlink_to(BUILD / "release")
 

@@ -3,6 +3,8 @@
 // Everything of the C++ API.
 #pragma once
 
+#include "overtake/export.hpp" // first: it names the standard that a program needs
+
 #include "overtake/custom_operator.hpp"
 #include "overtake/device.hpp"
 #include "overtake/engine.hpp"
