@@ -76,15 +76,18 @@ std::shared_ptr<Device> open_device(std::string_view name, const EmbeddedOptions
         return open_default_server();
     if (name.starts_with(server_prefix))
         return open_socket(std::string(name.substr(server_prefix.size())));
+    std::error_code ignored;
     if (name != "auto") {
         if (!name.starts_with('/'))
             throw Error(EINVAL, "device '" + std::string(name) +
                                     "': not auto, embedded, kernel, server, server:SOCKET or a "
                                     "path like " +
                                     first_node);
+        if (std::filesystem::is_socket(name, ignored))
+            throw Error(EINVAL, fmt::format("{} is a socket; the device of its server is server:{}",
+                                            name, name));
         return open_kernel(std::string(name));
     }
-    std::error_code ignored;
     if (std::filesystem::exists(first_node, ignored))
         return open_kernel(first_node);
     if (std::shared_ptr<Device> served = server_that_answers())

@@ -11,6 +11,8 @@
 #include <functional>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -187,6 +189,15 @@ TEST(OpenDevice, NamesTheRemedyForWhatItCannotOpen) {
                  [] { open_device("gpu"); });
     expect_error(ENOENT, "insmod overtake.ko", [] { open_device("/dev/accel/accel4711"); });
     expect_error(ENOTTY, "/dev/null: not an Overtake device", [] { open_device("/dev/null"); });
+    const std::string path = "/tmp/overtake_socket_" + std::to_string(getpid());
+    const int socket_file = socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un address{AF_UNIX, {}};
+    path.copy(address.sun_path, path.size());
+    ASSERT_EQ(bind(socket_file, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    expect_error(EINVAL, path + " is a socket; the device of its server is server:" + path,
+                 [&] { open_device(path); });
+    close(socket_file);
+    std::filesystem::remove(path);
     if (!std::filesystem::exists("/dev/accel/accel0"))
         expect_error(ENOENT, "/dev/accel/accel0", [] { open_device("kernel"); });
 }

@@ -56,6 +56,8 @@ Watched watch_device(const std::string& name, const EngineChoice& engines) {
         watched.knows_processes = is_in_first_pid_namespace();
         return watched;
     }
+    if (name.starts_with('/') && std::filesystem::is_socket(name, ignored))
+        throw Error(EINVAL, name + " is a socket; the device of its server is server:" + name);
     // The driver's tracepoints need no right to open its devices.
     if (name == "kernel" || name.starts_with('/') || (name == "auto" && has_node)) {
         watched.events = open_kernel_events(engines);
