@@ -99,7 +99,10 @@ struct Part {
 Part parse_part(const std::string& text, std::size_t& at) {
     const std::size_t equals = text.find('=', at);
     if (equals == at || equals == std::string::npos || equals > text.find(',', at))
-        throw Error(EINVAL, fmt::format("--sweep \"{}\": KEY=A..B[,KEY=A..B...] is needed", text));
+        throw Error(EINVAL,
+                    fmt::format("--sweep \"{}\": KEY=A..B[,KEY=A..B...] is needed; values of "
+                                "one key have | between them, as in policy=fifo|deadline",
+                                text));
     Part part = {text.substr(at, equals - at), {}, {}};
     std::size_t value = equals + 1;
     for (;;) {
