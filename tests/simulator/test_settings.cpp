@@ -15,7 +15,7 @@ json document() {
     return json::parse(R"({"core_limit": 1, "models": {"a": {"segments": [{"bpu": [5]}]}},
         "loads": [{"id": "camera", "priority": 1, "arrivals": {"period": 10}},
                   {"id": "1", "priority": 2}, {"id": "radar.front", "priority": 3}],
-        "list": [7, 8]})");
+        "processors": [{"name": "npu", "cores": 1}], "list": [7, 8]})");
 }
 
 json changed(const std::string& text) {
@@ -32,6 +32,7 @@ TEST(Settings, ReachEveryKindOfKey) {
     EXPECT_EQ(changed("cores=2")["cores"], 2) << "a new key";
     EXPECT_EQ(changed("env.HB_MAX_TASK_NUM=4")["env"]["HB_MAX_TASK_NUM"], 4) << "a new object";
     EXPECT_EQ(changed("list.1=5")["list"], json({7, 5}));
+    EXPECT_EQ(changed("processors.npu.cores=2")["processors"][0]["cores"], 2);
 }
 
 TEST(Settings, PreferIdsToNumbers) {
@@ -75,6 +76,10 @@ TEST(Settings, SayWhatTheScenarioDoesNotHave) {
               "loads.lidar.priority: the scenario has no loads.lidar");
     EXPECT_EQ(error_of([] { changed("loads.3.priority=1"); }),
               "loads.3.priority: the scenario has no loads.3");
+    EXPECT_EQ(error_of([] { changed("a.priority=1"); }),
+              "a.priority: the scenario has no a; did you mean models.a.priority?");
+    EXPECT_EQ(error_of([] { changed("camera.priority=1"); }),
+              "camera.priority: the scenario has no camera; did you mean loads.camera.priority?");
     EXPECT_EQ(error_of([] { changed("list.-1=1"); }), "list.-1: the scenario has no list.-1");
     EXPECT_EQ(error_of([] { changed("list.1x=1"); }), "list.1x: the scenario has no list.1x");
     EXPECT_EQ(error_of([] { changed("core_limit.x=1"); }),

@@ -45,19 +45,29 @@ json json_or_text(const std::string& text) {
     return value.is_discarded() ? json(text) : value;
 }
 
-/// The member called `name` of an object or of a list; null if there is none.
+/// The member called `name` of an object, or of a list, whose members have an id, a name or a
+/// number; null if there is none.
 json* member(json& of, const std::string& name) {
     if (of.is_object())
         return of.contains(name) ? &of[name] : nullptr;
     if (!of.is_array())
         return nullptr;
     for (json& element : of)
-        if (element.is_object() && element.value("id", json()) == name)
+        if (element.is_object() &&
+            (element.value("id", json()) == name || element.value("name", json()) == name))
             return &element;
     const auto number = whole_number(name);
     if (!number || *number < 0 || static_cast<std::size_t>(*number) >= of.size())
         return nullptr;
     return &of[static_cast<std::size_t>(*number)];
+}
+
+/// "; did you mean loads.camera.priority?" if a list of the scenario has what the key begins with.
+std::string suggestion(json& document, const std::string& key, const std::string& first) {
+    for (const char* list : {"loads", "tasks", "jobs", "processors", "models"})
+        if (document.is_object() && document.contains(list) && member(document[list], first))
+            return fmt::format("; did you mean {}.{}?", list, key);
+    return "";
 }
 
 [[noreturn]] void fail_values(const std::string& key, const std::string& values) {
@@ -177,7 +187,8 @@ void apply_setting(json& document, const Setting& setting) {
         if (next == nullptr && path == "env" && at->is_object())
             next = &((*at)[parts[i]] = json::object());
         if (next == nullptr)
-            throw Error(EINVAL, fmt::format("{}: the scenario has no {}", setting.key, path));
+            throw Error(EINVAL, fmt::format("{}: the scenario has no {}{}", setting.key, path,
+                                            i == 0 ? suggestion(document, setting.key, path) : ""));
         at = next;
     }
     *at = setting.value;
