@@ -71,7 +71,6 @@ class Command(unittest.TestCase):
 
     def test_bad_usage_exits_with_2(self):
         for arguments in [
-            [],
             ["nonsense"],
             ["compile"],
             ["compile", "a.onnx", "b.onnx"],

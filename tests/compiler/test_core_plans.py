@@ -297,7 +297,8 @@ class CorePlans(unittest.TestCase):
             columns = list(zip((2, 4, 8), speed_ups))
             for cores, speed_up in columns if ALL_PLANS or network == "mobilenetv2" else columns[2:]:
                 model = self.compile(MODELS / f"{network}.onnx", "table", "--cores", cores)
-                self.assertEqual(f"{info(model)['core_plan']['speed_up']:.2f}", speed_up, (network, cores))
+                # Plans made on Debian 12 and 13 differ a little.
+                self.assertAlmostEqual(info(model)["core_plan"]["speed_up"], float(speed_up), delta=0.02, msg=(network, cores))
 
     def test_a_pack_keeps_plans(self):
         packed = self.folder / "pack.ovm"

@@ -62,7 +62,8 @@ class CornerCases(unittest.TestCase):
         self.assertEqual(result.returncode, 1, result.stderr)
         self.assertRegex(result.stderr, r"\Aovertake: [^\n]+\n\Z")
         for part in parts:
-            self.assertIn(part, result.stderr)
+            choices = [part] if isinstance(part, str) else part
+            self.assertTrue(any(choice in result.stderr for choice in choices), result.stderr)
 
     # Operators
 
@@ -230,7 +231,8 @@ class CornerCases(unittest.TestCase):
                 )  # fmt: skip
                 with self.subTest(operator=operator, side=side):
                     if side == 3:
-                        self.assert_refused(proto, f"({operator})", "2 elements along axis 2")
+                        # The newer libonnx lets the shape pass.
+                        self.assert_refused(proto, f"({operator})", ("2 elements along axis 2", "a window lies wholly in the padding"))
                         continue
                     y = self.in_float(proto, {"x": x})
                     self.assertEqual(y.shape, (1, 1, 2, 2))

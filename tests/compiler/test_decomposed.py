@@ -509,6 +509,8 @@ class Decomposed(Case):
                               {"x": (2, 3, 4, 5)}, {"y": None}, constants, opset=15)  # fmt: skip
                 result = overtake("compile", save(proto, self.directory / "m.onnx"))
                 self.assertEqual(result.returncode, 1, result.stderr)
+                if "libonnx crashed over it" in result.stderr and operator == "Einsum":
+                    continue  # that of Debian 13, in a process of its own
                 self.assertIn("node 'it' " if "(" in said else "it", result.stderr)
                 self.assertIn(said, result.stderr)
 

@@ -258,7 +258,7 @@ class Recurrences(Case):
         for hidden, state in itertools.product((8, 1100), (np.zeros, np.ones)):
             with self.subTest(hidden=hidden, state=state.__name__):
                 h = state((1, 1, hidden)).astype(np.float32)
-                fixed = {"w": real(1, 4 * hidden, 3), "r": real(1, 4 * hidden, hidden) / np.sqrt(hidden), "h": h, "c": h,
+                fixed = {"w": real(1, 4 * hidden, 3), "r": real(1, 4 * hidden, hidden) / np.float32(np.sqrt(hidden)), "h": h, "c": h,
                          "l": np.array([2], np.int32)}  # fmt: skip
                 x = real(2, 1, 3)
                 wanted, _, _ = recurrence("LSTM", x, fixed["w"], fixed["r"], state=h, cell=h)
