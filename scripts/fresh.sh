@@ -113,7 +113,7 @@ run_command()
 skips_not_allowed()
 {
 	grep -E '^[a-z]+: ok .* # SKIP ' "$1" |
-		grep -vE -f <(sed -E '/^(#|$)/d; s/[[:space:]]+#.*//' tests/skips-allowed)
+		grep -vE -f <(sed -E '/^(#|$)/d; s/\t+#.*//' tests/skips-allowed)
 }
 
 # try_packages ROOT USER LOG: built by USER; installed, used and purged by root

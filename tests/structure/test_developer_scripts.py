@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""scripts/quick.py chooses tests, scripts/slowest_tests.py names the slowest."""
+"""scripts/quick.py chooses tests, scripts/slowest_tests.py names the slowest, scripts/fresh.sh knows allowed skips."""
 
 import importlib.util
 import pathlib
+import re
+import subprocess
 import unittest
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
@@ -58,6 +60,27 @@ class Slowest(unittest.TestCase):
         text = "# tests/a/run: 9 s\nok x\n# part one: 2 s\n# part two: 3 s\n# tests/b/run: 5 s\n# late: 1 s\n"
         self.assertEqual(list(slowest.of_log(text)),
                          [(9, "tests/a/run"), (2, "part one"), (3, "part two"), (1, "late")])
+
+
+class AllowedSkips(unittest.TestCase):
+    FILE = SCRIPTS.parent / "tests/skips-allowed"
+
+    def test_only_those_of_the_file_are_allowed(self):
+        """With what scripts/fresh.sh makes of the file."""
+        function = re.search(r"^skips_not_allowed\(\)\n\{.*?^\}$", (SCRIPTS / "fresh.sh").read_text(), re.MULTILINE | re.DOTALL)[0]
+        log = ("unit: ok a.New.Test # SKIP a new reason\n"
+               "vm: ok x # SKIP this kernel has no fault injection\n"
+               "unit: ok libruntime.Server.A # SKIP needs root, to be two users\n"
+               "unit: ok passed\n")
+        result = subprocess.run(["bash", "-c", f'{function}\nskips_not_allowed <(printf %s "$1")', "bash", log],
+                                cwd=SCRIPTS.parent, capture_output=True, text=True, check=False)
+        self.assertEqual((result.stdout, result.stderr), (log.splitlines(True)[0], ""))
+
+    def test_each_line_names_a_reason(self):
+        for line in self.FILE.read_text().splitlines():
+            if line and not line.startswith("#"):
+                with self.subTest(line=line):
+                    self.assertRegex(line, r"^\^.* # SKIP.*\t# \S")
 
 
 if __name__ == "__main__":
