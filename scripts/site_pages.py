@@ -60,9 +60,9 @@ class Layout:
     def add(self, page):
         text = (PROJECT / page).read_text(encoding="utf-8")
         # Every second part is code.
-        parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
-        parts[::2] = [LINK.sub(lambda link: self._link(page, *link.groups()), part) for part in parts[::2]]
-        text = "".join(parts)
+        pieces = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
+        pieces[::2] = [LINK.sub(lambda link: self._link(page, *link.groups()), piece) for piece in pieces[::2]]
+        text = "".join(pieces)
         if page == "README.md":
             text = "\n\n".join([text, *menu()]) + "\n"
         if page in ("docs/reference/README.md", "docs/reference/library.md"):
@@ -85,7 +85,7 @@ class Layout:
         if not (PROJECT / file).exists():
             self.complaints.append(f"{page}: {target} does not exist")
         elif (PROJECT / file).is_dir():
-            return words[1:-1]  # the site has no folders to look into
+            return words.lstrip("!")[1:-1]  # the site has no folders to look into
         elif file.name == "README.md" and file.parent == pathlib.Path():
             path = path.removesuffix("README.md") + "index.md"
             return f"{words}({path}{'#' if section else ''}{section})"
