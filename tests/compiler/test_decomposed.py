@@ -10,12 +10,14 @@ import tempfile
 import unittest
 
 import numpy as np
+import onnx
 from onnx import TensorProto
 
 from overtake_command import cosine, info, overtake, run, succeed
 from small_models import model, node, save
 
 RANDOM = np.random.default_rng(39)
+LIBONNX = tuple(int(part) for part in onnx.__version__.split(".")[:2])
 
 
 def onnx_type(kind):
@@ -509,7 +511,7 @@ class Decomposed(Case):
                               {"x": (2, 3, 4, 5)}, {"y": None}, constants, opset=15)  # fmt: skip
                 result = overtake("compile", save(proto, self.directory / "m.onnx"))
                 self.assertEqual(result.returncode, 1, result.stderr)
-                if "libonnx crashed over it" in result.stderr and operator == "Einsum":
+                if operator == "Einsum" and LIBONNX >= (1, 15) and "libonnx crashed over it" in result.stderr:
                     continue  # that of Debian 13, in a process of its own
                 self.assertIn("node 'it' " if "(" in said else "it", result.stderr)
                 self.assertIn(said, result.stderr)
