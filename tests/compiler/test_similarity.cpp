@@ -73,6 +73,11 @@ TEST(DecisionSimilarity, CountsPlacesOfTheGreatestNumber) {
     EXPECT_EQ(share_of({-3, -2, -3, 7, 6, 1}, reference, 3), 1) << "below zero is a number, too";
 }
 
+TEST(DecisionSimilarity, TakesTheFirstOfEqualNumbersAsReadersDo) {
+    EXPECT_EQ(share_of({2, 2}, {1, 5}, 2), 0);
+    EXPECT_EQ(share_of({2, 2}, {5, 1}, 2), 1);
+}
+
 TEST(DecisionSimilarity, ChoosesAlongAnAxisInTheMiddle) {
     // Two images of two choices at three places.
     const Numbers reference = {1, 5, 3, 9, 2, 8, 1, 2, 3, 4, 5, 6};
