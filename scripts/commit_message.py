@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What CONTRIBUTING.md asks of the message of a commit.
+
+As a hook of git it refuses the other messages before they are history:
+
+    ln -s ../../scripts/commit_message.py .git/hooks/commit-msg
+"""
+
+import pathlib
+import re
+import sys
+
+LONGEST = 72
+SUBJECT = re.compile(r"[a-z0-9][a-zA-Z0-9_./, -]*: \S.*[^.]")
+
+
+def faults(message):
+    """What is wrong with a message, in words."""
+    subject, _, rest = message.partition("\n")
+    if len(subject) > LONGEST:
+        yield f"its subject has {len(subject)} characters, and may have {LONGEST}"
+    if not SUBJECT.fullmatch(subject):
+        yield "its subject is not `area: what it does now`, without a full stop"
+    if ";" in subject:
+        yield "its subject has a semicolon: one change, one commit"
+    if rest and not rest.startswith("\n"):
+        yield "the line after its subject is not empty"
+    if not rest.strip():
+        yield "it has no body that says why"
+
+
+def without_comments(text):
+    """A message as git keeps it: without the lines that the editor showed as comments, and empty ones around it."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith("#")).strip("\n")
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: commit_message.py FILE")
+    message = without_comments(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
+    if message.startswith("Merge "):
+        return
+    found = list(faults(message))
+    for fault in found:
+        print(f"the message of the commit: {fault}", file=sys.stderr)
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
