@@ -474,6 +474,23 @@ class Decisions(unittest.TestCase):
         self.assertEqual((first["same_decisions"], chosen["in_16_bits"]), (1, []))
         self.assertLess(self.decided_as_in_float(), 0.9)
 
+    def test_few_decisions_need_a_lead_that_errors_rarely_reach(self):
+        """A step is 0.0157: rounding loses no lead of 0.021, but adds an error of 0.0074 in the root mean square."""
+        first, chosen = self.searched(self.numbers(0.021), "--decisions", "y=1")
+        self.assertEqual(first["same_decisions"], 1)
+        self.assertTrue(0.99 < first["expected_decisions"] < 0.9985, first)
+        self.assertEqual(chosen["in_16_bits"], ["logits"])
+        self.assertGreaterEqual(chosen["outputs"][0]["expected_decisions"], 0.999)
+        table = self.compile(self.numbers(0.021), "--accuracy", 0.999, "--decisions", "y=1").stdout
+        self.assertRegex(table, r"(?m)^  min-max .* 99\.\d\d % .* y=1$")
+        refused = self.compile(self.numbers(1.7e-4), "--accuracy", 0.99999, "--decisions", "y=1", "--run-on-bpu", "logits")
+        self.assertRegex(refused.stderr, r", and of other samples \d\d\.\d\d % of its decisions would be those of float, with ")
+
+    def test_many_decisions_are_counted(self):
+        numbers = np.concatenate([self.numbers(0.021), self.numbers(0.021)])
+        first, chosen = self.searched(numbers, "--decisions", "y=1")
+        self.assertEqual((first["same_decisions"], first["expected_decisions"], chosen["in_16_bits"]), (1, None, []))
+
     def test_the_table_has_a_column_for_decisions(self):
         table = self.compile(self.numbers(0.006), "--accuracy", 0.999, "--decisions", "y=1").stdout
         self.assertIn("wanted of each output, and of 0.99 of its rarer sign, and 99.9 % of decisions as in float, over", table)

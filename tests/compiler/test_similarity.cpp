@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -117,6 +118,62 @@ TEST(DecisionSimilarity, AddsArraysUp) {
     similarity.add(Numbers{1, 2}, Numbers{1, 2}, 2, 1);
     similarity.add(Numbers{1, 2}, Numbers{2, 1}, 2, 1);
     EXPECT_EQ(similarity.share(), 0.5);
+}
+
+double expected_of(const Numbers& values, const Numbers& reference, std::size_t choices,
+                   double tie = 0) {
+    DecisionSimilarity similarity(tie);
+    similarity.add(values, reference, choices, 1);
+    return similarity.expected_share();
+}
+
+TEST(ExpectedDecisions, HoldLeadsAgainstTheirErrors) {
+    // Leads of 1 and 2, with errors of 0.5: of the first, 1 in 44 is another one.
+    EXPECT_NEAR(expected_of({0, 1.5f, 5, 6.5f}, {0, 1, 4, 6}, 2),
+                1 - (0.022750132 + 0.000031671) / 2, 1e-6);
+    EXPECT_EQ(share_of({0, 1.5f, 5, 6.5f}, {0, 1, 4, 6}, 2), 1);
+    // The deviation is that of all leads together.
+    EXPECT_NEAR(expected_of({0, 1, 4, 4}, {0, 1, 4, 6}, 2), 1 - (0.239750061 + 0.078649604) / 2,
+                1e-6);
+}
+
+TEST(ExpectedDecisions, LookAtTheNextNumberOnly) {
+    EXPECT_NEAR(expected_of({-100, 0, 1.5f}, {-7, 0, 1}, 3), 1 - 0.022750132, 1e-6);
+    EXPECT_NEAR(expected_of({1.5f, 0, -100}, {1, 0, -7}, 3), 1 - 0.022750132, 1e-6);
+}
+
+TEST(ExpectedDecisions, PassOverWhatIsAsGood) {
+    EXPECT_NEAR(expected_of({9, 0, 1.5f}, {0.96f, 0, 1}, 3, 0.05), 1 - 0.022750132, 1e-6);
+    EXPECT_NEAR(expected_of({9, 0, 1.5f}, {1, 0, 1}, 3),
+                1 - 0.5 * std::erfc(1 / (8 * std::numbers::sqrt2)), 1e-6)
+        << "equal numbers";
+    EXPECT_TRUE(std::isnan(expected_of({1, 2}, {2, 2}, 2))) << "none has a lead";
+    // A decision without a lead cannot become another one.
+    EXPECT_NEAR(expected_of({0, 1.5f, 3, 3}, {0, 1, 3, 3}, 2), 1 - 0.022750132 / 2, 1e-6);
+}
+
+TEST(ExpectedDecisions, AreSureWithoutAnError) {
+    EXPECT_EQ(expected_of({3, 4, 8}, {3, 4, 8}, 3), 1);
+    EXPECT_EQ(expected_of({0, 1, 5}, {3, 4, 8}, 3), 1) << "all are lower by the same";
+}
+
+TEST(ExpectedDecisions, NeedFiniteNumbers) {
+    const float infinity = std::numeric_limits<float>::infinity();
+    const float none = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_TRUE(std::isnan(expected_of({}, {}, 2)));
+    EXPECT_TRUE(std::isnan(expected_of({1, 2}, {-infinity, 2}, 2)));
+    EXPECT_TRUE(std::isnan(expected_of({none, 2}, {1, 2}, 2)));
+    EXPECT_TRUE(std::isnan(expected_of({1, 2}, {none, none}, 2)));
+}
+
+TEST(ExpectedDecisions, AreForFewDecisions) {
+    DecisionSimilarity similarity(0);
+    for (std::size_t count = 0; count < DecisionSimilarity::most_estimated; ++count)
+        similarity.add(Numbers{1, 3}, Numbers{1, 2}, 2, 1);
+    EXPECT_NEAR(similarity.expected_share(), 1 - 0.158655254, 1e-6);
+    similarity.add(Numbers{1, 3}, Numbers{1, 2}, 2, 1);
+    EXPECT_TRUE(std::isnan(similarity.expected_share()));
+    EXPECT_EQ(similarity.share(), 1);
 }
 
 } // namespace

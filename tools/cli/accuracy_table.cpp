@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <string>
 
@@ -63,17 +64,19 @@ void print_accuracy(const compiler::AccuracyReport& report, std::FILE* stream) {
                        printable(attempt.refusal));
             continue;
         }
-        const auto least = [&](float compiler::OutputNearness::*measure) {
+        const auto least = [&](auto measure) {
             float found = std::numeric_limits<float>::quiet_NaN();
-            for (const compiler::OutputNearness& output : attempt.outputs)
-                if (!(output.*measure >= found))
-                    found = std::isnan(output.*measure) ? found : output.*measure;
+            for (const compiler::OutputNearness& output : attempt.outputs) {
+                const float measured = std::invoke(measure, output);
+                if (!(measured >= found))
+                    found = std::isnan(measured) ? found : measured;
+            }
             return found;
         };
         const std::string some =
             attempt.samples == report.samples ? "" : fmt::format(", {} samples", attempt.samples);
-        const std::string same = or_none(
-            compiler::percent_of(least(&compiler::OutputNearness::same_decisions)), "{:.2f} %");
+        const std::string same =
+            or_none(compiler::percent_of(least(&compiler::OutputNearness::decisions)), "{:.2f} %");
         fmt::print(stream, "{}{:<24} {:>9.6f} {:>10}{} {:>12.1f} {:>10.1f}  {}{}\n", mark,
                    attempt.what, least(&compiler::OutputNearness::cosine),
                    or_none(least(&compiler::OutputNearness::rarer_sign), "{:.6f}"),
@@ -117,7 +120,8 @@ Json accuracy_json(const compiler::AccuracyReport& report) {
             outputs.push_back({{"name", report.outputs[number]},
                                {"cosine", number_or_null(output.cosine)},
                                {"rarer_sign", number_or_null(output.rarer_sign)},
-                               {"same_decisions", number_or_null(output.same_decisions)}});
+                               {"same_decisions", number_or_null(output.same_decisions)},
+                               {"expected_decisions", number_or_null(output.expected_decisions)}});
         }
     }
     return json;

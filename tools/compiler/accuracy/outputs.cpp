@@ -20,14 +20,17 @@ std::vector<NodeSimilarity> compare_outputs(const Candidate& candidate,
         const auto writer = std::ranges::find(graph.nodes, output, &Node::output);
         constexpr float none = std::numeric_limits<float>::quiet_NaN();
         outputs.push_back(writer == graph.nodes.end()
-                              ? NodeSimilarity{1, 0, 0, 0, none, none}
+                              ? NodeSimilarity{1, 0, 0, 0, none, none, none}
                               : nodes[static_cast<std::size_t>(writer - graph.nodes.begin())]);
     }
     for (const Decision& decision : uses.decisions) {
         const auto writer = std::ranges::find(graph.nodes, decision.value, &Node::output);
-        if (writer != graph.nodes.end())
-            outputs[decision.output].same_decisions =
-                nodes[static_cast<std::size_t>(writer - graph.nodes.begin())].same_decisions;
+        if (writer == graph.nodes.end())
+            continue;
+        const NodeSimilarity& of_node =
+            nodes[static_cast<std::size_t>(writer - graph.nodes.begin())];
+        outputs[decision.output].same_decisions = of_node.same_decisions;
+        outputs[decision.output].expected_decisions = of_node.expected_decisions;
     }
     return outputs;
 }

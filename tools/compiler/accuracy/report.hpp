@@ -23,12 +23,19 @@ struct OutputNearness {
     float cosine;
     float rarer_sign;     ///< cosine of its numbers with the rarer sign
     float same_decisions; ///< share of the decisions that are those of float
+    /// The share to be expected of decisions about other samples, where there are few.
+    float expected_decisions;
+
+    /// Of both, the smaller one.
+    float decisions() const {
+        return expected_decisions < same_decisions ? expected_decisions : same_decisions;
+    }
 
     /// The greatest accuracy that can be asked of it.
     float least() const {
         const float by_sign = 1 - (1 - rarer_sign) / leniency_for_rarer_sign;
         const float of_numbers = by_sign < cosine ? by_sign : cosine;
-        return same_decisions < of_numbers ? same_decisions : of_numbers;
+        return decisions() < of_numbers ? decisions() : of_numbers;
     }
 };
 

@@ -402,6 +402,10 @@ private:
         if (output.same_decisions == output.least())
             text += fmt::format(", and {:.2f} % of its decisions are those of float,",
                                 percent_of(output.same_decisions));
+        else if (output.expected_decisions == output.least())
+            text += fmt::format(", and of other samples {:.2f} % of its decisions would be those "
+                                "of float,",
+                                percent_of(output.expected_decisions));
         else if (output.least() < output.cosine)
             text += fmt::format(", and its rarer sign one of {:.6f},", output.rarer_sign);
         return text;

@@ -88,11 +88,12 @@ std::optional<Trial> Trials::compared(const Make& make, const Samples& samples,
     trial->outputs.clear();
     for (const NodeSimilarity& output :
          compare_outputs(trial->candidate, samples, uses, step("trying " + entry.what)))
-        trial->outputs.push_back({output.cosine, output.rarer_sign, output.same_decisions});
+        trial->outputs.push_back(
+            {output.cosine, output.rarer_sign, output.same_decisions, output.expected_decisions});
     constexpr float none = std::numeric_limits<float>::quiet_NaN();
     const auto is_near_of = [&](const OutputNearness& output) { return is_near(output); };
     const auto is_near_by_numbers = [&](const OutputNearness& output) {
-        return is_near(OutputNearness{output.cosine, output.rarer_sign, none});
+        return is_near(OutputNearness{output.cosine, output.rarer_sign, none, none});
     };
     trial->reaches = std::ranges::all_of(trial->outputs, is_near_of);
     trial->is_near_by_numbers = std::ranges::all_of(trial->outputs, is_near_by_numbers);

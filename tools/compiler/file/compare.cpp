@@ -220,15 +220,16 @@ public:
         for (std::size_t index = 0; index < sums_.size(); ++index) {
             const Sums& sums = sums_[index];
             const auto decided = decisions_.find(graph_.nodes[index].output);
-            result.push_back({static_cast<float>(sums.all.cosine()),
-                              static_cast<float>(sums.all.error()),
-                              static_cast<float>(sums.alone.error()),
-                              static_cast<float>(sums.beyond) /
-                                  static_cast<float>(std::max<std::size_t>(sums.elements, 1)),
-                              static_cast<float>(sums.signs.rarer_cosine()),
-                              decided == decisions_.end()
-                                  ? std::numeric_limits<float>::quiet_NaN()
-                                  : static_cast<float>(decided->second.similarity.share())});
+            constexpr double none = std::numeric_limits<double>::quiet_NaN();
+            const bool decides = decided != decisions_.end();
+            result.push_back(
+                {static_cast<float>(sums.all.cosine()), static_cast<float>(sums.all.error()),
+                 static_cast<float>(sums.alone.error()),
+                 static_cast<float>(sums.beyond) /
+                     static_cast<float>(std::max<std::size_t>(sums.elements, 1)),
+                 static_cast<float>(sums.signs.rarer_cosine()),
+                 static_cast<float>(decides ? decided->second.similarity.share() : none),
+                 static_cast<float>(decides ? decided->second.similarity.expected_share() : none)});
         }
         return result;
     }

@@ -30,6 +30,7 @@ struct NodeSimilarity {
     /// Of a tensor of decisions: share of them that are those of float (DecisionSimilarity).  NaN
     /// of others.
     float same_decisions;
+    float expected_decisions; ///< share to be expected of other samples; NaN also of many
 };
 
 /// How outputs of the graph are used.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numbers>
 
 namespace overtake::compiler {
 namespace {
@@ -72,29 +73,64 @@ double SignSimilarity::rarer_cosine() const {
 void DecisionSimilarity::add(std::span<const float> values, std::span<const float> reference,
                              std::size_t choices, std::size_t inner) {
     for (std::size_t first = 0; first < reference.size(); first += choices * inner)
-        for (std::size_t place = first; place < first + inner; ++place) {
-            float least = std::numeric_limits<float>::infinity(), greatest = -least;
-            float of_values = greatest, chosen = std::numeric_limits<float>::quiet_NaN();
-            for (std::size_t at = place; at < place + choices * inner; at += inner) {
-                least = std::min(least, reference[at]);
-                greatest = std::max(greatest, reference[at]);
-                if (values[at] > of_values) {
-                    of_values = values[at];
-                    chosen = reference[at];
-                }
-            }
-            if (!std::isfinite(greatest))
-                continue;
-            const double range = std::min(1.0, double{greatest} - least);
-            ++decided_;
-            same_ += chosen == greatest || double{greatest} - chosen < tie_ * range;
+        for (std::size_t place = first; place < first + inner; ++place)
+            add_one(&values[place], &reference[place], choices, inner);
+}
+
+void DecisionSimilarity::add_one(const float* values, const float* reference, std::size_t choices,
+                                 std::size_t step) {
+    float least = std::numeric_limits<float>::infinity(), greatest = -least;
+    float of_values = greatest, chosen = std::numeric_limits<float>::quiet_NaN();
+    std::size_t right = 0;
+    for (std::size_t at = 0; at < choices * step; at += step) {
+        least = std::min(least, reference[at]);
+        if (reference[at] > greatest) {
+            greatest = reference[at];
+            right = at;
         }
+        if (values[at] > of_values) {
+            of_values = values[at];
+            chosen = reference[at];
+        }
+    }
+    if (!std::isfinite(greatest))
+        return;
+    const double tie = tie_ * std::min(1.0, double{greatest} - least);
+    ++decided_;
+    same_ += chosen == greatest || double{greatest} - chosen < tie;
+    if (leads_.size() == most_estimated)
+        return;
+    // The next number that is not as good.
+    double lead = std::numeric_limits<double>::infinity(), with_error = 0;
+    for (std::size_t at = 0; at < choices * step; at += step) {
+        const double below = double{greatest} - reference[at];
+        if (below > 0 && below >= tie && below < lead) {
+            lead = below;
+            with_error = double{values[right]} - values[at];
+        }
+    }
+    if (std::isfinite(lead) && std::isfinite(with_error)) {
+        leads_.push_back(static_cast<float>(lead));
+        errors_squared_ += (with_error - lead) * (with_error - lead);
+    }
 }
 
 double DecisionSimilarity::share() const {
     if (decided_ == 0)
         return std::numeric_limits<double>::quiet_NaN();
     return static_cast<double>(same_) / static_cast<double>(decided_);
+}
+
+double DecisionSimilarity::expected_share() const {
+    if (leads_.empty() || decided_ > most_estimated)
+        return std::numeric_limits<double>::quiet_NaN();
+    if (errors_squared_ == 0)
+        return 1;
+    const double deviation = std::sqrt(errors_squared_ / static_cast<double>(leads_.size()));
+    double others = 0;
+    for (const float lead : leads_)
+        others += std::erfc(lead / (deviation * std::numbers::sqrt2)) / 2;
+    return 1 - others / static_cast<double>(decided_);
 }
 
 } // namespace overtake::compiler

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace overtake::compiler {
 
@@ -58,9 +59,24 @@ public:
     /// 0..1; NaN where the reference decides nothing.
     double share() const;
 
+    /// The share to be expected of decisions about other data: a few that are all the same say
+    /// little of those to come.  Of each decision, the lead of the reference's greatest number over
+    /// the next one (that is no tie) is held against the error of such leads, taken for normal with
+    /// the deviation of all of them.  0..1; NaN with more than `most_estimated` decisions, as
+    /// their count says more, and where none has a lead.
+    double expected_share() const;
+
+    static constexpr std::size_t most_estimated = 1000;
+
 private:
+    // Of [choices] numbers, `step` apart.
+    void add_one(const float* values, const float* reference, std::size_t choices,
+                 std::size_t step);
+
     double tie_;
     std::size_t decided_ = 0, same_ = 0;
+    std::vector<float> leads_;  // of the first decisions
+    double errors_squared_ = 0; // of those leads
 };
 
 } // namespace overtake::compiler
