@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""Documents are wrapped at 80 columns, and a sentence begins on a line of its own (scripts/wrap_documents.py)."""
+
+import pathlib
+import re
+import unittest
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+COLUMNS = 80
+FENCE = re.compile(r"^ *(```|~~~)")
+# Tables, headings, indented commands and pictures are one line each.
+WHOLE = re.compile(r"^( *\||#|    +\S|!\[|\[[^\]]+\]: )")
+# What is not broken: code, and links with their text.
+UNBREAKABLE = re.compile(r"(?:`[^`]*`|\[[^\]]*\]\([^)]*\)|\S)+")
+
+
+def documents():
+    return [path for path in sorted(PROJECT.glob("**/*.md")) if not {"build", ".git"} & set(path.relative_to(PROJECT).parts)]
+
+
+def is_too_long(line):
+    """Whether a line could have been broken before its end."""
+    if len(line) <= COLUMNS:
+        return False
+    text = line.strip()
+    words = UNBREAKABLE.findall(re.sub(r"^([-*>]|\d+\.) +", "", text))
+    return len(words) > 1 and len(words[0]) + len(words[1]) + 5 < COLUMNS
+
+
+def too_long(text):
+    """(number, line) of each line of a paragraph that goes on behind the last column."""
+    is_code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if FENCE.match(line):
+            is_code = not is_code
+        elif not is_code and not WHOLE.match(line) and is_too_long(line):
+            yield number, line
+
+
+class DocumentLines(unittest.TestCase):
+    def test_paragraphs_are_wrapped(self):
+        found = [f"{path.relative_to(PROJECT)}:{number}: {line}" for path in documents() for number, line in too_long(path.read_text(encoding="utf-8"))]
+        self.assertEqual(found, [], "wrap them: scripts/wrap_documents.py FILE.md")
+
+    def test_a_long_line_is_noticed(self):
+        long = "A client owns the memory that it maps, and the driver frees it with the last job.\n"
+        self.assertEqual(list(too_long(long)), [(1, long.strip())])
+        self.assertEqual([number for number, _ in too_long("- " + long)], [1])
+        self.assertEqual(list(too_long("```sh\n" + long + "```\n")), [])
+        self.assertEqual(list(too_long("| " + long)), [])
+        self.assertEqual(list(too_long("[" + long.strip() + "](docs/README.md)\n")), [])
+        self.assertEqual([number for number, _ in too_long("```\n```\n" + long)], [3])
+
+
+if __name__ == "__main__":
+    unittest.main()
