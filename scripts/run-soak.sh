@@ -5,6 +5,7 @@
 #   - the VM suites on the debug kernel (KASAN, lockdep, kmemleak, DEBUG_OBJECTS): silent
 #   - the VM suites ROUNDS times (20) on the stock kernel: no test passes only sometimes
 #   - the module's suite with the kernel's mitigations against speculation, which are off otherwise
+#   - 100,000 replays of a recorded job by each way to the driver: no allocation
 #   - what an ordinary client can cheaply do to others, with default module parameters
 #   - the detector and the U-Net at full size on the kernel device, bit for bit the embedded one's
 #   - the table of the five networks: similarity to float, compile time, memory; the same, split at more limits
@@ -48,6 +49,7 @@ for round in $(seq "$rounds"); do
 	soak "round-$round" tests/vm/run --timeout 1800 -- tests/vm/suites
 done
 soak mitigations tests/vm/run --append mitigations=auto --timeout 1800 -- tests/kmod/run-all
+soak replays tests/vm/run --timeout 3000 -- env OVERTAKE_TEST_REPLAYS=100000 tests/libruntime/run-kernel functional
 soak attacks tests/vm/run --timeout 1800 -- tests/kmod/run-attacks
 soak attacks-latency tests/vm/run --timeout 3000 -- tests/kmod/run-attacks-latency
 soak replay tests/vm/run --timeout 3600 -- tests/overtake/run-replay

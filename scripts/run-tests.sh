@@ -156,16 +156,16 @@ count_phase()
 	echo "== $1: $ok passed, $not_ok failed, $skip skipped, $seconds s"
 }
 
-# Tests that wait, in VMs above all, leave a good part of two CPUs idle. These phases take it while the
-# others run, and no more than that, so that the others are as fast as without them.
-is_beside_vms()
-{
-	case $1 in sanitizers | style | protocol) ;; *) return 1 ;; esac
-}
-
 has_vms()
 {
 	[ "$1" = harness ] || [ "$1" = vm ]
+}
+
+# A VM uses one CPU most of the time, and its tests also wait. Every phase without a VM therefore runs beside
+# those with one, with the CPU time that they leave, so that they are as fast as without it.
+is_beside_vms()
+{
+	! has_vms "$1"
 }
 
 # Phases run in the background, where bash has them ignore an interrupt.

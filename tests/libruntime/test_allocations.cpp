@@ -154,6 +154,12 @@ private:
     std::shared_ptr<Device> device_;
 };
 
+/// How often the recorded job runs: $OVERTAKE_TEST_REPLAYS, 100,000 in `make soak`.
+int replays() {
+    const char* const text = std::getenv("OVERTAKE_TEST_REPLAYS");
+    return text ? std::stoi(text) : 10'000;
+}
+
 class SessionAllocations : public testing::TestWithParam<Backend> {
 protected:
     void SetUp() override {
@@ -234,7 +240,7 @@ TEST_P(SessionAllocations, AreNoneOfAJobAndASoftmaxBehindIt) {
 
 TEST_P(SessionAllocations, AreNoneAtAllOfARecordedJob) {
     SKIP_WITHOUT(device_);
-    expect_none("a recorded job, Softmax", Model::from_bytes(build(copy_and_softmax())), 100'000,
+    expect_none("a recorded job, Softmax", Model::from_bytes(build(copy_and_softmax())), replays(),
                 1);
     ModelSpec spec = copy_and_softmax();
     spec.on_two_cores = true;
