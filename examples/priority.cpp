@@ -3,7 +3,7 @@
 // What priority does: one thread keeps a core busy with a large model, another asks for a small
 // one ten times a second, first with priority 0 and then with 255, and prints how long it took.
 //
-//     c++ -std=c++20 priority.cpp $(pkg-config --cflags --libs overtake) -o priority
+//     c++ -std=c++20 priority.cpp $(pkg-config --cflags --libs dnn) -o priority
 //     priority LARGE.ovm SMALL.ovm
 //
 // Priority 255 overtakes where a function call of the large model ends, if there is a core limit:

@@ -85,6 +85,17 @@ class Sources(unittest.TestCase):
         self.assertGreater(count, 1500)
         self.assertEqual(long, [])
 
+    def test_examples_name_the_packages_whose_headers_they_include(self):
+        seen = 0
+        for path in sorted((PROJECT / "examples").glob("*.c*")):
+            text = path.read_text(encoding="utf-8")
+            for names in re.findall(r"pkg-config --cflags --libs ([a-z ]+)\)", text):
+                seen += 1
+                included = {"dnn" for _ in re.findall(r'#include [<"]dnn/', text)}
+                included |= {"overtake" for _ in re.findall(r'#include [<"]overtake/', text)}
+                self.assertEqual(set(names.split()), included, path.name)
+        self.assertGreater(seen, 4)
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main())
