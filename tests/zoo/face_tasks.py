@@ -279,6 +279,22 @@ def classes(outputs):
     return outputs["output"].reshape(len(outputs["output"]), -1).argmax(axis=-1)
 
 
+def expected_right(_):
+    """Share of the faces that a network is expected to name rightly: the mean of the chance that the network
+    first asked, in float, gives to each class named. Without labels, these chances say how much a choice
+    between two nearly equal classes costs, and how much another one does."""
+    first = []
+
+    def of(outputs):
+        if not first:
+            numbers = outputs["output"].reshape(len(outputs["output"]), -1)
+            chances = np.exp(numbers - numbers.max(axis=-1, keepdims=True))
+            first.append(chances / chances.sum(axis=-1, keepdims=True))
+        return float(np.mean(np.take_along_axis(first[0], classes(outputs)[:, None], axis=-1)))
+
+    return of
+
+
 def age(outputs):
     """Years, as SSR-Net has them: three stages, each of which refines the one before."""
     count = len(outputs["prob_stage_1"])
@@ -323,8 +339,8 @@ KINDS = {
     "face_recognition": Kind(people, recognised, "people recognised", count=60),
     "face_age": Kind(coloured_faces(64, 1.5, **_IMAGENET), as_float(age, 2),
                      "age within two years of float's", _AGE),
-    "face_expression": Kind(coloured_faces(224, 1.1), as_float(classes), "says what float does",
-                            count=60),
+    "face_expression": Kind(coloured_faces(224, 1.1), expected_right,
+                            "named rightly, by float's own chances"),
     "face_liveness": Kind(coloured_faces(128, 2.7, largest=1.0), as_float(classes),
                           "says what float does"),
 }  # fmt: skip

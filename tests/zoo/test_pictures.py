@@ -121,6 +121,13 @@ class Faces(unittest.TestCase):
         self.assertEqual(score({"output": np.array([[1, 0], [0, 1]])}), 1)
         self.assertEqual(score({"output": np.array([[1, 0], [1, 0]])}), 0.5)
 
+    def test_a_choice_costs_what_the_first_asked_gives_it_less(self):
+        score = face_tasks.expected_right(None)
+        three_to_one, even = [np.log(3), 0], [7, 7]
+        self.assertAlmostEqual(score({"output": np.array([three_to_one, even])}), (0.75 + 0.5) / 2)
+        self.assertAlmostEqual(score({"output": np.array([[9, 1], [1, 9]])}), (0.75 + 0.5) / 2)
+        self.assertAlmostEqual(score({"output": np.array([[1, 9], [9, 1]])}), (0.25 + 0.5) / 2)
+
     def test_an_angle_of_sharp_chances(self):
         chances = np.full((1, 66), -50.0)
         chances[0, 35] = 50
