@@ -361,6 +361,22 @@ TEST(BoardProcesses, APriorityOf255WithoutACoreLimitIsHintedAtOnce) {
     }
 }
 
+TEST(BoardProcesses, ADeviceThatComputesNothingIsNamedInTheLog) {
+    dnn::Environment environment;
+    environment.device = "embedded";
+    for (const unsigned mode :
+         {OVERTAKE_MODE_TIMED, OVERTAKE_MODE_BOTH, OVERTAKE_MODE_FUNCTIONAL}) {
+        environment.embedded.mode = mode;
+        dnn::set_log_level(dnn::LogLevel::warning);
+        testing::internal::CaptureStderr();
+        dnn::Process process(environment);
+        process.stop();
+        const std::string log = testing::internal::GetCapturedStderr();
+        dnn::set_log_level(dnn::LogLevel::none);
+        EXPECT_EQ(log.find("mode timed") != std::string::npos, mode == OVERTAKE_MODE_TIMED) << log;
+    }
+}
+
 std::string text_of(const std::string& path) {
     std::ifstream file(path);
     return {std::istreambuf_iterator<char>(file), {}};

@@ -157,6 +157,40 @@ class Serve(CommandTest):
             capture_output=True, text=True, check=True, timeout=PATIENCE)  # fmt: skip
         self.assertEqual(json.loads(run.stdout)["device"]["backend"], "server")
 
+    def test_devices_lists_it(self):
+        self.serve("--cores", "1", "--mode", "timed", "--core-limit", "2")
+        environment = {**os.environ, "OVERTAKE_SERVER": str(self.socket)}
+
+        def devices(*options):
+            return subprocess.run([BINARY, "devices", *options], env=environment, capture_output=True, text=True,
+                                  check=True, timeout=PATIENCE).stdout  # fmt: skip
+
+        (server,) = [device for device in json.loads(devices("--json"))["devices"] if device["kind"] == "server"]
+        self.assertEqual((server["socket"], server["mode"], server["cores"], server["core_limits"], server["usable"],
+                          server["priority_255"], server["refusal"]),
+                         (str(self.socket), "timed", 1, [2], True, True, None))  # fmt: skip
+        self.assertIn("device of a server, mode timed, 1 core, core limit 2\n"
+                      f"  socket        {self.socket}\n  you           can use it\n", devices())  # fmt: skip
+        environment["OVERTAKE_SERVER"] = str(self.directory / "none")
+        self.assertNotIn("server", devices())
+        (self.directory / "none").touch()
+        self.assertRegex(devices(), rf"device server {self.directory}/none\n  you           cannot use it: .*none: ")
+        (server,) = [device for device in json.loads(devices("--json"))["devices"] if device["kind"] == "server"]
+        self.assertEqual((server["usable"], server["priority_255"]), (False, None))
+
+    def test_run_warns_of_a_device_that_computes_nothing(self):
+        inputs = self.directory / "x.npy"
+        np.save(inputs, np.zeros((1, *self.input_shape()), "f4"))
+        for mode, count in ("timed", 1), ("both", 0):
+            server = self.serve("--mode", mode)
+            run = subprocess.run(
+                [BINARY, "run", str(self.model), "--input", str(inputs), "--output-dir", str(self.directory / mode),
+                 "--device", f"server:{self.socket}"],
+                capture_output=True, text=True, check=True, timeout=PATIENCE)  # fmt: skip
+            self.assertEqual(run.stderr.count("computes nothing, so the outputs are not the network's"), count)
+            server.terminate()
+            server.wait()
+
     def test_its_cores_may_have_profiles_of_their_own(self):
         self.serve("--profile", "default+ideal+ideal", "--mode", "timed")
         self.assertEqual(self.said, f"serving 3 cores at {self.socket}\n")

@@ -78,9 +78,10 @@ std::string one_line(const DeviceFacts& facts) {
                              : facts.backend.empty()
                                  ? facts.path
                                  : fmt::format("{} through {}", facts.path, facts.backend);
-    return fmt::format("{}, mode {}, profile {}, {} core{}, {}", what, known(facts.mode),
-                       known(facts.profile), facts.cores, facts.cores == 1 ? "" : "s",
-                       core_limit_words(facts.core_limits));
+    const bool tells_profile = facts.backend != "server" || !facts.profile.empty();
+    return fmt::format("{}, mode {}{}, {} core{}, {}", what, known(facts.mode),
+                       tells_profile ? ", profile " + known(facts.profile) : "", facts.cores,
+                       facts.cores == 1 ? "" : "s", core_limit_words(facts.core_limits));
 }
 
 nlohmann::ordered_json to_json(const DeviceFacts& facts) {

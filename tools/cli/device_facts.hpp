@@ -60,6 +60,17 @@ struct DeviceRules {
     std::vector<std::uint32_t> normal_floors{}; ///< by core; fewer: 0
 };
 
+/// A device server, whether this process may use its device or not.
+struct DeviceServer {
+    std::string socket;
+    DeviceFacts facts;   ///< empty if the server cannot be used
+    std::string refusal; ///< why not, and what to do; empty if it can be used
+    bool may_use_255 = false;
+};
+
+/// The server of OVERTAKE_SERVER or of the usual place; nothing if no socket is there.
+std::optional<DeviceServer> find_server();
+
 /// From sysfs.
 DeviceRules rules_of_node(const std::string& path, const std::filesystem::path& sys = "/sys");
 

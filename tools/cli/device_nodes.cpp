@@ -17,6 +17,7 @@
 
 #include "device_facts.hpp"
 #include "observe/metrics/sysfs.hpp"
+#include "overtake/server.hpp"
 
 namespace overtake::command {
 namespace {
@@ -102,6 +103,22 @@ void try_to_use(Node& node) {
 }
 
 } // namespace
+
+std::optional<DeviceServer> find_server() {
+    DeviceServer server;
+    server.socket = default_server_path();
+    std::error_code reason;
+    if (!fs::exists(server.socket, reason) && reason != std::errc::permission_denied)
+        return std::nullopt;
+    try {
+        const auto device = open_server(server.socket);
+        server.facts = facts_of(*device, "", {});
+        server.may_use_255 = may_use_255(*device);
+    } catch (const Error& error) {
+        server.refusal = error.what();
+    }
+    return server;
+}
 
 std::string profile_of_node(const std::string& path, const fs::path& sys) {
     Node node;

@@ -44,6 +44,16 @@ Json to_json(const Node& node) {
     return json;
 }
 
+Json to_json(const DeviceServer& server) {
+    Json json = {{"kind", "server"}};
+    json.update(to_json(server.facts));
+    json["socket"] = server.socket;
+    json["usable"] = server.refusal.empty();
+    json["priority_255"] = server.refusal.empty() ? Json(server.may_use_255) : Json();
+    json["refusal"] = server.refusal.empty() ? Json() : Json(server.refusal);
+    return json;
+}
+
 Json embedded_json() {
     Json json = {{"kind", "embedded"}};
     json.update(to_json(embedded_facts()));
@@ -68,24 +78,43 @@ void print(const Node& node) {
     fmt::print("  priority 255  {}\n", words_for_255(node.may_use_255));
 }
 
-void print_json(const std::vector<Node>& nodes) {
+void print(const DeviceServer& server) {
+    if (!server.refusal.empty()) {
+        fmt::print("device server {}\n  you           cannot use it: {}\n", server.socket,
+                   server.refusal);
+        return;
+    }
+    fmt::print("{}\n"
+               "  socket        {}\n"
+               "  you           can use it\n"
+               "  priority 255  {}\n",
+               one_line(server.facts), server.socket,
+               server.may_use_255 ? "you may use it" : "the server does not give it to you");
+}
+
+void print_json(const std::vector<Node>& nodes, const std::optional<DeviceServer>& server) {
     Json list = Json::array();
     for (const Node& node : nodes)
         list.push_back(to_json(node));
+    if (server)
+        list.push_back(to_json(*server));
     list.push_back(embedded_json());
     fmt::print("{}\n", text_of(Json{{"devices", list}}));
 }
 
 int run_devices(bool json) {
     const std::vector<Node> nodes = find_nodes();
+    const std::optional<DeviceServer> server = find_server();
     if (json) {
-        print_json(nodes);
+        print_json(nodes, server);
         return 0;
     }
     for (const Node& node : nodes)
         print(node);
     if (nodes.empty())
         fmt::print("{}\n", without_node);
+    if (server)
+        print(*server);
     fmt::print("{}\n"
                "  you           can use it; its settings hold unless a command gives others\n"
                "  priority 255  you may use it\n",

@@ -115,11 +115,11 @@ void print_times(const Json& report) {
         fmt::print("            * rough: fewer than {} requests took longer\n", enough_beyond);
     if (const auto early = report["arrived_early"].get<std::size_t>(); early != 0)
         fmt::print("            {} of {} requests arrived, by the device's clock, before they were "
-                   "made: this host was late\n",
+                   "due: this host was late\n",
                    early, report["requests"].get<std::size_t>());
     if (!device.is_null())
         fmt::print("on device   {}, {}, {} ms, of which {:.3f} ms executing on average{}; "
-                   "{} preemptions\n",
+                   "overtaken {} times\n",
                    value(device, "p50"), value(device, "p99"), value(device, "max"),
                    report["executed_ms_mean"].get<double>(),
                    report["executed_ms_mean"] > device["mean"] ? ", on all cores together" : "",

@@ -223,6 +223,10 @@ int run_on_device(const RunOptions& options, std::shared_ptr<const Model> model,
     const auto device = open_device(options.device, embedded);
     if (!options.quiet)
         warn_unless_overtaking(*device, options.task, options.core_limit);
+    if (!options.quiet && device->info().mode == OVERTAKE_MODE_TIMED)
+        std::fputs("overtake: the device is in mode timed: it takes the modelled time and computes "
+                   "nothing, so the outputs are not the network's\n",
+                   stderr);
     if (!options.quiet && options.task.core == core_any)
         warn_of_unused_plans(*device, {&model, 1}, {&options.model, 1},
                              !options.processors.processors.empty() ? RequestsBy::processors

@@ -163,6 +163,9 @@ Process::Process(const Environment& environment)
     if (const ServiceSettings* settings = engine_->service_settings())
         if (const std::string line = differences(environment, *settings); !line.empty())
             log(LogLevel::warning, line);
+    if (device_->info().mode == OVERTAKE_MODE_TIMED)
+        log(LogLevel::warning, "the device is in mode timed: it takes the modelled time and "
+                               "computes nothing, so outputs are not the network's");
     if (!profile_path_.empty())
         profile = std::make_unique<Profile>();
 }
