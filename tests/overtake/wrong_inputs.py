@@ -325,7 +325,9 @@ FAILURES = [
     ("sim empty", "empty: is empty; name a JSON file"),
     ("sim cut.json", "cut.json: parse error at line 1"),
     ("sim text.txt", "text.txt: parse error at line 1"),
-    ("sim demo-both --set a=b", "a: unknown key"),
+    ("sim demo-both --set a=b", 'demo-both.json: a: unknown key, kind "fc"; possible here: version, kind, cores, '),
+    ("sim demo-none.json", "demo-none.json: no such file"),
+    ("sim demo-both.json --set core_limit=-1", "demo-both.json: core_limit: -1, but at least 0 is needed"),
     ("sim demo-both --repeat 2 --columns p42", 'no column is "p42"; there are '),
 ]
 

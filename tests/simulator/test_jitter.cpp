@@ -173,21 +173,25 @@ TEST(Jitter, IsRefusedWhereItMeansNothing) {
     const auto refused = [](const char* key, const nlohmann::json& value, const char* text) {
         nlohmann::json document = nlohmann::json::parse(chains);
         document[key] = value;
-        EXPECT_EQ(error_of([&] { parse_scenario(document, {}); }), text);
+        const std::string error = error_of([&] { parse_scenario(document, {}); });
+        EXPECT_TRUE(error.starts_with(text)) << error;
     };
     refused("fc_jitter", 1.5, "fc_jitter: 1.5, but a number from 0 to 1 is needed");
     refused("fc_jitter", "much", "fc_jitter: \"much\" is not a number");
     refused("fc_jitter", {{"type", "gamma"}},
             "fc_jitter.type: \"gamma\" is neither \"uniform\" nor \"log_normal\"");
-    refused("fc_jitter", {{"type", "uniform"}, {"sigma", 1}}, "fc_jitter.sigma: unknown key");
+    refused("fc_jitter", {{"type", "uniform"}, {"sigma", 1}},
+            "fc_jitter.sigma: unknown key, kind \"task\"; possible here: type, spread");
     refused("cpu_jitter", {{"type", "log_normal"}, {"sigma", 2.5}},
             "cpu_jitter.sigma: 2.5, but a number from 0 to 2 is needed");
     refused("dispatch_cost", -1, "dispatch_cost: -1, but at least 0 is needed");
-    EXPECT_EQ(error_of([] {
-                  scenario_of(R"({"version": 1, "kind": "fc", "cores": 1, "cpu_jitter": 0,
-                                  "jobs": [{"id": "a", "at": 0, "fcs": [1]}]})");
-              }),
-              "cpu_jitter: unknown key");
+    const std::string unknown = error_of([] {
+        scenario_of(R"({"version": 1, "kind": "fc", "cores": 1, "cpu_jitter": 0,
+                        "jobs": [{"id": "a", "at": 0, "fcs": [1]}]})");
+    });
+    EXPECT_TRUE(unknown.starts_with("cpu_jitter: unknown key, kind \"fc\"; possible here: version, "
+                                    "kind, cores, "))
+        << unknown;
 }
 
 TEST(Jitter, OfTimesThatPassTheEndIsRefused) {

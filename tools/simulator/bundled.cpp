@@ -43,11 +43,12 @@ fs::path find_scenario(const std::string& name) {
     std::error_code ignored;
     if (fs::exists(name, ignored))
         return name;
-    const bool is_path = name.find('/') != std::string::npos || name.ends_with(".json");
-    const fs::path bundled = bundled_directory() / (name + ".json");
-    if (!is_path && fs::exists(bundled, ignored))
+    const bool has_folder = name.find('/') != std::string::npos;
+    const bool is_file = name.ends_with(".json");
+    const fs::path bundled = bundled_directory() / (is_file ? name : name + ".json");
+    if (!has_folder && fs::exists(bundled, ignored))
         return bundled;
-    if (is_path)
+    if (has_folder || is_file)
         throw Error(ENOENT, fmt::format("{}: no such file", name));
     throw Error(ENOENT,
                 fmt::format("{}: no such file, nor is a scenario of that name bundled (overtake "

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "overtake/device.hpp"
 
@@ -73,7 +74,11 @@ void Place::expect_object(std::span<const std::string_view> keys) const {
             continue;
         std::string printable = quote(nlohmann::json(key));
         printable = printable.substr(1, printable.size() - 2);
-        throw Error(EINVAL, fmt::format("{}: unknown key", join(path(), printable)));
+        const auto kind = document_->find("kind");
+        throw Error(EINVAL,
+                    fmt::format("{}: unknown key{}; possible here: {}", join(path(), printable),
+                                kind == document_->end() ? "" : ", kind " + quote(*kind),
+                                fmt::join(keys, ", ")));
     }
 }
 

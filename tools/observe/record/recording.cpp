@@ -383,8 +383,9 @@ std::vector<std::string> Recording::notes() const {
     const std::uint64_t before = unknown_jobs_ + unknown_.size();
     if (before != 0)
         notes.push_back(
-            fmt::format("{} jobs had begun before the recording and are left out: until "
-                        "they had ended, a replay may differ",
+            fmt::format("{} jobs had begun before the recording and are left out. A load that "
+                        "submits a job when another ends has fewer jobs in a replay, to its end: "
+                        "begin the recording before the load",
                         before));
     const auto live = static_cast<std::uint64_t>(
         std::ranges::count_if(jobs_, [](const Job& job) { return !job.over; }));
