@@ -171,7 +171,7 @@ def of_sysfs(table):
 
 
 def of_man_page(table):
-    text = (".TP\n.BI \\-\\-policy \" NAME\"\nBy which tasks are ordered:\n.BR "
+    text = (".TP\n.BI \\-\\-policy \" NAME\"\nThe order of tasks (with fifo, no task fills a gap):\n.BR "
             f"{table['policies'][0]} \" (default), \" " + " \", \" ".join(table["policies"][1:-1]) +
             f" \" or \" {table['policies'][-1]} .\n")
     for setting in table["settings"]:
@@ -205,7 +205,7 @@ SECTIONS = (
     ("docs/ABI/sysfs-platform-overtake", "\t\t(WO) Sets coreN/normal_floor of every core.\n\n",
      "What:\t\t/sys/bus/platform/devices/overtake.N/bans\n", of_sysfs),
     ("docs/man/overtake-serve.1",
-     "Numbers of the task scheduler for the tasks of all processes in service mode.\n", ".SS Asking a server\n",
+     "Settings of the task scheduler, for the tasks of all processes in service mode.\n", ".SS Asking a server\n",
      of_man_page),
 )
 

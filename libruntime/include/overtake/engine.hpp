@@ -98,9 +98,9 @@ struct EngineOptions {
     std::uint32_t slots = 1;         ///< tasks that may interleave on a core, below priority 255
     std::uint32_t task_limit = 8;    ///< tasks begun and not ended, below priority 255
     std::uint32_t workers = 4;       ///< threads that compute CPU segments
-    std::uint32_t threshold_percent = 10; ///< by which a task may be longer than the gap it fills
-    std::uint64_t insert_max_time_ns = 1'000'000'000; ///< tasks as short as this fill any gap
-    std::uint64_t wait_dispatch_time_ns = 20'000'000; ///< gaps longer than this take any task
+    std::uint32_t threshold_percent = 10; ///< see docs/reference/settings.md
+    std::uint64_t insert_max_time_ns = 1'000'000'000; ///< shorter tasks may fill any gap
+    std::uint64_t wait_dispatch_time_ns = 20'000'000; ///< any task may fill longer gaps
     unsigned max_priority = 254;                      ///< 255 needs CAP_SYS_NICE on a kernel device
     unsigned core_limit = 0;           ///< asked for while the engine lives; needs max_priority 255
     std::vector<unsigned> worker_cpus; ///< host CPUs that workers stay on; empty = any

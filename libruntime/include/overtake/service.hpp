@@ -36,10 +36,10 @@ namespace overtake {
 struct ServiceSettings {
     std::uint32_t slots;              ///< tasks that may interleave on a core, below priority 255
     std::uint32_t task_limit;         ///< tasks begun and not ended, below priority 255
-    std::uint32_t threshold_percent;  ///< by which a task may be longer than the gap it fills
+    std::uint32_t threshold_percent;  ///< see docs/reference/settings.md
     std::uint32_t share;              ///< 1: the task limit's places are shared by processes
-    std::uint64_t insert_max_time_ns; ///< tasks as short as this fill any gap
-    std::uint64_t wait_dispatch_time_ns; ///< gaps longer than this take any task
+    std::uint64_t insert_max_time_ns; ///< shorter tasks may fill any gap
+    std::uint64_t wait_dispatch_time_ns; ///< any task may fill longer gaps
     /// A CPU segment that takes longer than this, and than overdue_factor times what is expected,
     /// is overdue; 0 = none ever is.
     std::uint64_t overdue_min_time_ns;

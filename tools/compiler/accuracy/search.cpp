@@ -391,7 +391,8 @@ private:
         throw CompileError(fmt::format("--accuracy {}", options_.accuracy),
                            fmt::format("is not reached: output '{}' {} with {}, the nearest "
                                        "of {} attempts; ask for less, or look for the tensor with "
-                                       "overtake compare --layers",
+                                       "the greatest error of its own: compile without "
+                                       "--accuracy, and see overtake info",
                                        report.outputs[output], described(nearest->outputs[output]),
                                        nearest->what, report.attempts.size()));
     }
