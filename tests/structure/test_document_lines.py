@@ -37,7 +37,30 @@ def too_long(text):
             yield number, line
 
 
+def cells(row):
+    return len(re.sub(r"`[^`]*`|\\\|", "", row).strip().strip("|").split("|"))
+
+
+def uneven_rows(text):
+    """(number, row) of each row of a table that has another number of cells than the table's head."""
+    head, is_code = None, False
+    for number, line in enumerate(text.splitlines(), 1):
+        is_code ^= bool(FENCE.match(line))
+        if is_code or not line.startswith("|"):
+            head = None
+        elif head is None:
+            head = cells(line)
+        elif cells(line) != head:
+            yield number, line
+
+
 class DocumentLines(unittest.TestCase):
+    def test_rows_of_a_table_have_the_cells_of_its_head(self):
+        found = [f"{path.relative_to(PROJECT)}:{number}: {row}" for path in documents() for number, row in uneven_rows(path.read_text(encoding="utf-8"))]
+        self.assertEqual(found, [])
+        table = "| a | b |\n|---|---|\n| 1 | `x | y` |\n| 2 | 3 | | 4 | 5 |\n"
+        self.assertEqual(list(uneven_rows(table)), [(4, "| 2 | 3 | | 4 | 5 |")])
+
     def test_paragraphs_are_wrapped(self):
         found = [f"{path.relative_to(PROJECT)}:{number}: {line}" for path in documents() for number, line in too_long(path.read_text(encoding="utf-8"))]
         self.assertEqual(found, [], "wrap them: scripts/wrap_documents.py FILE.md")
