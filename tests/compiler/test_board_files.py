@@ -78,8 +78,12 @@ class BoardFiles(Case):
 
     def test_architectures(self):
         for march in ("bernoulli2", "bayes", "bayes-e"):
-            self.assertEqual(self.compile(model={"march": march}), [])
+            self.assertEqual(self.compile("--strict", model={"march": march}), [])
             self.assertEqual(self.info()["profile"]["name"], "default")
+            others = f"; times are those of profile default, not of {march}\n"
+            self.assertTrue(overtake("compile", "-c", self.file(model={"march": march})).stdout.endswith(others))
+            own = overtake("compile", "-c", self.file(model={"march": march}), "--profile", "ideal")
+            self.assertNotIn("times are those", own.stdout)
 
     def test_values_without_effect_or_empty(self):
         empty = self.compile(

@@ -44,6 +44,7 @@ struct CompileCommandOptions {
     std::string output;
     std::string directory; ///< of the output, to be made; empty: it is there
     std::string report;
+    std::string board; ///< that the configuration file names, whose figures no profile has
     NetworkOptions network;
     std::optional<CpuLayout> cpu_layout; ///< to be chosen now, and stored
     std::string cpu_costs;               ///< file of overtake calibrate --cpu; empty: the rule
@@ -98,6 +99,8 @@ bool apply_configuration(const CLI::App& command, CompileCommandOptions& options
         file.compile.max_time_per_fc_us = options.compile.max_time_per_fc_us;
     if (command.count("--profile") > 0)
         file.compile.profile = options.compile.profile;
+    else
+        options.board = file.board;
     if (command.count("--cores") > 0)
         file.compile.cores = options.compile.cores;
     file.compile.core_profiles = options.compile.core_profiles;
@@ -228,9 +231,12 @@ std::string samples_taken(const CompileCommandOptions& options,
 void print_line(const CompileCommandOptions& options, const std::string& output,
                 const nlohmann::ordered_json& summary, std::chrono::duration<double> calibration) {
     const auto pieces = pieces_measured(options);
-    fmt::print("{}: {}{}{}\n", output, one_line_summary(summary),
+    fmt::print("{}: {}{}{}{}\n", output, one_line_summary(summary),
                samples_taken(options, summary, calibration),
-               pieces ? fmt::format(", balanced by {} measured pieces", *pieces) : "");
+               pieces ? fmt::format(", balanced by {} measured pieces", *pieces) : "",
+               options.board.empty()
+                   ? ""
+                   : fmt::format("; times are those of profile default, not of {}", options.board));
 }
 
 // Nothing unless layouts are to be stored.  Read before what compiling takes.

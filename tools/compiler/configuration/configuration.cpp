@@ -97,7 +97,12 @@ private:
         const std::string onnx_only = "only ONNX files are read; give onnx_model";
         return {
             {"onnx_model", [](Reader& r, const Value& v) { r.model_ = v; }},
-            {"march", [](Reader& r, const Value& v) { r.result_.compile.profile = profile_of(v); }},
+            {"march",
+             [](Reader& r, const Value& v) {
+                 const bool is_board = boards().contains(v.word());
+                 r.result_.compile.profile = is_board ? "default" : v.text();
+                 r.result_.board = is_board ? v.word() : "";
+             }},
             {"output_model_file_prefix",
              [](Reader& r, const Value& v) { r.result_.compile.name = v.text(); }},
             {"working_dir", [](Reader& r, const Value& v) { r.working_directory_ = v.text(); }},
@@ -249,10 +254,10 @@ private:
     }
 
     // Boards' architectures have no profile of their own (docs/design/profiles.md).
-    static std::string profile_of(const Value& march) {
+    static const std::set<std::string>& boards() {
         static const std::set<std::string> boards = {"bernoulli", "bernoulli2", "bayes",  "bayes-e",
                                                      "nash-e",    "nash-m",     "nash-p", "nash"};
-        return boards.contains(march.word()) ? "default" : march.text();
+        return boards;
     }
 
     YAML::Node load() const {

@@ -15,6 +15,9 @@ struct Configuration {
     CompileOptions compile;
     std::string output; ///< path of the model file
     std::string report; ///< directory for reports; empty: none
+    /// What `march` names, if that is a board: no profile has its figures, and `compile.profile` is
+    /// the default.
+    std::string board;
     /// All faults and warnings, in the order of the lines.  With a fault among them, the rest is
     /// not to be used.
     std::vector<ConfigurationProblem> problems;
