@@ -44,7 +44,7 @@ constexpr int clock_per_cpu = 5;
 constexpr char made = 'm', refused = 'r', no_memory = 'n';
 using Length = std::uint64_t;
 
-// Makes a pipe whose descriptors are not those of standard input, output and error, which may be
+// A pipe whose descriptors are not those of standard input, output and error, which may be
 // closed.
 class Pipe {
 public:
