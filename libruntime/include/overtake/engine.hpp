@@ -16,9 +16,9 @@
 // custom_id, and fills the gaps that a chain leaves on its core.  One engine is one library queue
 // of its process.
 //
-// Thread safety: any thread may call every function but destructors, a callback as well.  Errors:
-// overtake::Error.  A request that fails throws nothing: its status() reports the failure.  fork():
-// as for a Device (overtake/device.hpp).
+// Thread safety: any thread may call every function but destructors, a callback as well.
+// Errors: overtake::Error.  A request that fails throws nothing: its status() reports the failure.
+// fork(): as for a Device (overtake/device.hpp).
 #pragma once
 
 #include <cstddef>

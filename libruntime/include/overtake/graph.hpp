@@ -25,8 +25,8 @@
 // A run that ends leaves the state done or error by itself, whether or not a thread waits.  While
 // one thread is in prerun() or postrun(), these calls of other threads throw EBUSY.
 //
-// Thread safety: any thread may call every function but the destructor.  fork(): as for a Device
-// (overtake/device.hpp).
+// Thread safety: any thread may call every function but the destructor.
+// fork(): as for a Device (overtake/device.hpp).
 #pragma once
 
 #include <cstddef>

@@ -17,8 +17,8 @@
 //         }
 //
 // Thread safety: a ServiceQueue belongs to one thread at a time, but any thread may call
-// interrupt() and destroy it.  Errors: overtake::Error.  A task that fails throws nothing: its
-// event reports the failure.
+// interrupt() and destroy it.
+// Errors: overtake::Error.  A task that fails throws nothing: its event reports the failure.
 #pragma once
 
 #include <cstddef>

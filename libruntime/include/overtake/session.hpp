@@ -17,9 +17,10 @@
 // device and a model each make their own Session, and the model's program and weights are still
 // uploaded only once.  A Session has no thread of its own: jobs on the device go on by themselves,
 // and wait(), poll() and wait_any() do what follows (CPU segments, submitting the next BPU
-// segment).  Errors: overtake::Error.  status() reports a task that failed (cancelled, faulted,
-// timed out); only misuse and a broken device throw.  fork(): as for a Device
-// (overtake/device.hpp).
+// segment).
+// Errors: overtake::Error.  status() reports a task that failed (cancelled, faulted, timed out);
+// only misuse and a broken device throw.
+// fork(): as for a Device (overtake/device.hpp).
 #pragma once
 
 #include <cstddef>
@@ -105,8 +106,8 @@ public:
     bool wait(std::int64_t deadline_ns = deadline_never);
     /// Goes on with the task without waiting.  True if it has ended.
     bool poll() { return wait(0); }
-    /// Cancels the task: FCs and segments that have not started never run.  The task ends with
-    /// -ECANCELED, or with the result of its last segment if that had ended.
+    /// Cancels the task: FCs and segments that have not started never run.  The task then ends with
+    /// -ECANCELED, unless its last segment has ended or its job has failed before.
     void cancel();
 
     /// 0, or the negative errno of the job that failed; -EINPROGRESS while it runs, -EINVAL before
