@@ -10,8 +10,8 @@
  *  - Padding, reserved fields and unknown flags are zero, or the call fails with
  *    EINVAL, so they can be given a meaning later.
  *  - Numbers (ioctls, topics, flags, commands) once assigned stay assigned.
- *  - Queries negotiate their size: ask with size 0 to learn it, then ask again.  A
- *    client reads as much as it knows of what it got.
+ *  - Queries negotiate their size: ask with size 0 to learn it, then ask again.  A client reads the
+ *    part of the answer that it knows.
  *  - Deadlines are absolute CLOCK_MONOTONIC nanoseconds; 0 does not wait,
  *    a negative value is an error, the largest signed value waits for ever.
  *  - Every blocking call may return EINTR and be called again with the same
@@ -21,8 +21,8 @@
  * -------
  * A buffer (GEM handle) belongs to an open file.  MAP pins it and gives it an
  * address in that file's device address space; jobs name memory only by such
- * addresses.  A context is a queue with a right to a priority range.  A job belongs
- * to a context, and is identified in it by a tag that the client chooses.
+ * addresses.  A context is a queue with the right to priorities up to its @max_priority.  A job
+ * belongs to a context, and is identified in it by a tag that the client chooses.
  *
  * Readiness
  * ---------
@@ -52,23 +52,23 @@ extern "C" {
 #define OVERTAKE_MAX_BINDINGS		(OVERTAKE_MAX_REGIONS - 1u)
 #define OVERTAKE_MAX_CONTEXTS		64u	/* per open file */
 #define OVERTAKE_MAX_JOBS		1024u	/* per context, in flight or not yet collected */
-#define OVERTAKE_MAX_CLIENT_JOBS	8192u	/* the same, per open file */
+#define OVERTAKE_MAX_CLIENT_JOBS	8192u	/* likewise, per open file */
 #define OVERTAKE_MAX_BUFFERS		4096u	/* per open file */
 #define OVERTAKE_MAX_BUFFER_BYTES	(1ull << 30)
 #define OVERTAKE_MAX_CLIENT_BYTES	(4ull << 30)	/* all memory of one open file */
 #define OVERTAKE_MAX_SCRATCH_BYTES	(256u << 20)
 
-#define OVERTAKE_MAX_SYNCS		32u	/* of a job, for in and for out */
+#define OVERTAKE_MAX_SYNCS		32u	/* per job: fences in, and fences out */
 #define OVERTAKE_MAX_TASKS		1024u	/* per context, until their ends are collected */
-#define OVERTAKE_MAX_USER_TASKS		65536u	/* the same, of all files of one user */
+#define OVERTAKE_MAX_USER_TASKS		65536u	/* likewise, of all files of one user */
 #define OVERTAKE_MAX_WAITERS		256u	/* threads that sleep in calls of one context */
 #define OVERTAKE_MAX_SEGMENTS		1024u	/* of a task */
 #define OVERTAKE_MAX_WORKERS		1024u	/* per context */
 
 /*
  * 'd' and 0x40 are DRM's ioctl type and first driver command (DRM_IOCTL_BASE,
- * DRM_COMMAND_BASE).  They stand here so that this header includes none of DRM's:
- * distributions keep those in different places, and some not at all.
+ * DRM_COMMAND_BASE).  They are here so that this header includes none of DRM's headers:
+ * distributions keep those in different places, and some have none.
  */
 #define OVERTAKE_IOW(number, type)	_IOW('d', 0x40 + (number), type)
 #define OVERTAKE_IOWR(number, type)	_IOWR('d', 0x40 + (number), type)
@@ -131,8 +131,8 @@ struct drm_overtake_query {
 /**
  * struct drm_overtake_device_info - what a client needs to know of the device
  *
- * Cores of one device may be unlike.  Then the numbers of a core are those of core 1, and
- * OVERTAKE_QUERY_CORE_PROFILES has those of each.
+ * The cores of a device may be of different kinds.  The numbers of a core here are those of core 1;
+ * OVERTAKE_QUERY_CORE_PROFILES has those of each core.
  *
  * @isa_version: out: OVERTAKE_ISA_VERSION of the device
  * @core_count: out: number of cores
@@ -169,13 +169,14 @@ struct drm_overtake_device_info {
  * struct drm_overtake_service_info - settings for the tasks of all processes
  * @slots: out: tasks below priority 255 that may interleave on a core
  * @task_limit: out: tasks below priority 255 that have begun and not ended
- * @threshold_percent: out: of the next segment's time, by which a task in a gap may be late
- * @share: out: 1 while the places of the task limit are shared by processes
+ * @threshold_percent: out: percentage of the next BPU segment's time by which a task may be longer
+ *                     than its gap
+ * @share: out: 1: a place of the task limit is kept for each process that has none
  * @insert_max_time_ns: out: tasks shorter than this fill any gap
  * @wait_dispatch_time_ns: out: gaps longer than this take any task
  * @overdue_min_time_ns: out: a CPU segment that takes longer than this and than @overdue_factor
- *                       times what is expected is overdue; 0 = none ever is
- * @overdue_factor: out: see there
+ *                       times its estimate is overdue; 0 = none ever is
+ * @overdue_factor: out: see @overdue_min_time_ns
  */
 struct drm_overtake_service_info {
 	__u32 slots;
@@ -190,9 +191,9 @@ struct drm_overtake_service_info {
 
 /*
  * Limits, in the order of OVERTAKE_QUERY_LIMITS; new ones are added at the end.  E2BIG: a single
- * call asks for more than is ever allowed; ENOSPC: it would be too much with what exists already.
- * Without CAP_PERFMON, the use of OVERTAKE_LIMIT_COMMANDS, which all clients share, is coarse: it
- * changes when the counters of a core do, and is rounded down to a multiple of 1024.
+ * call asks for more than is ever allowed; ENOSPC: it would be too much with the objects that exist
+ * already.  Without CAP_PERFMON, the use of OVERTAKE_LIMIT_COMMANDS, which all clients share, is
+ * coarse: it changes when the counters of a core do, and is rounded down to a multiple of 1024.
  */
 #define OVERTAKE_LIMIT_CONTEXTS		0u	/* of the file; ENOSPC */
 #define OVERTAKE_LIMIT_CONTEXT_JOBS	1u	/* of one context, not yet collected; ENOSPC */
@@ -219,9 +220,9 @@ struct drm_overtake_service_info {
  * struct drm_overtake_limit - a limit, and how near the file is to it
  * @value: out: the maximum
  * @used: out: how many there are now; 0 for limits on a single call.  For
- *        OVERTAKE_LIMIT_CONTEXT_JOBS, in the context with the most; for OVERTAKE_LIMIT_COMMANDS,
- *        of all clients of the device together
- * @refused: out: calls of this file that failed because of it
+ *        OVERTAKE_LIMIT_CONTEXT_JOBS, in the context with the most jobs; for
+ *        OVERTAKE_LIMIT_COMMANDS, of all clients of the device together
+ * @refused: out: calls of this file that failed because of the limit
  * @refused_ns: out: CLOCK_MONOTONIC time of the last such call, 0 if none.  After an error, the
  *              limit with the latest time is the one that was exceeded
  */
@@ -278,7 +279,7 @@ struct drm_overtake_bo_map {
  * struct drm_overtake_bo_unmap - take a buffer out of the device address space
  * @address: in: device address returned by MAP
  *
- * Jobs in flight keep their own references; new ones cannot name the address.
+ * Jobs in flight keep their own references; new jobs cannot name the address.
  */
 struct drm_overtake_bo_unmap {
 	__u64 address;
@@ -304,9 +305,10 @@ struct drm_overtake_bo_wait {
  * struct drm_overtake_context_create - create a queue
  * @max_priority: in: greatest priority its jobs may have; 255 needs CAP_SYS_NICE (EPERM)
  * @core_limit: in: core limit asked for, 0 = none; non-zero needs @max_priority 255 (EINVAL)
- * @flags: in: OVERTAKE_CONTEXT_WORKERS: 0 for a queue of jobs; 1..OVERTAKE_MAX_WORKERS for one of
- *         tasks, of which its process runs so many CPU segments at a time.  It takes TASK_SUBMIT
- *         and no jobs; EOPNOTSUPP where cores are unlike.  All other bits zero
+ * @flags: in: OVERTAKE_CONTEXT_WORKERS: 0 for a queue of jobs; 1..OVERTAKE_MAX_WORKERS for a queue
+ *         of tasks: how many of their CPU segments the process runs at a time.  A queue of tasks
+ *         takes TASK_SUBMIT and no jobs; EOPNOTSUPP on a device with cores of different kinds.  All
+ *         other bits zero
  * @context_id: out: id, per open file, from 1
  */
 struct drm_overtake_context_create {
@@ -351,10 +353,10 @@ struct overtake_binding {
 };
 
 /**
- * struct overtake_result - what became of a job
+ * struct overtake_result - the result of a job
  * @tag: the job's tag
  * @queued_ns: device time of its arrival: when it was submitted, or when the last fence that it
- *             waited for was signalled; 0 if it ended before that
+ *             waited for was signalled; 0 if it ended before its arrival
  * @start_ns: device time when its first FC started, 0 if none did
  * @end_ns: device time of its end
  * @executed_ns: device time taken by its FCs
@@ -390,9 +392,9 @@ struct overtake_result {
 #define OVERTAKE_EXTENSION_REPLAY_PARTS	6u	/* struct overtake_extension_replay_parts */
 
 /**
- * struct overtake_extension - header of everything that is chained to a job
- * @next: in: user pointer to the next one, or 0
- * @type: in: OVERTAKE_EXTENSION_*, each at most once in a chain; an unknown one is refused
+ * struct overtake_extension - header of each structure in a chain of a job or task
+ * @next: in: user pointer to the next header, or 0
+ * @type: in: OVERTAKE_EXTENSION_*, each at most once in a chain; an unknown type is refused
  * @pad: in: zero
  */
 struct overtake_extension {
@@ -414,7 +416,7 @@ struct overtake_sync {
 };
 
 /**
- * struct overtake_extension_sync - what a job waits for, and what waits for it
+ * struct overtake_extension_sync - fences that a job waits for, and syncobjs that get its fence
  * @base: in: @type is OVERTAKE_EXTENSION_SYNC
  * @in: in: user pointer to struct overtake_sync[@in_count]: fences to wait for before the
  *      job arrives; each must have been submitted (EINVAL)
@@ -424,7 +426,7 @@ struct overtake_sync {
  *
  * A handle that does not exist gives ENOENT.  If the call fails, no syncobj has changed.  While a
  * job waits, it is in flight in every other respect: it can be cancelled, and its deadline runs.
- * If one of the fences it waits for fails, the job ends with that error and never runs.
+ * If a fence that the job waits for fails, the job ends with the fence's error and never runs.
  */
 struct overtake_extension_sync {
 	struct overtake_extension base;
@@ -435,17 +437,18 @@ struct overtake_extension_sync {
 };
 
 /**
- * struct overtake_extension_placement - which cores may take a job, and which does
+ * struct overtake_extension_placement - the cores that may take a job, and the one that does
  * @base: in: @type is OVERTAKE_EXTENSION_PLACEMENT
- * @cores: in: bit k - 1: core k may; at least one, and none that the device has not (EINVAL)
+ * @cores: in: bit k - 1: core k may take the job; at least one bit, and only of cores that the
+ *         device has (EINVAL)
  * @core: in: zero; out: the core that takes it, from 1
  * @pad: in: zero
  *
- * For a client that schedules by itself, and may use some cores now and not others.  The job's own
- * core is OVERTAKE_CORE_ANY (EINVAL).  The device takes the core with the fewest unfinished FCs of
- * those named, jobs on their way to it included, the lowest number on a tie; it does so at the
- * submission, also if the job waits for fences.  If @core cannot be written any more once the job
- * is in flight, it stays as it was; the job's result says the core too.
+ * It is for a client that schedules by itself, and may use only some of the cores at a time.  The
+ * job's own core is OVERTAKE_CORE_ANY (EINVAL).  Of the cores in @cores, the device takes the one
+ * with the fewest unfinished FCs, jobs on their way to it included, the lowest number on a tie.  It
+ * decides at the submission, also if the job waits for fences.  If @core cannot be written any more
+ * once the job is in flight, it stays unchanged; the job's result has the core too.
  */
 struct overtake_extension_placement {
 	struct overtake_extension base;
@@ -455,13 +458,13 @@ struct overtake_extension_placement {
 };
 
 /**
- * struct overtake_extension_model - which model a job or a task belongs to, as tracing names it
+ * struct overtake_extension_model - the model of a job or a task, as tracing names it
  * @base: in: its type is OVERTAKE_EXTENSION_MODEL
- * @model: in: what trace events call the model, by custom the first eight characters of its name,
- *         from the least significant byte; 0 = nothing
+ * @model: in: the model in trace events: by custom the first eight characters of its name, from the
+ *         least significant byte; 0 = no name
  *
- * The driver makes nothing else of it.  The only extension that TASK_SUBMIT takes.  Since version
- * 1.1 of the driver, which DRM_IOCTL_VERSION tells.
+ * The driver uses it for nothing else.  Since version 1.1 of the driver, which DRM_IOCTL_VERSION
+ * reports.
  */
 struct overtake_extension_model {
 	struct overtake_extension base;
@@ -520,8 +523,9 @@ struct drm_overtake_submit {
  * @context_id: in: its context
  * @pad: in: zero
  *
- * FCs that have not started never run; a running one ends normally.  The job then
- * ends with -ECANCELED.  Fails with ENOENT if no such job is in flight.
+ * FCs that have not started never run.  A running FC ends normally, unless it is still executing
+ * after the module's stop_grace_ms: then it is stopped.  The job then ends with -ECANCELED.  Fails
+ * with ENOENT if no such job is in flight.
  */
 struct drm_overtake_cancel {
 	__u64 tag;
@@ -529,7 +533,7 @@ struct drm_overtake_cancel {
 	__u32 pad;
 };
 
-#define OVERTAKE_WAIT_ANY		(1u << 0)	/* the job that ended first */
+#define OVERTAKE_WAIT_ANY		(1u << 0)	/* the job not yet collected that ended first */
 
 /**
  * struct drm_overtake_wait - wait for a job submitted through ioctl and collect it

@@ -12,13 +12,13 @@ extern "C" {
 /**
  * struct drm_overtake_core_info - counters of one core
  *
- * A client must not learn how long the FCs of others take.  So without CAP_PERFMON (in the initial
- * user namespace) the counters are coarse: they change at most every 100 ms, at whole multiples of
- * 100 ms of CLOCK_MONOTONIC, to their values at that time.  For each open file, @busy_ns counts
- * whole multiples of 10 ms, and @fcs_high and @fcs_normal whole multiples of 16; @preemptions is
- * rounded down to a multiple of 16.  What is left over when a file is closed is not counted.  A
- * client sees its own work exactly, in fdinfo and in struct overtake_result.  @core_limit is
- * always exact.
+ * A client must not learn how long the FCs of other clients take.  So without CAP_PERFMON (in the
+ * initial user namespace) the counters are coarse: they change at most every 100 ms, at whole
+ * multiples of 100 ms of CLOCK_MONOTONIC, to their values at that time.  For each open file,
+ * @busy_ns counts whole multiples of 10 ms, and @fcs_high and @fcs_normal whole multiples of 16;
+ * @preemptions is rounded down to a multiple of 16.  The rest that has not been counted when a file
+ * is closed is lost.  A client sees its own work exactly, in fdinfo and in struct overtake_result.
+ * @core_limit is always exact.
  *
  * @core: out: number, from 1
  * @core_limit: out: limit in force: 0 = no preemption, n = HIGH waits for at most n NORMAL FCs
@@ -43,9 +43,10 @@ struct drm_overtake_core_info {
 #define OVERTAKE_PROFILE_NAME_BYTES	32u
 
 /**
- * struct drm_overtake_core_profiles - how to read the profiles behind it
- * @core_count: out: how many there are, that of core 1 first
- * @profile_bytes: out: from the start of one to the start of the next; they may grow
+ * struct drm_overtake_core_profiles - header of the profiles that follow it
+ * @core_count: out: number of profiles, that of core 1 first
+ * @profile_bytes: out: bytes from the start of a profile to the start of the next; profiles may
+ *                 grow
  */
 struct drm_overtake_core_profiles {
 	__u32 core_count;
@@ -54,15 +55,15 @@ struct drm_overtake_core_profiles {
 
 /**
  * struct drm_overtake_core_profile - the numbers of one core
- * @name: out: of its profile, ending in 0
+ * @name: out: name of its profile, ending in 0
  * @clock_khz: out: cycles per millisecond
  * @macs_per_cycle: out: multiply-accumulates in one cycle
- * @vector_per_cycle: out: elements of everything else in one cycle
+ * @vector_per_cycle: out: elements of all other operators in one cycle
  * @bytes_per_cycle: out: bytes of memory traffic in one cycle
  * @insn_overhead_cycles: out: fixed cost of an instruction
  * @fc_overhead_cycles: out: fixed cost of an FC
  * @watchdog_cycles: out: cycles that one FC may execute
- * @without: out: opcodes that the core lacks, bit n for opcode n: OVERTAKE_FAULT_UNSUPPORTED
+ * @without: out: opcodes that the core lacks, bit n for opcode n (OVERTAKE_FAULT_UNSUPPORTED)
  */
 struct drm_overtake_core_profile {
 	char name[OVERTAKE_PROFILE_NAME_BYTES];

@@ -12,8 +12,8 @@ extern "C" {
 #define OVERTAKE_MAX_STAGES		4096u	/* of a group */
 
 /**
- * struct overtake_part - what a group has on one core
- * @fc_count: in: its FCs, at least 1; they follow those of the part before it in the
+ * struct overtake_part - the part of a group on one core
+ * @fc_count: in: number of its FCs, at least 1; they follow those of the part before it in the
  *            submission's @fcs
  * @core: in: 1..core_count, a different one for each part; or OVERTAKE_CORE_ANY for all parts
  */
@@ -34,16 +34,16 @@ struct overtake_part {
  * @stage_count: in: 1..OVERTAKE_MAX_STAGES (E2BIG)
  *
  * All parts arrive at once, each on its core.  They go through the stages together: a stage opens
- * when the one before has ended in all parts.  It opens at once for a part that alone had FCs in
+ * when the stage before has ended in all parts.  It opens at once for a part that alone had FCs in
  * the ended stage, and the device's synchronisation time later for every other part.  If no part
  * names a core, part i takes the core that comes i-th in order of (unfinished FCs, number).
  *
  * The job names no core (EINVAL), and has no struct overtake_extension_placement.  Its FCs are
  * those of all parts.  A group is one job in every other respect: one fence, one completion, one
- * result, whose @executed_ns is that of all parts and whose @core is that of part 0.  If an FC
- * of it faults or hangs, or its core is reset, no other FC of it starts, and the job ends with
- * the last that runs.  A record that cannot be written is refused as @result of the job is.
- * Since version 1.2 of the driver.
+ * result, whose @executed_ns is that of all parts and whose @core is that of part 0.  If an FC of
+ * the group faults or hangs, or its core is reset, no other FC of the group starts, and the job
+ * ends with the last FC that runs.  A @record that cannot be written is refused as the job's
+ * @result is.  Since version 1.2 of the driver.
  */
 struct overtake_extension_parts {
 	struct overtake_extension base;
@@ -55,13 +55,14 @@ struct overtake_extension_parts {
 };
 
 /**
- * struct overtake_part_record - what became of one part
+ * struct overtake_part_record - the result of one part
  * @start_ns: out: when its first FC began, or 0
  * @end_ns: out: when its last FC that ran ended, or 0
  * @executed_ns: out: device time its FCs took
  * @core: out: its core, from 1; 0 if it was never placed
  * @fcs_done: out: FCs that ended
- * @preemptions: out: between how many pairs of its neighbouring FCs a HIGH FC ran on its core
+ * @preemptions: out: number of pairs of its neighbouring FCs between which a HIGH FC ran on its
+ *               core
  * @pad: out: zero
  */
 struct overtake_part_record {
@@ -75,11 +76,11 @@ struct overtake_part_record {
 };
 
 /**
- * struct overtake_group_record - what became of a group, by part; written before its fence signals
- * @alone_ns: out: device time that what was executed takes on cores of its own: the sum over the
- *            stages of the longest part in each, with the synchronisation time before it
- * @part_count: out: of the job
- * @part_bytes: out: from the start of one part's record to the start of the next
+ * struct overtake_group_record - the result of a group, by part; written before its fence signals
+ * @alone_ns: out: device time that the executed FCs take on cores without other work: the sum over
+ *            the stages of the longest part in each, with the synchronisation time before it
+ * @part_count: out: number of parts of the job
+ * @part_bytes: out: bytes from the start of one part's record to the start of the next
  *
  * Behind it come @part_count struct overtake_part_record.
  */

@@ -19,24 +19,25 @@ extern "C" {
  *            each time, as program and weights are
  * @extensions: in: user pointer to a chain of struct overtake_extension, of types PARTS (whose
  *              @record is zero) and MODEL, or 0
- * @context_id: in: context, of jobs: one with workers is refused (EINVAL), as SUBMIT is
+ * @context_id: in: context of jobs; a context with workers is refused (EINVAL), as by SUBMIT
  * @fc_count: in: 1..OVERTAKE_MAX_FCS
  * @binding_count: in: 1..OVERTAKE_MAX_BINDINGS
  * @scratch_bytes: in: size of the scratch region of each instance, or 0
- * @instances: in: how many of its jobs can be in flight: 1..OVERTAKE_MAX_INSTANCES (E2BIG)
+ * @instances: in: how many jobs of the recording can be in flight: 1..OVERTAKE_MAX_INSTANCES
+ *             (E2BIG)
  * @flags: in: zero
- * @record_id: in: zero; out: its name, in the context
+ * @record_id: in: zero; out: number of the recording in the context
  * @pad: in: zero
  *
  * Everything that the pointers name has been read when the call returns.  The memory of all
- * instances is there from then on, and charged to the file.  The mappings that @bindings name stay
- * the recording's, also after UNMAP, until it is forgotten.
+ * instances is allocated from then on, and charged to the file.  The recording keeps the mappings
+ * that @bindings name, also after UNMAP, until it is forgotten.
  *
  * The scratch of an instance is zeroed here and not again: a job finds in it what an earlier job of
  * the same recording left there, and never what another recording, context or file wrote.
  *
- * ENOSPC: the context has OVERTAKE_MAX_RECORDINGS.  A recording is forgotten with its context.
- * Since version 1.3 of the driver, as all in this file.
+ * ENOSPC: the context has OVERTAKE_MAX_RECORDINGS recordings.  A recording is forgotten with its
+ * context.  All calls and structures in this file are there since version 1.3 of the driver.
  */
 struct drm_overtake_record {
 	__u64 fcs;
@@ -54,29 +55,30 @@ struct drm_overtake_record {
 
 /**
  * struct drm_overtake_replay - submit a recorded job; also an io_uring payload
- * @bindings: in: user pointer to struct overtake_binding[@binding_count]: memory of this time, of
- *            regions that the recording has not bound; or 0
- * @result: in: as in struct drm_overtake_submit, like all that has the same name
- * @tag: in: see there
- * @custom_id: in: see there
- * @deadline_ns: in: see there
+ * @bindings: in: user pointer to struct overtake_binding[@binding_count]: memory for this replay,
+ *            of regions that the recording has not bound; or 0
+ * @result: in: see @result of struct drm_overtake_submit
+ * @tag: in: see struct drm_overtake_submit
+ * @custom_id: in: likewise
+ * @deadline_ns: in: likewise
  * @extensions: in: user pointer to a chain of struct overtake_extension, of types SYNC, PLACEMENT,
  *              MODEL and REPLAY_PARTS, or 0
  * @context_id: in: the context of the recording
- * @record_id: in: what RECORD said (ENOENT)
+ * @record_id: in: @record_id that RECORD returned (ENOENT)
  * @binding_count: in: 0..OVERTAKE_MAX_BINDINGS
- * @core: in: see there
- * @priority: in: see there
+ * @core: in: see struct drm_overtake_submit
+ * @priority: in: likewise
  * @flags: in: zero
  * @pad: in: zero
  *
- * The job is as any other, and ends, is collected, cancelled and traced as such.  What it names is
- * checked each time.  It costs the same however many FCs were recorded.  Nothing is allocated, but
- * for fences that others see: where syncobjs are named, or a buffer was exported or imported.
+ * The job is as any other: it ends, is collected, cancelled and traced like them.  The addresses
+ * and cores that it names are checked each time.  A replay costs the same however many FCs were
+ * recorded.  It allocates nothing but fences that other clients or drivers see: where syncobjs are
+ * named, or a buffer was exported or imported.
  *
- * Fails with EBUSY while all instances are in flight, or with other threads that are in REPLAY.  An
- * instance is in flight until the end of its job was collected (through io_uring: until its CQE was
- * posted).  ENOSPC: OVERTAKE_MAX_WAITERS threads wait for an instance already.
+ * Fails with EBUSY while each instance is in flight, or used by another thread that is in REPLAY.
+ * An instance is in flight until the end of its job was collected (through io_uring: until its CQE
+ * was posted).  ENOSPC: OVERTAKE_MAX_WAITERS threads wait for an instance already.
  *
  * Buffers that were never exported are used without a fence in their reservation objects, so the
  * memory statistics of the file do not call them active.  BO_WAIT waits for these jobs, too.
@@ -98,10 +100,10 @@ struct drm_overtake_replay {
 };
 
 /**
- * struct overtake_extension_replay_parts - cores and record of a group, for one replay
+ * struct overtake_extension_replay_parts - cores and record of a group, in one replay
  * @base: in: its type is OVERTAKE_EXTENSION_REPLAY_PARTS
- * @cores: in: user pointer to __u32[@part_count], in place of @core of each part, or 0: the parts
- *         have the cores with which they were recorded
+ * @cores: in: user pointer to __u32[@part_count], which replaces @core of each part; or 0: the
+ *         parts have the cores with which they were recorded
  * @record: in: as in struct overtake_extension_parts
  * @part_count: in: as recorded (EINVAL)
  * @pad: in: zero
@@ -117,9 +119,9 @@ struct overtake_extension_replay_parts {
 /**
  * struct drm_overtake_forget - forget a recording
  * @context_id: in: its context
- * @record_id: in: its name (ENOENT)
+ * @record_id: in: number of the recording (ENOENT)
  *
- * Jobs in flight go on to their ends; then its memory is freed.
+ * Its jobs in flight go on to their ends; then its memory is freed.
  */
 struct drm_overtake_forget {
 	__u32 context_id;

@@ -14,10 +14,10 @@ extern "C" {
  * ------------
  * The tasks of all processes wait in one queue of the device, which decides what runs when.  A
  * task is a list of segments, one after the other: on the device, or on a CPU of its process.
- * The process submits it whole, and from then on nothing about it can be refused.  The device
- * notifies the process when a CPU segment is to run, the process reports when it is done, and the
- * device reports the end.  The device never waits for the process: a CPU segment that takes too
- * long is overdue, and other tasks go ahead.
+ * The process submits the whole task, and from then on the device refuses nothing about it.  The
+ * device notifies the process when a CPU segment is to run, the process reports when it is done,
+ * and the device reports the end.  The device never waits for the process: a CPU segment that takes
+ * too long is overdue, and other tasks go ahead.
  *
  * Jobs of tasks take no part in the synchronisation of buffers.  They wait for no fence and leave
  * none, since another client or driver must not wait for a process's CPU segments.
@@ -27,12 +27,14 @@ extern "C" {
  * struct overtake_task_segment - one segment of a task: on the device if it has FCs
  * @fcs: in: user pointer to struct overtake_fc[@fc_count]
  * @bindings: in: user pointer to struct overtake_binding[@binding_count]
- * @cpu_key: in: of one on the CPU: what it is, so that its time is known the next time
- * @expected_ns: in: of one on the CPU: how long it is thought to take until one of its key has run,
- *               a second at most
- * @fc_count: in: 0..OVERTAKE_MAX_FCS; 0: on the CPU, and then the three others are 0
+ * @cpu_key: in: CPU segment: names the computation, so that the device finds the time that it
+ *           measured before
+ * @expected_ns: in: CPU segment: its estimate in nanoseconds until a segment with its @cpu_key has
+ *               run; a second at most
+ * @fc_count: in: 0..OVERTAKE_MAX_FCS; 0: on the CPU, and then @fcs, @bindings, @binding_count and
+ *            @scratch_bytes are 0
  * @binding_count: in: 1..OVERTAKE_MAX_BINDINGS
- * @scratch_bytes: in: as of a job
+ * @scratch_bytes: in: as for a job
  * @pad: in: zero
  */
 struct overtake_task_segment {
@@ -47,10 +49,11 @@ struct overtake_task_segment {
 };
 
 /**
- * struct overtake_segment_parts - what makes the job of a segment a group
+ * struct overtake_segment_parts - the parts of a segment whose job is a group
  * @parts: in: user pointer to struct overtake_part[@part_count], which name no cores
- * @stages: in: user pointer to __u32[fc_count of the segment], as of a job
- * @part_count: in: 1..@width of the task; 0: it is none, and then the three others are 0
+ * @stages: in: user pointer to __u32[fc_count of the segment], as for a job
+ * @part_count: in: 1..@width of the task; 0: the segment is no group, and then the other three
+ *              fields are 0
  * @stage_count: in: 1..OVERTAKE_MAX_STAGES (E2BIG)
  */
 struct overtake_segment_parts {
@@ -67,10 +70,11 @@ struct overtake_segment_parts {
  * @width: in: cores that the task takes: 1..core_count, and the most parts that a segment has
  * @pad: in: zero
  *
- * The task names no core (EINVAL).  It takes @width cores at once, when it has a free slot on each,
- * and keeps them, and the slots, as other tasks keep one: part i of each segment runs on the i-th,
- * a segment without parts on the first.  While it waits for them it bars every core.  The rules of
- * parts and stages are those of struct overtake_extension_parts.  Since version 1.2 of the driver.
+ * The task names no core (EINVAL).  The task takes @width cores at once, when there is a free slot
+ * on each, and keeps the cores and the slots as other tasks keep one: part i of each segment runs
+ * on the i-th core, a segment without parts on the first.  While the task waits for the cores it
+ * bars every core.  The rules of parts and stages are those of struct overtake_extension_parts.
+ * Since version 1.2 of the driver.
  */
 struct overtake_extension_task_parts {
 	struct overtake_extension base;
@@ -83,7 +87,7 @@ struct overtake_extension_task_parts {
  * struct drm_overtake_task_submit - submit a task; also the io_uring payload, 80 bytes
  * @segments: in: user pointer to struct overtake_task_segment[@segment_count]
  * @tag: in: client's name for the task, unique in the context until its end is collected (EEXIST)
- * @custom_id: in: within one priority the smaller goes first
+ * @custom_id: in: within one priority the task with the smaller number goes first
  * @deadline_ns: in: device time, for policies that look at it; ~0 = none
  * @extensions: in: user pointer to a chain of struct overtake_extension, of types MODEL and
  *              TASK_PARTS, or 0
@@ -95,7 +99,8 @@ struct overtake_extension_task_parts {
  * @reserved: in: zero
  *
  * Everything that the pointers name has been read when the call returns, through io_uring too: its
- * CQE says only whether the task was taken.  Fails as SUBMIT does, and nothing was taken then.
+ * CQE reports only whether the task was accepted.  Fails as SUBMIT does; a task that is refused
+ * leaves nothing behind.
  */
 struct drm_overtake_task_submit {
 	__u64 segments;
@@ -111,22 +116,23 @@ struct drm_overtake_task_submit {
 	__u64 reserved[3];
 };
 
-#define OVERTAKE_TASK_RUN_CPU		1u	/* run segment @segment, say TASK_CPU_DONE */
-#define OVERTAKE_TASK_ENDED		2u	/* the task is over, and collected by this */
+#define OVERTAKE_TASK_RUN_CPU		1u	/* run segment @segment, then TASK_CPU_DONE */
+#define OVERTAKE_TASK_ENDED		2u	/* the task ended; this event collects it */
 
 /**
  * struct overtake_task_event - what the device reports to a process about a task
  * @tag: out: the task's tag
  * @start_ns: out: RUN_CPU: device time from which on the segment is measured
  * @arrived_ns: out: ENDED: device time
- * @dispatched_ns: out: ENDED: device time, 0 = it was not
+ * @dispatched_ns: out: ENDED: device time, 0 = it was not dispatched
  * @ended_ns: out: ENDED: device time
  * @type: out: OVERTAKE_TASK_*
- * @segment: out: RUN_CPU: which, from 0
+ * @segment: out: RUN_CPU: number of the segment, from 0
  * @status: out: ENDED: 0, or the error of the segment that failed, as in struct overtake_result
- * @core: out: ENDED: that took its segments on the device, the first of several; 0 = none did
- * @result_count: out: ENDED: how many results of the call's are its, in order: one for each
- *                segment; all zero: it never began.  Of one on the CPU, times and status are set
+ * @core: out: ENDED: core that took its segments on the device, the first of several; 0 = none did
+ * @result_count: out: ENDED: how many of the call's results belong to the task, in order: one for
+ *                each segment.  A result that is all zero: the segment never began.  For a CPU
+ *                segment only times and status are set
  * @pad: out: zero
  */
 struct overtake_task_event {
@@ -146,23 +152,23 @@ struct overtake_task_event {
 #define OVERTAKE_TASK_EVENTS_WAKE	(1u << 0)	/* only let another thread's call return */
 
 /**
- * struct drm_overtake_task_events - wait for news of a context's tasks
+ * struct drm_overtake_task_events - wait for events of a context's tasks
  * @events: in: user pointer to struct overtake_task_event[@event_count]
  * @results: in: user pointer to struct overtake_result[@result_count]
  * @deadline_ns: in: absolute CLOCK_MONOTONIC time; 0 does not wait
  * @context_id: in: a context with workers
- * @event_count: in: room, at least 1; out: how many there are
- * @result_count: in: room, at least OVERTAKE_MAX_SEGMENTS; out: how many there are
+ * @event_count: in: room, at least 1; out: number of events
+ * @result_count: in: room, at least OVERTAKE_MAX_SEGMENTS; out: number of results
  * @flags: in: OVERTAKE_TASK_EVENTS_WAKE: the call that waits, or the next one, returns at once with
- *         what there is; everything else is zero then
+ *         the events that there are; all other fields but @context_id are zero then
  *
- * Events in the order in which they came, as many as there is room for.  Fails with ETIMEDOUT at
- * the deadline, and with ENOSPC if OVERTAKE_MAX_WAITERS threads sleep in calls of the context
- * already.  Events that cannot be written (EFAULT) are lost.  poll() reports POLLIN while there are
- * events.
+ * Returns events in the order in which they came, as many as there is room for.  Fails with
+ * ETIMEDOUT at the deadline, and with ENOSPC if OVERTAKE_MAX_WAITERS threads sleep in calls of the
+ * context already.  Events that cannot be written (EFAULT) are lost.  poll() reports POLLIN while
+ * there are events.
  *
- * Through io_uring it does not wait (@deadline_ns is zero), and the CQE's res is the number of
- * events, 0 if there are none; their @result_count add up to the number of results.
+ * Through io_uring the call does not wait (@deadline_ns is zero), and the CQE's res is the number
+ * of events, 0 if there are none.  The sum of their @result_count is the number of results.
  */
 struct drm_overtake_task_events {
 	__u64 events;
@@ -175,10 +181,10 @@ struct drm_overtake_task_events {
 };
 
 /**
- * struct drm_overtake_task_cpu_done - a CPU segment is over
+ * struct drm_overtake_task_cpu_done - report the end of a CPU segment
  * @tag: in: the task's tag
  * @context_id: in: its context
- * @segment: in: which
+ * @segment: in: number of the segment, from 0
  * @status: in: 0, or a negative errno, which ends the task
  * @pad: in: zero
  *

@@ -3,8 +3,8 @@
  * The Overtake instruction set.
  *
  * A program is an array of fixed-size instructions in a job's program region.
- * A function call (FC) is a contiguous range of it.  Instructions run in order;
- * each reads and writes tensors that live in the job's regions.
+ * A function call (FC) is a contiguous range of it.  Instructions run in order; each reads and
+ * writes tensors in the job's regions.
  *
  * Extension rules
  * ---------------
@@ -12,9 +12,8 @@
  *    of its own major version and of any minor version up to its own.
  *  - The size of an instruction never changes within a major version.  New
  *    fields come out of @reserved; new meanings get a new opcode.
- *  - Reserved fields, and fields that an opcode does not use, are zero.  A device
- *    refuses an instruction in which they are not, so they can be given a
- *    meaning later.
+ *  - Reserved fields, and fields that an opcode does not use, are zero.  A device refuses an
+ *    instruction in which they are not zero, so they can be given a meaning later.
  *  - Numbers once assigned (opcodes, region indices, fault codes) stay assigned.
  *
  * Tensors
@@ -66,9 +65,9 @@
 #define OVERTAKE_MAX_REGIONS		16u
 /* Products summed up into one output element; bounds work that cannot be interrupted. */
 #define OVERTAKE_MAX_KERNEL_ELEMENTS	(1u << 17)
-/* Of CONV, DEPTHWISE, TRANSPOSED_CONV and MATMUL with an input of 16 bits. */
+/* The same bound for CONV, DEPTHWISE, TRANSPOSED_CONV and MATMUL with an input of 16 bits. */
 #define OVERTAKE_MAX_INT16_PRODUCTS	(1u << 15)
-/* Bytes from a tensor's first element to its last, and of weights. */
+/* The most bytes from a tensor's first element to its last, and the most bytes of weights. */
 #define OVERTAKE_MAX_TENSOR_BYTES	(1ull << 40)
 #define OVERTAKE_TABLE_BYTES		256u
 /* Elements of a table for an input of 16 bits. */
@@ -336,7 +335,7 @@ struct overtake_insn {
  */
 #define OVERTAKE_FAULT_NONE		0u
 #define OVERTAKE_FAULT_OPCODE		1u	/* unknown opcode */
-#define OVERTAKE_FAULT_RESERVED		2u	/* a field that must be zero is not */
+#define OVERTAKE_FAULT_RESERVED		2u	/* a field that must be zero is not zero */
 #define OVERTAKE_FAULT_FIELD		3u	/* a field is out of its range */
 #define OVERTAKE_FAULT_REGION		4u	/* no such region, or not bound */
 #define OVERTAKE_FAULT_BOUNDS		5u	/* an operand leaves its region */

@@ -13,7 +13,7 @@
 
 namespace overtake::test {
 
-/// What cases work with; made anew for each.
+/// The objects that a case uses; each case has its own.
 struct Bench {
     Bench() : other(copy_bytes()) {
         hbSysAllocMem(&memory, 4096);
@@ -30,14 +30,14 @@ struct Bench {
     }
     ~Bench() { hbSysFreeMem(&memory); }
 
-    /// A task that has ended and has not been released.
+    /// Returns a task that has ended and has not been released.
     hbDNNTaskHandle_t ended() {
         hbDNNTaskHandle_t task = nullptr;
         board.infer(&task);
         hbDNNWaitTaskDone(task, 0);
         return task;
     }
-    /// A task that is open for more.
+    /// Returns a task that waits for more inferences.
     hbDNNTaskHandle_t open() {
         hbDNNTaskHandle_t task = nullptr;
         hbDNNInferCtrlParam more = board.control();
@@ -51,7 +51,7 @@ struct Bench {
         hbDNNTaskHandle_t task = nullptr;
         return board.infer(&task, control);
     }
-    /// On the model of bytes.
+    /// Runs an inference of the model of bytes with changed tensors.
     std::int32_t
     infer_tensors(const std::function<void(hbDNNTensor& in, hbDNNTensor& out)>& change) {
         const hbDNNTensor in = other.inputs[0], out = other.outputs[0];
@@ -82,10 +82,10 @@ struct Misuse {
 
 using MisuseList = std::vector<Misuse>;
 
-/// Of hbDNNRoiInfer and hbDNNResize.
+/// Adds the wrong uses of hbDNNRoiInfer and hbDNNResize.
 void add_picture_misuses(MisuseList& list);
 
-/// The table, on standard output.
+/// Prints the table on standard output.
 void print_misuses();
 
 } // namespace overtake::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Between a user's arrays and the device's tensors: which element goes to which byte.
+// Tests which byte of a device's tensor holds which element of a user's array.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -94,7 +94,7 @@ TEST(TensorLayoutOfABatch, ImagesLieOneBehindTheOther) {
     EXPECT_EQ(returned, values);
 }
 
-/// The same with elements of 16 bits.
+/// The same tensor with elements of 16 bits.
 Tensor int16_tensor_of(Order order) {
     Tensor tensor = tensor_of(order);
     tensor.is_int16 = true;
@@ -139,7 +139,7 @@ TEST_P(TensorLayout, ElementsOf16BitsHaveTwoBytes) {
     EXPECT_EQ(returned, values);
 }
 
-/// Channels 0..3 of two blocks of 8, or of one of 16, and zeros behind them.
+/// Channels 0..3 of one block of 8, and zeros behind them.
 TEST(TensorLayoutInBlocks, ElementsOf16BitsHaveTwoBytes) {
     Tensor tensor = int16_tensor_of(Order::planes);
     tensor.shape = {1, 4, 2, 3};
@@ -171,9 +171,9 @@ TEST(TensorLayoutOfBytes, TheyAreBytesWhateverTheyStandFor) {
         return first;
     };
     EXPECT_EQ(first_bytes(DataType::int8), (std::vector{128, 128, 0, 127, 127, 127, 127}));
-    // Kept as the int8 below it by 128.
+    // The device has them as int8, less 128.
     EXPECT_EQ(first_bytes(DataType::uint8), (std::vector{128, 128, 128, 0, 0, 127, 127}));
-    // As cameras give them.
+    // The device has them as cameras give them.
     EXPECT_EQ(first_bytes(DataType::nv12), (std::vector{0, 0, 0, 128, 128, 255, 255}));
 }
 

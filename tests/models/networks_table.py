@@ -1,14 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Compiles the five networks at their full size, runs them on the embedded device and prints what
-came of it, one network a line; exit status 1 if one misses its bounds.
+"""Compiles the five networks at their full size, runs them on the embedded device and prints a line
+for each; exit status 1 if one misses its bounds or a command fails, 2 for a wrong argument.
 
     networks_table.py [--fcs] [--max-time-per-fc US] [--calibration-method METHOD] [NETWORK...]
 
-Bounds: 60 s and 1 GB for a compilation, and for every output a cosine against float of at least 0.99
-(vit: 0.98) over images that calibration never saw. Float is models/float_reference.py.  "own" is the
-cosine of what is left when the mean over images is taken away from both sides: a network whose
-outputs hardly depend on the image has none.  --fcs lists placement and FCs as well.
+Bounds: less than 60 s and 1 GB for a compilation, and for every output a cosine against float of at
+least 0.99 (vit: 0.98) over images that calibration never saw; with --max-time-per-fc no FC may be
+longer than US. Float is models/float_reference.py.  "own" is the cosine after the mean over the
+images is subtracted from both sides; it tells nothing of a network whose outputs hardly depend on
+the image.  --fcs lists placement and FCs as well.
 
 OVERTAKE names the command, OVERTAKE_MODELS the folder of the networks.
 """
@@ -39,7 +40,8 @@ IMAGES = 2
 def measured(arguments):
     """Runs a command; returns its seconds and the most memory it had, in bytes.
 
-    What this process has at that moment counts as the command's: let others do what takes much.
+    The memory that this process has at that moment counts as the command's, so other processes do
+    work that takes much.
     """
     start = time.monotonic()
     child = os.posix_spawn(arguments[0], arguments, os.environ)
@@ -57,7 +59,7 @@ def compile_network(name, path, options):
 
 
 def similarities(name, model, folder):
-    """Cosine, and cosine of what differs between images, of each output by name."""
+    """Cosine, and cosine without the mean over the images, of each output by name."""
     shape = np.load(MODELS / f"{name}_calibration.npy", mmap_mode="r").shape
     images = {"image": synthetic_images(IMAGES, *shape[2:], np.random.default_rng(7))}
     device = run(model, images, folder)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The embedded device that a scenario of either level is driven on.
+// The embedded device on which tests run a scenario of jobs or of tasks.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace overtake::test {
 
-/// Mode timed, profile ideal, manual clock, the scenario's cores, limits and fairness.  `records`
-/// gets the FCs that have ended, and outlives the device.
+/// Returns options with mode timed, profile ideal, a manual clock, and the scenario's cores, limits
+/// and fairness.  `records` gets the FCs that have ended, and outlives the device.
 template <typename Scenario>
 EmbeddedOptions device_of(const Scenario& scenario, std::vector<FcRecord>& records) {
     EmbeddedOptions options;

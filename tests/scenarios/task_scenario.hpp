@@ -16,11 +16,11 @@
 
 namespace overtake::test {
 
-/// One of the two.
+/// A segment on the BPU or on the CPU.
 struct TaskSegment {
     std::vector<std::uint64_t> bpu;          ///< durations of its FCs; empty for a CPU segment
     std::uint64_t cpu = 0;                   ///< 0 for a BPU segment
-    std::optional<std::uint64_t> estimate{}; ///< of a CPU segment, if it is not what it takes
+    std::optional<std::uint64_t> estimate{}; ///< of a CPU segment; none: its `cpu`
 
     std::uint64_t estimated_cpu() const { return estimate.value_or(cpu); }
     bool is_bpu() const { return !bpu.empty(); }
@@ -35,10 +35,10 @@ struct ScenarioTask {
     unsigned priority = 0;
     std::int64_t custom_id = 0;
     std::optional<std::uint64_t> slo;  ///< from its arrival to its deadline
-    std::vector<TaskSegment> segments; ///< of all its models, one chain
+    std::vector<TaskSegment> segments; ///< segments of all its models, one chain
 
     std::uint64_t bpu_time() const;
-    std::uint64_t deadline() const; ///< the last instant there is, without an SLO
+    std::uint64_t deadline() const; ///< without an SLO the largest number
 };
 
 struct TaskCancel {
@@ -63,8 +63,8 @@ struct TaskScenario {
     std::uint64_t wait_dispatch_time_ms = 20;
     std::size_t max_tasks = 8;
     std::size_t max_threads = 4;
-    std::map<std::string, std::size_t> workers;    ///< by process, instead
-    std::optional<std::uint64_t> overdue_min_time; ///< without: nothing is overdue
+    std::map<std::string, std::size_t> workers;    ///< by process, instead of max_threads
+    std::optional<std::uint64_t> overdue_min_time; ///< none: no task is overdue
     std::uint64_t overdue_factor = 4;
     bool share = false;
     std::vector<ScenarioTask> tasks; ///< in file order
@@ -82,7 +82,7 @@ struct TimelineCpu {
 
 struct TimelineTask {
     std::string id;
-    unsigned core; ///< 0: for any core, and never reached the BPU
+    unsigned core; ///< 0: it named no core and never reached the BPU
     std::uint64_t arrival;
     std::optional<std::uint64_t> dispatched;
     std::optional<std::uint64_t> end;
@@ -97,17 +97,17 @@ struct TaskTimeline {
     bool operator==(const TaskTimeline&) const = default;
 };
 
-/// Throw std::runtime_error or a JSON error for what is not of this kind.
+/// Throw std::runtime_error or a JSON error for a file of another kind.
 TaskScenario task_scenario_from(const nlohmann::json& from);
 TaskTimeline task_timeline_from(const nlohmann::json& from);
 TaskScenario read_task_scenario(const std::string& path);
 TaskTimeline read_task_timeline(const std::string& path);
 
-/// Whether a device's clock, which counts nanoseconds, can show all of it: some examples are made
-/// for virtual time alone.
+/// Whether every task has ended, before 10^12 us, so that a device's clock, which counts
+/// nanoseconds, can show the timeline: some examples are made for virtual time alone.
 bool fits_a_clock(const TaskTimeline& timeline);
 
-/// One entry on a line.
+/// Writes one entry on a line.
 std::ostream& operator<<(std::ostream& out, const TimelineCpu& cpu);
 std::ostream& operator<<(std::ostream& out, const TimelineTask& task);
 std::ostream& operator<<(std::ostream& out, const TaskTimeline& timeline);

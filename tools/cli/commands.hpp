@@ -42,7 +42,7 @@ void add_demo(CLI::App& app, int& status);
 /// The same, and measures on a device.
 void add_demo_measuring(CLI::App& app, int& status);
 
-/// Those of the overtake command, in the order of --help: first those that a new user wants.
+/// The subcommands of overtake, in the order of --help: first those that a new user needs.
 inline constexpr std::array all_commands{
     Subcommand{add_sim, "Begin with", "overtake sim demo-both --sweep core_limit=1..4"},
     Subcommand{add_compile_measuring, "Begin with",

@@ -50,7 +50,7 @@ struct DemoResults {
 
 double ms(std::uint64_t ns);
 
-/// What is known best of a row: measured, or else predicted.
+/// Returns the best figures of a row: measured, or else predicted.
 const demo::Figures& best_known(const RowResult& result);
 /// The detector's p99 in the row without the large network, as far as it is known.
 std::uint64_t alone_p99_ns(const DemoResults& results);

@@ -71,7 +71,7 @@ public:
     /// Sample `index`; of a state what the run before has made of it.
     std::vector<std::span<const float>> sample(const std::vector<InputSamples>& inputs,
                                                std::size_t index) const;
-    /// What a run has made.
+    /// Takes the values of an output of a run.
     void take(std::size_t output, std::span<const float> values);
 
 private:

@@ -20,10 +20,10 @@ namespace overtake::compiler {
 /// remedy.
 std::shared_ptr<const LearnedCosts> check_core_options(const CompileOptions& options);
 
-/// Of a program that has been split.  Its constants grow, and `instructions`, in which FCs of the
-/// plan then have their first_step.  None if none is asked for, or, with a warning, if it is not
-/// 2 % faster than one core; then both are as before.  Calls
-/// `progress` with how much of the search is done.  Throws CompileError.
+/// Returns the plan of a program that has been split.  The program's constants grow, and
+/// `instructions`, in which FCs of the plan then have their first_step.  Returns no plan if the
+/// options ask for none, or, with a warning, if it is not 2 % faster than one core; then both are
+/// unchanged.  Calls `progress` with the part of the search that is done.  Throws CompileError.
 std::optional<CorePlan> asked_plan(const Graph& graph, const QuantisedGraph& quantised,
                                    Program& program, const CompileOptions& options,
                                    const LearnedCosts* costs,

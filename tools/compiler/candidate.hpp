@@ -17,7 +17,7 @@ struct Candidate {
     Program program;
 };
 
-/// `ranges` are of the graph's values, by ValueId.  Throws CompileError.
+/// `ranges` are those of the graph's values, by ValueId.  Throws CompileError.
 Candidate make_candidate(const Graph& graph, const Calibration& calibration,
                          const std::vector<Range>& ranges, bool corrects_bias);
 

@@ -9,10 +9,10 @@
 
 namespace overtake::compiler {
 
-/// The text of a file of costs; it reads back as the same costs, to the last bit.
+/// Returns the text of a file of costs; it reads back as the same costs, to the last bit.
 std::string costs_file(const LearnedCosts& costs);
 
-/// From the text of such a file; `name` is the file's.  Throws CompileError: place and remedy.
+/// Reads the text of such a file; `name` is the file's.  Throws CompileError with place and remedy.
 LearnedCosts parse_costs(const std::string& text, const std::string& name);
 
 LearnedCosts read_costs(const std::string& path);

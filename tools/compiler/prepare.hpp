@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// From an ONNX file to a graph that can be calibrated.
+// Makes a graph that can be calibrated from an ONNX file.
 #pragma once
 
 #include <functional>
@@ -23,17 +23,17 @@ struct PreparedNetwork {
     std::vector<std::set<std::string>> origins; ///< by node: names of the file's nodes that it is
 };
 
-/// Loads what computes the operators that are not ONNX's.  Throws CompileError.
+/// Loads the shared objects that compute operators that are not ONNX's.  Throws CompileError.
 void load_custom_library(const CompileOptions& options);
 
 /// Reads the model.  Warns of nodes that the profile's cores cannot run, if options.warn is there.
 /// Throws CompileError.
 PreparedNetwork prepare_network(const CompileOptions& options);
 
-/// The same, short of a refusal, for a survey.
+/// Does the same without refusing the network, for a survey.
 Survey survey_network(const CompileOptions& options);
 
-/// Samples for the network's inputs: those that the options name, or noise.
+/// Returns samples for the network's inputs: those that the options name, or noise.
 Samples samples_for(const PreparedNetwork& network, const CompileOptions& options);
 
 /// Calls `step`, and puts the model in front of messages about what is in it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The device that times are modelled for: one that is built in, or one that a file describes.
+// Profiles: the device for which times are modelled, built in or described by a file.
 #pragma once
 
 #include <array>
@@ -15,7 +15,8 @@
 
 namespace overtake::compiler {
 
-/// Owns what its ovt_profile points to.  Constant once made, so it may be shared between threads.
+/// Owns the data to which its ovt_profile points.  Constant once made, so it may be shared between
+/// threads.
 struct DeviceProfile {
     DeviceProfile() = default;
     DeviceProfile(const DeviceProfile&) = delete;
@@ -34,7 +35,7 @@ struct DeviceProfile {
 std::shared_ptr<const DeviceProfile> find_profile(const std::string& name_or_path,
                                                   const char* option = "--profile");
 
-/// The text of a profile file that reads back as the same profile.
+/// Returns the text of a profile file that reads back as the same profile.
 std::string profile_file(const DeviceProfile& profile);
 
 /// As profile files name opcodes; DELAY has no name there.

@@ -16,24 +16,24 @@ namespace overtake::load {
 /// CLOCK_MONOTONIC
 std::int64_t monotonic_ns();
 
-/// What the clients of one load share.
+/// The state that the clients of one load share.
 struct Shared {
     Shared(const Options& options_, std::size_t limit, const std::atomic<bool>& stop_)
         : options(options_), open_limit(limit), stop(stop_) {}
 
     void begin_now();
-    /// Whether no more requests are to be begun.
+    /// Whether clients begin no more requests.
     bool is_over();
     std::int64_t due_ns(std::uint64_t index) const {
         return begin_ns + static_cast<std::int64_t>(index * options.period_us) * 1000;
     }
-    /// How much of the load is done, 0..1; 0 if it has no end.
+    /// The part of the load that is done, 0..1; 0 if it has no end.
     double fraction() const;
-    /// Requests of the open loop that were due at a time.
+    /// Requests of the open loop that were due by a time.
     std::uint64_t due_until(std::int64_t time_ns) const;
 
     const Options& options;
-    const std::size_t open_limit; ///< of a client's requests on the device
+    const std::size_t open_limit; ///< most requests of a client on the device
     const std::atomic<bool>& stop;
     std::atomic<bool> failed{false};        ///< some client cannot go on
     std::atomic<std::uint64_t> warm_ups{0}; ///< taken by clients

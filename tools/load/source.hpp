@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Source: where a client of a load gets its inferences from: a session, or an engine, which queues
+// Source: gives a client of a load its inferences: from a session, or from an engine, which queues
 // them by priority before they reach the device.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace overtake::load {
 
-/// Memory for one inference, which may be made again and again.  One thread at a time.
+/// The memory of one inference, which may run again and again.  One thread at a time.
 class Inference {
 public:
     virtual ~Inference() = default;
@@ -23,21 +23,22 @@ public:
     virtual void start(const TaskOptions& options) = 0;
     /// 0, or a negative errno; -EINPROGRESS while it runs.
     virtual std::int32_t status() const = 0;
-    /// Of its jobs.
+    /// The results of its jobs.
     virtual std::vector<Completion> completions() const = 0;
-    /// CLOCK_MONOTONIC, of a device whose time that is.
+    /// When it ended, CLOCK_MONOTONIC, on a device whose time that is.
     virtual std::uint64_t ended_ns() const = 0;
 };
 
-/// Waits for the first end among inferences of one source.  One thread.
+/// Waits for the first end among inferences of one source.  One thread at a time.
 class FirstEnd {
 public:
     virtual ~FirstEnd() = default;
-    /// Until one of these has ended, or deadline_ns (absolute CLOCK_MONOTONIC).  None has before.
+    /// Waits until one of these has ended, or until deadline_ns (absolute CLOCK_MONOTONIC).  None
+    /// has ended before.
     virtual void wait(std::span<Inference* const> running, std::int64_t deadline_ns) = 0;
 };
 
-/// Thread safe as what it is made of.
+/// As thread safe as the session or engine behind it.
 class Source {
 public:
     virtual ~Source() = default;
@@ -46,14 +47,15 @@ public:
     virtual std::size_t given_back_bytes() const { return 0; }
     virtual std::unique_ptr<Inference> make() = 0;
     virtual std::unique_ptr<FirstEnd> first_end() = 0;
-    /// Whether a model's last part runs where the model says, rather than where a coordinator does.
+    /// Whether the model decides where its last part runs, and not a coordinator.
     virtual bool has_one_place() const { return true; }
 };
 
 std::unique_ptr<Source> session_source(Session session);
-/// Whose session lives as long as the source.
+/// Makes a source whose session lives as long as the source.
 std::unique_ptr<Source> session_source_of(Session& session);
-/// Tensors that the device can use in place are in memory of its own, others in arrays.
+/// Makes a source of an engine.  Tensors that the device can use in place are in device memory,
+/// others in arrays.
 std::unique_ptr<Source> engine_source(std::shared_ptr<Device> device,
                                       std::shared_ptr<Engine> engine,
                                       std::shared_ptr<LoadedModel> model);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the requests of a load say together.
+// Statistics of the requests of a load.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,21 @@ namespace overtake::load {
 /// `sorted` is ascending and not empty; percent in (0, 100].
 std::uint64_t percentile(std::span<const std::uint64_t> sorted, double percent);
 
-/// How many of `count` values lie beyond that one.
+/// Returns how many of `count` values are behind that one.
 std::size_t beyond(std::size_t count, double percent);
 
-/// From the arrival at the device to the end of the last FC of the requests that succeeded,
-/// ascending, in ns of the device.
+/// Returns the latencies of the requests that succeeded, from the arrival at the device to the end
+/// of the last FC, ascending, in ns of the device.
 std::vector<std::uint64_t> latencies(std::span<const Request> requests);
 
-/// From when a request was due to its result, in ns.  A device whose host is late stamps an arrival
-/// with an instant before the request was made: then from that instant.
+/// Returns the time from when a request was due to its result, in ns.  A device whose host is late
+/// may record an arrival before the request was made: then the time begins at that arrival.
 std::uint64_t response_time(const Request& request);
 
-/// Those of the requests that succeeded, ascending.
+/// Returns these times of the requests that succeeded, ascending.
 std::vector<std::uint64_t> response_times(std::span<const Request> requests);
 
-/// Requests that arrived, by the device's clock, before they were due.
+/// Returns how many requests arrived, by the device's clock, before they were due.
 std::size_t count_early(std::span<const Request> requests);
 
 /// How many values v have from_ns <= v < to_ns.
@@ -46,9 +46,9 @@ std::vector<Bin> histogram(std::span<const std::uint64_t> sorted);
 
 /// Requests a second.
 struct Rates {
-    double offered; ///< of an open loop; 0 of a closed one
-    double served;  ///< successfully
-    /// Less than offered were served, and what was unfinished grew.
+    double offered; ///< open loop; 0 in a closed one
+    double served;  ///< requests that succeeded
+    /// Fewer requests than offered were served, and the number of unfinished ones grew.
     bool overloaded;
 };
 

@@ -33,7 +33,7 @@ constexpr std::string_view name_of(ProcessorEventType type) {
     return names[static_cast<std::size_t>(type)];
 }
 
-/// What a processor does.  Numbers are the probe's.
+/// The state of a processor.  Numbers are the probe's.
 enum class ProcessorState : std::uint8_t {
     ok,
     throttled, ///< runs take longer than they did

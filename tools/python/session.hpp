@@ -19,7 +19,7 @@
 
 namespace overtake::python {
 
-/// What a session and its tasks share.
+/// The state that a session and its tasks share.
 class SessionState {
 public:
     /// Without the GIL.  `times`: a file of overtake profile; empty: none.

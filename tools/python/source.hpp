@@ -17,7 +17,7 @@ struct Source {
     std::filesystem::path directory; ///< of files that it names
     std::string name;                ///< in errors
 
-    /// What `work` returns, or an error that begins with the name.
+    /// Returns the result of `work`, or an error that begins with the name.
     template <class Work>
     auto named(Work work) const {
         try {

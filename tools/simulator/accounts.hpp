@@ -22,13 +22,14 @@
 
 namespace overtake::simulator {
 
-/// What of a run is counted: tasks that arrive, and what cores do, from `from` on and before `to`.
+/// The counted part of a run: tasks that arrive, and the work of cores, from `from` on and before
+/// `to`.
 struct Window {
     std::uint64_t from = 0;
     std::uint64_t to = ~std::uint64_t{0};
 
     bool holds(std::uint64_t time) const { return from <= time && time < to; }
-    /// So much of the time from `begin` to `end` is in the window.
+    /// Returns how much of the time from `begin` to `end` is in the window.
     std::uint64_t part(std::uint64_t begin, std::uint64_t end) const;
 };
 
@@ -67,7 +68,7 @@ public:
     const std::vector<CoreAccount>& cores() const { return core_accounts_; }
     /// Latencies by priority; null where there was none.
     const std::array<std::unique_ptr<Distribution>, 256>& priorities() const { return priorities_; }
-    /// When what was counted begins and ends: with the first arrival, with the last end.
+    /// When the counted part begins and ends: with the first arrival, and with the last end.
     std::uint64_t from() const;
     std::uint64_t to() const;
     /// Throws std::logic_error if the parts do not add up.
@@ -89,7 +90,7 @@ public:
     void ended(LiveTask& task, std::uint64_t time) override;
 
 private:
-    /// What a core has run so far.
+    /// The work of a core so far.
     struct Core {
         std::vector<std::uint64_t> busy_with; ///< by class, until `counted`; held cores included
         std::uint64_t counted = 0;

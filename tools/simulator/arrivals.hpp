@@ -19,11 +19,11 @@ public:
     /// `load` outlives it.
     ArrivalSource(const Load& load, std::uint64_t seed);
 
-    /// The time of the next arrival; `never` if none is known.
+    /// Returns the time of the next arrival; `never` if none is known.
     std::uint64_t next() const { return next_; }
     /// Takes the arrival at next().
     void take();
-    /// A task of this load is over: a closed loop begins another.
+    /// Called when a task of this load is over: a closed loop begins another.
     void task_ended(std::uint64_t now);
 
 private:
@@ -35,7 +35,7 @@ private:
     Random random_;
     std::uint64_t taken_ = 0;
     std::uint64_t base_;              ///< what the next gap is added to
-    double carried_ = 0;              ///< of the gaps so far, below 1 us
+    double carried_ = 0;              ///< rest of the gaps so far, below 1 us
     std::deque<std::uint64_t> begun_; ///< closed loop: arrivals to come
     std::uint64_t next_ = never;
 };

@@ -26,7 +26,7 @@ struct Point {
 
 struct Experiment {
     nlohmann::json document;         ///< the scenario
-    std::filesystem::path directory; ///< of files that it names
+    std::filesystem::path directory; ///< directory of files that it names
     const Grid* grid = nullptr;      ///< null: the scenario as it is
     unsigned repeat = 1;             ///< seeds: the scenario's and those that follow it
     Shard shard{};                   ///< of the points, those that are run

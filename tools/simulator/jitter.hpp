@@ -7,7 +7,7 @@
 
 namespace overtake::simulator {
 
-/// What was drawn belongs to this FC or CPU segment, whatever was drawn before: a task's times do
+/// The number drawn belongs to this FC or CPU segment, whatever was drawn before: a task's times do
 /// not depend on when and where it runs.
 struct JitterKey {
     std::uint64_t seed;

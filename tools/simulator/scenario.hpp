@@ -23,7 +23,7 @@ namespace overtake::simulator {
 
 enum class Kind { fc, task };
 
-/// What a group has on each of several cores, through the stages that it passes together.
+/// The parts of a group on several cores, which go through its stages together.
 struct Parts {
     struct Part {
         std::uint32_t core;                ///< from 1; 0: it names none
@@ -36,36 +36,36 @@ struct Parts {
     std::uint64_t work = 0;               ///< all durations, and a sync for each stage
 };
 
-/// What a task runs: the segments of its models, one after the other. At FC level one BPU segment.
+/// The segments of a task's models, one after the other.  At FC level one BPU segment.
 struct Chain {
     struct Segment {
         std::vector<std::uint64_t> fcs;          ///< durations; empty for a CPU segment
         std::uint64_t time;                      ///< alone: sum of fcs, or that of a CPU segment
-        std::optional<std::uint64_t> estimate{}; ///< what the scheduler takes for the time
+        std::optional<std::uint64_t> estimate{}; ///< the scheduler's estimate of the time
         std::shared_ptr<const Parts> parts{};    ///< fcs are those of one after the other
 
         std::uint64_t work() const { return parts ? parts->work : time; }
     };
 
     std::vector<Segment> segments;
-    std::vector<ovt_sched_segment> schedule; ///< the same as the task scheduler wants it
+    std::vector<ovt_sched_segment> schedule; ///< the segments in the task scheduler's form
     std::uint64_t time = 0;                  ///< of all segments: the latency of a task alone
     std::uint64_t work = 0;                  ///< of all segments and cores
     std::uint32_t width = 0;                 ///< the most parts of a segment; 0: none has any
-    /// Of compiled models with a plan for several cores: what tasks that name a core run.
+    /// Compiled models with a plan for several cores: the chain that tasks that name a core run.
     std::shared_ptr<const Chain> on_one_core{};
 
     void add(Segment segment);
 };
 
-/// What tasks of one kind have in common; statistics are kept for each class.
+/// The properties that tasks of one kind share; statistics are kept for each class.
 struct TaskClass {
     std::string name;
     std::optional<std::uint64_t> slo; ///< latency that satisfies
     std::uint64_t isolated = 0;       ///< latency alone; of several, the mean
 };
 
-/// What the schedulers know about a task (or, at FC level, a job).
+/// The values of a task (or, at FC level, a job) that the schedulers know.
 struct TaskKind {
     std::shared_ptr<const Chain> chain;
     std::uint32_t priority = 0;
@@ -89,14 +89,15 @@ struct Cancel {
     std::size_t listed; ///< index into Scenario::listed
 };
 
-/// From then on, once what is committed has run, the core has another limit.
+/// A change of a core's limit, which holds once the committed FCs have run.
 struct LimitChange {
     std::uint64_t at;
     std::uint32_t core; ///< from 1
     std::uint32_t limit;
 };
 
-/// From then on no task of the process arrives, and its CPU segments are not computed.
+/// A process's death: from then on none of its tasks arrives, and its CPU segments are not
+/// computed.
 struct Death {
     std::uint64_t at;
     std::uint32_t process; ///< index into Scenario::processes
@@ -122,19 +123,19 @@ struct Load {
     std::uint64_t phase = 0;            ///< periodic: of the first arrival
     double mean = 0;                    ///< poisson, log_normal: between two arrivals
     double sigma = 0;                   ///< log_normal: of the logarithm
-    std::uint32_t depth = 1;            ///< closed_loop: so many at any time
+    std::uint32_t depth = 1;            ///< closed_loop: tasks at any time
     std::uint64_t think = 0;            ///< closed_loop: between an end and the next arrival
     std::vector<std::uint64_t> trace;   ///< ascending
     std::optional<std::uint32_t>
         max_pending;                      ///< an arrival that finds so many unfinished is dropped
-    std::optional<std::uint64_t> timeout; ///< a task not over after so long is cancelled
+    std::optional<std::uint64_t> timeout; ///< a task not over after this time is cancelled
 };
 
 struct Scenario {
     Kind kind;
     std::string name;             ///< empty: none
     std::string description;      ///< empty: none
-    std::uint64_t tick_ns = 1000; ///< what one unit of its times is
+    std::uint64_t tick_ns = 1000; ///< one unit of its times, in ns
     std::uint32_t cores;
     std::uint64_t sync = 0;                   ///< from a stage's end to the next one elsewhere
     std::vector<std::uint32_t> core_limits;   ///< one per core
@@ -161,13 +162,13 @@ struct Scenario {
     std::uint64_t seed = 1;
 };
 
-/// The scenario that `document` describes. Files that it names are relative to `directory`.
+/// Reads the scenario that `document` describes.  Files that it names are relative to `directory`.
 /// Throws Error (EINVAL) whose text is one line "PLACE: what is wrong with it".
 Scenario parse_scenario(const nlohmann::json& document, const std::filesystem::path& directory);
 
-/// The JSON of a file. Throws Error with the place of a syntax error.
+/// Reads the JSON of a file.  Throws Error with the place of a syntax error.
 nlohmann::json read_json(const std::filesystem::path& path);
-/// The same of a text.
+/// Reads the JSON of a text.
 nlohmann::json parse_json(const std::string& text);
 
 } // namespace overtake::simulator

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the shipped schedulers keep of a scenario's device, of a size that the engine's host
+// The memory of the shipped schedulers for a scenario's device, of a size that the engine's host
 // decides.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace overtake::simulator {
 
-/// Storage of the schedulers: nothing here is theirs to allocate.
+/// Storage of the schedulers, which allocate none themselves.
 struct Storage {
     static constexpr std::uint32_t command_count = 256;
     static constexpr std::uint32_t event_count = 256;

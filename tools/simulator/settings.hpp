@@ -31,10 +31,10 @@ public:
     /// "KEY=VALUES[,KEY=VALUES...]" where VALUES is A..B, A..B:STEP or V|V|V. A JSON list, object
     /// or text among them may hold commas and bars. Throws Error (EINVAL).
     explicit Grid(const std::string& text);
-    /// The same from a list of [key, [values...]]. Throws Error (EINVAL).
+    /// Reads a list of [key, [values...]].  Throws Error (EINVAL).
     static Grid from_json(const nlohmann::json& list);
 
-    /// That list.
+    /// Returns that list.
     nlohmann::json to_json() const;
     const std::vector<std::string>& keys() const { return keys_; }
     std::size_t size() const;

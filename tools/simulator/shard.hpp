@@ -19,7 +19,7 @@ struct Shard {
     unsigned of = 1;
 
     bool operator==(const Shard&) const = default;
-    /// Indexes of its points among so many.
+    /// Returns the indexes of its points among `count` points.
     std::vector<std::size_t> points(std::size_t count) const;
 };
 
@@ -36,7 +36,7 @@ private:
     std::uint64_t value_ = 0xcbf29ce484222325;
 };
 
-/// What files may have brought into a scenario: times of models and arrivals.
+/// The content that files may have brought into a scenario: times of models and arrivals.
 std::uint64_t digest_of(const Scenario& scenario);
 
 } // namespace overtake::simulator

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What `overtake sim --shard` writes and `overtake sweep-merge` joins: all results of a shard, and
-// what was run, so that only shards of one experiment are joined.
+// The file that `overtake sim --shard` writes and `overtake sweep-merge` joins: all results of a
+// shard, and a description of the experiment, so that only shards of one experiment are joined.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace overtake::simulator {
 
-/// How the whole is to be shown.
+/// How the whole experiment is shown.
 struct Presentation {
     bool json = false; ///< else a table
     std::vector<std::string> columns{};
@@ -24,7 +24,7 @@ struct Presentation {
 std::string shard_text(const Experiment& experiment, const std::vector<Point>& points,
                        const Presentation& presentation, const std::string& version);
 
-/// A shard's file and what errors are to call it.
+/// A shard's file and its name in errors.
 struct NamedText {
     std::string name;
     std::string text;

@@ -23,8 +23,8 @@ namespace processors {
 void simulate(const ProcessorScenario& scenario, std::ostream& out);
 } // namespace processors
 
-/// What is left out of a summary, in us: what happens so soon after the first arrival, and so
-/// shortly before the last end.
+/// The times that are left out of a summary, in us: after the first arrival, and before the last
+/// end.
 struct Trim {
     std::uint64_t warm_up = 0;
     std::uint64_t drain = 0;
@@ -33,16 +33,16 @@ struct Trim {
 /// A time in us in the unit of a scenario; without end stays so.
 std::uint64_t ticks(std::uint64_t us, std::uint64_t tick_ns);
 
-/// What is then left of a run of `scenario` with `seed`, which is run for it if anything is left
-/// out. Throws Error, also (EINVAL) if nothing is left; thread safe.
+/// Returns the window that remains of a run of `scenario` with `seed`, which is run for it if
+/// anything is left out.  Throws Error, also (EINVAL) if nothing is left; thread safe.
 Window window_of(const Scenario& scenario, std::uint64_t seed, const Trim& trim);
 
-/// What a run of `scenario` with `seed` for its generated loads comes to. Throws Error; thread
-/// safe.
+/// Returns the summary of a run of `scenario` with `seed` for its generated loads.  Throws Error;
+/// thread safe.
 Summary simulate(const Scenario& scenario, std::uint64_t seed, const Trim& trim = {});
 
 namespace processors {
-/// The same of several processors.
+/// The same functions for scenarios of several processors.
 Window window_of(const ProcessorScenario& scenario, std::uint64_t seed, const Trim& trim);
 Summary simulate(const ProcessorScenario& scenario, std::uint64_t seed, const Trim& trim = {});
 } // namespace processors

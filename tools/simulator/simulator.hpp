@@ -2,9 +2,9 @@
 //
 // Simulator: the host of the shipped firmware and the shipped task scheduler under virtual time.
 //
-// It decides nothing. It brings arrivals, cancels and the ends of CPU segments to the schedulers in
-// the order of time (and, within an instant, in the contract's order), carries their actions out,
-// and tells observers.
+// It decides nothing.  It passes arrivals, cancels and the ends of CPU segments to the schedulers
+// in the order of time (and, within an instant, in the contract's order), performs their actions,
+// and notifies observers.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace overtake::simulator {
 
-/// Where a task is at a moment.
+/// The place of a task at a moment.
 enum class TaskPhase : std::uint8_t { queued, ready, worker, cpu, device, running };
 
-/// Where a task spent its time so far; kept by Accounts.
+/// The places where a task has spent its time so far; kept by Accounts.
 struct TaskAccount {
     std::uint64_t since; ///< when the present phase began
     TaskPhase phase;
@@ -34,7 +34,7 @@ struct TaskAccount {
     std::uint64_t running;
 };
 
-/// What a task has that takes several cores, or has groups.
+/// The additional state of a task that takes several cores, or has groups.
 struct WideTask {
     ovt_fw_group group;
     ovt_sched_span span;
@@ -73,7 +73,7 @@ struct LiveTask {
     static constexpr std::uint32_t not_a_load = ~0u;
 };
 
-/// Sees what happens, in order of time. Every function may be left out. `time` is now.
+/// Observes a run in order of time.  Every function may be left out.  `time` is now.
 class Observer {
 public:
     virtual ~Observer() = default;
@@ -108,7 +108,7 @@ public:
     virtual void overdue(LiveTask&, std::uint64_t time) { (void)time; }
     /// Its process has died; ended() follows.
     virtual void abandoned(LiveTask&, std::uint64_t time) { (void)time; }
-    /// The last that is seen of it.
+    /// The last call for the task.
     virtual void ended(LiveTask&, std::uint64_t time) { (void)time; }
 };
 
@@ -120,7 +120,7 @@ public:
     Simulator(const Simulator&) = delete;
     Simulator& operator=(const Simulator&) = delete;
 
-    /// Until nothing is left to happen. Throws Error ERANGE when virtual time runs out.
+    /// Runs until nothing is left to happen.  Throws Error ERANGE when virtual time runs out.
     void run();
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Summary: what a run came to, as numbers, text and JSON.
+// Summary: the results of a run, as numbers, text and JSON.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ struct ClassSummary {
     std::vector<std::uint64_t> blocked_by;   ///< by class
     std::vector<std::uint64_t> preempted_by; ///< by class
     std::uint64_t over = 0;                  ///< tasks in these sums
-    /// Of several processors, whose summary has no such sums: tasks that ended as failed.
+    /// Several processors, whose summary has no such sums: tasks that ended as failed.
     std::optional<std::uint64_t> failed;
 
     /// Without one there is no latency.
@@ -91,19 +91,19 @@ Summary summarise(const Scenario& scenario, const Accounts& accounts);
 std::string to_text(const Summary& summary);
 nlohmann::ordered_json to_json(const Summary& summary);
 
-/// A share in percent, rounded down: 100.0% are all.
+/// Returns a share in percent, rounded down: 100.0% are all.
 std::string format_share(double share);
 
-/// A latency of that percentile, marked with ~ if it rests on few.
+/// Returns a latency of that percentile, marked with ~ if it is that of few samples.
 std::string format_percentile(double us, bool rests_on_few);
 
-/// A time that is so many ticks, in us.
+/// Returns a time in ticks in us.
 constexpr double in_us(std::uint64_t ticks, std::uint64_t tick_ns) {
     return tick_ns == 1000 ? static_cast<double>(ticks)
                            : static_cast<double>(ticks) * static_cast<double>(tick_ns) / 1e3;
 }
 
-/// A time given in microseconds in a fitting unit, e.g. "2.97 ms".
+/// Returns a time given in microseconds in a fitting unit, e.g. "2.97 ms".
 std::string format_time(double us);
 
 } // namespace overtake::simulator

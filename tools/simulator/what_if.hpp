@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What if: a scenario with other settings, and what that changes.
+// What if: compares a scenario with the same one under other settings.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ namespace overtake::simulator {
 /// themselves. Throws Error (EINVAL) if there is nothing of that name.
 void apply_what_if(nlohmann::json& document, const Setting& setting);
 
-/// Latencies and SLOs of each class: before, after, and the difference.
+/// Return latencies and SLOs of each class: before, after, and the difference.
 std::string what_if_text(const Summary& before, const Summary& after);
 nlohmann::ordered_json what_if_json(const Summary& before, const Summary& after);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Custom operators: code of a program for ONNX nodes of a domain of its own, computed on the CPU.
+// Custom operators: a program's own code for ONNX nodes of its own domain, computed on the CPU.
 //
 //     struct Double : overtake::CustomOperator {
 //         void compute(std::span<const std::span<const float>> in, std::span<float> out) override {
@@ -12,7 +12,8 @@
 //     });
 //
 // The compiler takes the nodes of the domains that its configuration lists
-// (docs/reference/configuration.md). Register before a model that has them is loaded.
+// (docs/reference/configuration.md).  A program registers an operator before it loads a model that
+// has such nodes.
 //
 // Thread safety: all functions, from any thread.
 #pragma once
@@ -29,56 +30,60 @@
 namespace overtake {
 
 /// An attribute of an ONNX node: INT and INTS are `integers`, FLOAT and FLOATS `reals`, STRING and
-/// STRINGS `strings`; the elements of a TENSOR are in one of the first two, and `shape` is its own.
+/// STRINGS `strings`; the elements of a TENSOR are in `integers` or `reals`, and `shape` is the
+/// tensor's.
 struct OperatorAttribute {
     std::string name;                   ///< as in the file
-    std::vector<std::int64_t> integers; ///< one of INT, several of INTS
-    std::vector<float> reals;           ///< likewise of FLOAT and FLOATS
-    std::vector<std::string> strings;   ///< likewise of STRING and STRINGS
-    std::vector<std::int64_t> shape;    ///< of a tensor
+    std::vector<std::int64_t> integers; ///< INT: one element; INTS: several
+    std::vector<float> reals;           ///< FLOAT: one element; FLOATS: several
+    std::vector<std::string> strings;   ///< STRING: one element; STRINGS: several
+    std::vector<std::int64_t> shape;    ///< TENSOR: its shape
 };
 
 /// A node of a model.
 struct OperatorDescription {
-    std::string domain;                             ///< of the operator
+    std::string domain;                             ///< the operator's domain
     std::string type;                               ///< the operator's name in the domain
-    std::string node;                               ///< its name
-    std::vector<OperatorAttribute> attributes;      ///< in the order of the file
+    std::string node;                               ///< the node's name
+    std::vector<OperatorAttribute> attributes;      ///< in the file's order
     std::vector<std::vector<std::uint32_t>> inputs; ///< shapes as in ONNX; a scalar's is {1}
-    std::vector<std::uint32_t> output;              ///< shape
+    std::vector<std::uint32_t> output;              ///< its shape
 
-    /// Null if the node has none of that name.
+    /// Returns the attribute called `name`, or null if the node has none.
     OVERTAKE_API const OperatorAttribute* find(const std::string& name) const;
 };
 
-/// What computes one node.  Made for each execution that goes on at a time.
+/// Computes one node.  The factory makes one for each execution that goes on at a time.
 class OVERTAKE_API CustomOperator {
 public:
     virtual ~CustomOperator();
-    /// Dense row-major arrays of exactly the description's shapes, valid during the call.  One
-    /// thread at a time.  What it throws makes the task fail: Error with its code, other
-    /// exceptions with EIO.
+    /// Computes the output.  `inputs` and `output` are dense row-major arrays of exactly the
+    /// description's shapes, valid during the call.  One thread calls it at a time.  An exception
+    /// makes the task fail: Error with its code, any other with EIO.
     virtual void compute(std::span<const std::span<const float>> inputs,
                          std::span<float> output) = 0;
 };
 
-/// Makes an operator for a node.  May throw Error; then the model is refused.
+/// Makes an operator for a node.  If it throws Error, the model is refused.
 using OperatorFactory =
     std::function<std::unique_ptr<CustomOperator>(const OperatorDescription& node)>;
 
-/// From now on models find it.  EEXIST if the domain has such a type already; EINVAL for an empty
-/// type or factory.
+/// Registers `factory` for models that are loaded from now on.  EEXIST if the domain has an
+/// operator of that type already; EINVAL for an empty type or factory.
 OVERTAKE_API void register_custom_operator(const std::string& domain, const std::string& type,
                                            OperatorFactory factory);
 
-/// What has been registered for the node, made for it.  ENOENT, naming type and node, if nothing
-/// has.
+/// Makes the operator that is registered for the node's domain and type.  ENOENT, naming type and
+/// node, if there is none; EINVAL if its factory returns null.
 OVERTAKE_API std::unique_ptr<CustomOperator>
 create_custom_operator(const OperatorDescription& node);
 
-/// Loads a shared object, or all (*.so) of a directory in the order of their names, and calls the
-/// function `int overtake_register_operators(void)` of each, which registers what it has and
-/// returns 0.  Each once; they stay loaded.  ENOENT, ENOEXEC or EINVAL, naming the file.
+/// Loads a shared object, or all shared objects (*.so) of a directory in the order of their names.
+/// Calls the function `int overtake_register_operators(void)` of each, which registers its
+/// operators and returns 0.  An object is loaded and called once in a process, and stays loaded.
+/// Error, naming the file: ENOEXEC for a file that is no shared object; EINVAL for a file that is
+/// not regular, or without the function, or whose function does not return 0; the code of an Error
+/// that the function throws; the errno of reading the directory (ENOENT, say).
 OVERTAKE_API void load_custom_operators(const std::string& path);
 
 } // namespace overtake

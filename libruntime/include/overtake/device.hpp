@@ -6,12 +6,13 @@
 // Queue belongs to one thread at a time, and may change threads only while nothing is in
 // flight; any thread may destroy it at any time.
 // Errors: functions throw overtake::Error, whose code() is an errno value and whose text names
-// the place and the remedy.  What becomes of a job is not an exception: it is in its Completion.
+// the place and the remedy.  A job that fails throws nothing: its Completion reports the failure.
 // fork(): only the process that opened a device can use it.  In a child of fork() each function of
-// the Device, and of all that was made from it, throws ENOTSUP and names fork(); those that cannot
-// throw return 0.  Destructors and exit() return at once there and release nothing: the parent's
-// work goes on.  A child opens a device of its own.  It has the parent's descriptors until it ends
-// or calls exec(), so a driver or a server sees the parent's end only then.
+// the Device, and of all objects made from it, throws ENOTSUP and names fork(); functions that
+// cannot throw return 0.  Destructors and exit() return at once in the child and release nothing:
+// the parent's work goes on.  A child opens a device of its own.  The child has the parent's
+// descriptors until it ends or calls exec(), so a driver or a server notices the parent's end only
+// then.
 #pragma once
 
 #include <cstddef>
@@ -30,15 +31,16 @@ namespace overtake {
 
 /// The priority that overtakes all others; needs a right (QueueOptions::max_priority).
 constexpr unsigned priority_high = OVERTAKE_PRIORITY_HIGH;
-/// Whichever core is free first, of those that Job::cores names; cores are counted from 1.
+/// No core is named: the device takes the one with the fewest unfinished FCs, of those that
+/// Job::cores names.  Cores are counted from 1.
 constexpr unsigned core_any = OVERTAKE_CORE_ANY;
 /// A deadline that never passes.
 constexpr std::int64_t deadline_never = OVERTAKE_DEADLINE_NEVER;
 
 /// Memory that the host and the device share; page aligned, zeroed, mapped on both sides.
-/// Keeps the device's memory, not the device.  Work in flight keeps its own reference.
-/// The library does not order accesses: what the host writes before Queue::submit() the job sees,
-/// what the job writes the host sees once Queue::reap() has returned its Completion.
+/// A Buffer keeps the device's memory, not the device.  A job in flight keeps its own reference.
+/// The library does not order accesses.  A job sees what the host writes before Queue::submit().
+/// The host sees what the job writes once Queue::reap() has returned its Completion.
 class OVERTAKE_API Buffer {
 public:
     virtual ~Buffer();
@@ -60,38 +62,40 @@ struct Job {
     std::uint64_t tag = 0; ///< unique among the queue's jobs in flight; comes back in Completion
     std::span<const overtake_fc> fcs;           ///< in the order in which they run
     std::span<const overtake_binding> bindings; ///< one for each region that the FCs use
-    std::uint32_t scratch_bytes = 0; ///< memory of its own while it runs, contents undefined
+    std::uint32_t scratch_bytes = 0; ///< memory of the job's own while it runs, contents undefined
     unsigned priority = 0;           ///< 0..254 NORMAL, 255 HIGH
     std::int64_t custom_id = 0;      ///< within one priority the smaller goes first
     unsigned core = core_any;        ///< core_any, or the number of a core, counted from 1
-    /// When the job ends with -ETIME if it has not ended before: absolute CLOCK_MONOTONIC (device
-    /// time under a manual clock), 0 = the device's default after submission.
+    /// The time at which the job ends with -ETIME if it has not ended before: absolute
+    /// CLOCK_MONOTONIC (device time under a manual clock); 0 = the device's default after
+    /// submission.
     std::int64_t deadline_ns = 0;
-    /// With core_any: which cores may take it, bit k - 1 for core k; 0 = all.  The device takes the
-    /// one with the fewest unfinished FCs, jobs on their way to it included.
+    /// With core_any: the cores that may run the job, bit k - 1 for core k; 0 = all.  If it is not
+    /// 0, jobs on their way to a core count among its unfinished FCs.
     std::uint64_t cores = 0;
-    /// With `cores`: where submit() puts the number of the core that takes it, before it returns.
+    /// With `cores`: submit() writes the number of the core that the device takes here before it
+    /// returns.
     unsigned* chosen_core = nullptr;
-    std::uint64_t model = 0; ///< what events of the job call its model; model_id() of a name
+    std::uint64_t model = 0; ///< the model that events of the job name: model_id() of its name
 
-    /// A group: a part for each of several cores, all of which arrive at once.  Their FCs follow
-    /// each other in `fcs`; `core`, `cores` and `chosen_core` are not set.  Empty: no group, which
-    /// has neither stages nor a record (EINVAL).
+    /// A group: a part for each of several cores.  All parts arrive at once.  Their FCs follow each
+    /// other in `fcs`; `core`, `cores` and `chosen_core` are not set.  Empty: the job is no group,
+    /// and has neither `stages` nor a `group_record` (EINVAL).
     std::span<const overtake_part> parts;
-    /// Of a group: the stage of each FC, from 0, never less than that of the FC before it in its
-    /// part.  A stage opens when the one before has ended in all parts.  Each has an FC.
+    /// Group: the stage of each FC, from 0, never less than that of the FC before it in its part.
+    /// A stage opens when the one before has ended in all parts.  Each stage has an FC.
     std::span<const std::uint32_t> stages;
-    /// Of a group: the device address of an overtake_group_record with as many parts, in writable
-    /// memory, which is written before the job completes; 0: none.
+    /// Group: the device address of an overtake_group_record with as many parts, in writable
+    /// memory.  The device writes the record before the job completes; 0: no record.
     std::uint64_t group_record = 0;
 };
 
-/// A recorded job, for one time (Queue::replay()).  Spans are read during replay() only.  What has
-/// the name of a member of Job means the same.
+/// One submission of a recorded job (Queue::replay()).  Spans are read during replay() only.  A
+/// member with the name of a member of Job means the same.
 struct Replay {
     std::uint32_t recording = 0;                ///< what Queue::record() returned
-    std::uint64_t tag = 0;                      ///< see there, as all that is not described here
-    std::span<const overtake_binding> bindings; ///< of regions that the recording has not bound
+    std::uint64_t tag = 0;                      ///< Job::tag
+    std::span<const overtake_binding> bindings; ///< for regions that the recording has not bound
     unsigned priority = 0;                      ///< Job::priority
     std::int64_t custom_id = 0;                 ///< Job::custom_id
     unsigned core = core_any;                   ///< Job::core
@@ -99,7 +103,7 @@ struct Replay {
     std::uint64_t cores = 0;                    ///< Job::cores
     unsigned* chosen_core = nullptr;            ///< Job::chosen_core
     std::uint64_t model = 0;                    ///< 0: as recorded
-    std::span<const unsigned> part_cores; ///< of a group: in place of overtake_part::core, or empty
+    std::span<const unsigned> part_cores; ///< group: in place of overtake_part::core, or empty
     std::uint64_t group_record = 0;       ///< Job::group_record
 };
 
@@ -108,7 +112,7 @@ using Completion = overtake_result;
 
 /// Rights of a queue.
 struct QueueOptions {
-    /// 255 needs CAP_SYS_NICE on a kernel device, and to be allowed by a server.
+    /// 255 needs CAP_SYS_NICE on a kernel device, and a server's permission on its device.
     unsigned max_priority = 254;
     unsigned core_limit = 0;    ///< asked for while the queue lives; needs max_priority 255
     bool interruptible = false; ///< for Queue::interrupt(); costs some backends a thread
@@ -119,41 +123,45 @@ struct EventOptions;
 class ServiceQueue;
 struct ServiceQueueOptions;
 
-/// A context of the device.  Destroying it cancels what is in flight and waits for the end.
+/// A context of the device.  The destructor cancels the jobs in flight and waits for their ends.
 class OVERTAKE_API Queue {
 public:
     virtual ~Queue();
-    /// Hand jobs to the device in order, in one system call where the backend allows it.
-    /// All are accepted, or Error says which was not: those before it are in flight, those behind
-    /// it are not.  EINVAL for a job that is malformed, EEXIST for a tag that is in flight, EPERM
-    /// for a priority above the queue's, ENOENT for an address that is no buffer's, E2BIG for a job
-    /// that is too large, ENOSPC for one too many.
+    /// Hands jobs to the device in order, in one system call where the backend allows it.  If a job
+    /// is refused, Error names it: the jobs before it are in flight, those behind it are not.
+    /// EINVAL for a job that is malformed, EEXIST for a tag that is in flight, EPERM for a priority
+    /// above the queue's, ENOENT for an address that is no buffer's, E2BIG for a job that is too
+    /// large, ENOSPC for one too many.
     virtual void submit(std::span<const Job> jobs) = 0;
-    /// Wait until at least one job has ended or deadline_ns (absolute CLOCK_MONOTONIC; 0 polls)
-    /// has passed; at most out.size() completions, in the order in which they are known.
-    /// Returns how many; 0 at the deadline or if nothing is in flight.
+    /// Waits until at least one job has ended or deadline_ns (absolute CLOCK_MONOTONIC; 0 polls)
+    /// has passed.  Writes at most out.size() completions, in the order in which they became known.
+    /// Returns how many; 0 at the deadline, if nothing is in flight, or after interrupt().  EINVAL
+    /// for a negative deadline.
     virtual std::size_t reap(std::span<Completion> out, std::int64_t deadline_ns) = 0;
-    /// FCs that have not started never run.  The job still completes, with -ECANCELED.
-    /// An FC that runs ends normally.  False if no such job is in flight.
+    /// Cancels a job: FCs that have not started never run, and the job completes with -ECANCELED.
+    /// An FC that runs ends normally, but is stopped if it executes for longer than the grace time
+    /// (EmbeddedOptions::stop_grace_ns).  False if no such job is in flight.
     virtual bool cancel(std::uint64_t tag) = 0;
-    /// Jobs submitted and not yet reaped.
+    /// Returns how many jobs are submitted and not yet reaped.
     virtual std::size_t in_flight() const noexcept = 0;
-    /// The reap() that waits, or else the next one that would, returns what it has, if only 0.
-    /// Of several calls before that one counts.  From any thread while the queue lives; EINVAL
-    /// unless it was created with QueueOptions::interruptible.
+    /// Makes the reap() that waits, or else the next one, return what it has, which may be 0
+    /// completions.  Several calls before that count as one.  Any thread may call it while the
+    /// queue lives.  EINVAL unless the queue was created with QueueOptions::interruptible.
     virtual void interrupt() = 0;
-    /// Checks a job and keeps it, for replay(): its FCs, what of a group they are, scratch for each
-    /// of `instances` (1..64), which is how many replays of it can be in flight, and `bindings`:
-    /// memory that is the same each time.  What Replay says is not looked at.  Returns its number.
-    /// Scratch is zeroed here alone: a job finds in it what an earlier replay left there.
-    /// Error as submit(); ENOSPC for one recording too many (1024 a queue); ENOTSUP if the device
-    /// is too old (Device::records()).  A recording goes with its queue.
+    /// Checks a job and keeps it for replay(): its FCs, parts and stages, `bindings` (memory that
+    /// is the same each time) and scratch memory for each instance.  `instances` (1..64) is how
+    /// many replays of it can be in flight.  Members of the job that Replay has as well, but
+    /// `bindings` and `model`, are ignored.  Returns the recording's number.  Scratch is zeroed
+    /// here alone: a job finds in it what an earlier replay left there.  Error as submit(); ENOSPC
+    /// for one recording too many (1024 a queue); ENOTSUP if the driver is too old
+    /// (Device::records()).  A recording ends with its queue.
     virtual std::uint32_t record(const Job& job, unsigned instances);
-    /// As submit(), of recorded jobs: they end, compete and are reaped as others do.  It allocates
-    /// nothing and takes as long for one FC as for 60,000.  EBUSY while all instances of a
-    /// recording are in flight, until one is reaped; ENOENT for a recording that is none.
+    /// Submits recorded jobs, as submit(): they compete, end and are reaped as other jobs do.  It
+    /// allocates nothing and takes as long for one FC as for 60,000.  EBUSY while all instances of
+    /// a recording are in flight, until one is reaped; ENOENT for a number that names no recording.
     virtual void replay(std::span<const Replay> replays);
-    /// No replay of it follows.  Its memory goes once those in flight have ended.  Error ENOENT.
+    /// Releases a recording.  Its memory is freed once its jobs in flight have ended.  ENOENT for a
+    /// number that names no recording.
     virtual void forget(std::uint32_t recording);
 };
 
@@ -163,23 +171,23 @@ public:
     virtual ~ManualClock();
     /// Device time in nanoseconds.
     virtual std::uint64_t now_ns() const = 0;
-    /// Everything before device time now_ns happens, and is finished, before this returns, and so
-    /// do the ends of FCs at now_ns itself.  What arrives at now_ns from then on is seen together
-    /// once time moves on: only then does a core choose what it begins with at that instant.
-    /// In service mode tasks of that instant are dispatched once time moves on, or by another call
-    /// for the same now_ns.
+    /// Moves device time to now_ns.  Everything before that time, and the ends of FCs at now_ns
+    /// itself, happens before this returns.  Jobs that arrive at now_ns from then on are seen
+    /// together once time moves on: only then does a core choose its next FC of that instant.  In
+    /// service mode tasks of that instant are dispatched once time moves on, or by another call for
+    /// the same now_ns.
     virtual void advance_to(std::uint64_t now_ns) = 0;
 };
 
 /// One FC that a core executed, for timelines.
 struct FcRecord {
-    std::uint64_t tag;      ///< of its job
-    std::uint32_t index;    ///< in its job, or in its part of a group, from 0
+    std::uint64_t tag;      ///< the job's tag
+    std::uint32_t index;    ///< of the FC in its job, or in its part of a group, from 0
     unsigned core;          ///< from 1
-    bool high;              ///< whether it was in the HIGH ring
+    bool high;              ///< whether the FC was in the HIGH ring
     std::uint64_t start_ns; ///< device time
     std::uint64_t end_ns;   ///< device time
-    std::uint32_t part = 0; ///< of a group, from 0
+    std::uint32_t part = 0; ///< number of the part in its group, from 0
 };
 
 /// An accelerator.  Queues that it made keep it open; buffers keep only its memory.
@@ -188,65 +196,70 @@ public:
     virtual ~Device();
     /// "embedded", "server", "ioctl" or "io_uring"
     virtual std::string_view backend() const noexcept = 0;
-    /// Cores, mode, profile of core 1 and limits, as overtake_accel.h describes them.
+    /// The numbers of the device and of core 1, as overtake_accel.h describes them.
     virtual drm_overtake_device_info info() const = 0;
-    /// One entry for each core.
-    /// Coarse on a kernel device, unless the process has CAP_PERFMON: see overtake_accel.h.
+    /// Counters of each core.  On a kernel device they are coarse unless the process has
+    /// CAP_PERFMON, and on a server unless the user is root or the server's own: see
+    /// overtake_accel.h.
     virtual std::vector<drm_overtake_core_info> cores() const = 0;
-    /// EINVAL for 0 bytes, E2BIG for more than one buffer may have, ENOSPC or ENOMEM where there is
-    /// no more room.
+    /// Makes a zeroed buffer.  EINVAL for 0 bytes, E2BIG for more than one buffer may have, ENOSPC
+    /// or ENOMEM where there is no more room.
     virtual std::unique_ptr<Buffer> create_buffer(std::size_t bytes) = 0;
-    /// EPERM, naming the remedy, if this process may not have the priority.
+    /// Makes a queue.  EPERM, naming the remedy, if this process may not have the priority.
     virtual std::unique_ptr<Queue> create_queue(const QueueOptions& options = {}) = 0;
-    /// Null unless the device has a manual clock and this process may step it.  Belongs to the
-    /// device.
+    /// Returns the device's manual clock, which the device owns; null if it has none or this
+    /// process may not step it.
     virtual ManualClock* manual_clock() noexcept { return nullptr; }
-    /// A queue of service mode (overtake/service.hpp).  EINVAL and EPERM as create_queue();
-    /// ENOTSUP, naming the remedy, on a device that is this process's alone, and on one whose cores
-    /// are unlike.
+    /// Makes a queue of service mode (overtake/service.hpp).  EINVAL and EPERM as create_queue();
+    /// ENOTSUP, naming the remedy, on an embedded device, on a driver older than service mode, and
+    /// on a device with cores of different kinds.
     virtual std::unique_ptr<ServiceQueue> create_service_queue(const ServiceQueueOptions& options);
-    /// What happens on the device from now on (overtake/event_source.hpp), of all its clients.
-    /// EPERM, naming the remedy, for who may not see others' work on a server; EINVAL for an option
-    /// that is impossible; ENOTSUP on a kernel device, whose events are the driver's tracepoints.
+    /// Reports what happens on the device from now on (overtake/event_source.hpp), for all its
+    /// clients.  EPERM, naming the remedy, for a user who may not see other users' work on a
+    /// server; EINVAL for an option that is impossible; ENOTSUP on a kernel device, whose events
+    /// are the driver's tracepoints.
     virtual std::unique_ptr<EventSource> events(const EventOptions& options);
-    /// One entry for each core, whose profiles may differ; info() has the numbers of core 1.  Of a
-    /// driver or a backend that does not know: those of info(), with no name.
+    /// The profile of each core; profiles may differ, and info() has the numbers of core 1.  From a
+    /// driver that cannot report them: the numbers of info() for each core, with no name.
     virtual std::vector<drm_overtake_core_profile> core_profiles() const;
-    /// Whether its queues take jobs with parts (Job::parts).  Not so of an old driver.
+    /// Whether the device's queues take jobs with parts (Job::parts).  False for a driver older
+    /// than version 1.2.
     virtual bool takes_groups() const noexcept;
-    /// Whether its queues record jobs (Queue::record()).  Not so of an old driver.
+    /// Whether the device's queues record jobs (Queue::record()).  False for a driver older than
+    /// version 1.3.
     virtual bool records() const noexcept;
 };
 
-/// Settings of an embedded device (its own cores inside this process, not shared with others).
+/// Settings of an embedded device (cores inside this process, not shared with other processes).
 struct EmbeddedOptions {
     unsigned cores = 2;                       ///< 1..64
     unsigned mode = OVERTAKE_MODE_FUNCTIONAL; ///< OVERTAKE_MODE_FUNCTIONAL, _TIMED or _BOTH
     std::string profile = "default";          ///< a built-in profile's name
-    unsigned core_limit = 0;                  ///< of every core; queues may ask for a tighter one
+    unsigned core_limit = 0; ///< the same for every core; queues may ask for a tighter one
     std::vector<unsigned> core_limits; ///< one per core, instead of core_limit; empty = not used
-    /// After so many HIGH FCs in a row a waiting NORMAL one runs; 0 = never. Needs a core limit.
+    /// After this many HIGH FCs in a row a waiting NORMAL FC runs; 0 = never.  Needs a core limit.
     unsigned normal_floor = 0;
-    /// NORMAL takes turns by queue, weighted by priority (docs/reference/scenarios.md, "Fair").
+    /// Queues take turns with their NORMAL jobs, weighted by priority (docs/reference/scenarios.md,
+    /// "Fair").
     bool fair = false;
     /// Device time stands still until Device::manual_clock() moves it.
     bool manual_clock = false;
-    /// AVX2 where the CPU has it: the same bytes, sooner.  OVERTAKE_SIMD=off in the environment
-    /// turns it off as well.
+    /// Uses AVX2 and FMA where the CPU has both: the same bytes, sooner.  OVERTAKE_SIMD=off in the
+    /// environment turns it off as well.
     bool simd = true;
-    /// Cycles one FC may execute, 0 = one second of its core's.
+    /// Cycles that one FC may execute; 0 = one second of its core's clock.
     std::uint64_t watchdog_cycles = 0;
-    /// CPU time that executing one FC may take, 0 = default (60 s); five times that in all, on a
-    /// busy machine.  Then its job ends with -ETIMEDOUT.
+    /// CPU time that executing one FC may take, 0 = default (60 s).  On a busy machine it may take
+    /// five times that of wall time.  An FC that takes longer ends its job with -ETIMEDOUT.
     std::uint64_t fc_clock_ns = 0;
-    /// Time that an FC may go on executing after its job was cancelled or its deadline passed.
+    /// Time for which an FC may go on executing after its job was cancelled or its deadline passed.
     std::uint64_t stop_grace_ns = 100'000'000;
     std::uint64_t queue_timeout_ns = 0; ///< device time a job may be in flight, 0 = default (10 s)
-    /// Called as FCs end, in the order of device time per core, with the device's lock held, from
-    /// its own threads and from any that calls into it: it must be quick, must not call into the
-    /// device and must not wait for a lock whose holder does.
+    /// Called when an FC ends, in the order of device time on each core.  The caller is a thread of
+    /// the device, or any thread that calls into it, and holds the device's lock.  So on_fc must be
+    /// quick, must not call into the device and must not wait for a lock whose holder does.
     void (*on_fc)(void* context, const FcRecord& record) = nullptr;
-    void* on_fc_context = nullptr; ///< what on_fc is handed; outlives the device
+    void* on_fc_context = nullptr; ///< the first argument of on_fc; outlives the device
     /// Built-in profiles' names, one per core, instead of profile; empty = not used.
     std::vector<std::string> profiles;
 };
@@ -258,20 +271,22 @@ enum class KernelBackend {
     ioctl      ///< one system call for each job
 };
 
-/// A new device inside this process.  EINVAL for a setting that is impossible.
+/// Makes a device inside this process.  EINVAL for a setting that is impossible.
 OVERTAKE_API std::shared_ptr<Device> open_embedded(const EmbeddedOptions& options = {});
-/// path like "/dev/accel/accel0".  automatic tries io_uring and falls back to ioctl where
-/// io_uring is forbidden.  EACCES, naming the remedy, without permission; or open()'s error.
+/// Opens a kernel device by its path, such as "/dev/accel/accel0".  `automatic` tries io_uring and
+/// falls back to ioctl where io_uring is forbidden.  EACCES, naming the remedy, without permission;
+/// or open()'s error.
 OVERTAKE_API std::shared_ptr<Device> open_kernel(const std::string& path,
                                                  KernelBackend backend = KernelBackend::automatic);
-/// The device of a server (`overtake serve`), by its socket; empty: what OVERTAKE_SERVER names, or
-/// else /run/overtake/device for root and overtake/device in XDG_RUNTIME_DIR.  Throws Error naming
-/// the remedy where no server answers.  If the server goes away, every call on what was made with
-/// it throws ENODEV: open it again.
+/// Opens the device of a server (`overtake serve`) by its socket; empty: what OVERTAKE_SERVER
+/// names, or else /run/overtake/device for root and overtake/device in XDG_RUNTIME_DIR.  Throws
+/// Error, naming the remedy, where no server answers.  If the server ends, every call on the device
+/// and on objects made from it throws ENODEV: open it again.
 OVERTAKE_API std::shared_ptr<Device> open_server(const std::string& socket_path = {});
-/// "auto", "embedded", "kernel", "server", "server:SOCKET" or a node's path.  auto takes the kernel
-/// device if its node exists (a permission error is an error), a server if one answers, and
-/// embedded otherwise, saying so on stderr.  EINVAL for another name.
+/// Opens the device called "auto", "embedded", "kernel", "server", "server:SOCKET" or by a node's
+/// path.  "auto" takes the kernel device if its node exists, or else a server if one answers; an
+/// error of either is thrown, a missing permission, say.  Otherwise it takes an embedded device and
+/// reports that on stderr.  EINVAL for another name.
 OVERTAKE_API std::shared_ptr<Device> open_device(std::string_view name,
                                                  const EmbeddedOptions& embedded = {});
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Engine: runs requests of any number of models on one device, by priority, with threads of its
-// own.
+// Engine: runs requests of any number of models on a device, by priority, with threads of its own.
 //
 //     auto device = overtake::open_device("auto");
 //     overtake::Engine engine(device);
@@ -12,14 +11,14 @@
 //     request->wait();
 //
 // A request is a task of the scheduling contract (docs/reference/scenarios.md): a chain of
-// segments, some on the device, some on the engine's CPU workers.  Where a Session leaves CPU
-// segments to the thread that waits, an engine goes on by itself, orders what waits by priority and
+// segments, some on the device, some on the engine's CPU workers.  A Session leaves CPU segments to
+// the thread that waits.  An engine goes on by itself, orders waiting requests by priority and
 // custom_id, and fills the gaps that a chain leaves on its core.  One engine is one library queue
 // of its process.
 //
-// Thread safety: every function, from any thread, callbacks included, but for destructors.
-// Errors: overtake::Error.  What becomes of a request is its status(), not an exception.
-// fork(): as of a Device (overtake/device.hpp).
+// Thread safety: any thread may call every function but destructors, a callback as well.
+// Errors: overtake::Error.  A request that fails throws nothing: its status() reports the failure.
+// fork(): as for a Device (overtake/device.hpp).
 #pragma once
 
 #include <cstddef>
@@ -40,53 +39,56 @@
 
 namespace overtake {
 
-/// What becomes of a task below 255 that has not begun, or waits between two runs, at its deadline.
+/// The end of a task below priority 255 that has not begun, or waits between two runs, at its
+/// deadline.
 enum class Drop : std::uint8_t {
     never,    ///< it goes on
     late,     ///< it ends with -ETIME
-    predicted ///< likewise, as soon as its plan ends behind the deadline
+    predicted ///< it ends with -ETIME as soon as its plan ends behind the deadline
 };
 
 /// Cores of a device, or CPU workers, as a processor of an engine (docs/use/processors.md).
 struct ProcessorOptions {
-    std::string name; ///< of several cores NAME.1 to NAME.n are the names of each
-    /// Of the model's classes (overtake compile --class); empty: `name`.  Where a model has no such
-    /// class it is the one of the cores' profile, or the model's first class of workers.
+    std::string name; ///< with several cores, each has a name NAME.1 to NAME.n
+    /// One of the model's classes (overtake compile --class); empty: `name`.  If a model has no
+    /// such class, the engine takes the class of the cores' profile, or the model's first class of
+    /// workers.
     std::string class_name{};
     unsigned workers = 0; ///< threads of a pool; 0: cores
-    /// A processor of the program's own (overtake/processor.hpp).  Null: what register_processor()
-    /// has under the class's name, if anything, and there are no workers, device and cores.
+    /// A processor of the program's own (overtake/processor.hpp).  Null: the one that is registered
+    /// under the class's name (register_processor()), if there is one and `workers`, `device` and
+    /// `cores` are not set.
     std::shared_ptr<OwnProcessor> own{};
-    std::shared_ptr<Device> device{}; ///< of cores; null: the engine's
-    std::vector<unsigned> cores{};    ///< of the device, from 1; empty: all
-    unsigned depth = 1;               ///< of cores: runs that wait on one; 1..8
-    std::uint64_t overhead_ns = 0;    ///< in front of each run, for the plan
+    std::shared_ptr<Device> device{}; ///< the device of the cores; null: the engine's
+    std::vector<unsigned> cores{};    ///< cores of the device, from 1; empty: all
+    unsigned depth = 1;               ///< cores: runs that wait on one core; 1..8
+    std::uint64_t overhead_ns = 0;    ///< time in front of each run, for the plan
 };
 
-/// Processors as a text names them, for options of a program: entries with commas between them.
-/// An entry is NAME, which is a processor that register_processor() has under that name, or else
-/// cores of `device`; NAME=1+2: cores 1 and 2 of it; NAME=x4, or `cpu` alone: four CPU workers.
-/// NAME@DEVICE and NAME=1+2@DEVICE: of another device, which open_device() opens.  Entries without
-/// numbers take the groups of like cores of their device that are left, in order.
+/// Parses a text that names processors, for options of a program: entries with commas between them.
+/// NAME: a processor that is registered under that name (register_processor()), or else cores of
+/// `device`; NAME=1+2: its cores 1 and 2; NAME=x4, or `cpu` alone: four CPU workers.  NAME@DEVICE
+/// and NAME=1+2@DEVICE: cores of another device, which open_device() opens.  Each entry of cores
+/// without numbers takes a group of cores with the same profile that its device has left, in order.
 /// A name that is not registered has letters, digits, '-' and '_'.  EINVAL, naming the entry and
-/// the remedy.
+/// the remedy; an error of open_device().
 OVERTAKE_API std::vector<ProcessorOptions> parse_processors(const std::string& text,
                                                             const std::shared_ptr<Device>& device);
-/// The same; an embedded device that an entry names has these options.
+/// Parses the same text; an embedded device that an entry names has these options.
 OVERTAKE_API std::vector<ProcessorOptions> parse_processors(const std::string& text,
                                                             const std::shared_ptr<Device>& device,
                                                             const EmbeddedOptions& embedded);
 
-/// How a processor of an engine does.
+/// The state of a processor of an engine.
 struct ProcessorState {
-    std::string name;          ///< of the processor, as ProcessorOptions has it
-    std::string class_name;    ///< of its class
+    std::string name;          ///< the processor's; of several cores of an entry NAME.n
+    std::string class_name;    ///< its class
     bool in_use;               ///< false: it has failed, and is tried again
-    double slowness;           ///< what runs take by what they took before; 1 = the same
-    unsigned unfinished;       ///< runs
-    std::uint64_t runs;        ///< that are done
-    std::uint64_t busy_ns;     ///< execution time of these and of others that have ended
-    std::uint64_t failures;    ///< of the processor
+    double slowness;           ///< time of runs now by their time before; 1 = the same
+    unsigned unfinished;       ///< runs dispatched and not ended
+    std::uint64_t runs;        ///< runs that are done
+    std::uint64_t busy_ns;     ///< execution time of these and of other ended runs
+    std::uint64_t failures;    ///< failures of the processor
     std::uint64_t retries;     ///< runs that its failures stopped
     std::uint64_t trial_in_ns; ///< while it is not in use: until the next trial
 };
@@ -94,84 +96,86 @@ struct ProcessorState {
 /// Settings of an engine, for its life; the defaults are the documented ones
 /// (docs/reference/scenarios.md).
 struct EngineOptions {
-    std::string policy = "priority"; ///< of the task scheduler: what `overtake sim` knows by name
+    std::string policy = "priority"; ///< of the task scheduler: a name that `overtake sim` knows
     std::uint32_t slots = 1;         ///< tasks that may interleave on a core, below priority 255
     std::uint32_t task_limit = 8;    ///< tasks begun and not ended, below priority 255
     std::uint32_t workers = 4;       ///< threads that compute CPU segments
-    std::uint32_t threshold_percent = 10; ///< see docs/reference/settings.md
-    std::uint64_t insert_max_time_ns = 1'000'000'000; ///< shorter tasks may fill any gap
-    std::uint64_t wait_dispatch_time_ns = 20'000'000; ///< any task may fill longer gaps
+    std::uint32_t threshold_percent = 10; ///< of the next BPU segment: excess of a gap's task
+    std::uint64_t insert_max_time_ns = 1'000'000'000; ///< tasks shorter than this fill any gap
+    std::uint64_t wait_dispatch_time_ns = 20'000'000; ///< gaps longer than this take any task
     unsigned max_priority = 254;                      ///< 255 needs CAP_SYS_NICE on a kernel device
     unsigned core_limit = 0;           ///< asked for while the engine lives; needs max_priority 255
-    std::vector<unsigned> worker_cpus; ///< host CPUs that workers stay on; empty = any
-    /// Service mode: tasks wait in one queue with those of all other processes that say so, on a
-    /// device server or a kernel device.  Then policy, slots, task_limit and the three times above
-    /// are the device's, which its administrator chooses; workers stay the engine's own.
+    std::vector<unsigned> worker_cpus; ///< host CPUs on which workers run; empty = any
+    /// Service mode: tasks wait in one queue with those of all other processes in service mode, on
+    /// a device server or a kernel device.  Then the device's administrator chooses policy, slots,
+    /// task_limit, threshold_percent and the two times above; workers stay the engine's own.
     bool service = false;
     /// Several processors behind one coordinator (docs/use/processors.md).  Then `policy` is one of
-    /// its seven, `workers` are threads that copy tensors and compute what requests add, and slots,
-    /// task_limit and the three times above have no meaning.  Empty: one library queue, as above.
-    /// The tensors are in memory of the engine's own device.
+    /// its seven, `workers` are threads that copy tensors and compute the computations that
+    /// requests add, and slots, task_limit, threshold_percent and the two times above have no
+    /// meaning.  Empty: one library queue, as above.  The tensors are in memory of the engine's own
+    /// device.
     std::vector<ProcessorOptions> processors;
-    unsigned window = 8;                        ///< waiting tasks that a decision plans; 1..64
-    Drop drop = Drop::never;                    ///< of tasks that are late
-    unsigned smoothing_percent = 10;            ///< of a new record in expected times; 1..100
+    unsigned window = 8;             ///< waiting tasks that a decision plans; 1..64
+    Drop drop = Drop::never;         ///< what happens to late tasks
+    unsigned smoothing_percent = 10; ///< weight of a new record in expected times; 1..100
     std::uint64_t retry_after_ns = 100'000'000; ///< from a processor's failure to its first trial
-    /// A core of a served device that has ended no run of the engine's for so long while it has one
-    /// counts as failed: its server may have been stopped.  What it was given comes back when the
-    /// server answers or ends, for it may write to the tensors until then.  0: for ever
+    /// A core of a served device counts as failed if it has a run of the engine's and has ended
+    /// none for this long: its server may have been stopped.  Its runs come back when the server
+    /// answers or ends, for it may write to the tensors until then.  0: the engine waits for ever.
     std::uint64_t run_timeout_ns = 60'000'000'000;
     CpuLayout cpu_layout = CpuLayout::automatic; ///< of values between operators of the CPU
-    /// Of each worker, that compute an operator of the CPU, 1..64: as SessionOptions::cpu_threads.
+    /// Threads of each worker that compute an operator of the CPU, 1..64: as
+    /// SessionOptions::cpu_threads.
     unsigned cpu_threads = 1;
-    /// As SessionOptions::record.  Tasks of service mode are not recorded, and several processors
-    /// record those of cores.  Level 2 goes with neither (EINVAL).
+    /// As SessionOptions::record.  Tasks of service mode are not recorded; with several processors
+    /// only runs on cores are.  Level 2 is refused with either (EINVAL).
     unsigned record = 0;
 };
 
 class ExpectedTimes; // overtake/expected_times.hpp
 
-/// How the elements of a TensorMemory lie.
+/// The layout of the elements of a TensorMemory.
 enum class TensorForm : std::uint8_t {
-    device, ///< as Tensor describes device memory; used in place, needs an address
-    packed, ///< the same without any padding: pixels of `channels` elements, or rows of nv12
+    device, ///< as Tensor describes device memory; it is used in place and needs an address
+    packed, ///< as `device` without padding: pixels of `channels` elements, or rows of nv12
     dense   ///< a row-major array of the tensor's `shape`, of the type `element`
 };
 
 /// The elements of a dense array.
 enum class Element : std::uint8_t { float32, int8, uint8, int32, int64 };
 
-/// Where one tensor of a request is.  The memory belongs to the caller and is used from submit()
-/// to the request's end.
+/// The memory of one tensor of a request.  It belongs to the caller and is used from submit() to
+/// the request's end.
 struct TensorMemory {
-    TensorForm form = TensorForm::dense; ///< how its elements lie
-    Element element = Element::float32;  ///< of a dense one
-    std::byte* data = nullptr;           ///< a multiple of the element's size
+    TensorForm form = TensorForm::dense; ///< layout of its elements
+    Element element = Element::float32;  ///< type of a dense array's elements
+    std::byte* data = nullptr;           ///< aligned to the element's size
     std::uint64_t address = 0;           ///< of `data` on the device, if it is in a Buffer
-    /// Of nv12 whose planes lie apart: chroma; null = right behind luma.
+    /// nv12 whose planes are apart: the chroma plane; null = right behind luma.
     std::byte* chroma = nullptr;
     std::uint64_t chroma_address = 0; ///< of `chroma`, in the form `device`
-    /// Bytes from one row to the next of nv12 in the form `device`, luma and chroma alike; 0 = as
-    /// the tensor's.
+    /// nv12 in the form `device`: bytes from one row to the next, of luma and of chroma; 0 = as the
+    /// tensor's.
     std::uint32_t row_stride = 0;
-    /// Of nv12 in the form `device`: the size of the picture, of which the device is to resize a
-    /// part to the tensor's size; height 0 = all of a picture of the tensor's size.
+    /// nv12 in the form `device`: the rows of the picture, of which the device resizes a part to
+    /// the tensor's size; 0 = all of a picture of the tensor's size.
     std::uint32_t picture_height = 0;
-    std::uint32_t picture_width = 0; ///< likewise
+    std::uint32_t picture_width = 0; ///< its columns
     std::uint32_t left = 0;          ///< first column of the part, even
-    std::uint32_t top = 0;           ///< first row of it, even
-    std::uint32_t right = 0;         ///< last column of it, odd
-    std::uint32_t bottom = 0;        ///< last row of it, odd
+    std::uint32_t top = 0;           ///< first row of the part, even
+    std::uint32_t right = 0;         ///< last column of the part, odd
+    std::uint32_t bottom = 0;        ///< last row of the part, odd
 };
 
 /// The memory of one inference.
 struct InferenceMemory {
-    std::span<const TensorMemory> inputs;  ///< as many as the model has
-    std::span<const TensorMemory> outputs; ///< the same
+    std::span<const TensorMemory> inputs;  ///< as many as the model has inputs
+    std::span<const TensorMemory> outputs; ///< as many as the model has outputs
 };
 
-/// A model that is ready to run on an engine's device.  What its segments took is remembered here,
-/// for the scheduler.  Keeps the model and its memory on the device.
+/// A model that is ready to run on an engine's device.  Keeps the model, its memory on the device,
+/// and the measured times of its segments for the scheduler.
 class OVERTAKE_API LoadedModel {
 public:
     struct OVERTAKE_HIDDEN State;
@@ -181,11 +185,12 @@ public:
     LoadedModel(const LoadedModel&) = delete;
     LoadedModel& operator=(const LoadedModel&) = delete;
 
-    const Model& model() const noexcept; ///< what was loaded; at record level 2 as Session::model()
+    const Model& model() const noexcept; ///< the loaded one; at record level 2 as Session::model()
     /// As Session::given_back_bytes().
     std::size_t given_back_bytes() const noexcept;
-    /// What a segment is taken to last, nanoseconds, from 0 on; see Engine.  EINVAL if there is
-    /// none.  On several cores at once, if requests that name no core run so.
+    /// The estimate of a segment, counted from 0, in nanoseconds; see Engine.  If requests that
+    /// name no core run on several cores at once, it is the estimate of that.  EINVAL if there is
+    /// no such segment.
     std::uint64_t estimate_ns(std::size_t segment) const;
 
 private:
@@ -194,27 +199,27 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// What became of one segment of a request.
+/// The result of one segment of a request.
 struct SegmentRecord {
     std::uint64_t
         start_ns;         ///< device time: submitted to the device, or begun on a worker; 0 = never
     std::uint64_t end_ns; ///< device time
-    bool on_bpu;          ///< then `job` is what the device reports
+    bool on_bpu;          ///< true: `job` is the device's report
     Completion job;       ///< zero on the CPU; on several processors of a run, all jobs together
 };
 
 /// A piece of a request on one of several processors.
 struct RunRecord {
-    std::uint32_t number;        ///< of its inference's runs, from 0, as they were dispatched
-    std::uint64_t units;         ///< of the model, one bit each
-    std::string processor;       ///< its name
+    std::uint32_t number;        ///< in its inference, from 0, in the order of dispatch
+    std::uint64_t units;         ///< units of the model, one bit each
+    std::string processor;       ///< the processor's name
     std::uint64_t dispatched_ns; ///< device time
     std::uint64_t start_ns;      ///< device time; 0: it never started
     std::uint64_t end_ns;        ///< device time
-    std::int32_t status;         ///< 0 or a negative errno; -EIO of a processor that failed
+    std::int32_t status;         ///< 0 or a negative errno; -EIO: the processor failed
 };
 
-/// A task: inferences and computations, one after the other, that wait and compete as one.
+/// A task: inferences and computations, one after the other, that wait and compete as one task.
 class OVERTAKE_API Request : public std::enable_shared_from_this<Request> {
 public:
     struct OVERTAKE_HIDDEN State;
@@ -222,52 +227,54 @@ public:
     OVERTAKE_HIDDEN explicit Request(std::unique_ptr<State> state) noexcept;
     /// For the library alone.
     OVERTAKE_HIDDEN State& state() const noexcept { return *state_; }
-    /// Cancels it if it was not; what it uses is kept until its end.
+    /// Cancels the request unless it has ended; the memory that it keeps lives until its end.
     ~Request();
     Request(const Request&) = delete;
     Request& operator=(const Request&) = delete;
 
-    /// Appends an inference.  As many inputs and outputs as the model has.  EINVAL, naming the
+    /// Appends an inference, with as many inputs and outputs as the model has.  EINVAL, naming the
     /// tensor, for memory that does not fit it; ENOSPC or ENOMEM; EBUSY once submitted.
     void add(const std::shared_ptr<LoadedModel>& model, std::span<const TensorMemory> inputs,
              std::span<const TensorMemory> outputs);
-    /// The same for several inferences of a model: all of them or, if one is refused, none.
+    /// Appends several inferences of a model: all of them or, if one is refused, none.
     void add_all(const std::shared_ptr<LoadedModel>& model,
                  std::span<const InferenceMemory> inferences);
-    /// Appends a computation on a worker: 0, or a negative errno; it may throw Error.  What is no
-    /// errno (0 to -4095) is taken for -EIO.
-    /// `expected_ns` is what the scheduler takes it to last.
+    /// Appends a computation on a worker.  `compute` returns 0 or a negative errno, and may throw
+    /// Error.  A value outside 0 to -4095 counts as -EIO.  `expected_ns` is the scheduler's
+    /// estimate of its time.  EBUSY once submitted.
     void add(std::function<std::int32_t()> compute, std::uint64_t expected_ns = 0);
-    /// Keeps `memory` until the end.
+    /// Keeps `memory` until the request's end.  EBUSY once submitted.
     void keep(std::shared_ptr<void> memory);
 
-    /// Begins.  EBUSY if it has been submitted; EINVAL if it is empty or the options are
-    /// impossible; EPERM for a priority above the engine's.  TaskOptions::deadline_ns is for
+    /// Submits the request.  EBUSY if it has been submitted; EINVAL if it is empty or the options
+    /// are impossible; EPERM for a priority above the engine's.  TaskOptions::deadline_ns is for
     /// policies.
     void submit(const TaskOptions& options = {});
-    /// Until it has ended or deadline_ns (absolute CLOCK_MONOTONIC).  True if it has.
+    /// Waits until the request has ended or until deadline_ns (absolute CLOCK_MONOTONIC).  True if
+    /// it has ended.  EINVAL before submit().
     bool wait(std::int64_t deadline_ns = deadline_never);
-    /// Work that has not started never runs.  Returns at once; the request ends some time later.
+    /// Cancels the request: work that has not started never runs.  Returns at once; the request
+    /// ends some time later.
     void cancel();
-    /// Calls back once from a thread of the engine, after the end.  A later callback replaces one
-    /// that has not been called.  Before submit() it is kept for the end.
+    /// Registers a function that a thread of the engine calls once after the request's end.  A
+    /// later callback replaces one that has not been called.  It may be registered before submit().
     void on_end(std::function<void()> callback);
 
     /// 0, or a negative errno; -EINPROGRESS before its end, -EINVAL before submit(), -ENOTSUP in a
     /// child of fork().
     std::int32_t status() const;
-    /// Why it failed, for people; empty if it did not.
+    /// Why the request failed, for people; empty if it did not.
     std::string error() const;
-    /// Of each segment, in order; empty before its end.
+    /// The record of each segment, in order; empty before the request's end.
     std::vector<SegmentRecord> segments() const;
-    /// On several processors: each run, in the order in which they ended; empty before its end, and
-    /// without EngineOptions::processors.
+    /// On several processors: the record of each run, in the order of their ends; empty before the
+    /// request's end, and without EngineOptions::processors.
     std::vector<RunRecord> runs() const;
-    /// Device time when it left the queue; 0 before its end, or if it never left.
+    /// Device time when the request left the queue; 0 before its end, or if it never left.
     std::uint64_t dispatched_ns() const;
-    /// Device time when it ended; 0 before.
+    /// Device time when the request ended; 0 before.
     std::uint64_t ended_ns() const;
-    /// That took its BPU segments; 0 = none did.
+    /// The core that took its BPU segments; 0 before its end, or if none did.
     unsigned core() const;
 
 private:
@@ -277,40 +284,40 @@ private:
 /// A library queue of this process on a device.
 ///
 /// A request that names no core, of a model with a plan for several cores (overtake compile
-/// --cores), takes as many cores at once where the device has them and all are of the plan's
-/// profile; with EngineOptions::service and EngineOptions::processors each segment runs on one
-/// core.
+/// --cores), takes as many cores at once where the device has them and all have the plan's profile,
+/// in service mode as well.  With EngineOptions::processors each segment runs on one core.
 ///
-/// The estimate of a segment is the compiler's until it has run once; then what was measured,
-/// execution only, smoothed with weight 0.1.  A request keeps the estimates of its submission.
+/// The estimate of a segment is the compiler's until it has run once, and then the measured time,
+/// of execution only, smoothed with weight 0.1.  A request keeps the estimates of its submission.
 ///
 /// When the device fails, is unplugged or its server ends, each request ends with the reason
-/// (-ENODEV, say), and so does what is submitted later.  One that a worker computes for ends when
-/// that is over, for it works on the caller's memory.
+/// (-ENODEV, say), and so does one that is submitted later.  A request of which a worker computes a
+/// segment ends when that is over, for the worker uses the caller's memory.
 class OVERTAKE_API Engine {
 public:
     /// EINVAL for options that are impossible; EPERM, naming the remedy, for a priority or a core
     /// limit that this process may not ask for; EAGAIN if no thread can be had.
     explicit Engine(std::shared_ptr<Device> device, const EngineOptions& options = {});
-    /// Cancels what it has, and waits for the ends and for the last callback.  Not from a callback.
+    /// Cancels the requests, and waits for their ends and for the last callback.  A callback must
+    /// not call it.
     ~Engine();
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
-    /// Uploads the model unless that has been done.  ENOSPC or ENOMEM.
+    /// Uploads the model unless that has been done.  ENOSPC or ENOMEM if there is no room.
     std::shared_ptr<LoadedModel> load(std::shared_ptr<const Model> model);
-    /// The same on several processors, with what runs of the model took before: the first plans go
-    /// by these times, and what runs take from now on is smoothed into them.  EINVAL, naming the
-    /// place in the file and the remedy, for times of another model, of other processors or of
-    /// another machine, and for an engine without EngineOptions::processors; EBUSY while the engine
-    /// has the model already.  Then nothing is loaded.
+    /// Loads a model on several processors, with expected times of its runs: the first plans use
+    /// these times, and the times of later runs are smoothed into them.  EINVAL, naming the place
+    /// in the file and the remedy, for times of another model, of other processors or of another
+    /// machine, and for an engine without EngineOptions::processors; EBUSY while the engine has the
+    /// model already.  Then nothing is loaded.
     std::shared_ptr<LoadedModel> load(std::shared_ptr<const Model> model,
                                       const ExpectedTimes& times);
-    /// An empty one, of this engine.
+    /// Makes an empty request of this engine.
     std::shared_ptr<Request> create_request();
     /// In service mode: the settings of the device for all processes.  Null otherwise.
     const ServiceSettings* service_settings() const noexcept;
-    /// Of EngineOptions::processors, each core by itself; empty without.
+    /// The state of each of EngineOptions::processors, each core by itself; empty without them.
     std::vector<ProcessorState> processors() const;
 
     struct OVERTAKE_HIDDEN State;

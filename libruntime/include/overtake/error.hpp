@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Error: what the library throws.
+// Error: the exception that the library throws.
 #pragma once
 
 #include <stdexcept>

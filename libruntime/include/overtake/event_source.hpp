@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// EventSource: what happens on a device, as it happens (Device::events()).
+// EventSource: reads the events of a device while they happen (Device::events()).
 //
 //     auto source = device->events();
 //     std::vector<Event> events(4096);
@@ -8,8 +8,9 @@
 //         for (const Event& event : std::span(events).first(source->read(events, deadline)))
 //             ...
 //
-// The events of one core are in the order of time.  Those of different cores, and of what has not
-// reached a core yet, may come a little late: a reader that needs one order sorts by time.
+// The events of one core are in the order of time.  Events of different cores, and of jobs and
+// tasks that have not reached a core yet, may come a little late: a reader that needs one order
+// sorts by time.
 //
 // Thread safety: an EventSource belongs to one thread at a time.
 // Errors: overtake::Error.
@@ -24,12 +25,12 @@
 
 namespace overtake {
 
-/// The most that a source keeps for its reader.
+/// The most events that a source keeps for its reader.
 constexpr std::uint32_t most_events_kept = 1u << 18;
 
 struct EventOptions {
-    /// Events that wait for the reader, 1..most_events_kept, rounded up to a power of two.  What
-    /// finds no room is lost, and counted.
+    /// Events that wait for the reader, 1..most_events_kept, rounded up to a power of two.  An
+    /// event that finds no room is lost and counted.
     std::uint32_t capacity = 1u << 16;
 };
 
@@ -37,11 +38,11 @@ class OVERTAKE_API EventSource {
 public:
     virtual ~EventSource();
     /// Waits until there is at least one event or deadline_ns (absolute CLOCK_MONOTONIC; 0 polls)
-    /// has passed; at most out.size() of them.  Returns how many; 0 at the deadline.
-    /// A reader that asks with deadline 0 now and then costs the device less than one that waits,
-    /// whom the device has to wake.
+    /// has passed.  Writes at most out.size() events, and returns how many; 0 at the deadline.  A
+    /// reader that polls now and then costs the device less than one that waits, which the device
+    /// has to wake.
     virtual std::size_t read(std::span<Event> out, std::int64_t deadline_ns) = 0;
-    /// Events that found no room, ever.
+    /// Returns how many events have found no room since the source was made.
     virtual std::uint64_t lost() const noexcept = 0;
 };
 

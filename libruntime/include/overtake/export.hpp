@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Which names of the library a program may use.  Everything else in it is hidden.
+// Which names of the library a program may use.  All its other names are hidden.
 #pragma once
 
 #if __cplusplus < 202002L
 #error "overtake needs C++20: compile with -std=c++20"
 #endif
 
-/// Marks what the shared library exports.  libruntime/abi/libovertake.map lists each such symbol.
+/// Marks a class or function that the shared library exports.  libruntime/abi/libovertake.map lists
+/// each such symbol.
 #define OVERTAKE_API __attribute__((visibility("default")))
-/// Marks what the library keeps to itself, inside a class that it exports.
+/// Marks a member that the library keeps to itself, inside a class that it exports.
 #define OVERTAKE_HIDDEN __attribute__((visibility("hidden")))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // GraphRun: the life cycle of a model on an engine with several processors, step by step: prepare,
-// run as often as is wanted, release (docs/reference/graph-run.md).
+// run any number of times, release (docs/reference/graph-run.md).
 //
 //     overtake::GraphRun graph(engine, overtake::Model::load("detector.ovm"));
 //     graph.prerun();                              // all or nothing
@@ -25,8 +25,8 @@
 // A run that ends leaves the state done or error by itself, whether or not a thread waits.  While
 // one thread is in prerun() or postrun(), these calls of other threads throw EBUSY.
 //
-// Thread safety: every function, from any thread, but for the destructor.
-// fork(): as of a Device (overtake/device.hpp).
+// Thread safety: any thread may call every function but the destructor.
+// fork(): as for a Device (overtake/device.hpp).
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@
 
 namespace overtake {
 
-/// Where a graph is in its life cycle.
+/// The state of a graph in its life cycle.
 enum class GraphState : std::uint8_t {
     created = 0, ///< nothing is prepared
     ready = 1,   ///< prepared, and not run yet
@@ -56,8 +56,8 @@ OVERTAKE_API const char* name_of(GraphState state) noexcept;
 
 /// A unit that a processor does not take.
 struct UnitRefusal {
-    std::size_t unit;      ///< of the model, from 0
-    std::string processor; ///< its name
+    std::size_t unit;      ///< number of the unit in its model, from 0
+    std::string processor; ///< the processor's name
     std::string reason;    ///< why it does not take the unit
 };
 
@@ -67,48 +67,50 @@ public:
     /// Prepares nothing.  EINVAL if the engine has no EngineOptions::processors, or for
     /// TaskOptions::deadline_ns, which is one moment: a graph runs often, so it takes slo_ns.
     GraphRun(Engine& engine, std::shared_ptr<const Model> model, const TaskOptions& options = {});
-    /// Cancels a run that is under way.  What it uses is kept until its end.
+    /// Cancels a run that is under way.  The memory that the run uses is kept until its end.
     ~GraphRun();
     GraphRun(const GraphRun&) = delete;
     GraphRun& operator=(const GraphRun&) = delete;
 
-    const Model& model() const noexcept; ///< what it was made of
+    const Model& model() const noexcept; ///< the model that it was made with
 
     /// Uploads the model, has each processor of the program's prepare each unit, checks that each
     /// unit has a processor, and takes the memory of one inference.  A unit that one class refuses
-    /// is another's: EINVAL only if all refuse it, naming the unit, each processor and why.  ENOSPC
-    /// or ENOMEM; EPERM for a priority above the engine's.  After an error nothing is prepared.
+    /// runs on another: EINVAL only if all refuse it, naming the unit, each processor and its
+    /// reason.  ENOSPC or ENOMEM; EPERM for a priority above the engine's.  After an error nothing
+    /// is prepared.
     void prerun();
-    /// The same with memory of the caller's, used from here to postrun().
+    /// Prepares the same with the caller's memory, which is used from here to postrun().
     void prerun(std::span<const TensorMemory> inputs, std::span<const TensorMemory> outputs);
     /// The values of an input, dense row-major, to be filled in before run().  Valid until
     /// postrun().  EINVAL if there is no such input, or if its memory is the caller's.
     std::span<float> input(std::size_t index);
-    /// The values of an output, as of the last run that succeeded.  Likewise.
+    /// The values of an output of the last run that succeeded, dense row-major.  Valid until
+    /// postrun().  EINVAL if there is no such output, or if its memory is the caller's.
     std::span<const float> output(std::size_t index);
 
-    /// Begins from the inputs, whatever became of the run before.  With `block` it waits for the
-    /// end and throws the Error of a run that failed: wait().
+    /// Begins a run from the inputs, however the run before ended.  With `block` it waits for the
+    /// end and throws the Error of a run that failed, as wait() does.
     void run(bool block = true);
-    /// Until the run has ended or deadline_ns (absolute CLOCK_MONOTONIC).  True if it has.  Throws
-    /// the Error of a run that failed, which names the units and the processor where these are to
-    /// blame.
+    /// Waits until the run has ended or until deadline_ns (absolute CLOCK_MONOTONIC).  True if it
+    /// has ended.  Throws the Error of a run that failed, which names the units and the processor
+    /// where these are to blame.
     bool wait(std::int64_t deadline_ns = deadline_never);
-    /// Work that has not started never runs.  Returns at once; the run ends some time later, with
-    /// ECANCELED if that was in time.
+    /// Cancels the run: work that has not started never runs.  Returns at once; the run ends some
+    /// time later, with ECANCELED if the cancel was in time.
     void cancel();
-    /// Releases everything that prerun() prepared, after a run that failed as well.  A processor
-    /// of the program's that was given up, because it did not say that a call is done, has its
-    /// units released when that call goes.
+    /// Releases everything that prerun() prepared, after a run that failed as well.  If the engine
+    /// has given up a processor of the program's, because it did not report the end of a call, its
+    /// units are released when that call is freed.
     void postrun();
 
-    /// What it is ready for.
+    /// The state of the life cycle.
     GraphState state() const noexcept;
     /// Why the last run failed; empty if it did not.
     std::string error() const;
-    /// What the last prerun() found of units that some processor does not take.
+    /// The units that some processor does not take, as the last prerun() found them.
     std::vector<UnitRefusal> refusals() const;
-    /// Of the last run: Request::runs().  Empty while it is under way.
+    /// Request::runs() of the last run.  Empty while a run is under way.
     std::vector<RunRecord> runs() const;
 
 private:

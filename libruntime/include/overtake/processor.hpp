@@ -31,7 +31,7 @@ namespace overtake {
 
 /// A unit of a model.
 struct UnitDescription {
-    const Model& model;        ///< that the unit is a part of
+    const Model& model;        ///< the model that the unit is a part of
     std::size_t unit;          ///< from 0
     std::uint64_t operations;  ///< multiply-accumulates, other elements; 0 = unknown
     std::uint64_t expected_ns; ///< on CPU workers, by the compiler; 0 = they cannot run it
@@ -40,7 +40,7 @@ struct UnitDescription {
 /// A tensor of a call: bytes as Tensor describes them, on the device or in host memory.
 struct UnitTensor {
     const Tensor& tensor;       ///< type, shape and layout
-    std::span<std::byte> bytes; ///< of an input not to be changed
+    std::span<std::byte> bytes; ///< an input's must not be changed
 };
 
 /// One unit of one inference, to be computed.  Thread safe.
@@ -54,53 +54,57 @@ public:
     virtual const Model& model() const noexcept = 0;
     /// Number of the unit in its model, from 0.
     virtual std::size_t unit() const noexcept = 0;
-    /// Tensors that it reads; they live as long as the call.
+    /// Tensors that the unit reads; they live as long as the call.
     virtual std::span<const UnitTensor> inputs() const noexcept = 0;
-    /// Tensors that it writes; they live as long as the call.
+    /// Tensors that the unit writes; they live as long as the call.
     virtual std::span<const UnitTensor> outputs() const noexcept = 0;
-    /// Computes the unit here and now, with the operators of the device: 0, or a negative errno.
-    /// One thread at a time.
+    /// Computes the unit at once, with the operators of the device.  Returns 0 or a negative errno.
+    /// One thread at a time may call it.
     virtual std::int32_t compute() = 0;
-    /// The unit is computed, with 0, or has failed: -EIO and -ENODEV are failures of the processor,
-    /// any other negative errno is one of the task.  Once; later calls do nothing.  Any thread.
+    /// Reports the end of the call: 0 if the unit is computed, or a negative errno.  -EIO and
+    /// -ENODEV are failures of the processor, any other errno is one of the task.  The first call
+    /// counts; later calls do nothing.  Any thread may call it.
     virtual void done(std::int32_t status) noexcept = 0;
 
 protected:
     UnitCall() = default;
 };
 
-/// Its functions but the destructor are called by one thread at a time; prepare() and release() by
-/// threads that load models, the others by the engine's thread for it.  What they throw is a
-/// failure of the processor; of prepare(), that it cannot run the unit.
+/// A processor of the program's own.  One thread at a time calls its functions but the destructor:
+/// threads that load models call prepare() and release(), the engine's thread for the processor
+/// calls the others.  An exception is a failure of the processor; from prepare() it means that the
+/// processor cannot run the unit.
 ///
-/// That holds for each engine by itself: one object that is a processor of two engines, as a
-/// registered one of which both have its name, is called by threads of both at the same time.  It
-/// takes a lock then, or each engine has an object of its own (ProcessorOptions::own).
+/// That holds for each engine by itself.  Threads of two engines may call one object at the same
+/// time, a registered one that both name, say.  Then the object takes a lock, or each engine has an
+/// object of its own (ProcessorOptions::own).
 class OVERTAKE_API OwnProcessor {
 public:
     virtual ~OwnProcessor();
-    /// A model is loaded.  0, and what the unit takes here, at least 1; or a negative errno: this
-    /// processor cannot run it.
+    /// Prepares a unit while its model is loaded.  Returns 0 and sets expected_ns, the time of the
+    /// unit on this processor, at least 1; or returns a negative errno: this processor cannot run
+    /// the unit.
     virtual std::int32_t prepare(const UnitDescription& unit, std::uint64_t& expected_ns) = 0;
-    /// Begins; call->done() says when it is over, from within start() or later.
+    /// Begins a call.  The processor calls call->done() at its end, from within start() or later.
     virtual void start(std::shared_ptr<UnitCall> call) = 0;
-    /// Called every poll_ns() while a call is under way, unless that is 0.
+    /// The engine calls it every poll_ns() while a call is under way, unless poll_ns() is 0.
     virtual void poll(UnitCall& call);
-    /// The interval of poll(), in nanoseconds; 0: it is not called.
+    /// The interval of poll(), in nanoseconds; 0: the engine does not call poll().
     virtual std::uint64_t poll_ns() const { return 0; }
-    /// The call is not needed any more; done() is to come all the same, and soon.
+    /// Asks for the end of a call that is not needed any more.  The processor still calls done(),
+    /// and soon.
     virtual void cancel(UnitCall& call);
-    /// The model that the unit is of goes.
+    /// Releases a unit, whose model is about to be freed.
     virtual void release(const UnitDescription& unit);
-    /// After a failure: whether it works again.
+    /// After a failure: whether the processor works again.
     virtual bool probe();
-    /// A call that is not done after so long is a failure of the processor.
+    /// A call that is not done after this time, in nanoseconds, is a failure of the processor.
     virtual std::uint64_t timeout_ns() const { return 10'000'000'000; }
 };
 
-/// From now on `class_name` means this processor in ProcessorOptions without workers, device and
-/// cores, in each engine that names it.  EEXIST if there is one; EINVAL for an empty name or null.
-/// Thread safe.
+/// Registers `processor` for ProcessorOptions with the class `class_name` and without workers,
+/// device and cores, in each engine that is made from now on.  EEXIST if a processor has that name;
+/// EINVAL for an empty name or null.  Thread safe.
 OVERTAKE_API void register_processor(const std::string& class_name,
                                      std::shared_ptr<OwnProcessor> processor);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// ServiceQueue: tasks of this process in the one queue that all processes of a device share.
+// ServiceQueue: submits tasks of this process to the queue that all processes of a device share.
 //
-// An Engine in service mode (EngineOptions::service) is made of it, and what most programs want.
-// This is what an engine says to the device: what a task's segments are, and that a CPU segment is
-// over.  Which task goes on when is decided by the device, for all of its processes: its numbers,
-// ServiceSettings, hold, and what it has measured itself.
+// Most programs use an Engine in service mode (EngineOptions::service), which uses this class.  An
+// engine submits the segments of a task to the device, and reports when a CPU segment is over.  The
+// device decides for all of its processes which task goes on when, by its own ServiceSettings and
+// the times that it has measured.
 //
 //     auto queue = device->create_service_queue({.workers = 1});
 //     queue->submit(task);
@@ -16,9 +16,9 @@
 //             ...
 //         }
 //
-// Thread safety: a ServiceQueue belongs to one thread at a time, but for interrupt(); any thread
-// may destroy it.
-// Errors: overtake::Error.  What becomes of a task is in its event.
+// Thread safety: a ServiceQueue belongs to one thread at a time, but any thread may call
+// interrupt() and destroy it.
+// Errors: overtake::Error.  A task that fails throws nothing: its event reports the failure.
 #pragma once
 
 #include <cstddef>
@@ -34,14 +34,14 @@ namespace overtake {
 /// The settings of a device for the tasks of all of its processes; docs/reference/scenarios.md has
 /// the rules.
 struct ServiceSettings {
-    std::uint32_t slots;              ///< tasks that may interleave on a core, below priority 255
-    std::uint32_t task_limit;         ///< tasks begun and not ended, below priority 255
-    std::uint32_t threshold_percent;  ///< see docs/reference/settings.md
-    std::uint32_t share;              ///< 1: the task limit's places are shared by processes
-    std::uint64_t insert_max_time_ns; ///< shorter tasks may fill any gap
-    std::uint64_t wait_dispatch_time_ns; ///< any task may fill longer gaps
-    /// A CPU segment that takes longer than this, and than overdue_factor times what is expected,
-    /// is overdue; 0 = none ever is.
+    std::uint32_t slots;             ///< tasks that may interleave on a core, below priority 255
+    std::uint32_t task_limit;        ///< tasks begun and not ended, below priority 255
+    std::uint32_t threshold_percent; ///< of the next BPU segment: excess of a gap's task
+    std::uint32_t share; ///< 1: a place of the task limit is kept for each process that has none
+    std::uint64_t insert_max_time_ns;    ///< tasks shorter than this fill any gap
+    std::uint64_t wait_dispatch_time_ns; ///< gaps longer than this take any task
+    /// A CPU segment that takes longer than this, and than overdue_factor times its estimate, is
+    /// overdue; 0 = none ever is.
     std::uint64_t overdue_min_time_ns;
     std::uint64_t overdue_factor; ///< see overdue_min_time_ns
 };
@@ -52,48 +52,48 @@ struct ServiceSegment {
     std::span<const overtake_fc> fcs;           ///< as in Job
     std::span<const overtake_binding> bindings; ///< as in Job
     std::uint32_t scratch_bytes = 0;            ///< as in Job
-    /// CPU: what it is, so that the device knows it again.
+    /// CPU: names the computation, so that the device finds the time that it measured before.
     std::uint64_t cpu_key = 0;
-    /// CPU: believed until the device has measured one of the key, a second at most.
+    /// CPU: the estimate until the device has measured a segment with this key; a second at most.
     std::uint64_t expected_ns = 0;
-    /// A group, as in Job, but parts name no core: its parts run on cores of the task.
+    /// Group: as in Job, but parts name no core: they run on cores of the task.
     std::span<const overtake_part> parts;
-    std::span<const std::uint32_t> stages; ///< of a group, as in Job
+    std::span<const std::uint32_t> stages; ///< group: as in Job
 };
 
-/// A task of the scheduling contract (docs/reference/scenarios.md).  If it has groups, it names no
-/// core, and takes as many cores at once as the most parts that one of its segments has.
+/// A task of the scheduling contract (docs/reference/scenarios.md).  A task with groups names no
+/// core, and takes as many cores at once as the segment with the most parts has parts.
 struct ServiceTask {
     std::uint64_t tag = 0; ///< unique among the queue's tasks whose ends have not been reaped
-    std::span<const ServiceSegment> segments; ///< a chain, one after the other
-    unsigned priority = 0;                    ///< 0..254, 255 goes ahead of everything
+    std::span<const ServiceSegment> segments; ///< a chain: one runs after the other
+    unsigned priority = 0;                    ///< 0..254; 255 goes ahead of all others
     std::int64_t custom_id = 0;               ///< within one priority the smaller goes first
-    unsigned core = core_any; ///< settled by the first segment on the device, and kept
+    unsigned core = core_any; ///< core_any: the first segment on the device settles it
     std::uint64_t deadline_ns = UINT64_MAX; ///< device time, for policies that look at it
     std::uint64_t model = 0;                ///< as in Job
 };
 
-/// What the process is to do, or what became of a task.
+/// A request to run a CPU segment, or the result of a task.
 struct ServiceEvent {
-    /// Which of the two.
+    /// The kind of event.
     enum class Type : std::uint32_t {
-        run_cpu = 1, ///< run CPU segment `segment` now, and say cpu_done()
-        ended = 2,   ///< the task is over: nothing more comes of it
+        run_cpu = 1, ///< run CPU segment `segment` now, then call cpu_done()
+        ended = 2,   ///< the task ended: no event of it follows
     };
     std::uint64_t tag = 0;      ///< of the task
     Type type = Type::ended;    ///< which of the fields below have a meaning
-    std::uint32_t segment = 0;  ///< run_cpu: which one
+    std::uint32_t segment = 0;  ///< run_cpu: number of the segment, from 0
     std::uint64_t start_ns = 0; ///< run_cpu: device time from which on it is measured
 
     // Of a task that has ended.
     std::int32_t status = 0; ///< 0, or the negative errno of the segment that failed
-    /// That took its segments on the device, of several the first; 0 = none did.
+    /// The core that took its segments on the device, of several the first; 0 = none did.
     unsigned core = 0;
     std::uint64_t arrived_ns = 0;    ///< device time
-    std::uint64_t dispatched_ns = 0; ///< device time; 0 = was not
+    std::uint64_t dispatched_ns = 0; ///< device time; 0 = it was not dispatched
     std::uint64_t ended_ns = 0;      ///< device time
-    /// By segment; of one on the CPU tag, core and what is only of FCs are 0.  All zero: it never
-    /// began.
+    /// One for each segment.  For a segment on the CPU the tag, the core and the counts of FCs are
+    /// 0.  All zero: the segment never began.
     std::vector<Completion> segments;
 };
 
@@ -105,26 +105,29 @@ struct ServiceQueueOptions {
     bool interruptible = false;  ///< as QueueOptions
 };
 
-/// Destroying it ends its tasks: those that wait at once, a running FC at its next step.
+/// A queue of service mode.  The destructor ends its tasks: waiting ones at once, a running FC at
+/// its next step.
 class OVERTAKE_API ServiceQueue {
 public:
     virtual ~ServiceQueue();
     /// The device's settings when the queue was created.
     virtual const ServiceSettings& settings() const noexcept = 0;
-    /// Takes the task: from now on nothing about it is refused.  EINVAL for one that is malformed,
-    /// EEXIST for a tag in use, EPERM for a priority above the queue's, ENOENT for an address that
-    /// is no buffer's, E2BIG for one that is too large, ENOSPC for one too many.
+    /// Submits a task: from then on the device refuses nothing about it.  EINVAL for one that is
+    /// malformed, EEXIST for a tag in use, EPERM for a priority above the queue's, ENOENT for an
+    /// address that is no buffer's, E2BIG for one that is too large, ENOSPC for one too many.
     virtual void submit(const ServiceTask& task) = 0;
-    /// Waits until there is news or deadline_ns (absolute CLOCK_MONOTONIC; 0 polls) has passed.
-    /// Events in the order in which they came; none at the deadline, or if there is no task.
+    /// Waits until there is an event or deadline_ns (absolute CLOCK_MONOTONIC; 0 polls) has passed.
+    /// Returns events in the order in which they came; none at the deadline, if there is no task,
+    /// or after interrupt().
     virtual std::vector<ServiceEvent> reap(std::int64_t deadline_ns) = 0;
-    /// CPU segment `segment` is over, with 0 or a negative errno, which ends the task.  ENOENT if
-    /// there is no such task, EINVAL unless its process is to run just that segment.
+    /// Reports the end of CPU segment `segment` with 0, or with a negative errno, which ends the
+    /// task.  ENOENT if there is no such task, EINVAL unless this process is to run just that
+    /// segment.
     virtual void cpu_done(std::uint64_t tag, std::uint32_t segment, std::int32_t status) = 0;
-    /// Work that has not started never runs; the task ends some time later.  False if there is no
-    /// such task, or it has ended.
+    /// Cancels a task: work that has not started never runs, and the task ends some time later.
+    /// False if there is no such task, or it has ended.
     virtual bool cancel(std::uint64_t tag) = 0;
-    /// Tasks submitted whose ends have not been reaped.
+    /// Returns how many submitted tasks have ends that are not reaped.
     virtual std::size_t live() const noexcept = 0;
     /// As Queue::interrupt().
     virtual void interrupt() = 0;

@@ -10,13 +10,14 @@
 //     task.wait();
 //     std::vector<float> boxes = task.output(0);
 //
-// Only a session that was made for it may use priority 255, which overtakes: session(device, model,
+// Only a session made with that right may use priority 255, which overtakes: session(device, model,
 // {.max_priority = 255}).
 //
 // Thread safety: a Session and its Tasks belong to one thread at a time; threads that share a
 // device and a model each make their own Session, and the model's program and weights are still
-// uploaded only once.  There is no thread behind a Session: work on the device goes on by itself,
-// what follows it (CPU segments, the next BPU segment) is done inside wait() and poll().
+// uploaded only once.  A Session has no thread of its own: jobs on the device go on by themselves,
+// and wait(), poll() and wait_any() do what follows (CPU segments, submitting the next BPU
+// segment).
 // Errors: overtake::Error.  status() reports a task that failed (cancelled, faulted, timed out);
 // only misuse and a broken device throw.
 // fork(): as for a Device (overtake/device.hpp).
@@ -42,13 +43,13 @@ struct SessionOptions {
     unsigned core_limit = 0;     ///< asked for while the session lives; needs max_priority 255
     CpuLayout cpu_layout = CpuLayout::automatic; ///< of values between operators of the CPU
     /// Threads that compute an operator of the CPU, 1..64; convolutions and matrix products use
-    /// them (docs/use/cpu.md).  They are OpenMP's, which keeps them for each thread that runs
-    /// tasks.
+    /// them (docs/use/cpu.md).  They are threads of OpenMP, which keeps them for each thread that
+    /// runs tasks.
     unsigned cpu_threads = 1;
     /// 1: a BPU segment that runs for the second time is recorded, and replayed from then on
-    /// (Queue::record()): the same results, with less to do for each task.  0: submitted each time.
-    /// 2: each is recorded in its first run, and refused where level 1 would submit it.  The
-    /// session does not keep the Model: its file and tables are freed when its last other owner
+    /// (Queue::record()): the same results, with less to do for each task.  0: each is submitted
+    /// each time.  2: each is recorded in its first run, and refused where level 1 would submit it.
+    /// The session does not keep the Model: its file and tables are freed when its last other owner
     /// releases it (docs/use/recordings.md).
     unsigned record = 0;
 };
@@ -57,19 +58,20 @@ struct SessionOptions {
 struct TaskOptions {
     unsigned priority = 0;      ///< 0..254 NORMAL, 255 HIGH
     std::int64_t custom_id = 0; ///< within one priority the smaller goes first
-    /// core_any: the first BPU segment goes to any core, and the others follow it.  Where cores are
-    /// unlike, it goes to one of the model's profile, or, if there is none, to one like core 1.  A
-    /// model with a plan for several cores (overtake compile --cores) uses all of these, if the
-    /// device has them.
+    /// core_any: the device chooses a core for the first BPU segment, and the others follow it.  On
+    /// a device with cores of different kinds the core has the model's profile, or, if none has,
+    /// that of core 1.  A model with a plan for several cores (overtake compile --cores) uses all
+    /// of these, if the device has them.
     unsigned core = core_any;
     std::int64_t deadline_ns = 0; ///< of each of its jobs; see Job::deadline_ns
-    /// With several processors in an engine: the processor or the entry that runs it; empty: any.
-    /// Then deadline_ns is the task's, for policies and EngineOptions::drop.
+    /// With several processors in an engine: the name of the processor or of the entry that runs
+    /// the task; empty: any.  Then deadline_ns is the task's, for policies and EngineOptions::drop.
     std::string on{};
-    /// With several processors: the deadline is so long after submit(); 0 = none.
+    /// With several processors: the time from submit() to the deadline; 0 = no deadline.
     std::uint64_t slo_ns = 0;
-    /// With several processors and no slo_ns: the deadline is so many times the model's worst
-    /// expected latency, which has each unit on the slowest class that supports it; 0 = none.
+    /// With several processors and no slo_ns: the time from submit() to the deadline, in worst
+    /// expected latencies of the model, which have each unit on the slowest class that supports it;
+    /// 0 = no deadline.
     double slo_scale = 0;
 };
 
@@ -83,44 +85,46 @@ public:
     Task(Task&&) noexcept; ///< leaves the other one empty
     /// Ends what it held as ~Task() does.
     Task& operator=(Task&&) noexcept;
-    /// Cancels it if it is running, and waits for its end (under a manual clock, step it first).
+    /// Cancels the task if it is running, and waits for its end (under a manual clock, step it
+    /// first).
     ~Task();
 
-    /// Copy values in, dense row-major in the input's shape: quantised (rounded half to even,
-    /// saturated) and laid out for the device.  Not while the task is running (EBUSY).  EINVAL if
-    /// the count is not the input's or there is no such input.
+    /// Copies values in, dense row-major in the input's shape: quantised (rounded half to even,
+    /// saturated) and laid out for the device.  EBUSY while the task is running.  EINVAL if the
+    /// count is not the input's or there is no such input.
     void set_input(std::size_t index, std::span<const float> values);
-    /// The device's own buffer of an input, to be filled in place (layout: Tensor, as
-    /// Model::input() gives it), while the task is not running.  Belongs to the task.  EINVAL if
-    /// the input is not in device memory.
+    /// The device's own buffer of an input, to be filled in place while the task is not running
+    /// (layout: Tensor, as Model::input() gives it).  It belongs to the task.  EINVAL if the input
+    /// is not in device memory, or if there is no such input.
     std::span<std::byte> input_buffer(std::size_t index);
 
-    /// Begins.  EBUSY if it is running.  EINVAL for impossible options and EPERM for a priority
-    /// above the session's; status() then has the same error.
+    /// Begins the task.  EBUSY if it is running.  EINVAL for impossible options and EPERM for a
+    /// priority above the session's; status() then has the same error.
     void start(const TaskOptions& options = {});
     /// Waits until the task has ended or until deadline_ns (absolute CLOCK_MONOTONIC).  True if it
     /// has ended.
     bool wait(std::int64_t deadline_ns = deadline_never);
-    /// wait() without waiting.
+    /// Goes on with the task without waiting.  True if it has ended.
     bool poll() { return wait(0); }
-    /// FCs and segments that have not started never run; the task then ends with -ECANCELED.
+    /// Cancels the task: FCs and segments that have not started never run.  The task then ends with
+    /// -ECANCELED, unless its last segment has ended or its job has failed before.
     void cancel();
 
     /// 0, or the negative errno of the job that failed; -EINPROGRESS while it runs, -EINVAL before
     /// the first start().
     std::int32_t status() const noexcept;
-    /// When it ended, CPU segments included, in nanoseconds of CLOCK_MONOTONIC; 0 before.
+    /// When the task ended, CPU segments included, in nanoseconds of CLOCK_MONOTONIC; 0 before.
     std::int64_t ended_ns() const noexcept;
-    /// What became of its jobs so far, one per BPU segment; valid until the next start().
+    /// The results of its jobs so far, one per BPU segment; valid until the next start().
     std::span<const Completion> completions() const noexcept;
     /// Values of an output, dense row-major in its shape.  Throws Error with the task's own error
-    /// if it has not ended well; EINVAL if there is no such output.
+    /// if the task has not ended with 0; EINVAL if there is no such output.
     std::vector<float> output(std::size_t index) const;
-    /// The same into `to`, which has as many elements as the output's shape (else EINVAL), without
-    /// allocating anything.  `to` is as before if this throws.
+    /// Writes the same values to `to`, which has as many elements as the output's shape (else
+    /// EINVAL), without allocating anything.  If this throws, `to` has not changed.
     void output(std::size_t index, std::span<float> to) const;
-    /// The device's own buffer of an output (EINVAL if it is not in device memory).  Belongs
-    /// to the task; the next start() overwrites it.
+    /// The device's own buffer of an output (EINVAL if it is not in device memory, or if there is
+    /// no such output).  It belongs to the task; the next start() overwrites it.
     std::span<const std::byte> output_buffer(std::size_t index) const;
 
 private:
@@ -131,7 +135,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// A queue of the device that runs one model; keeps both.  One that was moved from refuses
+/// A queue of the device that runs one model; keeps both.  A Session that was moved from refuses
 /// everything with EINVAL.
 class OVERTAKE_API Session {
 public:
@@ -140,27 +144,29 @@ public:
     /// driver without recordings.
     Session(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
             const SessionOptions& options = {});
-    Session(Session&&) noexcept;            ///< takes over queue and tasks
-    Session& operator=(Session&&) noexcept; ///< the same; tasks of the replaced session live on
+    Session(Session&&) noexcept;            ///< takes over the other's queue and tasks
+    Session& operator=(Session&&) noexcept; ///< likewise; tasks of the replaced session live on
     /// Its tasks may outlive it.
     ~Session();
 
-    /// The model that it runs.  At record level 2 a model that belongs to the session and has its
-    /// name, profile, inputs and outputs: then tensors() are those, in that order, and program(),
-    /// weights() and file() are empty.
+    /// The model that the session runs.  At record level 2 it is a model that belongs to the
+    /// session and has the given one's name, profile, inputs and outputs: its tensors() are the
+    /// inputs and outputs, in that order, and its program(), weights() and file() are empty.
     const Model& model() const;
-    /// At record level 2: bytes of the model's file and tables that the session does not keep, of a
-    /// pack those of the whole file.  The system has them back once the Model has no other owner.
-    /// At other levels 0.
+    /// At record level 2: bytes of the model's file and tables that the session does not keep; for
+    /// a model of a pack, of the whole file.  They are freed once the Model has no other owner.  At
+    /// other levels 0.
     std::size_t given_back_bytes() const;
-    /// A task with buffers of its own, not started.  ENOSPC or ENOMEM if there is no more room.
+    /// Makes a task with buffers of its own, not started.  ENOSPC or ENOMEM if there is no more
+    /// room.
     Task create_task();
-    /// create_task(), set_input() of every input, start().
+    /// Calls create_task(), set_input() for every input, and start().  EINVAL for another number of
+    /// inputs.
     Task submit(std::span<const std::span<const float>> inputs, const TaskOptions& options = {});
-    /// The same for a model with one input.
+    /// Does the same for a model with one input.
     Task submit(std::span<const float> input, const TaskOptions& options = {});
-    /// Waits until any of its tasks that are running has ended, or until deadline_ns (absolute
-    /// CLOCK_MONOTONIC).  True if one has; false at once if none runs.
+    /// Waits until one of its running tasks has ended, or until deadline_ns (absolute
+    /// CLOCK_MONOTONIC).  True if one has ended; false at once if none runs.
     bool wait_any(std::int64_t deadline_ns = deadline_never);
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a device says of its cores' profiles: are they alike, and which cores a model is for.
+// A device's core profiles: whether they are all the same, and which cores run a model.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace overtake {
 
-/// A structure without padding.
+/// Whether two profiles are the same in every field; the structure has no padding.
 inline bool is_like(const drm_overtake_core_profile& one, const drm_overtake_core_profile& other) {
     static_assert(sizeof(one) == OVERTAKE_PROFILE_NAME_BYTES + 6 * sizeof(std::uint32_t) +
                                      2 * sizeof(std::uint64_t));
@@ -31,7 +31,8 @@ inline std::string_view name_of(const drm_overtake_core_profile& profile) {
     return {profile.name, strnlen(profile.name, sizeof(profile.name))};
 }
 
-/// "default+ideal", as the module's parameter and overtake serve take it.
+/// Returns the names as "default+ideal", the form that the module's parameter and overtake serve
+/// take.
 inline std::string joined_names(std::span<const drm_overtake_core_profile> profiles) {
     std::string text;
     for (const drm_overtake_core_profile& profile : profiles)
@@ -39,9 +40,9 @@ inline std::string joined_names(std::span<const drm_overtake_core_profile> profi
     return text;
 }
 
-/// Cores that take a job which names none and is of a model compiled for `profile`, bit k - 1 for
-/// core k: those of that name, or, if there are none, those like core 1.  0: all, as where cores
-/// are alike.
+/// Returns the cores that may take a job that names no core, of a model compiled for `profile`, bit
+/// k - 1 for core k: the cores of that name, or, if there are none, those with the profile of core
+/// 1.  0: all cores, which have the same profile.
 inline std::uint64_t cores_for(std::span<const drm_overtake_core_profile> profiles,
                                std::string_view profile) {
     if (are_alike(profiles))
@@ -54,8 +55,8 @@ inline std::uint64_t cores_for(std::span<const drm_overtake_core_profile> profil
     return named != 0 ? named : like_first;
 }
 
-/// By name, a core of the device with that profile, from 1, each another one.  Empty if the device
-/// has not enough of them.
+/// Returns, for each name, a different core of the device with that profile, counted from 1.  Empty
+/// if the device has too few of them.
 inline std::vector<unsigned> cores_named(std::span<const drm_overtake_core_profile> profiles,
                                          std::span<const std::string_view> names) {
     std::vector<unsigned> cores;

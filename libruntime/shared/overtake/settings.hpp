@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Settings of the task scheduler in the structs of this library and of the driver, field by field
-// as sched/settings.inc has them.  A struct that lacks one does not compile here.
+// as sched/settings.inc has them.  This file does not compile if a struct lacks a setting.
 #pragma once
 
 #include "overtake/engine.hpp"
@@ -14,7 +14,8 @@ extern "C" {
 
 namespace overtake {
 
-/// Of a queue of the process's own; or of the device's, which processes share.
+/// Returns the defaults of a queue of the process's own, or of the device's queue, which processes
+/// share.
 inline ovt_sched_settings usual_settings(bool is_shared = false) {
     ovt_sched_settings settings;
     ovt_sched_settings_init(&settings, is_shared);

@@ -18,17 +18,17 @@
 
 namespace overtake {
 
-/// One thread at a time.
+/// Computes CPU segments.  One thread at a time.
 class CpuSegments {
 public:
     /// Throws Error ENOMEM, and ENOENT for an operator that is not registered.
     explicit CpuSegments(std::shared_ptr<const Plan> plan);
 
-    /// Computes a CPU segment.  `places` by tensor number.  Throws Error, naming the operator.
+    /// Computes a CPU segment.  `places`: by tensor number.  Throws Error, naming the operator.
     void compute(std::size_t segment, std::span<const TensorPlace> places);
 
 private:
-    /// Of one step: one of the two, and none of a copy from or to the device.
+    /// One step: either member is set; neither for a copy from or to the device.
     struct Made {
         cpu::Kernel kernel;
         std::optional<cpu::Conversion> conversion;
@@ -40,7 +40,7 @@ private:
 
     std::shared_ptr<const Plan> plan_;
     std::vector<std::vector<Made>> made_; ///< by [segment][step]
-    std::vector<float> own_;              ///< of the segment that runs
+    std::vector<float> own_;              ///< memory of the segment that runs
     cpu::Inputs inputs_;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Execution: an inference of a plan, and the next one after it.
+// Execution: runs inferences of a plan, one after the other.
 //
-// Its arrays are made once and sized by the plan.  What an inference brings are addresses, which
-// bind() writes into them.
+// Its arrays are made once and sized by the plan.  bind() writes the addresses of an inference into
+// them.
 #pragma once
 
 #include <cstddef>
@@ -20,26 +20,26 @@
 
 namespace overtake {
 
-/// A tensor that the caller of an inference has, and where.
+/// A tensor in memory of the caller of an inference, and its place.
 struct LentTensor {
     std::uint32_t tensor;
     TensorPlace place;
 };
 
-/// Its segments are those of the plan.  One thread at a time.
+/// The segments of an execution are those of the plan.  One thread at a time.
 class Execution final : public SegmentWork {
 public:
     explicit Execution(std::shared_ptr<const Plan> plan);
 
     const Plan& plan() const noexcept { return *plan_; }
     const std::shared_ptr<const Plan>& shared_plan() const noexcept { return plan_; }
-    /// By tensor number, as of bind().
+    /// The places of the tensors by number, as bind() set them.
     std::span<const TensorPlace> places() const noexcept { return places_; }
 
-    /// The next inference uses these.  All of them outlive it.  Without `cpu` it computes no CPU
-    /// segments.
+    /// Sets the memory of the next inference.  The arguments outlive it.  Without `cpu` it computes
+    /// no CPU segments.
     void bind(const Workspace& workspace, CpuSegments* cpu, std::span<const LentTensor> lent = {});
-    /// Of a BPU segment, for the caller to change until the next bind().
+    /// The bindings of a BPU segment, which the caller may change until the next bind().
     std::vector<overtake_binding>& bindings(std::size_t segment) { return bindings_[segment]; }
 
     void describe(std::size_t segment, Job& job) const override;
@@ -56,8 +56,8 @@ private:
     const std::shared_ptr<const Plan> plan_;
     std::vector<std::vector<overtake_binding>> bindings_; ///< by segment; empty for CPU
     std::vector<TensorPlace> places_;
-    std::vector<overtake_part> parts_;     ///< of the last group whose cores were named
-    const Buffer* group_record_ = nullptr; ///< as of bind()
+    std::vector<overtake_part> parts_;     ///< parts of the last group whose cores were named
+    const Buffer* group_record_ = nullptr; ///< as bind() set it
     CpuSegments* cpu_ = nullptr;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// HostCore: executes FCs with the device's operators on the thread that asks, so that a unit gives
+// HostCore: executes FCs with the device's operators on the calling thread, so that a unit gives
 // the same bytes on a CPU worker as on a core.
 #pragma once
 
@@ -20,19 +20,20 @@ extern "C" {
 
 namespace overtake {
 
-/// By region number; what is not bound is all zero.
+/// Regions by number; a region that is not bound is all zero.
 using HostRegions = std::array<ovt_region, OVERTAKE_MAX_REGIONS>;
 
-/// One thread at a time.
+/// Executes FCs.  One thread at a time.
 class HostCore {
 public:
     HostCore();
 
-    /// In their order.  `regions` are the job's, its scratch excepted.  0; -ENOEXEC for a fault,
-    /// -ETIMEDOUT for an FC that took too long: error() says more then.  Throws std::bad_alloc.
+    /// Executes the FCs in order.  `regions` are the job's without its scratch.  Returns 0;
+    /// -ENOEXEC for a fault, -ETIMEDOUT for an FC that took too long: then fault() and fault_insn()
+    /// say more.  Throws std::bad_alloc.
     std::int32_t execute(std::span<const overtake_fc> fcs, HostRegions regions,
                          std::size_t scratch_bytes);
-    /// Of the last execute() that failed.
+    /// The fault of the last execute() that failed, and the index of its instruction.
     std::uint32_t fault() const noexcept { return core_.exec.fault; }
     std::uint32_t fault_insn() const noexcept { return core_.exec.fault_insn; }
 

@@ -10,8 +10,8 @@
 
 namespace overtake {
 
-/// Where the regions of a BPU segment's job are in this process.  `program`: in place of the
-/// model's, unless it is null.
+/// Returns the regions of a BPU segment's job in this process.  `program` replaces the model's,
+/// unless it is null.
 HostRegions host_regions(const Plan& plan, std::size_t segment,
                          std::span<const overtake_binding> bindings,
                          std::span<const TensorPlace> places, const std::byte* program = nullptr);

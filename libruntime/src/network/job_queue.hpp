@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The jobs of tasks on a device: each is made from a segment here, and its end finds its task here.
+// JobQueue: makes the jobs of tasks from segments, submits them to a device, and finds the task of
+// a job that has ended.
 //
-// Allocates only where a JobEntry is made, so that a task which has begun comes to its end.
+// It allocates only where a JobEntry is made, so that a task that has begun comes to its end.
 //
 // Thread safety: one thread at a time, as a Queue.
 #pragma once
@@ -42,25 +43,25 @@ private:
     template <class>
     friend class JobQueue;
     Owner* owner_;
-    RecordedSegment* recorded_ = nullptr;                         ///< of its job
+    RecordedSegment* recorded_ = nullptr;                         ///< recording of its job, or null
     typename std::map<std::uint64_t, JobEntry*>::node_type node_; ///< while it has no job
 };
 
-/// Which task has which job, by the job's tag.
+/// Finds the task of a job by the job's tag.
 template <class Owner>
 class JobTable {
 public:
-    /// The entry is in no table.
+    /// Adds an entry that is in no table.
     void add(JobEntry<Owner>& entry, std::uint64_t tag) noexcept {
         entry.node_.key() = tag;
         jobs_.insert(std::move(entry.node_));
     }
-    /// Null if there is no such job.
+    /// Returns the task; null if there is no such job.
     Owner* find(std::uint64_t tag) const noexcept {
         const auto job = jobs_.find(tag);
         return job == jobs_.end() ? nullptr : job->second->owner_;
     }
-    /// The same, and the job is forgotten.
+    /// Returns the task and removes the job; null if there is no such job.
     Owner* take(std::uint64_t tag) noexcept {
         JobEntry<Owner>* const entry = take_entry(tag);
         return entry ? entry->owner_ : nullptr;
@@ -73,7 +74,7 @@ public:
         entry.node_ = jobs_.extract(job);
         return &entry;
     }
-    /// Every job is forgotten.  The entries, which live, may have other jobs.
+    /// Removes every job.  The entries, which live, may have other jobs.
     void clear() noexcept {
         while (!jobs_.empty()) {
             const auto job = jobs_.begin();
@@ -81,7 +82,7 @@ public:
             entry.node_ = jobs_.extract(job);
         }
     }
-    /// Calls visit(tag, owner) for each.
+    /// Calls visit(tag, owner) for each job.
     template <class Visit>
     void for_each(Visit visit) const {
         for (const auto& [tag, entry] : jobs_)
@@ -100,26 +101,26 @@ public:
     JobQueue(const Device& device, std::unique_ptr<Queue> queue, unsigned record = 0)
         : recorder_(*queue, device, record), queue_(std::move(queue)) {}
 
-    /// Submits a segment's job; `job` has its tag and says how it competes.  Throws Error as
-    /// Queue::submit(); nothing is in flight then.
+    /// Submits a segment's job; `job` has its tag, priority and other values by which it competes.
+    /// Throws Error as Queue::submit(); nothing is in flight then.
     void submit(JobEntry<Owner>& entry, const SegmentWork& work, std::size_t segment, Job job) {
         work.describe(segment, job);
         submit_or_replay(entry, work, segment, job);
     }
-    /// The same of a segment in parts for several cores (SegmentWork::describe_group()).
+    /// Submits the job of a segment in parts for several cores (SegmentWork::describe_group()).
     void submit(JobEntry<Owner>& entry, SegmentWork& work, std::size_t segment,
                 std::span<const unsigned> cores, Job job) {
         work.describe_group(segment, cores, job);
         submit_or_replay(entry, work, segment, job);
     }
-    /// The same of a job that is no segment's.
+    /// Submits a job that is no segment's.
     void submit(JobEntry<Owner>& entry, const Job& job) {
         queue_->submit({&job, 1});
         entry.recorded_ = nullptr;
         jobs_.add(entry, job.tag);
     }
     /// Calls ended(owner, completion) for each job that has ended, waiting for the first until
-    /// deadline_ns.  Returns how many completions there were; 0: no more are there.
+    /// deadline_ns.  Returns how many completions there were.
     template <class Ended>
     std::size_t reap(std::int64_t deadline_ns, Ended ended) {
         std::array<Completion, 64> completions;
@@ -136,7 +137,7 @@ public:
         }
         return count;
     }
-    /// Whatever becomes of the job, its task is not called any more.
+    /// Forgets the task of a job: ended() is not called for it.
     void forget(std::uint64_t tag) noexcept {
         JobEntry<Owner>* const entry = jobs_.take_entry(tag);
         RecordedSegment* const recorded =
@@ -168,9 +169,9 @@ private:
     }
 
     JobTable<Owner> jobs_;
-    std::map<std::uint64_t, RecordedSegment*> forgotten_; ///< of jobs in flight, by tag
+    std::map<std::uint64_t, RecordedSegment*> forgotten_; ///< of forgotten jobs in flight, by tag
     Recorder recorder_;
-    std::unique_ptr<Queue> queue_; ///< last, so that it is the first to go
+    std::unique_ptr<Queue> queue_; ///< last, so that it is destroyed first
 };
 
 } // namespace overtake

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Plan: what is the same in every inference of a model on a device.
+// Plan: the data that all inferences of a model on a device share.
 #pragma once
 
 #include <compare>
@@ -22,38 +22,39 @@
 
 namespace overtake {
 
-/// What a plan has segments of: the model's, one after the other, or those of its units, of which a
-/// coordinator picks.
+/// The segments of a plan: the model's, one after the other, or those of its units, of which a
+/// coordinator chooses.
 enum class PlanParts { segments, units };
 
-/// What a plan keeps of its model.
+/// The part of its model that a plan keeps.
 enum class PlanKeeps {
     all,    ///< the model itself
-    running ///< what running needs: plan.model() has inputs and outputs, and no file
+    running ///< the part that running needs: plan.model() has inputs and outputs, and no file
 };
 
 /// How a plan's operators of the CPU compute.
 struct CpuOptions {
     CpuLayout layout = CpuLayout::automatic;
-    unsigned threads = 1; ///< of one inference
+    unsigned threads = 1; ///< threads of one inference
 
     auto operator<=>(const CpuOptions&) const = default;
 };
 
-/// Of SessionOptions and EngineOptions.  Throws Error EINVAL for a number of threads that is none.
+/// Returns the CPU options of SessionOptions or EngineOptions.  Throws Error EINVAL for an
+/// impossible number of threads.
 CpuOptions checked_cpu_options(CpuLayout layout, unsigned threads);
 
-/// A segment of the model, and what its job binds in every inference.
+/// A segment of the model, and the bindings of its job.
 struct PlanSegment {
     bool on_bpu() const noexcept { return model->on_bpu(); }
 
-    const Segment* model; ///< FCs, scratch and regions, or operators; what the compiler expects
+    const Segment* model; ///< FCs, scratch and regions, or operators; the compiler's estimate
     /// BPU: first program and weights, whose addresses are fixed; then one for each of
     /// model->bindings, whose address an Execution fills in.
     std::vector<overtake_binding> bindings;
     std::size_t fixed_bindings = 0;
-    /// BPU, unless the plan's width() is 0: the same in parts for several cores, and these with
-    /// cores of the device, or without any.
+    /// BPU, unless the plan's width() is 0: the segment in parts for several cores, and the parts
+    /// with cores of the device or without cores.
     const CoreSegment* group = nullptr;
     std::vector<overtake_part> parts{};
 };
@@ -63,8 +64,8 @@ class Plan {
 public:
     /// Throws Error EINVAL for units of a model that has too many segments.
     explicit Plan(Upload upload, PlanParts parts = PlanParts::segments, const CpuOptions& cpu = {});
-    /// Of segments, which keeps no more than running needs; its CPU operators are made.  Throws
-    /// Error as cpu_programs().
+    /// Makes a plan of segments that keeps no more than running needs.  Its CPU operators are made.
+    /// Throws Error as cpu_programs().
     static std::shared_ptr<const Plan> keeping_little(const Upload& upload, const CpuOptions& cpu);
     ~Plan() { note_model_gone(); }
     Plan(const Plan&) = delete;
@@ -72,41 +73,42 @@ public:
 
     Device& device() const noexcept { return *upload_.device; }
     const Model& model() const noexcept { return *upload_.model; }
-    /// That its segments work with: the model's, and of units those between them.
+    /// The tensors of its segments: the model's, and with units those between units.
     std::span<const Tensor> tensors() const noexcept;
-    /// What the events of its jobs call the model: Job::model.
+    /// The name of the model in events of its jobs: Job::model.
     std::uint64_t model_id() const noexcept { return model_id_; }
-    /// Cores that take its jobs unless one is named, as Job::cores: where cores are unlike those of
-    /// the model's profile; 0 = all.
+    /// The cores that may take its jobs unless one is named, as Job::cores: on a device with cores
+    /// of different kinds those of the model's profile (cores_for()); 0 = all.
     std::uint64_t cores() const noexcept { return cores_; }
-    /// Cores that one inference can use at once: those of the model's CorePlan, where the device
-    /// has them and takes groups; otherwise, and of units, 0.
+    /// How many cores one inference can use at once: those of the model's CorePlan, where the
+    /// device has them and takes groups; otherwise, and for a plan of units, 0.
     std::size_t width() const noexcept { return width_; }
-    /// Whether its parts name cores, since the device has others as well.
+    /// Whether its parts name cores, since the device or the plan has cores of different kinds.
     bool names_cores() const noexcept { return names_cores_; }
-    /// In the order in which they run; of units those that unit_table() numbers.
+    /// The segments in the order in which they run; for a plan of units those that unit_table()
+    /// numbers.
     std::span<const PlanSegment> segments() const noexcept { return segments_; }
     /// Null unless this is a plan of units.
     const UnitTable* unit_table() const noexcept { return units_ ? &*units_ : nullptr; }
-    /// By segment: its CPU operators, step by step; empty for the device's.  Made when they are
-    /// first asked for.  Throws Error ENOMEM, and then makes them the next time.
+    /// By segment: its CPU operators, step by step; empty for segments of the device.  The first
+    /// call makes them.  Throws Error ENOMEM, and then the next call makes them.
     std::span<const CpuProgram> cpu_programs() const;
-    /// That compute a CPU segment of one inference.
+    /// How many threads compute a CPU segment of one inference.
     unsigned cpu_threads() const noexcept { return cpu_.threads; }
-    /// Whether just one CPU segment at a time works with the tensor, in memory of its own, or
-    /// kernels have it.
+    /// Whether just one CPU segment at a time uses the tensor, in memory of its own, or kernels
+    /// keep it.
     bool is_internal(std::size_t tensor) const { return is_internal_[tensor]; }
     PlanKeeps keeps() const noexcept { return keeps_; }
-    /// Of the model that it does not keep: the file, and tables of what it is made of.
+    /// Bytes of the model that the plan does not keep: the file and its tables.
     std::size_t given_back_bytes() const noexcept { return given_back_bytes_; }
 
 private:
-    /// With `kept` for the upload's model.
+    /// Makes a plan with `kept` in place of the upload's model.
     Plan(const Upload& upload, const KeptModel& kept, const CpuOptions& cpu);
 
     std::vector<CpuProgram> make_cpu_programs(std::span<const Tensor> tensors) const;
     void make_cpu_programs_from(const Model& whole, const KeptModel& kept);
-    /// Of those that are left out, by tensor of the kept model.
+    /// The constants that are left out, by tensor of the kept model.
     std::vector<std::uint32_t> constants_read(const KeptModel& kept) const;
     void add_segments();
     void add(const Segment& segment);
@@ -129,19 +131,19 @@ private:
     mutable std::vector<CpuProgram> cpu_programs_;
 };
 
-/// The one such plan of these that lives, or a new one.  Throws Error as upload() and Plan().
-/// Thread safe.
+/// Returns the plan of these arguments that lives, or a new one.  Throws Error as upload() and
+/// Plan().  Thread safe.
 std::shared_ptr<const Plan> plan_once(const std::shared_ptr<Device>& device,
                                       const std::shared_ptr<const Model>& model,
                                       PlanParts parts = PlanParts::segments,
                                       const CpuOptions& cpu = {}, PlanKeeps keeps = PlanKeeps::all);
 
-/// What a plan keeps at a level of SessionOptions::record.  Throws Error EINVAL for a level that is
-/// none.
+/// Returns the part that a plan keeps at a level of SessionOptions::record.  Throws Error EINVAL
+/// for an unknown level.
 PlanKeeps keeps_at_record_level(unsigned level);
 
-/// How many plan_once() remembers: those that live, and those that have gone since the last
-/// plan_once().  Thread safe.
+/// How many plans plan_once() remembers: those that live, and those that have been destroyed since
+/// the last plan_once().  Thread safe.
 std::size_t known_plans();
 
 } // namespace overtake

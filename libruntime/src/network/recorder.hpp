@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Recorder: recordings of one queue, of the segments that its tasks run again and again.
+// Recorder: records the segments that the tasks of one queue run again and again.
 //
 // A segment that comes for the second time is recorded, and replayed from then on.  Several tasks
-// may run one segment at a time: each has a recording of its own, up to a few.  What cannot be
-// recorded is submitted as it would be without a recorder.  At level 2 all segments are recorded in
-// their first run, and what cannot be is refused.
+// may run one segment at a time: each has a recording of its own, up to a few.  A segment that
+// cannot be recorded is submitted as without a recorder.  At level 2 all segments are recorded in
+// their first run, and a segment that cannot be recorded is refused.
 //
 // Thread safety: one thread at a time, as a Queue.
 #pragma once
@@ -23,14 +23,16 @@
 
 namespace overtake {
 
-/// On stderr: tasks go on as without a recorder, so that is no error.
+/// Reports on stderr that tasks are not recorded.  They go on as without a recorder, so that is no
+/// error.
 void say_not_recorded(const char* why);
 
-/// Throws Error EINVAL for a level that is none: SessionOptions::record.
+/// Returns a level of SessionOptions::record.  Throws Error EINVAL for an unknown level.
 unsigned checked_record_level(unsigned level);
-/// The level that refuses what it cannot record, and keeps no more of a model than running needs.
+/// The level that refuses segments that cannot be recorded, and keeps no more of a model than
+/// running needs.
 constexpr unsigned strict_record_level = 2;
-/// What a refusal of that level says, with its remedy.
+/// The message of a refusal at that level, with its remedy.
 std::string refusal_of_level_2(const std::string& why);
 
 /// Why a job is refused at that level.
@@ -39,7 +41,7 @@ public:
     using Error::Error;
 };
 
-/// Models that were unloaded by this process, so far.  A recorder forgets them at its next job.
+/// Counts the models that this process has unloaded.  A recorder forgets them at its next job.
 /// Thread safe.
 void note_model_gone() noexcept;
 std::uint64_t models_gone() noexcept;
@@ -49,7 +51,7 @@ struct RecordedSegment;
 
 class Recorder {
 public:
-    /// level: 0 submits everything.  Throws Error ENOTSUP for level 2 on a device that does not
+    /// `level` 0 submits everything.  Throws Error ENOTSUP for level 2 on a device that does not
     /// record.
     Recorder(Queue& queue, const Device& device, unsigned level);
     Recorder(const Recorder&) = delete;
@@ -57,16 +59,16 @@ public:
     ~Recorder();
 
     /// Submits or replays the job, of a segment whose first `fixed` bindings are the same each time
-    /// as long as `owner` lives; 0: it cannot be recorded.  Returns what it was replayed from, for
-    /// give_back() when it has ended, or null.  Throws Error as Queue::submit(), and at level 2
-    /// NotRecorded; nothing is in flight then.
+    /// as long as `owner` lives; 0: it cannot be recorded.  Returns the recording that was
+    /// replayed, for give_back() when the job has ended; null if it was submitted.  Throws Error as
+    /// Queue::submit(), and at level 2 NotRecorded; nothing is in flight then.
     RecordedSegment* submit(const Job& job, std::size_t fixed,
                             const std::shared_ptr<const void>& owner);
-    /// Null does nothing.
+    /// Returns a recording that submit() gave.  Null does nothing.
     static void give_back(RecordedSegment* recorded) noexcept;
 
 private:
-    /// What a segment is known by.  Device addresses are never used again.
+    /// Identifies a segment.  Device addresses are never used again.
     using Key = std::array<std::uint64_t, 8>;
     struct Entry;
 
@@ -91,7 +93,7 @@ private:
     unsigned level_;
     std::map<Key, std::unique_ptr<Entry>> entries_;
     std::size_t recordings_ = 0;
-    std::vector<unsigned> part_cores_; ///< of a replay
+    std::vector<unsigned> part_cores_; ///< cores of a replay
     bool has_said_ = false;
     std::uint64_t seen_gone_ = models_gone();
 };

@@ -16,14 +16,14 @@ namespace overtake {
 struct UnitTable {
     struct Class {
         std::string name;
-        std::string profile_name; ///< of its cores; empty: CPU workers
+        std::string profile_name; ///< profile of its cores; empty: CPU workers
         bool is_cores() const noexcept { return !profile_name.empty(); }
     };
     /// A unit on one class.
     struct Work {
         bool is_supported() const noexcept { return expected_ns != 0; }
-        std::size_t segment = 0;       ///< its first one in `segments`
-        std::size_t count = 1;         ///< of segments, in their order; of cores 1
+        std::size_t segment = 0;       ///< index of its first segment in `segments`
+        std::size_t count = 1;         ///< of its segments, which follow each other; for cores 1
         std::uint64_t expected_ns = 0; ///< 0: the class does not support the unit
     };
     struct Unit {
@@ -38,12 +38,12 @@ struct UnitTable {
     std::vector<Class> classes;
     std::vector<Unit> units;
     std::vector<const Segment*> segments;
-    std::uint64_t input_bytes = 0; ///< of the model
+    std::uint64_t input_bytes = 0; ///< bytes of the model's inputs
 };
 
-/// The units of its file.  Of a file without any each segment is one, behind the segment before it:
-/// then a BPU segment can also run on CPU workers, for a time that is estimated.  Throws Error
-/// EINVAL if there are too many for a coordinator.
+/// Returns the units of the model's file.  In a file without units each segment is a unit, behind
+/// the segment before it; then a BPU segment can also run on CPU workers, with an estimated time.
+/// Throws Error EINVAL if there are too many for a coordinator.
 UnitTable make_unit_table(const Model& model);
 
 } // namespace overtake

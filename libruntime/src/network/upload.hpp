@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A model's program and weights in a device's memory.
+// Upload: a model's program and weights in a device's memory.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,16 @@ struct Upload {
     std::shared_ptr<const Model> model;
     std::shared_ptr<Buffer> program;
     std::shared_ptr<Buffer> weights; ///< shared by the models of a pack; null if the model has none
-    std::size_t program_bytes = 0;   ///< of the model's, which may be fewer than the buffer's
+    std::size_t program_bytes = 0;   ///< bytes of the program; the buffer may have more
     std::size_t weights_bytes = 0;   ///< likewise
 };
 
-/// Uploads the program, and the weights unless those of the model's pack are there.  Throws Error
-/// ENOSPC or ENOMEM, and ENOTSUP where the device is too old for the model.  Thread safe.
+/// Uploads the program, and the weights unless those of the model's pack are uploaded already.
+/// Throws Error ENOSPC or ENOMEM, and ENOTSUP if the device is too old for the model.  Thread safe.
 Upload upload(const std::shared_ptr<Device>& device, const std::shared_ptr<const Model>& model);
 
-/// How many weights upload() remembers: those that live, and those that have gone since the last
-/// upload().  Thread safe.
+/// How many buffers of weights upload() remembers: those that live, and those that have been freed
+/// since the last upload().  Thread safe.
 std::size_t known_weights();
 
 } // namespace overtake

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A model on an engine's device, and the segments that an inference of it is.
+// A model on an engine's device, and the segments of its inferences.
 #pragma once
 
 #include <cstddef>
@@ -27,11 +27,11 @@ struct TimesFile;
 
 namespace engine {
 
-/// What a request works on until its end.
+/// The memory that a request uses until its end.
 struct RequestMemory {
     std::vector<std::shared_ptr<void>> kept;
-    /// Inferences of one request follow each other, so those of one pool that lend the same share
-    /// one.
+    /// Execution memory.  Inferences of one request follow each other, so those of one pool that
+    /// lend the same tensors share one.
     std::vector<std::pair<const InferencePool*, std::shared_ptr<ExecutionMemory>>> shared;
     std::vector<std::shared_ptr<Inference>> inferences;
 };
@@ -39,26 +39,30 @@ struct RequestMemory {
 } // namespace engine
 
 struct LoadedModel::State {
-    /// Throws Error ENOSPC or ENOMEM, or what makes an operator impossible.  With `times`, which
-    /// need an engine with several processors, as CoordinatedEngine::load().
+    /// Throws Error ENOSPC or ENOMEM, or that of an operator that cannot be made.  `times` need an
+    /// engine with several processors; then it throws as CoordinatedEngine::load().
     State(const Engine::State& engine, const std::shared_ptr<const Model>& model,
           const coordination::TimesFile* times = nullptr);
 
     const Model& model() const noexcept { return plan->model(); }
     /// Appends the segments of an inference, whose work is in `memory`.  Throws Error as
-    /// Request::add() does; some may have been appended then.
+    /// Request::add() does; some segments may have been appended then.
     void add_segments(std::vector<engine::TaskSegment>& segments, engine::RequestMemory& memory,
                       std::span<const TensorMemory> inputs, std::span<const TensorMemory> outputs);
 
     const ForkOrigin origin;
     const std::shared_ptr<const Plan> plan;
-    /// On several processors, which use this instead of what follows; else null.
+    /// On several processors: used instead of the members below, but for `fill`; else null.
     const std::shared_ptr<coordination::CoordinatedModel> coordinated;
-    const bool uses_groups;                       ///< tasks that name no core take several at once
-    std::deque<engine::Estimate> estimates;       ///< by segment
-    std::deque<engine::Estimate> group_estimates; ///< the same, of groups
-    engine::Estimate fill{0};                     ///< of inputs, in front of a BPU segment
-    engine::Estimate drain{0};                    ///< of outputs, behind a BPU segment
+    const bool uses_groups;                 ///< a task that names no core takes several cores
+    std::deque<engine::Estimate> estimates; ///< by segment
+    /// By segment in parts for several cores; empty unless uses_groups.
+    std::deque<engine::Estimate> group_estimates;
+    /// The time to copy inputs, in front of a first segment on the BPU.  On several processors:
+    /// that of a whole inference.
+    engine::Estimate fill{0};
+    /// The time to copy outputs, behind a last segment on the BPU or in a model without segments.
+    engine::Estimate drain{0};
     std::shared_ptr<engine::InferencePool> inferences;
     engine::PicturePrograms pictures;
 };

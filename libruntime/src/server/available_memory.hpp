@@ -9,8 +9,9 @@
 
 namespace overtake::server {
 
-/// The tightest limit of the control groups above this process, in bytes; nothing if there is none.
-/// `groups`: the text of /proc/self/cgroup.  `root`: where control groups are mounted.
+/// The lowest limit of this process's control groups and of those above them, in bytes; nothing if
+/// there is none.  `groups`: the text of /proc/self/cgroup.  `root`: the folder where control
+/// groups are mounted.
 std::optional<std::size_t> cgroup_memory_limit(const std::string& groups, const std::string& root);
 
 /// Bytes that this process may use: the machine's physical memory, or a control group's limit if

@@ -16,27 +16,28 @@ struct Rounding {
     Quantisation to;
 };
 
-/// What a rounding costs.  Errors are squares: the mean square of the difference over that of
-/// float, over all samples; 0 where float has zeros alone.
+/// The errors that a rounding causes.  Errors are squares: the mean square of the difference over
+/// that of float, over all samples; 0 where float has zeros alone.
 struct Loss {
     double value = 0;            ///< error of the value itself
     std::vector<double> outputs; ///< errors of the graph's outputs, in their order
 
-    /// Of all outputs.  Zeros are at 1: beyond a few of that an output has nothing left to lose.
+    /// The loss of all outputs.  An output of zeros has an error of 1: beyond a few times that an
+    /// output has nothing left to lose.
     double sum() const;
 };
 
-/// What a loss holds where a node cannot run with the rounded value: an index out of range.
+/// The error of a node that cannot run with the rounded value: an index out of range.
 inline constexpr double error_of_no_result = 16;
 
-/// Runs the graph in float over `samples`, and what is behind each rounding once more.  `progress`
-/// is called with 0..1.  Results are in the order of `roundings`.  Throws CompileError.
+/// Runs the graph in float over `samples`, and for each rounding the nodes behind it once more.
+/// `progress` is called with 0..1.  Results are in the order of `roundings`.  Throws CompileError.
 std::vector<Loss> losses_of(const Graph& graph, std::span<const FloatValues> samples,
                             std::span<const Rounding> roundings,
                             const std::function<void(double)>& progress);
 
-/// The same in bounded time: over some of the samples, spread, as many as so many roundings leave
-/// time for.
+/// Computes the same in bounded time: over some of the samples, spread evenly, as many as the
+/// number of roundings leaves time for.
 std::vector<Loss> losses_in_time(const Graph& graph, const Samples& samples,
                                  std::span<const Rounding> roundings,
                                  const std::function<void(double)>& progress);
@@ -45,7 +46,7 @@ std::vector<Loss> losses_in_time(const Graph& graph, const Samples& samples,
 std::vector<Rounding> worst_of(const Graph& graph, const FloatValues& sample,
                                std::vector<Rounding> roundings, std::size_t most);
 
-/// Runs of the graph that losses_in_time() has time for.
+/// How many runs of the graph losses_in_time() has time for.
 std::size_t runs_in_time(const Graph& graph);
 
 /// `count` of the samples, not more than there are, spread evenly.
@@ -54,10 +55,11 @@ Samples spread(const Samples& samples, std::size_t count);
 /// Samples that `probes` runs of the graph each leave time for: 1 to 8.
 Samples samples_in_time(const Graph& graph, const Samples& samples, std::size_t probes);
 
-/// How many operations a node takes, about: multiply-accumulates, and elements that it reads and
-/// writes.
+/// Returns about how many operations a node takes: multiply-accumulates, and elements that it reads
+/// and writes.
 std::uint64_t operations_of(const Graph& graph, const Node& node);
-/// What one run of the graph in float takes, in operations: of small nodes it is mostly the calls.
+/// Returns the cost of one run of the graph in float, in operations; that of small nodes is mostly
+/// their calls.
 std::uint64_t effort_of(const Graph& graph);
 
 } // namespace overtake::compiler

@@ -10,8 +10,8 @@
 
 namespace overtake::compiler {
 
-/// How near a candidate's outputs come to float over `samples`, by output.  An output that no node
-/// makes is equal.  `uses` as for compare_with_float().  `progress` is called with 0..1.
+/// Returns how near a candidate's outputs come to float over `samples`, by output.  An output that
+/// no node makes is equal.  `uses` as for compare_with_float().  `progress` is called with 0..1.
 std::vector<NodeSimilarity> compare_outputs(const Candidate& candidate,
                                             std::span<const FloatValues> samples,
                                             const OutputUses& uses,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Which calibration method gives each value of a graph its range.
+// Chooses the calibration method that gives each value of a graph its range.
 #pragma once
 
 #include <array>

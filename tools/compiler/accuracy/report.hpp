@@ -9,11 +9,13 @@
 
 namespace overtake::compiler {
 
-/// How much less is asked of the numbers of an output that have the rarer sign than of all its
-/// numbers: a detector's few scores above zero are small beside the others, and are what counts.
+/// How much less accuracy is required of the numbers of an output with the rarer sign than of all
+/// its numbers: a detector's few scores above zero are small beside the others, and are those that
+/// count.
 inline constexpr float leniency_for_rarer_sign = 10;
 
-/// The cosine that is asked of an output's rarer sign where `cosine` is asked of the output.
+/// Returns the cosine that is required of an output's rarer sign where `cosine` is required of the
+/// output.
 inline float cosine_of_rarer_sign(float cosine) {
     return 1 - leniency_for_rarer_sign * (1 - cosine);
 }
@@ -26,7 +28,7 @@ struct OutputNearness {
     /// The share to be expected of decisions about other samples, where there are few.
     float expected_decisions;
 
-    /// Of both, the smaller one.
+    /// The smaller one of both.
     float decisions() const {
         return expected_decisions < same_decisions ? expected_decisions : same_decisions;
     }
@@ -49,12 +51,12 @@ inline double percent_of(float share) {
 struct AccuracyAttempt {
     std::string what; ///< "kl", "ranges by tensor", "7 nodes in 16 bits", "7 nodes in float"
     std::vector<OutputNearness> outputs; ///< by output
-    std::size_t samples = 0;             ///< that were compared
-    double device_us = 0;                ///< modelled, of its instructions
-    double cpu_us = 0;                   ///< estimated, of its nodes on the CPU
+    std::size_t samples = 0;             ///< samples that were compared
+    double device_us = 0;                ///< modelled time of its instructions
+    double cpu_us = 0;                   ///< estimated time of its nodes on the CPU
     std::set<std::string> moved;         ///< nodes of the file on the CPU, in float, for accuracy
     std::set<std::string> in_16_bits;    ///< nodes of the file with 16 bits, likewise
-    std::string refusal;                 ///< why it cannot be had; empty: it can
+    std::string refusal;                 ///< why it cannot be made; empty: it can
     bool is_chosen = false;
 
     /// The output that is farthest from float; the last one where none is at all.
@@ -68,10 +70,10 @@ struct AccuracyAttempt {
     }
 };
 
-/// What a search for accuracy has tried, in its order.
+/// The networks that a search for accuracy has tried, in order.
 struct AccuracyReport {
-    double wanted = 0;                ///< of each output: see OutputNearness::least()
-    std::size_t samples = 0;          ///< that there are
+    double wanted = 0;                ///< accuracy of each output: see OutputNearness::least()
+    std::size_t samples = 0;          ///< all samples
     std::vector<std::string> outputs; ///< names
     std::vector<AccuracyAttempt> attempts;
     /// Whether fewer nodes in 16 bits or in float might do: no more networks were tried.

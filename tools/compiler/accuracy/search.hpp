@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The cheapest way to compute a network so that its outputs are as near to float as is asked for.
+// Finds the cheapest way to compute a network so that its outputs are as near to float as the user
+// requires.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Networks in integers that are compared with float, one after the other.
+// Makes networks in integers and compares them with float, one after the other.
 #pragma once
 
 #include <functional>
@@ -24,29 +24,30 @@ struct Trial {
     Candidate candidate;
     std::set<std::string> moved;         ///< nodes of the file on the CPU, for accuracy
     std::set<std::string> in_16_bits;    ///< nodes of the file that have 16 bits, for accuracy
-    std::vector<OutputNearness> outputs; ///< over the samples that it was compared by
-    std::size_t attempt = 0;             ///< in the report
-    bool reaches = false;                ///< the accuracy, over these samples
-    bool is_near_by_numbers = false;     ///< the same, whatever becomes of decisions
+    std::vector<OutputNearness> outputs; ///< over the samples that were compared
+    std::size_t attempt = 0;             ///< its number in the report
+    bool reaches = false;                ///< it reaches the accuracy over these samples
+    bool is_near_by_numbers = false;     ///< it does so without its decisions
 
-    /// That of the output that is farthest from float; 1 if none has one.
+    /// Returns OutputNearness::least() of the output farthest from float; 1 if none has it.
     float least_nearness() const;
 };
 
-/// What is done about nodes that 8 bits are too few for.
+/// The form of nodes for which 8 bits are too few.
 enum class Remedy { bits_16, float_on_cpu };
 
 /// "3 nodes in float", "1 node in 16 bits"
 std::string remedied(std::size_t nodes, Remedy remedy);
 
-/// Makes trials, and writes each down.
+/// Makes trials, and adds each to the report.
 class Trials {
 public:
     /// `graph` is about as large as those of the trials.  The other arguments outlive it.
     Trials(const Graph& graph, const Samples& samples, const CompileOptions& options,
            const DeviceProfile& device, const Progress& progress);
 
-    /// Makes a network, calibrated with these samples or with more.  None: it is not worth a trial.
+    /// Makes a network, calibrated with these samples or with more; nothing if it is not worth a
+    /// trial.
     using Make = std::function<std::optional<Trial>(const Samples& samples)>;
     /// What `make` makes, compared with float; written down as `what`, or with how many nodes it
     /// moves.  Of many samples of a large network it has some first, spread, as many as there is

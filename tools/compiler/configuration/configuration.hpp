@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Compilation described by a YAML file, with the key names of hb_mapper.
+// Reads a YAML file that describes a compilation, with the key names of hb_mapper.
 #pragma once
 
 #include <string>
@@ -15,18 +15,18 @@ struct Configuration {
     CompileOptions compile;
     std::string output; ///< path of the model file
     std::string report; ///< directory for reports; empty: none
-    /// What `march` names, if that is a board: no profile has its figures, and `compile.profile` is
-    /// the default.
+    /// The board that `march` names: no profile has its figures, and `compile.profile` is the
+    /// default.  Empty if it names a profile.
     std::string board;
-    /// All faults and warnings, in the order of the lines.  With a fault among them, the rest is
-    /// not to be used.
+    /// All faults and warnings, in the order of the lines.  If there is a fault, the other members
+    /// must not be used.
     std::vector<ConfigurationProblem> problems;
 };
 
 /// Reads a configuration.  Paths in it are relative to the file's directory.  A key without a value
-/// asks for its default.  Keys that only tune a board's compiler warn about what is done instead;
-/// unknown ones are faults that name the nearest known one.  Throws CompileError where the file
-/// cannot be read or is no YAML.
+/// asks for its default.  A key that only tunes a board's compiler gives a warning that says what
+/// is done instead; an unknown key is a fault that names the nearest known one.  Throws
+/// CompileError where the file cannot be read or is no YAML.
 Configuration read_configuration(const std::string& path);
 
 } // namespace overtake::compiler

@@ -23,8 +23,8 @@ struct InputLists {
 /// Whether a device's resizer makes such inputs.
 bool is_resizer(const ConfigurationValue& source);
 
-/// What the lists say of each input; at least one, without a name where the file gives none.
-/// Faults are kept in `problems`.
+/// Reads the lists: the options of each input; at least one input, without a name if the file gives
+/// none.  Faults are kept in `problems`.
 std::vector<InputOptions> read_inputs(const InputLists& lists, ConfigurationProblems& problems);
 
 } // namespace overtake::compiler

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What is wrong with a configuration file: every fault and every warning, each with its line.
+// The problems of a configuration file: every fault and every warning, each with its line.
 #pragma once
 
 #include <string>
@@ -35,9 +35,9 @@ public:
     const std::string& path() const { return path_; }
     void warn(int line, const std::string& text);
     void add(const ConfigurationError& error);
-    /// Unless the same is there already.
+    /// Adds a problem unless the same one is there already.
     void add_once(const ConfigurationProblem& problem);
-    /// Does the step.  A ConfigurationError ends the step and is kept, and reading goes on.
+    /// Runs the step.  A ConfigurationError ends the step and is kept, and reading goes on.
     template <typename Step>
     void attempt(const Step& step) {
         try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Values of a configuration file: what they must look like, and where they stand.
+// Values of a configuration file: their forms and their lines.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@
 
 namespace overtake::compiler {
 
-/// Of the known names the one that differs in the fewest letters; empty if none is near, which is
-/// within `most` letters, by default half of the name's.
+/// Returns the known name that differs in the fewest letters; empty if none is within `most`
+/// letters, by default half of the name's.
 std::string nearest_name(const std::string& name, const std::vector<std::string>& known,
                          std::optional<std::size_t> most = std::nullopt);
 

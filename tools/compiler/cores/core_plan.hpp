@@ -32,7 +32,7 @@ struct Block {
     std::vector<std::vector<Box>> shares; ///< by core; together all of the output, once
 };
 
-/// What one core runs of a segment, in order.
+/// The FCs of a segment that one core runs, in order.
 struct CorePart {
     std::size_t core = 0;              ///< of CorePlan::cores
     std::vector<FunctionCall> fcs;     ///< first_step in CorePlan::steps
@@ -48,7 +48,7 @@ struct CoreSegment {
     std::uint64_t ns = 0; ///< time alone, stage by stage, syncs included
 };
 
-/// What a report says of a layer.
+/// The facts of a layer in a report.
 struct LayerReport {
     std::size_t segment = 0, node = 0; ///< of Program::segments, Graph::nodes
     Scheme scheme = Scheme::single;

@@ -37,19 +37,20 @@ bool can_cut(const overtake_insn& insn);
 /// where no piece makes it.
 Box aligned(const overtake_insn& insn, const Box& box);
 
-/// What piece() makes of an aligned box that is not empty, but for its constants.
+/// Returns what piece() makes of an aligned box that is not empty, but for its constants.
 overtake_insn piece_shape(const overtake_insn& insn, const Box& box);
 
 /// The instruction that makes that aligned box of the output of `insn`, where `insn` makes it.
 overtake_insn piece(const overtake_insn& insn, const Box& box, Constants& constants);
 
-/// What piece() costs a core.
+/// Returns the cost of piece() on a core.
 std::uint64_t piece_cost(const overtake_insn& insn, const Box& box, const ovt_profile& profile);
 
-/// What piece() reads of in[input], counted from that operand's first element; empty: nothing.
+/// Returns the part of in[input] that piece() reads, counted from that operand's first element;
+/// empty: none.
 Box needed(const overtake_insn& insn, std::size_t input, const Box& box);
 
-/// The same of a piece's shape.
+/// Returns the part that a piece's shape reads.
 Box needed_by(const overtake_insn& insn, std::size_t input, const overtake_insn& part);
 
 /// Products that the instruction sums up, or elements that it makes where there are none.

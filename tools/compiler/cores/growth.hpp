@@ -26,7 +26,7 @@ public:
     std::size_t first() const { return last_ + 1 - boxes_.size(); }
     std::size_t last() const { return last_; }
 
-    /// What each core computes of a layer from first() to last().
+    /// Returns the parts that the cores compute of a layer from first() to last().
     const Shares& boxes(std::size_t layer) const { return boxes_[last_ - layer]; }
 
     /// By core, of all layers, FCs' overhead aside.

@@ -36,12 +36,12 @@ struct SegmentLayers {
     ProgramSegment memory;       ///< its places and regions, without reuse
 };
 
-/// Those of all BPU segments of the program that was lowered from the graph, in order.  Its
-/// constants stay what they are.
+/// Returns the layers of all BPU segments of the program that was lowered from the graph, in order.
+/// Its constants stay what they are.
 std::vector<SegmentLayers> layers_of(const Graph& graph, const QuantisedGraph& quantised,
                                      Program& program);
 
-/// Of SegmentLayers::buffers the one in which the operand lies; none for constants.
+/// Returns the one of SegmentLayers::buffers in which the operand is; none for constants.
 const Buffer* buffer_of(const SegmentLayers& segment, const overtake_operand& operand);
 
 } // namespace overtake::compiler

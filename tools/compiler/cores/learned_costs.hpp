@@ -65,7 +65,7 @@ struct LearnedCosts {
     double piece_ns(const PieceFeatures& features, unsigned opcode) const;
 };
 
-/// The same prices on all cores, which have the clock of the first; the costs outlive it.
+/// The same prices for all cores, which have the clock of the first; the costs outlive it.
 class LearnedPrices final : public CorePrices {
 public:
     LearnedPrices(const LearnedCosts& costs, const ovt_profile& core)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the search for plans pays for pieces of layers, and for cores that meet.
+// The prices of pieces of layers, and of meetings of cores, in the search for plans.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace overtake::compiler {
 
 /// The cores' meeting before a stage.
 struct Meeting {
-    std::size_t cores = 0;   ///< that have something to do in the stage
-    std::uint64_t bytes = 0; ///< that its blocks read of stages before, on all cores
+    std::size_t cores = 0;   ///< cores with something to do in the stage
+    std::uint64_t bytes = 0; ///< bytes that its blocks read of stages before, on all cores
 };
 
 /// Prices follow from arguments alone: the same call gives the same number.
@@ -26,11 +26,11 @@ public:
     virtual std::uint64_t cycles(const overtake_insn& insn, std::size_t core) const = 0;
     /// Cycles of that core that each FC takes beside its instructions.
     virtual std::uint64_t fc_cycles(std::size_t core) const = 0;
-    /// From the end of the stage before to the start of the next one.
+    /// Time from the end of the stage before to the start of the next one.
     virtual std::uint64_t meeting_ns(const Meeting& meeting) const = 0;
 };
 
-/// Those of the cycle model; the profiles outlive it.
+/// The prices of the cycle model; the profiles outlive it.
 class ModelPrices final : public CorePrices {
 public:
     ModelPrices(std::span<const std::shared_ptr<const ovt_profile>> cores,

@@ -32,7 +32,7 @@ struct SearchOptions {
     bool joins = true;                         ///< blocks may share a stage, with overlap
 };
 
-/// Where some layer runs on none of the cores.
+/// The time if some layer runs on none of the cores.
 constexpr std::uint64_t no_plan = std::numeric_limits<std::uint64_t>::max();
 
 struct FoundBlocks {

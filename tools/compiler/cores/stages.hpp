@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Which blocks of layers share a stage.
+// Chooses the blocks of layers that share a stage.
 #pragma once
 
 #include "compiler/cores/layers.hpp"

@@ -33,7 +33,7 @@ struct NodeSimilarity {
     float expected_decisions; ///< share to be expected of other samples; NaN also of many
 };
 
-/// How outputs of the graph are used.
+/// The use of the graph's outputs.
 struct OutputUses {
     std::vector<StateLink> states;   ///< as inputs of the next sample
     std::vector<Decision> decisions; ///< by their greatest number

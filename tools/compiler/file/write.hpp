@@ -15,14 +15,14 @@ namespace overtake::compiler {
 struct CompiledUnits;
 struct CorePlan;
 
-/// What a model file holds beside graph and program.
+/// The contents of a model file beside graph and program.
 struct ModelFacts {
     const ovt_profile* profile;
     std::uint32_t max_time_per_fc_us;
     std::vector<NodeSimilarity> similarities; // by node
-    std::uint32_t samples = 0;                // calibrated with
+    std::uint32_t samples = 0;                // samples of the calibration
     std::uint32_t compared = 0;               // of them
-    bool noise = false;                       // they are random
+    bool noise = false;                       // the samples are random
     CpuRates cpu = {};                        // for estimates
     const CompiledUnits* units = nullptr;     // of the same graph and program; null: none
     const CorePlan* core_plan = nullptr;      // the same; first_step of FCs is in `instructions`
@@ -39,8 +39,8 @@ void check_buffer(const std::string& what, std::uint64_t bytes);
 /// Refuses a model file whose contents alone take too many bytes.  Throws CompileError.
 void check_file_bytes(const std::string& what, std::uint64_t bytes);
 
-/// Refuses what is larger than a device or a model file can have, before anything is computed with
-/// it.  Throws CompileError naming the tensor.
+/// Refuses a tensor that is larger than a device or a model file can have, before anything is
+/// computed with it.  Throws CompileError naming the tensor.
 void check_sizes(const Graph& graph);
 
 /// The bytes of a model file (libruntime/model.fbs).  Throws CompileError if it would be too large.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the compiler says to oneDNN for its whole process.
+// Settings of oneDNN for the compiler's whole process.
 #pragma once
 
 #include <string>
@@ -16,13 +16,13 @@ namespace overtake::compiler {
 /// a guest in programs of others, sets nothing.
 void limit_onednn();
 
-/// oneDNN keeps no primitives for their next use, in the whole process: one whose making was
-/// refused memory would be kept as a broken promise, and refused for good. For programs of ours
-/// alone, too.
+/// Makes oneDNN keep no primitives for their next use, in the whole process: one that could not be
+/// made for want of memory would be kept as a broken promise, and refused for good.  Only for our
+/// own programs, too.
 void keep_no_primitives();
 
-/// "oneDNN 2.6.3": another version may add the products of a convolution in another order, and so
-/// give calibration, and scales, other last bits.
+/// Returns "oneDNN 2.6.3", say: another version may add the products of a convolution in another
+/// order, and so give calibration, and scales, other last bits.
 std::string onednn_version();
 
 } // namespace overtake::compiler

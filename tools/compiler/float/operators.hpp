@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the float network does beside convolutions, written to be obviously right.
+// Operators of the float network beside convolutions, written to be obviously right.
 #pragma once
 
 #include <cstdint>

@@ -86,8 +86,8 @@ private:
     int (*free_)(void*);
 };
 
-// Few and shallow: they correct a formula that has the greater part.  One thread and no sampling
-// give the same trees each time.
+// Trees are few and shallow, since they only correct a formula.  One thread and no sampling give
+// the same trees each time.
 constexpr std::pair<const char*, const char*> parameters[] = {
     {"booster", "gbtree"},     {"objective", "reg:squarederror"},
     {"tree_method", "exact"},  {"base_score", "0"},
@@ -98,7 +98,8 @@ constexpr std::pair<const char*, const char*> parameters[] = {
 };
 constexpr int boosting_rounds = 80;
 
-// Depth first, so that children stand behind their parents.  Names of features are f0, f1 ...
+// Appends nodes depth first, so that children are behind their parents.  Names of features are f0,
+// f1 ...
 std::size_t append_node(const Json& json, CostTree& tree) {
     const std::size_t index = tree.nodes.size();
     tree.nodes.emplace_back();

@@ -11,11 +11,11 @@ namespace overtake::host_profile {
 
 class Boosting {
 public:
-    /// Throws Error naming Debian's package where the library is not there.
+    /// Loads the library.  Throws Error naming Debian's package if it is not installed.
     Boosting();
     ~Boosting();
 
-    /// Shallow and few trees.  The same rows and targets give the same trees.
+    /// Returns few and shallow trees.  The same rows and targets give the same trees.
     compiler::CostTrees grow(std::span<const std::vector<double>> rows,
                              std::span<const double> targets) const;
 

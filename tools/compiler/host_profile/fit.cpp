@@ -49,7 +49,8 @@ double estimate(const Features& features, const Features& coefficients) {
 }
 
 Features fit(std::span<const Observation> observations) {
-    // Columns are scaled to a greatest entry of 1, so that "singular" means the same for all.
+    // Columns are scaled to a greatest entry of 1, so that one bound decides for all which are
+    // singular.
     Features scale;
     scale.fill(std::numeric_limits<double>::min());
     for (const Observation& observation : observations)

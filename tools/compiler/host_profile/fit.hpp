@@ -8,7 +8,7 @@
 
 namespace overtake::host_profile {
 
-/// Of one instruction: 1, operations, output elements, input bytes, constant bytes.
+/// The features of one instruction: 1, operations, output elements, input bytes, constant bytes.
 constexpr std::size_t feature_count = 5;
 using Features = std::array<double, feature_count>;
 
@@ -24,7 +24,8 @@ Features fit(std::span<const Observation> observations);
 
 double estimate(const Features& features, const Features& coefficients);
 
-/// The smallest value that at least `percent` of the values do not exceed; 0 of none.
+/// Returns the smallest value that at least `percent` of the values do not exceed; 0 if there are
+/// none.
 double percentile(std::vector<double> values, double percent);
 
 } // namespace overtake::host_profile

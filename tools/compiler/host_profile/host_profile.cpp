@@ -52,8 +52,8 @@ Compiled compiled(const Graph& graph, bool one_fc_per_instruction) {
     return result;
 }
 
-// The cycle model itself says what the features of an instruction are: it is asked with costs of
-// which only one is not zero.
+// Returns the features of an instruction.  Each is the cycle model's result for costs of which only
+// that one is not zero.
 Features features_of(const overtake_insn& insn) {
     constexpr u32 one = 1u << OVT_COST_BITS;
     constexpr u32 ovt_insn_cost::*fields[] = {
@@ -94,7 +94,7 @@ measure_instructions(unsigned runs, double boundary_ns,
     return by_opcode;
 }
 
-// For opcodes that were not measured: what the measured ones did on average.
+// Returns the average rate of the measured opcodes, for opcodes that were not measured.
 u32 average_rate(const std::map<unsigned, std::vector<Observation>>& by_opcode, bool multiplies) {
     double operations = 0, ns = 0;
     for (const auto& [opcode, observations] : by_opcode)

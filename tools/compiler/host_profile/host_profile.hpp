@@ -29,7 +29,7 @@ struct HostProfile {
 HostProfile measure_host(const std::string& name, unsigned runs,
                          const std::function<void(double)>& progress = {});
 
-/// What an FC costs beside its instructions, inside its own time and with the way to it.
+/// The cost of an FC beside its instructions, inside its own time and with the way to it.
 struct FcBoundary {
     double inside_ns = 0, total_ns = 0;
 };

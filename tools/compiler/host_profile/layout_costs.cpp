@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Operators of a size that layers of networks have, each in each layout, and what they take.
+// Measures operators of a size that layers of networks have, each in each layout.
 #include "compiler/host_profile/layout_costs.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class Measurement {
 public:
     explicit Measurement(unsigned runs) : runs_(runs), blocks_(cpu::blocks_of_this_cpu()) {}
 
-    // Of an operation with all its values in one layout.
+    // Time of an operation with all its values in one layout.
     double operation_ns(cpu::Operation operation, Layout layout) const {
         operation.blocks = blocks_;
         const auto prepared = cpu::prepare(operation);
@@ -74,7 +74,7 @@ public:
         return best_ns(runs_, [&] { conversion.run(in, out); });
     }
 
-    // From the device and back, on average.
+    // Average time of a copy to or from the device.
     double device_ns(Layout layout) const {
         Tensor tensor{};
         tensor.shape = usual;
@@ -123,7 +123,7 @@ double positive(double ns) {
     return std::max(ns, least_ns);
 }
 
-// Of one float, of a time that `count` of them take beside a step.
+// Time of one float, from the time of `count` arrays of `shape` and a step.
 double each(double ns, double step, const Shape& shape, double count = 1) {
     return positive((ns - step) / (count * static_cast<double>(cpu::elements(shape))));
 }

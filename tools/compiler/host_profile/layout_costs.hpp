@@ -7,7 +7,7 @@
 
 namespace overtake::host_profile {
 
-/// What operators and conversions take on this machine, in one thread; of `runs` runs the fastest
+/// Measures operators and conversions on this machine, in one thread; the fastest of `runs` runs
 /// counts.  `progress` is called with 0..1.  Throws Error ENOMEM.
 cpu::LayoutCosts measure_layout_costs(unsigned runs, const std::function<void(double)>& progress);
 

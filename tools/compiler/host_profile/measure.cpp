@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t longest_run_ns = 600'000'000'000;
 
-// FCs as they end; one job is in flight at a time, so they come in the order of the model.
+// Records FCs as they end.  One job is in flight at a time, so they come in the order of the model.
 struct Recorder {
     std::mutex mutex;
     std::vector<FcRecord> records;
@@ -38,7 +38,8 @@ std::size_t fc_count(const Model& model) {
     return count;
 }
 
-// From the first FC of a segment to the end of its last, of all segments.
+// Time from the start of the first FC of a segment to the end of its last, summed over all
+// segments.
 double device_ns(const Model& model, const std::vector<FcRecord>& records) {
     double sum = 0;
     std::size_t first = 0;

@@ -13,7 +13,7 @@ namespace overtake::host_profile {
 /// The fastest of several runs: the time without other load on the CPU.
 struct FcTimes {
     std::vector<double> fcs_ns; ///< each FC by itself, counted through all segments
-    double device_ns = 0;       ///< of it, what lies within the device's segments
+    double device_ns = 0;       ///< the part within the device's segments
     double total_ns = 0;        ///< from the first FC's begin to the last one's end
 
     /// Takes the smaller of each time; both are of the same model.

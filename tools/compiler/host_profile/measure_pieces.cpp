@@ -18,7 +18,7 @@ namespace {
 
 using namespace compiler;
 
-// Pieces of one model: each is an FC, and weights of cut channels are copied.
+// Limits of one model's pieces: each is an FC, and weights of cut channels are copied.
 constexpr std::size_t most_model_pieces = 1000;
 constexpr std::size_t most_model_bytes = std::size_t{128} << 20;
 
@@ -34,7 +34,7 @@ std::shared_ptr<const Model> model_of(const PieceNetwork& network, const Program
     return Model::from_bytes(std::as_bytes(std::span(bytes)), network.graph.name);
 }
 
-// A program of pieces, an FC each, in segments as the network has them.
+// A program of pieces, an FC each, in the network's segments.
 class PieceProgram {
 public:
     explicit PieceProgram(PieceNetwork& network)
@@ -59,7 +59,7 @@ public:
         ++count_;
     }
 
-    // Times by index, `fc_ns` aside.
+    // Measures the pieces: times by index, without `fc_ns`.
     void measure(unsigned runs, double fc_ns, std::vector<double>& ns) {
         Program program = network_.program;
         program.steps.clear();
@@ -95,7 +95,7 @@ private:
     std::size_t count_ = 0;
 };
 
-// All layers in rows, each a stage.
+// Returns all layers cut into rows, each a stage.
 std::vector<Block> rows_of(const SegmentLayers& segment, unsigned cores) {
     std::vector<Block> blocks;
     const std::vector<double> speeds(cores, 1);
@@ -127,7 +127,8 @@ public:
             add_job(plan_.segments[index], jobs[order[index]], gaps_[index]);
     }
 
-    // From the end of one stage to that of the next, by segment, by stage; the first has none.
+    // Times from the end of a stage to the end of the next, by segment and stage; the first stage
+    // has none.
     const std::vector<std::vector<double>>& gaps() const { return gaps_; }
 
 private:
@@ -152,7 +153,7 @@ private:
     std::vector<std::vector<double>> gaps_;
 };
 
-// Gaps of one network on so many cores.
+// Measures the gaps of one network on `cores` cores.
 void measure_network(PieceNetwork& network, unsigned cores, unsigned runs, double fc_ns,
                      std::size_t first_layer, std::vector<CostSample>& samples) {
     const std::size_t bytes = network.program.constants.bytes().size();
@@ -192,7 +193,7 @@ void measure_network(PieceNetwork& network, unsigned cores, unsigned runs, doubl
     network.program.constants.shrink(bytes);
     for (std::size_t segment = 0; segment < blocks.size(); ++segment) {
         const std::vector<double>& gaps = meetings.gaps()[segment];
-        // Layers on one core share stages: then it is not known which stage is whose.
+        // Layers on one core share stages, so the layer of a stage is not known then.
         if (gaps.size() != blocks[segment].size())
             continue;
         for (std::size_t layer = 1; layer < blocks[segment].size(); ++layer) {

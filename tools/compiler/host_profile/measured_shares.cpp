@@ -44,7 +44,8 @@ public:
     }
 
 private:
-    // The piece's bytes, but for where its tensors and constants lie and for what it scales by.
+    // Returns the piece's bytes without the places of its tensors and constants and without its
+    // scales.
     static std::string shape_of(const overtake_insn& insn, const Box& box) {
         overtake_insn part = piece_shape(insn, box);
         for (overtake_operand* operand : {&part.out, &part.in[0], &part.in[1]})

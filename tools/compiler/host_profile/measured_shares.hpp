@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Prices of shares by what their pieces take on this host.
+// Prices of shares by measurements of their pieces on this host.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,10 @@
 
 namespace overtake::host_profile {
 
-/// Of layers of a network: what each piece takes on one embedded core in functional mode, an FC's
-/// overhead aside, the fastest of so many runs.  Pieces of one shape are measured once; `pieces`
-/// counts them.  The prices throw CompileError where the network cannot be run here.
+/// Returns prices for layers of a network: the time of each piece on one embedded core in
+/// functional mode, without an FC's overhead, the fastest of `runs` runs.  Pieces of one shape are
+/// measured once; `pieces` counts them.  The prices throw CompileError where the network cannot be
+/// run here.
 compiler::SharePriceMaker measured_shares(unsigned runs,
                                           const std::shared_ptr<std::size_t>& pieces);
 

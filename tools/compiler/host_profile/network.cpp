@@ -47,7 +47,7 @@ public:
                       graph_.values[in].height * 2);
     }
 
-    // A matrix product for each row: pixels of the first times pixels of the second.
+    // Adds a matrix product for each row: pixels of the first times pixels of the second.
     ValueId matrix_product(ValueId left, ValueId right) {
         Node node = plain(op::MatrixProduct{}, "MatMul", left);
         node.inputs.push_back(right);
@@ -55,7 +55,7 @@ public:
                       graph_.values[left].width);
     }
 
-    // The output's height, width and channels are these axes of the input.
+    // Adds a transposition: the output's height, width and channels are these axes of the input.
     ValueId permute(ValueId in, std::array<std::size_t, 3> axes) {
         Node node = plain(op::Permute{axes}, "Transpose", in);
         const Value& value = graph_.values[in];
@@ -178,7 +178,7 @@ private:
     std::mt19937 generator_{1};
 };
 
-// What networks do to a tensor of one size; no node reads the results.
+// Adds operators that networks apply to a tensor of one size; no node reads the results.
 void add_branches(Builder& builder, ValueId trunk, std::uint32_t channels, std::uint32_t size) {
     const ValueId same = builder.convolution(trunk, channels, 3);
     builder.convolution(trunk, channels, 1);
@@ -223,7 +223,8 @@ void add_branches(Builder& builder, ValueId trunk, std::uint32_t channels, std::
     }
 }
 
-// Attention over `tokens` tokens: heads in front of tokens, products, and tokens in front again.
+// Adds attention over `tokens` tokens: heads in front of tokens, products, and tokens in front
+// again.
 void add_attention(Builder& builder, std::uint32_t tokens, std::uint32_t depth) {
     constexpr std::uint32_t head_count = 3;
     constexpr std::array<std::size_t, 3> to_heads = {1, 0, 2}, to_columns = {1, 2, 0};

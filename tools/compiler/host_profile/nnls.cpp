@@ -8,12 +8,12 @@
 namespace overtake::host_profile {
 namespace {
 
-// Of what a column has by itself that has to be left beside the columns before it: less is noise.
+// The part of a column that has to be left beside the columns before it: less is noise.
 constexpr double least_pivot = 1e-10;
-// Of a column's length: a slope below is none.
+// A slope below this part of a column's length counts as none.
 constexpr double least_slope = 1e-9;
 
-// Columns of length 1, and which of them may be above 0.
+// Columns scaled to length 1, and the set of those whose solution may be above 0.
 class ActiveSet {
 public:
     ActiveSet(std::size_t count, const std::vector<double>& products,
@@ -36,7 +36,8 @@ public:
     }
 
     std::vector<double> run() {
-        // Each column that enters lessens the error; the bound is for numbers that go in circles.
+        // Each column that enters reduces the error; the bound is for rounding that makes columns
+        // repeat.
         for (std::size_t round = 0; round < 4 * count_ + 16; ++round) {
             const std::size_t enters = steepest();
             if (enters == count_)
@@ -69,8 +70,9 @@ private:
         return best;
     }
 
-    // To the best of the free columns, or to where the first of them becomes 0, again and again.
-    // False, and the last one is not free any more, where columns depend on each other.
+    // Moves to the best solution of the free columns, or to the point where the first of them
+    // becomes 0, and repeats.  Returns false if columns depend on each other: then columns whose
+    // solution is 0, the last one among them, are not free any more.
     bool descend() {
         for (;;) {
             std::vector<double> best;
@@ -97,8 +99,8 @@ private:
         }
     }
 
-    // The free columns alone, by Gaussian elimination; they are symmetric and have no negative
-    // pivots.
+    // Solves for the free columns alone, by Gaussian elimination; the products are symmetric and
+    // have no negative pivots.
     bool solve(std::vector<double>& solution) const {
         std::vector<double> matrix = products_, right = right_;
         for (std::size_t pivot = 0; pivot < count_; ++pivot) {

@@ -41,7 +41,7 @@ PieceProgress part_of(const Report& progress, const char* what) {
     };
 }
 
-// Meetings of a profile take what it says.
+// Takes the cost of a meeting and of an FC from the profile.
 void take_from_profile(const ovt_profile& profile, LearnedCosts& costs) {
     const auto sync_ns = static_cast<double>(ovt_cycles_to_ns(&profile, profile.sync_cycles));
     costs.meeting = {{{{sync_ns, 0, 0}}}, false};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Learned costs of this host, or of a profile: pieces of layers, what they take, and what is
-// learned from that.
+// Learns costs of this host, or of a profile, from the times of pieces of layers.
 #pragma once
 
 #include <functional>

@@ -24,7 +24,7 @@ constexpr Scheme cutting_schemes[] = {Scheme::row, Scheme::column, Scheme::grid,
                                       Scheme::balanced};
 constexpr std::size_t most_piece_cores = 8;
 
-// What tells layers apart: sizes, not where tensors lie.
+// The key of a layer: its sizes, not the places of its tensors.
 using ShapeKey = std::array<std::uint32_t, 18>;
 
 ShapeKey shape_of(const overtake_insn& insn) {
@@ -36,7 +36,7 @@ ShapeKey shape_of(const overtake_insn& insn) {
             insn.dilation_width, insn.dilation_height, insn.axes};
 }
 
-// Alike, a first one of half the speed, and speeds that fall to a quarter.
+// Returns speeds: all the same, a first core of half the speed, and speeds that fall to a quarter.
 std::vector<std::vector<double>> speeds_of_cores(std::size_t cores) {
     std::vector<std::vector<double>> speeds(3, std::vector<double>(cores, 1));
     speeds[1][0] = 0.5;
@@ -105,7 +105,7 @@ std::vector<Piece> pieces_of(const std::vector<PieceNetwork>& networks, std::siz
             if (round < pieces.size() && taken.size() < most)
                 taken.push_back(pieces[round]);
     }
-    // Those of a layer one behind the other.
+    // The pieces of a layer are one behind the other.
     std::ranges::stable_sort(taken, {}, [](const Piece& piece) {
         return std::tuple(piece.network, piece.segment, piece.layer);
     });

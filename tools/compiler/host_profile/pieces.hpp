@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Pieces of layers to learn costs from, and what they take on this host.
+// Pieces of layers from which costs are learned, and their times on this host.
 #pragma once
 
 #include <functional>
@@ -18,12 +18,12 @@ using PieceNetwork = compiler::LayeredNetwork;
 
 PieceNetwork piece_network(compiler::Graph graph);
 
-/// Of an ONNX file.  Throws CompileError.
+/// Reads an ONNX file.  Throws CompileError.
 PieceNetwork read_piece_network(const std::string& path);
 
 struct Piece {
     std::size_t network = 0, segment = 0, layer = 0; ///< of PieceNetwork::segments, its layers
-    std::size_t shape = 0;                           ///< the same of layers of one shape
+    std::size_t shape = 0;                           ///< the same for layers of one shape
     compiler::Box box;
 };
 
@@ -33,18 +33,19 @@ std::vector<Piece> pieces_of(const std::vector<PieceNetwork>& networks, std::siz
 
 using PieceProgress = std::function<void(double)>;
 
-/// What pieces take by the cycle model.
+/// Returns the times of pieces by the cycle model.
 std::vector<CostSample> model_pieces(const std::vector<PieceNetwork>& networks,
                                      const std::vector<Piece>& pieces, const ovt_profile& profile);
 
-/// What they take on one embedded core in functional mode, `fc_ns` of an FC aside: the fastest of
-/// so many runs.  Throws Error.
+/// Returns the times of pieces on one embedded core in functional mode, without `fc_ns` for each
+/// FC: the fastest of `runs` runs.  Throws Error.
 std::vector<CostSample> measure_pieces(std::vector<PieceNetwork>& networks,
                                        const std::vector<Piece>& pieces, unsigned runs,
                                        double fc_ns, const PieceProgress& progress);
 
-/// What stages take in which 2 to `cores` embedded cores have next to nothing to do, `fc_ns` of an
-/// FC aside: the fastest of so many runs.  The networks' layers are tiny.  Throws Error.
+/// Returns the times of stages in which 2 to `cores` embedded cores have next to nothing to do,
+/// without `fc_ns` for each FC: the fastest of `runs` runs.  The networks' layers are tiny.  Throws
+/// Error.
 std::vector<CostSample> measure_meetings(std::vector<PieceNetwork>& networks, unsigned cores,
                                          unsigned runs, double fc_ns,
                                          const PieceProgress& progress);

@@ -17,7 +17,7 @@ namespace {
 using namespace compiler;
 
 constexpr std::size_t fold_count = 10;
-// What a second sum, or trees, have to take off the error to be worth it.
+// A second sum, or trees, are used only if they reduce the error below this part of it.
 constexpr double worthwhile = 0.9;
 constexpr std::size_t least_samples_of_sum = 8;
 constexpr std::size_t most_rounds = 30;
@@ -53,8 +53,8 @@ double sum_of(const std::vector<double>& coefficients, const CostSample& sample)
                               0.0);
 }
 
-// Two sums of which the greater counts: arithmetic and traffic, say.  Begins with the samples in
-// two heaps, then each sample goes to the sum that prices it.
+// Fits two sums of which the greater counts, arithmetic and traffic, say.  It begins with the
+// samples in two sets; then each sample goes to the sum that prices it.
 CostFormula two_sums(Samples first, Samples second, const Samples& all, std::size_t features) {
     CostFormula best;
     double least = INFINITY;
@@ -78,7 +78,8 @@ CostFormula two_sums(Samples first, Samples second, const Samples& all, std::siz
     return best;
 }
 
-// Operations, or whatever the formula weighs second, for all that it weighs behind that.
+// Returns the operations, or the formula's second feature, divided by the sum of the features
+// behind it.
 double intensity(const CostSample& sample, std::size_t features) {
     double rest = 1;
     for (std::size_t index = 3; index < features; ++index)
@@ -107,7 +108,7 @@ CostFormula fit(const Samples& samples, std::size_t features) {
     return best;
 }
 
-// A price for each opcode, and one for opcodes of which there is none.
+// A formula for each opcode, and one for opcodes without a formula.
 struct Formulas {
     std::map<unsigned, CostFormula> kinds;
     CostFormula others;
@@ -178,7 +179,7 @@ KindErrors errors_of(std::string name, const KindSums& sums, bool has_trees) {
     errors.samples = sums.samples;
     errors.formula = sums.formula / static_cast<double>(sums.samples);
     errors.trees = sums.trees / static_cast<double>(sums.samples);
-    // One layer has no other to learn from.
+    // With one layer there is no other to learn from.
     errors.uses_trees =
         has_trees && errors.layers > 1 && errors.trees < worthwhile * errors.formula;
     return errors;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Learned costs from what pieces and meetings took.
+// Learns costs from the times of pieces and meetings.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@
 
 namespace overtake::host_profile {
 
-/// What one piece or meeting took; `layer` is the same of all that belong to layers of one shape.
+/// The time of one piece or meeting; `layer` is the same for all that belong to layers of one
+/// shape.
 struct CostSample {
     unsigned opcode = 0;
     std::vector<double> features;
@@ -21,11 +22,12 @@ struct CostSample {
     std::size_t layer = 0;
 };
 
-/// Trees for targets from rows of features.
+/// Returns trees for targets from rows of features.
 using GrowTrees = std::function<compiler::CostTrees(std::span<const std::vector<double>> rows,
                                                     std::span<const double> targets)>;
 
-/// Of layers that were left out when the price was learned: means of |price / measured - 1|.
+/// The errors of layers that were left out when the price was learned: means of |price / measured -
+/// 1|.
 struct KindErrors {
     std::string name; ///< instruction, or "exchange"
     std::size_t layers = 0, samples = 0;
@@ -41,10 +43,11 @@ struct Trained {
 /// Formulas with the least squares of relative errors.  `features` counts those that it weighs.
 compiler::CostFormula fit_formula(std::span<const CostSample> samples, std::size_t features);
 
-/// For each sample which of `folds` it is left out of: layers of a kind take turns.
+/// Returns for each sample the one of `folds` from which it is left out: layers of a kind take
+/// turns.
 std::vector<std::size_t> folds_by_layer(std::span<const CostSample> samples, std::size_t folds);
 
-/// Learns from all, and validates with layers left out.  Without `grow` there are no trees.
+/// Learns from all samples, and validates with layers left out.  Without `grow` there are no trees.
 /// `pieces` is not empty.
 Trained train(std::span<const CostSample> pieces, std::span<const CostSample> meetings,
               const GrowTrees& grow);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// One import under way: what every operator's import works with.  The functions that take a Context
-// and are about "the node" are about the node at hand, Context::node.
+// Context: one import under way, the state that every operator's import uses.  The functions that
+// take a Context and are about "the node" are about the node at hand, Context::node.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +26,15 @@ namespace overtake::compiler {
 
 using Shape = std::vector<std::int64_t>;
 
-/// What a tensor name of the file stands for.  Flatten, for example, gives a value a second name
-/// with another shape.
+/// The value that a tensor name of the file stands for.  Flatten, for example, gives a value a
+/// second name with another shape.
 struct Reference {
     ValueId value;
     Shape shape;
     bool integer = false; // integers or truth values, held as reals
 };
 
-/// Who writes a value, and how often nodes touch it.
+/// The writer of a value, and how often nodes use it.
 struct Uses {
     std::optional<std::size_t> writer = std::nullopt; // in Graph::nodes
     std::size_t on_bpu = 0;                           // read or written
@@ -108,7 +108,7 @@ using Import = void (*)(Context& context);
 std::string to_text(const Shape& shape);
 std::size_t element_count(const Shape& shape);
 std::vector<float> reals_of(const Constant& constant);
-/// What lies outside is the nearest that 64 bits hold of it, and what is no number 0.
+/// Returns the constant's integers: the nearest that 64 bits hold; 0 for NaN.
 std::vector<std::int64_t> integers_of(const Constant& constant);
 
 /// Throws CompileError that names file, node, operator and the reason.
@@ -152,7 +152,7 @@ void check_between(const Context& context, const std::vector<std::int64_t>& numb
 /// An axis counted from the front; negative ones count from the end.
 std::size_t axis_of(const Context& context, std::int64_t axis, std::size_t rank);
 
-/// Of two shapes as numpy broadcasts them.
+/// Returns the shape to which numpy broadcasts two shapes.
 Shape broadcast_shape(const Context& context, const Shape& left, const Shape& right);
 
 } // namespace overtake::compiler

@@ -10,10 +10,10 @@
 
 namespace overtake::compiler {
 
-/// What the node at hand is written as (compiler/onnx/decompose.hpp); empty: it stays.  It is done
-/// while import goes through the graph, since shapes behind computed ones are known only then.  The
-/// constants of these nodes are in the context.  Throws CompileError where the node has no such
-/// form.
+/// Returns the nodes as which the node at hand is written (compiler/onnx/decompose.hpp); empty: it
+/// stays.  This is done while import goes through the graph, since shapes behind computed ones are
+/// known only then.  The constants of these nodes are in the context.  Throws CompileError where
+/// the node has no such form.
 std::vector<onnx::NodeProto> decomposed(Context& context, FreshNames& names);
 
 } // namespace overtake::compiler

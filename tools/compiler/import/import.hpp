@@ -57,7 +57,7 @@ struct ImportOptions {
     std::function<void(const std::string& text)> warn = {};
 };
 
-/// What the importer's own table says of an operator; an empty text: not there.
+/// The entry of an operator in the importer's own table; an empty text: not supported there.
 struct SupportedOperator {
     std::string type;
     std::string on_bpu;
@@ -67,7 +67,7 @@ struct SupportedOperator {
 /// Every operator that import_onnx() takes, by name.
 std::vector<SupportedOperator> supported_operators();
 
-/// What becomes of one node of a network.
+/// The place of one node of a network.
 struct NodeVerdict {
     enum class Where {
         bpu,
@@ -90,7 +90,7 @@ struct Survey {
     Graph graph;         ///< whole if nothing is refused
 };
 
-/// What import_onnx() does with each node, refused ones included.
+/// Returns what import_onnx() does with each node, refused ones included.
 Survey survey_onnx(const std::string& path, const ImportOptions& options = {});
 
 /// Reads an ONNX file into a Graph.  A node that the device can run belongs to it, but for one that

@@ -11,7 +11,7 @@
 
 namespace overtake::compiler {
 
-/// Where a node of the file went.
+/// The place of a node of the file.
 enum class Placement { nowhere, bpu, cpu }; // nowhere: folded, or only another name
 
 /// Whether an operator of that type computes so much that the device should, even if its data have

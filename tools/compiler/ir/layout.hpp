@@ -12,7 +12,7 @@
 
 namespace overtake::compiler {
 
-/// Of height, width and channels the ONNX axis that each is; -1 for one of 1 that is none.
+/// The ONNX axes that height, width and channels are; -1 for a size of 1 that is none.
 using DeviceAxes = std::array<int, 3>;
 
 /// Gives the value the dimensions that its shape has in an order: planes are (N, C, H, W), (N, C,

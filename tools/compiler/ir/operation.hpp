@@ -45,7 +45,7 @@ struct Stretch {
     std::uint32_t step = 1;
 };
 
-/// Where the pixels of a resized axis lie on the input's: start + n * step, in pixels.
+/// The positions of the pixels of a resized axis on the input's: start + n * step, in pixels.
 struct Positions {
     double start = 0;
     double step = 1;
@@ -64,7 +64,7 @@ struct Convolution {
     std::vector<float> weight_scales = {}; // one per output channel, if the model gives them
 };
 
-/// Of two inputs, element by element: a dimension of an input is the output's or 1.
+/// An operation of two inputs, element by element: a dimension of an input is the output's or 1.
 struct Pair {
     enum class Kind { add, subtract, multiply, maximum, minimum } kind = Kind::add;
 };
@@ -107,7 +107,7 @@ struct MatrixProduct {
     float factor = 1;
 };
 
-/// Which axis of the input each of height, width, channels is.
+/// The axis of the input that each of height, width, channels is.
 struct Permute {
     std::array<std::size_t, 3> axes = {0, 1, 2};
     std::uint32_t batches = 1; // images, or parts of the height of rows, each permuted on its own

@@ -58,7 +58,7 @@ private:
     std::unordered_multimap<std::size_t, std::uint64_t> known_; // offsets by hash
 };
 
-/// Where a value lies in device memory.
+/// The place of a value in device memory.
 struct Place {
     std::uint32_t region = 0;
     std::uint64_t offset = 0;
@@ -97,7 +97,7 @@ struct FunctionCall {
     std::uint64_t cycles;
 };
 
-/// What runs on one processor before the other has its turn.  On the BPU it is one job.
+/// The nodes that run on one processor before the other has its turn.  On the BPU they are one job.
 struct ProgramSegment {
     bool on_bpu = false;
     std::size_t first_node = 0, node_count = 0; // in Graph::nodes

@@ -31,10 +31,10 @@ std::uint32_t channel_step(const overtake_insn& insn);
 overtake_insn cut_channels(const overtake_insn& insn, std::uint32_t first, std::uint32_t count,
                            Constants& constants);
 
-/// The same without its constants: what it reads and writes.
+/// Returns the same part without its constants: the tensors that it reads and writes.
 overtake_insn channel_shape(const overtake_insn& insn, std::uint32_t first, std::uint32_t count);
 
-/// What such a part costs, without making it.
+/// Returns the cost of such a part, without making it.
 std::uint64_t channel_cut_cycles(const ovt_profile& profile, const overtake_insn& insn,
                                  std::uint32_t count);
 

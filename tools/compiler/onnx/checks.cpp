@@ -22,7 +22,7 @@ namespace {
 
 using Parameter = onnx::OpSchema::FormalParameter;
 
-// Calls `check` with each node, also of graphs in nodes.
+// Calls `check` with each node, also in graphs in nodes.
 template <typename Check>
 void for_each_node(const onnx::GraphProto& graph, const Check& check) {
     for (const auto& node : graph.node()) {
@@ -36,7 +36,7 @@ void for_each_node(const onnx::GraphProto& graph, const Check& check) {
     }
 }
 
-// And with each graph.
+// Calls `check` with each graph, also in nodes.
 template <typename Check>
 void for_each_graph(const onnx::GraphProto& graph, const Check& check) {
     check(graph);
@@ -49,7 +49,7 @@ void for_each_graph(const onnx::GraphProto& graph, const Check& check) {
     });
 }
 
-// Code that names nodes by their outputs needs one.
+// Checks that each node has an output, which code that names nodes by their outputs needs.
 void check_outputs(const onnx::GraphProto& graph, const std::string& path) {
     for_each_node(graph, [&](const onnx::NodeProto& node) {
         if (node.output_size() == 0)
@@ -71,7 +71,7 @@ std::string in_number(int least, int most) {
     return std::to_string(least) + " to " + std::to_string(most);
 }
 
-// Of what an operator cannot do without, no name may be missing.
+// Checks that parameters that an operator needs have names.
 void check_single(const onnx::NodeProto& node, const std::vector<Parameter>& parameters,
                   const google::protobuf::RepeatedPtrField<std::string>& names, const char* what,
                   const std::string& path) {
@@ -107,7 +107,7 @@ void check_divisors(const onnx::GraphProto& graph, const std::string& path) {
     });
 }
 
-// Bytes of an element as raw data; 0 for what is not known here.
+// Bytes of an element as raw data; 0 for a type that is not known here.
 std::size_t raw_size(int type) {
     switch (type) {
     case onnx::TensorProto::DOUBLE:
@@ -135,7 +135,8 @@ std::size_t raw_size(int type) {
     }
 }
 
-// How many elements a tensor holds; nothing where they are not whole or of no known size.
+// How many elements a tensor has; nothing if their bytes are no whole number of them, or their size
+// is not known.
 std::optional<std::size_t> held_elements(const onnx::TensorProto& tensor) {
     if (tensor.has_raw_data()) {
         const std::size_t size = raw_size(tensor.data_type());
@@ -239,7 +240,7 @@ void check_names(onnx::ModelProto& model, const std::string& path) {
 
 using Dimensions = std::vector<std::int64_t>;
 
-// Dimensions of tensors, as far as they are known: -1 is any.
+// Dimensions of tensors as far as they are known; -1 is any size.
 class KnownDimensions {
 public:
     explicit KnownDimensions(const onnx::GraphProto& graph) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What libonnx does not look at before it relies on it.  All of these throw CompileError that names
-// file and place.
+// Checks of properties on which libonnx relies without checking them.  All of them throw
+// CompileError that names file and place.
 #pragma once
 
 #include <string>
@@ -10,19 +10,19 @@
 
 namespace overtake::compiler {
 
-/// Names are text: they stand in messages of one line, and in names of files.
+/// Checks that names are text: they are used in messages of one line, and in names of files.
 void check_text(const onnx::GraphProto& graph, const std::string& path);
 
-/// Nodes have outputs, constants have as many elements as they say, and what sizes are divided or
-/// counted down by is in range.
+/// Checks that nodes have outputs, that constants have as many elements as their shapes say, and
+/// that attributes by which sizes are divided or counted down are in range.
 void check_contents(const onnx::ModelProto& model, const std::string& path);
 
-/// Nodes have as many inputs and outputs as their operators in this opset, and those that they
-/// need.
+/// Checks that nodes have as many inputs and outputs as their operators allow in this opset, and
+/// all that these need.
 void check_parameters(const onnx::GraphProto& graph, int opset, const std::string& path);
 
-/// Nodes read what there is, and weights have as many dimensions as they need.  What is said in
-/// passing of values that no node makes is forgotten.
+/// Checks that nodes read tensors that exist, and that weights have as many dimensions as they
+/// need.  Removes what the file says of values that no node makes.
 void check_references(onnx::ModelProto& model, const std::string& path);
 
 } // namespace overtake::compiler

@@ -16,7 +16,7 @@ namespace {
 using Numbers = std::vector<std::int64_t>;
 constexpr std::int64_t most_constants = 1 << 24;
 
-// Nodes that are made of a tensor and attributes.
+// Adds a reduction of a tensor over axes.
 std::string reduced(Rewrite& r, const char* type, const std::string& tensor, const Numbers& axes,
                     bool keeps_axes = true) {
     onnx::NodeProto& made = r.build.node(type, {tensor});
@@ -37,7 +37,7 @@ void cast_like(Rewrite& r) {
     set_integer(r.build.last("Cast", {r.node.input(0)}), "to", type);
 }
 
-// The mean and the reciprocal of the standard deviation, which are its second and third output.
+// Computes the second and third output: the mean and the reciprocal of the standard deviation.
 void layer_normalization(Rewrite& r) {
     if (!r.has_output(1) && !r.has_output(2))
         return;
@@ -60,7 +60,7 @@ void layer_normalization(Rewrite& r) {
     r.build.last("Reciprocal", {r.build("Sqrt", {r.build("Add", {variance, epsilon})})}, 2);
 }
 
-// For inference its mask lets everything pass.
+// Writes a Dropout with a mask: for inference the mask is all true.
 void dropout(Rewrite& r) {
     if (!r.has_output(1))
         return;
@@ -78,7 +78,8 @@ void dropout(Rewrite& r) {
     value.mutable_t()->add_int32_data(1);
 }
 
-// How many there are is in the data, so these have to be known.
+// Writes NonZero as a constant: the number of its results depends on the data, which has to be
+// known.
 void non_zero(Rewrite& r) {
     const std::string x = r.node.input(0);
     const auto integers = r.facts.integers(x);
@@ -107,7 +108,7 @@ void non_zero(Rewrite& r) {
                                                       static_cast<std::int64_t>(places.size())})});
 }
 
-// Integers up to 2^24 are exact, and so are their products with powers of two.
+// Writes BitShift with powers of two: integers up to 2^24 are exact, and so are these products.
 void bit_shift(Rewrite& r) {
     const int type = r.facts.type(r.node.input(0)).value_or(onnx::TensorProto::UINT8);
     const int bits = type == onnx::TensorProto::UINT8    ? 8
@@ -140,8 +141,8 @@ void mean_variance_normalization(Rewrite& r) {
     r.build.last("Div", {difference, deviation});
 }
 
-// Windows that lie wholly in the padding, as those of a 1x1 kernel with padding do, are no windows
-// of the device.
+// The device has no windows that are wholly in the padding, as some of a 1x1 kernel with padding
+// are.
 void convolution_in_padding(Rewrite& r) {
     if (!r.has_input(1))
         return;
@@ -186,7 +187,7 @@ const char* norm_of(Rewrite& r) {
     return p == 1 ? "ReduceL1" : "ReduceL2";
 }
 
-// Where all elements are 0 they stay so.
+// Divides by the norm; elements that are all 0 stay 0.
 void lp_normalization(Rewrite& r) {
     const std::string x = r.node.input(0);
     const Numbers axis = r.axes_in(r.rank(x), {r.attributes().integer("axis", -1)});
@@ -203,7 +204,7 @@ void global_lp_pool(Rewrite& r) {
     set_integers(made, "axes", axes_from(2, r.rank(x)));
 }
 
-// An average over whole windows, zeros of the padding with it, times their size is the sum.
+// Computes a sum as the average over whole windows, with zeros of the padding, times their size.
 void lp_pool(Rewrite& r) {
     const std::string x = r.node.input(0);
     const bool is_square = norm_of(r) == std::string("ReduceL2");
@@ -229,7 +230,7 @@ void lp_pool(Rewrite& r) {
         r.build.last("Mul", {means, factor});
 }
 
-// Squares are averaged over `size` channels, of which those outside count as 0.
+// Averages squares over `size` channels; channels outside the tensor count as 0.
 void local_response_normalization(Rewrite& r) {
     const std::string x = r.node.input(0);
     const Numbers shape = r.shape(x);
@@ -253,7 +254,7 @@ void local_response_normalization(Rewrite& r) {
     r.build.last("Mul", {x, r.build.reshaped(factor, shape)});
 }
 
-// Elements on one side of a diagonal, and 0 elsewhere.
+// Keeps the elements on one side of a diagonal; the others become 0.
 void triangle(Rewrite& r) {
     const std::string x = r.node.input(0);
     const Numbers shape = r.shape(x);
@@ -282,7 +283,7 @@ void triangle(Rewrite& r) {
     r.build.last("Where", {r.build.truths(kept, {rows, columns}), x, r.build.number(type, 0)});
 }
 
-// A matrix of the input's shape.
+// Makes the identity matrix of the input's shape.
 void identity_matrix(Rewrite& r) {
     const Numbers shape = r.shape(r.node.input(0));
     if (shape.size() != 2 || shape[0] * shape[1] > most_constants)
@@ -323,7 +324,7 @@ const RewriteRules& decompositions() {
 }
 
 std::vector<std::string> decomposed_operators() {
-    // Of these others see to the usual forms.
+    // Import takes the usual forms of these operators.
     static const std::vector<std::string> others = {"Conv", "Dropout", "LayerNormalization"};
     std::vector<std::string> names = {"Gelu", "GroupNormalization", "Mish", "RMSNormalization",
                                       "Swish"};

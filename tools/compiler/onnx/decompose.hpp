@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Operators that import has no form for, written as others that mean the same.
+// Rules that write operators which import has no form for as other operators that mean the same.
 #pragma once
 
 #include <string>
@@ -12,25 +12,25 @@
 
 namespace overtake::compiler {
 
-/// For nodes of opset 13 to 17.  Shapes and types of their inputs are known.
+/// Rules for nodes of opset 13 to 17.  Shapes and types of their inputs are known.
 const RewriteRules& decompositions();
 
-/// The same of ONNX Runtime's domain, com.microsoft.
+/// Rules for operators of ONNX Runtime's domain, com.microsoft.
 const RewriteRules& fused_operators();
 
 /// Names of the operators that are always written as others, by these rules or by those of
 /// lower_to_known_opset().
 std::vector<std::string> decomposed_operators();
 
-// Rules of files of their own.
+// Rules in files of their own.
 void decompose_einsum(Rewrite& r);
 void decompose_gather_nd(Rewrite& r);
 void decompose_scatter_nd(Rewrite& r);
 void decompose_one_hot(Rewrite& r);
 void decompose_max_unpool(Rewrite& r);
 
-/// An RNN, GRU or LSTM with constant weights whose sequences all have all steps, and whose inputs
-/// fit each other.
+/// Decomposes an RNN, GRU or LSTM with constant weights, whose sequences all have all steps and
+/// whose inputs fit each other.
 void decompose_recurrence(Rewrite& r);
 
 } // namespace overtake::compiler

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Einsum as matrix products.
+// Writes Einsum as matrix products.
 #include "compiler/onnx/decompose.hpp"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ Labels spelt_out(const std::string& term, std::size_t rank, const std::string& e
 Equation parse(const std::string& given, const std::vector<std::size_t>& ranks) {
     std::string text;
     std::ranges::copy_if(given, std::back_inserter(text), [](char c) { return c != ' '; });
-    // Digits are labels of ours.
+    // Digits are labels that this file makes.
     if (std::ranges::any_of(text, [](unsigned char c) { return std::isdigit(c); }))
         refuse_equation(given);
     const std::size_t arrow = text.find("->");
@@ -151,7 +151,7 @@ public:
     }
 
 private:
-    // Of two sizes of a label one may be 1.
+    // A label has one size, but an axis of it may also have size 1.
     void find_sizes(const std::vector<Operand>& operands, const std::string& equation) {
         for (const Operand& operand : operands) {
             const Numbers shape = r_.shape(operand.tensor);
@@ -241,7 +241,8 @@ private:
             operand = {r_.build.transposed(operand.tensor, axes_of(operand, labels)), labels};
     }
 
-    // With an axis for each of these labels, of one element where the operand lacks it.
+    // Returns the operand with an axis for each label of `over`, of one element if the operand
+    // lacks the label.
     std::string spread(Operand operand, const Labels& over) {
         arrange(operand, common(over, operand.labels));
         if (operand.labels == over)
@@ -278,7 +279,7 @@ private:
         return {r_.build.reshaped(product, sizes_of(result)), result};
     }
 
-    // What an ellipsis or a label of one element has lost comes back.
+    // Restores axes that an ellipsis or a label of one element has lost.
     void finish(Operand& operand, const Labels& result) {
         arrange(operand, common(result, operand.labels));
         if (operand.labels == result)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Operators that ONNX Runtime's optimiser makes of several (domain com.microsoft).
+// Rules for operators that ONNX Runtime's optimiser makes of several (domain com.microsoft).
 #include "compiler/onnx/decompose.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace overtake::compiler {
 namespace {
 
-// Makes what the node at hand makes.
+// Gives the tensor the name of an output of the node at hand.
 void finish(Rewrite& r, const std::string& tensor, int output = 0) {
     r.build.last("Identity", {tensor}, output);
 }
@@ -50,7 +50,7 @@ void bias_gelu(Rewrite& r) {
     finish(r, gelu_of(r, sum_of(r, r.node.input(0), {1})));
 }
 
-// By a hyperbolic tangent.
+// Writes FastGelu with a hyperbolic tangent.
 void fast_gelu(Rewrite& r) {
     const std::string x = sum_of(r, r.node.input(0), {1});
     const std::string cube = r.build("Mul", {r.build("Mul", {x, x}), x});
@@ -69,10 +69,10 @@ void bias_add(Rewrite& r) {
     finish(r, sum_of(r, r.node.input(0), {1, 2}));
 }
 
-// What an activation has as alpha and beta; nothing where the node leaves it to the operator.
+// Alpha and beta of an activation; nothing where the node does not give them.
 using Parameters = std::array<std::optional<float>, 2>;
 
-// `type` applied to the tensor.
+// Applies the activation `type` to the tensor.
 std::string activated(Rewrite& r, const std::string& type, const Parameters& parameters,
                       const std::string& tensor) {
     static const std::map<std::string, std::vector<const char*>> names = {
@@ -103,7 +103,8 @@ std::string activated(Rewrite& r, const std::string& type, const Parameters& par
     return made.output(0);
 }
 
-// A node of ONNX's operator that has these inputs and the same attributes, but for the activation.
+// Adds a node of ONNX's operator with the first inputs and all attributes but those of the
+// activation.
 std::string without_activation(Rewrite& r, const char* type, int inputs) {
     std::vector<std::string> names;
     for (int input = 0; input < inputs && input < r.node.input_size(); ++input)
@@ -136,7 +137,7 @@ void fused_gemm(Rewrite& r) {
     finish(r, activated(r, r.attributes().text("activation", ""), parameters, product));
 }
 
-// The last two axes change places; vectors stay.
+// Exchanges the last two axes if the attribute is set; vectors stay.
 std::string transposed_if(Rewrite& r, const char* attribute, const std::string& tensor) {
     const std::size_t rank = r.rank(tensor);
     if (r.attributes().integer(attribute, 0) == 0 || rank < 2)
@@ -164,7 +165,7 @@ void refuse_training(const Rewrite& r) {
             throw CannotRewrite{"its mean or deviation is read, which is for training"};
 }
 
-// Of the sum of its inputs, which is its fourth output.
+// Normalises the sum of its inputs, which is its fourth output.
 void skip_layer_normalization(Rewrite& r) {
     refuse_training(r);
     const std::string sum = sum_of(r, r.node.input(0), {1, 4});
@@ -179,7 +180,7 @@ void skip_layer_normalization(Rewrite& r) {
         finish(r, sum, 3);
 }
 
-// Divided by the root of its mean square, and scaled.
+// Divides by the root of the mean square, and scales.
 std::string root_mean_square(Rewrite& r, const std::string& x, const std::string& scale,
                              const std::vector<std::int64_t>& axes, float epsilon) {
     onnx::NodeProto& mean = r.build.node("ReduceMean", {r.build("Mul", {x, x})});
@@ -189,7 +190,7 @@ std::string root_mean_square(Rewrite& r, const std::string& x, const std::string
     return r.build("Mul", {r.build("Div", {x, root}), scale});
 }
 
-// The same without a mean.
+// Normalises the sum of its inputs without a mean.
 void skip_root_mean_square(Rewrite& r) {
     refuse_training(r);
     const std::string sum = sum_of(r, r.node.input(0), {1, 3});
@@ -199,7 +200,7 @@ void skip_root_mean_square(Rewrite& r) {
         finish(r, sum, 3);
 }
 
-// As ONNX has it from opset 17 on.
+// Writes LayerNormalization in ONNX's form since opset 17.
 void layer_normalization_of_old(Rewrite& r) {
     refuse_training(r);
     std::vector<std::string> inputs = {r.node.input(0), r.node.input(1)};
@@ -220,8 +221,8 @@ void root_mean_square_of_old(Rewrite& r) {
                                r.attributes().real("epsilon", 1e-5f)));
 }
 
-// The constant of integers `input` as the reals that they stand for, in the shape that its scale
-// and its zero point are given to meet it.
+// Returns the constant of integers `input` as the reals that they stand for; its scale and zero
+// point get `shape`.
 std::string dequantised(Rewrite& r, int input, int scale, int zero_point,
                         const std::vector<std::int64_t>& shape) {
     const auto real_of = [&](int number, bool has_shape) {
@@ -239,7 +240,8 @@ void dynamic_matmul(Rewrite& r) {
     finish(r, sum_of(r, product, {4}));
 }
 
-// Its weights have the gates last; of each direction or of each gate of it there is one scale.
+// Writes DynamicQuantizeLSTM as LSTM.  Its weights have the gates last, with one scale for each
+// direction or for each gate of a direction.
 void dynamic_lstm(Rewrite& r) {
     for (const int input : {1, 2, 8, 10})
         if (!r.has_input(input))
@@ -262,7 +264,7 @@ void dynamic_lstm(Rewrite& r) {
         made.add_output(r.node.output(output));
 }
 
-// An attribute of another type would be read as 0.
+// Checks types of attributes: one of another type would be read as 0.
 void check_attribute_types(const onnx::NodeProto& node) {
     using Type = onnx::AttributeProto;
     static const std::map<std::string, Type::AttributeType> types = {
@@ -300,7 +302,7 @@ void check_attribute_types(const onnx::NodeProto& node) {
                                 Type::AttributeType_Name(wanted->second)};
 }
 
-// libonnx, which checks ONNX's operators, does not know how many inputs these have.
+// Applies a rule to a node that has its inputs: libonnx does not check these operators.
 template <RewriteRule Rule, int Inputs>
 void with(Rewrite& r) {
     for (int input = 0; input < Inputs; ++input)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// GatherND, ScatterND, OneHot and MaxUnpool.
+// Rules for GatherND, ScatterND, OneHot and MaxUnpool.
 #include "compiler/onnx/decompose.hpp"
 
 #include <cstddef>
@@ -12,9 +12,10 @@ namespace overtake::compiler {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
-// Integers of the CPU's are exact up to here.
+// The CPU computes integers exactly up to this number.
 constexpr std::int64_t most_positions = (1 << 24) - 1;
-// Outside any tensor, counted from either end, so that what reads it refuses it.
+// A position outside any tensor, counted from either end, so that an operator that reads it refuses
+// it.
 constexpr std::int64_t no_position = -(1 << 24);
 
 std::int64_t product_of(const Numbers& sizes) {
@@ -30,7 +31,8 @@ Numbers sizes_between(const Numbers& sizes, std::size_t first, std::size_t end) 
             sizes.begin() + static_cast<std::ptrdiff_t>(end)};
 }
 
-// FlatPositions in what the indexed axes are together: (batches, indices of a batch).
+// Positions in the indexed axes taken as one axis.  `tensor` has the shape (batches, indices of a
+// batch).
 struct FlatPositions {
     std::string tensor;
     std::int64_t batches, count;
@@ -126,8 +128,8 @@ void decompose_scatter_nd(Rewrite& r) {
     r.build.last("Reshape", {result, r.build.integers(shape)});
 }
 
-// Elements at their places among zeros, of a size that follows from the pool; where it is given, it
-// is larger, and more zeros lie behind them.
+// Writes MaxUnpool as elements at their places among zeros, of a size that follows from the pool.
+// If output_shape is given, it is at least as large, and more zeros lie behind them.
 void decompose_max_unpool(Rewrite& r) {
     const std::string x = r.node.input(0);
     const Numbers shape = r.shape(x), kernel = r.attributes().integers("kernel_shape", {});
@@ -152,7 +154,7 @@ void decompose_max_unpool(Rewrite& r) {
     const std::int64_t count = product_of(whole);
     const std::string flat = r.build.reshaped(x, {-1});
     const std::string places = r.build.reshaped(r.node.input(1), {-1});
-    // What no number is less than itself becomes is a zero that the model need not hold.
+    // No number is less than itself, so this makes a zero that the model need not hold.
     const std::string one = r.build("Slice", {flat, r.build.integers({0}), r.build.integers({1})});
     const std::string zero = r.build.cast(r.build("Less", {one, one}),
                                           r.facts.type(x).value_or(onnx::TensorProto::FLOAT));

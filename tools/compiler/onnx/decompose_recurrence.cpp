@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// RNN, GRU and LSTM as matrix products and functions, one step after the other.
+// Writes RNN, GRU and LSTM as matrix products and functions, one step after the other.
 #include "compiler/onnx/decompose.hpp"
 
 #include <algorithm>
@@ -56,8 +56,8 @@ private:
                                   r_.build.integers({axis})});
     }
 
-    // Of the direction at hand: an input whose first axis is that of directions, as a matrix or a
-    // row.
+    // Returns the present direction's part of an input, whose first axis is that of directions, as
+    // a matrix or a row.
     std::string of_direction(int input, const Numbers& shape) {
         const std::string& name = r_.node.input(input);
         const std::string part =
@@ -65,7 +65,7 @@ private:
         return r_.build.reshaped(part, shape);
     }
 
-    // (batch, hidden); empty where it is all zeros.
+    // Returns the first state (batch, hidden); empty if it is all zeros.
     std::string first_state(int input) {
         if (!r_.has_input(input))
             return "";
@@ -90,8 +90,8 @@ private:
         return made.output(0);
     }
 
-    // Of `count` gates from the first.  A bias that something is multiplied by before it is added
-    // stays with the recurrent product.
+    // Returns the rows of `count` gates from `first` on.  A recurrent bias that is multiplied
+    // before it is added stays with the recurrent product.
     GateRows rows_of(std::int64_t first, std::int64_t count, bool adds_early = true) {
         const std::int64_t from = first * hidden_, end = (first + count) * hidden_,
                            rows = gates_ * hidden_;
@@ -118,7 +118,7 @@ private:
                            : sliced(gates.of_inputs, 0, step * batch_, (step + 1) * batch_);
     }
 
-    // What a gate's function is applied to.
+    // Returns the sums to which a gate's function is applied.
     std::string sums(const GateRows& gates, std::int64_t step, const std::string& state) {
         const std::string from_inputs = inputs_at(gates, step);
         if (state.empty())
@@ -147,7 +147,7 @@ private:
         return r_.build("Sub", {r_.build.real(1), tensor});
     }
 
-    // One of several gates that lie one behind the other.
+    // Returns one of several gates that are one behind the other.
     std::string gate_of(const std::string& gates, std::int64_t number) {
         return sliced(gates, 1, number * hidden_, (number + 1) * hidden_);
     }
@@ -179,8 +179,8 @@ private:
         last_states_.push_back(state);
     }
 
-    // What a gate keeps of the step before, and what is new: rounded to 8 bits in each step, both
-    // would soon be lost.
+    // Adds the part of the step before that a gate keeps and the new part.  Rounded to 8 bits in
+    // each step, both would soon be lost.
     std::string accumulated(const std::string& gate, const std::string& before,
                             const std::string& taken) {
         const onnx::NodeProto kept = r_.build.node("Mul", {gate, before});
@@ -190,7 +190,7 @@ private:
         return sum.output(0);
     }
 
-    // Gates: update, reset.  What is kept of the state, beside the new one.
+    // Gates: update, reset.  Returns the new state: a part of the old one and a part of `hidden`.
     std::string mixed(const std::string& update, const std::string& hidden,
                       const std::string& state) {
         const std::string taken = r_.build("Mul", {one_minus(update), hidden});
@@ -216,7 +216,7 @@ private:
         return mixed(gate_of(gates, 0), applied(1, clipped(sum)), state);
     }
 
-    // Gates: input, output, forget, cell; the peepholes are those of the first three.
+    // Gates: input, output, forget, cell; the first three have peepholes.
     template <typename EachStep>
     void run_lstm(const EachStep& each_step, const std::string& state) {
         std::string cells = first_state(6);
@@ -281,7 +281,8 @@ private:
         return made.output(0);
     }
 
-    // Each direction's (batch, hidden) as (directions, batch, hidden), or with the batch first.
+    // Joins the states (batch, hidden) of the directions to (directions, batch, hidden), or with
+    // the batch first.
     std::string with_directions(const std::vector<std::string>& states) {
         if (batch_first_)
             return r_.build.reshaped(joined(states, 1), {batch_, directions_, hidden_});
@@ -289,8 +290,8 @@ private:
                                  {directions_, batch_, hidden_});
     }
 
-    // (steps, directions, batch, hidden), or (batch, steps, directions, hidden).  Features of both
-    // directions lie side by side where they may, as what reads them mostly wants.
+    // Returns (steps, directions, batch, hidden), or (batch, steps, directions, hidden).  Features
+    // of both directions are side by side where possible, as most readers need them.
     std::string sequence() {
         const bool side_by_side = batch_first_ || batch_ == 1;
         std::vector<std::string> rows;

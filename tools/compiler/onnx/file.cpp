@@ -40,12 +40,12 @@ namespace {
 
 constexpr int target_opset = 13;
 
-// Protobuf complains on stderr by itself; its complaint becomes part of our one line.
+// Protobuf writes errors to stderr by itself; here they become part of our one line.
 class ProtobufSilence {
     google::protobuf::LogSilencer silencer_;
 };
 
-// What may stand beside an ONNX file and is none.
+// Refuses an empty file, a compiled model and an array.
 void refuse_other_files(const std::string& path, std::ifstream& file) {
     std::string start(8, '\0');
     file.read(start.data(), static_cast<std::streamsize>(start.size()));
@@ -93,7 +93,7 @@ std::string external_entry(const onnx::TensorProto& tensor, const std::string& k
     return "";
 }
 
-// Constants that lie in files beside the model's, nowhere else.
+// Reads constants in files beside the model's, and in no other folder.
 void read_external_data(onnx::ModelProto& model, const std::string& path) {
     for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
         if (tensor.data_location() != onnx::TensorProto::EXTERNAL)
@@ -127,7 +127,7 @@ void read_external_data(onnx::ModelProto& model, const std::string& path) {
     }
 }
 
-// Of bytes, which become the numbers that they are, the user still gets bytes.
+// The types of the outputs, so that the user still gets bytes where these become numbers.
 std::vector<int> types_of_outputs(const onnx::ModelProto& model) {
     std::vector<int> types;
     for (const auto& output : model.graph().output())
@@ -142,7 +142,7 @@ void set_types_of_outputs(onnx::ModelProto& model, const std::vector<int>& types
             output.mutable_type()->mutable_tensor_type()->set_elem_type(types[index]);
 }
 
-// What is of no opset: one graph, its names, its constants, its order.
+// Settles the parts that no opset defines: functions, names, constants and the order of nodes.
 void settle_graph(onnx::ModelProto& model, const std::string& path) {
     inline_functions(model, path);
     model.clear_training_info();
@@ -152,7 +152,7 @@ void settle_graph(onnx::ModelProto& model, const std::string& path) {
     sort_nodes(*model.mutable_graph(), path);
 }
 
-// What libonnx relies on without looking; then libonnx looks itself.
+// Checks the properties on which libonnx relies without checking; then libonnx checks.
 void check_file(onnx::ModelProto& model, int opset, Libonnx& libonnx,
                 const std::vector<std::string>& custom_domains, Refusals& refusals,
                 const std::string& path) {
@@ -187,7 +187,8 @@ void convert(onnx::ModelProto& model, int opset, Libonnx& libonnx, const std::st
     undisguise(*model.mutable_graph(), std::move(foreign));
 }
 
-// Of a newer opset operators that it adds are refused by name, and others taken for what they were.
+// Operators that a newer opset adds are refused by name; others are taken for those of
+// newest_opset.
 void check_opset(int opset, const InputSettings& settings, const std::string& path) {
     if (opset < oldest_opset)
         throw CompileError(path, "opset " + std::to_string(opset) +
@@ -281,7 +282,7 @@ Constant read_constant(const onnx::TensorProto& tensor, const std::string& place
             target.assign(repeated.begin(), repeated.end());
         }
     };
-    // Of another type than it is kept in.
+    // Reads elements of another type than the constant's.
     const auto convert = [&](auto element, auto& target, const auto& repeated) {
         std::vector<decltype(element)> read;
         fill(read, repeated);

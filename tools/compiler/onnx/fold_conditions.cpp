@@ -56,8 +56,8 @@ public:
 
     bool has_conditions() const { return std::ranges::any_of(graph_.node(), is_control_flow); }
 
-    // Whether anything came of it.  What is known without the shapes of tensors comes first; of
-    // branches that are not taken nothing may be said of what follows.
+    // Makes one step; returns whether it changed the graph.  It first uses what is known without
+    // shapes of tensors, for shapes of branches that are not taken say nothing of the nodes behind.
     bool step() {
         bool any = false;
         for (read_types(); inline_branches() || unroll_loops(); read_types())
@@ -71,9 +71,9 @@ public:
         return any;
     }
 
-    // Both branches in the place of the first If whose outputs have one shape whichever is taken,
-    // and a choice between what they give; also of the Ifs within them, which their shapes may
-    // hang on.  Whether there was one.
+    // Replaces the first If whose branches give outputs of the same shapes by both branches and a
+    // choice between their outputs.  If shapes depend on Ifs within them, these are replaced as
+    // well.  Returns whether there was such an If.
     bool run_both_branches(const std::function<void(const std::string&)>& warn) {
         const std::set<std::string> outer = names_in_use();
         for (int number = 0; number < graph_.node_size(); ++number) {
@@ -109,7 +109,7 @@ public:
 private:
     using Choice = std::array<std::string, 2>; // tensors: of then, of else
 
-    // An operator of this opset chooses between tensors.
+    // Whether both branches may run: an operator of this opset chooses between tensors.
     bool may_run_both(const onnx::NodeProto& node) const {
         constexpr int opset_of_where = 9;
         return node.op_type() == "If" && is_onnx(node) && opset_ >= opset_of_where &&
@@ -147,7 +147,7 @@ private:
         return names;
     }
 
-    // By output of the If, what its branches give.
+    // Replaces an If by both of its branches; returns for each output what these give.
     std::vector<Choice> inline_both(int number) {
         std::set<std::string> names = names_in_use();
         const auto fresh = [&](std::string name) {
@@ -196,8 +196,8 @@ private:
         return choices;
     }
 
-    // As if the Ifs and Loops that are left were of unknown operators: libonnx would believe that
-    // what they give has the shape that one of their branches gives.  The outputs of the graph stay
+    // Infers shapes as if the remaining Ifs and Loops were unknown operators: libonnx would take
+    // the shape of one of their branches for that of their output.  The outputs of the graph stay
     // as the file says.
     void infer_shapes() {
         forget_known_shapes(graph_);
@@ -251,7 +251,7 @@ private:
                });
     }
 
-    // The nodes that have constant outputs, as a model of their own.
+    // Returns the nodes that have constant outputs, as a model of their own.
     onnx::ModelProto constant_part(std::vector<int>& numbers) const {
         onnx::ModelProto part;
         part.set_ir_version(8);
@@ -304,7 +304,7 @@ private:
         return any;
     }
 
-    // Constants in the place of the node, if all of its outputs are known.
+    // Replaces the node by constants, if all of its outputs are known.
     bool replace(onnx::NodeProto& node, const std::map<std::string, Constant>& values) {
         std::vector<onnx::TensorProto> tensors;
         for (const std::string& name : node.output()) {
@@ -364,7 +364,7 @@ private:
         return any;
     }
 
-    // Whether there is one less; one that is too long is refused.
+    // Unrolls loops, and refuses one that is too long.  Returns whether there was either.
     bool unroll_loops() {
         std::set<std::string> names = names_in_use();
         bool any = false;
@@ -401,8 +401,8 @@ private:
     std::set<std::string> tried_; // first outputs of Ifs
 };
 
-// What exporters say of the branches of an If need not hold for the one that is taken, and libonnx
-// would believe it.  Also of those in the bodies of loops.
+// Removes the shapes that a file gives for branches of an If, also in bodies of loops.  They need
+// not hold for the branch that is taken, and libonnx would use them.
 void forget_shapes_of_branches(onnx::GraphProto& graph) {
     for (auto& node : *graph.mutable_node())
         for (auto& attribute : *node.mutable_attribute()) {

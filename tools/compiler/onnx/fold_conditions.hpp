@@ -15,19 +15,19 @@
 
 namespace overtake::compiler {
 
-/// Puts the branch that is taken in the place of each If whose condition follows from constants and
-/// from shapes, over and over as one leads to another, and computes the constants on the way.
-/// `evaluate` is asked for them in graphs that have no inputs.  An If whose condition is only known
-/// at run time becomes both branches and a choice between their outputs, and a warning, where those
-/// have one shape.  A Loop whose number of trips follows from constants becomes its body, so many
-/// times; one that is too long for that is refused.  Leaves other nodes with graphs in them alone.
+/// Replaces each If whose condition follows from constants and from shapes by the branch that is
+/// taken, and repeats this while it finds others.  `evaluate` computes the constants on the way, in
+/// graphs that have no inputs.  An If whose condition is known only at run time becomes both
+/// branches and a choice between their outputs, with a warning, if these have the same shape.  A
+/// Loop whose number of trips follows from constants becomes its body, once for each trip; a Loop
+/// that is too long for that is refused.  Other nodes with graphs in them stay.
 void fold_conditions(onnx::ModelProto& model, int opset, Libonnx& libonnx, const Evaluate& evaluate,
                      Refusals& refusals, const std::function<void(const std::string&)>& warn);
 
-/// Why nodes of a graph that still have graphs in them cannot be taken.
+/// Explains why nodes of a graph that still have graphs in them cannot be imported.
 class ReasonsOfControlFlow {
 public:
-    /// The graph's nodes are in order.
+    /// The nodes of `graph` are in order.
     explicit ReasonsOfControlFlow(const onnx::GraphProto& graph);
     std::string of(const onnx::NodeProto& node) const;
     /// Whether the tensor is computed from inputs of the graph.
@@ -36,9 +36,9 @@ public:
 private:
     static constexpr std::size_t most_named = 3; // inputs in a message
 
-    // What a tensor is computed from.
+    // The inputs that a tensor is computed from.
     struct Origin {
-        std::set<std::string> inputs; // the first of them, and one more than are named
+        std::set<std::string> inputs; // the first ones, one more than messages name
         bool is_random = false;
     };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Names for tensors that are added to an ONNX graph.
+// FreshNames: makes names for tensors that are added to an ONNX graph.
 #pragma once
 
 #include <set>
@@ -10,13 +10,13 @@
 
 namespace overtake::compiler {
 
-/// Knows every name of a tensor in a graph: inputs, initializers, what nodes read and write, and
-/// the same in the graphs that its nodes hold.
+/// Knows every name of a tensor in a graph (inputs, initializers, tensors that nodes read and
+/// write) and in the graphs in its nodes.
 class FreshNames {
 public:
     explicit FreshNames(const onnx::GraphProto& graph);
 
-    /// The name that is wanted, or a longer one if it is taken; taken from now on.
+    /// Returns `wanted`, or a longer name if that is taken.  The name is taken from then on.
     std::string take(const std::string& wanted);
 
 private:
@@ -25,7 +25,7 @@ private:
     std::set<std::string> names_;
 };
 
-/// The name wanted, or one like it that is not among `names`; it is then.
+/// Returns `wanted`, or a similar name that is not among `names`, and adds it to them.
 std::string fresh_name(std::string wanted, std::set<std::string>& names);
 
 } // namespace overtake::compiler

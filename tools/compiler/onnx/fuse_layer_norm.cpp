@@ -34,7 +34,7 @@ private:
         return constant.floats.size() == 1 ? std::optional(constant.floats[0]) : std::nullopt;
     }
 
-    // The tensor whose mean over the last axis this is.
+    // Returns the tensor whose mean over the last axis this one is, or null.
     const std::string* mean_of(const std::string& name) const {
         const NodeProto* mean = index_.writer(name, "ReduceMean");
         if (!mean || mean->input_size() != 1 || Attributes(*mean).integer("keepdims", 1) == 0)
@@ -53,7 +53,8 @@ private:
         return product && product->input(0) == centred && product->input(1) == centred;
     }
 
-    // What the node combines the tensor with, if that is one number for each that is normalised.
+    // Returns the constant that the node combines with the tensor, if it has one number for each
+    // element of the last axis; else null.
     const std::string* parameter(const NodeProto& node, const std::string& tensor,
                                  std::int64_t count) const {
         const std::string& other = node.input(node.input(0) == tensor ? 1 : 0);
@@ -63,7 +64,8 @@ private:
         return fits ? &other : nullptr;
     }
 
-    // Takes a scale and then an offset behind it along.  The last node becomes the normalisation.
+    // Includes a scale behind the division, and an offset behind that.  The last node becomes the
+    // normalisation.
     void become_normalization(NodeProto& division, const std::string& source, float epsilon) {
         NodeProto* last = &division;
         std::vector<std::string> inputs = {source};
@@ -89,7 +91,7 @@ private:
         attribute.set_f(epsilon);
     }
 
-    // centred / sqrt(mean(centred ^ 2) + epsilon), centred being x - mean(x).
+    // Recognises centred / sqrt(mean(centred ^ 2) + epsilon), where centred is x - mean(x).
     void recognise(NodeProto& division) {
         const std::string centred = division.input(0);
         const NodeProto* difference = index_.writer(centred, "Sub");

@@ -22,7 +22,7 @@ struct Shuffle {
     std::int64_t block;
 };
 
-// Which shuffle turns `from` into `to` through `middle` and a transposition of it.
+// Returns the shuffle that turns `from` into `to` through `middle` and a transposition of it.
 std::optional<Shuffle> shuffle_of(const Shape& from, const Shape& middle, const Shape& perm,
                                   const Shape& to) {
     if (from.size() != 4 || middle.size() != 6 || to.size() != 4 || from[0] != 1 ||

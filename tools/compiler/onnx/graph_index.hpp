@@ -10,19 +10,20 @@
 
 namespace overtake::compiler {
 
-/// Who writes and reads the tensors of an ONNX graph, for what recognises several nodes as one.
-/// Nodes may change while it is in use, be it their type; none may be added or removed.
+/// Finds the nodes that write and read the tensors of an ONNX graph, for code that recognises
+/// several nodes as one.  Nodes and their types may change while it is in use; none may be added or
+/// removed.
 class GraphIndex {
 public:
     explicit GraphIndex(onnx::GraphProto& graph);
 
-    /// The node of this type that writes the tensor, or null.
+    /// Returns the node of this type that writes the tensor, or null.
     const onnx::NodeProto* writer(const std::string& name, const char* type) const;
-    /// The node of this type that alone reads the tensor, or null.
+    /// Returns the node of this type if it alone reads the tensor, or null.
     onnx::NodeProto* sole_reader(const std::string& name, const char* type) const;
-    /// The tensor's value, or null if it is computed.
+    /// Returns the tensor's value, or null if it is computed.
     const onnx::TensorProto* constant(const std::string& name) const;
-    /// The tensor's static shape; empty if it is not known.
+    /// Returns the tensor's static shape; empty if it is not known.
     std::vector<std::int64_t> shape(const std::string& name) const;
 
 private:

@@ -20,8 +20,8 @@ float from_bfloat16(std::uint16_t bits) {
     return std::bit_cast<float>(std::uint32_t{bits} << 16);
 }
 
-// Of as many elements as there were; whether they are as many as the shape says is checked
-// elsewhere.
+// Widens the elements that the tensor has; another function checks that they are as many as the
+// shape says.
 bool widen_tensor(onnx::TensorProto& tensor) {
     if (!is_half(tensor.data_type()))
         return false;

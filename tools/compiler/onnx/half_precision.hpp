@@ -5,8 +5,8 @@
 
 namespace overtake::compiler {
 
-/// Makes a network of FLOAT16 or BFLOAT16 one of FLOAT, also in graphs in nodes: constants are
-/// exactly what they were, and what is computed is more exact.  Whether there was anything to do.
+/// Replaces FLOAT16 and BFLOAT16 by FLOAT in a network, also in graphs in nodes.  Constants keep
+/// their exact values, and computed values become more exact.  Returns whether there was any.
 bool widen_half_precision(onnx::GraphProto& graph);
 
 } // namespace overtake::compiler

@@ -14,7 +14,7 @@ void rename(std::string& name, const Renames& renames) {
         name = found->second;
 }
 
-// The names that a graph makes itself.
+// Returns the names that a graph makes itself.
 std::set<std::string> made_in(const onnx::GraphProto& graph) {
     std::set<std::string> made;
     for (const auto& input : graph.input())
@@ -29,8 +29,8 @@ std::set<std::string> made_in(const onnx::GraphProto& graph) {
 
 void rename_in(onnx::NodeProto& node, const Renames& renames, std::set<std::string>& names);
 
-// A graph in a node reads names from around it, but for those that it makes itself.  One of these
-// that something around it is called now gets out of its way.
+// A graph in a node reads names from around it, but for those that it makes itself.  If a tensor
+// around it gets such a name, the graph's own tensor is renamed.
 void rename_in(onnx::GraphProto& graph, Renames renames, std::set<std::string>& names) {
     std::set<std::string> taken;
     for (const auto& [from, to] : renames)

@@ -35,7 +35,7 @@ default_opset_of(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdPro
     return 0;
 }
 
-// Texts of a field that the libonnx at hand may not know.
+// Returns the texts of a field that this version of libonnx may not know.
 std::vector<std::string> texts_of(const google::protobuf::Message& message, int number) {
     std::vector<std::string> texts;
     const auto* reflection = message.GetReflection();
@@ -114,7 +114,7 @@ private:
             expand(std::move(inner), graph, nodes, depth + 1);
     }
 
-    // The function's nodes as the call has them.
+    // Returns the function's nodes with the names and attributes of the call.
     std::vector<onnx::NodeProto> body_of(const onnx::FunctionProto& function,
                                          const onnx::NodeProto& call, onnx::GraphProto& graph) {
         const AttributesByName attributes = attributes_of(function, call);
@@ -142,7 +142,7 @@ private:
         return attributes;
     }
 
-    // Attributes that refer to those of the call; what the call has not, the node has not.
+    // Sets attributes that refer to those of the call; if the call lacks one, the node does too.
     static void set_attributes(onnx::GraphProto& graph, const AttributesByName& attributes) {
         for (auto& node : *graph.mutable_node())
             for (int index = node.attribute_size() - 1; index >= 0; --index) {

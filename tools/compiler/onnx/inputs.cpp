@@ -20,7 +20,7 @@ namespace {
 // As of constants that are folded.
 constexpr std::int64_t max_set_elements = 1 << 24;
 
-// What the file says of tensors behind the inputs holds for its own shapes only.
+// Removes shapes of tensors behind the inputs: they hold only for the file's own input shapes.
 void forget_shapes(onnx::ModelProto& model) {
     model.mutable_graph()->clear_value_info();
     for (auto& output : *model.mutable_graph()->mutable_output())
@@ -38,7 +38,7 @@ void check_input_names(const onnx::ModelProto& model, const Settings& settings, 
             throw CompileError(std::string(option) + " " + name, path + " has no such input");
 }
 
-// Whether dimensions are other than the file says.
+// Sets the shape; returns whether a dimension differs from the file's.
 bool give_shape(onnx::ValueInfoProto& input, const std::vector<std::int64_t>& given,
                 const std::string& path) {
     auto* shape = input.mutable_type()->mutable_tensor_type()->mutable_shape();
@@ -66,7 +66,7 @@ std::string to_text(const onnx::TensorShapeProto& shape) {
     return text;
 }
 
-// Another batch fits most networks.
+// Whether a dimension but the batch differs; another batch fits most networks.
 bool differs_behind_batch(const onnx::TensorShapeProto& shape,
                           const std::vector<std::int64_t>& given) {
     for (int axis = 1; axis < shape.dim_size(); ++axis)
@@ -86,7 +86,7 @@ std::vector<std::string> parts_of(const std::string& text) {
     return parts;
 }
 
-// All of the text as one number; nothing if it is none.
+// Returns the whole text as one number; nothing if it is no number.
 template <typename Number>
 std::optional<Number> number_in(const std::string& text) {
     Number number{};
@@ -96,7 +96,7 @@ std::optional<Number> number_in(const std::string& text) {
     return number;
 }
 
-// The values of one input as its type has them.
+// Makes a constant of an input, of the input's type.
 class Freezer {
 public:
     Freezer(const onnx::ValueInfoProto& input, const std::string& text)

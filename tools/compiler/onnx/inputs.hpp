@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the user says of a network's inputs, beyond what its file says.  All of these throw
-// CompileError that names the option or the file, the input and the remedy.
+// Settings of a network's inputs that the user gives.  All functions throw CompileError that names
+// the option or the file, the input and the remedy.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,24 @@
 namespace overtake::compiler {
 
 struct InputSettings {
-    std::map<std::string, std::vector<std::int64_t>> shapes; ///< of inputs by name
-    /// Of inputs that become constants: a number for all elements, or one for each, with commas.
+    std::map<std::string, std::vector<std::int64_t>> shapes; ///< shapes of inputs by name
+    /// Values of inputs that become constants, by name: a number for all elements, or one for each,
+    /// separated by commas.
     std::map<std::string, std::string> values;
-    /// Whose operators the program that runs the model has.
+    /// Domains whose operators the program that runs the model has.
     std::vector<std::string> custom_domains = {};
     std::vector<RemovedNode> removed = {};
     std::function<void(const std::string&)> warn = {};
 };
 
-/// The shapes that the user gives, and a batch of 1 where none is.
+/// Gives inputs the user's shapes, and a batch of 1 where there is none.
 void set_input_shapes(onnx::ModelProto& model, const InputSettings& settings,
                       const std::string& path);
 
-/// Inputs to which the user gives values are constants from here on.
+/// Makes inputs to which the user gives values constants.
 void set_inputs(onnx::ModelProto& model, const InputSettings& settings, const std::string& path);
 
-/// Refuses inputs whose shape is still open.
+/// Refuses inputs whose shape is not static.
 void check_input_shapes(const onnx::ModelProto& model, const std::string& path);
 
 } // namespace overtake::compiler

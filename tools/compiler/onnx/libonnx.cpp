@@ -39,12 +39,13 @@ using std::chrono::seconds;
 
 constexpr int clock_per_cpu = 5;
 
-// What a child writes: how many bytes follow, then one of these, then what came of it, or why
-// nothing did.
+// A child writes how many bytes follow, then one of these, then the result or the reason of the
+// refusal.
 constexpr char made = 'm', refused = 'r', no_memory = 'n';
 using Length = std::uint64_t;
 
-// A pipe clear of standard input, output and error, which may be closed.
+// A pipe whose descriptors are not those of standard input, output and error, which may be
+// closed.
 class Pipe {
 public:
     explicit Pipe(const std::string& path) {
@@ -80,7 +81,7 @@ private:
     std::array<int, 2> ends_{-1, -1};
 };
 
-// False if it has no reader.
+// Writes all bytes; false if the pipe has no reader.
 bool write_all(int pipe, const std::string& text) {
     std::size_t done = 0;
     while (done < text.size()) {
@@ -92,7 +93,8 @@ bool write_all(int pipe, const std::string& text) {
     return true;
 }
 
-// Dies with its parent, in front of others where memory is short, of what it does, and in silence.
+// Makes this child die with its parent, and first if memory is short; limits its CPU time, restores
+// signals, and silences its output.
 void become_expendable(pid_t parent, microseconds patience) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
@@ -114,7 +116,7 @@ void become_expendable(pid_t parent, microseconds patience) {
     }
 }
 
-// In the child.
+// Runs `work` in the child, and returns its answer.
 template <typename Work>
 std::string answer_to(const Work& work) {
     try {
@@ -134,7 +136,7 @@ bool write_answer(int pipe, const std::string& answer) {
            write_all(pipe, answer);
 }
 
-// Takes the length off; false if something is missing.
+// Removes the length from the front; false if bytes are missing.
 bool is_whole(std::string& text) {
     Length length = 0;
     if (text.size() <= sizeof(length))
@@ -144,7 +146,7 @@ bool is_whole(std::string& text) {
     return text.size() == length;
 }
 
-// All that comes until `end`; less if it does not end by then.
+// Returns all bytes that come until `end`; fewer if the child does not finish by then.
 std::string read_until(int pipe, Clock::time_point end, bool& is_late) {
     std::string text;
     std::array<char, 1 << 16> part;
@@ -179,8 +181,8 @@ onnx::ModelProto parsed(const std::string& bytes) {
     return model;
 }
 
-// libonnx wants each input and output to say its shape.  Those of outputs are inferred, and inputs
-// are given theirs or refused by name.
+// libonnx requires a shape of each input and output.  Those of outputs are inferred, and inputs are
+// given theirs or refused by name.
 void fill_missing_shapes(onnx::GraphProto& graph) {
     for (auto* infos : {graph.mutable_input(), graph.mutable_output()})
         for (auto& info : *infos)
@@ -194,11 +196,11 @@ pid_t (*Libonnx::start_child)() = fork;
 
 Libonnx::Libonnx(std::string path, milliseconds patience)
     : path_(std::move(path)), patience_(patience) {
-    // What libonnx makes once, at its first use, children are to find made.
+    // Makes what libonnx makes at its first use, so that children find it made.
     onnx::OpSchemaRegistry::Schema("Relu");
 }
 
-// What a child has written, until it closes its end or time is up.
+// Returns what a child has written until it closes its end or its time has passed.
 std::string Libonnx::result_of(pid_t child, int pipe) {
     bool is_late = false;
     std::string text = read_until(pipe, Clock::now() + clock_per_cpu * patience_, is_late);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// libonnx, at a distance.  It believes what a model says of itself: it may follow that beyond its
-// arrays, divide by it or count it down for hours.  So it works in child processes, which may be
-// lost.
+// Libonnx: runs libonnx in child processes, which may crash.  libonnx does not check a model's
+// numbers: it may read beyond its arrays, divide by zero or count down for hours.
 #pragma once
 
 #include <chrono>
@@ -14,27 +13,27 @@
 
 namespace overtake::compiler {
 
-/// All calls throw CompileError naming the file if libonnx refuses the model, crashes over it or
-/// takes too long, and Error if the system has no process, no memory or no descriptor for it.  Not
-/// to be used while another thread uses protobuf.
+/// All calls throw CompileError naming the file if libonnx refuses the model, crashes or takes too
+/// long, and Error if the system has no process, no memory or no descriptor for it.  The caller
+/// makes sure that no other thread uses protobuf meanwhile.
 class Libonnx {
 public:
-    /// `patience` is the CPU time that all calls may take together; time on the clock is bounded by
+    /// `patience` is the CPU time that all calls may take together; the wall time is bounded by
     /// five times that.
     explicit Libonnx(std::string path,
                      std::chrono::milliseconds patience = std::chrono::minutes(1));
 
     void check(onnx::ModelProto& model);
-    /// Into another opset of ONNX.
+    /// Converts the model to another opset of ONNX.
     void convert(onnx::ModelProto& model, int opset);
     /// Adds the shapes that can be known to the graph's values and outputs.
     void infer_shapes(onnx::ModelProto& model);
 
-    /// What starts a child, as fork() does: fork(), unless a test or a fuzzer has another way.
+    /// Starts a child, as fork() does: fork(), unless a test or a fuzzer sets another function.
     static pid_t (*start_child)();
 
 private:
-    /// `refusal` begins the message where libonnx refuses the model.
+    /// `refusal` begins the message if libonnx refuses the model.
     template <typename Work>
     std::string in_child(const char* refusal, const Work& work);
     std::string result_of(pid_t child, int pipe);

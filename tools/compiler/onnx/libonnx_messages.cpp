@@ -10,7 +10,7 @@
 namespace overtake::compiler {
 namespace {
 
-// What libonnx writes, and what it means.
+// Texts of libonnx, and their meaning.
 const std::vector<std::pair<std::regex, std::string>>& translations() {
     static const std::vector<std::pair<std::regex, std::string>> table = [] {
         const std::vector<std::pair<const char*, const char*>> texts = {

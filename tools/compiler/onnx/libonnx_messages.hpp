@@ -5,8 +5,8 @@
 
 namespace overtake::compiler {
 
-/// What libonnx says, without its source files and assertions, in this compiler's words where users
-/// meet it.
+/// Returns a message of libonnx without its source files and assertions.  Messages that users get
+/// are in this compiler's words.
 std::string plain_message(const std::string& message);
 
 } // namespace overtake::compiler

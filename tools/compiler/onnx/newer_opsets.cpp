@@ -84,7 +84,7 @@ void lower_swish(Rewrite& l) {
     l.build.last("Mul", {x, l.build("Sigmoid", {scaled})});
 }
 
-// Scale and bias are one for each group before opset 21, one for each channel since.
+// Before opset 21 there is one scale and bias for each group; since then for each channel.
 void lower_group_normalization(Rewrite& l) {
     const std::int64_t groups = l.attributes().integer("num_groups", 0);
     const float epsilon = l.attributes().real("epsilon", 1e-5f);
@@ -136,7 +136,7 @@ void lower_cast(Rewrite& l) {
     drop_attribute(l.node, "round_mode");
 }
 
-// Pads of all axes, where those of some are given.
+// Writes pads of all axes where the node gives those of some.
 void lower_pad(Rewrite& l) {
     if (l.attributes().text("mode", "constant") == "wrap")
         throw CannotRewrite{"its mode is wrap; pad with constant, edge or reflect"};
@@ -163,7 +163,7 @@ bool are_whole(const std::vector<float>& scales) {
     return std::ranges::all_of(scales, [](float scale) { return scale == std::nearbyint(scale); });
 }
 
-// Scales or sizes of all axes, where those of some are given.
+// Writes scales or sizes of all axes where the node gives those of some.
 void spread_over_axes(Rewrite& l, const Numbers& chosen) {
     const std::size_t rank = l.rank(l.node.input(0));
     const Numbers axes = l.axes_in(rank, chosen);
@@ -237,7 +237,7 @@ void lower_quantisation(Rewrite& l) {
                                         l.facts.shape(l.node.input(1)).value_or(Numbers{})));
 }
 
-// Where the size of the axis is not a multiple, the last part is smaller.
+// The last part is smaller if the size of the axis is not a multiple.
 void lower_split(Rewrite& l) {
     const std::int64_t parts = l.attributes().integer("num_outputs", 0);
     drop_attribute(l.node, "num_outputs");
@@ -262,7 +262,7 @@ void lower_split(Rewrite& l) {
     l.node.add_input(l.build.integers(sizes));
 }
 
-// What needs no shape, and takes the unknown operators away that shapes would end at.
+// Rules that need no shape, and remove unknown operators, at which inference of shapes would end.
 const RewriteRules& first_pass() {
     static const RewriteRules rules = {
         {"ReduceMax", lower_reduction},
@@ -286,7 +286,7 @@ const RewriteRules& first_pass() {
     return rules;
 }
 
-// What needs shapes or types.
+// Rules that need shapes or types.
 const RewriteRules& second_pass() {
     static const RewriteRules rules = {
         {"GroupNormalization", lower_group_normalization},

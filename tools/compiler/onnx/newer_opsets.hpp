@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Operators of opsets that not every libonnx knows, as those that it does.
+// Rewrites operators of opsets that not every libonnx knows as operators that each knows.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -11,9 +11,9 @@ namespace overtake::compiler {
 
 class Libonnx;
 
-/// Rewrites nodes of opsets above known_opset into nodes of that one which compute the same, and
-/// makes the model one of that opset.  Nodes for which there are none are set aside with the
-/// reason and the remedy; operators that are unknown stay as they are.
+/// Rewrites nodes of opsets above known_opset as nodes of that opset which compute the same, and
+/// gives the model that opset.  A node that has no such form is set aside with the reason and the
+/// remedy.  Nodes of unknown operators stay unchanged.
 void lower_to_known_opset(onnx::ModelProto& model, Libonnx& libonnx, Refusals& refusals);
 
 } // namespace overtake::compiler

@@ -96,7 +96,7 @@ Integers QdqNodes::integers(const TensorProto& tensor) const {
     return result;
 }
 
-// An integer constant, as it stands or made by QuantizeLinear.
+// Returns an integer constant, as the model has it or made by QuantizeLinear.
 std::optional<Integers> QdqNodes::integer_constant(const std::string& name) const {
     if (const auto found = folded_.find(name); found != folded_.end())
         return found->second;
@@ -105,7 +105,7 @@ std::optional<Integers> QdqNodes::integer_constant(const std::string& name) cons
     return std::nullopt;
 }
 
-// Zero points of `scale_index`'s tensor and their type.
+// Returns the zero points of `scale_index`'s tensor and their type.
 Integers QdqNodes::zero_points(int scale_index, std::size_t count, int otherwise) const {
     const int index = scale_index + 1;
     if (index >= node_->input_size() || node_->input(index).empty())
@@ -123,7 +123,7 @@ float QdqNodes::positive(float scale) const {
     return scale;
 }
 
-// What one scale and zero point say of an activation, as signed bytes.
+// Returns the quantisation of an activation with one scale and zero point, as signed bytes.
 Quantisation QdqNodes::activation(int scale_index, int otherwise) const {
     const std::vector<float> scale = floats(scale_index);
     if (scale.size() != 1)
@@ -172,7 +172,7 @@ std::string QdqNodes::text_attribute(const char* name, const char* otherwise) co
     return otherwise;
 }
 
-// How many elements lie behind each other with the same scale.
+// Returns how many elements in a row have the same scale.
 std::size_t QdqNodes::inner_size(const std::vector<std::int64_t>& shape, std::size_t scales,
                                  std::int64_t axis) const {
     const auto rank = static_cast<std::int64_t>(shape.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the nodes of a quantised ONNX model say: constants, scales, zero points.
+// QdqNodes: reads constants, scales and zero points of the nodes of a quantised ONNX model.
 #pragma once
 
 #include <cstdint>
@@ -22,42 +22,44 @@ struct Integers {
     std::vector<std::int32_t> data;
 };
 
-/// Of onnx::TensorProto: INT8 or UINT8.
+/// Whether a type of onnx::TensorProto is INT8 or UINT8.
 bool is_byte(int type);
 
-/// Reads one node after the other.  What a node has in another form than is asked for is a
-/// CompileError that names file, node and operator.  Refers to the graph, which has to outlive it.
+/// Reads one node after the other.  Throws CompileError that names file, node and operator if the
+/// node has something in another form than the one asked for.  Refers to the graph, which has to
+/// outlive it.
 class QdqNodes {
 protected:
     QdqNodes(const onnx::GraphProto& graph, const std::string& path);
 
     [[noreturn]] void refuse(const std::string& reason) const;
 
-    /// Of the node: its input, which has to be there.
+    /// Returns an input of the node, which has to have it.
     const std::string& input(int index) const;
     std::int64_t attribute(const char* name, std::int64_t otherwise) const;
     float real_attribute(const char* name, float otherwise) const;
     std::string text_attribute(const char* name, const char* otherwise) const;
     std::vector<float> floats(int index) const;
 
-    /// The constant tensor of this name as it stands in the model, or nothing.
+    /// Returns the constant tensor of this name as the model has it, or null.
     const onnx::TensorProto* constant(const std::string& name) const;
-    /// One of integers, as it stands or made by QuantizeLinear.
+    /// Returns a constant of integers, as the model has it or made by QuantizeLinear.
     std::optional<Integers> integer_constant(const std::string& name) const;
 
-    /// What the scale and zero point at the inputs `scale_index` and the next one say of a tensor
-    /// that is computed, as signed bytes.  Zero points that are left out are 0 of type `otherwise`.
+    /// Returns the quantisation of a computed tensor, as signed bytes, from the scale at input
+    /// `scale_index` and the zero point at the next input.  A zero point that is left out is 0 of
+    /// type `otherwise`.
     Quantisation activation(int scale_index, int otherwise = onnx::TensorProto::UINT8) const;
     Integers zero_points(int scale_index, std::size_t count, int otherwise) const;
-    /// The numbers that a constant stands for; several scales are along `axis`.
+    /// Returns the numbers that a constant stands for; several scales are along `axis`.
     std::vector<float> dequantised(const Integers& constant, int scale_index,
                                    std::int64_t axis) const;
-    /// What a QuantizeLinear without a zero point makes.
+    /// Returns the type that a QuantizeLinear without a zero point makes.
     int output_type() const;
-    /// These refuse what the device has no form for.
+    /// Refuse a node that the device has no form for.
     void check_type(int type) const;
     void check_blocks() const;
-    /// The node is a QuantizeLinear of a constant: its output is one of integers from now on.
+    /// Folds a QuantizeLinear of a constant: its output is a constant of integers from then on.
     void fold_quantised_constant();
 
     const onnx::NodeProto* node_ = nullptr; ///< the node that is read

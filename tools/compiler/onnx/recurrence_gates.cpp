@@ -11,7 +11,7 @@
 namespace overtake::compiler {
 namespace {
 
-// By their names in small letters: files of other exporters write "sigmoid".
+// Functions by their names in small letters: some exporters write "sigmoid".
 const GateFunction& known_function(std::string name) {
     static const std::map<std::string, GateFunction> functions = {
         {"relu", {"Relu"}},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What RNN, GRU and LSTM apply to the sums of their gates.
+// The functions that RNN, GRU and LSTM apply to the sums of their gates.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ struct GateFunction {
     float alpha = 0, beta = 0;
 };
 
-/// Of RNN, GRU or LSTM.
+/// The sizes of RNN, GRU or LSTM.
 struct RecurrenceKind {
-    std::int64_t gates, functions; ///< of one direction
+    std::int64_t gates, functions; ///< how many, in one direction
 };
 
-/// Null where the operator is none of them.
+/// Returns the sizes of an operator; null if it is none of the three.
 const RecurrenceKind* recurrence_kind(const std::string& type);
 
-/// Functions of the node, those of one direction behind those of the other.  Throws CannotRewrite
-/// (rewrite.hpp) where they are not as many as it needs, or one is unknown.
+/// Returns the functions of the node, those of one direction behind those of the other.  Throws
+/// CannotRewrite (rewrite.hpp) if there are not as many as the node needs, or one is unknown.
 std::vector<GateFunction> gate_functions(const onnx::NodeProto& node, std::int64_t directions);
 
 } // namespace overtake::compiler

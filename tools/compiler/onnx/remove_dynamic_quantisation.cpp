@@ -38,7 +38,7 @@ bool casts_to_float(const onnx::NodeProto& node) {
            (to == onnx::TensorProto::FLOAT || to == onnx::TensorProto::DOUBLE);
 }
 
-// What a tensor is that comes of a DynamicQuantizeLinear.
+// The part of a quantised value that a tensor behind a DynamicQuantizeLinear has.
 enum class Part { bytes, scale, zero_point, product, bias };
 
 const char* name_of(Part part) {
@@ -57,15 +57,15 @@ const char* name_of(Part part) {
     return "product";
 }
 
-// A DynamicQuantizeLinear cannot become nothing.
+// Thrown if a DynamicQuantizeLinear cannot be removed.
 struct NotRemoved {
     std::size_t quantiser;
     std::string reason;
 };
 
 // Without rounding, a product of the bytes times their scale is the product of the real numbers.
-// This holds only if nothing looks at bytes, scale, or product in between: every reader is known.
-// No node depends on two that quantise, so one that stays makes no other one stay.
+// This holds only if no other node reads bytes, scale or product in between: every reader is known.
+// No removed node depends on two quantisers, so one that stays makes no other one stay.
 class DynamicRemover {
 public:
     DynamicRemover(onnx::ModelProto& model, const std::string& path)
@@ -81,7 +81,7 @@ public:
         }
     }
 
-    /// Returns the bytes of those that stay.
+    /// Returns the bytes of the quantisers that stay.
     std::set<std::string> run() {
         for (onnx::NodeProto& node : *graph_.mutable_node())
             settle([&] { visit(node); });
@@ -118,7 +118,7 @@ private:
         bool is_kept = false;
     };
 
-    // A node that reads parts of several is visited again for each of them that has to stay.
+    // Visits a node, and again for each quantiser that has to stay because of it.
     void settle(const std::function<void()>& visit) {
         for (bool is_done = false; !is_done;)
             try {
@@ -140,7 +140,7 @@ private:
             follow(node);
     }
 
-    // Is made once it is known which quantisers stay.
+    // Records a change, which run() makes once it knows which quantisers stay.
     void change(const Origin& origin, std::function<void()> apply) {
         changes_.emplace_back(origin.quantiser, std::move(apply));
     }
@@ -169,7 +169,7 @@ private:
                                   "scaling");
     }
 
-    // Null too for what a quantiser makes that stays.
+    // Returns the part that the tensor has; null if it has none, or if its quantiser stays.
     const Origin* part(const std::string& name) const {
         const auto found = parts_.find(name);
         return found == parts_.end() || quantisers_[found->second.quantiser].is_kept
@@ -182,7 +182,7 @@ private:
                                    [&](const std::string& name) { return part(name); });
     }
 
-    // The node reads one part or several; refused unless it is known what that makes.
+    // Follows a node that reads one part or several; refuses it unless its result is a known part.
     void follow(onnx::NodeProto& node) {
         if (is_product(node) && part(node.input(0)) && part(node.input(0))->part == Part::bytes) {
             const Origin bytes = *part(node.input(0));
@@ -216,8 +216,8 @@ private:
             refuse_reader(node, origin);
     }
 
-    // A constant over the scale, rounded to an integer, which a product is added to.  Without
-    // rounding that is the constant.  Whether the node is on that way.
+    // Follows a bias: a constant divided by the scale, rounded to an integer, to which a product is
+    // added.  Without rounding that is the constant.  Returns whether the node is part of this.
     bool follow_bias(onnx::NodeProto& node, const Origin& origin) {
         static const std::set<std::string> roundings = {"Floor", "Round", "Cast", "Identity"},
                                            shapes = {"Reshape", "Squeeze", "Unsqueeze"};
@@ -226,7 +226,7 @@ private:
         Origin result{Part::bias, origin.quantiser};
         if (node.op_type() == "Div" && node.input_size() == 2 && origin.part == Part::scale &&
             constants_.contains(node.input(0))) {
-            // as it is
+            // the node does not change
         } else if (origin.part == Part::bias && roundings.contains(node.op_type())) {
             change(origin, [&node] {
                 node.set_op_type("Identity");
@@ -236,7 +236,7 @@ private:
                    part(node.input(0)) &&
                    std::all_of(node.input().begin() + 1, node.input().end(),
                                [&](const auto& name) { return constants_.contains(name); })) {
-            // moves what it has
+            // the node changes the shape only
         } else if (node.op_type() == "Add" && node.input_size() == 2 && is_sum(node)) {
             result.part = Part::product;
         } else {
@@ -246,7 +246,7 @@ private:
         return true;
     }
 
-    // Of a product and a bias in its steps.
+    // Whether the node adds a product and a bias in steps of the product.
     bool is_sum(const onnx::NodeProto& node) const {
         const Origin *one = part(node.input(0)), *other = part(node.input(1));
         return one && other && one->quantiser == other->quantiser &&
@@ -289,8 +289,8 @@ private:
         return read_constant(*found->second, path_);
     }
 
-    // The weights without their zero point, which may be one for each output: of a convolution
-    // along the first axis, of a product along the last.
+    // Makes the product one of float weights without their zero point.  There may be one zero point
+    // for each output: along the first axis for a convolution, along the last for a product.
     void dequantise_product(onnx::NodeProto& node, const Origin& bytes) {
         const bool is_convolution = node.op_type() == "ConvInteger";
         const Origin* zero_point = node.input_size() > 2 ? part(node.input(2)) : nullptr;
@@ -346,7 +346,7 @@ private:
     std::vector<onnx::TensorProto> added_;
 };
 
-// DequantizeLinear of bytes whose scale is computed, as the operators that it means.
+// Writes each DequantizeLinear of bytes whose quantiser stays as Cast, Sub and Mul.
 class KeptDequantisations {
 public:
     KeptDequantisations(onnx::ModelProto& model, const std::set<std::string>& kept,
@@ -380,7 +380,7 @@ private:
                node.output_size() == 1 && kept_.contains(node.input(0));
     }
 
-    // The graph keeps what it says of shapes itself.
+    // Infers shapes into facts_; the graph keeps its own value infos and outputs.
     void find_shapes() {
         const auto infos = graph_.value_info();
         const auto outputs = graph_.output();
@@ -405,7 +405,8 @@ private:
             nodes.Add()->Swap(&made);
     }
 
-    // Of a scale or zero point for each position along the axis; nothing for a single number.
+    // Returns the shape of a scale or zero point for each position along the axis; nothing for a
+    // single number.
     std::optional<std::vector<std::int64_t>> shape_along_axis(const onnx::NodeProto& node,
                                                               const std::string& name) const {
         if (numbers_.contains(name))

@@ -54,7 +54,7 @@ class EdgeRemover {
 public:
     explicit EdgeRemover(onnx::ModelProto& model) : graph_(*model.mutable_graph()) {}
 
-    // Why the node stays; nothing if it has gone.
+    // Removes a node; returns why it stays, or nothing if it was removed.
     std::optional<std::string> remove(int number) {
         const onnx::NodeProto node = graph_.node(number);
         if (node.input_size() < 1 || node.output_size() != 1)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Nodes at the inputs and outputs of a network that the user wants to do without: what they compute
-// the program does, or what they undo is not done.
+// Removes nodes at the inputs and outputs of a network that the user does not want.  The program
+// computes what they would, or does not do what they would undo.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,11 @@ namespace overtake::compiler {
 
 class Libonnx;
 
-/// Removes nodes with one input of data whose input is the network's and read by nothing else, and
-/// those whose output is the network's; in this order, so that one makes room for the next.  The
-/// network's inputs and outputs keep their names.  Named nodes that cannot go are warned about.
+/// Removes nodes with one output whose first input is an input of the network that no other node
+/// reads, and nodes whose output is an output of the network.  It removes them in the order of
+/// `removed`, so that one makes room for the next.  The network's inputs and outputs keep their
+/// names.  It warns about a named node that cannot be removed, and removes none from a network with
+/// graphs in nodes.
 void remove_edge_nodes(onnx::ModelProto& model, const std::vector<RemovedNode>& removed,
                        Libonnx& libonnx, const std::function<void(const std::string&)>& warn);
 

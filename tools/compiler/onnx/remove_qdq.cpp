@@ -14,7 +14,7 @@ namespace {
 using onnx::NodeProto;
 using onnx::TensorProto;
 
-// Where an operator over quantised tensors has what: an operand is three inputs, the tensor, its
+// The places of an operator's operands and parameters: an operand is three inputs, the tensor, its
 // scale and its zero point.
 struct QuantisedOperator {
     const char* float_type;
@@ -38,8 +38,8 @@ const std::map<std::string, QuantisedOperator>& quantised_operators() {
     return table;
 }
 
-// Operators that give out elements of their first input (Concat: of all) as they are, whatever
-// these stand for.
+// Operators whose output has elements of their first input (Concat: of all inputs) unchanged,
+// whatever these stand for.
 bool moves_elements(const std::string& type) {
     static const std::set<std::string> types = {
         "Concat",       "DepthToSpace", "Dropout", "Expand",    "Flatten",
@@ -93,7 +93,7 @@ private:
         scales_.bytes[input.name()] = type == TensorProto::UINT8;
     }
 
-    // What bytes of this type are if they stand for themselves.
+    // Returns the quantisation of bytes of this type that stand for themselves.
     static Quantisation numbers(int type) { return {1.0f, type == TensorProto::UINT8 ? -128 : 0}; }
 
     void rewrite() {
@@ -123,7 +123,7 @@ private:
         return found == renamed_.end() ? name : found->second;
     }
 
-    // The tensor that a quantised one stands for; both have the same name.
+    // Returns the tensor that a quantised one stands for; both have the same name.
     const Quantisation* quantised(const std::string& name) const {
         const auto found = quantised_.find(real_name(name));
         return found == quantised_.end() ? nullptr : &found->second;
@@ -150,7 +150,7 @@ private:
         nodes_.push_back(std::move(node));
     }
 
-    // What the output means if it means what the inputs do.
+    // Returns the quantisation of the output if it is that of the inputs.
     std::optional<Quantisation> kept_quantisation() {
         const bool is_resize = node_->op_type() == "Resize";
         if (node_->input_size() == 0 || (!moves_elements(node_->op_type()) && !is_resize) ||
@@ -195,7 +195,7 @@ private:
             scales_.constants[name] = activation(scale_index, constant.type);
     }
 
-    // Bytes that become numbers of another type.
+    // Converts bytes to numbers of another type.
     void cast() {
         NodeProto node = *node_;
         const std::string& source = input(0);
@@ -203,7 +203,7 @@ private:
         nodes_.push_back(std::move(node));
     }
 
-    // Whether nothing but the quantised tensor is read of `source`.
+    // Whether `source` is read only to be quantised in this way, or by Shape.
     bool is_only_quantised_as(const std::string& source, const Quantisation& quantisation) {
         const NodeProto* here = node_;
         bool is_only = std::ranges::none_of(
@@ -237,7 +237,7 @@ private:
             round(source, target, quantisation);
     }
 
-    // target = what 8 bits of `quantisation` hold of source.
+    // target = source, clipped to what 8 bits of `quantisation` hold.
     void round(const std::string& source, const std::string& target,
                const Quantisation& quantisation) {
         add_float_constant(target + ":low", {}, {quantisation.real(-128)});
@@ -262,7 +262,7 @@ private:
         renamed_[target] = operand(0);
     }
 
-    // The float tensor of an operand that is computed.
+    // Returns the float tensor of an operand that is computed.
     std::string operand(int index) {
         const auto raw = raw_.find(input(index));
         const std::string name = real_name(input(index));
@@ -276,7 +276,8 @@ private:
         return read_as(name, read);
     }
 
-    // The tensor whose bytes are those of `name` and mean what `read` says: itself, or another.
+    // Returns the tensor whose bytes are those of `name` and have the quantisation `read`: itself,
+    // or another.
     std::string read_as(const std::string& name, const Quantisation& read) {
         const Quantisation made = *quantised(name);
         if (made == read)
@@ -293,7 +294,7 @@ private:
         return result;
     }
 
-    // target = source OPERATOR number; nothing where the number changes nothing.
+    // target = source OPERATOR number; adds no node if the number changes nothing.
     std::string add_step(const char* type, const std::string& source, float number, float neutral,
                          const std::string& target) {
         if (number == neutral)
@@ -314,7 +315,7 @@ private:
         nodes_.push_back(std::move(node));
     }
 
-    // The axis of an operator's weights that its outputs are along.
+    // Returns the axis of an operator's weights along which its outputs are.
     std::int64_t weights_axis() const {
         if (node_->op_type() == "QLinearConv")
             return 0;
@@ -412,7 +413,7 @@ private:
             write_bytes(source, name, raw_.at(name));
     }
 
-    // The bytes of `source` as numbers, rounded in float too.
+    // Returns the bytes of `source` as numbers, rounded in float too.
     void write_bytes(const std::string& source, const std::string& target, int type) {
         const Quantisation made = *quantised(source), whole = numbers(type);
         const int zero = made.zero_point - whole.zero_point; // as the model has it

@@ -5,11 +5,11 @@
 
 namespace overtake::compiler {
 
-/// What the user wants to do without at the inputs and outputs of a network.
+/// A node that the user does not want at the inputs and outputs of a network.
 struct RemovedNode {
-    std::string name;  ///< of one node, or an operator
-    bool is_type;      ///< all nodes of the operator that are at an input or an output then
-    std::string place; ///< begins warnings about it
+    std::string name;  ///< name of one node, or of an operator
+    bool is_type;      ///< true: all nodes of the operator that are at an input or an output
+    std::string place; ///< the text with which warnings about it begin
 };
 
 } // namespace overtake::compiler

@@ -31,7 +31,8 @@ bool is_known(const onnx::NodeProto& node, int opset) {
            (is_quantised_operator(node.op_type()) || fused_operators().contains(node.op_type()));
 }
 
-// So that a custom Div, of which nothing was checked, is not taken for ONNX's.
+// Puts the domain in front of a type that ONNX has, so that a custom Div, which was not checked, is
+// not taken for ONNX's.
 void qualify(onnx::NodeProto& node) {
     if (onnx::OpSchemaRegistry::Schema(node.op_type()) == nullptr)
         return;
@@ -82,7 +83,7 @@ void import_domain(onnx::ModelProto& model, const char* domain) {
     import->set_version(1);
 }
 
-// Whether there is any, also in graphs in nodes.
+// Whether the graph has such a node, also in graphs in nodes.
 bool set_aside_custom(onnx::GraphProto& graph, const std::vector<std::string>& domains) {
     bool is_any = false;
     for (auto& node : *graph.mutable_node()) {
@@ -101,7 +102,7 @@ bool set_aside_custom(onnx::GraphProto& graph, const std::vector<std::string>& d
     return is_any;
 }
 
-// None where the node makes nothing that has a name.
+// Returns the first output that has a name; null if none has.
 const std::string* first_name(const onnx::NodeProto& node) {
     const auto& outputs = node.output();
     const auto named =
@@ -109,7 +110,8 @@ const std::string* first_name(const onnx::NodeProto& node) {
     return named == outputs.end() ? nullptr : &*named;
 }
 
-// Of an operator in a branch of an If: it is in the way whatever the condition is.
+// Returns the reason of a refused operator in a branch of an If: the If is refused for any
+// condition.
 std::optional<std::string> reason_inside(const onnx::NodeProto& node) {
     for (const auto& attribute : node.attribute())
         for (const auto& inner : attribute.g().node()) {
@@ -128,7 +130,7 @@ std::optional<std::string> reason_inside(const onnx::NodeProto& node) {
     return std::nullopt;
 }
 
-// Nodes of graphs in nodes have other names where these have been put in the nodes' places.
+// Names refusals by the outputs that nodes have now: those of inlined graphs have other names.
 void name_refusals_anew(const onnx::GraphProto& graph, Refusals& refusals) {
     refusals.clear();
     for (const auto& node : graph.node())
@@ -136,7 +138,7 @@ void name_refusals_anew(const onnx::GraphProto& graph, Refusals& refusals) {
             refusals[node.output(0)] = one_line(node.doc_string());
 }
 
-// Of the first opset, and the same up to the newest.
+// An operator of the first opset, which is the same up to the newest.
 constexpr const char* type_that_stays = "RandomUniform";
 
 } // namespace

@@ -24,7 +24,7 @@ void forget_ceil_mode(onnx::NodeProto& node) {
             attribute.set_i(0);
 }
 
-// Of weights that are constants.
+// Returns the kernel: that of constant weights, or else kernel_shape.
 std::vector<std::int64_t> kernel_of(const onnx::GraphProto& graph, const onnx::NodeProto& node) {
     for (const auto& tensor : graph.initializer())
         if (node.input_size() > 1 && tensor.name() == node.input(1) && tensor.dims_size() > 2)
@@ -32,7 +32,7 @@ std::vector<std::int64_t> kernel_of(const onnx::GraphProto& graph, const onnx::N
     return Attributes(node).integers("kernel_shape", {});
 }
 
-// What is cut off does not depend on the size of the input.
+// Writes the pads of a ConvTranspose, which do not depend on the size of the input.
 void write_pads_of_transposed(const onnx::GraphProto& graph, onnx::NodeProto& node) {
     const Attributes attributes(node);
     const std::string auto_pad = attributes.text("auto_pad", "NOTSET");

@@ -24,8 +24,8 @@ bool rounds_up(const onnx::NodeProto& node) {
            attributes.text("auto_pad", "NOTSET") == "NOTSET";
 }
 
-// Padding behind the tensor that makes all windows but the last; nothing where the last begins in
-// the tensor.
+// Returns the padding behind the tensor that makes all windows but the last; nothing if the last
+// begins in the tensor or in the padding before it.
 std::optional<std::int64_t> without_last(std::int64_t size, std::int64_t extent,
                                          std::int64_t stride, std::int64_t before,
                                          std::int64_t behind) {
@@ -36,7 +36,7 @@ std::optional<std::int64_t> without_last(std::int64_t size, std::int64_t extent,
     return std::max<std::int64_t>((last - 1) * stride + extent - size - before, 0);
 }
 
-// Whether the node has changed.
+// Returns whether the node has changed.
 bool settle(onnx::NodeProto& node, const Numbers& shape) {
     const Attributes attributes(node);
     const Numbers kernel = attributes.integers("kernel_shape", {});
@@ -83,7 +83,7 @@ void forget_shapes(onnx::GraphProto& graph) {
 void settle_ceil_mode(onnx::ModelProto& model, Libonnx& libonnx) {
     if (std::ranges::none_of(model.graph().node(), rounds_up))
         return;
-    // What the file says of shapes is right, and contradicts what libonnx infers until then.
+    // The file's shapes are right, and contradict what libonnx infers until then.
     onnx::ModelProto inferred = model;
     for (bool is_changed = true; is_changed;) {
         is_changed = false;

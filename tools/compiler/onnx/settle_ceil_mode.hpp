@@ -7,9 +7,9 @@ namespace overtake::compiler {
 
 class Libonnx;
 
-/// Pools with ceil_mode whose last window would begin in the padding behind the tensor have none
-/// there.  Not every libonnx knows that, so they become pools without ceil_mode and with as much
-/// padding as makes the same windows.
+/// A pool with ceil_mode has no window that begins in the padding behind the tensor.  Not every
+/// libonnx knows that, so pools with such a last window become pools without ceil_mode, whose
+/// padding makes the same windows.
 void settle_ceil_mode(onnx::ModelProto& model, Libonnx& libonnx);
 
 } // namespace overtake::compiler

@@ -25,7 +25,7 @@ void for_each_inner_graph(onnx::NodeProto& node, const Visit& visit) {
 
 void add_names_read(const onnx::NodeProto& node, std::set<std::string>& names);
 
-// What a graph in a node makes itself it does not read from around it.
+// A graph in a node does not read the tensors that it makes itself from around it.
 void add_names_read(const onnx::GraphProto& graph, std::set<std::string>& names) {
     std::set<std::string> read;
     for (const auto& node : graph.node())
@@ -52,7 +52,7 @@ void add_names_read(const onnx::NodeProto& node, std::set<std::string>& names) {
     }
 }
 
-// Depth first from each node in turn, so that what is in order stays as it is.
+// Visits nodes depth first from each node in turn, so that nodes that are in order do not move.
 class NodeOrder {
 public:
     NodeOrder(const onnx::GraphProto& graph, const std::string& path)

@@ -38,7 +38,7 @@ void TensorFacts::add_constant(const std::string& name, const onnx::TensorProto&
         constants_[name] = tensor;
 }
 
-// Of Constant, whose value may be a number or a list.
+// Adds the value of a Constant, which may be a number or a list.
 void TensorFacts::add_list(const std::string& name, const onnx::AttributeProto& attribute) {
     onnx::TensorProto tensor;
     if (attribute.name() == "value" && attribute.has_t()) {

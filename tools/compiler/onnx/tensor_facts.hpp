@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a file itself says of its tensors: their types and shapes, and the constants among them.
+// TensorFacts: types, shapes and constants of tensors, as a file has them.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@
 
 namespace overtake::compiler {
 
-/// Of a graph and the graphs in its nodes, which outlive it.
+/// The tensors of a graph and of the graphs in its nodes, which outlive it.
 class TensorFacts {
 public:
     explicit TensorFacts(const onnx::GraphProto& graph) { add(graph); }
 
-    /// Of a constant whose type another file wrote.
+    /// Sets the type of a constant that another file of this compiler made.
     void set_type(const std::string& tensor, int type) { facts_[tensor].type = type; }
     std::optional<int> type(const std::string& tensor) const;
     std::optional<std::size_t> rank(const std::string& tensor) const;
-    /// Where all sizes are known.
+    /// Returns the shape if all sizes are known.
     std::optional<std::vector<std::int64_t>> shape(const std::string& tensor) const;
-    /// Of constants that are short; nothing for others.
+    /// Return the elements of a short constant; nothing for other tensors.
     std::optional<std::vector<std::int64_t>> integers(const std::string& tensor) const;
     std::optional<std::vector<float>> reals(const std::string& tensor) const;
 

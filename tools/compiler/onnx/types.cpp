@@ -20,7 +20,7 @@ namespace {
 
 using Parameter = onnx::OpSchema::FormalParameter;
 
-// "int64" for tensor(int64); sequences and others as libonnx writes them.
+// Returns "int64" for tensor(int64); sequences and other types as libonnx writes them.
 std::string type_name(const std::string& type) {
     constexpr std::string_view prefix = "tensor(";
     if (!type.starts_with(prefix))
@@ -68,7 +68,7 @@ private:
         try {
             types_[name] = *onnx::Utils::DataTypeUtils::ToType(type);
         } catch (const std::exception&) {
-            // what is no type is not known
+            // an invalid type is not known
         }
     }
 

@@ -7,12 +7,13 @@
 
 namespace overtake::compiler {
 
-/// Each node reads tensors of types that ONNX lets its operator have, and of one type where they
-/// have to agree.  libonnx's checker looks at neither; its inference has been here, so that the
-/// types of all values that can be known are.  Throws CompileError that names file and node.
+/// Checks that each node reads tensors of types that ONNX allows for its operator, and of one type
+/// where they have to agree.  libonnx's checker checks neither.  libonnx's inference has run
+/// before, so that the types of values are known as far as possible.  Throws CompileError that
+/// names file and node.
 void check_types(const onnx::ModelProto& model, const std::string& path);
 
-/// Whether it is of integers of 8 or 16 bits.
+/// Whether the type is one of integers of 8 or 16 bits.
 bool is_short_integer(int type);
 
 } // namespace overtake::compiler

@@ -16,7 +16,7 @@
 namespace overtake::compiler {
 namespace {
 
-// In all loops of a network together.
+// Bounds for all loops of a network together.
 constexpr std::int64_t most_nodes_of_loops = 1 << 16;
 constexpr std::int64_t most_mebibytes = 256;
 constexpr std::int64_t most_evaluations = 4096;
@@ -54,7 +54,7 @@ std::int64_t nodes_in(const onnx::GraphProto& graph) {
     return count;
 }
 
-// Also in graphs in its nodes.
+// How many names unrolling a trip makes, also in graphs in its nodes.
 std::int64_t names_in(const onnx::GraphProto& graph) {
     std::int64_t count = 0;
     for (const auto& node : graph.node()) {
@@ -73,7 +73,8 @@ bool is_constant_of_body(const onnx::NodeProto& node) {
     return node.op_type() == "Constant" && node.output_size() == 1 && node.domain().empty();
 }
 
-// The nodes of the body without constants that all trips share, and a prefix to each name.
+// The bytes of one trip: the nodes of the body without constants that all trips share, and a prefix
+// of each name.
 std::int64_t bytes_of_trip(const onnx::NodeProto& loop, const onnx::GraphProto& body) {
     constexpr std::int64_t digits = 20;
     constexpr std::int64_t names_of_output = 4; // what joins the trips has some more
@@ -89,7 +90,8 @@ std::int64_t bytes_of_trip(const onnx::NodeProto& loop, const onnx::GraphProto& 
     return static_cast<std::int64_t>(bytes) + names * (static_cast<std::int64_t>(prefix) + digits);
 }
 
-// ONNX ignores the condition of the body then: the number of trips is given.
+// Whether ONNX ignores the condition of the body: the number of trips is given, and no condition
+// is.
 bool ignores_condition(const onnx::NodeProto& loop) {
     return !loop.input(0).empty() && loop.input(1).empty();
 }
@@ -109,7 +111,7 @@ bool is_read(const onnx::GraphProto& graph, const std::string& tensor) {
                                [&](const auto& output) { return output.name() == tensor; });
 }
 
-// A number has no dimensions, but for bodies that say that it has one.
+// Makes a number for an input: without dimensions, unless the body says that it has one.
 onnx::TensorProto number_for(const onnx::ValueInfoProto& input, int type, std::int64_t number) {
     onnx::TensorProto tensor;
     tensor.set_name(input.name());
@@ -133,7 +135,7 @@ std::optional<std::int64_t> integer_in(const onnx::TensorProto& tensor) {
     return std::nullopt;
 }
 
-// Those nodes of a body that make its condition, and what they start from.
+// The nodes of a body that make its condition, and the values with which they begin.
 class LoopCondition {
 public:
     LoopCondition(const onnx::NodeProto& loop, const ConstantsByName& constants)
@@ -154,13 +156,13 @@ public:
         }
     }
 
-    /// Whether it follows from constants, and from how many trips there have been.
+    /// Whether the condition follows from constants and from the number of the trip.
     bool is_known() const { return is_known_; }
-    /// Whether it may be another one after each trip.
+    /// Whether the condition may differ after each trip.
     bool changes() const { return changes_; }
 
-    /// After one more trip; nothing where it cannot be computed.  Adds the elements of all tensors
-    /// that this needs.
+    /// Returns the condition after one more trip; nothing if it cannot be computed.  Adds the
+    /// elements of all tensors that this needs to `elements`.
     std::optional<bool> after_trip(int opset, Libonnx& libonnx, const Evaluate& evaluate,
                                    std::int64_t& elements) {
         std::map<std::string, Constant> values;
@@ -271,7 +273,7 @@ private:
     bool is_known_ = true, changes_ = false;
 };
 
-// Constants of the body, of which all trips read the same.
+// Moves the constants of the body, which all trips share, to the graph.
 std::vector<onnx::NodeProto> take_constants(onnx::GraphProto& body, onnx::GraphProto& graph,
                                             const std::string& prefix, std::set<std::string>& names,
                                             Renames& renames) {
@@ -296,7 +298,7 @@ std::vector<onnx::NodeProto> take_constants(onnx::GraphProto& body, onnx::GraphP
     return constants;
 }
 
-// What the trips give one after the other, along a new first axis.
+// Joins values that the trips give one after the other, along a new first axis.
 class JoinedTrips {
 public:
     JoinedTrips(int opset, onnx::GraphProto& graph, std::set<std::string>& names)
@@ -343,7 +345,7 @@ private:
     std::string axis_;
 };
 
-// The trips of one loop, as they are written one behind the other.
+// Writes the trips of one loop one behind the other.
 class Unrolled {
 public:
     Unrolled(const onnx::NodeProto& loop, int opset, onnx::GraphProto& graph,
@@ -371,7 +373,7 @@ public:
     }
 
 private:
-    // Empty where the loop does not give it.
+    // Returns the loop's output `index`; empty if the loop does not give it.
     std::string output(std::size_t index) const {
         const auto number = static_cast<int>(index);
         return number < loop_.output_size() ? loop_.output(number) : "";
@@ -392,7 +394,7 @@ private:
         return tensor.name();
     }
 
-    // What stands for the node that the trip would be: it gives what the trip gives.
+    // Returns a node in place of the trip, with the outputs of the trip.
     onnx::NodeProto call_of_trip(const std::string& prefix, bool is_last) {
         onnx::NodeProto call;
         condition_.clear();
@@ -413,7 +415,7 @@ private:
         return call;
     }
 
-    // Names of the body are long by the trip, not longer with each trip.
+    // Names the body's inner tensors by the trip, so that names do not grow with each trip.
     void name_inner_tensors(const onnx::NodeProto& call, const std::string& prefix,
                             Renames& renames) {
         std::set<std::string> given;
@@ -462,7 +464,7 @@ private:
     bool reads_trip_ = false, reads_condition_ = false;
 };
 
-// Nothing where it does not follow from constants.
+// The inputs of a loop; nothing if they do not follow from constants.
 struct Limits {
     std::optional<std::int64_t> trips;
     std::optional<bool> starts;
@@ -484,7 +486,7 @@ Trips refused_trips(const std::string& reason) {
     return {std::nullopt, reason};
 }
 
-// What it gives for each trip would have no elements.
+// A loop without trips is refused if it gives a value for each trip: that would have no elements.
 Trips without_trips(const onnx::NodeProto& loop) {
     for (int index = loop.input_size() - not_carried; index < loop.output_size(); ++index)
         if (!loop.output(index).empty())

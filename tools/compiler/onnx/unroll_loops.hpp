@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A Loop whose number of trips is known, written as its body once for each trip.
+// LoopUnroller: replaces a Loop whose number of trips is known by its body, once for each trip.
 #pragma once
 
 #include <cstdint>
@@ -17,41 +17,42 @@
 
 namespace overtake::compiler {
 
-/// Of the graph around a loop.
+/// The constants of the graph around a loop.
 using ConstantsByName = std::map<std::string, const onnx::TensorProto*>;
 
 /// How often a Loop runs its body.
 struct Trips {
-    std::optional<std::int64_t> count; ///< nothing where it does not follow from constants
-    std::string refusal;               ///< why a loop of that many is not unrolled, or nothing
+    std::optional<std::int64_t> count; ///< nothing if it is not known, or with a refusal
+    std::string refusal;               ///< why the loop is refused; empty: it is not
 };
 
-/// Bounds what unroll() writes, and what is computed of conditions, in all loops together.
+/// Bounds the nodes that unroll() writes and the computation of conditions, for all loops together.
 class LoopUnroller {
 public:
     LoopUnroller(int opset, Libonnx& libonnx, const Evaluate& evaluate)
         : opset_(opset), libonnx_(libonnx), evaluate_(evaluate) {}
 
-    /// `evaluate` is asked for a condition that changes from trip to trip.  A loop whose condition
-    /// it could not compute is not tried again.
+    /// Counts the trips of a loop.  `evaluate` computes its condition for each trip, or once if the
+    /// condition is the same in all of them.  A loop whose condition it could not compute is not
+    /// tried again.
     Trips trips_of(const onnx::NodeProto& loop, const ConstantsByName& constants);
 
-    /// The nodes of so many trips.  Their names are not in `names`, which grows by them; constants
-    /// of the body become ones of `graph`.
+    /// Returns the nodes of `trips` trips.  Their names are not in `names`, and are added to it;
+    /// constants of the body move to `graph`.
     std::vector<onnx::NodeProto> unroll(const onnx::NodeProto& loop, std::int64_t trips,
                                         onnx::GraphProto& graph, std::set<std::string>& names);
 
 private:
-    /// At most `most`, which is at least 1.
+    /// Counts at most `most` trips, which is at least 1.
     Trips count_trips(const onnx::NodeProto& loop, const ConstantsByName& constants,
                       std::int64_t most);
 
     const int opset_;
     Libonnx& libonnx_;
     const Evaluate& evaluate_;
-    std::int64_t nodes_ = 0, bytes_ = 0;          // written
+    std::int64_t nodes_ = 0, bytes_ = 0;          // written so far
     std::int64_t evaluations_ = 0, elements_ = 0; // of conditions
-    std::set<std::string> failed_;                // first outputs of loops
+    std::set<std::string> failed_;                // first outputs of loops not to try again
 };
 
 } // namespace overtake::compiler

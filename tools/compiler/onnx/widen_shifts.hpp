@@ -8,8 +8,9 @@
 
 namespace overtake::compiler {
 
-/// Writes a BitShift of bytes as one of 32 bits, of which bytes are taken: bytes are the device's
-/// numbers, and no operator of its computes in them.  The graph is of opset 13 or newer.
+/// Writes a BitShift of bytes as a BitShift of 32 bits, of whose results bytes are taken: bytes are
+/// the device's numbers, and no operator of the device computes in them.  The graph has opset 13 or
+/// newer.
 void widen_shifts(onnx::ModelProto& model, Libonnx& libonnx, Refusals& refusals);
 
 } // namespace overtake::compiler

@@ -14,7 +14,7 @@ struct Origin {
     std::string kind; ///< its operator
 };
 
-/// Of what nodes a graph consisted before fold() made fewer of them.
+/// Remembers the nodes of a graph before fold() made fewer of them.
 class Origins {
 public:
     /// Takes what it needs of the graph.

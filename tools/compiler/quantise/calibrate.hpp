@@ -21,7 +21,7 @@ enum class CalibrationMethod {
     best,       ///< of these four, what leaves the outputs nearest to float
 };
 
-/// What every value of a graph looks like over the samples.  Constant once made.
+/// The distribution of every value of a graph over the samples.  Constant once made.
 class Calibration {
 public:
     /// Runs the graph over the samples, twice unless min_max is all that is asked for.  `progress`
@@ -32,7 +32,7 @@ public:
     /// The range of a value, by a method that it was made for; not by best, which
     /// looks at more than one value.  An output that a Sigmoid or Tanh makes has all values of that
     /// function, and what the function reads has all that it tells apart: samples may never fire.
-    /// What a value's only reader does not tell apart is left out; see distinct_range().  A
+    /// Values that a value's only reader does not tell apart are left out; see distinct_range().  A
     /// percentile leaves out the (100 - percentile) % least and greatest elements.  A value of 16
     /// bits has all that it takes, whatever the method.
     Range range(ValueId id, CalibrationMethod method, double percentile) const;

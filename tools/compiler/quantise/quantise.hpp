@@ -21,7 +21,7 @@ struct FixedScale {
 /// Throws CompileError for those not below 2^23.
 FixedScale fixed_scale(double real);
 
-/// What an instruction needs beyond the node.
+/// The data that an instruction needs beyond the node.
 struct QuantisedNode {
     std::vector<std::int8_t> weights; // in the order of Node::weights
     std::vector<std::int32_t> bias;   // one per output channel

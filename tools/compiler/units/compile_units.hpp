@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The network once more, in units for several processors (partition.hpp).
+// Compiles the network once more, in units for several processors (partition.hpp).
 #pragma once
 
 #include <cstdint>
@@ -36,11 +36,11 @@ struct UnitSegment {
     std::uint64_t scratch_bytes = 0;
 };
 
-/// What processors of one class run of a unit.
+/// The work of a unit on processors of one class.
 struct CompiledWork {
     std::size_t class_index;
-    /// Of each segment, with first_step in CompiledUnits::instructions; none of CPU operators.
-    /// Cycles of CPU workers are nanoseconds.
+    /// The FCs of each segment, with first_step in CompiledUnits::instructions; none for CPU
+    /// operators.  Cycles of CPU workers are nanoseconds.
     std::vector<std::vector<FunctionCall>> fcs;
 };
 
@@ -55,7 +55,7 @@ struct CompiledUnits {
     std::vector<ProcessorClass> classes;
     std::vector<CompiledUnit> units;
     std::vector<overtake_insn> instructions; ///< those of the program first
-    std::size_t joined_fronts = 0;           ///< so many units there were, if some were joined
+    std::size_t joined_fronts = 0;           ///< number of units before, if some were joined
 };
 
 /// Needs the split program of the same graph, whose constants grow.  Graph and quantised graph are

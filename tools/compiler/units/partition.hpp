@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Which operators are a unit: a part of a network that the same classes of processors support, and
+// Divides operators into units: parts of a network that the same classes of processors support, and
 // that no path leaves and enters again.
 //
 // It knows nothing of operators but which classes support them and which others they read.
@@ -31,7 +31,7 @@ struct OperatorGroup {
 
 struct Partition {
     std::vector<OperatorGroup> units; ///< in an order in which they can run
-    std::size_t fronts = 0;           ///< so many units there were before some were joined
+    std::size_t fronts = 0;           ///< number of units before some were joined
     std::uint64_t steps = 0;          ///< taken: operators, edges and units looked at
 };
 
@@ -43,7 +43,7 @@ struct Partition {
 /// have a class in common.  The result may have more than `most_units` where none have.
 Partition partition(const OperatorGraph& graph, const PartitionOptions& options);
 
-/// Whether each operator is in one unit, and each unit only reads itself and units before it: then
+/// Whether each operator is in one unit, and each unit reads only itself and units before it: then
 /// no path leaves a unit and enters it again.
 bool is_sound(const OperatorGraph& graph, const std::vector<OperatorGroup>& units);
 

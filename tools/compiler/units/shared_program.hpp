@@ -10,14 +10,15 @@
 
 namespace overtake::compiler {
 
-/// Instructions of several lowerings of one network.  What is there already is not added again.
+/// The instructions of several lowerings of one network.  Instructions that it has already are not
+/// added again.
 class SharedProgram {
 public:
     explicit SharedProgram(const std::vector<Step>& steps);
     explicit SharedProgram(const std::vector<overtake_insn>& instructions);
 
-    /// Where these instructions, which an FC runs in this order, begin.  Throws CompileError if the
-    /// program gets too large.
+    /// Returns the position at which these instructions, which an FC runs in this order, begin.
+    /// Throws CompileError if the program gets too large.
     std::uint32_t place(std::span<const Step> steps);
 
     std::vector<overtake_insn> take() { return std::move(instructions_); }

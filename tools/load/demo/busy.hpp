@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Whether a machine had too much else to do for what was measured on it.
+// Tells whether other work on a machine disturbed a measurement.
 #pragma once
 
 #include <string>
@@ -11,17 +11,17 @@
 
 namespace overtake::demo {
 
-/// What the machine did besides, before anything was measured.
+/// The other work of the machine before the measurement.
 struct MachineLoad {
     double load_average; ///< of the last minute; 0: not known
-    unsigned cpus;       ///< that this process may use
+    unsigned cpus;       ///< CPUs that this process may use
 };
 
 MachineLoad machine_load();
 
-/// The signs of a busy machine, each a clause: a load average above the number of CPUs, requests
-/// that the detector's client made late by more than half a period, a queue of the large network
-/// that ran empty. Nothing if there are none. `rows` are the set-ups by name.
+/// Returns the signs of a busy machine, each a clause: a load average above the number of CPUs,
+/// requests that the detector's client made late by more than half a period, a queue of the large
+/// network that ran empty.  Empty if there are none.  `rows` are the set-ups by name.
 std::vector<std::string> busy_signs(const MachineLoad& load,
                                     const std::vector<std::pair<std::string, Figures>>& rows,
                                     unsigned period_us);

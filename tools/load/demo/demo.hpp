@@ -14,13 +14,13 @@ namespace overtake::demo {
 
 inline constexpr std::uint64_t ns_per_us = 1000;
 
-/// Requests that the large network's client always has on the way.
+/// Requests that the large network's client always has in flight.
 constexpr unsigned large_in_flight = 3;
 
 /// One set-up.
 struct Row {
     std::string name;
-    bool large;    ///< the large network runs beside
+    bool large;    ///< the large network runs as well
     bool priority; ///< the detector has priority 255, core limit 1
     bool split;    ///< the large network's FCs are short
 };
@@ -28,26 +28,26 @@ struct Row {
 /// alone, neither, priority only, split only, both
 const std::vector<Row>& rows();
 
-/// What a row's detector and large network got. Times in ns of device time.
+/// The results of a row's detector and large network.  Times in ns of device time.
 struct Figures {
     std::uint64_t requests;
     std::uint64_t failed;
     std::uint64_t p50_ns;
     std::uint64_t p99_ns;
     std::uint64_t max_ns;
-    std::uint64_t preemptions;   ///< of the large network's jobs
+    std::uint64_t preemptions;   ///< preemptions of the large network's jobs
     std::uint64_t large_ran_dry; ///< times none of its requests was waiting: the host was late
     /// From the end of a request of the large network to the arrival of the next; the median.
     std::uint64_t large_turnaround_ns;
     /// By how much the detector's client was late for its period: the 99th percentile.
     std::uint64_t late_ns;
     double large_per_second; ///< requests of the large network
-    double fair_per_second;  ///< what the time that the detector leaves would allow
+    double fair_per_second;  ///< the rate that the detector's free time allows
 };
 
-/// `large_cost_ns`: what one request of the unsplit large network takes alone. The window
-/// is from the detector's first arrival to its last end; parts of requests count as parts.
-/// `period_us` is the detector's.
+/// `large_cost_ns`: the time of one request of the unsplit large network alone.  The window is from
+/// the detector's first arrival to its last end; parts of requests count as parts.  `period_us` is
+/// the detector's.
 Figures summarise(const std::vector<load::Request>& detector,
                   const std::vector<load::Request>& large, std::uint64_t large_cost_ns,
                   unsigned period_us);

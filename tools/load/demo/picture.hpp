@@ -23,10 +23,11 @@ struct Window {
     std::uint64_t to_ns;
 };
 
-/// From half a period before `arrival_ns` on, for six periods of the detector.
+/// Returns six periods of the detector, from half a period before `arrival_ns` on.
 Window picture_window(std::uint64_t arrival_ns, unsigned period_us);
 
-/// What was recorded of a device: from the first FC to the last. Nothing of nothing.
+/// Returns the recorded part of a device's time: from the first FC to the last; nothing without
+/// FCs.
 std::optional<Window> recorded(const timeline::Timeline& timeline);
 
 /// The window of the detector's request that arrived nearest to the middle of what was recorded, or

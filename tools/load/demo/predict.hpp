@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the simulator says of a row before any device has run it.
+// Predicts a row with the simulator, before a device has run it.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Load {
     unsigned period_us = 10000; ///< of the detector
 };
 
-/// What the simulator says of one row.
+/// The simulator's results for one row.
 struct Prediction {
     Figures figures;
     std::string picture; ///< the middle of the run, SVG
@@ -33,12 +33,12 @@ struct Prediction {
 /// the scenario cannot be read. Thread safe.
 Prediction predict(const Row& row, const Networks& networks, const Load& load);
 
-/// The same with every request arriving when it arrived in a measurement: what a host did is taken
-/// over, what the device makes of it is simulated. Throws Error. Thread safe.
+/// Simulates the row with every request arriving when it arrived in a measurement: the host's part
+/// is that of the measurement, the device's is simulated.  Throws Error.  Thread safe.
 Figures replay(const Row& row, const Networks& networks, unsigned period_us,
                std::span<const load::Request> detector, std::span<const load::Request> large);
 
-/// The time of one request of a model that has the device to itself. Throws Error.
+/// Returns the time of one request of a model that has the device to itself.  Throws Error.
 std::uint64_t predicted_cost_ns(const std::filesystem::path& model);
 
 } // namespace overtake::demo

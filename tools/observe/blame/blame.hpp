@@ -23,7 +23,7 @@
 
 namespace overtake::blame {
 
-/// What is known of a task beyond its events.
+/// The facts of a task beyond its events.
 struct Plan {
     /// As its scheduler has them; they outlive the task. Empty: its events say which are CPU
     /// segments, and earlier tasks of its model after which it gives its slot up.
@@ -78,7 +78,7 @@ public:
     void add(const Event& event);
     /// Events were lost here: whatever lives now is incomplete, or tasks of engines alone are.
     void lost(bool of_engines_alone = false);
-    /// Of the live jobs and tasks.
+    /// Returns the processes of the live jobs and tasks.
     std::vector<std::uint32_t> processes() const;
     /// These processes are gone, and so are their jobs and tasks, whose ends were lost.
     void forget(const std::set<std::uint32_t>& pids);

@@ -26,7 +26,7 @@ public:
 
     explicit Worst(std::size_t most, bool only_late = false) : most_(most), only_late_(only_late) {}
 
-    /// Of several as slow the first are kept.
+    /// If several are as slow, the first are kept.
     void add(std::uint64_t group, Item item);
     /// Groups ascending, in each the slowest first, then the earlier.
     std::vector<Item> list() const;

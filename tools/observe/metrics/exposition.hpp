@@ -13,7 +13,8 @@ namespace overtake::metrics {
 
 enum class Type { counter, gauge };
 
-/// What a metric's name means. Its place is the address of a constant: families are compared by it.
+/// The meaning of a metric's name.  Its place is the address of a constant: families are compared
+/// by it.
 struct Family {
     const char* name;
     Type type;

@@ -19,7 +19,7 @@
 
 namespace overtake::watch {
 
-/// What an FC that runs belongs to.
+/// The owner of an FC that runs.
 struct Holder {
     std::uint32_t pid = 0;
     std::uint64_t model = 0;

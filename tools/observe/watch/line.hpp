@@ -21,7 +21,7 @@ std::string to_line(const Event& event, const Job* job, std::uint64_t origin_ns)
 /// `processor`: what the one that it is about is called, empty: not known.
 std::string to_line(const ProcessorEvent& event, std::uint64_t model, const std::string& processor,
                     std::uint64_t origin_ns);
-/// The same for programs.
+/// Returns the same for programs.
 nlohmann::ordered_json to_json(const ProcessorEvent& event, std::uint64_t model,
                                const std::string& processor);
 

@@ -50,7 +50,7 @@ struct Model {
     std::vector<std::string> classes_in_file{}; ///< of a compiled one
 };
 
-/// What tasks of one sort have in common.
+/// The properties that tasks of one sort share.
 struct TaskKind {
     std::uint32_t model = 0;
     std::uint32_t priority = 0;
@@ -85,7 +85,7 @@ struct ProcessorEvent {
 struct ProcessorScenario {
     std::string name;
     std::string description;
-    std::uint64_t tick_ns = 1000; ///< what one unit of its times is
+    std::uint64_t tick_ns = 1000; ///< one unit of its times, in ns
     std::uint64_t seed = 1;
     ovt_coord_settings settings{};
     std::vector<std::string> class_names; ///< of processors

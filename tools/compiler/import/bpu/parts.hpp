@@ -13,14 +13,15 @@
 
 namespace overtake::compiler {
 
-/// Where an axis of ONNX lies: one of axis_*, and how many of its elements one of ONNX's axis is.
+/// The place of an axis of ONNX: one of axis_*, and how many of its elements make one of ONNX's
+/// axis.
 struct DevicePlace {
     std::size_t axis;
     std::uint32_t factor;
 };
 
-/// Where an axis of ONNX lies in a value.  Where several make one dimension, those in front of it
-/// must have one element.
+/// Returns the place of an axis of ONNX in a value.  If several axes make one dimension, those in
+/// front of it must have one element.
 DevicePlace device_place(const Context& context, const Value& value, std::size_t axis);
 
 void add_slice(Context& context, ValueId input, const std::array<Stretch, 3>& stretches,
