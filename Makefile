@@ -190,7 +190,7 @@ settings: ## write down anew the scheduler's settings in the documents that have
 install: ## install command, library and headers below PREFIX (/usr/local), or DESTDIR/PREFIX
 	scripts/setup.sh build
 	cmake --preset release '-DCMAKE_INSTALL_PREFIX=$(PREFIX)'
-	cmake --build --preset release -j $(JOBS) --target installed
+	cmake --build --preset release -j $(JOBS) --target to_install
 	PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install.sh install
 
 uninstall: ## remove what `make install` installed below PREFIX

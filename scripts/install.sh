@@ -7,6 +7,7 @@
 # PREFIX     the one that build/release was configured with (default /usr/local)
 # DESTDIR    a root to install into instead of /
 # BUILD      the build directory (default build/release)
+# SCRATCH    where files are staged, and the lists and the log are (default: BUILD)
 #
 # What was installed is listed in PREFIX/share/overtake/installed: its files, and the directories that
 # were not there before. Users who may not write below PREFIX need sudo.
@@ -16,6 +17,7 @@ umask 022
 prefix=$(realpath -ms -- "${PREFIX:-/usr/local}") # as CMake writes it down
 root=${DESTDIR-}
 build=${BUILD:-build/release}
+scratch=${SCRATCH:-$build}
 list=$prefix/share/overtake/installed
 
 fail()
@@ -81,7 +83,7 @@ stage()
 		fail "$build is configured for $configured: run 'cmake --preset release" \
 			"-DCMAKE_INSTALL_PREFIX=$prefix' and build again, or 'make install PREFIX=$prefix'"
 	rm -rf "$stage"
-	DESTDIR=$stage cmake --install "$build" > "$build/install.log" || fail "see $build/install.log"
+	DESTDIR=$stage cmake --install "$build" > "$scratch/install.log" || fail "see $scratch/install.log"
 }
 
 # What `install` is about to make: files and links, and directories that are missing so far.
@@ -98,7 +100,8 @@ contents()
 case ${1-} in
 install)
 	mkdir -p "$build"
-	stage=$(cd "$build" && pwd)/stage
+	mkdir -p "$scratch"
+	stage=$(cd "$scratch" && pwd)/stage
 	stage
 	before=$(mktemp)
 	trap 'rm -f "$before"' EXIT
@@ -106,21 +109,21 @@ install)
 	{
 		contents
 		grep '/$' "$before" || true # made by an earlier one
-	} | sort -u > "$build/installed"
+	} | sort -u > "$scratch/installed"
 	as_owner mkdir -p "$root/"
 	# The list comes first: whatever ends this, `uninstall` knows what there may be.
-	sort -u "$before" "$build/installed" > "$stage.list"
+	sort -u "$before" "$scratch/installed" > "$stage.list"
 	as_owner install -D -m 644 "$stage.list" "$root$list"
 	# Files only: tar makes the directories that are missing, and those that are there stay as they are.
 	(cd "$stage" && find . ! -type d -print0) | tar -C "$stage" --null --files-from - -c |
 		as_owner tar -C "$root/" -x --no-same-owner
 	# What an earlier one had, and this has not.
-	comm -23 "$before" "$build/installed" > "$stage.list"
+	comm -23 "$before" "$scratch/installed" > "$stage.list"
 	remove "$stage.list"
-	as_owner install -m 644 "$build/installed" "$root$list"
+	as_owner install -m 644 "$scratch/installed" "$root$list"
 	rm -rf "$stage" "$stage.list"
 	refresh
-	echo "install: $(grep -vc '/$' "$build/installed") files below $root$prefix, listed in $root$list"
+	echo "install: $(grep -vc '/$' "$scratch/installed") files below $root$prefix, listed in $root$list"
 	echo "install: undo with: make uninstall PREFIX=$prefix${root:+ DESTDIR=$root}"
 	;;
 uninstall)

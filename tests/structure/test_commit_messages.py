@@ -4,6 +4,7 @@
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
@@ -60,7 +61,24 @@ class CommitMessages(unittest.TestCase):
                 self.assertIn(fault, found)
 
     def test_a_hook_reads_the_message_as_git_keeps_it(self):
-        self.assertEqual(without_comments("\nkmod: refuse it\n\nWhy.\n# Changes to be committed:\n"), "kmod: refuse it\n\nWhy.")
+        scissors = "# ------------------------ >8 ------------------------\ndiff --git a b\n"
+        for text in ("\nkmod: refuse it \n\nWhy.\n# Changes to be committed:\n", "kmod: refuse it\n\nWhy.\n" + scissors):
+            self.assertEqual(without_comments(text), "kmod: refuse it\n\nWhy.")
+
+    def test_the_hook_refuses_what_the_test_would(self):
+        for text, status in (
+            ("kmod: refuse it\n\nWhy.\n", 0),
+            ("kmod: refuse it. \n\nWhy.\n", 1),
+            ("kmod: refuse it\n# ---- >8 ----\ndiff\n", 1),
+            ("Merge branch 'main'\n", 0),
+            ("More words\n", 1),
+            ("fixup! kmod: refuse it\n", 0),
+        ):
+            with self.subTest(text=text), tempfile.NamedTemporaryFile("w") as file:
+                file.write(text)
+                file.flush()
+                run = subprocess.run([PROJECT / "scripts/commit_message.py", file.name], capture_output=True, text=True, check=False)
+                self.assertEqual((run.returncode, run.stderr != ""), (status, status == 1), run.stderr)
 
 
 if __name__ == "__main__":

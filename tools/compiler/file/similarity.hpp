@@ -63,7 +63,7 @@ public:
     /// little of those to come.  Of each decision, the lead of the reference's greatest number over
     /// the next one (that is no tie) is held against the error of such leads, taken for normal with
     /// the deviation of all of them.  0..1; NaN with more than `most_estimated` decisions, as
-    /// their count says more, and where none has a lead.
+    /// their count says more, and where none has a lead.  Too high where several choices are near.
     double expected_share() const;
 
     static constexpr std::size_t most_estimated = 1000;
