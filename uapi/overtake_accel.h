@@ -533,7 +533,7 @@ struct drm_overtake_cancel {
 	__u32 pad;
 };
 
-#define OVERTAKE_WAIT_ANY		(1u << 0)	/* the job not yet collected that ended first */
+#define OVERTAKE_WAIT_ANY		(1u << 0)	/* the uncollected job that ended first */
 
 /**
  * struct drm_overtake_wait - wait for a job submitted through ioctl and collect it
