@@ -429,6 +429,7 @@ class Decisions(unittest.TestCase):
                     first, chosen = self.searched(self.numbers(0.006), softmax=1, kind=kind, last=last, shape=shape)
                     self.assertGreater(first["cosine"], 0.999)
                     self.assertLess(first["same_decisions"], 0.9)
+                    self.assertLess(first["expected_decisions"], 0.99)
                     self.assertGreaterEqual(chosen["outputs"][0]["same_decisions"], 0.999)
                     self.assertGreaterEqual(self.decided_as_in_float(axis, shape), 0.999)
 
@@ -490,6 +491,42 @@ class Decisions(unittest.TestCase):
         numbers = np.concatenate([self.numbers(0.021), self.numbers(0.021)])
         first, chosen = self.searched(numbers, "--decisions", "y=1")
         self.assertEqual((first["same_decisions"], first["expected_decisions"], chosen["in_16_bits"]), (1, None, []))
+
+    def compile_classifier(self, difference, *options, accuracy=0.99, last=(), shape=(1, 4)):
+        """Four logits of a fully connected layer that keeps its input, and `last` behind it."""
+        numbers = self.numbers(difference)[:, :, :2, :2].transpose(0, 2, 3, 1).reshape(-1, 4)
+        nodes = [node("Gemm", ["x", "w"], ["logits" if last else "y"], name="gemm"), *last]
+        weights = {"w": np.eye(4, dtype=np.float32), "shape": np.array(shape, np.int64)}
+        path = save(model(nodes, {"x": (1, 4)}, {"y": shape}, weights), self.folder / "c.onnx")
+        np.save(self.folder / "c.npy", numbers)
+        result = overtake("compile", path, "--calibration", self.folder / "c.npy", "--accuracy", accuracy,
+                          "-o", self.folder / "c.ovm", *options)  # fmt: skip
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stderr
+
+    def test_a_classifier_without_softmax_gets_a_warning(self):
+        text = r"output 'y': the index of the greatest of its 4 numbers is that of float in \d\d\.\d\d % of the samples; "
+        advice = r"if the program looks for this index, add --decisions "
+        self.assertRegex(self.compile_classifier(0.012), text + advice + r"y\n")
+        for shape, argument in (((1, 4, 1, 1), "y"), ((1, 1, 4), "y"), ((1, 1, 1, 4), "y=3")):
+            last = [node("Reshape", ["logits", "shape"], ["y"], name="last")]
+            self.assertRegex(self.compile_classifier(0.012, last=last, shape=shape), text + advice + argument + r"\n")
+        # All samples decide as float does, by a lead that says little of others.
+        self.assertRegex(
+            self.compile_classifier(0.02, accuracy=0.9995),
+            r" numbers would be that of float in 99\.\d\d % of other samples; " + advice,
+        )
+
+    def test_other_outputs_get_no_warning_of_choices(self):
+        for difference, options in ((0.012, ["--decisions", "y"]), (0.5, [])):
+            self.assertNotIn("index of the greatest", self.compile_classifier(difference, *options))
+        for last, shape in (
+            (node("Relu", ["logits"], ["y"], name="last"), (1, 4)),
+            (node("Sigmoid", ["logits"], ["y"], name="last"), (1, 4)),
+            (node("Softmax", ["logits"], ["y"], name="last", axis=1), (1, 4)),
+            (node("Reshape", ["logits", "shape"], ["y"], name="last"), (1, 2, 2)),
+        ):
+            self.assertNotIn("index of the greatest", self.compile_classifier(0.012, last=[last], shape=shape), last.op_type)
 
     def test_the_table_has_a_column_for_decisions(self):
         table = self.compile(self.numbers(0.006), "--accuracy", 0.999, "--decisions", "y=1").stdout

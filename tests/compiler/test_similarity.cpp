@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -137,7 +139,40 @@ TEST(ExpectedDecisions, HoldLeadsAgainstTheirErrors) {
                 1e-6);
 }
 
-TEST(ExpectedDecisions, LookAtTheNextNumberOnly) {
+TEST(ExpectedDecisions, CountEachNextNumber) {
+    constexpr double one = 1 - 0.022750132;
+    EXPECT_NEAR(expected_of({1.5f, 0, 0}, {1, 0, 0}, 3), one * one, 1e-6);
+    // With an error in the least lead only: 1 less than it would be for the second one.
+    EXPECT_NEAR(expected_of({1.5f, -1, 0, -1}, {1, -1, 0, -1}, 4), one * std::pow(1 - 3.1671e-5, 2),
+                1e-6);
+}
+
+TEST(ExpectedDecisions, AreNearTheTruthOfManyNearChoices) {
+    constexpr std::size_t choices = 100;
+    std::mt19937 random(7);
+    const auto share_and_estimate = [&](std::size_t decisions, float error) {
+        std::normal_distribution<float> normal;
+        DecisionSimilarity similarity(0);
+        for (std::size_t count = 0; count < decisions; ++count) {
+            Numbers reference(choices), values(choices);
+            for (std::size_t at = 0; at < choices; ++at) {
+                reference[at] = normal(random) + (at == 3 ? 4.0f : 0.0f);
+                values[at] = reference[at] + error * normal(random);
+            }
+            similarity.add(values, reference, choices, 1);
+        }
+        return std::pair(similarity.share(), similarity.expected_share());
+    };
+    for (const float error : {0.1f, 0.3f, 0.6f}) {
+        const double truth = share_and_estimate(20000, error).first;
+        const double estimate = share_and_estimate(1000, error).second;
+        EXPECT_LT(estimate, truth + 0.01) << error;
+        // The error of the greatest number is in all its leads, and counts in each.
+        EXPECT_GT(estimate, 1 - 1.5 * (1 - truth)) << error;
+    }
+}
+
+TEST(ExpectedDecisions, IgnoreNumbersFarBelow) {
     EXPECT_NEAR(expected_of({-100, 0, 1.5f}, {-7, 0, 1}, 3), 1 - 0.022750132, 1e-6);
     EXPECT_NEAR(expected_of({1.5f, 0, -100}, {1, 0, -7}, 3), 1 - 0.022750132, 1e-6);
 }

@@ -2,6 +2,7 @@
 #include "compiler/accuracy/trials.hpp"
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
@@ -109,6 +110,17 @@ TEST_F(TrialsOfASmallNetwork, WhatThrowsIsWrittenDown) {
     ASSERT_EQ(some.report.attempts.size(), 2u);
     EXPECT_EQ(some.report.attempts[0].refusal, "m: is");
     EXPECT_EQ(some.report.attempts[1].refusal, "there is not enough memory for it");
+}
+
+TEST(OutputNearness, HasTheSmallerShareOfDecisions) {
+    constexpr float none = std::numeric_limits<float>::quiet_NaN();
+    const auto nearness = [](float same, float expected) {
+        return OutputNearness{1, none, same, expected};
+    };
+    EXPECT_EQ(nearness(0.5f, 0.75f).least(), 0.5f);
+    EXPECT_EQ(nearness(0.75f, 0.5f).least(), 0.5f);
+    EXPECT_EQ(nearness(0.75f, none).least(), 0.75f) << "many decisions are only counted";
+    EXPECT_EQ(nearness(none, none).least(), 1);
 }
 
 } // namespace

@@ -100,18 +100,24 @@ void DecisionSimilarity::add_one(const float* values, const float* reference, st
     same_ += chosen == greatest || double{greatest} - chosen < tie;
     if (leads_.size() == most_estimated)
         return;
-    // The next number that is not as good.
-    double lead = std::numeric_limits<double>::infinity(), with_error = 0;
+    // The next numbers that are not as good.
+    std::array<float, most_leads> leads;
+    leads.fill(std::numeric_limits<float>::infinity());
+    double with_error = 0;
     for (std::size_t at = 0; at < choices * step; at += step) {
         const double below = double{greatest} - reference[at];
-        if (below > 0 && below >= tie && below < lead) {
-            lead = below;
+        const auto lead = static_cast<float>(below);
+        if (!(below > 0 && below >= tie && lead < leads.back()))
+            continue;
+        const auto after = std::ranges::upper_bound(leads, lead);
+        std::shift_right(after, leads.end(), 1);
+        *after = lead;
+        if (after == leads.begin())
             with_error = double{values[right]} - values[at];
-        }
     }
-    if (std::isfinite(lead) && std::isfinite(with_error)) {
-        leads_.push_back(static_cast<float>(lead));
-        errors_squared_ += (with_error - lead) * (with_error - lead);
+    if (std::isfinite(leads[0]) && std::isfinite(with_error)) {
+        leads_.push_back(leads);
+        errors_squared_ += (with_error - leads[0]) * (with_error - leads[0]);
     }
 }
 
@@ -128,8 +134,12 @@ double DecisionSimilarity::expected_share() const {
         return 1;
     const double deviation = std::sqrt(errors_squared_ / static_cast<double>(leads_.size()));
     double others = 0;
-    for (const float lead : leads_)
-        others += std::erfc(lead / (deviation * std::numbers::sqrt2)) / 2;
+    for (const std::array<float, most_leads>& leads : leads_) {
+        double same = 1;
+        for (const float lead : leads)
+            same *= 1 - std::erfc(lead / (deviation * std::numbers::sqrt2)) / 2;
+        others += 1 - same;
+    }
     return 1 - others / static_cast<double>(decided_);
 }
 

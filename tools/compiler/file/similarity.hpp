@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -60,13 +61,14 @@ public:
     double share() const;
 
     /// The share to be expected of decisions about other data: a few that are all the same say
-    /// little of those to come.  Of each decision, the lead of the reference's greatest number over
-    /// the next one (that is no tie) is held against the error of such leads, taken for normal with
-    /// the deviation of all of them.  0..1; NaN with more than `most_estimated` decisions, as
-    /// their count says more, and where none has a lead.  Too high where several choices are near.
+    /// little of those to come.  Of each decision, the leads of the reference's greatest number
+    /// over the next ones (that are no ties) are held against the error of the least lead, taken
+    /// for normal with the deviation of all decisions, and of each lead on its own.  0..1; NaN with
+    /// more than `most_estimated` decisions, as their count says more, and where none has a lead.
     double expected_share() const;
 
     static constexpr std::size_t most_estimated = 1000;
+    static constexpr std::size_t most_leads = 64; ///< of a decision
 
 private:
     // Of [choices] numbers, `step` apart.
@@ -75,8 +77,9 @@ private:
 
     double tie_;
     std::size_t decided_ = 0, same_ = 0;
-    std::vector<float> leads_;  // of the first decisions
-    double errors_squared_ = 0; // of those leads
+    // Of the first decisions the least leads, in order; infinite where there are fewer.
+    std::vector<std::array<float, most_leads>> leads_;
+    double errors_squared_ = 0; // of the least leads
 };
 
 } // namespace overtake::compiler

@@ -50,6 +50,23 @@ const Node* softmax_of(const Graph& graph, ValueId output) {
     return writer;
 }
 
+bool is_rearrangement(const Node& node) {
+    if (const auto* on_cpu = node.as<op::Cpu>())
+        return on_cpu->type == CpuOpType::view || on_cpu->type == CpuOpType::dequantize;
+    return node.is<op::Reshape>() || node.is<op::Copy>();
+}
+
+// Whether a value is a sum of products that nothing limits, as it is or in another shape.
+bool is_linear(const Graph& graph, ValueId value) {
+    const auto writer = std::ranges::find(graph.nodes, value, &Node::output);
+    if (writer == graph.nodes.end() || writer->is_clamped())
+        return false;
+    if (is_rearrangement(*writer))
+        return is_linear(graph, writer->inputs.at(0));
+    return writer->is<op::Convolution>() || writer->is<op::MatrixProduct>() ||
+           writer->onnx_type == "Gemm" || writer->onnx_type == "MatMul";
+}
+
 std::optional<std::size_t> find_output(const Graph& graph, const std::string& name) {
     for (std::size_t output = 0; output < graph.outputs.size(); ++output)
         if (graph.values[graph.outputs[output]].name == name)
@@ -76,6 +93,12 @@ std::size_t read_axis(const std::string& place, const std::string& text, const S
     return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
 }
 
+// Channels, if there are.
+std::size_t usual_axis(const std::string& place, const Shape& shape) {
+    const bool has_channels = shape.size() == 2 || shape.size() == 4;
+    return read_axis(place, has_channels ? "1" : "-1", shape);
+}
+
 Decision read_decision(const std::string& argument, const Graph& graph) {
     const std::string place = "--decisions " + argument;
     std::optional<std::size_t> output = find_output(graph, argument);
@@ -87,12 +110,8 @@ Decision read_decision(const std::string& argument, const Graph& graph) {
         throw CompileError(place, "the model has no output '" + argument.substr(0, equals) +
                                       "'; it has " + names_of_outputs(graph));
     const Shape& shape = graph.values[graph.outputs[*output]].shape;
-    const bool has_channels = shape.size() == 2 || shape.size() == 4;
-    const std::size_t axis = read_axis(place,
-                                       has_axis       ? argument.substr(equals + 1)
-                                       : has_channels ? "1"
-                                                      : "-1",
-                                       shape);
+    const std::size_t axis =
+        has_axis ? read_axis(place, argument.substr(equals + 1), shape) : usual_axis(place, shape);
     if (shape[axis] < 2)
         throw CompileError(place,
                            fmt::format("the output has one number along axis {}, so there is "
@@ -121,6 +140,31 @@ std::vector<Decision> read_decisions(const std::vector<std::string>& arguments,
             decisions.push_back(along(graph, output, softmax->output, axis));
     }
     return decisions;
+}
+
+std::vector<Decision> possible_decisions(const Graph& graph, const std::vector<Decision>& known) {
+    std::vector<Decision> decisions;
+    for (std::size_t output = 0; output < graph.outputs.size(); ++output) {
+        const Shape& shape = graph.values[graph.outputs[output]].shape;
+        if (shape.size() < 2 || std::ranges::find(known, output, &Decision::output) != known.end())
+            continue;
+        const auto axis = static_cast<std::size_t>(
+            std::max_element(shape.begin() + 1, shape.end()) - shape.begin());
+        const Decision decision = along(graph, output, graph.outputs[output], axis);
+        const bool is_vector = product(shape.begin() + 1, shape.end()) == decision.choices;
+        if (is_vector && decision.choices > 1 && is_linear(graph, decision.value))
+            decisions.push_back(decision);
+    }
+    return decisions;
+}
+
+std::string argument_of(const Graph& graph, const Decision& decision) {
+    const Value& output = graph.values[graph.outputs[decision.output]];
+    const auto size = static_cast<std::int64_t>(decision.choices);
+    if (output.shape[usual_axis(output.name, output.shape)] == size)
+        return output.name;
+    const auto axis = std::find(output.shape.begin() + 1, output.shape.end(), size);
+    return fmt::format("{}={}", output.name, axis - output.shape.begin());
 }
 
 } // namespace overtake::compiler
