@@ -48,8 +48,8 @@ public:
     std::vector<std::uint32_t> processes() const;
     /// Forgets the engines of processes that have ended.
     void forget(const std::set<std::uint32_t>& pids);
-    /// Returns how many requests and engines were not followed, and how many reports were not kept
-    /// for a new owner, because there were too many.
+    /// Returns how many arrivals, events about processors and reports were dropped because there
+    /// were too many requests, engines or owners.
     std::uint64_t dropped() const noexcept { return dropped_; }
 
     /// Returns a sentence for each kept request, by owner, the slowest first.

@@ -36,8 +36,9 @@ struct Schedule {
     double us = 0;
 };
 
-// Layers of a stage one after the other on each core, in one FC, and the next stage when all are
-// done.  Where other cores are in one of two stages, an FC and a synchronisation begin.
+// Schedules the layers of a stage one after the other on each core, in one FC. The next stage
+// begins when all are done. Where other cores are in one of two stages, an FC and a synchronisation
+// begin.
 class Scheduler {
 public:
     explicit Scheduler(const Json& plan)
