@@ -37,7 +37,7 @@ struct QueuedTask : ovt_sched_task {
 
     std::uint32_t owner = 0;
     std::uint64_t client = 0;
-    /// Cores that may take a task that asks for no core, one bit each; 0: all
+    /// Cores that may take a task that asks for no core, one bit each; 0: all.
     std::uint64_t cores = 0;
     std::uint32_t width = 1; ///< number of cores that the task takes at once
 
@@ -47,7 +47,7 @@ struct QueuedTask : ovt_sched_task {
     std::uint64_t joined = 0;        ///< when the task began to wait
     std::uint64_t waited = 0;        ///< the time since `joined` that is already in `parts`
     Parts parts;                     ///< where the task's time went so far
-    /// Its number among the tasks that count for the limit; 0: it does not count
+    /// Its number among the tasks that count for the limit; 0: it does not count.
     std::uint64_t place = 0;
     std::uint64_t slot = 0;   ///< its number among the holders of slots; 0: it holds none
     ovt_sched_span several{}; ///< the cores of a task whose width is above 1

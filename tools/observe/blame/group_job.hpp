@@ -44,7 +44,7 @@ private:
     struct Part {
         Cores::Place place{};
         std::uint32_t fc_count = 0; ///< 0: not submitted
-        /// Its number in its core's HIGH, until its last FC has ended
+        /// Its number in its core's HIGH, until its last FC has ended.
         std::optional<std::uint64_t> ticket;
         bool over = false; ///< its last FC has ended
         bool runs = false;
@@ -62,7 +62,7 @@ private:
     std::uint32_t owner_;
     std::vector<Part> parts_;
     std::uint32_t stage_ = 0;
-    /// When an FC of the job ended last, or a part was submitted after that
+    /// When an FC of the job ended last, or a part was submitted after that.
     std::uint64_t last_end_ = 0;
     std::optional<std::uint32_t> critical_; ///< the part whose FC ended last in this stage
     std::uint32_t running_ = 0;

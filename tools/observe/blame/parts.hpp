@@ -16,7 +16,7 @@ namespace overtake::blame {
 /// From its arrival to its end, a job or task is at any moment in exactly one of these.
 enum class Cause : std::uint8_t {
     /// In the queue: no place of the task limit is free; by: the one that has had its place for
-    /// longest
+    /// longest.
     task_limit,
     barred,        ///< in the queue: by a better placed task that waits for a slot of the same core
     slot,          ///< in the queue: by the task that holds the slot

@@ -114,7 +114,7 @@ private:
     std::size_t engines_ = 0; ///< the number of `queues_` that belong to engines
     std::map<std::uint32_t, std::uint16_t> cores_; ///< the highest core seen, by device
     std::uint64_t steps_ = 0;                      ///< the steps of queues that were erased
-    /// The last BPU segment of its tasks, learned, by owner
+    /// The last BPU segment of its tasks, learned, by owner.
     std::unordered_map<std::uint32_t, std::uint32_t> last_bpu_of_;
 };
 

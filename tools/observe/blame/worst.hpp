@@ -20,7 +20,7 @@ class Worst {
 public:
     struct Item {
         Report report;
-        /// The latency that it was not to exceed; none: no limit
+        /// The latency that it was not to exceed; none: no limit.
         std::optional<std::uint64_t> limit_ns;
         std::string name; ///< a name for the caller
     };

@@ -19,7 +19,7 @@ struct Fc {
     bool high;     ///< ring
     std::uint64_t start_ns;
     std::uint64_t end_ns;
-    /// Number of the request of its client, to distinguish them; 0: not known
+    /// Number of the request of its client, to distinguish them; 0: not known.
     std::uint64_t request = 0;
     std::string what{};     ///< text in place of "FC INDEX" for what is no FC; may be empty
     std::uint32_t part = 0; ///< of a group, from 0; index counts in the part

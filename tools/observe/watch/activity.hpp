@@ -44,14 +44,14 @@ struct ProcessActivity {
     std::size_t waiting = 0; ///< jobs queued, none of whose FCs has started
     std::size_t begun = 0;   ///< jobs that have begun and not ended
     std::uint64_t ended = 0; ///< jobs that ended in the interval
-    /// From queue to end, of jobs that succeeded in the last seconds; 0: none
+    /// From queue to end, of jobs that succeeded in the last seconds; 0: none.
     std::uint64_t p50_ns = 0;
     std::uint64_t p99_ns = 0;
-    /// How often a job of the process was overtaken, in the interval
+    /// How often a job of the process was overtaken, in the interval.
     std::uint64_t overtaken = 0;
-    /// How often a HIGH FC of the process went ahead of a NORMAL job, in the interval
+    /// How often a HIGH FC of the process went ahead of a NORMAL job, in the interval.
     std::uint64_t overtakes = 0;
-    /// How long its longest waiting job has waited so far; 0: none waits
+    /// How long its longest waiting job has waited so far; 0: none waits.
     std::uint64_t waits_ns = 0;
     std::optional<Holder> behind{}; ///< the holder of the core for which that job waits
 };
@@ -62,7 +62,7 @@ struct Snapshot {
     /// known.
     bool has_jobs = true;
     std::vector<CoreActivity> cores; ///< by number
-    /// By pid; without those that have been silent and have no jobs
+    /// By pid; without those that have been silent and have no jobs.
     std::vector<ProcessActivity> processes;
 };
 

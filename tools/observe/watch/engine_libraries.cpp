@@ -164,7 +164,7 @@ private:
 
     const std::set<std::uint64_t> own_mounts_ = own_mounts();
     std::set<Inode> taken_;
-    /// Of the taken inodes; this process's own and the named libraries come first
+    /// Of the taken inodes; this process's own and the named libraries come first.
     std::vector<Descriptor> files_;
     std::map<Inode, LeftOut> left_out_;
     std::uint64_t foreign_mounts_ = 0; ///< mappings whose files are not looked at further

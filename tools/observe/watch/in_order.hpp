@@ -47,7 +47,7 @@ private:
 
     const std::function<void(const Event&)> see_;
     const std::uint64_t window_ns_;
-    /// Events of one time are in the order in which they came
+    /// Events of one time are in the order in which they came.
     std::multimap<std::uint64_t, Event> waiting_;
     std::uint64_t last_ns_ = 0;
 };

@@ -24,7 +24,7 @@ public:
 
     struct Group {
         Spread wait; ///< from the queue to the start of the first FC, ns
-        /// From the start of the first FC to the end, ns, including FCs that went ahead in between
+        /// From the start of the first FC to the end, ns, including FCs that went ahead in between.
         Spread run;
         Spread total;                  ///< from the queue to the end, ns
         std::uint64_t failed = 0;      ///< jobs that failed or never started; not in the above

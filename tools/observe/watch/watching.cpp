@@ -32,7 +32,8 @@ constexpr std::chrono::milliseconds nap{10};
 
 std::atomic<bool> stopped{false};
 
-/// A server in another PID namespace calls its clients, this one among them, otherwise.
+/// Returns whether the server's pids are pids here. A server in another PID namespace numbers its
+/// clients, including this process, differently.
 bool server_knows_us(const std::string& socket) {
     const auto status = nlohmann::json::parse(server_status(socket), nullptr, false);
     if (status.is_discarded() || !status.contains("clients"))
