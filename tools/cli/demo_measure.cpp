@@ -130,7 +130,7 @@ void wait_for_first_fcs(const Device& device, Child& child, std::uint64_t before
     }
 }
 
-/// What was recorded of a device, or why nothing was.
+/// The recording of a device, or why there is none.
 struct Recording {
     timeline::Timeline timeline;
     std::string reason;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a device is: its settings, and, for a node, who may use it.
+// The facts about a device: its settings, and, for a node, who may use it.
 #pragma once
 
 #include <filesystem>
@@ -52,11 +52,11 @@ struct Node {
     unsigned permissions = 0; ///< as chmod takes them
     bool is_usable = false;
     std::string refusal; ///< why it is not usable, and what to do
-    /// Whether this process may use priority 255; nothing if the device cannot be opened.
+    /// Whether this process may use priority 255; nothing if the device cannot be opened
     std::optional<bool> may_use_255;
 };
 
-/// What decides, besides the core limits, which work goes first on a device.
+/// The rules that decide, besides the core limits, which work goes first on a device.
 struct DeviceRules {
     bool fair = false;                          ///< contexts take turns
     std::vector<std::uint32_t> normal_floors{}; ///< by core; cores beyond the list have 0

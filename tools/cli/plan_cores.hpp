@@ -18,7 +18,7 @@ namespace overtake::command {
 void give_plan_cores(EmbeddedOptions& embedded,
                      std::span<const std::shared_ptr<const Model>> models);
 
-/// What makes the requests.
+/// The object that makes the requests.
 enum class RequestsBy { session, engine, processors };
 
 /// Prints a line on stderr for each model whose plan for several cores its requests cannot use:

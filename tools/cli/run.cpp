@@ -110,7 +110,7 @@ std::vector<Port> ports_of(const compiler::Graph& graph,
     return ports;
 }
 
-// What a run took, for the text at its end.
+// The measurements of a run, for the text at its end.
 class Measure {
 public:
     void finish() { taken_ = std::chrono::steady_clock::now() - begin_; }

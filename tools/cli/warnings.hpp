@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the user should know about a command that succeeds.
+// Warnings: what the user should know about a command that succeeds.
 #pragma once
 
 #include <algorithm>

@@ -43,7 +43,7 @@ class Source {
 public:
     virtual ~Source() = default;
     virtual const Model& model() const = 0;
-    /// As Session::given_back_bytes().
+    /// Returns the same as Session::given_back_bytes().
     virtual std::size_t given_back_bytes() const { return 0; }
     virtual std::unique_ptr<Inference> make() = 0;
     virtual std::unique_ptr<FirstEnd> first_end() = 0;

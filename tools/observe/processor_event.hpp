@@ -13,7 +13,7 @@
 
 namespace overtake::watch {
 
-/// In the order of the probes.
+/// The types are in the order of the probes.
 enum class ProcessorEventType : std::uint8_t {
     processor,      ///< a processor got a run, ended one, or changed its state
     request_arrive, ///< a request arrived at its engine
@@ -58,8 +58,8 @@ struct ProcessorEvent {
     ProcessorEventType type{};
     std::uint32_t pid = 0;
     std::uint64_t time_ns = 0;
-    std::uint64_t engine = 0;    ///< tells the engines of a process apart
-    std::uint64_t task = 0;      ///< request_*, run_*: tells the live requests of a process apart
+    std::uint64_t engine = 0;    ///< distinguishes the engines of a process
+    std::uint64_t task = 0;      ///< request_*, run_*: distinguishes the live requests of a process
     std::uint64_t model = 0;     ///< request_arrive: as Event::model
     std::int64_t custom_id = 0;  ///< request_arrive
     std::uint32_t priority = 0;  ///< request_arrive

@@ -35,7 +35,7 @@ public:
     void arrived(LiveTask& task, std::uint64_t time) override;
 
 private:
-    /// Why a task waits in a library queue, and because of which class.
+    /// The reason why a task waits in a library queue, and the class that is the cause.
     using Reason = std::pair<blame::Cause, std::uint32_t>;
     struct ClassSums {
         std::uint64_t ended = 0;

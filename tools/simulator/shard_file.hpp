@@ -11,7 +11,7 @@
 
 namespace overtake::simulator {
 
-/// How the results of the whole experiment are shown.
+/// The form in which the results of the whole experiment are shown.
 struct Presentation {
     bool json = false; ///< JSON; false: a table
     std::vector<std::string> columns{};

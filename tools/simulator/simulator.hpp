@@ -19,7 +19,7 @@ namespace overtake::simulator {
 /// The place of a task at a moment.
 enum class TaskPhase : std::uint8_t { queued, ready, worker, cpu, device, running };
 
-/// Where a task has spent its time so far; Accounts keeps it.
+/// The times that a task has spent in each place so far; Accounts keeps them.
 struct TaskAccount {
     std::uint64_t since; ///< when the present phase began
     TaskPhase phase;

@@ -23,7 +23,7 @@
 
 namespace overtake::blame {
 
-/// What is known of a task beyond its events.
+/// The facts about a task that its events do not give.
 struct Plan {
     /// The segments as the task's scheduler has them. They outlive the task. Empty: the task's
     /// events say which segments are CPU segments, and earlier tasks of its model say after which

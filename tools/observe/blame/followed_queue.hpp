@@ -19,7 +19,7 @@
 
 namespace overtake::blame {
 
-/// What is known of the scheduler beforehand. Events override it.
+/// The facts about the scheduler that are known beforehand. Events override them.
 struct Rules {
     std::uint32_t cores = 1;                        ///< the least number of cores
     std::uint32_t most_cores = OVT_SCHED_MAX_CORES; ///< jobs on cores above it hold no slot

@@ -27,7 +27,7 @@ public:
 
     explicit Worst(std::size_t most, bool only_late = false) : most_(most), only_late_(only_late) {}
 
-    /// If several are as slow, the first are kept.
+    /// Adds a report. Among reports that are as slow, those that arrived first are kept.
     void add(std::uint64_t group, Item item);
     /// Returns the reports by group in ascending order: in each, the slowest first, then the
     /// earliest.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What all devices report about themselves, as metrics.
+// The metrics that all devices report about themselves.
 #pragma once
 
 #include <chrono>

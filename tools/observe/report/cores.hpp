@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What reports say about a plan for several cores.
+// The part of reports about a plan for several cores.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@
 
 namespace overtake::timeline {
 
-/// One executed FC. Times in nanoseconds of device time.
+/// One executed FC. Times are nanoseconds of device time.
 struct Fc {
     std::string task;  ///< the label of its task or class, e.g. the client's name
     std::uint64_t tag; ///< tag of the job; index distinguishes the FCs of one job
@@ -29,7 +29,7 @@ struct Fc {
 /// Returns "FC 3", or "part 1 FC 3 of stage 2", or `what`.
 std::string fc_text(const Fc& fc);
 
-/// One CPU segment of a task. Times in nanoseconds of device time.
+/// One CPU segment of a task. Times are nanoseconds of device time.
 struct CpuSegment {
     std::string task;  ///< as Fc::task
     std::uint64_t tag; ///< tag of the task; segment distinguishes the CPU segments of one task

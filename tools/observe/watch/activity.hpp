@@ -68,7 +68,7 @@ struct Snapshot {
 
 class Activity {
 public:
-    /// How long latencies are kept for the percentiles.
+    /// The time for which latencies are kept for the percentiles.
     static constexpr std::uint64_t memory_ns = 5'000'000'000;
     /// Jobs whose end was not seen yet; the oldest are forgotten.
     static constexpr std::size_t most_jobs = 1u << 18;

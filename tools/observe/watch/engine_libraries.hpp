@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Which libraries' probes are read: those with which no other user can impede a watcher.
+// The libraries whose probes are read: those with which no other user can impede a watcher.
 //
 // A watcher runs as root, and any user can map any file under any name: in a mount namespace of
 // their own even root's files. Each library that is read costs descriptors, and each probe in it is
@@ -17,7 +17,7 @@
 
 namespace overtake::watch {
 
-/// Why a library is left out.
+/// The reason why a library is left out.
 enum class LeftOut : std::uint8_t {
     foreign_mount,  ///< its file is in another mount namespace
     foreign_owner,  ///< a user other than root and the caller owns its file or may write to it
@@ -27,7 +27,7 @@ enum class LeftOut : std::uint8_t {
 };
 inline constexpr std::size_t left_out_count = static_cast<std::size_t>(LeftOut::no_probes) + 1;
 
-/// How many libraries were left out, and why.
+/// Counts the libraries that were left out, by reason.
 class LibrariesLeftOut {
 public:
     void add(LeftOut why, std::uint64_t count = 1) {

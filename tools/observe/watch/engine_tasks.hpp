@@ -125,7 +125,7 @@ private:
         std::uint32_t segment_count;
         std::uint64_t cores; ///< cores that the task takes, one bit each; 0: one core
     };
-    /// What is kept of a process, by addresses in it.
+    /// The data that is kept of a process, by addresses in it.
     struct Process {
         std::map<std::uint64_t, Task> tasks;
         std::map<std::uint64_t, Engine> engines;

@@ -11,7 +11,7 @@
 
 namespace overtake::watch {
 
-/// Which events of engines are reported.
+/// The events of engines that are reported.
 struct EngineChoice {
     bool wanted = false;     ///< all events
     bool processors = false; ///< the state of the processors of engines with several

@@ -40,7 +40,7 @@ public:
     void in_use_again(std::uint32_t processor, std::uint64_t time) override;
 
 private:
-    /// What a lane runs.
+    /// The work that a lane runs.
     struct Lane {
         bool busy = false;
         std::uint64_t run = 0; ///< the run's dispatch sequence
