@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr unsigned us_per_ms = 1000;
 
-/// Returns in which time a run's requests come.
+/// Returns the time in which a run's requests come.
 std::uint64_t duration_us(const DemoSetup& setup) {
     return std::uint64_t{setup.load.requests} * setup.load.period_us * setup.time_scale;
 }

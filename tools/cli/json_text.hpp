@@ -10,7 +10,7 @@
 namespace overtake::command {
 
 /// Returns JSON for people and programs. JSON must be UTF-8, so bytes of names that are no UTF-8
-/// are dropped. Control and format characters are escaped, since a terminal may show the text.
+/// become U+FFFD. Control and format characters are escaped, since a terminal may show the text.
 template <typename Json>
 std::string text_of(const Json& json) {
     return printable_json(json.dump(2, ' ', false, Json::error_handler_t::replace));

@@ -77,7 +77,7 @@ InputSamples read_picture(const Port& port, const std::string& path,
 
 InputSamples read_array(const Port& port, const std::string& path, const compiler::Warn& warn) {
     compiler::Array array = compiler::read_npy(path);
-    // A port without a batch has one sample.
+    // Without a batch axis, a sample has the whole shape.
     const std::vector<std::size_t> sample(port.shape.begin() + (port.shape[0] == 1),
                                           port.shape.end());
     const bool has_axis = array.shape.size() == sample.size() + 1 &&

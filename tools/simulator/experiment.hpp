@@ -53,7 +53,7 @@ std::uint64_t digest_of_files(const Experiment& experiment);
 
 /// Returns a table with a row for each point. With several runs, a cell is the mean and the
 /// half-width of its 95 % confidence interval (Student's t), over the runs that have the figure. If
-/// all have the same figure, it stands alone; "-" if no run has it. `columns` chooses figures, in
+/// all have the same figure, it is shown alone; "-" if no run has it. `columns` chooses figures, in
 /// the order given: by a whole head, by its end ("p99"), by its beginning ("detector": the usual
 /// figures of the class), or by "all"; empty: the usual figures. Throws Error (EINVAL) for a column
 /// that fits no head.

@@ -29,14 +29,12 @@ constexpr std::uint64_t ns_per_us = 1000;
 constexpr std::uint64_t ns_per_ms = 1'000'000;
 constexpr std::uint32_t u32_max = std::numeric_limits<std::uint32_t>::max();
 
-/// Returns `value`, or the largest number if it is above that: limits that are never reached mean
-/// the same.
+/// Limits `value` to 32 bits: values that can never be reached mean the same as the largest.
 std::uint32_t saturate(std::uint64_t value) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, u32_max));
 }
 
-/// With this sigma, one time in forty is more than seven times the mean, and half are below 1/7 of
-/// it.
+/// With this sigma, one time in 40 is more than 7 times the mean, and half are below 1/7 of it.
 constexpr double jitter_sigma_max = 2;
 
 class Parser {
@@ -322,8 +320,7 @@ private:
         return found->second;
     }
 
-    /// Returns the context. At task level, each process is a context, unless one process submits
-    /// for all.
+    /// At task level, each process is a context, unless one process submits for all.
     std::uint32_t context(const Place& item, std::uint32_t process) {
         if (scenario_.kind == Kind::task && scenario_.service_mode)
             return 0;
@@ -549,8 +546,7 @@ private:
         latest_place_ = place;
     }
 
-    /// Checks that the last arrival plus all work, one piece after the other, does not pass the
-    /// limit: nothing can happen later.
+    /// Checks the last arrival plus all work, one piece after the other: nothing happens later.
     void check_sum() const {
         if (latest_ > time_limit - work_)
             latest_place_->fail(

@@ -2,9 +2,8 @@
 //
 // Scenario: what arrives at a simulated device and how long it takes (docs/reference/scenarios.md).
 //
-// All times are virtual time in units of Scenario::tick_ns: microseconds, or nanoseconds if the
-// scenario's time_unit says so. A Scenario does not change once read and may be shared between
-// threads.
+// All times are virtual time in units of Scenario::tick_ns: microseconds, or nanoseconds with the
+// time_unit "ns". A Scenario does not change once read and may be shared between threads.
 #pragma once
 
 #include <cstdint>

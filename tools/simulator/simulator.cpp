@@ -28,8 +28,7 @@ struct CpuRun {
     std::uint64_t end;
     std::uint64_t dispatch_sequence;
     LiveTask* task;
-    /// The task's serial; if it has changed, the task's process died meanwhile.
-    std::uint64_t serial;
+    std::uint64_t serial; ///< of the task; if it differs, the process died meanwhile
 
     bool operator>(const CpuRun& other) const {
         return std::tie(end, dispatch_sequence) > std::tie(other.end, other.dispatch_sequence);
@@ -263,8 +262,7 @@ private:
             end_task(task);
     }
 
-    /// Submits a BPU segment as a job. Its commands take effect at once: the next decision counts
-    /// its FCs.
+    /// Submits a BPU segment. Its commands take effect at once: the next decision counts its FCs.
     void submit(LiveTask& task, std::uint32_t segment, std::uint32_t core) {
         const Chain::Segment& fcs = task.kind->chain->segments[segment];
         task.job = {};
@@ -366,8 +364,7 @@ private:
                                             offsetof(LiveTask, sched));
     }
 
-    /// Ends the jobs and CPU segments that end now, in the order in which their tasks were
-    /// dispatched.
+    /// Ends jobs and CPU segments that end now, in the order in which their tasks were dispatched.
     void end_segments() {
         while (!cpu_runs_.empty() && cpu_runs_.top().end == now_) {
             const CpuRun ended = cpu_runs_.top();
@@ -521,8 +518,7 @@ private:
         }
     }
 
-    /// Returns the queue of the task that arrived first, of the tasks of all loads that time out
-    /// now.
+    /// Returns the queue of the task that arrived first, of all tasks that time out now.
     TimeoutQueue* first_timed_out() {
         TimeoutQueue* best = nullptr;
         for (TimeoutQueue& queue : timeouts_)

@@ -48,7 +48,7 @@ public:
     ssize_t write(const char* data, std::size_t size) override {
         return is_writable() ? send(socket_, data, size, MSG_NOSIGNAL | MSG_DONTWAIT) : -1;
     }
-    // Cpp-httplib does not ask for it
+    // cpp-httplib does not ask for these.
     void get_remote_ip_and_port(std::string&, int&) const override {}
     void get_local_ip_and_port(std::string&, int&) const override {}
     socket_t socket() const override { return socket_; }

@@ -213,7 +213,7 @@ private:
             std::stable_sort(items.begin(), items.end(), [&](const Item& a, const Item& b) {
                 return start_of(a) < start_of(b);
             });
-            // When a lane is free, and its track
+            // When each lane becomes free, and its track.
             std::vector<std::pair<std::uint64_t, std::uint64_t>> lanes;
             for (const Item& item : items) {
                 auto lane = std::find_if(lanes.begin(), lanes.end(), [&](const auto& candidate) {

@@ -63,7 +63,7 @@ WholeFile::WholeFile(std::string path) : path_(std::move(path)) {
     }
     if (descriptor_ < 0)
         fail(errno);
-    // A file that replaces another keeps its permissions, where the file system knows permissions.
+    // The file gets the permissions of the file that it replaces, if the file system has any.
     if (exists && !temporary_.empty())
         (void)!fchmod(descriptor_, status.st_mode & 0777);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Jobs: what is known of the job that an event is about. Most events only name the job: the event
-// that it was queued describes it.
+// Jobs: what is known of the job that an event is about. Most events only name the job; job_queue
+// describes it.
 #pragma once
 
 #include <cstddef>

@@ -43,7 +43,7 @@ std::uint64_t TracepointFormat::value(std::span<const std::byte> record,
     if (found == fields_.end())
         return 0;
     const auto [offset, bytes] = found->second;
-    // Little-endian, like every machine on which BPF and the driver run here
+    // The value is little-endian, like every machine on which BPF and the driver run here.
     std::uint64_t value = 0;
     if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8)
         std::memcpy(&value, record.data() + offset, bytes);

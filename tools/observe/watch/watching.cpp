@@ -34,7 +34,6 @@ std::atomic<bool> stopped{false};
 
 /// Returns whether the server's pids are pids here. A server in another PID namespace numbers its
 /// clients, including this process, differently.
-/// clients, including this process, differently.
 bool server_knows_us(const std::string& socket) {
     const auto status = nlohmann::json::parse(server_status(socket), nullptr, false);
     if (status.is_discarded() || !status.contains("clients"))

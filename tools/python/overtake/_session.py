@@ -53,19 +53,19 @@ class Session(_core.Session):
     kernel device, and the permission of a server). `core_limit` is requested while the session is
     open, and needs max_priority 255. Up to `task_limit` requests below priority 255 are in progress
     at a time, and `slots` of them share a core. `workers` threads compute what the device does not.
-    With `service=True`, requests wait in one queue with those of all other processes that use it, and
-    the device's administrator chooses slots and task limit. `processors` names several processors
-    behind one coordinator, as `overtake perf --processors` does, and `policy` how the coordinator
-    schedules. `times` is a file of `overtake profile`: how long runs of the model take on these
-    processors. `drop` says which requests with a deadline (`slo`) the coordinator drops: "never",
-    "late" or "predicted" to be late. `record` is the record level. Level 1 records what runs on the
-    device in its second run and replays it from then on, with the same results. Level 2 does so
-    from the first run, refuses what cannot be recorded, and keeps no more of the model than running
-    needs: `model` then has a name, inputs and outputs, and the file is freed when the program has
-    dropped its Model. `cpu_threads` (1 to 64) threads compute a convolution or a matrix product of
-    the CPU for each of the workers. `cpu_layout` says how values between operators of the CPU lie
-    in memory: "planes", "blocked", or "auto", which is what the model's file says, or else the
-    fastest layout. Results are the same.
+    With `service=True`, requests wait in one queue with those of all other processes that use it,
+    and the device's administrator chooses slots and task limit. `processors` names several
+    processors behind one coordinator, as `overtake perf --processors` does, and `policy` how the
+    coordinator schedules. `times` is a file of `overtake profile`: how long runs of the model take
+    on these processors. `drop` says which requests with a deadline (`slo`) the coordinator drops:
+    "never", "late" or "predicted" to be late. `record` is the record level. Level 1 records what
+    runs on the device in its second run and replays it from then on, with the same results. Level 2
+    does so from the first run, refuses what cannot be recorded, and keeps no more of the model than
+    running needs: `model` then has a name, inputs and outputs, and the file is freed when the
+    program has dropped its Model. `cpu_threads` (1 to 64) threads compute a convolution or a matrix
+    product of the CPU for each of the workers. `cpu_layout` says how values between operators of
+    the CPU lie in memory: "planes", "blocked", or "auto", which is what the model's file says, or
+    else the fastest layout. Results are the same.
 
     The model is uploaded to the device unless another session has done that. Any thread may use a
     session. It is also a context manager, which closes it. Raises Error: EPERM, which names the

@@ -4,7 +4,7 @@
 // different classes behind one coordinator (docs/reference/processors.md).
 //
 // A scenario does not change once read and may be shared between threads. All times are virtual
-// time in units of `tick_ns`: microseconds, or nanoseconds if the scenario's time_unit says so.
+// time in units of `tick_ns`: microseconds, or nanoseconds with the time_unit "ns".
 #pragma once
 
 #include <cstdint>

@@ -363,8 +363,8 @@ private:
         }
     }
 
-    /// Fails a processor: the run that executes ends now, and all runs of the processor fail, in
-    /// the order in which they were dispatched.
+    /// Fails a processor: runs that execute end now, and all runs of the processor fail, in the
+    /// order in which they were dispatched.
     void fail(std::uint32_t processor) {
         if (!ovt_coord_fail(&coord_, processor, now_))
             return;
