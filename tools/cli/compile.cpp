@@ -42,7 +42,7 @@ struct CompileCommandOptions {
     compiler::CompileOptions compile;
     std::string configuration;
     std::string output;
-    std::string directory; ///< of the output, to be made; empty: it exists
+    std::string directory; ///< directory of the output, to be made; empty: it exists
     std::string report;
     std::string board; ///< named by the configuration file, without a profile that has its figures
     NetworkOptions network;
@@ -51,8 +51,8 @@ struct CompileCommandOptions {
     bool lists_operators = false;
     bool only_checks = false;
     bool is_strict = false;            ///< warnings are errors
-    std::vector<std::string> warnings; ///< of the configuration file
-    ShareMeasurement measurement;      ///< of --balance measured
+    std::vector<std::string> warnings; ///< warnings of the configuration file
+    ShareMeasurement measurement;      ///< the measurement of --balance measured
     bool quiet = false;
     bool json = false;
 };

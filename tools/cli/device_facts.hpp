@@ -18,10 +18,10 @@ namespace overtake::command {
 
 /// The settings of a device; what is not known is empty or 0.
 struct DeviceFacts {
-    std::string path;    ///< of the device's node; empty: embedded
+    std::string path;    ///< path of the device's node; empty: embedded
     std::string backend; ///< as Device::backend(); empty: the device is not open
     std::string mode;
-    std::string profile; ///< of each core, joined by '+', if the cores differ
+    std::string profile; ///< for each core, joined by '+', if the cores differ
     unsigned cores = 0;
     std::vector<unsigned> core_limits; ///< in force, for each core
 };
@@ -52,7 +52,7 @@ struct Node {
     unsigned permissions = 0; ///< as chmod takes them
     bool is_usable = false;
     std::string refusal; ///< why it is not usable, and what to do
-    /// Whether this process may use priority 255; nothing if the device cannot be opened
+    /// Whether this process may use priority 255; nothing if the device cannot be opened.
     std::optional<bool> may_use_255;
 };
 

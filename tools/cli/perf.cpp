@@ -51,7 +51,7 @@ struct PerfOptions {
     std::string device = "auto";
     std::string mode = "functional";
     EmbeddedOptions embedded;
-    bool has_cores = false; ///< of the embedded device
+    bool has_cores = false; ///< --cores was given for the embedded device
     unsigned threads = 1;
     bool engine = false;
     bool service = false;

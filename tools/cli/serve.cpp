@@ -40,7 +40,7 @@ constexpr std::uint64_t ns_per_ms = 1'000'000;
 /// The values of service mode's options, by setting.
 struct ServiceValues {
     std::array<std::uint64_t, OVT_SETTING_COUNT> values{}; ///< in the unit of the option
-    std::array<bool, OVT_SETTING_COUNT> is_off{};          ///< of switches
+    std::array<bool, OVT_SETTING_COUNT> is_off{};          ///< the switches that are off
 
     ServiceValues() {
         for (u32 i = 0; const ovt_setting* setting = ovt_setting_at(i); i++)

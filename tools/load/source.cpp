@@ -144,7 +144,7 @@ private:
     std::vector<std::unique_ptr<Buffer>> buffers_;
     std::vector<std::unique_ptr<std::vector<float>>> arrays_;
     std::vector<TensorMemory> inputs_, outputs_;
-    std::shared_ptr<overtake::Request> request_; ///< is destroyed first
+    std::shared_ptr<overtake::Request> request_; ///< destroyed first
     bool is_submitted_ = false;
     bool is_told_ = false;
 };

@@ -74,7 +74,7 @@ struct Simulation {
     std::vector<CpuRow> cpu;
     std::vector<TaskRow> tasks;
     std::vector<PreemptionRow> preemptions;
-    std::vector<std::string> ids;     ///< of tasks
+    std::vector<std::string> ids;     ///< ids of the tasks
     std::vector<std::string> classes; ///< names of the classes
     std::string summary;              ///< JSON
 };

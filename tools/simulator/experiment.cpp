@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;
 struct Estimate {
     std::size_t runs = 0; ///< runs that have the figure; without any there is no mean
     double mean = 0;
-    double half_width = 0; ///< of the 95 % confidence interval; needs two runs
+    double half_width = 0; ///< half the width of the 95 % confidence interval; needs two runs
     bool alike = true;     ///< all runs that have the figure have the same one
 };
 
@@ -74,8 +74,9 @@ struct Metric {
     std::string key;
     Unit unit;
     Value value;
-    bool usual = true; ///< shown without --columns; otherwise only by its whole name
-    std::function<bool(const Summary&)> rests_on_few = nullptr; ///< of a percentile
+    bool usual = true; ///< shown without --columns, and with the name of its class
+    /// Whether a percentile rests on few values.
+    std::function<bool(const Summary&)> rests_on_few = nullptr;
 };
 
 double mean_utilisation(const Summary& summary) {

@@ -19,8 +19,8 @@ struct Networks {
 };
 
 struct Load {
-    unsigned requests = 2000;   ///< of the detector
-    unsigned period_us = 10000; ///< of the detector
+    unsigned requests = 2000;   ///< requests of the detector
+    unsigned period_us = 10000; ///< period of the detector
 };
 
 /// The simulator's results for one row.

@@ -49,7 +49,7 @@ struct Report {
     /// Events of the job or task, or around it, are known to be missing: the parts add up, but may
     /// be wrong. A job or task with missing events whose parts do not add up is not reported.
     bool incomplete = false;
-    std::vector<Part> parts; ///< none is 0
+    std::vector<Part> parts; ///< no part is 0
 
     std::uint64_t latency_ns() const { return end_ns - arrival_ns; }
 };

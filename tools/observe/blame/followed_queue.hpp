@@ -118,7 +118,7 @@ private:
     ovt_sched_queue queue_{};
     std::vector<ovt_sched_queue_core> cores_;
     std::map<std::uint64_t, Process> processes_; ///< by client; only clients with tasks
-    std::map<const ovt_tree*, Group> groups_;    ///< none is empty
+    std::map<const ovt_tree*, Group> groups_;    ///< no group is empty
     std::map<std::uint64_t, QueuedTask*> counted_;
     std::map<std::uint64_t, QueuedTask*> holders_;
     std::uint64_t next_ = 1;

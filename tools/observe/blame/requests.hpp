@@ -30,11 +30,11 @@ namespace overtake::blame {
 class Requests {
 public:
     static constexpr std::size_t most_requests = 1u << 16; ///< live requests of all processes
-    static constexpr std::size_t most_engines = 1u << 10;  ///< of all processes
-    static constexpr std::size_t most_runs = 1u << 12;     ///< of a processor
+    static constexpr std::size_t most_engines = 1u << 10;  ///< engines of all processes
+    static constexpr std::size_t most_runs = 1u << 12;     ///< runs of a processor
     static constexpr std::size_t most_models = 64;         ///< models of an engine that have a name
     static constexpr std::size_t most_owners = 1u << 12; ///< owners whose slowest requests are kept
-    static constexpr std::size_t most_reports = 1u << 16; ///< of all owners
+    static constexpr std::size_t most_reports = 1u << 16; ///< reports of all owners
     static constexpr std::size_t most_takes = 1u << 12;   ///< times of runs, of an engine
 
     using OwnerName = std::function<std::string(std::uint64_t model, std::uint32_t pid)>;

@@ -17,7 +17,7 @@ namespace {
 struct Phrase {
     std::string text;
     std::uint64_t ns = 0;
-    std::uint64_t tenths = 0; ///< of the unit
+    std::uint64_t tenths = 0; ///< tenths of the unit
     bool own = false;
 };
 

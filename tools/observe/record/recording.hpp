@@ -34,7 +34,7 @@ struct Options {
     std::vector<std::uint32_t> core_limits{};   ///< of each core, at the first event; empty: all 0
     std::vector<std::uint32_t> normal_floors{}; ///< of each core, at the first event; empty: all 0
     bool fair = false;
-    std::string description{}; ///< of the scenario; may be empty
+    std::string description{}; ///< description of the scenario; may be empty
     /// Returns the class of a job: the name of its model or client. Jobs of a class are counted
     /// together.
     std::function<std::string(std::uint64_t client, std::uint32_t pid, std::uint64_t model)> name{};
@@ -74,7 +74,7 @@ private:
         std::uint32_t fc_count = 0;
         std::vector<Fc> fcs; ///< the FCs that have run
         std::optional<std::uint64_t> running_since;
-        std::uint32_t stage = 0; ///< of the FC that runs
+        std::uint32_t stage = 0; ///< stage of the FC that runs
 
         void end(std::uint64_t time);
     };
@@ -113,7 +113,7 @@ private:
     std::uint64_t lost_ = 0;
     std::vector<Job> jobs_; ///< in the order in which they reached their cores
     std::map<Identity, std::size_t> live_;
-    std::map<Identity, std::uint64_t> models_; ///< of jobs that wait for their core
+    std::map<Identity, std::uint64_t> models_; ///< models of jobs that wait for their core
     std::set<Identity> unknown_;               ///< jobs that had begun before the recording
     std::uint64_t unknown_jobs_ = 0;           ///< how many of these have ended
     std::vector<Event> limits_;

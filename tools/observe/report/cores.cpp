@@ -89,10 +89,10 @@ private:
 
     const Json& plan_;
     Schedule schedule_;
-    std::vector<double> ends_;         // of each core's last layer
+    std::vector<double> ends_;         // the ends of each core's last layer
     std::vector<bool> is_used_;        // in this block
     std::vector<std::size_t> pending_; // cores of this block
-    std::vector<std::size_t> before_;  // of the block before
+    std::vector<std::size_t> before_;  // the cores of the block before
     std::vector<Piece> block_;
 };
 

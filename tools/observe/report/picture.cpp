@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 using timeline::Canvas;
 
 constexpr double width = 1000;
-constexpr double left = 64; // of the plot; the axis is left of it
+constexpr double left = 64; // left edge of the plot; the axis is left of it
 constexpr double right = width - 8;
 constexpr int decimals = 2;
 constexpr std::size_t coloured_operators = 7;

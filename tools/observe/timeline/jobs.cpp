@@ -16,7 +16,7 @@ struct Gap {
     std::uint64_t start_ns;
     std::uint64_t end_ns;
     std::size_t job;
-    std::size_t position; ///< of the later FC
+    std::size_t position; ///< position of the later FC
 };
 
 std::vector<Job> gather(const Timeline& timeline) {

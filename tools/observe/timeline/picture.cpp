@@ -28,8 +28,8 @@ constexpr double narrowest_box = 1; ///< narrower boxes are joined with their ne
 constexpr double mark_distance = 7; ///< marks that are closer become one mark
 constexpr double strip_bar = 3;
 constexpr double condition_bar = 4;
-constexpr std::size_t most_marks = 50; ///< of a core; more marks become a strip
-constexpr std::size_t most_lanes = 8;  ///< of CPU segments, and of requests
+constexpr std::size_t most_marks = 50; ///< marks of a core; more become a strip
+constexpr std::size_t most_lanes = 8;  ///< rows of CPU segments, and rows of requests
 
 /// Heights, which are smaller the more cores there are.
 struct Sizes {
@@ -142,7 +142,7 @@ private:
         bool rings = true;
         std::vector<const Fc*> lanes[2]; ///< NORMAL, HIGH
         std::vector<std::uint64_t> preemptions;
-        std::vector<Wait> waits; ///< of preempted jobs
+        std::vector<Wait> waits; ///< waits of preempted jobs
         std::vector<StripBar> strip;
     };
 

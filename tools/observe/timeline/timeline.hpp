@@ -22,8 +22,8 @@ struct Fc {
     /// Number of the request of its client, to distinguish them; 0: not known.
     std::uint64_t request = 0;
     std::string what{};     ///< text in place of "FC INDEX" for what is no FC; may be empty
-    std::uint32_t part = 0; ///< of a group, from 0; index counts in the part
-    std::optional<std::uint32_t> stage{}; ///< of a group, from 0; none: not known
+    std::uint32_t part = 0; ///< part of a group, from 0; index counts in the part
+    std::optional<std::uint32_t> stage{}; ///< stage of a group, from 0; none: not known
 };
 
 /// Returns "FC 3", or "part 1 FC 3 of stage 2", or `what`.
@@ -85,7 +85,7 @@ struct Timeline {
     /// Core 1 is the first lane, and each lane has a row; empty: the rows are the cores of one
     /// device.
     std::vector<Lane> lanes{};
-    std::vector<Condition> conditions{}; ///< of lanes
+    std::vector<Condition> conditions{}; ///< conditions of lanes
     /// Tasks that have a colour although they may not occur here. Pictures that have the same set
     /// of tasks, here or in what they show, give each task the same colour.
     std::vector<std::string> tasks{};

@@ -55,8 +55,7 @@ constexpr std::string_view probe_name(Probe probe) {
 struct ProbeHit {
     Probe probe{};
     std::uint32_t pid = 0;
-    std::array<std::uint64_t, most_probe_arguments>
-        arguments{}; ///< those that the probe does not have are zero
+    std::array<std::uint64_t, most_probe_arguments> arguments{}; ///< missing arguments are zero
 };
 
 /// The hits of a process must come in the order in which it passed the probes, and the announcement
@@ -78,7 +77,7 @@ public:
     // Limits for one process:
     static constexpr std::size_t most_tasks = 1u << 16;
     static constexpr std::size_t most_engines = 1u << 10;
-    static constexpr std::size_t most_models = 1u << 10; ///< that have a name
+    static constexpr std::size_t most_models = 1u << 10; ///< models that have a name
     /// Jobs that are announced and not queued yet; the oldest are forgotten.
     static constexpr std::size_t most_jobs = 1u << 16;
     /// Events of engines of which no job was seen yet. Beyond it, the events of the engine that has

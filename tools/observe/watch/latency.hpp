@@ -28,7 +28,7 @@ public:
         Spread run;
         Spread total;                  ///< from the queue to the end, ns
         std::uint64_t failed = 0;      ///< jobs that failed or never started; not in the above
-        std::uint64_t preemptions = 0; ///< of the jobs in the above
+        std::uint64_t preemptions = 0; ///< preemptions of the jobs in the above
         std::uint64_t last = 0;        ///< the number of its last job among all jobs
 
         std::size_t entries() const { return 8 + wait.entries() + run.entries() + total.entries(); }
@@ -46,7 +46,7 @@ private:
     const Grouping grouping_;
     /// By 255 - priority, and name.
     std::map<std::tuple<unsigned, std::string>, Group> groups_;
-    std::size_t entries_ = 0; ///< of all groups
+    std::size_t entries_ = 0; ///< entries of all groups
     std::uint64_t jobs_ = 0;
     std::uint64_t dropped_ = 0;
 

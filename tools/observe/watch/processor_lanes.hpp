@@ -18,7 +18,7 @@ namespace overtake::watch {
 
 class ProcessorLanes {
 public:
-    static constexpr std::size_t most_processors_drawn = 1024; ///< of all engines
+    static constexpr std::size_t most_processors_drawn = 1024; ///< processors of all engines
     static constexpr std::size_t most_requests = 1u << 17;     ///< live requests
 
     void add(const ProcessorEvent& event);

@@ -22,7 +22,8 @@ public:
     static constexpr std::size_t most_requests = 1u << 17; ///< live requests
 
     struct About {
-        std::optional<std::uint64_t> model{}; ///< of the request, if it was seen to arrive
+        /// Model of the request, if the request was seen to arrive.
+        std::optional<std::uint64_t> model{};
         std::optional<std::uint32_t> priority{};
         std::string processor{}; ///< empty: not known
     };

@@ -26,7 +26,7 @@ struct ProcessorRow {
 
 class ProcessorTable {
 public:
-    static constexpr std::size_t most_engines = 1u << 12; ///< of all processes
+    static constexpr std::size_t most_engines = 1u << 12; ///< engines of all processes
     static constexpr std::size_t most_of_process = 64;
 
     /// `now_ns` (CLOCK_MONOTONIC) is when watching begins.
