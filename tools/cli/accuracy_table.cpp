@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// At most so many names of nodes in a printed line; JSON has all.
+// A printed line has at most this many names of nodes; the JSON has all names.
 constexpr std::size_t most_names = 8;
 
 std::string names_of(const std::set<std::string>& nodes) {
@@ -30,7 +30,7 @@ std::string names_of(const std::set<std::string>& nodes) {
     return text;
 }
 
-// Whether decisions of an output were compared with those of float, in any attempt.
+// Returns whether any attempt compared decisions of an output with those of float.
 bool has_decisions(const compiler::AccuracyReport& report) {
     const auto decides = [](const compiler::OutputNearness& output) {
         return !std::isnan(output.same_decisions);

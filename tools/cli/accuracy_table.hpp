@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What overtake compile --accuracy has tried, for people and for programs.
+// The attempts of overtake compile --accuracy, for people and for programs.
 #pragma once
 
 #include <cstdio>
@@ -11,7 +11,7 @@
 
 namespace overtake::command {
 
-/// A line for each attempt: the output that is farthest from float, and what the attempt costs.
+/// Prints a line for each attempt: the output that is farthest from float, and the attempt's cost.
 void print_accuracy(const compiler::AccuracyReport& report, std::FILE* stream);
 
 nlohmann::ordered_json accuracy_json(const compiler::AccuracyReport& report);

@@ -7,13 +7,13 @@ namespace overtake::command {
 
 namespace {
 
-/// As in libruntime/src/embedded/job.cpp: what is larger is charged in whole pages.
+/// The same as in libruntime/src/embedded/job.cpp: larger blocks are charged in whole pages.
 constexpr int mapped_from_bytes = 65'536;
 
 } // namespace
 
-/// Each thread's own heap would keep what its client has freed, where other threads do not find it.
-/// A threshold that is set does not grow with what is freed.
+/// With a heap for each thread, memory that a client has freed would stay where other threads do
+/// not find it. A threshold that is set does not grow with freed blocks.
 void keep_little_memory() {
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_MMAP_THRESHOLD, mapped_from_bytes);

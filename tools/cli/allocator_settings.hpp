@@ -5,8 +5,8 @@
 
 namespace overtake::command {
 
-/// Has the allocator return freed memory to the system, or give it to the next client.  To be
-/// called before other threads are started.
+/// Makes the allocator return freed memory to the system, or give it to the next client. Call it
+/// before other threads are started.
 void keep_little_memory();
 
 } // namespace overtake::command

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake calibrate: this machine as a profile, and how well a profile foretells it.
+// overtake calibrate: measures this machine as a profile, and how well a profile predicts its
+// times.
 #include <memory>
 
 #include <fmt/format.h>
@@ -44,7 +45,7 @@ std::string percent(double part) {
     return fmt::format("{:.1f} %", part * 100);
 }
 
-// Returns what there is to say as JSON, or prints it.
+// Returns the result as JSON, or prints it.
 Json calibrate(const CalibrateOptions& options) {
     check_output_file(options.output, options.models);
     host_profile::HostProfile host;
@@ -67,7 +68,7 @@ Json calibrate(const CalibrateOptions& options) {
     return {};
 }
 
-// Modelled against measured time of the FCs of a compiled model.
+// Compares modelled with measured times of the FCs of a compiled model.
 Json check(const std::string& path, const CalibrateOptions& options) {
     const auto model = Model::load(path);
     std::vector<double> modelled;

@@ -7,7 +7,7 @@
 
 namespace overtake::command {
 
-/// overtake calibrate --partition: learns costs and writes them to `output`.
+/// Performs overtake calibrate --partition: learns costs and writes them to `output`.
 void calibrate_partition(const host_profile::PartitionOptions& options, const std::string& output,
                          bool json);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake cdi: which devices there are, for container engines: a specification of the Container
-// Device Interface (https://github.com/cncf-tags/container-device-interface, SPEC.md).
+// overtake cdi: the devices of this machine, for container engines, as a specification of the
+// Container Device Interface (https://github.com/cncf-tags/container-device-interface, SPEC.md).
 #include <cerrno>
 #include <filesystem>
 #include <memory>
@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// The first one in which names of devices may begin with digits; nothing newer is used.
+/// The first version in which names of devices may begin with digits; nothing newer is used.
 constexpr const char* version = "0.5.0";
 constexpr const char* kind = "overtake/npu";
 constexpr const char* socket_directory = "/run/overtake"; ///< in the container
@@ -32,7 +32,7 @@ struct CdiOptions {
     std::string output;
 };
 
-/// Owner and mode in the container are those of the host's node.
+/// The node in the container has the owner and mode of the host's node.
 Json node(const sysfs::Device& device) {
     return {{"path", "/dev/accel/" + device.node}, {"type", "c"}, {"permissions", "rw"}};
 }
@@ -41,7 +41,7 @@ Json named(const std::string& name, const Json& edits) {
     return {{"name", name}, {"containerEdits", edits}};
 }
 
-/// The directory of a server's socket: the socket itself is another one after a restart.
+/// Mounts the directory of a server's socket: after a restart, the socket itself is another one.
 Json server_edits(const std::string& socket) {
     const fs::path path = fs::absolute(socket);
     const Json mount = {{"hostPath", path.parent_path().string()},

@@ -20,9 +20,9 @@ namespace {
 using compiler::NodeVerdict;
 using Where = NodeVerdict::Where;
 
-constexpr std::size_t most_named = 3; // nodes with one reason
+constexpr std::size_t most_named = 3; // nodes that are named for one reason
 
-// The nodes of one operator; reasons with the names of nodes that they are given for.
+// The nodes of one operator, and reasons with the names of the nodes for which they are given.
 struct OperatorVerdict {
     std::map<Where, std::size_t> count;
     std::map<std::string, std::vector<std::string>> refusals, reasons_for_cpu;
@@ -130,7 +130,7 @@ void print_as_text(const std::string& model, bool compiles, const std::string& r
     else
         fmt::format_to(out, "{}: does not compile: {} of {} nodes are refused\n", model, refused,
                        all);
-    // The network's author chose the names: they may hold control characters.
+    // The network's author chose the names, which may have control characters.
     fmt::print("{}", printable(text, true));
 }
 

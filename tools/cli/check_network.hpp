@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake compile --check: what runs where, and all that is refused, without compiling.
+// overtake compile --check: what runs where, and everything that is refused, without compiling.
 #pragma once
 
 #include "compiler/compile.hpp"
 
 namespace overtake::command {
 
-/// Prints the table, or JSON; returns the exit status: 0 if the network would compile, 1 if not.
+/// Prints the table, or JSON. Returns the exit status: 0 if the network would compile, 1 if not.
 int check_network(const compiler::CompileOptions& options, bool prints_json);
 
 } // namespace overtake::command

@@ -30,7 +30,7 @@ namespace {
 constexpr int exit_failure = 1;
 constexpr int exit_usage = 2;
 
-/// One line, whatever names of the user's it quotes.
+/// Returns the text as one line, whatever names of the user it quotes.
 std::string one_line(std::string_view text) {
     std::string line;
     while (!text.empty()) {
@@ -53,7 +53,7 @@ void complain(std::string_view what) {
     std::fprintf(stderr, "overtake: %s\n", one_line(what).c_str());
 }
 
-/// What was printed has arrived: a full disk is not to be noticed by the file being short.
+/// Returns the status, or a failure if the output could not be written, e.g. on a full disk.
 int flushed(int status) {
     std::cout.flush();
     if (std::cout && std::fflush(stdout) == 0 && std::ferror(stdout) == 0)
@@ -62,7 +62,7 @@ int flushed(int status) {
     return exit_failure;
 }
 
-/// "a,b,c}" as "a, b, c".
+/// Returns "a,b,c}" as "a, b, c".
 std::string spaced(std::string_view set) {
     std::string text;
     for (const char c : set.substr(0, set.find('}')))
@@ -70,7 +70,7 @@ std::string spaced(std::string_view set) {
     return text;
 }
 
-/// CLI11's reason in plain words: it knows neither the user's options as files nor as words.
+/// Returns CLI11's reason in plain words: CLI11 does not know which options are files or words.
 std::string reason_of(const CLI::ParseError& error) {
     const std::string text = error.what();
     const std::string option = text.substr(0, text.find(": "));
@@ -91,8 +91,8 @@ std::string reason_of(const CLI::ParseError& error) {
     return text;
 }
 
-/// Help without what is CLI11's own business: the value that a flag gives, and which of a dozen
-/// options cannot stand beside this one, of which an error tells.
+/// Formats help without details of CLI11: the value that a flag gives, and which options exclude
+/// each other, which an error explains.
 class HelpFormatter : public CLI::Formatter {
 public:
     void set_example(const std::string& subcommand, const char* example) {
@@ -119,13 +119,13 @@ private:
     std::map<std::string, std::string> examples_; // by subcommand
 };
 
-/// Whose --help says what would be right.
+/// Returns the name of the command whose --help says what would be right.
 std::string name_of_chosen(const CLI::App& app) {
     const auto chosen = app.get_subcommands();
     return app.get_name() + (chosen.empty() ? "" : " " + chosen.front()->get_name());
 }
 
-/// "; did you mean --priority?" for a word that is nearly one of these or the beginning of one.
+/// Returns "; did you mean --priority?" for a word that is nearly a known one, or begins only one.
 std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
     const std::string bare = word.substr(std::min(word.find_first_not_of('-'), word.size()));
     if (bare.size() < 2)
@@ -141,7 +141,7 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
                : fmt::format("; did you mean {}{}?", word.starts_with('-') ? "--" : "", nearest);
 }
 
-/// Long options of a command, or the names of its subcommands.
+/// Returns the long options of a command, or the names of its subcommands.
 std::vector<std::string> words_of(const CLI::App& app, bool are_options) {
     std::vector<std::string> words;
     for (const CLI::Option* option : app.get_options())
@@ -154,8 +154,8 @@ std::vector<std::string> words_of(const CLI::App& app, bool are_options) {
     return words;
 }
 
-/// What a user has to know of a wrong command line. CLI11 looks for what is missing first, although
-/// a word that nothing takes is the likelier mistake.
+/// Returns what the user must know about a wrong command line. CLI11 first reports what is missing,
+/// although an argument that nothing takes is the likelier mistake.
 std::string wrong_usage(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
     const auto chosen = app.get_subcommands();
     const CLI::App& command = chosen.empty() ? app : *chosen.front();
@@ -170,7 +170,7 @@ std::string wrong_usage(const CLI::App& app, const CLI::ParseError& error, int a
     const std::string see = fmt::format("; see {} --help", name_of_chosen(app));
     const std::string text = error.what();
     const std::vector<std::string> rest = app.remaining(true);
-    // Its name is the subcommand's.
+    // The error's name is the subcommand's.
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError))
         return what_is(rest.empty() ? text.substr(text.find(": ") + 2) : rest.front(),
                        ": is one argument too many") +
@@ -185,7 +185,7 @@ int parse_and_run(CLI::App& app, int argc, char** argv, int& status) {
         app.parse(argc, argv);
         return status;
     } catch (const CLI::ParseError& error) {
-        // --help and --version arrive here too, as success.
+        // --help and --version arrive here, too, as success.
         if (error.get_exit_code() == 0)
             return app.exit(error);
         complain(wrong_usage(app, error, argc, argv));
@@ -195,7 +195,7 @@ int parse_and_run(CLI::App& app, int argc, char** argv, int& status) {
         return exit_failure;
     } catch (const std::system_error& error) {
         errno = error.code().value();
-        if (std::ferror(stdout) == 0) // of which flushed() tells
+        if (std::ferror(stdout) == 0) // otherwise flushed() reports it
             complain(error.what());
         return exit_failure;
     } catch (const std::exception& error) {
@@ -217,7 +217,7 @@ int run_command_line(int argc, char** argv, std::span<const Subcommand> commands
     for (const Subcommand& command : commands) {
         command.add(app, status);
         CLI::App& added = *app.get_subcommands({}).back();
-        if (!added.get_group().empty()) // else it is not listed
+        if (!added.get_group().empty()) // a command without a group is not listed
             added.group(command.group);
         formatter->set_example(added.get_name(), command.example);
         check_numbers(added);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The subcommands. Each add_X() hangs itself into the command line; when chosen, it runs and sets
-// `status` to the exit status. They report failure by throwing overtake::Error, which
+// The subcommands. Each add_X() adds a subcommand to the command line. When the user chooses it, it
+// runs and sets `status` to the exit status. It reports failure by throwing overtake::Error, which
 // run_command_line() turns into one line on stderr and exit status 1.
 #pragma once
 
@@ -14,13 +14,13 @@
 
 namespace overtake::command {
 
-/// How long run and perf let a request be in flight on an embedded device.
+/// How long a request of run and perf may be in flight on an embedded device.
 constexpr std::uint64_t longest_run_ns = 600'000'000'000;
 
 void add_calibrate(CLI::App& app, int& status);
 void add_cdi(CLI::App& app, int& status);
 void add_compile(CLI::App& app, int& status);
-/// The same with --balance measured, which needs more of the compiler.
+/// Adds compile with --balance measured, which needs more of the compiler.
 void add_compile_measuring(CLI::App& app, int& status);
 void add_compare(CLI::App& app, int& status);
 void add_devices(CLI::App& app, int& status);
@@ -37,12 +37,12 @@ void add_sim(CLI::App& app, int& status);
 void add_sweep_merge(CLI::App& app, int& status);
 void add_top(CLI::App& app, int& status);
 void add_trace(CLI::App& app, int& status);
-/// Predicts only.
+/// Adds demo, which only predicts.
 void add_demo(CLI::App& app, int& status);
-/// The same, and measures on a device.
+/// Adds demo, which also measures on a device.
 void add_demo_measuring(CLI::App& app, int& status);
 
-/// The subcommands of overtake, in the order of --help: first those that a new user needs.
+/// The subcommands of overtake, in the order of --help: those that a new user needs come first.
 inline constexpr std::array all_commands{
     Subcommand{add_sim, "Begin with", "overtake sim demo-both --sweep core_limit=1..4"},
     Subcommand{add_compile_measuring, "Begin with",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake compare: the outputs of two runs held together.
+// overtake compare: compares the outputs of two runs.
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -49,7 +49,7 @@ struct Difference {
     std::size_t elements = 0;
     std::size_t differing = 0;
     double cosine = 0;
-    double max_error = 0; ///< infinite where one is not finite and the other is something else
+    double max_error = 0; ///< infinite if one value is not finite and the other differs
     double relative_error = 0;
 };
 
@@ -146,7 +146,7 @@ Comparison compare(const CompareOptions& options) {
     return comparison;
 }
 
-/// What keeps two runs from being compared whole; empty if nothing does.
+/// Returns why two runs cannot be compared completely; empty if they can.
 std::string gaps(const CompareOptions& options, const Comparison& comparison) {
     std::vector<std::string> parts;
     if (!comparison.only_a.empty())
@@ -161,11 +161,11 @@ std::string gaps(const CompareOptions& options, const Comparison& comparison) {
     return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-/// What the options demand and an output does not keep; empty if it keeps all.
+/// Returns which demand of the options an output does not meet; empty if it meets all.
 std::string complaint(const CompareOptions& options, const Difference& of) {
     if (options.exact && of.differing != 0)
         return fmt::format("{}: {} of {} elements differ", of.name, of.differing, of.elements);
-    // Written so that NaN is a complaint.
+    // The condition is written so that NaN does not meet it.
     if (options.least_cosine && !(of.cosine >= *options.least_cosine))
         return fmt::format("{}: cosine {:.6f} is below {}", of.name, of.cosine,
                            *options.least_cosine);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake compile: an ONNX network becomes a model file.
+// overtake compile: compiles an ONNX network to a model file.
 #include <algorithm>
 #include <cctype>
 #include <chrono>
@@ -42,17 +42,17 @@ struct CompileCommandOptions {
     compiler::CompileOptions compile;
     std::string configuration;
     std::string output;
-    std::string directory; ///< of the output, to be made; empty: it is there
+    std::string directory; ///< directory of the output, to be made; empty: it exists
     std::string report;
-    std::string board; ///< that the configuration file names, whose figures no profile has
+    std::string board; ///< named by the configuration file, without a profile that has its figures
     NetworkOptions network;
-    std::optional<CpuLayout> cpu_layout; ///< to be chosen now, and stored
-    std::string cpu_costs;               ///< file of overtake calibrate --cpu; empty: the rule
+    std::optional<CpuLayout> cpu_layout; ///< chosen now and stored
+    std::string cpu_costs;               ///< file of overtake calibrate --cpu; empty: use the rule
     bool lists_operators = false;
     bool only_checks = false;
     bool is_strict = false;            ///< warnings are errors
-    std::vector<std::string> warnings; ///< of the configuration file
-    ShareMeasurement measurement;      ///< of --balance measured
+    std::vector<std::string> warnings; ///< warnings of the configuration file
+    ShareMeasurement measurement;      ///< the measurement of --balance measured
     bool quiet = false;
     bool json = false;
 };
@@ -62,7 +62,7 @@ void print_warnings(const std::vector<std::string>& warnings) {
         fmt::print(stderr, "overtake: {}\n", printable(warning));
 }
 
-// Whether warnings end the compilation, which is said.
+// Returns whether warnings end the compilation, and prints that they do.
 bool ends_by_warnings(const CompileCommandOptions& options, std::size_t count) {
     if (!options.is_strict || count == 0)
         return false;
@@ -71,7 +71,7 @@ bool ends_by_warnings(const CompileCommandOptions& options, std::size_t count) {
     return true;
 }
 
-// Whether the file can be used; its problems are printed if it cannot.
+// Returns whether the file can be used; otherwise, it prints the file's problems.
 bool take_problems(const compiler::Configuration& file, CompileCommandOptions& options) {
     bool has_errors = false;
     std::vector<std::string> all;
@@ -85,7 +85,8 @@ bool take_problems(const compiler::Configuration& file, CompileCommandOptions& o
     return !has_errors && !ends_by_warnings(options, all.size());
 }
 
-// What the file says, but for what is on the command line as well; false if the file is refused.
+// Applies what the file says, except what is on the command line as well. Returns false if the file
+// is refused.
 bool apply_configuration(const CLI::App& command, CompileCommandOptions& options) {
     if (options.configuration.empty()) {
         if (options.compile.model.empty())
@@ -122,7 +123,7 @@ bool apply_configuration(const CLI::App& command, CompileCommandOptions& options
     return true;
 }
 
-// Pieces of layers that --balance measured has run; nothing without it.
+// Returns how many pieces of layers --balance measured has run; nothing without that option.
 std::optional<std::size_t> pieces_measured(const CompileCommandOptions& options) {
     if (!options.compile.share_prices || !options.measurement.pieces)
         return std::nullopt;
@@ -146,7 +147,7 @@ std::string output_of(const CompileCommandOptions& options) {
         options.output.empty()
             ? std::filesystem::path(options.compile.model).replace_extension(".ovm").string()
             : options.output;
-    // A compiled model as MODEL is refused as such.
+    // A compiled model given as MODEL is refused.
     std::error_code error;
     if (!options.output.empty() &&
         std::filesystem::equivalent(output, options.compile.model, error))
@@ -162,7 +163,7 @@ std::vector<std::string> files_read(const CompileCommandOptions& options) {
     std::ranges::copy(options.compile.core_profiles, std::back_inserter(files));
     for (const std::string& specification : options.compile.calibration) {
         files.push_back(specification);
-        // Names and files may hold '=' too.
+        // Names and files may have '=', too.
         for (std::size_t at = specification.find('='); at != std::string::npos;
              at = specification.find('=', at + 1))
             files.push_back(specification.substr(at + 1));
@@ -170,7 +171,7 @@ std::vector<std::string> files_read(const CompileCommandOptions& options) {
     return files;
 }
 
-// What compiling takes minutes for can be written then.
+// Checks that the results of minutes of compiling can be written.
 void check_places(const CompileCommandOptions& options, const std::string& output) {
     if (!options.report.empty())
         check_report(options.report, std::filesystem::path(output).stem());
@@ -180,7 +181,7 @@ void check_places(const CompileCommandOptions& options, const std::string& outpu
         check_output_file(output, files_read(options));
 }
 
-// `notes` are the warnings about what is computed; they belong into the report too.
+// Compiles the network. `notes` are the warnings about what is computed, which the report has, too.
 // `calibration` is how long the samples ran in float.
 std::vector<std::uint8_t> compile_model(const CompileCommandOptions& options,
                                         std::vector<std::string>& warnings,
@@ -239,7 +240,8 @@ void print_line(const CompileCommandOptions& options, const std::string& output,
                    : fmt::format("; times are those of profile default, not of {}", options.board));
 }
 
-// Nothing unless layouts are to be stored.  Read before what compiling takes.
+// Returns nothing unless layouts are to be stored. The costs are read before compiling, which takes
+// time.
 std::optional<cpu::LayoutCosts> layout_costs(const CompileCommandOptions& options) {
     if (!options.cpu_layout)
         return std::nullopt;
@@ -258,7 +260,7 @@ int run_compile(const CompileCommandOptions& options) {
     try {
         bytes = compile_model(options, warnings, notes, calibration, accuracy);
     } catch (...) {
-        print_warnings(notes); // which may say why
+        print_warnings(notes); // they may give the reason
         if (accuracy)
             print_accuracy(*accuracy, stderr);
         throw;
@@ -267,7 +269,7 @@ int run_compile(const CompileCommandOptions& options) {
         print_warnings(warnings);
     if (ends_by_warnings(options, warnings.size()))
         return 1;
-    // What cannot be loaded is not written.
+    // A model that cannot be loaded is not written.
     auto model = Model::from_bytes(std::as_bytes(std::span(bytes)), output);
     if (costs) {
         bytes =
@@ -334,7 +336,7 @@ void add_profile_and_seed(CLI::App& command, const Options& options) {
         ->capture_default_str();
 }
 
-// NAME=PROFILE or NAME; names are those of scenarios and of requests.
+// Parses NAME=PROFILE or NAME; names are those of scenarios and of requests.
 compiler::ClassOption class_of(const std::string& text) {
     const std::size_t equals = text.find('=');
     compiler::ClassOption of{text.substr(0, equals), ""};
@@ -422,7 +424,7 @@ void add_cores(CLI::App& command, const Options& options) {
         ->check(not_empty());
 }
 
-// Of the scheme balanced.
+// Adds the options of the scheme `balanced`.
 void add_balance(CLI::App& command, const Options& options) {
     command
         .add_option("--balance-step", options->compile.balance.step,
@@ -462,7 +464,7 @@ void add_cpu_layout(CLI::App& command, const Options& options) {
         ->check(not_empty());
 }
 
-// Of single inputs and nodes.
+// Adds the options for single inputs and nodes.
 void add_exceptions(CLI::App& command, const Options& options) {
     add_network_options(command, options->network);
     auto* all_on_cpu =
@@ -543,7 +545,7 @@ void add_compile_with(CLI::App& app, int& status, const ShareMeasurement& measur
                       "Print which ONNX operators run where, and do nothing else");
     command->add_flag("--strict", options->is_strict, "Refuse what is otherwise warned about");
     auto* quiet = command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
-    // It writes nothing, and printing is its purpose.
+    // --check writes nothing, and its purpose is to print.
     check->excludes(output)->excludes(report)->excludes(quiet);
     command->add_flag("--json", options->json, "Print the result as JSON");
     for (const char* name :

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The command compile, and what it can measure.
+// The command compile, and the measurements that it can make.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace overtake::command {
 
-/// For --balance measured.
+/// The measurement for --balance measured.
 struct ShareMeasurement {
-    std::function<compiler::SharePriceMaker()> make; ///< none: there is no such option
-    std::shared_ptr<const std::size_t> pieces;       ///< how many were measured
+    std::function<compiler::SharePriceMaker()> make; ///< empty: there is no such option
+    std::shared_ptr<const std::size_t> pieces;       ///< how many pieces were measured
 };
 
-/// add_compile() with that option.
+/// Adds the command compile, with --balance measured if `measurement` has it.
 void add_compile_with(CLI::App& app, int& status, const ShareMeasurement& measurement);
 
 } // namespace overtake::command

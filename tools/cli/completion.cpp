@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake completion: prints the script by which a shell completes overtake's command lines. It is
-// written from the parser itself, so no subcommand and no option is missing from it.
+// overtake completion: prints the script with which a shell completes overtake's command lines. It
+// is made from the parser itself, so no subcommand and no option is missing.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -17,7 +17,7 @@
 namespace overtake::command {
 namespace {
 
-/// What stays the same: the words come from the functions _overtake_words and _overtake_values.
+/// The constant part: the words come from the functions _overtake_words and _overtake_values.
 constexpr const char* bash_function = R"(
 _overtake()
 {
@@ -46,7 +46,7 @@ std::vector<const CLI::App*> shown_subcommands(const CLI::App& app) {
         [](const CLI::App* command) { return !command->get_group().empty(); });
 }
 
-/// Every spelling of an option: -o --output.
+/// Returns every spelling of an option: -o --output.
 std::vector<std::string> spellings(const CLI::Option& option) {
     std::vector<std::string> names;
     for (const std::string& name : option.get_snames())
@@ -64,8 +64,8 @@ std::vector<std::string> option_words(const CLI::App& app) {
     return words;
 }
 
-/// The values that an option may have: those of its one_of(), which describes itself as
-/// "a, b or c"; for --device the names that open_device() knows, and the nodes there are.
+/// Returns the values that an option may have: those of its one_of(), which describes itself as "a,
+/// b or c"; for --device, the names that open_device() knows, and the nodes of this machine.
 std::string values(const CLI::Option& option) {
     if (option.check_lname("device"))
         return "auto embedded kernel $(compgen -G '/dev/accel/accel*')";
@@ -117,7 +117,7 @@ std::string bash_values(const CLI::App& app) {
 void add_completion(CLI::App& app, int&) {
     auto shell = std::make_shared<std::string>();
     auto* command = app.add_subcommand("completion", "Print the completion script of a shell");
-    command->group(""); // packages and `make install` call it: not for the list in --help
+    command->group(""); // packages and `make install` call it: --help does not list it
     command->add_option("SHELL", *shell, "bash")->required()->check(one_of({"bash"}));
     command->callback([shell, &app] {
         fmt::print("# Completes command lines of overtake in bash. Written by "

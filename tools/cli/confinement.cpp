@@ -35,7 +35,8 @@ constexpr int pass_rights = SO_PASSRIGHTS;
 constexpr int pass_rights = 83; ///< since Linux 6.16
 #endif
 
-/// What serving takes, and what the C library does for it.  Some exist on some machines only.
+/// The calls that serving needs, and those of the C library for it. Some exist only on some
+/// machines.
 constexpr std::array allowed = {
     // clients
     "accept",
@@ -49,7 +50,7 @@ constexpr std::array allowed = {
     "sendmsg",
     "sendto",
     "shutdown",
-    // descriptors, of which the kernel makes none that opens a file
+    // descriptors; none of these calls opens a file
     "close",
     "fallocate",
     "fstat",
@@ -98,7 +99,7 @@ constexpr std::array allowed = {
     "getrandom",
 };
 
-/// libseccomp says what it could not do with a negative errno.
+/// Throws if libseccomp failed, which it reports as a negative errno.
 void require(int result) {
     if (result < 0)
         throw result;
@@ -106,7 +107,7 @@ void require(int result) {
 
 void allow(scmp_filter_ctx filter, const char* name, std::initializer_list<scmp_arg_cmp> where) {
     const int call = seccomp_syscall_resolve_name(name);
-    if (call < 0) // this kind of machine has none of that name
+    if (call < 0) // this kind of machine has no such call
         return;
     require(seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call,
                                    static_cast<unsigned>(where.size()), where.begin()));
@@ -117,25 +118,25 @@ void add_rules(scmp_filter_ctx filter) {
         allow(filter, name, {});
     for (const char* name : {"mmap", "mmap2", "mprotect"})
         allow(filter, name, {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)});
-    // Packets to the other end: a datagram socket could send to any other of the machine.
+    // Sequenced packets to the other end: a datagram socket could send to any other on the machine.
     constexpr scmp_datum_t socket_type = 0xf;
     allow(
         filter, "socketpair",
         {SCMP_A0(SCMP_CMP_EQ, AF_UNIX), SCMP_A1(SCMP_CMP_MASKED_EQ, socket_type, SOCK_SEQPACKET)});
-    // Not F_SETOWN, for signals about news, which could go to any process of the user.
+    // F_SETOWN is not allowed: its signals could go to any process of the user.
     for (const int command : {F_GET_SEALS, F_ADD_SEALS, F_GETFD, F_SETFD, F_GETFL})
         for (const char* name : {"fcntl", "fcntl64"})
             allow(filter, name, {SCMP_A1(SCMP_CMP_EQ, static_cast<scmp_datum_t>(command))});
-    // Whether descriptors may be sent to a socket.
+    // The option of a socket that decides whether descriptors may be sent to it.
     allow(filter, "setsockopt",
           {SCMP_A1(SCMP_CMP_EQ, SOL_SOCKET), SCMP_A2(SCMP_CMP_EQ, pass_rights)});
     allow(filter, "prctl", {SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)});
-    // A thread, but no process.  The flags of clone3() lie in memory, where the filter cannot look
-    // at them: it fails with ENOSYS, and the C library takes clone().
+    // A thread is allowed, a process is not. The flags of clone3() are in memory, which the filter
+    // cannot read. So clone3() fails with ENOSYS, and the C library uses clone().
     allow(filter, "clone", {SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)});
     if (const int clone3 = seccomp_syscall_resolve_name("clone3"); clone3 >= 0)
         require(seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), clone3, 0));
-    // abort() of this process only.
+    // abort(), of this process only.
     allow(filter, "tgkill", {SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(getpid()))});
 }
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// What a device server may still ask of the kernel once it serves.
+// The system calls that a device server may still make once it serves.
 #pragma once
 
 #include <string>
 
 namespace overtake::command {
 
-/// From now on every thread of this process may only talk to who is connected, use memory and wait:
-/// it opens no file, makes no connection, starts no program and maps nothing that could be executed
-/// (seccomp; other system calls fail with EPERM).  It may remove files, since its socket is one.
-/// There is no way back.  Empty if that is so, otherwise why not.
+/// From now on, every thread of this process may only communicate with connected clients, use
+/// memory and wait. It cannot open a file, make a connection, start a program or map executable
+/// memory (seccomp; other system calls fail with EPERM). It may remove files, since its socket is
+/// one. This cannot be undone. Returns "" on success, otherwise the reason.
 std::string confine_server();
 
 } // namespace overtake::command

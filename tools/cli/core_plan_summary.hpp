@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The part of a summary that tells of a plan for several cores.
+// The part of a summary about a plan for several cores.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 
 namespace overtake::command {
 
-/// Null if the file has none.
+/// Returns null if the file has no such plan.
 nlohmann::ordered_json summarise_core_plan(const ModelContents& contents);
 
 } // namespace overtake::command

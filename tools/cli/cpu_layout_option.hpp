@@ -14,7 +14,7 @@ namespace overtake::command {
 
 /// Adds the option, which sets `layout`.
 void add_cpu_layout_option(CLI::App& command, CpuLayout& layout);
-/// The same with a purpose of its own, and without a default.
+/// Adds the option with its own purpose and without a default.
 CLI::Option* add_cpu_layout_option(CLI::App& command, std::function<void(CpuLayout)> choose,
                                    const std::string& text);
 

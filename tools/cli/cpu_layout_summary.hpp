@@ -7,9 +7,9 @@
 
 namespace overtake::command {
 
-/// Adds to the segments of the CPU in a summary of `model` which layouts their values have on this
-/// machine: of all operators' outputs, of what comes from the device and goes to it, and the
-/// conversions between them, with their bytes.  Throws Error ENOMEM.
+/// Adds to the CPU segments in a summary of `model` which layouts their values have on this
+/// machine: the outputs of all operators, the values from and to the device, and the conversions
+/// between them, with their bytes. Throws Error ENOMEM.
 void add_cpu_layouts(nlohmann::ordered_json& summary, const Model& model);
 
 } // namespace overtake::command

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Networks as ONNX has them, to run wholly on the CPU.
+// Compiles ONNX networks to run wholly on the CPU.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,11 @@
 
 namespace overtake::command {
 
-/// Whether a path is an ONNX file's, by its suffix.
+/// Returns whether a path is an ONNX file's, by its suffix.
 bool is_onnx(const std::string& path);
 
-/// The network, compiled in memory with all its nodes on the CPU, in float.  Throws CompileError.
+/// Returns the network compiled in memory, with all nodes on the CPU, in float. Throws
+/// CompileError.
 std::shared_ptr<const Model>
 compile_for_cpu(const std::string& path, const compiler::ImportOptions& import, Warnings& warnings);
 

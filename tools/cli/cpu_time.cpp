@@ -15,7 +15,7 @@ std::uint64_t elements_of(const fbs::Tensor& tensor) {
     return elements;
 }
 
-// Of the nodes that the CPU runs; they are in the order of execution, as its operators are.
+// Returns the MACs of the nodes that the CPU runs, in the order of execution, like its operators.
 std::vector<std::uint64_t> macs_on_cpu(const fbs::Model& model) {
     std::vector<std::uint64_t> macs;
     if (model.nodes())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake demo: the five set-ups, predicted by the simulator and, where that is linked, measured
-// on a device (demo_measuring.cpp).
+// overtake demo: the five set-ups, predicted by the simulator and, if that is linked, measured on a
+// device (demo_measuring.cpp).
 #include <filesystem>
 #include <memory>
 #include <string>

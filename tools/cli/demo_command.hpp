@@ -12,7 +12,8 @@
 
 namespace overtake::command {
 
-/// A device of the demonstration. All three are set, or none: then there is only --predict.
+/// How the demonstration measures on a device. All three are set, or none: then only --predict
+/// works.
 struct DemoMeasurement {
     /// Throws CLI::ValidationError if clients of two processes cannot share the device.
     std::function<void(const DemoSetup&)> check_device;
@@ -22,10 +23,10 @@ struct DemoMeasurement {
     std::function<void(DemoResults&, bool in_words)> measure;
 };
 
-/// add_demo() with that device.
+/// Adds the command demo with this measurement.
 void add_demo_with(CLI::App& app, int& status, const DemoMeasurement& measurement);
 
-/// Each row as the simulator predicts it.
+/// Returns each row as the simulator predicts it.
 std::vector<RowResult> predict_rows(const DemoSetup& setup);
 
 } // namespace overtake::command

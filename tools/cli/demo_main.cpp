@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the first table of `make demo` needs of the overtake command, and nothing else: it is built
-// first, so that the table comes early (scripts/demo.sh). Not installed.
+// The part of the overtake command that prints the first table of `make demo`, and nothing else. It
+// is built first, so that the table comes early (scripts/demo.sh). It is not installed.
 #include <array>
 
 #include "command_line.hpp"

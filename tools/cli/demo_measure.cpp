@@ -30,12 +30,12 @@ namespace fs = std::filesystem;
 
 constexpr unsigned us_per_ms = 1000;
 
-/// How long a run's requests take to come.
+/// Returns the time in which a run's requests come.
 std::uint64_t duration_us(const DemoSetup& setup) {
     return std::uint64_t{setup.load.requests} * setup.load.period_us * setup.time_scale;
 }
 
-/// A child process, ended and waited for whatever happens.
+/// A child process. The destructor ends it and waits for its end.
 class Child {
 public:
     explicit Child(const std::vector<std::string>& arguments) : name_(arguments[1]) {
@@ -43,17 +43,17 @@ public:
         for (const std::string& argument : arguments)
             argv.push_back(const_cast<char*>(argument.c_str()));
         argv.push_back(nullptr);
-        std::fflush(stdout); // or the child would print it once more
+        std::fflush(stdout); // otherwise the child would print it once more
         const pid_t parent = getpid();
         pid_ = fork();
         if (pid_ < 0)
             throw Error(errno, fmt::format("fork: {}", std::strerror(errno)));
         if (pid_ == 0) {
-            // It is not to outlive who started it, however that ends.
+            // The child must not outlive its parent, however that ends.
             prctl(PR_SET_PDEATHSIG, SIGTERM);
             if (getppid() != parent)
                 _exit(127);
-            // Its report is in the records; only what goes wrong is to be seen.
+            // The child's report is in the records; only its errors are shown.
             if (std::freopen("/dev/null", "w", stdout) != nullptr)
                 execv("/proc/self/exe", argv.data());
             _exit(127);
@@ -74,7 +74,7 @@ public:
         return pid_ > 0;
     }
     unsigned pid() const { return static_cast<unsigned>(pid_); }
-    /// Throws if it has ended by itself.
+    /// Throws Error if the child has ended by itself.
     void expect_running() {
         if (running())
             return;
@@ -106,7 +106,7 @@ std::uint64_t fcs_done(const Device& device) {
     return done;
 }
 
-/// Whether FCs of a process have been executed, by the driver's account of its open files.
+/// Returns whether FCs of a process have been executed, by the driver's account of its open files.
 bool was_served(unsigned pid) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(fmt::format("/proc/{}/fdinfo", pid), ignored)) {
@@ -121,8 +121,8 @@ bool was_served(unsigned pid) {
     return false;
 }
 
-/// Until `child` has had FCs executed: by its own account, or where that may not be read, by the
-/// device's counters, which tell strangers later and in steps.
+/// Waits until FCs of `child` have been executed: by the child's own account, or, if that may not
+/// be read, by the device's counters, which other processes see later and in steps.
 void wait_for_first_fcs(const Device& device, Child& child, std::uint64_t before) {
     while (!was_served(child.pid()) && fcs_done(device) == before) {
         child.expect_running();
@@ -130,13 +130,13 @@ void wait_for_first_fcs(const Device& device, Child& child, std::uint64_t before
     }
 }
 
-/// What was seen of a device, or why nothing was.
+/// The recording of a device, or why there is none.
 struct Recording {
     timeline::Timeline timeline;
     std::string reason;
 };
 
-/// Lets a process go on for some time, or to its end.
+/// Waits for some time, or until the child ends.
 void sleep_beside(Child& child, std::uint64_t us, const std::function<void()>& tick) {
     constexpr unsigned step_us = 10 * us_per_ms;
     for (std::uint64_t slept_us = 0; slept_us < us && child.running(); slept_us += step_us) {
@@ -145,7 +145,7 @@ void sleep_beside(Child& child, std::uint64_t us, const std::function<void()>& t
     }
 }
 
-/// Records the middle of the run of `detector`, whose requests take `run_us` once they come.
+/// Records the middle of the run of `detector`, whose requests come in `run_us`.
 Recording record_middle(Child& detector, const trace::Names& names, std::uint64_t run_us,
                         std::uint64_t picture_us, const std::function<void()>& tick) {
     trace::FcTrace trace;
@@ -182,7 +182,7 @@ void divide_times(std::vector<load::Request>& requests, unsigned scale) {
     }
 }
 
-/// As on a device whose clock is the profile's.
+/// Divides the times, as if the device's clock were the profile's.
 void divide_times(Run& run, unsigned scale) {
     divide_times(run.detector, scale);
     divide_times(run.large, scale);

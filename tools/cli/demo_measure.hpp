@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Measuring for `overtake demo`: every client a process of its own, on one kernel device.
+// Measures for `overtake demo`: every client is a process, and all use one kernel device.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace overtake::command {
 
-/// The cost in ns of one request that has the device to itself. Throws Error.
+/// Returns the cost in ns of a request that has the device to itself. Throws Error.
 std::uint64_t measure_cost(const DemoSetup& setup, const std::string& model);
 
 /// Runs the clients of a row as often as `setup` says. `device` is opened only to watch it. `tell`
-/// hears now and then how much of it is done, 0..1. Throws Error if a client fails.
+/// is called now and then with the part that is done, 0..1. Throws Error if a client fails.
 Measurement measure(const DemoSetup& setup, const demo::Row& row, std::uint64_t large_cost_ns,
                     Device& device, const std::function<void(double)>& tell);
 

@@ -22,8 +22,8 @@
 namespace overtake::command {
 namespace {
 
-/// A row that the host disturbed is measured again; of all attempts the one nearest to the
-/// prediction counts.
+/// Measures a row, again if the host disturbed it, at most most_attempts times. The attempt nearest
+/// to the prediction counts.
 void measure_until_it_agrees(const DemoResults& results, RowResult& result, Device& device) {
     const auto p99_off = [&](const Measurement& measurement) {
         return std::abs(
@@ -41,7 +41,8 @@ void measure_until_it_agrees(const DemoResults& results, RowResult& result, Devi
     }
 }
 
-/// The set-up that a late host shows most. 0 if its p99 is as predicted.
+/// Measures the set-up that a late host affects most. Returns 0 if its p99 is not too far above the
+/// prediction.
 int probe(DemoSetup setup) {
     setup.load.requests = probe_requests;
     DemoResults results;

@@ -94,7 +94,7 @@ std::string notes(const DemoResults& results) {
 // --- The set-ups ---------------------------------------------------------------------------------
 
 struct Explanation {
-    std::string setup;   ///< what it is
+    std::string setup;   ///< what the set-up is
     std::string picture; ///< what its picture shows
 };
 
@@ -159,7 +159,7 @@ std::string setup_section(const DemoResults& results) {
 
 // --- The numbers ---------------------------------------------------------------------------------
 
-/// "2.97", and below it the range if there were several runs.
+/// Returns "2.97", and below it the range if there were several runs.
 std::string measured_cell(const RowResult& result, std::uint64_t demo::Figures::*figure,
                           const std::string& more = "") {
     if (!result.measured)
@@ -222,7 +222,7 @@ std::string number_row(const RowResult& result, std::uint64_t alone_ns, std::uin
     return html + time_cells(result, &demo::Figures::max_ns) + large_cells(result) + "</tr>\n";
 }
 
-/// Rows in which the measurement is not what was predicted, and why.
+/// Returns the rows whose measurement differs from the prediction, and why.
 std::string differences(const DemoResults& results) {
     std::string items;
     for (const RowResult& result : results.rows) {
@@ -289,7 +289,7 @@ std::string number_section(const DemoResults& results) {
 
 // --- The pictures --------------------------------------------------------------------------------
 
-/// A document as a part of the page: what its patterns are called must not meet another's.
+/// Returns a document as part of the page: the names of its patterns must differ from others'.
 std::string inlined(const std::string& svg, const std::string& name, const std::string& label) {
     std::string out = replaced(svg, "<pattern id=\"", fmt::format("<pattern id=\"{}-", name));
     out = replaced(out, "url(#", fmt::format("url(#{}-", name));

@@ -7,8 +7,8 @@
 
 namespace overtake::command {
 
-/// Everything that `overtake demo` found, as one HTML page that needs no other file to be read.
-/// What is not measured yet is said to be so. Pure.
+/// Returns all results of `overtake demo` as one HTML page that needs no other file. The page says
+/// what is not measured yet. Pure.
 std::string demo_page(const DemoResults& results);
 
 } // namespace overtake::command

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What `overtake demo` knows after it has run, and the same as JSON.
+// The results of `overtake demo`, also as JSON.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct DemoSetup {
     demo::Load load;
     std::string output_dir = ".";
     unsigned repeat = 1; ///< runs of each row
-    /// The device's clock is 1/N of what the networks were compiled for: periods are N times as
-    /// long, and times that were measured are divided by N.
+    /// The device's clock is 1/N of the clock for which the networks were compiled: periods are N
+    /// times as long, and measured times are divided by N.
     unsigned time_scale = 1;
 };
 
@@ -31,7 +31,7 @@ struct Measurement {
     demo::Spread spread;
     demo::Figures replayed; ///< predicted from the arrivals of the typical run
     std::string picture;    ///< the middle of the typical run, SVG
-    unsigned attempts = 1;  ///< measured so often, since it differed from the prediction
+    unsigned attempts = 1;  ///< how often it was measured, since it differed from the prediction
 };
 
 struct RowResult {
@@ -42,9 +42,10 @@ struct RowResult {
 
 struct DemoResults {
     DemoSetup setup;
-    std::uint64_t large_cost_ns = 0; ///< one request of the unsplit large network, alone
-    std::string kernel;              ///< release of the kernel measured on; empty: not measured
-    std::vector<std::string> busy;   ///< signs that the machine had too much else to do
+    /// The cost of one request of the unsplit large network, alone.
+    std::uint64_t large_cost_ns = 0;
+    std::string kernel;            ///< release of the kernel measured on; empty: not measured
+    std::vector<std::string> busy; ///< signs that the machine had too much other work
     std::vector<RowResult> rows;
 };
 
@@ -52,37 +53,37 @@ double ms(std::uint64_t ns);
 
 /// Returns the best figures of a row: measured, or else predicted.
 const demo::Figures& best_known(const RowResult& result);
-/// The detector's p99 in the row without the large network, as far as it is known.
+/// Returns the detector's p99 in the row without the large network; 0 if there is no such row.
 std::uint64_t alone_p99_ns(const DemoResults& results);
 
-/// The name of a row's files: without spaces.
+/// Returns the name of a row's files, without spaces.
 std::string stem(const demo::Row& row);
 std::string predicted_picture_name(const demo::Row& row);
 std::string measured_picture_name(const demo::Row& row);
 
-/// The command lines of a row's clients. `run` counts from 1.
+/// Return the command lines of a row's clients. `run` counts from 1.
 std::vector<std::string> detector_command(const DemoSetup& setup, const demo::Row& row,
                                           unsigned run);
 std::vector<std::string> large_command(const DemoSetup& setup, const demo::Row& row, unsigned run);
-/// Where they write what became of each request, below the output directory.
+/// Return where the clients write the result of each request, below the output directory.
 std::string detector_records(const demo::Row& row, unsigned run);
 std::string large_records(const demo::Row& row, unsigned run);
 
-/// How often a row is measured as long as it differs from its prediction.
+/// The most measurements of a row that differs from its prediction.
 inline constexpr unsigned most_attempts = 3;
-/// Requests of the detector in a probe of the host.
+/// The requests of the detector in a probe of the host.
 inline constexpr unsigned probe_requests = 200;
-/// Beyond what a row's p99 was disturbed by the host.
+/// If p99 differs by more than this, the host disturbed the row.
 inline constexpr double disturbed_percent = 10;
-/// Beyond what a probe's p99 says that the host is too late for this time scale.
+/// If the p99 of a probe is higher by more than this, the host is too late for this time scale.
 inline constexpr double probe_percent = 5;
-/// Beyond what a measurement counts as different from its prediction.
+/// If a measurement differs by more than this, it counts as different from its prediction.
 inline constexpr double tolerance_percent = 5;
 double difference_percent(std::uint64_t measured, std::uint64_t predicted);
-/// Whether the median or the 99th percentile does.
+/// Returns whether the median or the 99th percentile differs.
 bool differs(const demo::Figures& measured, const demo::Figures& predicted);
-/// Whether the row was measured, and its 99th percentile is further from the prediction than the
-/// host's lateness may bring it.
+/// Returns whether the row was measured and its 99th percentile differs from the prediction by more
+/// than disturbed_percent.
 bool is_disturbed(const RowResult& result);
 
 nlohmann::ordered_json to_json(const DemoResults& results);

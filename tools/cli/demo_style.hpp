@@ -3,8 +3,8 @@
 
 namespace overtake::command {
 
-/// Light and dark. The pictures bring their own colours; here those of paper and ink are replaced,
-/// and the ones that belong to names are left alone.
+/// The style, light and dark. The pictures have their own colours: the style replaces those of
+/// paper and ink, and keeps the colours that belong to names.
 constexpr const char* demo_style = R"css(
 :root { color-scheme: light dark;
   --page: #f6f7f9; --card: #ffffff; --ink: #1b1f24; --soft: #57606a; --rule: #dfe3e8;

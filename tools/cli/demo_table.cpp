@@ -9,7 +9,7 @@
 namespace overtake::command {
 namespace {
 
-/// What the large network got of what the detector leaves.
+/// Returns the large network's share of the rate that the detector leaves.
 std::string share_of_large(const demo::Row& row, const demo::Figures& figures) {
     if (!row.large)
         return "";

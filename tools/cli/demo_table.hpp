@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What `overtake demo` prints.
+// The text that `overtake demo` prints.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ void print_predicted(const demo::Row& row, const demo::Figures& figures,
                      std::uint64_t alone_p99_ns);
 
 void print_measured_head();
-/// One row, and its range over several runs.
+/// Prints one row, and its range over several runs.
 void print_measured(const RowResult& result);
 
-/// The rows that the host disturbed however often they were measured, with what the arrivals
-/// explain of it; nothing if there are none.
+/// Prints the rows that the host disturbed in every attempt, with the part that the arrivals
+/// explain; nothing if there are no such rows.
 void print_disturbed(const DemoResults& results);
 
-/// The signs of a busy machine, if there are any, and what to do.
+/// Prints the signs of a busy machine, if there are any, and what to do.
 void print_busy(const DemoResults& results);
 
 } // namespace overtake::command

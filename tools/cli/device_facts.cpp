@@ -63,11 +63,11 @@ DeviceFacts facts_of(const Device& device, const std::string& path,
         return facts;
     }
     if (path.empty()) {
-        if (facts.backend != "server") // that of like cores is not shown
+        if (facts.backend != "server") // with equal cores, the profile is not shown
             facts.profile = embedded.profile;
         return facts;
     }
-    // The driver tells a profile's numbers, sysfs its name.
+    // The driver reports a profile's numbers, sysfs its name.
     facts.profile = profile_of_node(path);
     return facts;
 }

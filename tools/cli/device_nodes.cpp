@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Device nodes as /dev and sysfs show them, also to those who may not open them.
+// Device nodes as /dev and sysfs show them, also to users who may not open them.
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -60,7 +60,7 @@ void read_owner(Node& node) {
     node.permissions = status.st_mode & 07777;
 }
 
-/// What helps who may not open the node.
+/// Returns what helps a user who may not open the node.
 std::string remedy(const Node& node) {
     constexpr unsigned group_may = S_IRGRP | S_IWGRP;
     if ((node.permissions & group_may) == group_may && node.group != "root")

@@ -15,11 +15,11 @@ namespace overtake::command {
 namespace {
 
 constexpr std::size_t huge_page = 2u << 20;
-/// By which the heap grows once. Addresses alone: memory comes with the first access.
+/// The heap grows once by this. These are only addresses: memory comes with the first access.
 constexpr int heap_bytes = 1 << 30;
 
-// malloc's defaults (mallopt(3)); thresholds are those that it reaches by itself where blocks are
-// large.
+// malloc's defaults (mallopt(3)). The thresholds are those that malloc reaches by itself with large
+// blocks.
 constexpr int usual_top_pad = 128 << 10;
 constexpr int usual_mappings = 65536;
 constexpr int usual_mmap_threshold = 32 << 20;
@@ -38,7 +38,7 @@ bool has_limit(int resource) {
            limit.rlim_cur != RLIM_INFINITY;
 }
 
-/// Whether the kernel counts addresses that no memory lies behind.
+/// Returns whether the kernel counts addresses without memory.
 bool counts_addresses() {
     return has_limit(RLIMIT_AS) || has_limit(RLIMIT_DATA) ||
            first_line("/proc/sys/vm/overcommit_memory") == "2";
@@ -50,9 +50,10 @@ bool has_huge_pages() {
            modes.find("[always]") != std::string::npos;
 }
 
-/// False where the heap does not grow, or the kernel takes no advice.
+/// Returns false if the heap does not grow, or the kernel does not take the advice.
 bool grow_heap() {
-    // A block larger than all that is free, and no mapping of its own: the heap grows.
+    // The block is larger than all free memory and may have no mapping of its own, so the heap
+    // grows.
     mallopt(M_MMAP_MAX, 0);
     mallopt(M_TRIM_THRESHOLD, -1); // never
     mallopt(M_TOP_PAD, heap_bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake info: what a model file holds.
+// overtake info: prints what a model file contains.
 #include <filesystem>
 #include <memory>
 

@@ -9,9 +9,8 @@
 
 namespace overtake::command {
 
-/// JSON as people and programs read it. Names that are not UTF-8, which JSON has to be, lose the
-/// bytes that are not; control and format characters are escaped, since it may be shown in a
-/// terminal.
+/// Returns JSON for people and programs. JSON must be UTF-8, so bytes of names that are no UTF-8
+/// become U+FFFD. Control and format characters are escaped, since a terminal may show the text.
 template <typename Json>
 std::string text_of(const Json& json) {
     return printable_json(json.dump(2, ' ', false, Json::error_handler_t::replace));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// LateJobs: the slowest jobs and tasks of each owner on a device that is watched, and why.
+// LateJobs: the slowest jobs and tasks of each owner on a watched device, and why they were slow.
 #pragma once
 
 #include <cstddef>
@@ -18,35 +18,37 @@
 
 namespace overtake::command {
 
-/// Memory is bounded, whatever other users do: what there is too much of goes, the oldest first,
-/// and is counted.
+/// Memory is bounded, whatever other users do: what exceeds a bound is dropped, the oldest first,
+/// and counted.
 class LateJobs {
 public:
-    static constexpr std::size_t most_live = 1u << 17;    ///< jobs, and as many tasks
-    static constexpr std::size_t most_owners = 1u << 14;  ///< that blame names as culprits
-    static constexpr std::size_t most_groups = 1u << 12;  ///< owners of the slowest
-    static constexpr std::size_t most_reports = 1u << 16; ///< of more than one owner
-    static constexpr std::size_t most_parts = 64;         ///< of one; smaller ones are put together
+    static constexpr std::size_t most_live = 1u << 17;    ///< live jobs, and as many live tasks
+    static constexpr std::size_t most_owners = 1u << 14;  ///< owners that blame names as culprits
+    static constexpr std::size_t most_groups = 1u << 12;  ///< owners of which slow jobs are kept
+    static constexpr std::size_t most_reports = 1u << 16; ///< reports of more than one owner
+    /// The longest parts of a report; others are joined by cause.
+    static constexpr std::size_t most_parts = 64;
 
-    /// `most`: of each owner, a model of a process.
+    /// Keeps the `most` slowest of each owner, a model of a process.
     explicit LateJobs(std::size_t most);
     LateJobs(const LateJobs&) = delete;
     LateJobs& operator=(const LateJobs&) = delete;
 
     void add(const Event& event) { in_order_.add(event); }
-    /// So many events were lost by now, and so many of them of engines: live jobs and tasks are
-    /// reported with a caution.
+    /// Sets how many events were lost so far, and how many of these were of engines. Live jobs and
+    /// tasks are then reported with a warning.
     void lost(std::uint64_t count, std::uint64_t of_engines);
-    /// Processes of the live jobs and tasks.
+    /// Returns the processes of the live jobs and tasks.
     std::vector<std::uint32_t> processes() const { return blame_.processes(); }
-    /// These processes are gone for long enough that no event of theirs is to come.
+    /// Forgets processes that ended long enough ago that no more of their events come.
     void forget(const std::set<std::uint32_t>& pids);
-    /// Live jobs and tasks, and owners of slow ones, that went to make room for others.
+    /// Returns how many live jobs and tasks, and owners of slow ones, were dropped to make room for
+    /// others.
     std::uint64_t dropped() const { return blame_.dropped() + dropped_; }
-    /// No more events come.
+    /// Handles the remaining events: no more come.
     void finish() { in_order_.finish(); }
 
-    /// A sentence each.
+    /// Returns a sentence for each kept job and task.
     std::vector<std::string> lines() const;
     nlohmann::ordered_json to_json() const;
     bool tasks_recorded() const { return blame_.tasks_recorded(); }
@@ -55,7 +57,7 @@ private:
     void keep(const blame::Report& all);
 
     struct Owner {
-        std::uint64_t group = 0; ///< in worst_
+        std::uint64_t group = 0; ///< its group in worst_
         std::uint64_t last = 0;  ///< number of its last report
     };
 

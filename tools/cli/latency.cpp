@@ -39,8 +39,8 @@ struct LatencyOptions {
     std::string device = "auto";
     std::string by = "priority+model";
     double seconds = 0;
-    std::size_t blame = 0;              ///< so many of each owner; 0: none
-    std::vector<std::string> libraries; ///< whose engines' tasks are reported, too
+    std::size_t blame = 0;              ///< how many of each owner; 0: none
+    std::vector<std::string> libraries; ///< libraries whose engines' tasks are reported, too
     bool json = false;
 };
 
@@ -159,7 +159,7 @@ void print_gaps(std::uint64_t lost, std::uint64_t dropped) {
 }
 
 int latency(LatencyOptions options) {
-    const bool is_of_engines = options.device == "engines"; // which have no jobs, but requests
+    const bool is_of_engines = options.device == "engines"; // engines have no jobs, but requests
     if (is_of_engines && options.blame == 0)
         options.blame = usual_blame;
     const Grouping grouping = grouping_of(options.by);

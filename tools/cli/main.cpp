@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The overtake command: one subcommand a file.
+// The overtake command. Each subcommand has a file.
 #include "command_line.hpp"
 #include "commands.hpp"
 #include "compiler/float/onednn.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake metrics: what the devices say of themselves, for Prometheus.
+// overtake metrics: what the devices report about themselves, for Prometheus.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -27,7 +27,7 @@ namespace overtake::command {
 namespace {
 
 constexpr auto patience_with_servers = std::chrono::seconds(1);
-/// At engines, whose processors tell something with each run.
+/// The time to watch engines, whose processors report something with each run.
 constexpr auto time_to_look = std::chrono::seconds(1);
 
 struct MetricsOptions {
@@ -38,10 +38,10 @@ struct MetricsOptions {
     bool engines = false;
 };
 
-/// What the processors of engines tell, from now on.
+/// Watches what the processors of engines report from now on.
 class EngineWatch {
 public:
-    /// Throws Error without the right.
+    /// Throws Error without the right to use BPF.
     EngineWatch() : source_(watch::open_engine_events({.processors = true})) {
         if (const std::string left_out = watch::engines_left_out(*source_); !left_out.empty())
             fmt::print(stderr, "overtake: metrics: {}\n", left_out);
@@ -55,7 +55,7 @@ public:
 
     std::vector<watch::ProcessorRow> rows() {
         const std::lock_guard lock(mutex_);
-        return table_.take(0); // counters alone: shares are for who asks once an interval
+        return table_.take(0); // only counters: shares need a caller that asks once an interval
     }
 
 private:
@@ -75,7 +75,7 @@ private:
     std::jthread thread_;
 };
 
-/// What a port and an address have to look like, before anything else is done.
+/// Checks the form of a port and an address before anything else is done.
 CLI::Validator address() {
     return {[](std::string& text) {
                 try {

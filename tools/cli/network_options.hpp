@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Options that say what an ONNX file leaves open: the shapes of its inputs, and their values.
+// Options for what an ONNX file leaves open: the shapes of its inputs, and their values.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace overtake::command {
 
-/// What stands on the command line, as it stands there.
+/// The arguments as they are on the command line.
 struct NetworkOptions {
     std::vector<std::string> shapes; ///< NAME=1x3x224x224
     std::vector<std::string> values; ///< NAME=16000 or NAME=1,2,3
@@ -20,7 +20,8 @@ struct NetworkOptions {
 
 void add_network_options(CLI::App& command, NetworkOptions& options);
 
-/// Puts them where import finds them.  Throws CLI::ValidationError for what has another form.
+/// Parses the arguments for the import. Throws CLI::ValidationError for an argument of another
+/// form.
 void read_network_options(const NetworkOptions& options, compiler::ImportOptions& import);
 
 } // namespace overtake::command

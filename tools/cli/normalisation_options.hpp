@@ -7,7 +7,7 @@
 
 namespace overtake::command {
 
-/// --mean and --scale: what becomes of the pixels of pictures.
+/// Adds --mean and --scale: how the pixels of pictures are normalised.
 void add_normalisation(CLI::App& command, compiler::Normalisation& normalisation);
 
 } // namespace overtake::command

@@ -13,7 +13,7 @@
 namespace overtake::command {
 namespace {
 
-// The number, if that is all there is; not infinity, nor NaN.
+// Returns the number, if the text is nothing else; not for infinity or NaN.
 template <typename Number>
 std::optional<Number> parse(const std::string& text) {
     Number value = 0;

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The part of a path that exists, and the directories below it that are missing, outermost first.
+/// The part of a path that exists, and the missing directories below it, outermost first.
 struct Place {
     fs::path existing;
     std::vector<fs::path> missing;
@@ -42,7 +42,7 @@ OutputFiles::~OutputFiles() {
     files_.clear();
     std::error_code error;
     for (const fs::path& directory : made_ | std::views::reverse)
-        fs::remove(directory, error); // fails, as it should, for one that has files in it
+        fs::remove(directory, error); // fails, as intended, for a directory that has files
 }
 
 void OutputFiles::make_directory(const fs::path& directory) {

@@ -11,8 +11,9 @@
 
 namespace overtake::command {
 
-/// Files that appear together, each whole, or not at all. All throw Error naming the file and the
-/// reason (e.g. a full disk); then nothing is left, nor any directory made for them.
+/// Files that commit() puts in their places, each atomically. All members throw Error, which names
+/// the file and the reason (e.g. a full disk). Without a successful commit(), no directory made for
+/// the files is left, nor any file, except those that a failed commit() had already put in place.
 class OutputFiles {
 public:
     OutputFiles() = default;
@@ -20,26 +21,27 @@ public:
     OutputFiles& operator=(const OutputFiles&) = delete;
     ~OutputFiles();
 
-    /// Makes a directory that is to hold some of them, and those above it.
+    /// Makes a directory for some of the files, and its missing parents.
     void make_directory(const std::filesystem::path& directory);
-    /// One more, with what `write` writes now.
+    /// Adds a file with what `write` writes now.
     void add(const std::string& path, const std::function<void(std::ostream&)>& write);
-    /// They take their places, replacing what is there.
+    /// Puts the files in their places one after the other, replacing existing files.
     void commit();
 
 private:
     std::vector<timeline::WholeFile> files_;
-    std::vector<std::filesystem::path> made_; ///< directories, those above first
+    std::vector<std::filesystem::path> made_; ///< directories, parents first
 };
 
-/// One file by itself.
+/// Writes one file atomically.
 void write_file(const std::string& path, const std::function<void(std::ostream&)>& write);
 
-/// Throws what OutputFiles would before anything is written, so that no work is lost; and
-/// Error if the file is one of those that are `read`, and would be replaced.
+/// Throws what OutputFiles would throw, before any work is done that could be lost. Throws Error,
+/// too, if the file is one of those that are `read` and would be replaced.
 void check_output_file(const std::string& path, const std::vector<std::string>& read = {});
 
-/// The same of a directory that is to be made, or is there; `option` is what names it.
+/// Does the same for a directory that is to be made, or exists; `option` is the option that names
+/// it.
 void check_output_directory(const std::string& option, const std::filesystem::path& directory);
 
 } // namespace overtake::command

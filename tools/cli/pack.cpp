@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake pack: several compiled models in one file.
+// overtake pack: joins several compiled models in one file.
 #include <memory>
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake perf: loads a device with models and says how long requests took.
+// overtake perf: loads a device with models and prints how long requests took.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -41,7 +41,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Without --warm-up: so many requests, but for no longer than this.
+/// Without --warm-up, these are the requests that warm up, and their longest time.
 constexpr std::uint64_t usual_warm_up = 10;
 constexpr std::uint64_t usual_warm_up_ns = 500'000'000;
 
@@ -51,7 +51,7 @@ struct PerfOptions {
     std::string device = "auto";
     std::string mode = "functional";
     EmbeddedOptions embedded;
-    bool has_cores = false; ///< of the embedded device
+    bool has_cores = false; ///< --cores was given for the embedded device
     unsigned threads = 1;
     bool engine = false;
     bool service = false;
@@ -63,9 +63,9 @@ struct PerfOptions {
     unsigned cpu_threads = 1;
     unsigned record = 0;
     NetworkOptions network;
-    compiler::ImportOptions import; ///< what `network` says
+    compiler::ImportOptions import; ///< from `network`
     std::string records;
-    bool tries = false; ///< each setting of cpu_layout and record
+    bool tries = false; ///< try each setting of cpu_layout and record
     bool json = false;
     load::Options load;
 };
@@ -81,7 +81,7 @@ void stop_on_signals() {
     sigaction(SIGTERM, &action, nullptr);
 }
 
-/// What CLI11 cannot see by itself.
+/// Checks what CLI11 cannot check by itself.
 void check_usage(const CLI::App& command, const PerfOptions& options, const std::string& node) {
     check_embedded_options(command, node);
     check_core_limit(options.core_limit, options.load.task.priority);
@@ -96,7 +96,7 @@ void check_usage(const CLI::App& command, const PerfOptions& options, const std:
             throw CLI::ValidationError(option, "is for one MODEL; give one, or leave it out");
 }
 
-/// What --try chooses by itself, or cannot compare.
+/// Refuses what --try chooses by itself, or cannot compare.
 void check_try(const CLI::App& command, const PerfOptions& options) {
     if (!options.tries)
         return;
@@ -115,7 +115,7 @@ void check_try(const CLI::App& command, const PerfOptions& options) {
             "--try", fmt::format("needs --frames of at least {}, one for each turn", try_turns));
 }
 
-/// Options that have a meaning only beside others.
+/// Checks and completes options that have a meaning only with others.
 void complete(const CLI::App& command, PerfOptions& options) {
     options.embedded.mode = mode_number(options.mode);
     options.has_cores = command.count("--cores") > 0;
@@ -145,7 +145,7 @@ Models load_models(const PerfOptions& options) {
     return models;
 }
 
-/// Null unless --engine or --processors was given.
+/// Returns null unless --engine or --processors was given.
 std::shared_ptr<Engine> make_engine(const PerfOptions& options,
                                     const std::shared_ptr<Device>& device) {
     const bool has_processors = !options.processors.processors.empty();
@@ -189,7 +189,7 @@ std::vector<load::Load> make_loads(const PerfOptions& options, const Models& mod
     return loads;
 }
 
-/// Throws if a request failed.  What was dropped for its deadline has not.
+/// Throws if a request failed. A request that was dropped for its deadline has not failed.
 void check_requests(const std::string& path, const load::Load& load, const load::Outcome& outcome) {
     const auto is_failed = [&](const load::Request& request) {
         return request.status != 0 && !load::is_dropped(load.options, request);
@@ -208,7 +208,7 @@ std::vector<load::Outcome> run_loads(std::span<load::Load> loads) {
     return load::run(loads, stop, [&](double done) { bar.show("measuring", done); });
 }
 
-/// A load of one model at a setting, each with sessions or an engine of its own.
+/// Makes a load of one model at a setting, with its own sessions or engine.
 load::Load make_load(PerfOptions options, const std::shared_ptr<const Model>& model,
                      const std::shared_ptr<Device>& device, const TrySetting& setting) {
     options.cpu_layout = setting.layout;
@@ -216,7 +216,7 @@ load::Load make_load(PerfOptions options, const std::shared_ptr<const Model>& mo
     return std::move(make_loads(options, {model}, device, make_engine(options, device)).front());
 }
 
-/// The first line of what is printed.
+/// Prints the first line.
 DeviceFacts print_facts(const PerfOptions& options, Device& device, const std::string& node,
                         const EmbeddedOptions& embedded) {
     DeviceFacts facts = facts_of(device, node, embedded);
@@ -280,10 +280,10 @@ int run_perf(const PerfOptions& options, const std::string& node) {
     std::vector<Json> memory;
     for (const auto& model : models)
         memory.push_back(memory_of(*model));
-    models.clear(); // at record level 2 they go
+    models.clear(); // at record level 2, the models are freed
     const std::int64_t begin_ns = load::monotonic_ns();
     const std::vector<load::Outcome> outcomes = run_loads(loads);
-    const std::int64_t lasted_ns = load::monotonic_ns() - begin_ns; // with what warmed up
+    const std::int64_t lasted_ns = load::monotonic_ns() - begin_ns; // includes the warm-up
     const ResidentMemory resident = resident_memory();
     if (!options.records.empty())
         write_file(options.records, [&](std::ostream& file) {

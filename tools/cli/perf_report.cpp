@@ -79,7 +79,7 @@ Json arrivals(const load::Load& load, const load::Outcome& outcome) {
     return json;
 }
 
-// How many requests kept their deadline.
+// Returns how many requests kept their deadline.
 Json deadline(const load::Load& load, const load::Outcome& outcome) {
     const std::uint64_t slo_ns = load.options.task.slo_ns;
     std::size_t met = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What overtake perf has to say of a load: as JSON, and that as text.
+// The report of overtake perf on a load: as JSON, and as text made from the JSON.
 #pragma once
 
 #include <vector>
@@ -13,18 +13,19 @@
 
 namespace overtake::command {
 
-/// Bytes of device memory that one request of the model needs, by what is in them.
+/// Returns the bytes of device memory that one request of the model needs, by content.
 nlohmann::ordered_json memory_of(const Model& model);
 
-/// Of one model, with what memory_of() said; times in milliseconds, sizes in bytes.
+/// Returns the report on one model, with the result of memory_of(). Times are in milliseconds,
+/// sizes in bytes.
 nlohmann::ordered_json perf_report(const load::Load& load, const load::Outcome& outcome,
                                    const nlohmann::ordered_json& memory);
 
-/// Adds what each processor of an engine did in so long, if there are any.
+/// Adds what each processor of an engine did in `lasted_ns`, if there are any processors.
 void add_processors(nlohmann::ordered_json& json, const std::vector<ProcessorState>& processors,
                     std::int64_t lasted_ns);
 
-/// Prints what overtake perf says as JSON.
+/// Prints the JSON of overtake perf as text.
 void print_perf_reports(const nlohmann::ordered_json& json);
 
 } // namespace overtake::command

@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A setting is worth naming from this ratio to the default on.
+/// A setting is recommended only if its ratio to the default is below this.
 constexpr double worth_while = 0.98;
 
 const char* name_of(CpuLayout layout) {
@@ -36,10 +36,10 @@ const char* name_of(CpuLayout layout) {
     return "auto";
 }
 
-/// A setting that runs, and what its turns took.
+/// A setting that runs, and the times of its turns.
 struct Tried {
     TrySetting setting;
-    std::vector<load::Load> load; ///< one
+    std::vector<load::Load> load; ///< one load
     std::vector<std::uint64_t> times{};
     std::vector<double> medians{}; ///< by turn
     double ratio = 1;              ///< to the default
@@ -57,7 +57,7 @@ bool is_default(const TrySetting& setting) {
     return setting.layout == CpuLayout::automatic && setting.record == 0;
 }
 
-/// Of each operator of the CPU, in all segments.
+/// Returns the layouts of each operator of the CPU, in all segments.
 std::vector<std::vector<cpu::LayoutNumber>> layouts_of_operators(const Model& model,
                                                                  CpuLayout layout) {
     const ModelContents& contents = ModelContents::of(model);
@@ -74,7 +74,7 @@ std::vector<std::vector<cpu::LayoutNumber>> layouts_of_operators(const Model& mo
     return all;
 }
 
-/// The default, and those that differ from it and from each other.
+/// Returns the default layout, and those that differ from it and from each other.
 std::vector<CpuLayout> layouts_to_try(const Model& model, Json& notes) {
     std::vector<CpuLayout> layouts;
     std::vector<std::vector<std::vector<cpu::LayoutNumber>>> known;
@@ -93,7 +93,7 @@ std::vector<CpuLayout> layouts_to_try(const Model& model, Json& notes) {
     return layouts;
 }
 
-/// The default first.  `notes` says what is left out.
+/// Returns the settings, the default first. `notes` says what is left out.
 std::vector<TrySetting> settings_for(const Model& model, const Device& device, Json& notes) {
     const auto& segments = ModelContents::of(model).segments;
     const bool has_device = std::ranges::any_of(segments, &Segment::on_bpu);
@@ -132,13 +132,13 @@ void measure(Tried& tried, const std::atomic<bool>& stop) {
                                 name_of(tried.setting.layout), tried.setting.record,
                                 load::why_it_failed(*failed)));
     const std::vector<std::uint64_t> times = load::response_times(requests);
-    if (times.empty()) // it was stopped
+    if (times.empty()) // the run was stopped
         return;
     tried.medians.push_back(static_cast<double>(load::percentile(times, 50)));
     tried.times.insert(tried.times.end(), times.begin(), times.end());
 }
 
-/// The median over the turns that both had.
+/// Computes the median ratio over the turns that both had.
 void compare(Tried& tried, const Tried& usual) {
     std::vector<double> ratios;
     for (std::size_t turn = 0; turn < std::min(tried.medians.size(), usual.medians.size()); turn++)
@@ -150,7 +150,7 @@ void compare(Tried& tried, const Tried& usual) {
                       std::ranges::all_of(ratios, [](double ratio) { return ratio < 1; });
 }
 
-/// Each turn begins with another setting, so that none always comes after the same.
+/// Each turn begins with another setting, so that no setting always follows the same one.
 void take_turns(std::vector<Tried>& all, const std::atomic<bool>& stop) {
     ProgressBar bar;
     const std::uint64_t requests = all.front().load.front().options.requests;
@@ -172,7 +172,8 @@ Json best_of(const std::vector<Tried>& all) {
         if (tried.is_faster)
             least = std::min(least, tried.ratio);
     const auto faster = std::ranges::find_if(all, [&](const Tried& tried) {
-        return tried.is_faster && tried.ratio * worth_while <= least; // the first as good as any
+        // The first one that is about as good as the best.
+        return tried.is_faster && tried.ratio * worth_while <= least;
     });
     const Tried* const best = faster == all.end() ? &all.front() : &*faster;
     const char* const layout = name_of(best->setting.layout);

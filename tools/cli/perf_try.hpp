@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake perf --try: settings of the library that leave results as they are, measured in turns.
+// overtake perf --try: measures, in turns, settings of the library that do not change results.
 #pragma once
 
 #include <atomic>
@@ -17,10 +17,10 @@
 
 namespace overtake::command {
 
-/// Each setting has so many turns, and usually so many requests in all of its turns together.
+/// The turns of each setting, and its usual number of requests in all turns together.
 constexpr std::size_t try_turns = 5;
 constexpr std::uint64_t usual_try_requests = 10'000;
-/// Without a number of requests, no request begins later than this after the first of its turn.
+/// Without a number of requests, no request begins later than this after the first one of its turn.
 constexpr std::uint64_t usual_try_turn_ns = 100'000'000;
 
 struct TrySetting {
@@ -28,15 +28,15 @@ struct TrySetting {
     unsigned record;
 };
 
-/// Makes a load for each setting that can make a difference to the model, calls `made`, then
-/// measures the loads turn by turn.  The result has the reason for each setting that was refused.
-/// Throws Error if the default setting is refused, or a request fails.
+/// Makes a load for each setting that can make a difference to the model, calls `made`, and then
+/// measures the loads turn by turn. The result has the reason for each setting that was refused.
+/// Throws Error if the default setting is refused, or if a request fails.
 nlohmann::ordered_json try_settings(const Model& model, const Device& device,
                                     const std::function<load::Load(const TrySetting&)>& make,
                                     const std::function<void()>& made,
                                     const std::atomic<bool>& stop);
 
-/// Prints what try_settings() returns.
+/// Prints the result of try_settings().
 void print_try(const nlohmann::ordered_json& json);
 
 } // namespace overtake::command

@@ -17,7 +17,7 @@
 namespace overtake::command {
 namespace {
 
-// "4 cores of default", or "cores of default, rk3588-core".
+// Returns "4 cores of default", or "cores of default, rk3588-core".
 std::string cores_text(std::span<const std::string_view> profiles) {
     const auto is_first = [&](std::string_view name) { return name == profiles.front(); };
     if (std::ranges::all_of(profiles, is_first))
@@ -33,7 +33,7 @@ std::vector<std::string_view> names_of(std::span<const drm_overtake_core_profile
     return names;
 }
 
-// Nothing where the plan is used.
+// Returns why the plan is not used; empty if it is.
 std::string why_unused(const Device& device, const CorePlan& plan, RequestsBy by) {
     const std::vector<drm_overtake_core_profile> profiles = device.core_profiles();
     if (by == RequestsBy::processors)

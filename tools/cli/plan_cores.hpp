@@ -12,17 +12,17 @@
 
 namespace overtake::command {
 
-/// An embedded device has the cores that the first model with a plan for several cores wants, if
-/// their profiles are built in; without such a model, and if it names its cores, it is left as it
-/// is.
+/// Gives an embedded device the cores that the first model with a plan for several cores wants, if
+/// their profiles are built in. Without such a model, or if the device names its cores, it stays as
+/// it is.
 void give_plan_cores(EmbeddedOptions& embedded,
                      std::span<const std::shared_ptr<const Model>> models);
 
-/// What makes the requests.
+/// The object that makes the requests.
 enum class RequestsBy { session, engine, processors };
 
-/// A line on stderr for each model whose plan for several cores is of no use to its requests: which
-/// cores the device lacks, or what else is in the way.  `paths` names the models.
+/// Prints a line on stderr for each model whose plan for several cores its requests cannot use:
+/// which cores the device lacks, or the other reason. `paths` names the models.
 void warn_of_unused_plans(const Device& device,
                           std::span<const std::shared_ptr<const Model>> models,
                           std::span<const std::string> paths, RequestsBy by);

@@ -10,20 +10,20 @@
 namespace overtake::command {
 namespace {
 
-// Files that are opened do not take the place of standard input, output and error.
+// Opens missing standard streams, so that no opened file takes their place.
 void open_standard_streams() {
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor)
         if (fcntl(descriptor, F_GETFD) < 0)
-            (void)!open("/dev/null", O_RDWR); // the lowest that is free
+            (void)!open("/dev/null", O_RDWR); // the lowest free descriptor
 }
 
-// Ends as the signal asks, on a line of its own: no file has appeared yet that is not whole.
+// Prints a line and ends as the signal demands: no incomplete file has been put in its place.
 void on_interrupt(int signal) {
     constexpr std::string_view told = "overtake: interrupted\n", clear = "\r\033[K";
     if (isatty(STDERR_FILENO) == 1)
         (void)!write(STDERR_FILENO, clear.data(), clear.size());
     (void)!write(STDERR_FILENO, told.data(), told.size());
-    raise(signal); // SA_RESETHAND: this time for good
+    raise(signal); // SA_RESETHAND: the signal now ends the process
 }
 
 void tell_of_interrupts() {
@@ -42,7 +42,7 @@ void tell_of_interrupts() {
 void prepare_process() {
     open_standard_streams();
     tell_of_interrupts();
-    // A limit of file sizes is an error of writing, to be reported as one.
+    // Exceeding a limit of file sizes becomes an error of writing, which is reported.
     std::signal(SIGXFSZ, SIG_IGN);
 }
 

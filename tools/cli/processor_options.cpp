@@ -73,7 +73,7 @@ void set_processors(EngineOptions& options, const ProcessorArguments& arguments,
 
 namespace {
 
-/// The model of that name, or the first one.
+/// Returns the model of that name, or the first model.
 auto nearest(std::span<const std::shared_ptr<const Model>> models, std::string_view name) {
     const auto of = std::ranges::find(models, name, [](const auto& each) { return each->name(); });
     return of == models.end() ? models.begin() : of;
@@ -98,7 +98,7 @@ load_models(Engine& engine, std::span<const std::shared_ptr<const Model>> models
             loaded[i] = engine.load(models[i], times);
             is_used = true;
         }
-        if (!is_used) // the library says what differs
+        if (!is_used) // the library reports what differs
             engine.load(*nearest(models, times.model_name()), times);
     }
     for (std::size_t i = 0; i < models.size(); i++)

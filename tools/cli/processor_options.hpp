@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// --processors, --times, --policy, --slo, --drop and --run-timeout, of commands that run models on
+// --processors, --times, --policy, --slo, --drop and --run-timeout, for commands that run models on
 // several processors.
 #pragma once
 
@@ -27,14 +27,15 @@ struct ProcessorArguments {
 };
 
 void add_processor_options(CLI::App& command, ProcessorArguments& arguments);
-/// Opens the devices that entries name.  Throws Error, naming the entry.
+/// Opens the devices that entries name. Throws Error, which names the entry.
 void set_processors(EngineOptions& options, const ProcessorArguments& arguments,
                     const std::shared_ptr<Device>& device, const EmbeddedOptions& embedded);
-/// Each with the file that is of it, if there is one.  Throws Error for a file that is of none.
+/// Loads each model, with its file of --times if there is one. Throws Error for a file that belongs
+/// to no model.
 std::vector<std::shared_ptr<LoadedModel>>
 load_models(Engine& engine, std::span<const std::shared_ptr<const Model>> models,
             const ProcessorArguments& arguments);
-/// Requests of these.
+/// Sets what the arguments say about requests.
 void set_requests(TaskOptions& task, const ProcessorArguments& arguments);
 
 } // namespace overtake::command

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake profile: what runs of a model take on this machine's processors.
+// overtake profile: measures how long the parts of a model take on this machine's processors.
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -41,7 +41,7 @@ struct ProfileOptions {
     bool json = false;
 };
 
-/// "0-2, 5"
+/// Returns "0-2, 5".
 std::string text_of_units(std::uint64_t units) {
     std::string text;
     while (units != 0) {
@@ -76,7 +76,7 @@ Json to_json(const std::vector<ExpectedTime>& times) {
     return list;
 }
 
-/// Of a class that has run nothing nothing is known.
+/// Warns of classes that ran nothing: their times are not known.
 void warn_of_unmeasured(const Engine& engine, const std::vector<ExpectedTime>& times) {
     std::set<std::string> classes;
     for (const ProcessorState& state : engine.processors())

@@ -6,8 +6,8 @@
 
 namespace overtake::command {
 
-/// A progress bar on stderr: only on a terminal, only for work that takes over two seconds, gone
-/// when it is destroyed.  Not thread-safe.
+/// A progress bar on stderr: only on a terminal, and only for work that takes more than two
+/// seconds. The destructor removes it. Not thread-safe.
 class ProgressBar {
 public:
     ProgressBar();
@@ -15,7 +15,7 @@ public:
     ProgressBar(const ProgressBar&) = delete;
     ProgressBar& operator=(const ProgressBar&) = delete;
 
-    /// `done` is 0..1 of `what`.
+    /// Shows that `done`, 0..1, of `what` is done.
     void show(const std::string& what, double done);
 
 private:

@@ -14,13 +14,13 @@ namespace overtake::command {
 void check_report(const std::string& path, const std::string& name);
 
 /// Adds the report to `files`: one file if `path` ends in .html, .json or .txt, in that form;
-/// otherwise all three in the directory `path` (made if need be), as NAME.html and so on.  Throws
-/// Error.
+/// otherwise all three forms in the directory `path` (made if needed), as NAME.html and so on.
+/// Throws Error.
 void add_report(OutputFiles& files, const std::string& path, const std::string& name,
                 const nlohmann::ordered_json& summary);
 
-/// The same for several models, each under its own name in the directory `path`.  Throws Error if
-/// `path` is one file for several models, or if two models would have one file name.
+/// Adds the reports of several models, each under its own name in the directory `path`. Throws
+/// Error if `path` is one file for several models, or if two models would have the same file name.
 void add_reports(OutputFiles& files, const std::string& path,
                  const nlohmann::ordered_json& summaries);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake run: samples in files through a model, outputs into .npy files.  A compiled model runs
-// on a device; a network as ONNX has it runs in float on the CPU, so that the two can be compared.
+// overtake run: runs samples in files through a model and writes outputs to .npy files. A compiled
+// model runs on a device. An ONNX network runs in float on the CPU, so that the two can be
+// compared.
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -53,7 +54,7 @@ struct RunOptions {
     std::vector<std::string> calibration;
     std::vector<std::string> states;
     NetworkOptions network;
-    compiler::ImportOptions import; ///< what `network` says
+    compiler::ImportOptions import; ///< from `network`
     compiler::Normalisation normalisation;
     std::string output_directory;
     std::string custom_op_library;
@@ -62,7 +63,7 @@ struct RunOptions {
     CpuLayout cpu_layout = CpuLayout::automatic;
     unsigned cpu_threads = 1;
     unsigned record = 0;
-    bool runs_compiled = false; ///< .onnx without samples: as compile --cpu makes it
+    bool runs_compiled = false; ///< .onnx without samples: it runs as compile --cpu makes it
     bool service = false;
     ProcessorArguments processors;
     bool quiet = false;
@@ -109,7 +110,7 @@ std::vector<Port> ports_of(const compiler::Graph& graph,
     return ports;
 }
 
-// What a run took, for what is printed at its end.
+// The measurements of a run, for the text at its end.
 class Measure {
 public:
     void finish() { taken_ = std::chrono::steady_clock::now() - begin_; }
@@ -154,7 +155,7 @@ private:
     std::chrono::duration<double> taken_{};
 };
 
-// What EngineRun is with an engine, without one.
+// Runs samples like EngineRun, but without an engine.
 class SessionRun {
 public:
     SessionRun(const std::shared_ptr<Device>& device, const std::shared_ptr<const Model>& model,
@@ -180,7 +181,7 @@ private:
     std::deque<Task> running_; // oldest first
 };
 
-// With states, each waits for the one before.
+// With states, each sample waits for the one before it.
 template <class Run, class Take>
 void run_samples(Run& run, const std::vector<InputSamples>& inputs, States& states,
                  std::size_t count, const Take& append) {
@@ -215,11 +216,11 @@ int run_on_device(const RunOptions& options, std::shared_ptr<const Model> model,
     rights.record = options.record;
     OutputSamples outputs(ports_of(*model, model->outputs()), count);
     outputs.check(options.output_directory, ports, options.inputs);
-    // No other client waits behind it on an embedded device, and a large network may be slow on a
-    // small CPU.
+    // On an embedded device, no other client waits behind the run, and a large network may be slow
+    // on a small CPU.
     EmbeddedOptions embedded;
     embedded.queue_timeout_ns = longest_run_ns;
-    give_plan_cores(embedded, {&model, 1}); // of which a task may name one
+    give_plan_cores(embedded, {&model, 1}); // one of which a task may name
     const auto device = open_device(options.device, embedded);
     if (!options.quiet)
         warn_unless_overtaking(*device, options.task, options.core_limit);
@@ -256,7 +257,7 @@ int run_on_device(const RunOptions& options, std::shared_ptr<const Model> model,
         run_samples(run, inputs, states, count, take);
     } else {
         SessionRun run(device, model, options.task, rights);
-        model.reset(); // at record level 2 it goes
+        model.reset(); // at record level 2, the model is freed
         measure.gave_back_bytes = run.given_back_bytes();
         run_samples(run, inputs, states, count, take);
     }

@@ -15,7 +15,7 @@ namespace {
 
 TensorMemory memory_at(const float* data) {
     TensorMemory memory;
-    // Of an input nothing is written.
+    // The memory of an input is only read.
     memory.data = reinterpret_cast<std::byte*>(const_cast<float*>(data));
     return memory;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake run --service and --processors: samples through an engine.
+// overtake run --service and --processors: runs samples through an engine.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace overtake::command {
 
-/// Runs samples through an engine, and hands their outputs over in the order of submission.
+/// Runs samples through an engine and returns their outputs in the order of submission.
 class EngineRun {
 public:
     /// Throws Error, as Engine does.
@@ -24,10 +24,11 @@ public:
               const ProcessorArguments& processors);
 
     std::size_t in_flight() const noexcept { return running_.size(); }
-    /// `sample` has the values of each input, which must stay until the sample has ended.
+    /// Submits a sample. It has the values of each input, which must stay until the sample has
+    /// ended.
     void submit(const std::vector<std::span<const float>>& sample);
-    /// Waits for the oldest sample, and calls `take` for each of its outputs.  Throws Error if it
-    /// failed.
+    /// Waits for the oldest sample and calls `take` for each of its outputs. Throws Error if the
+    /// sample failed.
     void collect(const std::function<void(std::size_t output, std::span<const float>)>& take);
 
 private:

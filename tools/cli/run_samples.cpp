@@ -39,7 +39,7 @@ std::uint32_t conversion_of(const Port& port) {
     return port.colours == Colours::gray ? flags | OVERTAKE_FLAG_GRAY : flags;
 }
 
-// A picture as a camera gives it.
+// Reads a picture in the format of a camera.
 std::vector<float> read_nv12(const Port& port, const std::string& path) {
     const auto height = static_cast<std::uint32_t>(port.shape[2] / 3 * 2);
     const auto width = static_cast<std::uint32_t>(port.shape[3]);
@@ -77,7 +77,7 @@ InputSamples read_picture(const Port& port, const std::string& path,
 
 InputSamples read_array(const Port& port, const std::string& path, const compiler::Warn& warn) {
     compiler::Array array = compiler::read_npy(path);
-    // Of what has no batch, a sample is the whole.
+    // Without a batch axis, a sample has the whole shape.
     const std::vector<std::size_t> sample(port.shape.begin() + (port.shape[0] == 1),
                                           port.shape.end());
     const bool has_axis = array.shape.size() == sample.size() + 1 &&
@@ -100,7 +100,7 @@ InputSamples read_array(const Port& port, const std::string& path, const compile
     return {port.elements(), has_axis ? array.shape[0] : 1, std::move(array.data)};
 }
 
-// A picture or an array, whatever its name.
+// Reads a picture or an array, whatever its name.
 InputSamples read_file(const Port& port, const std::string& path,
                        const compiler::Normalisation& normalisation, const compiler::Warn& warn) {
     if (compiler::kind_of_sample(path) == compiler::SampleKind::picture ||
@@ -132,8 +132,8 @@ std::string input_names(const std::vector<Port>& ports) {
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// Where the name ends: names and files may hold '=' too, so it is at the end of the longest name
-// that an input has.
+// Returns where the name ends. Names and files may have '=', too, so it is the end of the longest
+// name that an input has.
 std::size_t end_of_name(const std::string& argument, const std::vector<Port>& ports) {
     std::size_t end = 0;
     for (const Port& port : ports)
@@ -142,7 +142,7 @@ std::size_t end_of_name(const std::string& argument, const std::vector<Port>& po
     return end > 0 ? end : argument.find('=');
 }
 
-// `sole` is the input that needs no name; null if several do.
+// `sole` is the input that needs no name; null if several need one.
 std::map<std::string, std::string> files_by_name(const std::vector<std::string>& arguments,
                                                  const std::vector<Port>& ports, const Port* sole) {
     std::map<std::string, std::string> files;
@@ -197,7 +197,7 @@ std::vector<InputSamples> read_inputs(const std::vector<Port>& ports,
             sole = others++ == 0 ? &ports[input] : nullptr;
     auto files = files_by_name(arguments, ports, sole);
     std::vector<InputSamples> inputs;
-    const InputSamples* first = nullptr; // of those that are no states
+    const InputSamples* first = nullptr; // the first input that is no state
     inputs.reserve(ports.size());
     for (const Port& port : ports) {
         const auto file = files.find(port.name);
@@ -228,7 +228,7 @@ std::vector<InputSamples> read_inputs(const std::vector<Port>& ports,
     return inputs;
 }
 
-// Of states there is one.
+// A state has one sample.
 std::size_t count_of(const std::vector<InputSamples>& inputs) {
     return std::ranges::max(inputs, {}, &InputSamples::count).count;
 }
@@ -324,7 +324,7 @@ nlohmann::ordered_json OutputSamples::to_json(const std::filesystem::path& direc
     return json;
 }
 
-/// Of all samples, one behind the other.
+/// Returns the shape of all samples, one after the other.
 std::vector<std::size_t> OutputSamples::shape(std::size_t output, std::size_t count) const {
     std::vector<std::size_t> sizes = ports_[output].shape;
     sizes[0] *= count;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What `overtake run` reads and writes: samples in files in, OUTPUT.npy out.
+// The files of `overtake run`: it reads samples and writes OUTPUT.npy.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace overtake::command {
 
-/// One input or output of a network: its name and shape as it is seen, not empty.
+/// One input or output of a network, with its name and its shape, which is not empty.
 struct Port {
     std::string name;
     std::vector<std::size_t> shape;
@@ -27,17 +27,17 @@ struct Port {
     Colours colours = Colours::unknown; ///< as in Tensor
     bool full_range = false;            ///< as in Tensor
     bool is_int8 = false;               ///< its numbers become 8 bits
-    /// Of an output, as in the ONNX file; its shape is {1} if it is a scalar there.
+    /// The type of an output in the ONNX file; an output that is a scalar there has the shape {1}.
     compiler::ElementType element_type = compiler::ElementType::float32;
     bool is_scalar = false;
-    compiler::Normalisation normalisation = {}; ///< of pictures that it is given
+    compiler::Normalisation normalisation = {}; ///< of the pictures that it gets
 
     std::size_t elements() const;
 };
 
-/// The samples of one input, one behind the other.
+/// The samples of one input, one after the other.
 struct InputSamples {
-    std::size_t elements = 0; ///< of a sample
+    std::size_t elements = 0; ///< of one sample
     std::size_t count = 0;
     std::vector<float> data;
 
@@ -46,12 +46,12 @@ struct InputSamples {
     }
 };
 
-/// Reads NAME=FILE for each port, as many samples of each; FILE alone where there is one port
-/// beside those of `states`.  A .npy file holds one sample, or several along axis 0; a .png or .jpg
-/// is one, stretched to the input's size, in its colours if they are known, else RGB or grey.  A
-/// name may hold '='.  Calls `warn` for pictures that nothing normalises, for NaN and for whole
-/// numbers that float32 rounds.  Inputs of `states` have one sample, of zeros if no file is given.
-/// Throws Error, or CLI::ValidationError, naming the argument.
+/// Reads NAME=FILE for each port, the same number of samples for each; FILE alone if only one port
+/// is no state. A .npy file has one sample, or several along axis 0. A .png or .jpg file is one
+/// sample: it is stretched to the input's size, in the input's colours if they are known, else RGB
+/// or grey. A name may have '='. Calls `warn` for pictures that nothing normalises, for NaN and for
+/// whole numbers that float32 rounds. Inputs of `states` have one sample, of zeros if no file is
+/// given. Throws Error, or CLI::ValidationError, which names the argument.
 std::vector<InputSamples> read_inputs(const std::vector<Port>& ports,
                                       const std::vector<std::string>& arguments,
                                       const compiler::Normalisation& normalisation,
@@ -59,16 +59,16 @@ std::vector<InputSamples> read_inputs(const std::vector<Port>& ports,
                                       const std::vector<compiler::StateLink>& states = {});
 std::size_t count_of(const std::vector<InputSamples>& inputs);
 
-/// States between two runs.
+/// The states between two runs.
 class States {
 public:
-    /// OUTPUT=INPUT.  Throws CompileError naming --state.
+    /// Parses OUTPUT=INPUT. Throws CompileError, which names --state.
     States(const std::vector<std::string>& arguments, const std::vector<Port>& inputs,
            const std::vector<Port>& outputs);
 
     const std::vector<compiler::StateLink>& links() const { return links_; }
     bool empty() const { return links_.empty(); }
-    /// Sample `index`; of a state what the run before has made of it.
+    /// Returns sample `index`; for a state, the value that the run before made.
     std::vector<std::span<const float>> sample(const std::vector<InputSamples>& inputs,
                                                std::size_t index) const;
     /// Takes the values of an output of a run.
@@ -79,25 +79,25 @@ private:
     std::vector<std::vector<float>> values_; // by link; empty before the first run has ended
 };
 
-/// Values of every output, of the types and shapes that ONNX gives them, samples one behind the
+/// The values of every output, in the types and shapes that ONNX gives them, one sample after the
 /// other.
 class OutputSamples {
 public:
-    /// Of `count` samples.  Throws Error if two outputs would be one file.
+    /// Has room for `count` samples. Throws Error if two outputs would be the same file.
     OutputSamples(std::vector<Port> ports, std::size_t count);
 
     /// Throws Error if write() could not write into the directory, or would replace a file that
-    /// `arguments`, NAME=FILE, have these inputs read.
+    /// `arguments` (NAME=FILE) give these inputs.
     void check(const std::filesystem::path& directory, const std::vector<Port>& inputs,
                const std::vector<std::string>& arguments) const;
 
     void append(std::size_t output, std::span<const float> values);
 
-    /// Name, file and shape of each, as write() has them.
+    /// Returns the name, file and shape of each output, as write() writes them.
     nlohmann::ordered_json to_json(const std::filesystem::path& directory, std::size_t count) const;
 
-    /// Writes OUTPUT.npy for each, slashes in names as underscores, into the directory, which is
-    /// made if need be: all of them, whole, or nothing.
+    /// Writes OUTPUT.npy for each output, with slashes in names as underscores, into the directory,
+    /// which is made if needed. Each file is written atomically.
     void write(const std::filesystem::path& directory, std::size_t count) const;
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake serve: one device for several processes, where there is no driver.
+// overtake serve: shares one device among several processes where there is no driver.
 #include <array>
 #include <cctype>
 #include <cerrno>
@@ -37,10 +37,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t ns_per_ms = 1'000'000;
 
-/// What the options of service mode say, by setting.
+/// The values of service mode's options, by setting.
 struct ServiceValues {
-    std::array<std::uint64_t, OVT_SETTING_COUNT> values{}; ///< in the option's unit
-    std::array<bool, OVT_SETTING_COUNT> is_off{};          ///< of switches
+    std::array<std::uint64_t, OVT_SETTING_COUNT> values{}; ///< in the unit of the option
+    std::array<bool, OVT_SETTING_COUNT> is_off{};          ///< the switches that are off
 
     ServiceValues() {
         for (u32 i = 0; const ovt_setting* setting = ovt_setting_at(i); i++)
@@ -95,7 +95,7 @@ gid_t group_of(const std::string& name) {
     return found != nullptr ? found->gr_gid : number_of<gid_t>(name, "group");
 }
 
-/// A socket that systemd listens on for us (sd_listen_fds(3)); -1: none.
+/// Returns a socket on which systemd listens for us (sd_listen_fds(3)); -1: none.
 int activation_socket() {
     const char* pid = std::getenv("LISTEN_PID");
     const char* count = std::getenv("LISTEN_FDS");
@@ -111,7 +111,7 @@ int activation_socket() {
     return first_handed_over;
 }
 
-/// Serves as `name`, which has no more rights than it needs; root only.
+/// Continues as the user `name`, with no more rights than it needs; root only.
 void become(const std::string& name) {
     const passwd* user = getpwnam(name.c_str());
     if (user == nullptr)
@@ -124,7 +124,7 @@ void become(const std::string& name) {
                     fmt::format("serve: cannot become user {}: {}", name, std::strerror(errno)));
 }
 
-/// Several profiles say how many cores there are.
+/// If there are several profiles, their number is the number of cores.
 void choose_profiles(ServeOptions& options) {
     EmbeddedOptions& device = options.server.device;
     std::vector<std::string> names(1);
@@ -234,13 +234,13 @@ std::vector<std::string> policies() {
     return names;
 }
 
-/// "Milliseconds: tasks as ...".
+/// Returns "Milliseconds: tasks as ...".
 std::string in_milliseconds(std::string sentence) {
     sentence[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(sentence[0])));
     return "Milliseconds: " + sentence;
 }
 
-/// Of service mode; docs/reference/scenarios.md has the rules that they are numbers of.
+/// Adds the options of service mode; docs/reference/scenarios.md has the rules for their numbers.
 void add_service_options(CLI::App& command, ServeOptions& options) {
     const char* group = "Service mode";
     command

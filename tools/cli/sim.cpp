@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake sim: a scenario under virtual time.
+// overtake sim: runs a scenario under virtual time.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -57,7 +57,7 @@ struct SimOptions {
     bool summary = false;
     simulator::Trim trim;
     bool json = false;
-    std::optional<std::uint32_t> blame; ///< of each class
+    std::optional<std::uint32_t> blame; ///< how many of each class
     std::vector<std::string> settings;
     std::vector<std::string> what_if;
     std::optional<std::uint64_t> seed;
@@ -83,7 +83,7 @@ struct Source {
     fs::path path;
 };
 
-/// What an option says, or an error of usage.
+/// Returns the value of an option, or throws an error of usage.
 template <class Read>
 auto as_usage(const std::string& option, Read read) {
     try {
@@ -106,7 +106,7 @@ Source read_source(const SimOptions& options) {
     return source;
 }
 
-/// What was read, or an error that begins with the file's name.
+/// Returns the result of `work`, or throws an error that begins with the file's name.
 template <class Work>
 auto named(const Source& source, Work work) {
     try {
@@ -136,7 +136,7 @@ simulator::Pictures::Options window_of_pictures(const SimOptions& options, std::
             .every_fc = !options.perfetto.empty()};
 }
 
-/// What watches a run, as the options want it.
+/// The observers of a run that the options want.
 struct Observers {
     Observers(const SimOptions& options, const simulator::Scenario& scenario,
               const Source& source) {
@@ -174,7 +174,7 @@ void write_pictures(const SimOptions& options, const Source& source, const Pictu
         timeline::write_perfetto(pictures.timeline(), options.perfetto);
 }
 
-/// The summary, and who is to blame.
+/// Prints the summary, and what delayed tasks.
 void print_report(const SimOptions& options, const simulator::Scenario& scenario,
                   const Observers& observers) {
     if (options.json) {
@@ -195,7 +195,7 @@ void print_report(const SimOptions& options, const simulator::Scenario& scenario
     fmt::print("{}{}", observers.accounts ? "\n" : "", printable(blamed, true));
 }
 
-/// Networks of units on several processors: the timeline, or a summary.
+/// Runs networks of units on several processors: prints the timeline, or a summary.
 int run_processors(const SimOptions& options, const Source& source) {
     using namespace simulator::processors;
     const auto scenario = named(source, [&] {
@@ -257,10 +257,10 @@ int run_once(const SimOptions& options, const Source& source) {
     return 0;
 }
 
-/// What became of one of the two scenarios of --what-if.
+/// The result of one of the two scenarios of --what-if.
 struct Outcome {
     simulator::Summary summary;
-    std::string svg; ///< if it was wanted
+    std::string svg; ///< empty: not wanted
 };
 
 Outcome outcome_of_processors(const SimOptions& options, const Source& source,
@@ -280,7 +280,7 @@ Outcome outcome_of_processors(const SimOptions& options, const Source& source,
     return {tally.summary(), pictures ? pictures->svg() : ""};
 }
 
-/// `title` is for the picture; empty: the scenario's own.
+/// Runs one of the two scenarios. `title` is for the picture; empty: the scenario's own.
 Outcome outcome_of(const SimOptions& options, const Source& source, const std::string& title = "") {
     if (simulator::processors::has_processors(source.document))
         return named(source, [&] { return outcome_of_processors(options, source, title); });
@@ -366,7 +366,7 @@ int run_experiment(const SimOptions& options, const Source& source) {
     return 0;
 }
 
-/// A time in us, from a number with or without a unit. No picture reaches beyond 2^53 us, 285
+/// Parses a time in us, from a number with or without a unit. No picture goes beyond 2^53 us, 285
 /// years.
 std::uint64_t parse_time(const char* option, const std::string& text) {
     static const std::map<std::string, double> units = {{"", 1},    {"us", 1},    {"ms", 1e3},
@@ -488,7 +488,7 @@ void add_changes(CLI::App* command, const SharedOptions& options) {
         ->delimiter(',');
 }
 
-/// Options that have nothing to do with each other.
+/// Makes options exclude each other that have nothing to do with each other.
 void exclude(CLI::App* command, const char* one, std::initializer_list<const char*> others) {
     for (const char* other : others)
         command->get_option(one)->excludes(command->get_option(other));

@@ -30,7 +30,7 @@ double microseconds(std::uint64_t cycles, const fbs::Profile& profile) {
     return static_cast<double>(cycles) * 1000.0 / profile.clock_khz();
 }
 
-// One, or those of a batch.
+// Returns 1, or the number of images of a batch.
 std::uint64_t images_of(const fbs::Tensor& tensor) {
     std::uint64_t elements = 1;
     for (std::uint32_t size : *tensor.shape())
@@ -75,12 +75,12 @@ Json tensors(const fbs::Model& model, const flatbuffers::Vector<std::uint32_t>& 
     return json;
 }
 
-// Null if it is unknown.
+// Returns null if the time is not known.
 Json expected_ns(const Segment& segment) {
     return segment.expected_ns == 0 ? Json() : Json(segment.expected_ns);
 }
 
-// `us`: of its operators.
+// `us`: the times of its operators.
 Json cpu_segment(const fbs::CpuSegment& segment, std::span<const double> us) {
     Json ops = Json::array();
     for (const fbs::CpuOp* op : *segment.ops())
@@ -90,8 +90,8 @@ Json cpu_segment(const fbs::CpuSegment& segment, std::span<const double> us) {
     return {{"processor", "CPU"}, {"us", std::accumulate(us.begin(), us.end(), 0.0)}, {"ops", ops}};
 }
 
-// How full FCs are that others follow: null where there is no limit, or one FC.  Below nine tenths
-// one has ended early, since the smallest piece of what follows did not fit.
+// Returns how full FCs are, except the last; null if there is no limit, or only one FC. An FC below
+// nine tenths ended early, because the smallest next piece did not fit.
 Json fullness(const Json& fcs, double limit_us) {
     if (limit_us == 0 || fcs.size() < 2)
         return nullptr;
@@ -127,12 +127,12 @@ Json bpu_segment(const fbs::Model& model, const fbs::Segment& segment) {
             {"fcs", fcs}};
 }
 
-// Null where there is nothing to compare.
+// Returns null for a number that is not finite: nothing was compared.
 Json number(float real) {
     return std::isfinite(real) ? Json(real) : Json();
 }
 
-// Modelled on the BPU; on the CPU an estimate.
+// Returns a modelled time for the BPU, and an estimate for the CPU.
 double time_of(const fbs::Model& model, const fbs::NodeReport& node,
                std::span<const double>& on_cpu) {
     if (node.on_bpu())
@@ -187,7 +187,8 @@ Json scratch(const fbs::Model& model) {
     return json;
 }
 
-// Inputs, outputs and what else crosses the border of a segment, each once.
+// Returns the bytes of inputs, outputs and all else that crosses the border of a segment, each
+// counted once.
 std::uint64_t boundary_bytes(const fbs::Model& model) {
     std::uint64_t bytes = 0;
     for (const fbs::Tensor* tensor : *model.tensors())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What there is to say of a model file, as JSON: the one source of every printed form.
+// The contents of a model file, as JSON: every printed form is made from it.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace overtake::command {
 
-/// Of a model; times in microseconds, sizes in bytes.
+/// Returns the summary of a model; times are in microseconds, sizes in bytes.
 nlohmann::ordered_json summarise(const Model& model);
 
-/// FCs, modelled time and memory on one line.
+/// Returns FCs, modelled time and memory on one line.
 std::string one_line_summary(const nlohmann::ordered_json& summary);
 
 } // namespace overtake::command

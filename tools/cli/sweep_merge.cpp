@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake sweep-merge: the shards of a sweep as one table.
+// overtake sweep-merge: joins the shards of a sweep in one table.
 #include <cerrno>
 #include <cstring>
 #include <fstream>

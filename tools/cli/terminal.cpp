@@ -17,7 +17,7 @@ Terminal::Terminal() {
     if (isatty(STDOUT_FILENO) == 0 || tcgetattr(STDIN_FILENO, &before_) != 0)
         throw Error(ENOTTY, "top: needs a terminal; without one, use --batch or --json");
     termios keys = before_;
-    keys.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO); // signals stay
+    keys.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO); // signals stay enabled
     keys.c_cc[VMIN] = 0;
     keys.c_cc[VTIME] = 0;
     tcsetattr(STDIN_FILENO, TCSANOW, &keys);
@@ -41,8 +41,8 @@ std::pair<std::size_t, std::size_t> Terminal::size() const {
 void Terminal::show(const std::vector<std::string>& lines) const {
     std::string screen = "\x1b[H";
     for (std::size_t i = 0; i < lines.size(); i++)
-        screen += (i == 0 ? "" : "\r\n") + lines[i] + "\x1b[K"; // the rest of the line
-    screen += "\x1b[J";                                         // and of the screen
+        screen += (i == 0 ? "" : "\r\n") + lines[i] + "\x1b[K"; // erases the rest of the line
+    screen += "\x1b[J";                                         // erases the rest of the screen
     fmt::print("{}", screen);
     std::fflush(stdout);
 }

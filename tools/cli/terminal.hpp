@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A whole terminal, while this lives: another screen, keys one by one, no cursor.
+// Takes a whole terminal while it lives: another screen, single keys, no cursor.
 #pragma once
 
 #include <string>
@@ -14,15 +14,15 @@ class Terminal {
 public:
     /// Throws Error ENOTTY unless standard input and output are terminals.
     Terminal();
-    /// As it was.  Signals that end the process have to end up here.
+    /// Restores the terminal. A signal that ends the process must lead here.
     ~Terminal();
     Terminal(const Terminal&) = delete;
     Terminal& operator=(const Terminal&) = delete;
 
-    /// Columns and rows, now.
+    /// Returns the columns and rows at this moment.
     std::pair<std::size_t, std::size_t> size() const;
     void show(const std::vector<std::string>& lines) const;
-    /// The next key, 0 without one.
+    /// Returns the next key; 0 if there is none.
     char key() const;
 
 private:

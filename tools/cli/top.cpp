@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake top: who holds a device now, and who waits behind whom.
+// overtake top: which process holds a device now, and which waits behind which.
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -35,26 +35,27 @@ struct TopOptions {
     std::string sort = "utilisation";
     TopView view;
     double interval_s = 1;
-    std::uint64_t frames = 0; ///< 0: until it is interrupted
+    std::uint64_t frames = 0; ///< 0: until the user interrupts
     bool batch = false;
     bool json = false;
 };
 
-/// Of kernel devices and of servers without a manual clock it is the device's time.
+/// The device's time, for kernel devices and for servers without a manual clock.
 std::uint64_t clock_ns() {
     return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
                                           std::chrono::steady_clock::now().time_since_epoch())
                                           .count());
 }
 
-/// For a device of which there are counters only.
+/// A source for a device that has only counters.
 class NoEvents final : public EventSource {
 public:
     std::size_t read(std::span<Event>, std::int64_t) override { return 0; }
     std::uint64_t lost() const noexcept override { return 0; }
 };
 
-/// Without the right to use BPF, or built without it, a kernel device still has counters.
+/// Opens the device's events. Without the right to use BPF, or built without it, a kernel device
+/// still has counters.
 watch::Watched watch_or_count(const std::string& name, std::optional<TopCounters>& counters,
                               std::string& reason) {
     try {
@@ -100,7 +101,7 @@ public:
     }
 
 private:
-    /// By core; empty where cores are alike.
+    /// Returns the profiles by core; empty if all cores have the same.
     std::vector<std::string> unlike_profiles() const {
         if (!watched_.device)
             return unlike_profiles_of_node(node_of(options_.device));
@@ -117,7 +118,7 @@ private:
         return clock ? clock->now_ns() : clock_ns();
     }
 
-    /// Between events: keys, and once an interval a new picture.
+    /// Handles keys between events, and draws a new picture once an interval.
     void rest() {
         for (const watch::ProcessorEvent& event : watch::take_processor_events(*watched_.events))
             processors_.add(event);
@@ -176,7 +177,7 @@ private:
             watch::stop();
     }
 
-    /// True if there is another picture to draw.
+    /// Returns true if another picture is to be drawn.
     bool take_keys() {
         bool changed = false;
         for (char key = terminal_->key(); key != 0; key = terminal_->key()) {
@@ -231,7 +232,7 @@ private:
     }
 
     TopOptions options_;
-    std::optional<TopCounters> counters_; ///< instead of events
+    std::optional<TopCounters> counters_; ///< used instead of events
     std::string why_counters_;
     watch::Watched watched_;
     watch::Expiry expiry_;
@@ -240,7 +241,7 @@ private:
     watch::ProcessorTable processors_{clock_ns()};
     watch::EndedNowAndThen ended_;
     std::vector<watch::ProcessorRow> rows_;
-    std::uint64_t last_ns_; ///< of the last picture, CLOCK_MONOTONIC
+    std::uint64_t last_ns_; ///< time of the last picture, CLOCK_MONOTONIC
     std::uint64_t frame_ = 0;
     bool is_typing_ = false;
     std::optional<Terminal> terminal_;

@@ -27,7 +27,7 @@ double share(std::uint64_t ns, std::uint64_t interval_ns) {
     return interval_ns == 0 ? 0 : static_cast<double>(ns) / static_cast<double>(interval_ns);
 }
 
-/// "drm-engine-coreN-high" or "-normal": N; 0 for other keys.
+/// Returns N of "drm-engine-coreN-high" or "-normal"; 0 for other keys.
 unsigned core_of(const std::string& key, bool& is_high) {
     if (!key.starts_with(engine))
         return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What overtake top can say without events: from the counters of kernel devices in sysfs and those
-// of open files in fdinfo, which need no right to use BPF.
+// The values of overtake top without events: from the counters of kernel devices in sysfs and of
+// open files in fdinfo, which need no right to use BPF.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,15 @@
 
 namespace overtake::command {
 
-/// Of one device. Counters that others may read are coarse: they move in steps of some FCs.
+/// The counters of one device. Counters that other users may read are coarse: they move in steps of
+/// some FCs.
 class TopCounters {
 public:
     /// `node`: "accelN". Throws Error (ENOENT) if the driver has no such device.
     explicit TopCounters(std::string node, std::filesystem::path sys = "/sys",
                          std::filesystem::path proc = "/proc");
-    /// Since the last one. Who waits, latencies and preemptions of processes are not known: zero.
+    /// Returns the activity since the last call. Waiting jobs, latencies and preemptions of
+    /// processes are not known: zero.
     watch::Snapshot take(std::uint64_t now_ns);
 
 private:
@@ -36,7 +38,7 @@ private:
     const std::filesystem::path sys_, proc_;
     std::uint64_t last_ns_ = 0;
     std::map<unsigned, Core> cores_;
-    /// Of open files, by DRM's number and core: what one had is not another's once it is closed.
+    /// The counters of open files, by DRM's number and core. A file that is closed is forgotten.
     std::map<std::uint64_t, std::map<unsigned, Busy>> files_;
 };
 

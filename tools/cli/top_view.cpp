@@ -28,7 +28,7 @@ std::string latency_text(std::uint64_t ns) {
     return ns == 0 ? "-" : report::duration(static_cast<double>(ns) / 1000);
 }
 
-/// '#': HIGH, '=': NORMAL.
+/// Returns a bar: '#' is HIGH, '=' is NORMAL.
 std::string bar(const watch::CoreActivity& core) {
     const auto part = [](double share) {
         return static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * bar_length + 0.5);
@@ -41,12 +41,12 @@ std::string bar(const watch::CoreActivity& core) {
     return text;
 }
 
-/// Empty where cores are alike.
+/// Returns the core's profile; empty if all cores have the same.
 std::string profile_of(const watch::CoreActivity& core, const TopView& view) {
     return core.core >= 1 && core.core <= view.profiles.size() ? view.profiles[core.core - 1] : "";
 }
 
-/// The same, in a column as wide as the longest name.
+/// Returns the profile in a column as wide as the longest name.
 std::string profile_column(const watch::CoreActivity& core, const TopView& view) {
     std::size_t width = 0;
     for (const std::string& name : view.profiles)
@@ -128,7 +128,7 @@ std::string command_of(std::uint32_t pid) {
     return name.substr(0, name.rfind(" (pid "));
 }
 
-/// A table of its own, if there are any.
+/// Adds a table of processors, if there are any.
 void add_processors(std::vector<std::string>& lines, const std::vector<watch::ProcessorRow>& rows,
                     double seconds) {
     if (rows.empty())
@@ -145,7 +145,7 @@ void add_processors(std::vector<std::string>& lines, const std::vector<watch::Pr
             row.last.unfinished, static_cast<double>(row.runs) / std::max(seconds, 1e-9)));
 }
 
-/// At most so many bytes, never a part of a character; 0: all.
+/// Cuts a line to `width` characters, never inside a character; 0: does not cut.
 std::string cut(std::string line, std::size_t width) {
     std::size_t characters = 0;
     for (std::size_t i = 0; width != 0 && i < line.size(); i++)

@@ -17,13 +17,14 @@ enum class TopOrder { utilisation, pid, waiting, latency };
 
 struct TopView {
     TopOrder order = TopOrder::utilisation;
-    bool high_only = false;            ///< processes that ran HIGH FCs
-    std::string words;                 ///< that are in the name of those shown; empty: all
-    std::vector<std::string> profiles; ///< by core; empty where cores are alike
+    bool high_only = false; ///< only processes that ran HIGH FCs
+    /// Only processes that have this text in their names; empty: all.
+    std::string words;
+    std::vector<std::string> profiles; ///< by core; empty: all cores have the same
 };
 
-/// Lines of at most `width` characters, `height` at most; 0: no bound.  `processors`: of engines
-/// with several; of processes whose name is wanted.
+/// Returns at most `height` lines of at most `width` characters; 0: no bound. `processors` are
+/// those of engines with several; only those of processes whose name is wanted are shown.
 std::vector<std::string> top_lines(const watch::Snapshot& snapshot, const TopView& view,
                                    const std::string& head, std::size_t width, std::size_t height,
                                    const std::vector<watch::ProcessorRow>& processors = {});

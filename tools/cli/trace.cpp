@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake trace: what happens on a device, a line for each event.
+// overtake trace: prints what happens on a device, a line for each event.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -40,7 +40,7 @@ struct TraceOptions {
     std::string svg;
     std::string perfetto;
     std::string record;
-    std::vector<std::string> libraries; ///< whose engines' tasks are shown, too
+    std::vector<std::string> libraries; ///< libraries whose engines' tasks are shown, too
     bool json = false;
 
     bool draws() const { return !svg.empty() || !perfetto.empty(); }
@@ -67,7 +67,7 @@ void draw(const TraceOptions& options, timeline::Timeline& timeline) {
     if (timeline.fcs.empty())
         throw Error(ENODATA, "trace: no FC ended while it was watched: there is nothing to draw");
     timeline.origin_ns = first;
-    // Of what had begun before, only the part that was seen.
+    // A request that had begun before is shown from the first event on.
     for (timeline::Request& request : timeline.requests)
         request.arrival_ns = std::max(request.arrival_ns, first);
     if (!options.svg.empty())
@@ -77,7 +77,7 @@ void draw(const TraceOptions& options, timeline::Timeline& timeline) {
         timeline::write_perfetto(timeline, options.perfetto);
 }
 
-/// What no event tells.
+/// Returns the rules of the device, which no event reports.
 DeviceRules rules_of(const std::string& name, const Device& device) {
     constexpr std::string_view server_prefix = "server:";
     if (device.backend() != "server")
@@ -87,7 +87,7 @@ DeviceRules rules_of(const std::string& name, const Device& device) {
     return {.fair = nlohmann::json::parse(server_status(socket)).value("fair", false)};
 }
 
-/// As it is now: core limits that change later are recorded.
+/// Returns the current settings: later changes of core limits are recorded.
 record::Options settings_of(const TraceOptions& options, const watch::Watched& watched) {
     const std::string name = options.device == "auto" ? "kernel" : options.device;
     const auto device = watched.device ? watched.device : open_device(name);
@@ -121,7 +121,7 @@ void write_recording(const TraceOptions& options, record::Recording& recording,
                options.record);
 }
 
-/// What engines with several processors tell, beside what devices do.
+/// The events of engines with several processors, beside those of devices.
 class EngineLines {
 public:
     explicit EngineLines(const TraceOptions& options) : options_(options) {}
@@ -144,7 +144,7 @@ public:
         names_.forget(ended_.look([&] { return names_.processes(); }));
     }
 
-    /// Cores of the device have rows of their own only beside others.
+    /// Cores of the device have rows of their own only if there are other rows.
     void add_to(timeline::Timeline& timeline) const {
         unsigned cores = 0;
         for (const timeline::Fc& fc : timeline.fcs)

@@ -7,8 +7,8 @@
 
 namespace overtake::command {
 
-/// Units by class of processor, and what they add to the memory of a request; null if the file has
-/// none.
+/// Returns units by class of processor, and the memory that they add to a request; null if the file
+/// has no units.
 nlohmann::ordered_json summarise_units(const ModelContents& contents);
 
 } // namespace overtake::command

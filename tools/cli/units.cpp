@@ -13,7 +13,7 @@
 namespace overtake::command {
 namespace {
 
-// How many MiB the text is; nothing if it is no number with a unit or without.
+// Returns how many MiB the text means; nothing if it is no number with or without a unit.
 std::optional<double> read_mebibytes(const std::string& text) {
     static const std::map<std::string, double> units = {
         {"", 0x1p-20}, {"K", 0x1p-10}, {"M", 1}, {"G", 0x1p10}, {"T", 0x1p20}};
@@ -24,7 +24,7 @@ std::optional<double> read_mebibytes(const std::string& text) {
     std::string unit(number->second);
     if (unit.empty())
         return value;
-    // Without the B of bytes and the iB of binary units, in which all are.
+    // Removes the B of bytes and the iB of binary units: all units are binary.
     if (unit.ends_with("iB"))
         unit.resize(unit.size() - 2);
     else if (unit.ends_with('B'))
@@ -53,7 +53,7 @@ std::string name_of(TimeUnit unit) {
     return "s";
 }
 
-// The number as the option's own type reads it.
+// Replaces the text by the number as the option's own type reads it.
 std::string replace_whole(std::string& text, std::optional<double> value, std::uint64_t least,
                           std::uint64_t most, const std::string& refusal) {
     const std::optional<double> whole = value ? whole_of(*value) : std::nullopt;

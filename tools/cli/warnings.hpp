@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the user ought to know of a command that succeeds.
+// Warnings: what the user should know about a command that succeeds.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace overtake::command {
 
-/// Each of them once.
+/// Keeps each warning once.
 class Warnings {
 public:
     compiler::Warn sink() {

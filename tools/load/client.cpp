@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Requests are numbered across the clients of a load. In an open loop request i is due at
-// begin + i * period, and that is where its latency begins: a client that is late, because the
-// device has as many requests as are allowed there, does not make the later ones look better.
+// Requests are numbered across the clients of a load. In an open loop, request i is due at begin +
+// i * period, and its latency begins there. So if a client is late, because the device has as many
+// requests as are allowed there, the later requests do not look better.
 #include "load/client.hpp"
 
 #include <ctime>
@@ -19,7 +19,7 @@
 namespace overtake::load {
 namespace {
 
-/// How long a wait may keep us from seeing `stop`.
+/// The longest time that a wait may delay the reaction to `stop`.
 constexpr std::int64_t patience_ns = 100'000'000;
 
 void sleep_until(std::int64_t deadline_ns) {
@@ -131,11 +131,13 @@ void Client::open_loop() {
         const std::uint64_t begun = shared_.begun.fetch_add(1) + 1;
         const std::uint64_t due = shared_.due_until(monotonic_ns());
         raise(shared_.most_waiting, due - std::min(due, begun));
-        collect(0); // even when late: what has ended frees its buffers, and what follows it goes on
+        // Even if late: ended requests free their buffers, and the requests after them continue.
+        collect(0);
     }
 }
 
-/// Takes what ends meanwhile. False if it was over before.
+/// Waits for `due_ns` and takes requests that end meanwhile. Returns false if the load was over
+/// before.
 bool Client::wait_until(std::int64_t due_ns) {
     for (std::int64_t now = monotonic_ns(); now < due_ns; now = monotonic_ns()) {
         if (shared_.is_over())
@@ -176,7 +178,7 @@ void Client::begin(std::int64_t due_ns) {
     busy_.back().inference->start(shared_.options.task);
 }
 
-/// Until one has ended or the deadline; takes every one that has.
+/// Waits until a request has ended, or for the deadline, and takes all that have ended.
 void Client::collect(std::int64_t deadline_ns) {
     const auto is_running = [](const Flight& flight) {
         return flight.inference->status() == -EINPROGRESS;
@@ -191,7 +193,7 @@ void Client::collect(std::int64_t deadline_ns) {
     for (auto flight = ended; flight != busy_.end(); ++flight) {
         done_.push_back(summarise(*flight));
         if (done_.back().status == -ENODEV)
-            shared_.failed = true; // the device is gone, for all that come
+            shared_.failed = true; // the device is gone for all later requests, too
         idle_.push_back(std::move(flight->inference));
         shared_.done.fetch_add(1);
     }

@@ -22,30 +22,30 @@ struct Shared {
         : options(options_), open_limit(limit), stop(stop_) {}
 
     void begin_now();
-    /// Whether clients begin no more requests.
+    /// Returns whether clients begin no more requests.
     bool is_over();
     std::int64_t due_ns(std::uint64_t index) const {
         return begin_ns + static_cast<std::int64_t>(index * options.period_us) * 1000;
     }
-    /// The part of the load that is done, 0..1; 0 if it has no end.
+    /// Returns the part of the load that is done, 0..1; 0 if it has no end.
     double fraction() const;
-    /// Requests of the open loop that were due by a time.
+    /// Returns how many requests of the open loop were due by a time.
     std::uint64_t due_until(std::int64_t time_ns) const;
 
     const Options& options;
     const std::size_t open_limit; ///< most requests of a client on the device
     const std::atomic<bool>& stop;
-    std::atomic<bool> failed{false};        ///< some client cannot go on
-    std::atomic<std::uint64_t> warm_ups{0}; ///< taken by clients
+    std::atomic<bool> failed{false};        ///< a client cannot continue
+    std::atomic<std::uint64_t> warm_ups{0}; ///< warm-up requests taken by clients
     std::atomic<std::uint64_t> taken{0};    ///< requests taken by clients
     std::atomic<std::uint64_t> begun{0};
     std::atomic<std::uint64_t> done{0};
     std::atomic<std::uint64_t> most_waiting{0};
-    std::atomic<std::int64_t> over_ns{0};  ///< when it was first seen to be over; 0 = not yet
-    std::atomic<std::int64_t> begin_ns{0}; ///< 0 = they warm up
+    std::atomic<std::int64_t> over_ns{0};  ///< when the load was first seen to be over; 0 = not yet
+    std::atomic<std::int64_t> begin_ns{0}; ///< 0 = the clients warm up
 };
 
-/// Belongs to one thread at a time.
+/// A client belongs to one thread at a time.
 class Client {
 public:
     Client(Source& source, Shared& shared)
@@ -53,9 +53,9 @@ public:
           ends_on_bpu_(source.has_one_place() &&
                        ModelContents::of(source.model()).segments.back().on_bpu()) {}
 
-    /// Returns how many requests that were. Throws Error if one fails.
+    /// Warms up and returns the number of requests. Throws Error if one fails.
     std::uint64_t warm_up();
-    /// Begins requests until it is over, and waits for the end of each.
+    /// Begins requests until the load is over, and waits for the end of each.
     void measure();
 
     std::vector<Request> take() { return std::move(done_); }

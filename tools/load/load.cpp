@@ -21,12 +21,13 @@
 namespace overtake::load {
 namespace {
 
-// Of an open loop's requests on the device, all clients of a load together.
+// The most requests, bytes and buffers of an open loop on the device, for all clients of a load
+// together.
 constexpr std::size_t most_on_device = 64;
 constexpr std::size_t most_bytes = 256u << 20;
 constexpr std::size_t most_buffers = OVERTAKE_MAX_BUFFERS / 2;
 
-/// The clients of all loads, each in a thread of its own.
+/// The clients of all loads, each in its own thread.
 class ClientThreads {
 public:
     ClientThreads(std::span<Load> loads, const std::atomic<bool>& stop) {
@@ -51,7 +52,7 @@ public:
                     threads.emplace_back([&] { work(group, client, warmed_up); });
                     missing--;
                 }
-        } catch (const std::exception& error) { // the others wait for all
+        } catch (const std::exception& error) { // the other clients wait for all
             give_up(std::make_exception_ptr(
                 Error(EAGAIN, fmt::format("load: no thread can be had: {}", error.what()))));
             for (std::size_t i = 0; i < missing; i++)
@@ -114,7 +115,7 @@ private:
         changed_.notify_one();
     }
 
-    /// Of the load that has most to do yet.
+    /// Returns the part that is done of the load that has most left to do.
     double done() const {
         double least = 1;
         for (const Group& group : groups_)

@@ -19,13 +19,14 @@ struct Options {
     std::uint64_t requests = 1000; ///< stop after this many; 0 = until stop is set
     std::uint64_t period_us = 0;   ///< open loop: time between requests, whatever others do
     unsigned in_flight = 1;        ///< closed loop (period_us 0): requests in flight per thread
-    std::uint64_t longest_ns = 0;  ///< begin none this much later than the first; 0 = no limit
-    std::uint64_t warm_up = 0;     ///< requests that come first and do not count
+    /// No request begins later than this after the first; 0 = no limit.
+    std::uint64_t longest_ns = 0;
+    std::uint64_t warm_up = 0;            ///< requests that come first and do not count
     std::uint64_t warm_up_longest_ns = 0; ///< longest_ns of the warm-up; 0 = no limit
 };
 
-/// One request, in device time but for due_ns and done_ns.  With several BPU segments: the arrival
-/// of the first, the end of the last, and the sums.
+/// One request. Times are device time, except due_ns and done_ns. With several BPU segments, it has
+/// the arrival of the first, the end of the last, and the sums.
 struct Request {
     std::uint64_t queued_ns;
     std::uint64_t start_ns;
@@ -36,24 +37,25 @@ struct Request {
     /// When the request was due, CLOCK_MONOTONIC: in an open loop by the period, even if the client
     /// made it later.
     std::uint64_t due_ns = 0;
-    /// When the result was ready: the end of the last FC, or of the CPU segment behind it.
+    /// When the result was ready: the end of the last FC, or of the CPU segment after it.
     std::uint64_t done_ns = 0;
     std::uint32_t fault = 0; ///< OVERTAKE_FAULT_* of the job that failed
 };
 
-/// Whether a request was dropped for its deadline (TaskOptions::slo_ns), which is no failure.
+/// Returns whether a request was dropped for its deadline (TaskOptions::slo_ns), which is no
+/// failure.
 bool is_dropped(const Options& options, const Request& request);
 
 /// Explains a request that failed: the limit of the device that it exceeded, with the remedy, or
 /// the meaning of its status.
 std::string why_it_failed(const Request& request);
 
-/// The results of a load; times are CLOCK_MONOTONIC.
+/// The results of a load. Times are CLOCK_MONOTONIC.
 struct Outcome {
     std::vector<Request> requests; ///< counted requests, in the order in which they were due
     std::uint64_t warm_up = 0;     ///< requests of the warm-up
     std::uint64_t begin_ns = 0;    ///< when the first was due
-    std::uint64_t end_ns = 0;      ///< none was begun after this
+    std::uint64_t end_ns = 0;      ///< no request began after this
     /// Open loop: requests that were due by the end and were never begun.
     std::uint64_t waiting = 0;
     /// Open loop: the most requests that were due and not begun at any time.
@@ -72,9 +74,9 @@ struct Load {
 std::size_t open_loop_limit(const Model& model, std::size_t clients);
 
 /// Makes the requests of all loads at the same time and waits for their end: first the warm-up,
-/// then the counted requests.  Inputs stay zero, since only times matter.  Once `stop` is set no
-/// more are begun.  The calling thread calls `progress`, if any, now and then with 0..1.  Throws
-/// Error if the device cannot be used, or a request fails while warming up.
+/// then the counted requests. Inputs stay zero, since only times matter. Once `stop` is set, no
+/// more requests begin. The calling thread calls `progress`, if any, now and then with 0..1. Throws
+/// Error if the device cannot be used, or if a request fails while warming up.
 std::vector<Outcome> run(std::span<Load> loads, const std::atomic<bool>& stop,
                          const std::function<void(double)>& progress = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Requests as a CSV file, one line each, so that one process can judge another's.
+// Writes requests to a CSV file, one on each line, so that one process can judge another's.
 #pragma once
 
 #include <ostream>
@@ -13,7 +13,7 @@ namespace overtake::load {
 
 void write_records(std::ostream& file, const std::vector<Request>& requests);
 
-/// Throws Error naming the file and line.
+/// Reads requests. Throws Error, which names the file and the line.
 std::vector<Request> read_records(const std::string& path);
 
 } // namespace overtake::load

@@ -56,7 +56,7 @@ private:
     Session& session_;
 };
 
-/// Ends that have been reported so far.
+/// Counts the ends that have been reported so far.
 class Ends {
 public:
     void add() {
@@ -68,7 +68,7 @@ public:
         const std::lock_guard lock(mutex_);
         return count_;
     }
-    /// Until there are others than `seen`.
+    /// Waits until the count differs from `seen`.
     void wait(std::uint64_t seen, std::chrono::steady_clock::time_point deadline) {
         std::unique_lock lock(mutex_);
         news_.wait_until(lock, deadline, [&] { return count_ != seen; });
@@ -100,7 +100,7 @@ public:
         request_->submit(options);
         is_submitted_ = true;
     }
-    /// No thread works on its arrays any more.
+    /// Afterwards, no thread uses its arrays.
     ~EngineInference() override {
         if (!is_submitted_)
             return;
@@ -109,7 +109,7 @@ public:
     }
     bool wait(std::int64_t deadline_ns) { return request_->wait(deadline_ns); }
     bool is_told() const { return is_told_; }
-    /// Its end is one of these from now on.
+    /// Its end is counted in `ends` from now on.
     void tell(const std::shared_ptr<Ends>& ends) {
         if (!std::exchange(is_told_, true))
             request_->on_end([ends] { ends->add(); });
@@ -144,13 +144,13 @@ private:
     std::vector<std::unique_ptr<Buffer>> buffers_;
     std::vector<std::unique_ptr<std::vector<float>>> arrays_;
     std::vector<TensorMemory> inputs_, outputs_;
-    std::shared_ptr<overtake::Request> request_; ///< goes first
+    std::shared_ptr<overtake::Request> request_; ///< destroyed first
     bool is_submitted_ = false;
     bool is_told_ = false;
 };
 
-/// Most often the oldest ends first, and soon.  Where it does not, the engine's
-/// thread reports ends, which would take time from short requests.
+/// Usually, the oldest inference ends first, and soon. Otherwise the engine's thread reports ends,
+/// which would take time from short requests.
 class EngineFirstEnd final : public FirstEnd {
 public:
     void wait(std::span<Inference* const> running, std::int64_t deadline_ns) override {

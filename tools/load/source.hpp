@@ -15,17 +15,17 @@
 
 namespace overtake::load {
 
-/// The memory of one inference, which may run again and again.  One thread at a time.
+/// The memory of one inference, which may run again and again. One thread at a time.
 class Inference {
 public:
     virtual ~Inference() = default;
     /// Throws Error as Task::start() and Request::submit() do.
     virtual void start(const TaskOptions& options) = 0;
-    /// 0, or a negative errno; -EINPROGRESS while it runs.
+    /// Returns 0 or a negative errno; -EINPROGRESS while it runs.
     virtual std::int32_t status() const = 0;
-    /// The results of its jobs.
+    /// Returns the results of its jobs.
     virtual std::vector<Completion> completions() const = 0;
-    /// When it ended, CLOCK_MONOTONIC, on a device whose time that is.
+    /// Returns when it ended, CLOCK_MONOTONIC, on a device whose time is that clock.
     virtual std::uint64_t ended_ns() const = 0;
 };
 
@@ -33,21 +33,21 @@ public:
 class FirstEnd {
 public:
     virtual ~FirstEnd() = default;
-    /// Waits until one of these has ended, or until deadline_ns (absolute CLOCK_MONOTONIC).  None
-    /// has ended before.
+    /// Waits until one of `running` has ended, or until deadline_ns (absolute CLOCK_MONOTONIC).
+    /// None of them has ended before the call.
     virtual void wait(std::span<Inference* const> running, std::int64_t deadline_ns) = 0;
 };
 
-/// As thread safe as the session or engine behind it.
+/// A source is as thread safe as its session or engine.
 class Source {
 public:
     virtual ~Source() = default;
     virtual const Model& model() const = 0;
-    /// As Session::given_back_bytes().
+    /// Returns the same as Session::given_back_bytes().
     virtual std::size_t given_back_bytes() const { return 0; }
     virtual std::unique_ptr<Inference> make() = 0;
     virtual std::unique_ptr<FirstEnd> first_end() = 0;
-    /// Whether the model decides where its last part runs, and not a coordinator.
+    /// Returns whether the model decides where its last part runs, and not a coordinator.
     virtual bool has_one_place() const { return true; }
 };
 

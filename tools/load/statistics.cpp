@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t bins_of_one_width = 10;
 constexpr std::uint64_t finest_width_ns = 1000;
-/// Of the offered rate; less is not the end of a short run.
+/// The served share of the offered rate below which a load may be overloaded; a higher share may be
+/// the end of a short run.
 constexpr double served_well = 0.95;
 
 std::size_t rank(std::size_t count, double percent) {
@@ -17,7 +18,7 @@ std::size_t rank(std::size_t count, double percent) {
     return std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(exact - 1e-9)), 1, count);
 }
 
-/// 1, 2, 5, 10, 20, ...: the next one.
+/// Returns the next number of 1, 2, 5, 10, 20, ...
 std::uint64_t next_round(std::uint64_t round) {
     std::uint64_t power = 1;
     while (round >= 10 * power)
@@ -48,7 +49,7 @@ std::vector<std::uint64_t> growing_borders(std::uint64_t least, std::uint64_t gr
     return borders;
 }
 
-/// Requests that were due and not done at a time.
+/// Returns how many requests were due and not done at a time.
 std::uint64_t unfinished(const Outcome& outcome, std::uint64_t period_ns, std::uint64_t time_ns) {
     const std::uint64_t due = std::min((time_ns - outcome.begin_ns) / period_ns + 1,
                                        outcome.requests.size() + outcome.waiting);
@@ -57,7 +58,7 @@ std::uint64_t unfinished(const Outcome& outcome, std::uint64_t period_ns, std::u
     return due - std::min(due, done);
 }
 
-// A request of the CPU alone never arrives at a device.
+// A request that runs on the CPU alone never arrives at a device.
 bool is_early(const Request& request) {
     return request.queued_ns != 0 && request.queued_ns < request.due_ns;
 }

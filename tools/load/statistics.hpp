@@ -12,36 +12,37 @@
 
 namespace overtake::load {
 
-/// The smallest value that at least `percent` of the values do not exceed (nearest rank).
-/// `sorted` is ascending and not empty; percent in (0, 100].
+/// Returns the smallest value that at least `percent` of the values do not exceed (nearest rank).
+/// `sorted` is ascending and not empty; percent is in (0, 100].
 std::uint64_t percentile(std::span<const std::uint64_t> sorted, double percent);
 
-/// Returns how many of `count` values are behind that one.
+/// Returns how many of `count` values are after that one.
 std::size_t beyond(std::size_t count, double percent);
 
 /// Returns the latencies of the requests that succeeded, from the arrival at the device to the end
 /// of the last FC, ascending, in ns of the device.
 std::vector<std::uint64_t> latencies(std::span<const Request> requests);
 
-/// Returns the time from when a request was due to its result, in ns.  A device whose host is late
-/// may record an arrival before the request was made: then the time begins at that arrival.
+/// Returns the time from when a request was due to its result, in ns. A device whose host is late
+/// may record an arrival before the request was due: then the time begins at that arrival.
 std::uint64_t response_time(const Request& request);
 
-/// Returns these times of the requests that succeeded, ascending.
+/// Returns the response times of the requests that succeeded, ascending.
 std::vector<std::uint64_t> response_times(std::span<const Request> requests);
 
 /// Returns how many requests arrived, by the device's clock, before they were due.
 std::size_t count_early(std::span<const Request> requests);
 
-/// How many values v have from_ns <= v < to_ns.
+/// The number of values v for which from_ns <= v < to_ns.
 struct Bin {
     std::uint64_t from_ns;
     std::uint64_t to_ns;
     std::size_t count;
 };
 
-/// Bins side by side, from the smallest value to the greatest, their borders round numbers: of one
-/// width, or where values spread over more than a power of ten growing by 1, 2, 5, 10.
+/// Returns adjacent bins, from the smallest value to the greatest, whose borders are round numbers.
+/// The bins have one width, or, if values spread over more than a power of ten, widths that grow by
+/// 1, 2, 5, 10.
 std::vector<Bin> histogram(std::span<const std::uint64_t> sorted);
 
 /// Requests a second.

@@ -8,7 +8,7 @@
 
 namespace overtake {
 
-/// "unit 3", or "units 3 to 5" of neighbours in a chain, whose numbers may have gaps.
+/// Returns "unit 3", or "units 3 to 5" for neighbours in a chain, whose numbers may have gaps.
 inline std::string units_text(std::uint64_t units) {
     const int first = std::countr_zero(units);
     const int last = 63 - std::countl_zero(units);

@@ -43,7 +43,7 @@ py::dtype dtype_of(Element element) {
     }
 }
 
-/// How the elements of an array are to be read; nothing if the tensor does not take them.
+/// Returns how the elements of an array are read; nothing if the tensor does not take them.
 std::optional<Element> element_of(const Tensor& tensor, const py::array& array) {
     for (const Element element : {element_of(tensor.data_type), Element::float32})
         if (array.dtype().equal(dtype_of(element)))
@@ -63,7 +63,7 @@ bool is_usable(const py::array& array) {
 TensorMemory memory_of(const py::array& array, Element element) {
     TensorMemory memory;
     memory.element = element;
-    // An input is only read.
+    // The memory of an input is only read.
     memory.data = static_cast<std::byte*>(const_cast<void*>(array.data()));
     return memory;
 }

@@ -14,20 +14,20 @@ namespace overtake::python {
 
 pybind11::tuple shape_of(const Tensor& tensor);
 
-/// Of the array that is the tensor's own; float32 will do for all.
+/// Returns the tensor's own dtype; an array may always be float32.
 pybind11::dtype dtype_of(const Tensor& tensor);
 
-/// An array and where its elements are.
+/// An array, and where its elements are.
 struct LentArray {
     pybind11::array array; ///< owns the memory
     TensorMemory memory;
 };
 
-/// `given` itself if it is contiguous and aligned, else a copy.  Throws Error EINVAL, naming the
-/// input, if it is no array, or of another dtype or shape.
+/// Returns `given` itself if it is contiguous and aligned, otherwise a copy. Throws Error EINVAL,
+/// which names the input, if it is no array, or has another dtype or shape.
 LentArray lend_input(const Tensor& tensor, const pybind11::handle& given);
 
-/// A new array for an output, to be filled.
+/// Returns a new array for an output, which is not filled yet.
 LentArray make_output(const Tensor& tensor);
 
 } // namespace overtake::python

@@ -15,7 +15,7 @@ namespace py = pybind11;
 namespace overtake::python {
 namespace {
 
-/// What Python calls a session; the package's Session is derived of it.
+/// The class of a session in Python; the package's Session is derived from it.
 struct Session {
     std::shared_ptr<SessionState> state;
     bool has_processors = false;
@@ -39,7 +39,7 @@ CpuLayout cpu_layout_of(const std::string& name) {
                 fmt::format("session: cpu_layout is auto, planes or blocked, not '{}'", name));
 }
 
-/// Nanoseconds; `slo` in seconds, none = no deadline.
+/// Converts `slo` from seconds to nanoseconds; none = no deadline.
 std::uint64_t slo_ns_of(std::optional<double> slo) {
     constexpr double most_s = 1e7;
     if (!slo)

@@ -24,7 +24,7 @@ unsigned mode_of(const std::string& name) {
     throw Error(EINVAL, "mode '" + name + "': not functional, timed or both");
 }
 
-/// Those of EmbeddedOptions that Python has, by name.
+/// Returns the options of EmbeddedOptions that Python has, by name.
 EmbeddedOptions embedded_options(const py::dict& given) {
     EmbeddedOptions options;
     for (const auto& [key, value] : given) {

@@ -9,7 +9,7 @@ namespace py = pybind11;
 
 namespace {
 
-/// As overtake.Error, which has its code.
+/// Raises the error as overtake.Error, which has its code.
 void translate(std::exception_ptr thrown) {
     try {
         if (thrown)

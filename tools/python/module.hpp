@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake._core: libovertake and the simulator for Python.  Each file binds one subject; what a
-// user imports is the package around it (overtake/).
+// overtake._core: libovertake and the simulator for Python. Each file binds one subject. Users
+// import the package around it (overtake/).
 #pragma once
 
 #include <pybind11/pybind11.h>

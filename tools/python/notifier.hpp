@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Notifier: tells an event loop of tasks that have ended, without a thread of the engine ever
-// waiting for Python.
+// Notifier: notifies an event loop of tasks that have ended. No thread of the engine ever waits for
+// Python.
 //
-// Thread safety: every function, from any thread.
+// Thread safety: every function may be called from any thread.
 #pragma once
 
 #include <cerrno>
@@ -30,7 +30,8 @@ public:
     Notifier(const Notifier&) = delete;
     Notifier& operator=(const Notifier&) = delete;
 
-    /// Readable while take() would return something.  Belongs to the notifier.
+    /// Returns a descriptor that is readable while take() would return something. It belongs to the
+    /// notifier.
     int descriptor() const noexcept { return descriptor_; }
 
     void ended(std::uint64_t token) {
@@ -40,7 +41,7 @@ public:
         [[maybe_unused]] const int written = eventfd_write(descriptor_, 1);
     }
 
-    /// Tokens of those that have ended since the last call.
+    /// Returns the tokens of tasks that have ended since the last call.
     std::vector<std::uint64_t> take() {
         const std::scoped_lock lock(mutex_);
         eventfd_t count = 0;

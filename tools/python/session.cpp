@@ -64,7 +64,7 @@ SessionState::SessionState(std::shared_ptr<Device> device, std::shared_ptr<const
                             : engine_->load(model, ExpectedTimes::read(times))) {
     if (options.record < 2)
         model_ = std::move(model);
-    else // which keeps no more of it than running needs
+    else // the loaded model keeps no more of it than running needs
         model_ = std::shared_ptr<const Model>(loaded_, &loaded_->model());
 }
 
@@ -89,7 +89,8 @@ void SessionState::collect() {
     });
     std::move(running, kept_.end(), std::back_inserter(over));
     kept_.erase(running, kept_.end());
-    // Only now: dropping an array may run Python code, which may come back here.
+    // The arrays are dropped only here: dropping one may run Python code, which may call this
+    // again.
 }
 
 void SessionState::close() {
@@ -107,7 +108,8 @@ Task::Task(std::shared_ptr<SessionState> session, const py::dict& inputs,
            const TaskOptions& options, const std::shared_ptr<Notifier>& notifier,
            std::uint64_t token)
     : session_(std::move(session)) {
-    // Kept until it is submitted, so that closing the session does not lose its end.
+    // The engine is kept until the request is submitted, so that closing the session does not lose
+    // its end.
     std::shared_ptr<Engine> engine = session_->engine();
     request_ = engine->create_request();
     session_->collect();
@@ -171,7 +173,7 @@ std::vector<TensorMemory> Task::make_outputs() {
 
 bool Task::wait(std::optional<double> timeout) const {
     const std::int64_t deadline = deadline_of(timeout);
-    // The Task may lose its last name meanwhile, in another thread.
+    // Another thread may drop the last reference to the Task meanwhile.
     const std::shared_ptr<Request> request = request_;
     for (;;) {
         {

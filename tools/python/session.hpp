@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Session and Task: requests for one model on an engine of their own.
+// Session and Task: requests for one model on their own engine.
 //
 // Thread safety: the caller holds the GIL, which guards all fields; it is released while anything
 // waits.  No thread of the engine ever takes it.
-// Memory: arrays are used from submit() to the end of the request.  When a running Task is dropped,
-// its arrays go to the session, which keeps them until then.
+// Memory: arrays are used from submit() to the end of the request. When a running Task is dropped,
+// its arrays go to the session, which keeps them until the request ends.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ namespace overtake::python {
 /// The state that a session and its tasks share.
 class SessionState {
 public:
-    /// Without the GIL.  `times`: a file of overtake profile; empty: none.
+    /// Called without the GIL. `times`: a file of overtake profile; empty: none.
     SessionState(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
                  const EngineOptions& options, const std::string& times);
     ~SessionState();
@@ -30,15 +30,15 @@ public:
     SessionState& operator=(const SessionState&) = delete;
 
     const std::shared_ptr<const Model>& model() const { return model_; }
-    /// Throws Error EINVAL once it is closed.
+    /// Throws Error EINVAL once the session is closed.
     std::shared_ptr<Engine> engine() const;
     const std::shared_ptr<LoadedModel>& loaded() const { return loaded_; }
     std::size_t given_back_bytes() const { return loaded_ ? loaded_->given_back_bytes() : 0; }
-    /// Arrays of a request whose Task is gone.
+    /// Keeps the arrays of a request whose Task is gone.
     void keep(std::shared_ptr<Request> request, std::vector<pybind11::array> arrays);
-    /// Lets go of arrays that are no longer used.
+    /// Releases arrays that are no longer used.
     void collect();
-    /// Cancels what runs and waits for the ends.
+    /// Cancels running requests and waits for their ends.
     void close();
 
 private:
@@ -47,15 +47,16 @@ private:
         std::vector<pybind11::array> arrays;
     };
 
-    std::shared_ptr<const Model> model_; ///< at record level 2 what the loaded model has of it
-    std::shared_ptr<Engine> engine_;     ///< null once it is closed
+    /// At record level 2, the part that the loaded model keeps.
+    std::shared_ptr<const Model> model_;
+    std::shared_ptr<Engine> engine_; ///< null once the session is closed
     std::shared_ptr<LoadedModel> loaded_;
     std::vector<Kept> kept_;
 };
 
 class Task {
 public:
-    /// Submits it.
+    /// Submits the request.
     Task(std::shared_ptr<SessionState> session, const pybind11::dict& inputs,
          const TaskOptions& options, const std::shared_ptr<Notifier>& notifier,
          std::uint64_t token);
@@ -64,10 +65,10 @@ public:
     Task& operator=(const Task&) = delete;
 
     bool is_done() const { return request_->status() != -EINPROGRESS; }
-    /// Seconds; none = without end.  True if it has ended.
+    /// Waits for `timeout` seconds; none = without end. Returns true if the request has ended.
     bool wait(std::optional<double> timeout) const;
     void cancel();
-    /// Throws TimeoutError, or what it failed with.
+    /// Throws TimeoutError, or the error with which the request failed.
     pybind11::dict result(std::optional<double> timeout) const;
     const Request& request() const { return *request_; }
 

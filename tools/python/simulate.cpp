@@ -26,8 +26,8 @@ namespace py = pybind11;
 
 namespace overtake::python {
 
-// Rows of the arrays; times in us, -1 for a moment that never came.  Nothing lies between the
-// fields that would be left as it was: Python sees all bytes.
+// Rows of the arrays. Times are in the scenario's unit, -1 for a moment that never came. The rows
+// have no padding, which would stay uninitialised: Python sees all bytes.
 struct FcRow {
     std::int64_t job = 0;
     std::uint32_t index = 0;
@@ -66,7 +66,7 @@ static_assert(are_without_holes<FcRow, JobRow, CpuRow, TaskRow, PreemptionRow>);
 
 namespace {
 
-/// The arrays of a run. Immutable but for the elements of the arrays, which are Python's.
+/// The arrays of a run. Only their elements may change, through Python.
 struct Simulation {
     bool is_task_level;
     std::vector<FcRow> fcs;
@@ -74,8 +74,8 @@ struct Simulation {
     std::vector<CpuRow> cpu;
     std::vector<TaskRow> tasks;
     std::vector<PreemptionRow> preemptions;
-    std::vector<std::string> ids;     ///< of tasks
-    std::vector<std::string> classes; ///< their names
+    std::vector<std::string> ids;     ///< ids of the tasks
+    std::vector<std::string> classes; ///< names of the classes
     std::string summary;              ///< JSON
 };
 
@@ -173,7 +173,7 @@ std::shared_ptr<Simulation> run(const Source& source, const simulator::Trim& tri
     return result;
 }
 
-/// An array on the rows themselves, which keeps the simulation.
+/// Returns an array on the rows themselves, which keeps the simulation alive.
 template <class Row>
 auto array_of(std::vector<Row> Simulation::*rows) {
     return [rows](const std::shared_ptr<Simulation>& simulation) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Where a scenario comes from: a file, or a document.
+// Source: where a scenario comes from, a file or a document.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace overtake::python {
 
 struct Source {
     nlohmann::json document;
-    std::filesystem::path directory; ///< of files that it names
+    std::filesystem::path directory; ///< directory of the files that the document names
     std::string name;                ///< in errors
 
     /// Returns the result of `work`, or an error that begins with the name.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Sweeps: run whole, as shards, and joined.
+// Sweeps: whole, as shards, and joined from shards.
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +19,7 @@ namespace {
 
 using simulator::Point;
 
-/// A sweep before it is run.
+/// A sweep that has not run yet.
 struct Plan {
     Source source;
     std::optional<simulator::Grid> grid;
@@ -41,7 +41,7 @@ struct Plan {
     }
 };
 
-/// What a sweep gave.
+/// The results of a sweep.
 struct Points {
     std::vector<Point> points;
 };
@@ -79,7 +79,7 @@ void bind_sweep(py::module_& module) {
                          const std::vector<std::string>& columns) {
                  Plan plan{source, {}, repeat, {warm_up, drain}, columns};
                  const auto text = grid.cast<std::string>();
-                 // A list of keys and values, or what --sweep takes.
+                 // The grid is a JSON list of keys and values, or the text of --sweep.
                  if (text.starts_with('['))
                      plan.grid = simulator::Grid::from_json(nlohmann::json::parse(text));
                  else if (!text.empty())

@@ -33,7 +33,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t events_at_a_time = 4096;
-/// A reader that polls costs the device less than one whom it has to wake.
+/// A reader that polls costs the device less than one that it must wake.
 constexpr std::chrono::milliseconds nap{10};
 
 py::object value_of(const nlohmann::ordered_json& value) {
@@ -65,7 +65,7 @@ watch::Watched watched(std::shared_ptr<Device> device) {
     return watched;
 }
 
-/// Any thread may call anything.
+/// All functions may be called from any thread.
 class Trace {
 public:
     Trace(watch::Watched watched, std::optional<double> seconds)
@@ -120,10 +120,10 @@ public:
     }
 
 private:
-    /// Not in a child of fork(), where a thread of the parent may hold the lock for ever.
+    /// Returns false in a child of fork(), where a thread of the parent may hold the lock for ever.
     bool is_here() const { return getpid() == owner_; }
 
-    /// The oldest that was not told yet.
+    /// Returns the oldest event that was not returned yet.
     std::optional<Event> look() {
         if (waiting_.empty() && watched_.events) {
             const std::size_t count = watched_.events->read(events_, 0);
@@ -144,7 +144,7 @@ private:
     std::deque<Event> waiting_;
     std::optional<Clock::time_point> end_;
     std::atomic<bool> closed_ = false;
-    std::uint64_t lost_ = 0; ///< until it was closed
+    std::uint64_t lost_ = 0; ///< set by close()
 };
 
 std::unique_ptr<Trace> open_by_name(const std::string& name, std::optional<double> seconds) {

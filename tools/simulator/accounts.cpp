@@ -53,13 +53,14 @@ void Accounts::dropped(const Load& load, std::uint64_t time) {
     account.with_slo += load.kind.slo.has_value();
 }
 
-/// Closes the phase that a task is in, unless that is one on the device.
+/// Ends the phase of a task, unless it is a phase on the device.
 void Accounts::end_phase(LiveTask& task, std::uint64_t time) {
     TaskAccount& account = task.account;
     const std::uint64_t spent = time - account.since;
     switch (account.phase) {
     case TaskPhase::queued: {
-        // Dispatched into the queue for CPU workers, which no observer was notified of.
+        // The task was dispatched into the queue for CPU workers, of which observers are not
+        // notified.
         const bool at_workers = scenario_.kind == Kind::task && task.sched.dispatch_sequence != 0;
         const std::uint64_t waited = at_workers ? time - task.sched.dispatch_time : 0;
         account.queued += spent - waited;
@@ -122,7 +123,7 @@ std::uint64_t* Accounts::snapshot_of(const LiveTask& task) {
     return &snapshots_[at];
 }
 
-/// What a group waits for is on several cores, or its own stages.
+/// Returns whether the task is a group, which waits for several cores or for its own stages.
 bool Accounts::is_group(const LiveTask& task) {
     return !task.parts().empty();
 }
@@ -135,7 +136,7 @@ void Accounts::begin_wait(LiveTask& task, std::uint64_t time) {
     std::ranges::copy(core.busy_with, snapshot_of(task));
 }
 
-/// What it runs, or else for whom it is held.
+/// Adds the time since the last call for the class that the core runs, or else that holds it.
 void Accounts::count(Core& core, std::uint64_t time) {
     if (core.busy)
         core.busy_with[core.running_class] += time - core.counted;
@@ -157,7 +158,7 @@ void Accounts::leave_high(const LiveTask& task, unsigned core, std::uint64_t tim
     cores_[core - 1].groups.erase(task.job.sequence);
 }
 
-/// What the core ran since the wait began is what the task waited for.
+/// Ends a wait: the task waited for what the core ran since the wait began.
 void Accounts::end_wait(LiveTask& task, std::uint64_t time) {
     TaskAccount& account = task.account;
     const std::uint64_t spent = time - account.since;

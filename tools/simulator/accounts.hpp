@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Accounts: latencies, and where every microsecond of every task went.
+// Accounts: latencies, and where the time of every task went.
 //
-// From its arrival to its end a task is at any moment in exactly one place: queued (waiting in its
-// library queue), worker (waiting for a CPU worker), cpu (on one), blocked (its job is on the
+// From its arrival to its end, a task is at any moment in exactly one place: queued (waiting in its
+// library queue), worker (waiting for a CPU worker), cpu (on a worker), blocked (its job is on the
 // device and none of its FCs has run), running, or preempted (between two of its FCs). So the parts
-// add up to the latency, exactly; check() proves it. Blocked and preempted time is attributed to
-// the class whose FC ran on the core meanwhile, or whose HIGH group held the core between two
-// stages; that of a group, which has several cores and waits for its own stages as well, to its own
-// class.
+// add up to the latency exactly; check() proves it. Blocked and preempted time is attributed to a
+// class: the class whose FC ran on the core meanwhile, or whose HIGH group held the core between
+// two stages. A group has several cores and also waits for its own stages, so its waits are
+// attributed to its own class.
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@
 
 namespace overtake::simulator {
 
-/// The counted part of a run: tasks that arrive, and the work of cores, from `from` on and before
-/// `to`.
+/// The counted part of a run: tasks that arrive, and the work of cores, at or after `from` and
+/// before `to`.
 struct Window {
     std::uint64_t from = 0;
     std::uint64_t to = ~std::uint64_t{0};
@@ -33,17 +33,17 @@ struct Window {
     std::uint64_t part(std::uint64_t begin, std::uint64_t end) const;
 };
 
-/// Sums over all tasks of a class that are over, in microseconds.
+/// Sums over all tasks of a class that have ended, in the scenario's unit of time.
 struct ClassAccount {
-    Distribution latency;    ///< of those that were not cancelled
-    std::uint64_t ended = 0; ///< cancelled ones included
+    Distribution latency;    ///< of tasks that were not cancelled
+    std::uint64_t ended = 0; ///< tasks that ended, including cancelled ones
     std::uint64_t cancelled = 0;
-    std::uint64_t dropped = 0;  ///< never let in
-    std::uint64_t with_slo = 0; ///< ended or dropped, and an SLO applies
+    std::uint64_t dropped = 0;  ///< tasks that were not let in
+    std::uint64_t with_slo = 0; ///< tasks with an SLO, ended or dropped
     std::uint64_t slo_met = 0;
     std::uint64_t preemptions = 0;
-    std::uint64_t latency_sum = 0;  ///< cancelled ones included
-    std::uint64_t isolated_sum = 0; ///< of those that were not cancelled: latency alone
+    std::uint64_t latency_sum = 0;  ///< including cancelled tasks
+    std::uint64_t isolated_sum = 0; ///< of tasks that were not cancelled: their latency alone
     std::uint64_t queued = 0;
     std::uint64_t worker = 0;
     std::uint64_t cpu = 0;
@@ -55,20 +55,20 @@ struct ClassAccount {
 struct CoreAccount {
     std::uint64_t busy = 0;
     std::array<std::uint64_t, 2> fcs{}; ///< NORMAL, HIGH
-    std::uint64_t gap = 0;              ///< while a slot's holder was in a gap
-    std::uint64_t gap_filled = 0;       ///< of it, while the core ran something
+    std::uint64_t gap = 0;              ///< time while a slot's holder was in a gap
+    std::uint64_t gap_filled = 0;       ///< the part of `gap` in which the core ran something
 };
 
-/// Memory: what the latencies of each class and priority need, and live tasks times classes.
+/// Memory holds the latencies of each class and priority, and live tasks times classes.
 class Accounts : public Observer {
 public:
     explicit Accounts(const Scenario& scenario, const Window& window = {});
 
     const std::vector<ClassAccount>& classes() const { return classes_; }
     const std::vector<CoreAccount>& cores() const { return core_accounts_; }
-    /// Latencies by priority; null where there was none.
+    /// Returns latencies by priority; null for a priority that no task had.
     const std::array<std::unique_ptr<Distribution>, 256>& priorities() const { return priorities_; }
-    /// When the counted part begins and ends: with the first arrival, and with the last end.
+    /// Return the counted part's bounds: the first arrival and the last end, within the window.
     std::uint64_t from() const;
     std::uint64_t to() const;
     /// Throws std::logic_error if the parts do not add up.
@@ -92,9 +92,10 @@ public:
 private:
     /// The work of a core so far.
     struct Core {
-        std::vector<std::uint64_t> busy_with; ///< by class, until `counted`; held cores included
+        /// By class, until `counted`; includes time in which the core was held.
+        std::vector<std::uint64_t> busy_with;
         std::uint64_t counted = 0;
-        /// Classes of the HIGH groups with FCs to run there, by arrival.
+        /// The classes of HIGH groups with FCs to run on the core, by arrival.
         std::map<std::uint64_t, std::uint32_t> groups;
         std::uint32_t running_class = 0;
         bool busy = false;
@@ -122,7 +123,7 @@ private:
     std::vector<CoreAccount> core_accounts_;
     std::array<std::unique_ptr<Distribution>, 256> priorities_;
     std::vector<Core> cores_;
-    std::vector<std::uint64_t> snapshots_; ///< by slot and class: Core::busy_with as a wait began
+    std::vector<std::uint64_t> snapshots_; ///< by slot and class: Core::busy_with when a wait began
     std::uint64_t first_arrival_ = ~std::uint64_t{0};
     std::uint64_t last_end_ = 0;
 };

@@ -10,7 +10,8 @@
 namespace overtake::simulator {
 namespace {
 
-/// exp(sigma^2 / 2) times the median is the mean: beyond this the median is below 10^-21 of it.
+/// The mean is exp(sigma^2 / 2) times the median. Above this sigma, the median is less than 10^-21
+/// of the mean.
 constexpr double sigma_max = 10;
 
 void periodic(const Place& place, Load& load) {

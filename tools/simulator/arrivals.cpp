@@ -44,7 +44,7 @@ void ArrivalSource::find_next() {
         next_ = never;
 }
 
-/// What rounding takes from one gap the next one gets: the mean stays what it is.
+/// Rounds a gap down and adds the fraction to the next gap, so that the mean stays the same.
 std::uint64_t ArrivalSource::whole(double gap) {
     const double exact = std::min(gap, gap_max) + carried_;
     const double floor = std::floor(exact);
@@ -62,7 +62,7 @@ std::uint64_t ArrivalSource::draw() {
     case Arrivals::poisson:
         return base_ = plus(base_, whole(random_.exponential(load_->mean)));
     case Arrivals::log_normal: {
-        // So that the gaps' mean is load.mean.
+        // This mu makes load.mean the mean of the gaps.
         const double mu = std::log(load_->mean) - load_->sigma * load_->sigma / 2;
         return base_ = plus(base_, whole(std::exp(mu + load_->sigma * random_.normal())));
     }

@@ -11,7 +11,7 @@
 
 namespace overtake::simulator {
 
-/// The arrivals of one load, in order of time. Memory: a closed loop's depth.
+/// The arrivals of one load, in order of time. Memory grows with a closed loop's depth.
 class ArrivalSource {
 public:
     static constexpr std::uint64_t never = ~std::uint64_t{0};
@@ -19,11 +19,11 @@ public:
     /// `load` outlives it.
     ArrivalSource(const Load& load, std::uint64_t seed);
 
-    /// Returns the time of the next arrival; `never` if none is known.
+    /// Returns the time of the next arrival; `never` if no arrival is known.
     std::uint64_t next() const { return next_; }
     /// Takes the arrival at next().
     void take();
-    /// Called when a task of this load is over: a closed loop begins another.
+    /// Call it when a task of this load has ended: a closed loop begins another task.
     void task_ended(std::uint64_t now);
 
 private:
@@ -34,9 +34,9 @@ private:
     const Load* load_;
     Random random_;
     std::uint64_t taken_ = 0;
-    std::uint64_t base_;              ///< what the next gap is added to
-    double carried_ = 0;              ///< rest of the gaps so far, below 1 us
-    std::deque<std::uint64_t> begun_; ///< closed loop: arrivals to come
+    std::uint64_t base_;              ///< the time to which the next gap is added
+    double carried_ = 0;              ///< the fractions of a tick that were cut off the gaps so far
+    std::deque<std::uint64_t> begun_; ///< closed loop: the arrivals to come
     std::uint64_t next_ = never;
 };
 

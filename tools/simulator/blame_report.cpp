@@ -47,7 +47,7 @@ blame::Blame::Options BlameReport::options() {
             .plan = [this](const Event& arrive) { return plan_of(arrive); }};
 }
 
-/// What the scheduler has to know and events do not have.
+/// Returns the facts that the scheduler needs and events do not have.
 blame::Plan BlameReport::plan_of(const Event& arrive) const {
     const LiveTask& task = *live_.at(arrive.tag);
     const bool has_deadline = task.kind->slo && *task.kind->slo < ~std::uint64_t{0} - task.arrival;
@@ -81,7 +81,7 @@ void BlameReport::report(const blame::Report& of) {
     worst_.add(task_class, {of, limit, id_of(task)});
 }
 
-/// What clients are called by the scenario, and their names.
+/// Returns the scenario's word for clients, and their names.
 std::pair<const char*, const std::vector<std::string>*> BlameReport::clients() const {
     return scenario_.kind == Kind::task ? std::pair("process", &scenario_.processes)
                                         : std::pair("context", &scenario_.context_names);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// BlameReport: who made the tasks (or, at FC level, jobs) of a run late, by tools/observe/blame.
+// BlameReport: what made the tasks (or, at FC level, jobs) of a run late, by tools/observe/blame.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,24 @@
 
 namespace overtake::simulator {
 
-/// Memory: live tasks, and the worst of each class.
+/// Memory holds live tasks, and the slowest of each class.
 class BlameReport : public EventSource {
 public:
-    /// Keeps the `most` slowest of each class, of those that arrive in `window`.
+    /// Keeps the `most` slowest tasks of each class, of those that arrive in `window`.
     BlameReport(const Scenario& scenario, std::size_t most, const Window& window = {});
 
-    /// A sentence for each, by class, the slowest first.
+    /// Returns a sentence for each kept task, by class, the slowest first.
     std::string text() const;
-    /// Mean of a task of each class in the queue, by cause; "" if nothing ever waited in one.
+    /// Returns, for each class, the mean time of a task in the queue, by cause; "" if no task
+    /// waited in a queue.
     std::string queued_text() const;
-    /// Adds "blame" and, to each class, "queued_by" to what to_json(summary) made.
+    /// Adds "blame" and, to each class, "queued_by" to the result of to_json(summary).
     void add_to(nlohmann::ordered_json& summary) const;
 
     void arrived(LiveTask& task, std::uint64_t time) override;
 
 private:
-    /// In a library queue: why, and because of which class.
+    /// The reason why a task waits in a library queue, and the class that is the cause.
     using Reason = std::pair<blame::Cause, std::uint32_t>;
     struct ClassSums {
         std::uint64_t ended = 0;
@@ -51,7 +52,7 @@ private:
 
     const Scenario& scenario_;
     Window window_;
-    std::unordered_map<std::uint64_t, const LiveTask*> live_; ///< by the tag of its events
+    std::unordered_map<std::uint64_t, const LiveTask*> live_; ///< by the tag of the task's events
     std::vector<ClassSums> classes_;
     blame::Worst worst_;
     blame::Blame blame_;

@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Beside the installed command, or in the source tree of the one that was just built. Python is in
-/// a directory that says nothing of ours.
+/// Returns the directory beside the installed command, or else in the source tree of a command that
+/// was just built. The directory of a Python interpreter says nothing about it.
 fs::path bundled_directory() {
     std::error_code ignored;
     const fs::path command = fs::read_symlink("/proc/self/exe", ignored);

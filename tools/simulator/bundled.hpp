@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The scenarios that come with the product.
+// The scenarios that are installed with the program.
 #pragma once
 
 #include <filesystem>
@@ -9,11 +9,11 @@
 
 namespace overtake::simulator {
 
-/// The file that `name` means: a path, or the name of a bundled scenario ("demo-both").
-/// Throws Error (ENOENT) that says which names there are.
+/// Returns the file that `name` means: a path, or the name of a bundled scenario ("demo-both").
+/// Throws Error (ENOENT), which for a plain name tells how to list the bundled ones.
 std::filesystem::path find_scenario(const std::string& name);
 
-/// Names, in alphabetical order; empty if none are installed.
+/// Returns the names in alphabetical order; empty if no scenarios are installed.
 std::vector<std::string> bundled_scenarios();
 
 } // namespace overtake::simulator

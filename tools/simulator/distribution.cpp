@@ -9,7 +9,7 @@ namespace overtake::simulator {
 namespace {
 
 constexpr std::size_t exact_values_max = 65536;
-/// Values below 2^linear_bits have a bucket each; every further octave has half as many.
+/// Values below 2^linear_bits have a bucket each; every further octave has half as many buckets.
 constexpr int linear_bits = 12;
 constexpr std::uint64_t half = 1u << (linear_bits - 1);
 
@@ -18,14 +18,14 @@ std::size_t bucket_of(std::uint64_t value) {
     return static_cast<std::size_t>(shift) * half + static_cast<std::size_t>(value >> shift);
 }
 
-/// Of `count` values, from 1.
+/// Returns the rank of a percentile among `count` values, from 1.
 std::uint64_t rank_of(double percent, std::uint64_t count) {
     const auto wanted =
         static_cast<std::uint64_t>(std::ceil(percent / 100 * static_cast<double>(count) - 1e-9));
     return std::clamp<std::uint64_t>(wanted, 1, count);
 }
 
-/// The largest value of a bucket.
+/// Returns the largest value of a bucket.
 std::uint64_t upper_edge(std::size_t bucket) {
     if (bucket < 2 * half)
         return bucket;

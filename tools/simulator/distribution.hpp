@@ -8,8 +8,8 @@
 
 namespace overtake::simulator {
 
-/// Exact up to 65,536 values. Beyond, values are counted in buckets, and a percentile is too large
-/// by less than 1/2048 of it (never beyond the maximum, which stays exact).
+/// Exact up to 65,536 values. Beyond that, values are counted in buckets, and a percentile is too
+/// large by less than 1/2048 of it. No percentile is above the maximum, which stays exact.
 class Distribution {
 public:
     void add(std::uint64_t value);
@@ -19,11 +19,12 @@ public:
     std::uint64_t max() const { return max_; } ///< 0 if empty
     double mean() const;                       ///< 0 if empty
     bool exact() const { return buckets_.empty(); }
-    /// The smallest value that at least `percent` of the values do not exceed (nearest rank);
-    /// percent in (0, 100]. 0 if empty.
+    /// Returns the smallest value that at least `percent` of the values do not exceed (nearest
+    /// rank); percent is in (0, 100]. 0 if empty.
     std::uint64_t percentile(double percent) const;
 
-    /// How many values a percentile of `count` of them rests on: that of its rank and those beyond.
+    /// Returns on how many of `count` values a percentile rests: the value of its rank and all
+    /// above it.
     static std::uint64_t samples_of(double percent, std::uint64_t count);
 
 private:

@@ -10,7 +10,7 @@
 
 namespace overtake::simulator {
 
-/// No task has more segments; at FC level it is always the first.
+/// A task has fewer than 2^20 segments; at FC level, the segment is always the first.
 std::uint64_t job_tag(const LiveTask& task) {
     return (task.serial << 20) + task.sched.segment;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// EventSource: a run as the events that a device would tell (overtake/event.hpp).
+// EventSource: a run as the events that a device would report (overtake/event.hpp).
 //
-// A client is a process, or at FC level a context, numbered from 1, which is its pid, too; a model
-// is a class, numbered from 1. A task's tag is its serial number, and a job's is made of that.
+// A client is a process, or at FC level a context. Clients are numbered from 1; a client's number
+// is also its pid. A model is a class, numbered from 1. A task's tag is its serial number; a job's
+// tag is made from it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 
 namespace overtake::simulator {
 
-/// Tells a task's events from others': its tag. Of a job of it, see job_tag().
+/// Returns the tag that distinguishes a task's events from others; for its jobs see job_tag().
 inline std::uint64_t task_tag(const LiveTask& task) {
     return task.serial;
 }
@@ -47,9 +48,9 @@ public:
 
 private:
     struct Core {
-        Event start;                    ///< of the FC that runs
-        std::optional<Event> preempted; ///< by the FC that starts next
-        std::set<std::uint64_t> behind; ///< jobs that were preempted and have not gone on
+        Event start;                    ///< the start of the FC that runs
+        std::optional<Event> preempted; ///< the job that the next FC preempts
+        std::set<std::uint64_t> behind; ///< jobs that were preempted and have not resumed
     };
 
     std::uint64_t in_ns(std::uint64_t time) const;

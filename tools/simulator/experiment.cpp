@@ -24,13 +24,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Estimate {
-    std::size_t runs = 0; ///< that have the figure; with none there is no mean
+    std::size_t runs = 0; ///< runs that have the figure; without any there is no mean
     double mean = 0;
-    double half_width = 0; ///< of the 95 % confidence interval; needs two runs
-    bool alike = true;     ///< all runs that have the figure have the same
+    double half_width = 0; ///< half the width of the 95 % confidence interval; needs two runs
+    bool alike = true;     ///< all runs that have the figure have the same one
 };
 
-/// The 97.5 % quantile of Student's t distribution, to three digits.
+/// Returns the 97.5 % quantile of Student's t distribution, to three digits.
 double student_t(std::size_t degrees) {
     constexpr std::array<double, 30> table = {
         12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
@@ -38,15 +38,15 @@ double student_t(std::size_t degrees) {
         2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
     if (degrees <= table.size())
         return table[degrees - 1];
-    // Cornish and Fisher's expansion about the normal quantile z, to the first order.
+    // This is Cornish and Fisher's expansion about the normal quantile z, to the first order.
     constexpr double z = 1.959964;
     return z + (z * z * z + z) / (4 * static_cast<double>(degrees));
 }
 
-/// Nothing where a run has no such figure.
+/// Returns nothing for a run that has no such figure.
 using Value = std::function<std::optional<double>(const Summary&)>;
 
-/// Over the runs that have the figure.
+/// Estimates a figure over the runs that have it.
 Estimate estimate(const std::vector<Summary>& runs, const Value& value) {
     std::vector<double> values;
     for (const Summary& run : runs)
@@ -74,8 +74,9 @@ struct Metric {
     std::string key;
     Unit unit;
     Value value;
-    bool usual = true; ///< there unless --columns says what is; otherwise only by its own name
-    std::function<bool(const Summary&)> rests_on_few = nullptr; ///< of a percentile
+    bool usual = true; ///< shown without --columns, and with the name of its class
+    /// Whether a percentile rests on few values.
+    std::function<bool(const Summary&)> rests_on_few = nullptr;
 };
 
 double mean_utilisation(const Summary& summary) {
@@ -89,13 +90,13 @@ double mean_utilisation(const Summary& summary) {
 struct ClassHead {
     std::string name;
     bool slo = false;
-    bool dropped = false; ///< some of its tasks were
+    bool dropped = false; ///< some of its tasks were dropped
     bool cancelled = false;
     bool can_fail = false; ///< its tasks run on several processors
     bool failed = false;
 };
 
-/// The classes of all points, which differ where a setting names them, each once.
+/// The classes of all points, each once. The classes differ where a setting names them.
 class ClassHeads {
 public:
     void add(const ClassHead& head) {
@@ -112,11 +113,11 @@ public:
     const std::vector<ClassHead>& list() const { return list_; }
 
 private:
-    std::vector<ClassHead> list_; ///< as they appear
+    std::vector<ClassHead> list_; ///< in the order in which they appear
     std::unordered_map<std::string, std::size_t> indexes_;
 };
 
-/// The class called `name`, most likely the one of that index; null if the run has none.
+/// Returns the class called `name`, most likely the one at `index`; null if the run has none.
 const ClassSummary* find_class(const Summary& summary, const std::string& name, std::size_t index) {
     const std::vector<ClassSummary>& classes = summary.classes;
     if (index < classes.size() && classes[index].name == name)
@@ -166,7 +167,7 @@ private:
                    }});
     }
 
-    /// Of the tasks that completed; without one there is no latency.
+    /// Adds a figure of the tasks that completed; if none did, there is no latency.
     template <class Of>
     Metric& add_completed(const char* of, const char* key, Unit unit, Of value) {
         return add(of, key, unit,
@@ -213,7 +214,7 @@ private:
     std::size_t index_;
 };
 
-/// How busy one of several processors was, where a run has it.
+/// Returns how busy one of several processors was, if a run has it.
 Metric busy_of(const std::string& processor) {
     return {.head = processor + " busy",
             .key = processor + ".utilisation",
@@ -226,7 +227,7 @@ Metric busy_of(const std::string& processor) {
             .usual = false};
 }
 
-/// `processors`: the names of several ones.
+/// `processors`: the names of the processors, if there are several.
 std::vector<Metric> metrics_of(const ClassHeads& classes,
                                const std::vector<std::string>& processors) {
     std::vector<Metric> metrics;
@@ -234,7 +235,7 @@ std::vector<Metric> metrics_of(const ClassHeads& classes,
         ClassMetrics(metrics, classes.list()[i], i).add();
     for (const std::string& processor : processors)
         metrics.push_back(busy_of(processor));
-    // Without a class of which a task completed there are none, and both are 0.
+    // If no task of any class completed, there are no such figures, and both are 0.
     const auto unless_zero = [](double value) {
         return value == 0 ? std::nullopt : std::optional(value);
     };
@@ -246,7 +247,7 @@ std::vector<Metric> metrics_of(const ClassHeads& classes,
     return metrics;
 }
 
-/// Each once, as they appear; cores of one device have none.
+/// Adds each name once, in the order in which they appear; cores of one device have no name.
 void add_name(std::vector<std::string>& names, const std::string& name) {
     if (!name.empty() && std::ranges::find(names, name) == names.end())
         names.push_back(name);
@@ -281,7 +282,7 @@ std::vector<Metric> usual(const std::vector<Metric>& all) {
     return metrics;
 }
 
-/// A figure that several columns choose is there once, where the first of them is.
+/// Returns the chosen figures. A figure that several columns choose is shown once, for the first.
 std::vector<Metric> chosen(const std::vector<Metric>& all,
                            const std::vector<std::string>& columns) {
     std::vector<Metric> metrics;
@@ -321,7 +322,7 @@ std::string format(double value, Unit unit) {
     }
 }
 
-/// Half the width of an interval that is not 0, and does not look as if it were.
+/// Formats half the width of an interval that is not 0, so that it does not look like 0.
 std::string format_half_width(double value, Unit unit) {
     switch (unit) {
     case Unit::time:
@@ -345,7 +346,7 @@ std::string format(const Estimate& estimate, const Metric& metric, bool rests_on
     return text;
 }
 
-/// A percentile that in any run rests on few.
+/// Returns whether the percentile rests on few values in any run.
 bool rests_on_few(const std::vector<Summary>& runs, const Metric& metric) {
     return metric.rests_on_few && std::ranges::any_of(runs, [&](const Summary& run) {
                return metric.value(run) && metric.rests_on_few(run);
@@ -359,7 +360,7 @@ std::string describe(const std::vector<Setting>& settings) {
     return text;
 }
 
-/// One of either kind.
+/// A scenario of either kind.
 struct AnyScenario {
     std::optional<Scenario> one_device;
     std::optional<processors::ProcessorScenario> processors;
@@ -409,7 +410,7 @@ std::vector<ClassHead> heads_of(const AnyScenario& scenario) {
     return heads;
 }
 
-/// The scenario of a point: its runs share it, and it goes with the last of them.
+/// The scenario of a point. The point's runs share it, and it is freed with the last of them.
 class SharedScenario {
 public:
     std::shared_ptr<const AnyScenario> enter(const Experiment& experiment,
@@ -419,7 +420,7 @@ public:
             scenario_ = std::make_shared<const AnyScenario>(scenario_at(experiment, settings));
         return scenario_;
     }
-    /// After each of so many runs.
+    /// Call it after each of `runs` runs.
     void leave(unsigned runs) {
         const std::scoped_lock lock(mutex_);
         if (++left_ == runs)
@@ -432,7 +433,7 @@ private:
     unsigned left_ = 0;
 };
 
-/// Refuses the first point whose scenario is none, and columns that no figure fits.
+/// Refuses the first point whose scenario is invalid, and columns that fit no figure.
 void check(const Experiment& experiment, const std::vector<Point>& points) {
     std::vector<std::vector<ClassHead>> classes(points.size());
     std::vector<std::vector<std::string>> processors(points.size());

@@ -18,7 +18,7 @@
 
 namespace overtake::simulator {
 
-/// One combination of settings: a summary for each seed.
+/// One combination of settings, with a summary for each seed.
 struct Point {
     std::vector<Setting> settings;
     std::vector<Summary> runs;
@@ -26,37 +26,39 @@ struct Point {
 
 struct Experiment {
     nlohmann::json document;         ///< the scenario
-    std::filesystem::path directory; ///< directory of files that it names
+    std::filesystem::path directory; ///< the directory of the files that it names
     const Grid* grid = nullptr;      ///< null: the scenario as it is
-    unsigned repeat = 1;             ///< seeds: the scenario's and those that follow it
-    Shard shard{};                   ///< of the points, those that are run
-    Trim trim{};                     ///< left out of every run
+    unsigned repeat = 1;             ///< the number of seeds: the scenario's and those after it
+    Shard shard{};                   ///< the points that are run
+    Trim trim{};                     ///< what is left out of every run
     unsigned threads = 1;
-    std::vector<std::string> columns{}; ///< that to_text() or to_json() will be asked for
-    /// Called with the share done, from one thread at a time.
+    std::vector<std::string> columns{}; ///< the columns of to_text() or to_json()
+    /// Called with the share that is done, by one thread at a time.
     std::function<void(double)> progress;
 };
 
-/// In the order of the grid, whatever the number of threads; points of other shards have no runs.
-/// Throws Error: before anything runs of
-/// the first point whose scenario is refused, naming its settings, or if a column fits no figure;
-/// else of the first run that fails. Memory: the results, and a scenario for each thread.
+/// Returns the points in the order of the grid, for any number of threads; points of other shards
+/// have no runs. Throws Error before anything runs, if a scenario is refused (for the first such
+/// point, naming its settings) or if a column fits no figure. Otherwise throws the Error of the
+/// first run that fails. Memory holds the results, and a scenario for each thread.
 std::vector<Point> run_experiment(const Experiment& experiment);
 
-/// The points, without runs.
+/// Returns the points, without runs.
 std::vector<Point> points_of(const Grid* grid);
 
-/// What the files come to that the scenarios of all points name, wherever they are: times of models
-/// and arrivals. Throws Error as run_experiment() does.
+/// Returns a digest of what files bring into the scenarios of all points, wherever the files are:
+/// times of models and arrivals. Throws Error as run_experiment() does, and for a scenario with
+/// processors.
 std::uint64_t digest_of_files(const Experiment& experiment);
 
-/// One row for each point. With several runs a cell is the mean and the half-width of its 95 %
-/// confidence interval (Student's t), of the runs that have the figure; the figure alone if they
-/// are all alike, "-" if none has it. `columns` chooses among the figures, in their order here: a
-/// whole head, its end ("p99"), its beginning ("detector": the usual figures of the class), or
-/// "all"; empty: the usual ones. Throws Error (EINVAL) for one that fits no head.
+/// Returns a table with a row for each point. With several runs, a cell is the mean and the
+/// half-width of its 95 % confidence interval (Student's t), over the runs that have the figure. If
+/// all have the same figure, it is shown alone; "-" if no run has it. `columns` chooses figures, in
+/// the order given: by a whole head, by its end ("p99"), by its beginning ("detector": the usual
+/// figures of the class), or by "all"; empty: the usual figures. Throws Error (EINVAL) for a column
+/// that fits no head.
 std::string to_text(const std::vector<Point>& points, const std::vector<std::string>& columns = {});
-/// The same, null in place of "-"; without columns all figures.
+/// Returns the same as JSON, with null in place of "-"; without columns, all figures.
 nlohmann::ordered_json to_json(const std::vector<Point>& points,
                                const std::vector<std::string>& columns = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The shipped firmware and task scheduler, as C++ sees them.
+// Includes the shipped firmware and task scheduler for C++.
 #pragma once
 
 #include <ovt_port.h>

@@ -10,7 +10,7 @@
 namespace overtake::simulator {
 namespace {
 
-/// A seed of which each part changes every bit.
+/// Returns a seed in which each part of the key changes every bit.
 std::uint64_t mixed(const JitterKey& key) {
     std::uint64_t seed = 0;
     for (const std::uint64_t part : {key.seed, key.source, key.number, key.segment, key.fc})

@@ -7,12 +7,12 @@
 
 namespace overtake::simulator {
 
-/// The number drawn belongs to this FC or CPU segment, whatever was drawn before: a task's times do
-/// not depend on when and where it runs.
+/// Determines the number that is drawn for an FC or CPU segment, whatever was drawn before: a
+/// task's times do not depend on when and where the task runs.
 struct JitterKey {
     std::uint64_t seed;
-    std::uint64_t source; ///< the load; ~0: listed
-    std::uint64_t number; ///< of the arrival in its source
+    std::uint64_t source; ///< number of the load; ~0: the listed tasks
+    std::uint64_t number; ///< number of the arrival in its source
     std::uint64_t segment;
     std::uint64_t fc;
 };
@@ -24,7 +24,7 @@ struct Jitter {
     Shape shape = Shape::none;
     double width = 0; ///< uniform: from 1 - width to 1 + width; log_normal: sigma of the logarithm
 
-    /// `time` by a factor, in whole us: at least 1, at most 2^63.
+    /// Returns `time` times a factor, in whole ticks: at least 1, at most 2^63.
     std::uint64_t of(std::uint64_t time, const JitterKey& key) const;
 };
 

@@ -17,12 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Far more than any scenario has; what walks a document may recurse.
+/// Far more than any scenario has; code that walks a document may recurse.
 constexpr std::size_t levels_max = 64;
 
-/// Builds a document from a text, and refuses what the document would no longer show or what its
-/// readers cannot bear: a key that is given twice, a number that no double holds, great depth.
-/// Places are named as elsewhere.
+/// Builds a document from a text. Refuses input that the document would no longer show, or that its
+/// readers cannot handle: a key given twice, a number that no double holds, great depth. Errors
+/// name the place as elsewhere.
 class Builder : public nlohmann::json_sax<nlohmann::json> {
 public:
     nlohmann::json take() { return std::move(root_); }
@@ -64,10 +64,10 @@ private:
     using object_t = nlohmann::json::object_t;
     struct Level {
         nlohmann::json* container;
-        object_t::value_type* member = nullptr; ///< of an object: the one that is being read
+        object_t::value_type* member = nullptr; ///< of an object: the member that is being read
     };
 
-    /// Where the next value belongs.
+    /// Returns the place of the next value.
     template <class Value>
     nlohmann::json& place(Value&& value) {
         if (levels_.empty())
@@ -97,12 +97,12 @@ private:
         return true;
     }
 
-    /// What is being read.
+    /// Returns the path of the value that is being read.
     std::string path() const {
         std::string text;
         for (const Level& level : levels_) {
             if (level.container->is_array()) {
-                // The last one of an outer level is the one that is being read.
+                // The last element of an outer level is the one that is being read.
                 const std::size_t inner = &level == &levels_.back() ? 0 : 1;
                 text += fmt::format("[{}]", level.container->size() - inner);
             } else if (level.member != nullptr) {

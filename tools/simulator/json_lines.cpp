@@ -8,7 +8,7 @@
 namespace overtake::simulator {
 namespace {
 
-/// Most names are plain, and there is one in each line.
+/// Most names are plain, and each line has one.
 bool is_plain(char c) {
     return c >= ' ' && c <= '~' && c != '"' && c != '\\';
 }

@@ -10,13 +10,13 @@
 
 namespace overtake::simulator {
 
-/// In quotes.
+/// Returns the text in quotes.
 std::string json_text(const std::string& text);
 
-/// A time, or null.
+/// Returns a time, or null.
 std::string or_null(const std::optional<std::uint64_t>& time);
 
-/// A member of an object behind others: a list with an element on each line.
+/// Writes a further member of an object: a list with an element on each line.
 template <class Items, class Print>
 void write_list(std::ostream& out, const char* name, const Items& items, Print print) {
     out << ",\n \"" << name << "\": [";

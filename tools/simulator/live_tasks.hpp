@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Live tasks of the engine: where they are kept, and which of them times out next.
+// The live tasks of the engine: where they are kept, and which of them times out next.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace overtake::simulator {
 
-/// Live tasks, each at a place of its own; places are used again.
+/// Live tasks, each in a place of its own; places are used again.
 class TaskPool {
 public:
     LiveTask& take() {
@@ -52,7 +52,7 @@ public:
         (last_ != nullptr ? last_->later : first_) = &task;
         last_ = &task;
     }
-    /// It is over, or has been cancelled; once.
+    /// Removes a task that has ended or was cancelled. Call it once for each task.
     void forget(LiveTask& task) {
         (task.earlier != nullptr ? task.earlier->later : first_) = task.later;
         (task.later != nullptr ? task.later->earlier : last_) = task.earlier;

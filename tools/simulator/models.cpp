@@ -11,7 +11,7 @@
 namespace overtake::simulator {
 namespace {
 
-/// More would be a mistake, and would not fit the memory.
+/// More FCs would be a mistake and would not fit the memory.
 constexpr std::uint64_t fcs_max = 10'000'000;
 
 Chain::Segment segment_of(const Place& place, std::vector<std::uint64_t> fcs) {
@@ -24,7 +24,7 @@ Chain::Segment segment_of(const Place& place, std::vector<std::uint64_t> fcs) {
     return segment;
 }
 
-/// What an FC that is too long becomes: equal parts, and what each costs beyond its share.
+/// How an FC that is too long is split: into equal parts, each with a cost beyond its share.
 struct Split {
     std::uint64_t max_time = 0; ///< 0: none
     std::uint64_t overhead = 0;
@@ -87,7 +87,7 @@ Chain::Segment written_segment(const Place& place, const Split& split, const Par
     return segment_of(place, apply(place, split, durations(place.at("bpu"))));
 }
 
-/// A segment that a plan for cores that are alike has in parts.
+/// Returns a segment that has parts in a plan for cores of one kind.
 Chain::Segment group_segment(const CorePlan& plan, const CoreSegment& segment,
                              std::uint64_t tick_ns, const PartsDevice& device) {
     nlohmann::json parts = nlohmann::json::array();
@@ -107,7 +107,7 @@ Chain::Segment group_segment(const CorePlan& plan, const CoreSegment& segment,
     return parts_segment(Place(document).at("parts"), device);
 }
 
-/// `plan`: null, or what segments of the BPU have in parts.
+/// `plan`: null, or the plan that has segments of the BPU in parts.
 void add_segments(const Place& place, Kind kind, const Split& split, const Model& model,
                   const CorePlan* plan, std::uint64_t tick_ns, const PartsDevice& device,
                   Chain& chain) {
@@ -129,7 +129,7 @@ void add_segments(const Place& place, Kind kind, const Split& split, const Model
                                chain.segments.size()));
 }
 
-/// A model with a plan for several cores uses it where the device has so many.
+/// Reads a compiled model. Its plan for several cores is used if the device has that many.
 std::shared_ptr<const Chain> compiled(const Place& place, Kind kind, const Split& split,
                                       const std::filesystem::path& path, std::uint64_t tick_ns,
                                       const PartsDevice& device) {

@@ -37,7 +37,7 @@ public:
 
 private:
     struct Stage {
-        std::vector<std::uint64_t> times{}; ///< of the parts with FCs in it
+        std::vector<std::uint64_t> times{}; ///< of the parts that have FCs in the stage
         std::vector<std::size_t> parts{};
         std::uint64_t longest = 0;
     };
@@ -99,7 +99,7 @@ private:
         stages_[stage].times.push_back(time);
     }
 
-    /// Its FCs, and how long it takes alone.
+    /// Sets a stage's number of FCs, and how long it takes alone.
     void finish_stage(const Place& first, std::size_t number) {
         Stage& stage = stages_[number];
         if (stage.parts.empty())

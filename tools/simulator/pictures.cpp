@@ -30,7 +30,7 @@ const std::string& Pictures::name_of(const LiveTask& task) const {
     return scenario_.classes[task.kind->task_class].name;
 }
 
-/// Whether FCs and CPU segments are still kept one by one.
+/// Returns whether FCs and CPU segments are still kept one by one.
 bool Pictures::keeps_more() const {
     return options_.every_fc || !overflowed_;
 }

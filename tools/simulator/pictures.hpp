@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Pictures: what a run looks like, as FCs where they can be told apart and as density where not.
+// Pictures: a run as single FCs where these can be distinguished, and as density otherwise.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace overtake::simulator {
 
-/// Keeps what lies in a window of a run. Memory is bounded, unless every FC is asked for.
+/// Keeps what lies in a window of a run. Memory is bounded, unless every FC is wanted.
 class Pictures : public Observer {
 public:
-    /// FCs and CPU segments that a picture shows one by one.
+    /// The most FCs and CPU segments that a picture shows one by one.
     static constexpr std::size_t most_drawn = 2000;
 
     struct Options {
@@ -27,11 +27,13 @@ public:
     /// `scenario` outlives it; `title` is for the pictures.
     Pictures(const Scenario& scenario, std::string title, const Options& options);
 
-    /// After the run: throws Error (ENODATA) if nothing ran in the window.
+    /// Call it after the run. Throws Error (ENODATA) if nothing ran in the window, or Error
+    /// (ERANGE) if the run is too long for a picture.
     void demand_content() const;
-    /// After the run: an SVG document. The FCs in the window; if they are too many, the density.
+    /// Returns, after the run, an SVG document of the FCs in the window, or of their density if
+    /// they are too many.
     std::string svg() const;
-    /// After the run, with Options::every_fc: all that lies in the window.
+    /// Returns, after a run with Options::every_fc, all that lies in the window.
     const timeline::Timeline& timeline() const { return timeline_; }
 
     void cpu_started(LiveTask& task, std::uint32_t segment, std::uint64_t time,
@@ -48,7 +50,7 @@ private:
     const Scenario& scenario_;
     Options options_;
     std::uint64_t tick_ns_;
-    std::uint64_t picture_limit_; ///< times of pictures are in ns
+    std::uint64_t picture_limit_; ///< the last time whose nanoseconds fit 64 bits
     timeline::Timeline timeline_;
     timeline::Density density_;
     bool overflowed_ = false;

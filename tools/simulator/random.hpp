@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Random numbers that are the same for one seed on every machine and with every standard library.
+// Random numbers that are the same for a seed on every machine and with every standard library.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ public:
         return result;
     }
 
-    /// 0 .. bound - 1; bound at least 1. The bias is below bound / 2^64.
+    /// Returns a number from 0 to bound - 1; bound is at least 1. The bias is below bound / 2^64.
     std::uint64_t below(std::uint64_t bound) {
         return static_cast<std::uint64_t>((static_cast<Wide>(next()) * bound) >> 64);
     }
@@ -46,12 +46,12 @@ public:
 
     bool one_in(std::uint64_t n) { return below(n) == 0; }
 
-    /// In (0, 1].
+    /// Returns a number in (0, 1].
     double unit() { return (static_cast<double>(next() >> 11) + 1) * 0x1p-53; }
 
     double exponential(double mean) { return -mean * std::log(unit()); }
 
-    /// Standard normal, by Box and Muller's transform.
+    /// Returns a standard normal number, by Box and Muller's transform.
     double normal() {
         const double radius = std::sqrt(-2 * std::log(unit()));
         return radius * std::cos(2 * std::numbers::pi * unit());

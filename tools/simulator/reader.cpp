@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t longest_quote = 40;
 
-/// The value as the user wrote it, shortened, on one line.
+/// Returns the value as the user wrote it, shortened, on one line.
 std::string quote(const nlohmann::json& value) {
     std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
     if (text.size() > longest_quote)
@@ -27,7 +27,7 @@ std::string join(const std::string& path, std::string_view key) {
     return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
 }
 
-/// Adds to `path` how to reach `wanted` from `from`, if it is in there.
+/// Adds to `path` the path from `from` to `wanted`. Returns false if `from` does not have it.
 bool find(const nlohmann::json& from, const nlohmann::json& wanted, std::string& path) {
     if (&from == &wanted)
         return true;

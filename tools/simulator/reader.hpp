@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Reading of JSON that names the place of whatever is wrong.
+// Reads JSON; errors name the place of the wrong value.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,28 @@
 
 namespace overtake::simulator {
 
-/// A value in a document and where it stands there, e.g. `tasks[3].core`.
-/// All members throw Error (EINVAL) "PLACE: what is wrong".
+/// A value in a document and its place there, e.g. `tasks[3].core`. All members throw Error
+/// (EINVAL) "PLACE: what is wrong".
 class Place {
 public:
-    /// A whole document, which has to outlive this and all places in it, and to stay as it is.
+    /// The place of a whole document, which must outlive all places in it and must not change.
     explicit Place(const nlohmann::json& document) : Place(document, document) {}
 
     const nlohmann::json& value() const { return *value_; }
-    /// Looks for the value in the whole document: for messages only.
+    /// Returns the path, for which it searches the whole document: for messages only.
     std::string path() const;
     [[noreturn]] void fail(const std::string& what) const;
 
-    /// An object with these keys only.
+    /// Checks that the value is an object with these keys only.
     void expect_object(std::span<const std::string_view> keys) const;
     void expect_object(std::initializer_list<std::string_view> keys) const {
         expect_object(std::span(keys.begin(), keys.size()));
     }
     bool has(std::string_view key) const;
     Place at(std::string_view key) const; ///< the key is required
-    /// The elements of a list that is not empty.
+    /// Returns the elements of a list that is not empty.
     std::vector<Place> elements() const;
-    /// The elements of a list, or none.
+    /// Returns the elements of a list, which may be empty.
     std::vector<Place> elements_if_any() const;
 
     std::uint64_t time() const;     ///< 0..2^63

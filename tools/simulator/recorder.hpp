@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Recorder: the whole timeline of a run, in memory, and as JSON.
+// Recorder: the whole timeline of a run, in memory and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ public:
         std::uint64_t end;
         std::uint32_t preemptions;
         bool cancelled;
-        std::vector<Part> parts; ///< of a group; empty if it is none
+        std::vector<Part> parts; ///< of a group; empty if the job is no group
     };
     struct Cpu {
         std::size_t task;
@@ -69,7 +69,7 @@ public:
     const std::vector<Fc>& fcs() const { return fcs_; }    ///< by start, then core
     const std::vector<Job>& jobs() const { return jobs_; } ///< by arrival
     const std::vector<Cpu>& cpu() const { return cpu_; }   ///< by start, then task, once sorted
-    /// The listed ones in file order, then generated ones in order of arrival.
+    /// Returns the listed tasks in file order, then generated tasks in order of arrival.
     const std::vector<Task>& tasks() const { return tasks_; }
     const std::vector<Preemption>& preemptions() const { return preemptions_; }
     std::string job_name(const Job& job) const;
@@ -85,9 +85,9 @@ public:
     void abandoned(LiveTask& task, std::uint64_t time) override;
     void ended(LiveTask& task, std::uint64_t time) override;
 
-    /// After the run: puts cpu() into its order.
+    /// Sorts cpu(). Call it after the run.
     void sort();
-    /// After the run: the timeline as the contract has it.
+    /// Writes the timeline in the contract's form. Call it after the run.
     void write(std::ostream& out);
 
 private:

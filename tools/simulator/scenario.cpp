@@ -29,12 +29,12 @@ constexpr std::uint64_t ns_per_us = 1000;
 constexpr std::uint64_t ns_per_ms = 1'000'000;
 constexpr std::uint32_t u32_max = std::numeric_limits<std::uint32_t>::max();
 
-/// Values past what can ever be reached mean the same as the largest.
+/// Limits `value` to 32 bits: values that can never be reached mean the same as the largest.
 std::uint32_t saturate(std::uint64_t value) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, u32_max));
 }
 
-/// With it one time in forty is more than seven times the mean, and half are below 1/7.
+/// With this sigma, one time in 40 is more than 7 times the mean, and half are below 1/7 of it.
 constexpr double jitter_sigma_max = 2;
 
 class Parser {
@@ -143,7 +143,7 @@ private:
         return ms > time_limit / ticks ? time_limit : ms * ticks;
     }
 
-    /// A number is the spread of a uniform one.
+    /// Reads a jitter. A number is the spread of a uniform jitter.
     static Jitter jitter(const Place& place) {
         if (!place.value().is_object())
             return uniform(place);
@@ -163,7 +163,7 @@ private:
         return {Jitter::Shape::uniform, spread.number_up_to(1)};
     }
 
-    /// One for all cores, or a list with one for each.
+    /// Reads one value for all cores, or a list with one for each core.
     std::vector<std::uint32_t> of_each_core(const char* key) const {
         std::vector<std::uint32_t> values(scenario_.cores, 0);
         if (!top_.has(key))
@@ -213,8 +213,8 @@ private:
                                 ovt_setting_get(setting, &scenario_.settings) / scenario_.tick_ns);
     }
 
-    /// The setting's key in the object `group` of a scenario, or in the scenario itself (""); empty
-    /// if it is elsewhere.
+    /// Returns the setting's key in the object `group` of a scenario, or in the scenario itself
+    /// (""); empty if the key is elsewhere.
     static std::string_view key_in(std::string_view group, const ovt_setting& setting) {
         const std::string_view path = setting.scenario != nullptr ? setting.scenario : "";
         const std::size_t dot = path.find('.');
@@ -239,7 +239,7 @@ private:
                                     setting_value(*setting, object.at(key), group == "env"));
     }
 
-    /// In `env` times are milliseconds, as in the variables of a board.
+    /// Reads a setting. In `env`, times are milliseconds, as in the variables of a board.
     std::uint64_t setting_value(const ovt_setting& setting, const Place& place, bool in_env) const {
         if (setting.unit == OVT_UNIT_SWITCH)
             return place.boolean() ? 1 : 0;
@@ -259,7 +259,7 @@ private:
         place.fail(fmt::format("\"{}\" is no policy; there are {}", name, known));
     }
 
-    /// What listed arrivals and loads have in common; the class's name by default is `name`.
+    /// Reads what listed arrivals and loads have in common. The class's default name is `name`.
     TaskKind kind_of(const Place& item, std::string name) {
         TaskKind kind;
         if (item.has("priority"))
@@ -320,7 +320,7 @@ private:
         return found->second;
     }
 
-    /// At task level each process is one, unless one process submits for all.
+    /// At task level, each process is a context, unless one process submits for all.
     std::uint32_t context(const Place& item, std::uint32_t process) {
         if (scenario_.kind == Kind::task && scenario_.service_mode)
             return 0;
@@ -359,7 +359,7 @@ private:
         return {scenario_.cores, scenario_.sync, scenario_.kind == Kind::fc};
     }
 
-    /// The chain of "model" or "models" (or, at FC level, "fcs" or "parts"), and what to call it.
+    /// Returns the chain of "model" or "models" (or, at FC level, "fcs" or "parts"), and its name.
     std::pair<std::shared_ptr<const Chain>, std::string> chain_of(const Place& item) {
         const bool is_group = scenario_.kind == Kind::fc && item.has("parts");
         if (is_group && item.has("core"))
@@ -493,7 +493,7 @@ private:
         scenario_.limits.push_back({at, core, saturate(item.at("limit").time())});
     }
 
-    /// Of an item about a process, of which `list` has none yet.
+    /// Reads the process of an item. `list` may have no item of that process yet.
     template <class Item>
     std::uint32_t process_of(const Place& item, const std::vector<Item>& list, const char* again) {
         const std::string name = item.at("process").text();
@@ -546,7 +546,7 @@ private:
         latest_place_ = place;
     }
 
-    /// Nothing happens later than all work done one after the other behind the last arrival.
+    /// Checks the last arrival plus all work, one piece after the other: nothing happens later.
     void check_sum() const {
         if (latest_ > time_limit - work_)
             latest_place_->fail(
@@ -568,13 +568,13 @@ private:
     Scenario scenario_;
     Models models_;
     std::map<std::vector<std::string>, std::shared_ptr<const Chain>> joined_;
-    std::unordered_map<std::string_view, std::size_t> ids_; ///< as they stand in the document
+    std::unordered_map<std::string_view, std::size_t> ids_; ///< as written in the document
     std::unordered_map<std::string, std::uint32_t> process_numbers_;
     std::unordered_map<std::string, std::uint32_t> context_numbers_;
     std::unordered_map<std::string, std::uint32_t> class_numbers_;
-    std::vector<std::pair<double, std::uint64_t>> isolated_; ///< of each class: sum, count
+    std::vector<std::pair<double, std::uint64_t>> isolated_; ///< for each class: sum, count
     std::optional<std::uint64_t> until_;
-    std::uint64_t latest_ = 0; ///< arrival or cancel
+    std::uint64_t latest_ = 0; ///< the last arrival, cancel or other event
     std::optional<Place> latest_place_;
     std::uint64_t work_ = 0;
 };

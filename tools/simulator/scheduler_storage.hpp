@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The memory of the shipped schedulers for a scenario's device, of a size that the engine's host
-// decides.
+// The memory of the shipped schedulers for a scenario's device. The engine's host decides its size.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@
 
 namespace overtake::simulator {
 
-/// Storage of the schedulers, which allocate none themselves.
+/// The storage of the schedulers, which allocate none themselves.
 struct Storage {
     static constexpr std::uint32_t command_count = 256;
     static constexpr std::uint32_t event_count = 256;
@@ -28,17 +27,19 @@ struct Storage {
         profile.sync_cycles = scenario.sync;
     }
 
-    ovt_profile profile = *ovt_profile_find("ideal"); ///< its cycle is our tick
+    ovt_profile profile = *ovt_profile_find("ideal"); ///< a cycle of it is our tick
     std::vector<ovt_core> cores;
     std::vector<ovt_fw_core> core_states;
     std::vector<ovt_command> commands;
     std::vector<ovt_event> events;
     std::vector<ovt_sched_process> processes;
     std::vector<ovt_sched_queue> queues;
-    std::vector<ovt_sched_queue_core> queue_cores; ///< of a queue for each core, then of the next
-    std::vector<ovt_sched_line> lines;             ///< of a process for each core, then the next
+    /// For each core of a queue, then of the next queue.
+    std::vector<ovt_sched_queue_core> queue_cores;
+    /// For each core of a process, then of the next process.
+    std::vector<ovt_sched_line> lines;
     std::vector<ovt_fw_context> contexts;
-    std::vector<ovt_fw_turn> turns; ///< of a context on each core, then of the next
+    std::vector<ovt_fw_turn> turns; ///< for each core of a context, then of the next context
 };
 
 } // namespace overtake::simulator

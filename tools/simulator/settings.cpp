@@ -45,8 +45,8 @@ json json_or_text(const std::string& text) {
     return value.is_discarded() ? json(text) : value;
 }
 
-/// The member called `name` of an object, or of a list, whose members have an id, a name or a
-/// number; null if there is none.
+/// Returns the member called `name` of an object, or of a list, whose members have an id, a name or
+/// a number; null if there is none.
 json* member(json& of, const std::string& name) {
     if (of.is_object())
         return of.contains(name) ? &of[name] : nullptr;
@@ -62,7 +62,8 @@ json* member(json& of, const std::string& name) {
     return &of[static_cast<std::size_t>(*number)];
 }
 
-/// "; did you mean loads.camera.priority?" if a list of the scenario has what the key begins with.
+/// Returns "; did you mean loads.camera.priority?" if a list of the scenario has the member with
+/// which the key begins.
 std::string suggestion(json& document, const std::string& key, const std::string& first) {
     for (const char* list : {"loads", "tasks", "jobs", "processors", "models"})
         if (document.is_object() && document.contains(list) && member(document[list], first))
@@ -74,8 +75,8 @@ std::string suggestion(json& document, const std::string& key, const std::string
     throw Error(EINVAL, fmt::format("{}={}: values are A..B, A..B:STEP or V|V|V", key, values));
 }
 
-/// Where the JSON list, object or text ends that begins at `at`; `at` if none begins there or it
-/// does not end.
+/// Returns the end of the JSON list, object or text that begins at `at`; `at` if none begins there
+/// or if it does not end.
 std::size_t end_of_json(const std::string& text, std::size_t at) {
     if (at == text.size() || std::string_view("[{\"").find(text[at]) == std::string_view::npos)
         return at;
@@ -97,15 +98,15 @@ std::size_t end_of_json(const std::string& text, std::size_t at) {
     return at;
 }
 
-/// "KEY=VALUES" with the values apart.
+/// "KEY=VALUES" with the values separated.
 struct Part {
     std::string key;
     std::vector<std::string> values;
     std::string text; ///< the values as they were given
 };
 
-/// The part that begins at `at`, which is moved behind it. A value that begins as JSON's lists,
-/// objects and texts do may hold commas and bars.
+/// Parses the part that begins at `at`, and moves `at` to its end. A value that begins as a JSON
+/// list, object or text may have commas and bars.
 Part parse_part(const std::string& text, std::size_t& at) {
     const std::size_t equals = text.find('=', at);
     if (equals == at || equals == std::string::npos || equals > text.find(',', at))
@@ -128,8 +129,8 @@ Part parse_part(const std::string& text, std::size_t& at) {
     }
 }
 
-/// Whether a range is meant: a number, two dots and what a number begins with, or nothing. A file
-/// in another directory ("../a.ovm") is none.
+/// Returns whether a value is meant as a range: a number, two dots, and then the beginning of a
+/// number or nothing. A file in another directory ("../a.ovm") is no range.
 bool is_range(const std::string& value) {
     constexpr std::string_view digits = "-0123456789";
     const std::size_t dots = value.find_first_not_of(digits);
@@ -147,7 +148,7 @@ std::vector<json> parse_range(const Part& part) {
     const auto step = rest.size() == 2 ? whole_number(rest[1]) : std::optional<std::int64_t>(1);
     if (!from || !to || !step || rest.size() > 2 || *step < 1 || *from > *to)
         fail_values(part.key, part.text);
-    // Differences and multiples that a signed number may not hold.
+    // A signed number may not hold the differences and multiples.
     const auto first = static_cast<std::uint64_t>(*from);
     const auto distance = static_cast<std::uint64_t>(*step);
     const std::uint64_t last = (static_cast<std::uint64_t>(*to) - first) / distance;
@@ -183,7 +184,7 @@ void apply_setting(json& document, const Setting& setting) {
         json* next = member(*at, parts[i]);
         if (next == nullptr && i + 1 == parts.size() && at->is_object())
             next = &(*at)[parts[i]];
-        // An environment that is all defaults need not be there.
+        // An environment of defaults may be missing.
         if (next == nullptr && path == "env" && at->is_object())
             next = &((*at)[parts[i]] = json::object());
         if (next == nullptr)

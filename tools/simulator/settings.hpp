@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Settings: keys of a scenario with other values, one (--set) or many (--sweep).
+// Settings: other values for keys of a scenario, one (--set) or many (--sweep).
 #pragma once
 
 #include <cstddef>
@@ -12,40 +12,40 @@
 namespace overtake::simulator {
 
 /// A key of the scenario, e.g. `core_limit`, `env.HB_MAX_TASK_NUM`, `loads.camera.priority`
-/// (members of a list by their "id" or by number), and a value for it.
+/// (members of a list by their "id", "name" or number), and a value for it.
 struct Setting {
     std::string key;
     nlohmann::json value;
 };
 
-/// Sets the key, which may be new in an object that exists. Throws Error (EINVAL) naming the part
-/// of the key that the document does not have.
+/// Sets the key, which may be new in an object that exists. Throws Error (EINVAL), which names the
+/// part of the key that the document does not have.
 void apply_setting(nlohmann::json& document, const Setting& setting);
 
-/// "KEY=VALUE"; a value that is no JSON is a text. Throws Error (EINVAL).
+/// Parses "KEY=VALUE"; a value that is no JSON is a text. Throws Error (EINVAL).
 Setting parse_setting(const std::string& text);
 
-/// Every combination of the values of some keys, the last key varying fastest.
+/// All combinations of the values of some keys; the last key varies fastest.
 class Grid {
 public:
-    /// "KEY=VALUES[,KEY=VALUES...]" where VALUES is A..B, A..B:STEP or V|V|V. A JSON list, object
-    /// or text among them may hold commas and bars. Throws Error (EINVAL).
+    /// Parses "KEY=VALUES[,KEY=VALUES...]", where VALUES is A..B, A..B:STEP or V|V|V. A value that
+    /// is a JSON list, object or text may have commas and bars. Throws Error (EINVAL).
     explicit Grid(const std::string& text);
-    /// Reads a list of [key, [values...]].  Throws Error (EINVAL).
+    /// Reads a list of [key, [values...]]. Throws Error (EINVAL).
     static Grid from_json(const nlohmann::json& list);
 
     /// Returns that list.
     nlohmann::json to_json() const;
     const std::vector<std::string>& keys() const { return keys_; }
     std::size_t size() const;
-    /// Point `index`: a setting for each key.
+    /// Returns point `index`: a setting for each key.
     std::vector<Setting> at(std::size_t index) const;
 
 private:
     Grid() = default;
 
     std::vector<std::string> keys_;
-    std::vector<std::vector<nlohmann::json>> values_; ///< of each key
+    std::vector<std::vector<nlohmann::json>> values_; ///< the values of each key
 };
 
 } // namespace overtake::simulator

@@ -13,10 +13,10 @@
 namespace overtake::simulator {
 namespace {
 
-/// More parts than a user has machines, and than points that a sweep may have.
+/// More parts than a user has machines, or a sweep may have points.
 constexpr unsigned shards_max = 100'000;
 
-/// Each chain once; kinds share them.
+/// Adds each chain once; kinds share chains.
 class ChainDigest {
 public:
     explicit ChainDigest(Digest& digest) : digest_(digest) {}

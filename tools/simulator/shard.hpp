@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Shard: a part of an experiment, for a machine or a job of its own.
+// Shard: a part of an experiment, for a separate machine or job.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace overtake::simulator {
 
 struct Scenario;
 
-/// One of `of` parts of a sweep: every point whose index leaves number - 1 when divided by `of`, so
-/// that parts take about as long as each other whichever key makes runs long.
+/// One of `of` parts of a sweep: every point whose index divided by `of` leaves number - 1. So all
+/// parts take about as long, whichever key makes runs long.
 struct Shard {
     unsigned number = 1; ///< from 1
     unsigned of = 1;
@@ -23,10 +23,10 @@ struct Shard {
     std::vector<std::size_t> points(std::size_t count) const;
 };
 
-/// "I/N". Throws Error (EINVAL).
+/// Parses "I/N". Throws Error (EINVAL).
 Shard parse_shard(const std::string& text);
 
-/// A number that differs where what was added does (FNV-1a, 64 bits).
+/// A number that depends on all numbers that were added (FNV-1a, 64 bits).
 class Digest {
 public:
     void add(std::uint64_t number);
@@ -36,7 +36,7 @@ private:
     std::uint64_t value_ = 0xcbf29ce484222325;
 };
 
-/// The content that files may have brought into a scenario: times of models and arrivals.
+/// Returns a digest of what files may have brought into a scenario: times of models and arrivals.
 std::uint64_t digest_of(const Scenario& scenario);
 
 } // namespace overtake::simulator

@@ -13,7 +13,7 @@
 
 #include "overtake/device.hpp"
 
-/// JSON of what need not be there: null.
+/// Writes an optional value as JSON: null if it is empty.
 template <class Value>
 struct nlohmann::adl_serializer<std::optional<Value>> {
     static void to_json(json& to, const std::optional<Value>& from) {
@@ -26,7 +26,7 @@ struct nlohmann::adl_serializer<std::optional<Value>> {
 
 namespace overtake::simulator {
 
-// Every field: what a table shows of them is decided when it is made.
+// All fields are written: a table decides what it shows when it is made.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Percentiles, p50, p90, p99, p99_9, max, mean, exact, samples)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClassSummary, name, tasks, cancelled, dropped, preemptions,
                                    latency, slo, slo_met, slo_missed, throughput, turnaround,
@@ -43,7 +43,7 @@ using nlohmann::json;
 
 constexpr unsigned format_version = 1;
 
-/// What shards have to have in common.
+/// Returns what all shards must have in common.
 json identity_of(const Experiment& experiment, const std::string& version) {
     return {{"program", version},
             {"scenario", experiment.document},
@@ -54,13 +54,13 @@ json identity_of(const Experiment& experiment, const std::string& version) {
             {"files", digest_of_files(experiment)}};
 }
 
-/// A file that has been read.
+/// A file of a shard that has been read.
 struct ShardPart {
     std::string name;
     Shard shard;
     json experiment;
     Presentation presentation;
-    std::vector<std::vector<Summary>> runs; ///< of its points
+    std::vector<std::vector<Summary>> runs; ///< of the shard's points
 };
 
 [[noreturn]] void fail(const std::string& name, const std::string& what) {
@@ -91,9 +91,9 @@ std::string name_of(const Shard& shard) {
     return fmt::format("shard {}/{}", shard.number, shard.of);
 }
 
-/// That `part` is of the experiment that `first` is of.
+/// Checks that `part` and `first` belong to one experiment.
 void check_same(const ShardPart& first, const ShardPart& part) {
-    // Files last: they differ wherever the grid does.
+    // "files" is last, because the files differ wherever the grid does.
     for (const char* key :
          {"program", "scenario", "grid", "repeat", "warm_up_us", "drain_us", "files"})
         if (part.experiment.value(key, json()) != first.experiment.value(key, json()))
@@ -108,7 +108,7 @@ void check_same(const ShardPart& first, const ShardPart& part) {
                                     first.shard.of));
 }
 
-/// The number of points is the grid's, and all have their runs.
+/// Checks that the shard has as many points as the grid gives it, and that all have their runs.
 void check_whole(const ShardPart& part, std::size_t own, std::size_t repeat) {
     const bool is_whole = part.runs.size() == own && std::ranges::all_of(part.runs, [&](auto& of) {
                               return of.size() == repeat;
@@ -117,7 +117,7 @@ void check_whole(const ShardPart& part, std::size_t own, std::size_t repeat) {
         fail(part.name, "is damaged: not all of its points are there; run that shard again");
 }
 
-/// Each shard once, and none missing.
+/// Checks that each shard is there once, and that none is missing.
 void check_complete(const std::vector<ShardPart>& parts) {
     const unsigned of = parts.front().shard.of;
     std::unordered_map<unsigned, std::string> names;

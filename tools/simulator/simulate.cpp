@@ -37,7 +37,7 @@ void processors::simulate(const ProcessorScenario& scenario, std::ostream& out) 
 
 namespace {
 
-/// From the first arrival to the last end.
+/// Finds the first arrival and the last end.
 class Extent : public Observer {
 public:
     void arrived(LiveTask&, std::uint64_t time) override { note(time); }
@@ -63,7 +63,7 @@ std::uint64_t ticks(std::uint64_t us, std::uint64_t tick_ns) {
 
 namespace {
 
-/// What is left of a run from `first` to `last`.
+/// Returns the window that remains of a run from `first` to `last`.
 Window window_in(std::uint64_t first, std::uint64_t last, std::uint64_t tick_ns, const Trim& trim) {
     const std::uint64_t whole = last - first;
     const std::uint64_t warm_up = ticks(trim.warm_up, tick_ns);

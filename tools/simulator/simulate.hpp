@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A whole simulation in one call.
+// Whole simulations in one call.
 #pragma once
 
 #include <filesystem>
@@ -23,18 +23,19 @@ namespace processors {
 void simulate(const ProcessorScenario& scenario, std::ostream& out);
 } // namespace processors
 
-/// The times that are left out of a summary, in us: after the first arrival, and before the last
-/// end.
+/// The times that a summary leaves out, in us: after the first arrival, and before the last end.
 struct Trim {
     std::uint64_t warm_up = 0;
     std::uint64_t drain = 0;
 };
 
-/// A time in us in the unit of a scenario; without end stays so.
+/// Converts a time from us to ticks of a scenario; the largest time, which means no end, remains
+/// so.
 std::uint64_t ticks(std::uint64_t us, std::uint64_t tick_ns);
 
-/// Returns the window that remains of a run of `scenario` with `seed`, which is run for it if
-/// anything is left out.  Throws Error, also (EINVAL) if nothing is left; thread safe.
+/// Returns the window of a run of `scenario` with `seed` that remains after `trim`. If `trim` is
+/// not 0, it runs the simulation once to find the window. Throws Error, also (EINVAL) if nothing
+/// remains; thread safe.
 Window window_of(const Scenario& scenario, std::uint64_t seed, const Trim& trim);
 
 /// Returns the summary of a run of `scenario` with `seed` for its generated loads.  Throws Error;

@@ -28,7 +28,7 @@ struct CpuRun {
     std::uint64_t end;
     std::uint64_t dispatch_sequence;
     LiveTask* task;
-    std::uint64_t serial; ///< of the task: if it has another, its process died meanwhile
+    std::uint64_t serial; ///< of the task; if it differs, the process died meanwhile
 
     bool operator>(const CpuRun& other) const {
         return std::tie(end, dispatch_sequence) > std::tie(other.end, other.dispatch_sequence);
@@ -166,14 +166,14 @@ private:
 
     // The device.
 
-    /// FCs end and commands take effect; no core chooses yet.
+    /// Lets FCs end and commands take effect; no core chooses yet.
     void prepare() {
         while (ovt_fw_prepare(&fw_, now_) == OVT_ADVANCE_EVENTS)
             take_events();
         take_events();
     }
 
-    /// Idle cores choose.
+    /// Lets idle cores choose.
     void advance() {
         while (ovt_fw_advance(&fw_, now_) == OVT_ADVANCE_EVENTS)
             take_events();
@@ -242,7 +242,7 @@ private:
                 .fc = fc};
     }
 
-    /// Saturates beyond what can be simulated.
+    /// Returns the duration of an FC, or `never` if it is beyond what can be simulated.
     std::uint64_t duration_of(const LiveTask& task, std::size_t part, std::uint32_t fc) const {
         const Chain::Segment& segment = segment_of(task);
         const std::size_t at = fc + (segment.parts ? segment.parts->list[part].first : 0);
@@ -262,7 +262,7 @@ private:
             end_task(task);
     }
 
-    /// One BPU segment as a job. Its commands take effect at once: the next decision counts FCs.
+    /// Submits a BPU segment. Its commands take effect at once: the next decision counts its FCs.
     void submit(LiveTask& task, std::uint32_t segment, std::uint32_t core) {
         const Chain::Segment& fcs = task.kind->chain->segments[segment];
         task.job = {};
@@ -279,7 +279,7 @@ private:
             observer->submitted(task, segment, now_);
     }
 
-    /// FCs without a program, as many as the longest segment has: here they are charged, not
+    /// Makes FCs without code, as many as the longest segment has: here they are charged, not
     /// executed.
     void make_program() {
         std::size_t longest = 0;
@@ -364,7 +364,7 @@ private:
                                             offsetof(LiveTask, sched));
     }
 
-    /// Jobs and CPU segments that ended now, in the order in which their tasks were dispatched.
+    /// Ends jobs and CPU segments that end now, in the order in which their tasks were dispatched.
     void end_segments() {
         while (!cpu_runs_.empty() && cpu_runs_.top().end == now_) {
             const CpuRun ended = cpu_runs_.top();
@@ -379,7 +379,7 @@ private:
         if (segments_ended_.size() > 1)
             std::ranges::sort(segments_ended_, {},
                               [](const LiveTask* task) { return task->sched.dispatch_sequence; });
-        // Carrying an action out may end another job only in a cancel; see cancel().
+        // Performing an action may end another job only in a cancel; see cancel().
         for (std::size_t i = 0; i < segments_ended_.size(); i++)
             segment_ended(*segments_ended_[i]);
         segments_ended_.clear();
@@ -432,7 +432,7 @@ private:
         }
     }
 
-    /// Where the device has the least to do, if the scheduler leaves a choice.
+    /// Returns the core with the least to do, if the scheduler leaves a choice.
     std::uint32_t core_for(LiveTask& task, const ovt_sched_action& action) {
         if (action.core != 0)
             return action.core;
@@ -503,7 +503,7 @@ private:
         }
     }
 
-    /// A process dies, and its CPU workers with it.
+    /// Ends a process and its CPU workers.
     void deaths() {
         for (; next_death_ < deaths_.size() && deaths_[next_death_].at == now_; next_death_++) {
             const std::uint32_t process = deaths_[next_death_].process;
@@ -518,7 +518,7 @@ private:
         }
     }
 
-    /// Of several loads' tasks that time out now, the one that arrived first.
+    /// Returns the queue of the task that arrived first, of all tasks that time out now.
     TimeoutQueue* first_timed_out() {
         TimeoutQueue* best = nullptr;
         for (TimeoutQueue& queue : timeouts_)
@@ -572,18 +572,18 @@ private:
     std::vector<LiveTask*> listed_live_; ///< by number; only where there are cancels
     std::vector<Cancel> cancels_;        ///< by time
     std::size_t next_cancel_ = 0;
-    std::vector<std::uint32_t> limits_; ///< that each core got last
+    std::vector<std::uint32_t> limits_; ///< the limit that each core got last
     std::size_t next_limit_ = 0;
     std::vector<Death> deaths_; ///< by time
     std::size_t next_death_ = 0;
     std::vector<bool> dead_; ///< by process
     std::vector<ArrivalSource> sources_;
-    std::vector<std::uint32_t> pending_; ///< of each load: arrived, not over
+    std::vector<std::uint32_t> pending_; ///< by load: tasks that have arrived and not ended
     std::uint64_t next_load_ = never;
     std::uint64_t generated_ = 0;
-    std::vector<std::uint64_t> generated_of_; ///< of each load
+    std::vector<std::uint64_t> generated_of_; ///< by load
     MinHeap<CpuRun> cpu_runs_;
-    std::vector<TimeoutQueue> timeouts_; ///< of each load
+    std::vector<TimeoutQueue> timeouts_; ///< by load
     std::vector<LiveTask*> segments_ended_;
 };
 

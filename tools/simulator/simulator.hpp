@@ -19,13 +19,13 @@ namespace overtake::simulator {
 /// The place of a task at a moment.
 enum class TaskPhase : std::uint8_t { queued, ready, worker, cpu, device, running };
 
-/// The places where a task has spent its time so far; kept by Accounts.
+/// The times that a task has spent in each place so far; Accounts keeps them.
 struct TaskAccount {
     std::uint64_t since; ///< when the present phase began
     TaskPhase phase;
     std::uint8_t job_running;  ///< an FC of the present job has started
-    std::uint32_t fcs_running; ///< of the parts of a group
-    std::uint32_t gap_core;    ///< on which it keeps a slot during a gap; 0: it does not
+    std::uint32_t fcs_running; ///< number of a group's parts that run an FC
+    std::uint32_t gap_core;    ///< the core on which the task keeps a slot during a gap; 0: none
     std::uint64_t queued;
     std::uint64_t worker;
     std::uint64_t blocked;
@@ -38,34 +38,37 @@ struct TaskAccount {
 struct WideTask {
     ovt_fw_group group;
     ovt_sched_span span;
-    std::vector<ovt_sched_gap> gaps;  ///< of the span
-    std::vector<std::uint32_t> cores; ///< of its parts, once they are settled; at task level
-    std::vector<ovt_fw_part> parts;   ///< of the group; empty if the segment has none
+    std::vector<ovt_sched_gap> gaps; ///< of `span`
+    /// At task level: the cores of its parts, once they are settled.
+    std::vector<std::uint32_t> cores;
+    std::vector<ovt_fw_part> parts; ///< of the group; empty if the segment has none
 };
 
-/// A task between its arrival and its end. At FC level it is a job and nothing else.
+/// A task between its arrival and its end. At FC level, it is only a job.
 struct LiveTask {
     ovt_sched_task sched;
-    ovt_fw_job job;                 ///< of its current BPU segment
+    ovt_fw_job job;                 ///< the job of its current BPU segment
     std::unique_ptr<WideTask> wide; ///< null in most tasks, of which there may be many
-    std::uint32_t fc_part;          ///< of the FC that observers are shown
+    std::uint32_t fc_part;          ///< the part of the FC that observers are notified of
     std::uint32_t fc_stage;
     const TaskKind* kind;
-    std::uint64_t number;           ///< of the listed arrival, or of the loads' tasks, from 0
-    std::uint64_t number_of_source; ///< the same, or of its load's tasks
-    std::uint32_t load;             ///< index; not_a_load for listed ones
-    std::uint32_t slot;             ///< small and unique among the live ones; used again
-    std::uint64_t serial;           ///< unique
+    /// Number of the listed arrival, or among the loads' tasks, from 0.
+    std::uint64_t number;
+    /// For a listed task, the same; otherwise, number among its load's tasks.
+    std::uint64_t number_of_source;
+    std::uint32_t load;   ///< index of the load; not_a_load for listed tasks
+    std::uint32_t slot;   ///< small and unique among the live tasks; used again
+    std::uint64_t serial; ///< unique; 0: the task is not live
     std::uint64_t arrival;
     std::uint64_t preemptions; ///< of all its jobs
     bool cancelled;
-    LiveTask* earlier; ///< of its load, those that may still time out
+    LiveTask* earlier; ///< neighbour among the load's tasks that may still time out
     LiveTask* later;
     TaskAccount account;
     std::uint64_t record; ///< for observers
     std::uint64_t segment_record;
 
-    /// Of the group; empty if the segment has none.
+    /// Returns the parts of the group; empty if the segment has none.
     std::span<const ovt_fw_part> parts() const {
         return wide ? std::span<const ovt_fw_part>(wide->parts) : std::span<const ovt_fw_part>();
     }
@@ -73,13 +76,13 @@ struct LiveTask {
     static constexpr std::uint32_t not_a_load = ~0u;
 };
 
-/// Observes a run in order of time.  Every function may be left out.  `time` is now.
+/// Observes a run in order of time. Every function may be left out. `time` is now.
 class Observer {
 public:
     virtual ~Observer() = default;
     virtual void arrived(LiveTask&, std::uint64_t time) { (void)time; }
     virtual void dropped(const Load&, std::uint64_t time) { (void)time; }
-    /// It leaves its library queue, for a core or for the queue of CPU workers.
+    /// The task leaves its library queue, for a core or for the queue of CPU workers.
     virtual void dispatched(LiveTask&, std::uint64_t time) { (void)time; }
     virtual void ready(LiveTask&, std::uint64_t time) { (void)time; }
     virtual void cpu_waiting(LiveTask&, std::uint64_t time) { (void)time; }
@@ -88,7 +91,7 @@ public:
         (void)segment, (void)time, (void)end;
     }
     virtual void cpu_ended(LiveTask&, std::uint64_t time) { (void)time; }
-    /// One BPU segment enters a core.
+    /// A BPU segment enters a core.
     virtual void submitted(LiveTask&, std::uint32_t segment, std::uint64_t time) {
         (void)segment, (void)time;
     }
@@ -99,14 +102,14 @@ public:
     virtual void fc_ended(LiveTask&, unsigned core, std::uint64_t time) { (void)core, (void)time; }
     virtual void preempted(LiveTask&, unsigned core, std::uint64_t time) { (void)core, (void)time; }
     virtual void job_ended(LiveTask&, std::uint64_t time) { (void)time; }
-    /// It takes effect once what is committed has run.
+    /// A core's limit changes; it takes effect once the committed FCs have run.
     virtual void limit_changed(unsigned core, std::uint32_t before, std::uint32_t limit,
                                std::uint64_t time) {
         (void)core, (void)before, (void)limit, (void)time;
     }
-    /// Its CPU segment has become overdue: it gave up what it held.
+    /// The CPU segment of the task has become overdue: the task gave up what it held.
     virtual void overdue(LiveTask&, std::uint64_t time) { (void)time; }
-    /// Its process has died; ended() follows.
+    /// The process of the task has died; ended() follows.
     virtual void abandoned(LiveTask&, std::uint64_t time) { (void)time; }
     /// The last call for the task.
     virtual void ended(LiveTask&, std::uint64_t time) { (void)time; }
@@ -114,7 +117,7 @@ public:
 
 class Simulator {
 public:
-    /// `scenario` and `observers` outlive it. `seed` is that of the generated loads.
+    /// `scenario` and `observers` outlive it. `seed` is the seed of the generated loads.
     Simulator(const Scenario& scenario, std::uint64_t seed, std::span<Observer* const> observers);
     ~Simulator();
     Simulator(const Simulator&) = delete;

@@ -126,7 +126,7 @@ std::string priority_table(const Summary& summary) {
     return table.text();
 }
 
-/// Means per task, a row for each class and a column for each place in which any of them was.
+/// Returns means per task: a row for each class, a column for each place in which any task was.
 std::string place_table(const Summary& summary) {
     struct Column {
         std::string head;
@@ -189,7 +189,7 @@ std::string core_table(const Summary& summary) {
     return table.text();
 }
 
-/// What ~ means, if anything bears it.
+/// Returns the meaning of ~, if a figure has this mark.
 std::string note_of_few(const Summary& summary) {
     const auto marked = [](const auto& of) {
         return of.latency.samples != 0 && of.latency.rests_on_few(99.9);
@@ -200,12 +200,12 @@ std::string note_of_few(const Summary& summary) {
                : "";
 }
 
-/// In us: a whole number unless the scenario's unit is finer.
+/// Returns a time in us: a whole number unless the scenario's unit is finer.
 Json json_us(std::uint64_t ticks, std::uint64_t tick_ns) {
     return tick_ns == 1000 ? Json(ticks) : Json(in_us(ticks, tick_ns));
 }
 
-/// Null in place of latencies that no task had.
+/// Returns null for latencies that no task had.
 Json to_json(const Percentiles& latency, bool any, std::uint64_t tick_ns) {
     if (!any)
         return nullptr;
@@ -261,7 +261,7 @@ bool Percentiles::rests_on_few(double percent) const {
 }
 
 std::string format_share(double share) {
-    // What is lost in computing the share is far below what one task of many makes.
+    // The rounding error of the share is far below the share of one task among many.
     return fmt::format("{:.1f}%", std::floor(1000 * share + 1e-9) / 10);
 }
 

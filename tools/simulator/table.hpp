@@ -32,7 +32,7 @@ public:
     }
 
 private:
-    /// Characters, not bytes.
+    /// Counts characters, not bytes.
     static std::size_t width(const std::string& text) {
         return static_cast<std::size_t>(
             std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));

@@ -9,8 +9,9 @@
 
 namespace overtake::simulator {
 
-/// Arrivals in us, ascending: one a line, lines that begin with # are comments. Throws Error at
-/// `place`, which names the file, the line and what is wrong.
+/// Reads arrivals in the scenario's unit of time, ascending: one on each line; empty lines and
+/// lines that begin with # are skipped. Throws Error at `place`, which names the file, the line and
+/// what is wrong.
 std::vector<std::uint64_t> read_trace(const Place& place, const std::filesystem::path& path);
 
 } // namespace overtake::simulator

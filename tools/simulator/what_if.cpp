@@ -25,7 +25,8 @@ constexpr std::array<std::string_view, 3> entry_lists = {"jobs", "tasks", "loads
 constexpr std::array<std::string_view, 6> model_keys = {"max_time_per_fc", "fc_overhead", "fcs",
                                                         "segments",        "file",        "cpu"};
 
-/// A recording calls a class "MODEL (pid PID)": there, MODEL is a name too, of all its processes.
+/// Returns whether an entry is called `name`. A recording calls a class "MODEL (pid PID)": MODEL
+/// then names the classes of all its processes.
 bool is_called(const json& entry, const std::string& name) {
     return std::ranges::any_of(std::array{"id", "class", "model"}, [&](const char* key) {
         const json value = entry.is_object() ? entry.value(key, json()) : json();
@@ -34,7 +35,7 @@ bool is_called(const json& entry, const std::string& name) {
     });
 }
 
-/// `most` in us, as the scenario's times.
+/// Returns the setting, given in us, in the scenario's unit of time.
 std::uint64_t most_of(const json& document, const Setting& setting) {
     if (!setting.value.is_number_unsigned() || setting.value == 0)
         throw Error(EINVAL, fmt::format("{}: {} is not a whole number of us from 1", setting.key,
@@ -44,7 +45,7 @@ std::uint64_t most_of(const json& document, const Setting& setting) {
     return us > std::numeric_limits<std::uint64_t>::max() / 1000 || !in_ns ? us : us * 1000;
 }
 
-/// The FCs that an entry lists; what is wrong with them the reader says.
+/// Splits the FCs that an entry lists; the reader reports what is wrong with them.
 void split_listed(json& entry, std::uint64_t most) {
     json parts = json::array();
     for (const json& fc : entry["fcs"]) {
@@ -58,7 +59,7 @@ void split_listed(json& entry, std::uint64_t most) {
     entry["fcs"] = std::move(parts);
 }
 
-/// How many there were to change.
+/// Returns how many entries were changed.
 std::size_t apply_to_entries(json& document, const std::string& name, const Setting& setting) {
     std::size_t changed = 0;
     for (const std::string_view list : entry_lists) {
@@ -80,7 +81,7 @@ std::size_t apply_to_entries(json& document, const std::string& name, const Sett
     return changed;
 }
 
-/// What is compared of a class.
+/// A figure of a class that is compared.
 struct Figure {
     std::string head;
     std::string key;
@@ -120,7 +121,7 @@ std::optional<double> value_in(const Summary& summary, const std::string& name,
     return of == nullptr ? std::nullopt : figure.value(*of);
 }
 
-/// Those of before, then those that are new.
+/// Returns the classes of `before`, then those that are new in `after`.
 std::vector<std::string> class_names(const Summary& before, const Summary& after) {
     std::vector<std::string> names;
     for (const Summary* summary : {&before, &after})

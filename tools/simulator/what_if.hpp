@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What if: compares a scenario with the same one under other settings.
+// What if: compares a scenario with the same scenario under other settings.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@
 
 namespace overtake::simulator {
 
-/// Sets a key as apply_setting() does, or NAME.KEY of the model, class, load, job or task NAME, of
-/// each that is called so. `max_time_per_fc`, in us, also splits the FCs that jobs and loads list
-/// themselves. Throws Error (EINVAL) if there is nothing of that name.
+/// Sets a key as apply_setting() does. NAME.KEY sets a key of the model NAME, or of each load, job
+/// or task whose id, class or model is NAME. `max_time_per_fc`, in us, also splits the FCs that
+/// jobs and loads list themselves. Throws Error (EINVAL) if nothing of that name can be changed.
 void apply_what_if(nlohmann::json& document, const Setting& setting);
 
 /// Return latencies and SLOs of each class: before, after, and the difference.

@@ -13,7 +13,7 @@ namespace overtake::demo {
 
 /// The other work of the machine before the measurement.
 struct MachineLoad {
-    double load_average; ///< of the last minute; 0: not known
+    double load_average; ///< the load average of the last minute; 0: not known
     unsigned cpus;       ///< CPUs that this process may use
 };
 

@@ -25,7 +25,7 @@ struct Row {
     bool split;    ///< the large network's FCs are short
 };
 
-/// alone, neither, priority only, split only, both
+/// Returns alone, neither, priority only, split only, both.
 const std::vector<Row>& rows();
 
 /// The results of a row's detector and large network.  Times in ns of device time.
@@ -36,7 +36,7 @@ struct Figures {
     std::uint64_t p99_ns;
     std::uint64_t max_ns;
     std::uint64_t preemptions;   ///< preemptions of the large network's jobs
-    std::uint64_t large_ran_dry; ///< times none of its requests was waiting: the host was late
+    std::uint64_t large_ran_dry; ///< how often none of its requests was waiting: the host was late
     /// From the end of a request of the large network to the arrival of the next; the median.
     std::uint64_t large_turnaround_ns;
     /// By how much the detector's client was late for its period: the 99th percentile.
@@ -45,9 +45,9 @@ struct Figures {
     double fair_per_second;  ///< the rate that the detector's free time allows
 };
 
-/// `large_cost_ns`: the time of one request of the unsplit large network alone.  The window is from
-/// the detector's first arrival to its last end; parts of requests count as parts.  `period_us` is
-/// the detector's.
+/// Summarises a row. `large_cost_ns` is the time of one request of the unsplit large network alone.
+/// The window is from the detector's first arrival to its last end; parts of requests count as
+/// parts. `period_us` is the detector's period.
 Figures summarise(const std::vector<load::Request>& detector,
                   const std::vector<load::Request>& large, std::uint64_t large_cost_ns,
                   unsigned period_us);

@@ -32,7 +32,7 @@ Window middle(const timeline::Timeline& timeline, const std::vector<load::Reques
     const auto known = recorded(timeline);
     if (!known)
         return picture_window(detector.at(detector.size() / 2).queued_ns, period_us);
-    // What is wanted is a window in the middle, not a request: it begins earlier.
+    // The window is to lie in the middle, so its first request arrives before the middle.
     const std::uint64_t half_ns = periods_shown * period_us * ns_per_us / 2;
     const std::uint64_t centre_ns = known->from_ns + (known->to_ns - known->from_ns) / 2;
     const std::uint64_t wanted_ns = centre_ns - std::min(centre_ns, half_ns);

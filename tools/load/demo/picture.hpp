@@ -13,7 +13,7 @@
 
 namespace overtake::demo {
 
-/// The names of the two networks, which the colours of the pictures belong to.
+/// The names of the two networks, to which the colours of the pictures belong.
 inline constexpr char detector_name[] = "detector";
 inline constexpr char large_name[] = "large network";
 
@@ -30,14 +30,14 @@ Window picture_window(std::uint64_t arrival_ns, unsigned period_us);
 /// FCs.
 std::optional<Window> recorded(const timeline::Timeline& timeline);
 
-/// The window of the detector's request that arrived nearest to the middle of what was recorded, or
-/// to the middle of the run if nothing was. `detector` is not empty.
+/// Returns the picture window whose beginning is nearest to that of a window in the middle of what
+/// was recorded; without a recording, the window of the middle request. It begins with a request of
+/// the detector. `detector` is not empty.
 Window middle(const timeline::Timeline& timeline, const std::vector<load::Request>& detector,
               unsigned period_us);
 
-/// `window` of the run as an SVG document: time 0 is its left edge, the detector's requests are
-/// shown below the FCs, and what lies outside of `known` is marked as not recorded, with the
-/// reason.
+/// Draws `window` of the run as an SVG document. Time 0 is its left edge, the detector's requests
+/// are below the FCs, and time outside of `known` is marked as not recorded, with the reason.
 std::string draw(timeline::Timeline timeline, const std::vector<load::Request>& detector,
                  const Window& window, const std::optional<Window>& known,
                  const std::string& reason);

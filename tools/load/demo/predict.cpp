@@ -19,8 +19,8 @@
 namespace overtake::demo {
 namespace {
 
-/// Requests as a client would have recorded them; load 0 is the detector's, 1 the large network's.
-/// Of listed ones the detector's come first.
+/// Requests as a client would have recorded them. Load 0 is the detector's, load 1 the large
+/// network's. Of listed requests, the detector's come first.
 class Requests : public simulator::Observer {
 public:
     explicit Requests(std::uint64_t ns_per_tick, std::size_t listed_of_detector = 0)
@@ -45,7 +45,7 @@ private:
     std::size_t listed_;
 };
 
-/// What generated loads do in a window.
+/// Records what generated loads do in a window.
 class WindowRecorder : public simulator::Observer {
 public:
     explicit WindowRecorder(const Window& window) : window_(window) {}
@@ -75,7 +75,7 @@ private:
     Window window_;
 };
 
-/// Requests by load, in the order of their arrivals.
+/// Returns requests by load, in the order of their arrivals.
 std::array<std::vector<load::Request>, 2> simulate(const nlohmann::json& document,
                                                    Requests requests, simulator::Observer& other) {
     const simulator::Scenario scenario = simulator::parse_scenario(document, ".");
@@ -92,7 +92,7 @@ nlohmann::json scenario_of(const Row& row) {
     return simulator::read_json(simulator::find_scenario("demo-" + stem));
 }
 
-/// Modelled time of each FC of a model that is one BPU segment.
+/// Returns the modelled time of each FC of a model that is one BPU segment.
 std::vector<std::uint64_t> fcs_ns(const std::filesystem::path& path) {
     const auto model = Model::load(path.string());
     std::vector<std::uint64_t> times;
@@ -139,7 +139,7 @@ Prediction predict(const Row& row, const Networks& networks, const Load& load) {
 
 Figures replay(const Row& row, const Networks& networks, unsigned period_us,
                std::span<const load::Request> detector, std::span<const load::Request> large) {
-    // A tick is a nanosecond here: over 20 s what is rounded away would add up.
+    // A tick is a nanosecond here: over 20 s, rounding errors would add up.
     nlohmann::json document = scenario_of(row);
     document["models"]["detector"] = {{"fcs", fcs_ns(networks.detector)}};
     if (row.large)

@@ -19,8 +19,8 @@ struct Networks {
 };
 
 struct Load {
-    unsigned requests = 2000;   ///< of the detector
-    unsigned period_us = 10000; ///< of the detector
+    unsigned requests = 2000;   ///< requests of the detector
+    unsigned period_us = 10000; ///< period of the detector
 };
 
 /// The simulator's results for one row.
@@ -34,7 +34,7 @@ struct Prediction {
 Prediction predict(const Row& row, const Networks& networks, const Load& load);
 
 /// Simulates the row with every request arriving when it arrived in a measurement: the host's part
-/// is that of the measurement, the device's is simulated.  Throws Error.  Thread safe.
+/// comes from the measurement, and the device's part is simulated. Throws Error. Thread safe.
 Figures replay(const Row& row, const Networks& networks, unsigned period_us,
                std::span<const load::Request> detector, std::span<const load::Request> large);
 

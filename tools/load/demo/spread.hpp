@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// One set-up, run several times.
+// The spread of several runs of one set-up.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace overtake::demo {
 
-/// Each figure by itself: its median (of an even number of runs the lower of the two in the middle)
-/// and its range.
+/// Summarises each figure by itself: its median (for an even number of runs, the lower of the two
+/// in the middle) and its range.
 struct Spread {
     Figures median;
     Figures least;

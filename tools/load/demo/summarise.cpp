@@ -7,8 +7,9 @@
 namespace overtake::demo {
 namespace {
 
-/// The part of a request of the large network that was executed in [from, to). It has the core to
-/// itself outside, where no detector runs; inside, time that it spent overtaken is not its own.
+/// Returns the part of a request of the large network that was executed in [from, to). Outside this
+/// window no detector runs, so the request has the core to itself there. Inside, it was not
+/// executed while it was overtaken.
 double part_inside(const load::Request& request, std::uint64_t from, std::uint64_t to) {
     if (request.executed_ns == 0 || request.end_ns <= from || request.start_ns >= to)
         return 0;
@@ -18,7 +19,8 @@ double part_inside(const load::Request& request, std::uint64_t from, std::uint64
     return 1 - static_cast<double>(outside) / static_cast<double>(request.executed_ns);
 }
 
-/// Each request but the first few takes the place of one that ended.
+/// Returns the median time from the end of a request to the arrival of the request that takes its
+/// place. Each request except the first few takes the place of one that ended.
 std::uint64_t median_turnaround(const std::vector<load::Request>& requests, std::uint64_t from,
                                 std::uint64_t to) {
     std::vector<std::uint64_t> ends;
@@ -36,8 +38,8 @@ std::uint64_t median_turnaround(const std::vector<load::Request>& requests, std:
     return turnarounds.empty() ? 0 : load::percentile(turnarounds, 50);
 }
 
-/// Request i is due i periods after the first; how late the others are beside the most punctual
-/// one.
+/// Returns how late requests are, compared with the most punctual one. Request i is due i periods
+/// after the first.
 std::uint64_t lateness_p99(const std::vector<load::Request>& requests, unsigned period_us) {
     std::vector<std::int64_t> lateness;
     for (std::size_t i = 0; i < requests.size(); i++)

@@ -92,14 +92,14 @@ private:
         Report report;
         Parts parts;
         Stage stage = Stage::queued;
-        std::uint64_t since = 0; ///< until then everything is in its parts
+        std::uint64_t since = 0; ///< until then the job's parts have all of its time
         Meter::Snapshot snapshot;
         std::uint32_t owner = 0;
         std::uint32_t fc_count = 0;
         std::uint32_t segment = 0;
         bool of_task = false;
         Identity task{};
-        std::unique_ptr<GroupJob> group{}; ///< of one with parts on several cores
+        std::unique_ptr<GroupJob> group{}; ///< empty: the job has one part
     };
 
     using Live = std::unordered_map<Identity, Job, IdentityHash>;
@@ -118,7 +118,7 @@ private:
             return;
         }
         auto found = jobs_.find(identity_of(event));
-        // A driver that does not tell when jobs are queued.
+        // The driver does not report when jobs are queued.
         if (found == jobs_.end() && event.type == EventType::fc_submit) {
             queue(event);
             found = jobs_.find(identity_of(event));
@@ -172,7 +172,7 @@ private:
         job.segment = event.segment;
         job.task = tasks_.task_of(event);
         job.of_task = event.task != 0 && tasks_.job_queued(event);
-        // Its segments are its task's, whatever they are called.
+        // The culprit of the job's FCs is the owner of its task, whatever client the job names.
         job.owner = job.of_task ? tasks_.owner_of(job.task) : owners_.number(job.report.who);
     }
 
@@ -183,7 +183,7 @@ private:
         job.snapshot = cores_.snapshot(place_of(job), time);
     }
 
-    /// Ends the stage it is in.
+    /// Ends the job's stage.
     void close(Job& job, std::uint64_t time) {
         if (job.stage == Stage::waiting)
             cores_.add_since(place_of(job), job.snapshot, job.since, time, job.parts);
@@ -194,14 +194,14 @@ private:
         job.snapshot = {};
     }
 
-    /// Of one whose end was lost.
+    /// Erases a job whose end was lost.
     Live::iterator drop(Live::iterator job) {
         if (job->second.group)
             job->second.group->leave(cores_, now_);
         return jobs_.erase(job);
     }
 
-    /// The first part came as if it were the whole job.
+    /// Adds a part of a group. The group's first part came as if it were the whole job.
     void submit_part(Job& job, const Event& event) {
         if (!job.group) {
             if (job.stage != Stage::waiting)
@@ -233,7 +233,7 @@ private:
         std::uint32_t owner = 0;
         if (job != nullptr) {
             if (job->report.core == 0) {
-                job->report.core = event.core; // that it was submitted is not known
+                job->report.core = event.core; // the job's fc_submit is missing
                 job->report.incomplete = true;
             }
             if (job->group) {
@@ -263,7 +263,7 @@ private:
 
     void end(Job& job, const Event& event) {
         if (!job.group && job.stage == Stage::running)
-            cores_.stop(place_of(job), event.time_ns); // it was stopped
+            cores_.stop(place_of(job), event.time_ns); // the running FC was stopped
         if (job.group)
             job.group->end(cores_, event.time_ns, job.parts);
         else
@@ -279,7 +279,7 @@ private:
 
     void tell(Report report, const Parts& parts) {
         report.parts = parts.list(owners_);
-        // A process may pass the probes of its engine as it likes, and where events were lost a
+        // A process may pass the probes of its engine in any order, and where events were lost a
         // part may have no end.
         const bool may_be_wrong = report.who.client >= engine_client || report.incomplete;
         if (may_be_wrong && parts.total() != report.latency_ns())

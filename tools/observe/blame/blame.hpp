@@ -2,10 +2,10 @@
 //
 // Blame: why each job and task took as long as it did, from the events of a device.
 //
-// The events may come from anywhere (overtake/event.hpp), in order of time. When a job or task is
-// over, a Report says where the time from its arrival to its end went: its parts add up to it,
-// exactly. Memory is that of live jobs and tasks, and a little for each client and model ever seen;
-// Options bounds both.
+// The events may come from any source (overtake/event.hpp), in order of time. When a job or task
+// ends, a Report says where the time from its arrival to its end went. The parts of the report add
+// up to that time exactly. Memory holds the live jobs and tasks, and a little for each client and
+// model ever seen. Options bounds both.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +23,13 @@
 
 namespace overtake::blame {
 
-/// The facts of a task beyond its events.
+/// The facts about a task that its events do not give.
 struct Plan {
-    /// As its scheduler has them; they outlive the task. Empty: its events say which are CPU
-    /// segments, and earlier tasks of its model after which it gives its slot up.
+    /// The segments as the task's scheduler has them. They outlive the task. Empty: the task's
+    /// events say which segments are CPU segments, and earlier tasks of its model say after which
+    /// segment a task gives its slot up.
     std::span<const ovt_sched_segment> segments{};
-    std::uint64_t deadline = 0; ///< for policies that look at it
+    std::uint64_t deadline = 0; ///< for policies that use a deadline
 };
 
 struct Report {
@@ -44,11 +45,11 @@ struct Report {
     std::uint64_t end_ns = 0;
     std::uint32_t preemptions = 0;
     std::int32_t status = 0;
-    std::uint64_t task = 0; ///< of a job: tag of its task; 0: it has none
-    /// Events of it, or around it, are known to be missing: the parts add up, but may be wrong.
-    /// One whose parts do not add up is not reported.
+    std::uint64_t task = 0; ///< of a job: the tag of its task; 0: the job has no task
+    /// Events of the job or task, or around it, are known to be missing: the parts add up, but may
+    /// be wrong. A job or task with missing events whose parts do not add up is not reported.
     bool incomplete = false;
-    std::vector<Part> parts; ///< none is 0
+    std::vector<Part> parts; ///< no part is 0
 
     std::uint64_t latency_ns() const { return end_ns - arrival_ns; }
 };
@@ -57,17 +58,20 @@ class Blame {
 public:
     struct Options {
         Rules rules{};
-        /// Of an event task_arrive; by default, nothing is known.
+        /// Returns the plan of the task that an event task_arrive announces; by default, no plan is
+        /// known.
         std::function<Plan(const Event&)> plan = {};
-        /// Live jobs, and as many live tasks: the oldest are dropped to make room.
+        /// The number of live jobs, and of live tasks, that are kept: the oldest are dropped to
+        /// make room.
         std::size_t most_live = SIZE_MAX;
-        /// Pairs of client and model that blame names as culprits; each later pair is Who{}.
+        /// Pairs of client and model that blame names as culprits; each later pair is reported as
+        /// Who{}.
         std::size_t most_owners = SIZE_MAX;
     };
 
-    /// `report` is called for each job and task as it ends, but for tasks of an engine whose events
-    /// contradict each other. A job that belongs to a task whose
-    /// events come is part of it and not reported, unless `every_job`.
+    /// Calls `report` for each job and task as it ends. If the parts of an engine's task, or of a
+    /// job or task with missing events, do not add up, `report` is not called. A job of a task
+    /// whose events come is a part of that task and not reported, unless `every_job`.
     explicit Blame(Options options, std::function<void(const Report&)> report,
                    bool every_job = false);
     ~Blame();
@@ -76,22 +80,23 @@ public:
 
     /// Throws std::logic_error if parts do not add up, and Error (EINVAL) if time runs backwards.
     void add(const Event& event);
-    /// Events were lost here: whatever lives now is incomplete, or tasks of engines alone are.
+    /// Marks the live jobs and tasks as incomplete, or only the tasks of engines: events were lost.
     void lost(bool of_engines_alone = false);
     /// Returns the processes of the live jobs and tasks.
     std::vector<std::uint32_t> processes() const;
-    /// These processes are gone, and so are their jobs and tasks, whose ends were lost.
+    /// Forgets the live jobs and tasks of processes that have ended: the events of their ends were
+    /// lost.
     void forget(const std::set<std::uint32_t>& pids);
-    /// Jobs and tasks that were dropped to make room for others.
+    /// Returns the number of jobs and tasks that were dropped to make room for others.
     std::uint64_t dropped() const;
-    /// How often a culprit was not told apart from others, since there were too many.
+    /// Returns how often a culprit was named Who{} because there were too many culprits.
     std::uint64_t unknown_owners() const;
-    /// Whether any task_* event came. If not, what jobs waited for before they were queued is
-    /// unknown.
+    /// Returns whether any event task_* came. If not, the cause why jobs waited before they were
+    /// queued is unknown.
     bool tasks_recorded() const;
-    /// Jobs and tasks that are kept.
+    /// Returns the number of jobs and tasks that are kept.
     std::size_t live() const;
-    /// What all events cost so far: tree nodes and lines looked at.
+    /// Returns the work for all events so far: tree nodes and lines that were looked at.
     std::uint64_t steps() const;
 
 private:

@@ -45,7 +45,7 @@ void Cores::add_of_group(Place place, const Meter::Snapshot& before, std::uint64
                          std::optional<std::uint64_t> number) {
     Core& core = cores_[place];
     core.count(time);
-    // For how long the core was held for this part itself.
+    // The time for which the core was held for this part itself.
     std::uint32_t own_key = 0;
     std::uint64_t own = 0;
     if (number && core.high.begin()->first == *number) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Cores: for whom each core of each device was busy, and what a job on it waited for.
+// Cores: for which owner each core of each device was busy, and what a job on a core waited for.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace overtake::blame {
 
 class Cores {
 public:
-    /// A device's core.
+    /// One core of a device.
     struct Place {
         std::uint32_t device;
         std::uint16_t core;
@@ -25,17 +25,20 @@ public:
     void start(Place place, std::uint32_t owner, bool high, std::uint64_t time);
     void stop(Place place, std::uint64_t time);
     Meter::Snapshot snapshot(Place place, std::uint64_t time);
-    /// What the core ran since then; the rest until `time` it was idle.
+    /// Adds the wait from `begin` to `time` to `parts`: by cause and owner while the core ran
+    /// something or was held, and as Cause::host for the rest. `before` is the core's snapshot at
+    /// `begin`.
     void add_since(Place place, const Meter::Snapshot& before, std::uint64_t begin,
                    std::uint64_t time, Parts& parts);
-    /// The same for a part of a group, with its number in the core's HIGH, if it is there. `idle`
-    /// is why it waited while the core ran nothing, and was not held for another group.
+    /// Adds the wait of a part of a group. `number` is the part's number in the core's HIGH, if the
+    /// part is there. Time in which the core ran nothing and was not held for another group is
+    /// added as `idle`.
     void add_of_group(Place place, const Meter::Snapshot& before, std::uint64_t begin,
                       std::uint64_t time, Parts& parts, Cause idle,
                       std::optional<std::uint64_t> number);
 
-    /// A part of a group of `owner` enters the core's HIGH, and holds the core while it is the
-    /// first there and the core runs nothing. Returns its number there.
+    /// Adds a part of a group of `owner` to the core's HIGH. The part holds the core while it is
+    /// the first in HIGH and the core runs nothing. Returns the part's number in HIGH.
     std::uint64_t enter_high(Place place, std::uint32_t owner, std::uint64_t time);
     void leave_high(Place place, std::uint64_t number, std::uint64_t time);
     void count_steps(std::size_t more) { steps_ += more; }
@@ -44,15 +47,15 @@ public:
 private:
     struct High {
         std::uint32_t owner = 0;
-        std::uint64_t since = 0;  ///< when it became the first
-        Meter::Snapshot before{}; ///< of that moment
+        std::uint64_t since = 0;  ///< when the part became the first
+        Meter::Snapshot before{}; ///< the meter at that moment
     };
     struct Core {
-        Meter busy;                           ///< by part_key() of who waits for it
+        Meter busy;                           ///< by the part_key() that a waiting job gets
         std::map<std::uint64_t, High> high{}; ///< parts of groups, in order
         bool runs = false;
         std::uint32_t key = 0;
-        std::uint64_t counted = 0; ///< until when `busy` has what runs
+        std::uint64_t counted = 0; ///< until when `busy` includes what the core runs
 
         void count(std::uint64_t time);
         void note_first();

@@ -50,7 +50,8 @@ FollowedQueue::FollowedQueue(const Rules& rules, std::uint32_t cores)
 
 FollowedQueue::~FollowedQueue() = default;
 
-/// Tasks that wait already stay where the old rules have put them.
+/// Tasks that wait already stay where the old rules have put them. The queue keeps its policy of
+/// sharing while it has any tasks.
 void FollowedQueue::set_rules(std::uint32_t slots, std::uint32_t task_limit, bool share) {
     sched_.settings.slots = slots;
     sched_.settings.task_limit = task_limit;
@@ -73,7 +74,8 @@ ovt_sched_process* FollowedQueue::process_of(std::uint64_t client) {
     return &process.sched;
 }
 
-/// What `task` has waited for as the first, or not the first, that it was until now.
+/// Adds to the parts of `task` its wait since its snapshot, as the first of its group or as
+/// another.
 void FollowedQueue::collect(const Group& group, QueuedTask& task) {
     const Meter& meter = task.first ? group.first : group.others;
     meter.since(task.snapshot, [&](std::uint32_t key, std::uint64_t ns) {
@@ -82,7 +84,7 @@ void FollowedQueue::collect(const Group& group, QueuedTask& task) {
     });
 }
 
-/// Its first task may have become one, and the second have been one.
+/// Updates `first` of the group's first two tasks, either of which may have changed its place.
 void FollowedQueue::look_at_first(const ovt_tree& tree, const Group& group) {
     QueuedTask* task = task_at(tree.first);
     for (bool first = true; task != nullptr; task = task_at(ovt_tree_next(&task->link))) {
@@ -96,7 +98,7 @@ void FollowedQueue::look_at_first(const ovt_tree& tree, const Group& group) {
     }
 }
 
-/// It waits, from now on.
+/// The task begins to wait.
 void FollowedQueue::join(QueuedTask& task, std::uint64_t time) {
     task.among = ovt_sched_waits_among(&task);
     task.joined = time;
@@ -126,7 +128,8 @@ void FollowedQueue::stop_waiting(QueuedTask& task, std::uint64_t time) {
     task.among = nullptr;
 }
 
-/// Keeps who holds what, in the order in which they got it.
+/// Keeps the tasks that count for the limit, and the holders of slots, in the order in which they
+/// became so.
 void FollowedQueue::note_holdings(QueuedTask& task) {
     const auto note = [&](bool has, std::uint64_t& number, auto& all) {
         if (has == (number != 0))
@@ -234,8 +237,9 @@ void FollowedQueue::end(QueuedTask& task, std::uint64_t time) {
     settle(time);
 }
 
-/// Of the tasks that hold slots of the lowest core: the one that has had its slot for longest and
-/// is not in a gap, or else the one whose gap is closed to the task that waits.
+/// Returns the cause for a task that waits for a slot. The culprit is a task that holds a slot of
+/// the lowest core that it waits for: the one that is in no gap and has had its slot for longest.
+/// If all such tasks are in gaps, it is the first of them whose gap is closed to the waiting task.
 std::uint32_t FollowedQueue::slot_key(const ovt_sched_wait& wait) {
     ovt_sched_wait lowest = wait;
     lowest.cores = std::uint64_t{1} << std::countr_zero(wait.cores);
@@ -257,7 +261,7 @@ std::uint32_t FollowedQueue::key_of(const QueuedTask& task, std::uint64_t time) 
     switch (wait.type) {
     case OVT_SCHED_WAIT_PLACE:
     case OVT_SCHED_WAIT_KEPT_PLACE:
-        // The task that has had its place for longest.
+        // The culprit is the task that has had its place for longest.
         return counted_.empty() ? part_key(Cause::host)
                                 : part_key(Cause::task_limit, counted_.begin()->second->owner);
     case OVT_SCHED_WAIT_TASK:
@@ -269,7 +273,7 @@ std::uint32_t FollowedQueue::key_of(const QueuedTask& task, std::uint64_t time) 
     }
 }
 
-/// What each task waits for from now on.
+/// Finds what each task waits for from now on.
 void FollowedQueue::settle(std::uint64_t time) {
     const std::uint64_t before = sched_.steps;
     for (auto& [tree, group] : groups_) {

@@ -2,9 +2,10 @@
 //
 // FollowedQueue: a queue of tasks as its events show it, and why each task in it waits.
 //
-// The shipped task scheduler says why: one of its own follows the events (sched/follow.h) and is
-// asked what a task waits for (sched/waits_for.h). Of tasks that wait beside each other all but the
-// first have the same answer, so an event costs as much as there are such groups, not tasks.
+// The shipped task scheduler gives the reason. FollowedQueue feeds the events to a scheduler of its
+// own (sched/follow.h) and asks it what a task waits for (sched/waits_for.h). In a group of tasks
+// that wait beside each other, all but the first have the same answer. So an event costs as much as
+// there are groups, not as there are tasks.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +19,17 @@
 
 namespace overtake::blame {
 
-/// What is known of the scheduler beforehand. What events say of it takes precedence.
+/// The facts about the scheduler that are known beforehand. Events override them.
 struct Rules {
-    std::uint32_t cores = 1;                        ///< at least
-    std::uint32_t most_cores = OVT_SCHED_MAX_CORES; ///< jobs on others hold no slot
-    std::uint64_t time_unit_ns = 1;                 ///< of times in `settings` and of segments
-    bool one_queue = false; ///< service mode: all clients of a device share one
+    std::uint32_t cores = 1;                        ///< the least number of cores
+    std::uint32_t most_cores = OVT_SCHED_MAX_CORES; ///< jobs on cores above it hold no slot
+    std::uint64_t time_unit_ns = 1; ///< the unit of times in `settings` and of segments
+    bool one_queue = false;         ///< service mode: all clients of a device share one queue
     ovt_sched_settings settings = settings_without_plans();
 };
 
-/// A task of a queue, as its scheduler has it. What Tasks does not set is the queue's.
+/// A task of a queue, as the queue's scheduler has it. The queue sets the fields that Tasks does
+/// not set.
 struct QueuedTask : ovt_sched_task {
     QueuedTask() : ovt_sched_task{} {}
     QueuedTask(const QueuedTask&) = delete; // trees link it
@@ -35,18 +37,20 @@ struct QueuedTask : ovt_sched_task {
 
     std::uint32_t owner = 0;
     std::uint64_t client = 0;
-    std::uint64_t cores = 0; ///< that may take one which asks for none, one bit each; 0: each
-    std::uint32_t width = 1; ///< cores that it takes at once
+    /// Cores that may take a task that asks for no core, one bit each; 0: all.
+    std::uint64_t cores = 0;
+    std::uint32_t width = 1; ///< number of cores that the task takes at once
 
-    const ovt_tree* among = nullptr; ///< the group in which it waits
-    bool first = false;              ///< of its group
-    Meter::Snapshot snapshot; ///< of the group's meter as it became, or was no more, the first
-    std::uint64_t joined = 0; ///< when it began to wait
-    std::uint64_t waited = 0; ///< of the time since, what is in `parts`
-    Parts parts;              ///< of the task
-    std::uint64_t place = 0;  ///< its number among those that count for the limit; 0: none
-    std::uint64_t slot = 0;   ///< its number among holders of slots; 0: holds none
-    ovt_sched_span several{}; ///< of a width above 1
+    const ovt_tree* among = nullptr; ///< the group in which the task waits; null: it does not wait
+    bool first = false;              ///< whether the task is the first of its group
+    Meter::Snapshot snapshot;        ///< the group's meter when the task joined or `first` changed
+    std::uint64_t joined = 0;        ///< when the task began to wait
+    std::uint64_t waited = 0;        ///< the time since `joined` that is already in `parts`
+    Parts parts;                     ///< where the task's time went so far
+    /// Its number among the tasks that count for the limit; 0: it does not count.
+    std::uint64_t place = 0;
+    std::uint64_t slot = 0;   ///< its number among the holders of slots; 0: it holds none
+    ovt_sched_span several{}; ///< the cores of a task whose width is above 1
     std::vector<ovt_sched_gap> gaps;
 
     bool waits() const { return among != nullptr; }
@@ -59,22 +63,22 @@ public:
     FollowedQueue(const FollowedQueue&) = delete;
     FollowedQueue& operator=(const FollowedQueue&) = delete;
 
-    /// As a task that arrives says.
+    /// Sets the rules that an arriving task reports.
     void set_rules(std::uint32_t slots, std::uint32_t task_limit, bool share);
     void see_core(std::uint32_t core);
     std::uint64_t steps() const { return steps_; }
 
-    /// With what its host sets of it (sched/sched.h). It stays where it is in memory until end().
+    /// Adds a task, with the fields set that its host sets (sched/sched.h). The task stays where it
+    /// is in memory until end().
     void arrive(QueuedTask& task, std::uint64_t time);
-    /// What follows is in any order: events may be missing.
+    /// The functions below may be called in any order: events may be missing.
     void dispatch(QueuedTask& task, std::uint64_t time);
-    /// It waits for nothing in the queue, nor is it in a CPU segment; its parts get what it waited
-    /// for.
+    /// The task no longer waits in the queue and is not in a CPU segment; its parts get its wait.
     void leave(QueuedTask& task, std::uint64_t time);
     void ready(QueuedTask& task, std::uint32_t core, std::uint64_t time);
-    /// `cores` has a bit for each core that the task has; 0: it has `core` alone.
+    /// `cores` has a bit for each core that the task has; 0: the task has `core` alone.
     void job(QueuedTask& task, std::uint32_t core, std::uint64_t cores, std::uint64_t time);
-    /// It is in CPU segment `segment`, which runs or waits for a worker.
+    /// The task is in CPU segment `segment`, which runs or waits for a worker.
     void cpu(QueuedTask& task, std::uint32_t segment, bool runs, std::uint64_t time);
     void give_slot(QueuedTask& task, std::uint64_t time);
     void overdue(QueuedTask& task, std::uint64_t time);
@@ -84,11 +88,11 @@ private:
     /// Tasks that wait beside each other, sorted in a tree of the scheduler.
     struct Group {
         std::size_t size = 0;
-        Meter first; ///< why the first waits, by part_key()
+        Meter first; ///< why the first task waits, by part_key()
         Meter others;
         std::uint32_t first_key = part_key(Cause::host);
         std::uint32_t others_key = part_key(Cause::host);
-        std::uint64_t since = 0; ///< until then it is in the meters
+        std::uint64_t since = 0; ///< until then the meters have the group's time
 
         void count(std::uint64_t time);
     };
@@ -113,8 +117,8 @@ private:
     ovt_sched sched_{};
     ovt_sched_queue queue_{};
     std::vector<ovt_sched_queue_core> cores_;
-    std::map<std::uint64_t, Process> processes_; ///< by client: those with tasks
-    std::map<const ovt_tree*, Group> groups_;    ///< none is empty
+    std::map<std::uint64_t, Process> processes_; ///< by client; only clients with tasks
+    std::map<const ovt_tree*, Group> groups_;    ///< no group is empty
     std::map<std::uint64_t, QueuedTask*> counted_;
     std::map<std::uint64_t, QueuedTask*> holders_;
     std::uint64_t next_ = 1;

@@ -24,14 +24,14 @@ void GroupJob::submit(Cores& cores, std::uint32_t part, Cores::Place place, bool
     last_end_ = time;
 }
 
-/// Between its stages nothing but its sync keeps an idle core from it.
+/// Between stages, nothing but the group's sync keeps an idle core from the part.
 void GroupJob::wait_until(Cores& cores, Part& part, std::uint64_t time) {
     cores.add_of_group(part.place, part.snapshot, part.since, time, part.time,
                        stage_ != 0 && !part.began ? Cause::stages : Cause::host, part.ticket);
     part.since = time;
 }
 
-/// The time of the stage so far, until its last FC ended.
+/// Adds the time of the stage, until its last FC ended, to `parts`.
 void GroupJob::commit(Parts& parts) {
     if (critical_)
         parts.add(parts_[*critical_].time);
@@ -72,7 +72,7 @@ void GroupJob::end_fc(Cores& cores, std::uint32_t part, std::uint32_t fc_index,
         of.time.add(part_key(Cause::running), time - of.since);
         running_--;
     } else {
-        wait_until(cores, of, time); // its start is missing
+        wait_until(cores, of, time); // the event of its start is missing
     }
     of.runs = false;
     of.since = time;
@@ -96,7 +96,7 @@ void GroupJob::end(Cores& cores, std::uint64_t time, Parts& parts) {
     const auto running = std::ranges::find_if(parts_, &Part::runs);
     const auto waiting =
         std::ranges::find_if(parts_, [](const Part& of) { return of.fc_count != 0 && !of.over; });
-    if (running != parts_.end()) { // it was stopped
+    if (running != parts_.end()) { // the running FC was stopped
         running->time.add(part_key(Cause::running), time - running->since);
         parts.add(running->time);
         for (const Part& of : parts_)
@@ -106,7 +106,7 @@ void GroupJob::end(Cores& cores, std::uint64_t time, Parts& parts) {
         commit(parts);
         if (waiting == parts_.end())
             parts.add(part_key(Cause::host), time - last_end_);
-        else // it was cancelled, and an idle core may have waited for its stage alone
+        else // the job was cancelled, and an idle core may have waited for its stage alone
             cores.add_of_group(waiting->place, waiting->stage_end, last_end_, time, parts,
                                Cause::stages, waiting->ticket);
     }

@@ -18,7 +18,7 @@ void Meter::add(std::uint32_t key, std::uint64_t ns) {
     add(now_.root_, now_.height_, key, ns);
 }
 
-/// What a snapshot shares is copied first.
+/// Adds to a key below `node`. A node that a snapshot shares is copied first.
 void Meter::add(std::shared_ptr<Node>& node, unsigned height, std::uint32_t key, std::uint64_t ns) {
     steps_++;
     if (!node)
@@ -38,7 +38,7 @@ void Meter::since(const Snapshot& before,
     const Node* after = now_.root_.get();
     std::uint32_t key = 0;
     unsigned height = now_.height_;
-    // What the tree has grown by since is all new but for its first part.
+    // Levels that the tree got since are new but for their first child.
     std::vector<std::pair<const Node*, unsigned>> grown;
     for (; after != nullptr && height > before.height_; height--) {
         grown.emplace_back(after, height);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Meter: time added up by keys, with snapshots that cost nothing.
+// Meter: sums of time by key, with snapshots that are cheap to take.
 //
-// What happened between two moments is the difference of two snapshots. The sums are in a tree in
-// which versions share what they have in common: adding copies one path at most, and a difference
-// looks only at what changed. So neither depends on how much happened, nor on how many keys there
-// are but for the logarithm.
+// The difference of two snapshots is what was added between them. The sums are in a tree whose
+// versions share the nodes that they have in common: adding copies at most one path, and a
+// difference looks only at nodes that changed. So the costs do not depend on how much time was
+// added, and only by a logarithm on how many keys there are.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class Meter {
     };
 
 public:
-    /// The sums of a moment. Memory: what has changed since.
+    /// The sums at one moment. It keeps only the nodes that have changed since.
     class Snapshot {
         friend class Meter;
         std::shared_ptr<Node> root_;
@@ -35,10 +35,11 @@ public:
 
     void add(std::uint32_t key, std::uint64_t ns);
     const Snapshot& now() const { return now_; }
-    /// Calls `each` with every key whose sum grew from `before` on, ascending, and by how much.
+    /// Calls `each` with every key whose sum grew since `before`, in ascending order, and by how
+    /// much.
     void since(const Snapshot& before,
                const std::function<void(std::uint32_t key, std::uint64_t ns)>& each) const;
-    /// Nodes looked at so far.
+    /// Returns the number of nodes looked at so far.
     std::uint64_t steps() const { return steps_; }
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Where the time of a job or task went: causes, by whom, for how long.
+// Parts: where the time of a job or task went, by cause and by culprit.
 #pragma once
 
 #include <array>
@@ -13,20 +13,22 @@
 
 namespace overtake::blame {
 
-/// At any moment between its arrival and its end a job or task is in exactly one of these.
+/// From its arrival to its end, a job or task is at any moment in exactly one of these.
 enum class Cause : std::uint8_t {
-    task_limit,    ///< in the queue: no place of the task limit; by: who has had one for longest
-    barred,        ///< in the queue: by a better placed task that waits for a slot of its core
-    slot,          ///< in the queue: by who holds the slot
+    /// In the queue: no place of the task limit is free; by: the one that has had its place for
+    /// longest.
+    task_limit,
+    barred,        ///< in the queue: by a better placed task that waits for a slot of the same core
+    slot,          ///< in the queue: by the task that holds the slot
     worker,        ///< waits for a CPU worker of its process
     behind_normal, ///< its job waits for a core that runs a NORMAL FC of another job
     behind_high,   ///< its job waits for a core that runs a HIGH FC of another job
     held,          ///< its job waits for a core that runs nothing: a HIGH group is between stages
-    host,          ///< its host, or the driver, had not come to it: nothing else held it up
-    cpu,           ///< one of its CPU segments runs: before its first BPU segment or after its last
-    gap,           ///< one of its CPU segments runs between BPU segments
-    stages,        ///< its job is a group between two of its stages: its critical part waits
-    running,       ///< one of its FCs runs; of a group, of its critical part
+    host,    ///< nothing else delays the job or task: its host or the driver has not handled it yet
+    cpu,     ///< one of its CPU segments runs: before its first BPU segment or after its last
+    gap,     ///< one of its CPU segments runs between BPU segments
+    stages,  ///< its job is a group between two of its stages, and its critical part waits
+    running, ///< one of its FCs runs; of a group, an FC of its critical part
 };
 inline constexpr std::size_t cause_count = static_cast<std::size_t>(Cause::running) + 1;
 
@@ -37,27 +39,27 @@ constexpr std::string_view cause_name(Cause cause) {
     return names[static_cast<std::size_t>(cause)];
 }
 
-/// Whether another job or task is to blame for it.
+/// Returns whether another job or task is to blame for the cause.
 constexpr bool has_blocker(Cause cause) {
     return cause <= Cause::slot || (cause >= Cause::behind_normal && cause <= Cause::held);
 }
 
-/// Its own work, which takes as long however idle the device is.
+/// Returns whether the cause is own work, which takes as long on an idle device.
 constexpr bool is_own(Cause cause) {
     return cause >= Cause::cpu;
 }
 
-/// Whose job or task it is; all zero: no client's.
+/// The owner of a job or task; all zero: no client owns it.
 struct Who {
     std::uint64_t client = 0;
-    std::uint64_t model = 0; ///< what the client calls it; 0: it did not say
+    std::uint64_t model = 0; ///< what the client calls its model; 0: the client gave no name
     std::uint32_t pid = 0;
     auto operator<=>(const Who&) const = default;
 };
 
 struct Part {
     Cause cause;
-    Who by; ///< of a cause that has_blocker()
+    Who by; ///< all zero unless has_blocker(cause)
     std::uint64_t ns;
     bool operator==(const Part&) const = default;
 };
@@ -65,7 +67,7 @@ struct Part {
 /// Gives each owner a small number.
 class Owners {
 public:
-    /// Each owner beyond the first `most` has the number of Who{}, in which all is zero.
+    /// Each owner beyond the first `most` gets the number of Who{}, in which all is zero.
     explicit Owners(std::size_t most = SIZE_MAX) : most_(most) {}
 
     std::uint32_t number(const Who& who) {
@@ -81,7 +83,7 @@ public:
     }
     const Who& who(std::uint32_t number) const { return list_[number]; }
 
-    /// Calls of number() for an owner beyond the first `most`.
+    /// Returns how often number() was called for an owner beyond the first `most`.
     std::uint64_t unknown() const { return unknown_; }
 
 private:
@@ -91,7 +93,7 @@ private:
     std::vector<Who> list_;
 };
 
-/// A cause and a number of Owners as one.
+/// Combines a cause and a number of Owners in one key.
 constexpr std::uint32_t part_key(Cause cause, std::uint32_t owner = 0) {
     return owner * static_cast<std::uint32_t>(cause_count) + static_cast<std::uint32_t>(cause);
 }
@@ -113,7 +115,7 @@ public:
             total += ns;
         return total;
     }
-    /// By cause, then by whom: client, model, pid.
+    /// Returns the parts by cause, then by client, model and pid of the culprit.
     std::vector<Part> list(const Owners& owners) const;
 
 private:

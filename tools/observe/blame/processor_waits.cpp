@@ -24,7 +24,7 @@ void ProcessorWaits::describe(std::uint32_t processor, const std::string& name,
     of.workers = std::max(1u, workers);
 }
 
-/// What it did since the last time.
+/// Adds the time since the last update to the processor's clock.
 void ProcessorWaits::update(Processor& processor, std::uint64_t time) const {
     const std::uint64_t passed = time - std::exchange(processor.updated, time);
     for (std::size_t i = 0; i < processor.executing.size(); i++)
@@ -51,7 +51,7 @@ void ProcessorWaits::begin_wait(Account& account, std::uint64_t time) {
         account.clocks.push_back(processor.clock);
 }
 
-/// The one that was idle for longest of those that can.
+/// Returns the processor that was idle for longest, of those that can run the unit.
 ProcessorWaits::Other ProcessorWaits::other_for(const Account& account, std::uint32_t processor,
                                                 const Takes& takes) const {
     Other best;
@@ -77,7 +77,7 @@ void ProcessorWaits::end_wait(Account& account, std::uint32_t processor, std::ui
     if (processor == nowhere)
         return;
     const Clock& now = processors_[processor].clock;
-    // A processor that was not known as the wait began did nothing before that.
+    // A processor that was not known when the wait began did nothing before that.
     const Clock before = processor < account.clocks.size() ? account.clocks[processor] : Clock{};
     part.busy.resize(std::max(part.busy.size(), now.busy.size()));
     for (std::size_t i = 0; i < now.busy.size(); i++)

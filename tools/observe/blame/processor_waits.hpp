@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // ProcessorWaits: for which processor each request waited while none of its units ran, what that
-// did meanwhile, and which other one was idle and could have run what then began.
+// processor did meanwhile, and which other processor was idle and could have run the unit that then
+// began.
 //
-// The simulator, or the probes of an engine, report what happens in the order of time.
-// Times are in any unit.  Each request has a class, a number from 0 that has a name.
+// The simulator, or the probes of an engine, report events in the order of time. Times are in any
+// unit. Each request has a class: a number from 0 that has a name.
 #pragma once
 
 #include <cstdint>
@@ -23,61 +24,62 @@ namespace overtake::blame {
 class ProcessorWaits {
 public:
     static constexpr std::uint32_t nowhere = ~0u;
-    /// Of what a request waits for, on another processor: how long it would take; 0: not known.
-    /// None: that cannot run it.
+    /// Returns how long the unit that a request waits for would take on another processor; 0: not
+    /// known. Nothing: that processor cannot run it.
     using Takes = std::function<std::optional<std::uint64_t>(std::uint32_t processor)>;
 
-    /// Another processor that could have run what waited.
+    /// Another processor that could have run the unit that waited.
     struct Other {
         std::uint32_t processor = nowhere;
         std::uint64_t idle = 0;
         std::uint64_t takes = 0;
     };
-    /// Waits for one processor; nowhere: what never got one.
+    /// Waits for one processor; with key `nowhere`, waits that no processor ended.
     struct Part {
         std::uint64_t time = 0;
-        std::vector<std::uint64_t> busy; ///< by class, meanwhile
+        std::vector<std::uint64_t> busy; ///< what the processor was busy with meanwhile, by class
         Other other;
     };
-    /// Times so far, of a processor.
+    /// A processor's times so far.
     struct Clock {
-        std::vector<std::uint64_t> busy; ///< by class; of a pool all workers together
-        std::uint64_t idle = 0;          ///< in use, and could have begun something
+        std::vector<std::uint64_t> busy; ///< by class; of a pool, the sum of all workers
+        std::uint64_t idle = 0; ///< time in which it was in use and could have begun a unit
     };
-    /// Of one request.
+    /// What is known of one request.
     struct Account {
         std::uint32_t executing = 0;
-        std::uint64_t since = 0;   ///< of this, or of its wait
-        std::vector<Clock> clocks; ///< as the wait began
+        std::uint64_t since = 0;   ///< when it began to execute, or to wait
+        std::vector<Clock> clocks; ///< the processors' clocks when the wait began
         std::uint64_t own = 0;
         std::map<std::uint32_t, Part> parts; ///< by processor
     };
 
-    /// Its number is the next one, from 0.  `workers`: 1 of a core.
+    /// Adds a processor. Its number is the next one, from 0. `workers` is 1 for a core.
     void add_processor(std::string name, std::uint32_t workers, std::uint64_t time = 0);
-    /// What was not known as it was added.
+    /// Sets what was not known when the processor was added.
     void describe(std::uint32_t processor, const std::string& name, std::uint32_t workers);
     std::size_t processors() const { return processors_.size(); }
     const std::string& name(std::uint32_t processor) const { return processors_[processor].name; }
     void set_in_use(std::uint32_t processor, bool in_use, std::uint64_t time);
 
     void arrive(Account& account, std::uint64_t time);
-    /// A part of it begins on a processor.  What no processor executes begins on `nowhere`.
+    /// A part of a request begins on a processor. A part that no processor executes begins on
+    /// `nowhere`.
     void begin(Account& account, std::uint32_t of_class, std::uint32_t processor,
                std::uint64_t time, const Takes& takes);
     void end(Account& account, std::uint32_t of_class, std::uint32_t processor, std::uint64_t time);
-    /// The request is over: its account is final.
+    /// The request is over, and its account is final.
     void finish(Account& account, std::uint64_t time);
 
-    /// A processor is busy with something of which no account is kept.
+    /// A processor is busy with a unit for which no account is kept.
     void occupy(std::uint32_t processor, std::uint32_t of_class, std::uint64_t time);
     void release(std::uint32_t processor, std::uint32_t of_class, std::uint64_t time);
 
-    /// " 5.568 for npu.1 (busy with segmenter), could have run on cpu (idle for 2.734, takes
-    /// 10.000); 5.150 own", in milliseconds.
+    /// Returns, in milliseconds: " 5.568 for npu.1 (busy with segmenter), could have run on cpu
+    /// (idle for 2.734, takes 10.000); 5.150 own".
     std::string words(const Account& account, double ms_per_time,
                       std::span<const std::string> classes) const;
-    /// The same for programs, in nanoseconds.
+    /// Returns the parts for programs, in nanoseconds.
     nlohmann::ordered_json parts(const Account& account, std::uint64_t ns_per_time,
                                  std::span<const std::string> classes) const;
 

@@ -27,7 +27,7 @@ std::string outcome_text(std::int32_t status) {
     return status == -ETIME ? ", dropped" : status == -ECANCELED ? ", cancelled" : ", failed";
 }
 
-/// One number for a model and some of its units.
+/// Hashes a model and some of its units to one number.
 std::uint64_t piece_of(std::uint64_t model, std::uint64_t units) {
     return (model ^ units * 0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd;
 }
@@ -39,7 +39,7 @@ Requests::Engine* Requests::engine_of(const ProcessorEvent& event) {
     const auto found = engines_.find(key);
     if (found != engines_.end())
         return &found->second;
-    // Each event of one follows one that says how a processor of it does, but for arrivals.
+    // Each event of an engine, except arrivals, follows an event about the state of a processor.
     if (event.type != ProcessorEventType::processor &&
         event.type != ProcessorEventType::request_arrive)
         return nullptr;
@@ -103,7 +103,7 @@ void Requests::see_processor(Engine& engine, const ProcessorEvent& event, std::u
         processor.in_use = !processor.in_use;
         engine.waits.set_in_use(event.processor, processor.in_use, time);
     }
-    // It has nothing: what is here ended without a word.
+    // The processor has no unfinished runs, so the ends of the runs here were not reported.
     while (event.unfinished == 0 && !processor.runs.empty())
         stop_run(engine, event.processor, processor.runs.begin(), time);
 }
@@ -163,7 +163,7 @@ void Requests::dispatch(Engine& engine, const ProcessorEvent& event, std::uint64
     begin_runs(engine, event.processor, time);
 }
 
-/// As many as it has workers for.
+/// Begins as many runs as the processor has workers for.
 void Requests::begin_runs(Engine& engine, std::uint32_t number, std::uint64_t time) {
     Processor& processor = engine.processors[number];
     std::uint32_t executing = 0;
@@ -215,7 +215,7 @@ void Requests::end_run(Engine& engine, const ProcessorEvent& event, std::uint64_
 void Requests::end(Engine& engine, const ProcessorEvent& event, std::uint64_t time) {
     const auto found = engine.requests.find(event.task);
     if (found == engine.requests.end())
-        return; // it arrived before the first event
+        return; // the request arrived before the first event
     Request& request = found->second;
     const bool is_whole = request.is_told && request.account.executing == 0;
     engine.waits.finish(request.account, time);
@@ -242,7 +242,7 @@ void Requests::end(Engine& engine, const ProcessorEvent& event, std::uint64_t ti
     live_--;
 }
 
-/// Of several as slow the first.
+/// Keeps the report if it is among the slowest. Among reports that are as slow, the first are kept.
 void Requests::keep(const std::string& owner, Report report) {
     if (!kept_.contains(owner) && kept_.size() >= most_owners) {
         dropped_++;

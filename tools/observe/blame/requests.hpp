@@ -2,10 +2,10 @@
 //
 // Requests: why requests on several processors of an engine took as long as they did.
 //
-// The probes say when a run goes to its processor and when it is over.  A core executes one run at
-// a time, a pool one on each worker, each in the order in which they came but for those of priority
-// 255, which go first: so a run begins when it goes to an idle processor, or when one before it
-// ends.
+// The probes report when a run goes to its processor and when it is over. A core executes one run
+// at a time, a pool one on each worker. Both execute runs in the order in which they came, with
+// those of priority 255 before all others. So a run begins when it goes to an idle processor, or
+// when a run before it ends.
 #pragma once
 
 #include <cstddef>
@@ -29,29 +29,30 @@ namespace overtake::blame {
 /// Memory is bounded, whatever other users do.
 class Requests {
 public:
-    static constexpr std::size_t most_requests = 1u << 16; ///< that live, of all processes
-    static constexpr std::size_t most_engines = 1u << 10;  ///< of all processes
-    static constexpr std::size_t most_runs = 1u << 12;     ///< of a processor
-    static constexpr std::size_t most_models = 64;         ///< of an engine that have a name
-    static constexpr std::size_t most_owners = 1u << 12;   ///< whose slowest are kept
-    static constexpr std::size_t most_reports = 1u << 16;  ///< of all owners
-    static constexpr std::size_t most_takes = 1u << 12;    ///< times of runs, of an engine
+    static constexpr std::size_t most_requests = 1u << 16; ///< live requests of all processes
+    static constexpr std::size_t most_engines = 1u << 10;  ///< engines of all processes
+    static constexpr std::size_t most_runs = 1u << 12;     ///< runs of a processor
+    static constexpr std::size_t most_models = 64;         ///< models of an engine that have a name
+    static constexpr std::size_t most_owners = 1u << 12; ///< owners whose slowest requests are kept
+    static constexpr std::size_t most_reports = 1u << 16; ///< reports of all owners
+    static constexpr std::size_t most_takes = 1u << 12;   ///< times of runs, of an engine
 
     using OwnerName = std::function<std::string(std::uint64_t model, std::uint32_t pid)>;
 
-    /// Keeps the `most` slowest of each model of a process.  Names are asked for as events come.
+    /// Keeps the `most` slowest requests of each model of a process. Calls `name` as events come.
     Requests(std::size_t most, OwnerName name) : most_(most), name_(std::move(name)) {}
 
     void add(const watch::ProcessorEvent& event);
-    /// Something was lost: what lives is not reported.
+    /// Events were lost: requests that are live now will not be reported.
     void lost();
     std::vector<std::uint32_t> processes() const;
-    /// These processes are gone.
+    /// Forgets the engines of processes that have ended.
     void forget(const std::set<std::uint32_t>& pids);
-    /// Requests and engines that were not followed, since there are too many.
+    /// Returns how many arrivals, events about processors and reports were dropped because there
+    /// were too many requests, engines or owners.
     std::uint64_t dropped() const noexcept { return dropped_; }
 
-    /// A sentence each, by owner, the slowest first.
+    /// Returns a sentence for each kept request, by owner, the slowest first.
     std::vector<std::string> lines() const;
     nlohmann::ordered_json to_json() const;
 
@@ -61,10 +62,10 @@ private:
         std::uint32_t of_class = 0;
         bool high = false;
         std::uint64_t arrival_ns = 0;
-        bool is_told = true; ///< nothing of it was lost
+        bool is_told = true; ///< no event of it was lost
         ProcessorWaits::Account account;
     };
-    /// On a processor.
+    /// A run on a processor.
     struct Run {
         std::uint64_t task;
         std::uint32_t number;
@@ -77,7 +78,7 @@ private:
     struct Processor {
         std::uint32_t workers = 1;
         bool in_use = true;
-        std::list<Run> runs; ///< those that execute first
+        std::list<Run> runs; ///< the runs that execute come first
     };
     struct Engine {
         ProcessorWaits waits;
@@ -85,8 +86,9 @@ private:
         std::vector<std::string> classes{"others"};
         std::map<std::uint64_t, std::uint32_t> class_of_model;
         std::map<std::uint64_t, Request> requests; ///< by address
-        std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t>
-            takes; ///< what units of a model were expected to, by model and units, and processor
+        /// How long units of a model were expected to take, by hash of model and units, and by
+        /// processor.
+        std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> takes;
         std::uint64_t last_ns = 0;
     };
     struct Report {

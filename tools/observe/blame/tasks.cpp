@@ -11,13 +11,14 @@
 namespace overtake::blame {
 namespace {
 
-/// Of a task of which no more is known: its first one needs a slot, all others may be CPU segments.
+/// The segments of a task without a plan: the first one needs a slot, all others may be CPU
+/// segments.
 constexpr std::array<ovt_sched_segment, 2> unknown_segments{{{.time = 0, .fc_count = 1}, {}}};
 
-/// A queue takes some 10 KB.
+/// A queue takes about 10 KB.
 constexpr std::size_t least_engines = 1024;
 
-/// A task of an engine, of which its jobs say nothing but the tag.
+/// Returns the identity of a task of an engine: the engine's jobs name the tag alone.
 Identity of_engine(std::uint64_t tag) {
     return {0, 0, engine_client, tag};
 }
@@ -28,7 +29,7 @@ Identity identity_of(const Event& event) {
     return {event.device, event.context, event.client, event.tag};
 }
 
-/// After which a task gives its slot up.
+/// Returns the segment after which a task gives its slot up.
 std::optional<std::uint32_t> last_bpu_segment(std::span<const ovt_sched_segment> segments) {
     for (std::size_t i = segments.size(); i-- > 0;)
         if (segments[i].fc_count != 0)
@@ -54,7 +55,7 @@ void Tasks::add(const Event& event) {
     }
     const auto found = tasks_.find(identity_of(event));
     if (found == tasks_.end())
-        return; // it arrived before the first event
+        return; // the task arrived before the first event
     Task& task = found->second;
     switch (event.type) {
     case EventType::task_dispatch:
@@ -91,7 +92,7 @@ Tasks::Queue& Tasks::queue_of(const QueueKey& key) {
         return found->second;
     const bool of_engine = key.second >= engine_client;
     std::uint16_t most = 0;
-    // Engines do not say which device is theirs.
+    // Engines do not report which device they use.
     for (const auto& [device, cores] : cores_)
         if (device == key.first || of_engine)
             most = std::max(most, cores);
@@ -109,7 +110,7 @@ void Tasks::see_core(std::uint32_t device, std::uint16_t core) {
             queue.tasks.see_core(core);
 }
 
-/// An engine's queue goes with its last task: a program may make any number of engines.
+/// An engine's queue is erased with its last task: a program may make any number of engines.
 void Tasks::erase(Live::iterator task) {
     const Report& report = task->second.report;
     const auto queue = queues_.find(key_of(report.device, report.who.client));
@@ -181,7 +182,7 @@ void Tasks::arrive(const Event& event) {
     task.queue->arrive(queued, event.time_ns);
 }
 
-/// Ends the state that it is in; what `between` was is known by now.
+/// Ends the task's state. The cause of the state `between` is known by now.
 void Tasks::close(Task& task, Cause between, std::uint64_t time) {
     const std::uint64_t spent = time - task.since;
     if (task.queued.waits())
@@ -212,7 +213,8 @@ void Tasks::ready(Task& task, const Event& event) {
     task.queue->ready(task.queued, event.core, event.time_ns);
 }
 
-/// The next events say whether it is in a CPU segment, as long as its segments are not known.
+/// While the task's segments are not known, the next events say whether the task is in a CPU
+/// segment.
 void Tasks::be_in_segment(Task& task, std::uint32_t segment, bool runs, std::uint64_t time) {
     const QueuedTask& queued = task.queued;
     if (queued.segments == unknown_segments.data())
@@ -277,7 +279,8 @@ void Tasks::job_done(const Identity& identity, std::uint32_t segment, std::uint3
 }
 
 void Tasks::end(Task& task, const Event& event) {
-    // A task that is cancelled between two segments waits for a worker: nothing else takes time.
+    // A task that is cancelled between two segments waits for a worker: nothing else takes time
+    // there.
     close(task, event.status != 0 ? Cause::worker : Cause::host, event.time_ns);
     task.queue->end(task.queued, event.time_ns);
     if (event.status == 0 && task.had_bpu)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Tasks: the life of each task as its events tell it.
+// Tasks: the life of each task as its events report it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace overtake::blame {
 
-/// Tells a live job or task from the others.
+/// Distinguishes a live job or task from all others.
 struct Identity {
     std::uint32_t device;
     std::uint32_t context;
@@ -40,7 +40,8 @@ public:
         : options_(options), owners_(owners), report_(std::move(report)) {}
 
     void add(const Event& event);
-    /// A job of a task is queued, is on its core, is over. False: the task is not known.
+    /// A job of a task is queued, is on its core, or is over. job_queued() returns false if the
+    /// task is not known.
     bool job_queued(const Event& event);
     void job_on_core(const Identity& task, std::uint16_t core, std::uint64_t time);
     void job_done(const Identity& task, std::uint32_t segment, std::uint32_t preemptions,
@@ -51,7 +52,8 @@ public:
     std::uint64_t dropped() const { return dropped_; }
     /// The device has this core.
     void see_core(std::uint32_t device, std::uint16_t core);
-    /// A job's task: one of service mode, which has the job's client and context, or an engine's.
+    /// Returns the task of a job: an engine's task, or a task of service mode, which has the job's
+    /// client and context.
     Identity task_of(const Event& job) const;
     std::uint32_t owner_of(const Identity& task) const;
     bool recorded() const { return recorded_; }
@@ -59,30 +61,30 @@ public:
     std::uint64_t steps() const;
 
 private:
-    /// `between` is not known until the next event says what it was.
+    /// The events after `between` say what the task did in that time.
     enum class State : std::uint8_t { waits, between, cpu, device };
 
     struct Task {
         QueuedTask queued;
         Report report;
         FollowedQueue* queue = nullptr;
-        std::uint64_t arrival = 0; ///< its number among all
+        std::uint64_t arrival = 0; ///< its number among all arrivals
         State state = State::waits;
-        std::uint64_t since = 0; ///< until then everything is in its parts
+        std::uint64_t since = 0; ///< until then the task's parts have all of its time
         bool had_bpu = false;
         std::optional<std::uint32_t> last_bpu_segment;
         std::uint32_t bpu_seen = 0; ///< the last BPU segment that was queued
-        std::uint64_t cores = 0;    ///< that it takes, as that segment's job says
+        std::uint64_t cores = 0;    ///< the cores that the task takes, as that segment's job says
     };
 
-    /// Of a process's own or of service mode.
+    /// A queue of one engine or client, or of service mode.
     struct Queue {
         Queue(const Rules& rules, std::uint32_t cores) : tasks(rules, cores) {}
 
         FollowedQueue tasks;
-        std::size_t live = 0; ///< tasks of it, waiting or not
+        std::size_t live = 0; ///< live tasks of the queue, waiting or not
     };
-    /// Device and client, or device alone.
+    /// Device and client, or the device and 0 if all clients share one queue.
     using QueueKey = std::pair<std::uint32_t, std::uint64_t>;
 
     QueueKey key_of(std::uint32_t device, std::uint64_t client) const;
@@ -91,7 +93,7 @@ private:
 
     void arrive(const Event& event);
     void erase(Live::iterator task);
-    /// Of one whose end was lost.
+    /// Erases a task whose end was lost.
     Live::iterator drop(Live::iterator task, std::uint64_t time);
     void dispatch(Task& task, std::uint64_t time);
     void ready(Task& task, const Event& event);
@@ -109,10 +111,11 @@ private:
     Live tasks_;
     std::uint64_t dropped_ = 0;
     std::map<QueueKey, Queue> queues_;
-    std::size_t engines_ = 0;                                      ///< of these, of engines
-    std::map<std::uint32_t, std::uint16_t> cores_;                 ///< seen, by device
-    std::uint64_t steps_ = 0;                                      ///< of queues that are no more
-    std::unordered_map<std::uint32_t, std::uint32_t> last_bpu_of_; ///< learned, by owner
+    std::size_t engines_ = 0; ///< the number of `queues_` that belong to engines
+    std::map<std::uint32_t, std::uint16_t> cores_; ///< the highest core seen, by device
+    std::uint64_t steps_ = 0;                      ///< the steps of queues that were erased
+    /// The last BPU segment of its tasks, learned, by owner.
+    std::unordered_map<std::uint32_t, std::uint32_t> last_bpu_of_;
 };
 
 } // namespace overtake::blame

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Worst: which reports are worth telling.
+// Worst: which reports are worth printing.
 #pragma once
 
 #include <cstddef>
@@ -15,31 +15,33 @@
 
 namespace overtake::blame {
 
-/// Keeps the slowest of each group; if only the late ones are wanted, those over their limit.
+/// Keeps the slowest reports of each group; with `only_late`, only reports above their limit.
 class Worst {
 public:
     struct Item {
         Report report;
-        std::optional<std::uint64_t> limit_ns; ///< that it was to keep
-        std::string name;                      ///< for the caller
+        /// The latency that it was not to exceed; none: no limit.
+        std::optional<std::uint64_t> limit_ns;
+        std::string name; ///< a name for the caller
     };
 
     explicit Worst(std::size_t most, bool only_late = false) : most_(most), only_late_(only_late) {}
 
-    /// If several are as slow, the first are kept.
+    /// Adds a report. Among reports that are as slow, those that arrived first are kept.
     void add(std::uint64_t group, Item item);
-    /// Groups ascending, in each the slowest first, then the earlier.
+    /// Returns the reports by group in ascending order: in each, the slowest first, then the
+    /// earliest.
     std::vector<Item> list() const;
-    /// Of all groups.
+    /// Returns the number of reports kept in all groups.
     std::size_t size() const { return size_; }
-    /// Nothing of the group is kept any more.
+    /// Forgets all reports of the group.
     void forget(std::uint64_t group);
 
 private:
     std::size_t most_;
     bool only_late_;
     std::size_t size_ = 0;
-    std::map<std::uint64_t, std::vector<Item>> groups_; ///< heaps: the least slow on top
+    std::map<std::uint64_t, std::vector<Item>> groups_; ///< heaps with the least slow report on top
 };
 
 } // namespace overtake::blame

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The BPF programs of the overtake command, and their one ring buffer: copy_event copies the record
- * of whichever tracepoint of the driver it is attached to, copy_probe the arguments of whichever
- * USDT probe of an engine.
+ * The BPF programs of the overtake command, and their one ring buffer. copy_event copies the record
+ * of the driver's tracepoint to which it is attached; copy_probe copies the arguments of a USDT
+ * probe of an engine.
  *
- * Where a field is in a record is what tracefs says of the tracepoint's format, and who reads the
- * ring looks it up there.  So this needs no type of the kernel's or the driver's, and fields that
- * later drivers append are there without a change.
+ * The reader of the ring looks up in tracefs where the tracepoint's format has each field. So these
+ * programs need no type of the kernel or the driver, and they copy fields that later drivers append
+ * without a change.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
 #include <bpf/bpf_helpers.h>
-/* One for each place of each probe of each library. */
+/* One spec for each place of each probe of each library. */
 #define BPF_USDT_MAX_SPEC_CNT 1024
 #include <bpf/usdt.bpf.h>
 
@@ -52,9 +52,9 @@ int copy_event(void *record)
 		return 0;
 	}
 	copy->type = bpf_get_attach_cookie(record);
-	/* Behind a shorter record are bytes of an earlier one, at which no reader looks. */
+	/* After a shorter record come bytes of an earlier one, which no reader uses. */
 	bpf_probe_read_kernel(copy->record, sizeof(copy->record), record);
-	/* The reader looks every few milliseconds: no thread is woken on the driver's path. */
+	/* The reader polls every few milliseconds: the driver's path wakes no thread. */
 	bpf_ringbuf_submit(copy, BPF_RB_NO_WAKEUP);
 	return 0;
 }
@@ -66,7 +66,7 @@ int copy_probe(struct pt_regs *registers)
 	long argument;
 	int i;
 
-	/* Any process can pass probes without end: half of the ring is the driver's alone. */
+	/* Any process can pass probes without end: half of the ring is for the driver alone. */
 	if (bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) < RING_BYTES / 2)
 		copy = bpf_ringbuf_reserve(&records, sizeof(*copy), 0);
 	if (!copy) {

@@ -28,7 +28,7 @@ constexpr double percent = 100;
 
 constexpr std::array task_states{"waiting", "ready", "dispatched", "overdue", "uncollected"};
 
-/// An attribute, if there is one.
+/// Adds the value of an attribute, if the attribute exists.
 void add_file(Exposition& out, const Family& family, const Labels& labels, const fs::path& path,
               double per_unit = 1) {
     if (const auto value = sysfs::number_in(path))
@@ -55,7 +55,7 @@ void add_core(Exposition& out, const std::string& device, const fs::path& core) 
     add_file(out, families::core_limit, labels, core / "core_limit_active");
 }
 
-/// The names of others for what the device tells under its own.
+/// Adds what the device reports under the names of OpenTelemetry, too.
 void add_hw(Exposition& out, const sysfs::Device& device, const std::vector<fs::path>& cores) {
     const Labels component{{"hw_id", device.directory.filename()}, {"hw_name", device.node}};
     double ratio = 0, faults = 0;
@@ -93,7 +93,7 @@ void add_kernel_device(Exposition& out, const fs::path& sys, const sysfs::Device
     add_hw(out, device, cores);
 }
 
-// Their open files
+// The open files of kernel devices
 
 std::uint64_t value_of(const OpenFile& file, const std::string& key) {
     const auto value = file.values.find(key);
@@ -116,7 +116,7 @@ void add_open_files(Exposition& out, const sysfs::Device& device, const OpenFile
         out.add(families::tasks, {{"device", device.node}, {"state", state}}, tasks[state]);
 }
 
-/// The files of one process on one device, added up.
+/// Adds the sums over the files that one process has open on one device.
 void add_process(Exposition& out, const OpenFile& sum) {
     const Labels labels{
         {"device", sum.node}, {"pid", std::to_string(sum.pid)}, {"command", sum.command}};
@@ -205,7 +205,7 @@ void add_server_clients(Exposition& out, const std::string& device, const json& 
         out.add(families::tasks, {{"device", device}, {"state", state}}, tasks[state]);
 }
 
-/// The connections of each process, added up.
+/// Adds the sums over the connections of each process.
 void add_server_processes(Exposition& out, const std::string& device, const json& clients) {
     struct Sum {
         double memory = 0;
@@ -238,7 +238,7 @@ std::optional<ServerReport> report_of(const std::string& socket,
                                       std::chrono::milliseconds patience) {
     try {
         return server_report(socket, patience);
-    } catch (const Error& error) { // it is not up, or
+    } catch (const Error& error) { // the server is not up, or
         if (error.code() == EACCES)
             std::fprintf(stderr, "overtake metrics: %s\n", error.what());
         return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What all devices say of themselves, as metrics.
+// The metrics that all devices report about themselves.
 #pragma once
 
 #include <chrono>
@@ -15,15 +15,15 @@ namespace overtake::metrics {
 struct Sources {
     std::filesystem::path sys = "/sys";
     std::filesystem::path proc = "/proc";
-    std::vector<std::string> servers{};         ///< sockets of device servers that are asked
-    std::chrono::milliseconds patience{};       ///< for how long a server is waited for
-    bool processes = false;                     ///< series of each process, too
-    std::string version{};                      ///< of this program
-    std::vector<watch::ProcessorRow> engines{}; ///< processors of engines that are watched
+    std::vector<std::string> servers{};         ///< sockets of the device servers to ask
+    std::chrono::milliseconds patience{};       ///< how long to wait for a server
+    bool processes = false;                     ///< whether each process gets series of its own
+    std::string version{};                      ///< version of this program
+    std::vector<watch::ProcessorRow> engines{}; ///< processors of the engines that are watched
 };
 
-/// In the text exposition format. A device that goes away meanwhile lacks samples; a server that
-/// does not answer is one that is not up. Thread safe.
+/// Returns the metrics in the text exposition format. A device that goes away meanwhile lacks
+/// samples. A server that does not answer counts as not up. Thread safe.
 std::string collect(const Sources& sources);
 
 } // namespace overtake::metrics

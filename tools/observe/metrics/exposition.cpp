@@ -6,7 +6,7 @@
 namespace overtake::metrics {
 namespace {
 
-/// The format is UTF-8 without control characters: names that others chose lose what is neither.
+/// Escapes a value. Other users choose names, so a byte that is no printable ASCII becomes "?".
 std::string escaped(std::string_view text) {
     std::string out;
     for (const char c : text) {

@@ -13,8 +13,7 @@ namespace overtake::metrics {
 
 enum class Type { counter, gauge };
 
-/// The meaning of a metric's name.  Its place is the address of a constant: families are compared
-/// by it.
+/// A metric's name and meaning. Each Family is a constant: families are compared by address.
 struct Family {
     const char* name;
     Type type;
@@ -28,8 +27,9 @@ class Exposition {
 public:
     void add(const Family& family, const Labels& labels, double value);
 
-    /// With HELP and TYPE of each family that has a sample; the samples of a family together, in
-    /// the order in which they were added, as the format demands.
+    /// Returns HELP and TYPE of each family that has a sample, each followed by the family's
+    /// samples in the order in which they were added. The format demands that the samples of a
+    /// family are together.
     std::string text() const;
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Every metric that there is, but for those of processors. Names, units and labels are interface:
+// All metrics except those of processors. Names, units and labels are an interface:
 // docs/reference/metrics.md.
 #pragma once
 
@@ -60,14 +60,14 @@ inline constexpr Family unreadable{
     "overtake_unreadable_processes", gauge,
     "Processes whose open files may not be seen: clients and tasks are without theirs."};
 
-// With --processes only.
+// Metrics with --processes only.
 inline constexpr Family process_busy{
     "overtake_process_busy_seconds_total", counter,
     "Device time taken by FCs of the files and connections that the process has open."};
 inline constexpr Family process_memory{"overtake_process_memory_bytes", gauge,
                                        "Memory that the process holds of the device."};
 
-// As OpenTelemetry's semantic conventions have them for a GPU, and proposed for an NPU.
+// Names from OpenTelemetry's semantic conventions for a GPU, and as proposed for an NPU.
 inline constexpr Family hw_utilization{
     "hw_npu_utilization_ratio", gauge,
     "Share of the last whole second that the device's cores were busy, on average."};

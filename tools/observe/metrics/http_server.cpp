@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// cpp-httplib listens, parses and answers. Its timeouts are of one read and one write, so a client
-// that sends a byte a second would have a thread for as long as it likes: the stream below ends
-// with the connection's time, and with the bytes that a request may have.
+// cpp-httplib listens, parses and answers. Its timeouts hold for one read or one write, so a client
+// that sends a byte a second would occupy a thread for as long as it likes. The stream below ends
+// with the connection's time, or with the bytes that a request may have.
 #include "observe/metrics/http_server.hpp"
 
 #include <algorithm>
@@ -48,12 +48,13 @@ public:
     ssize_t write(const char* data, std::size_t size) override {
         return is_writable() ? send(socket_, data, size, MSG_NOSIGNAL | MSG_DONTWAIT) : -1;
     }
-    void get_remote_ip_and_port(std::string&, int&) const override {} // not asked for
+    // cpp-httplib does not ask for these.
+    void get_remote_ip_and_port(std::string&, int&) const override {}
     void get_local_ip_and_port(std::string&, int&) const override {}
     socket_t socket() const override { return socket_; }
 
 private:
-    /// Before the connection's time is up.
+    /// Waits until the socket is ready. Returns false when the connection's time is up.
     bool is_ready(short events) const {
         for (;;) {
             const auto left = std::chrono::ceil<std::chrono::milliseconds>(end_ - Clock::now());
@@ -82,7 +83,7 @@ class HttpServer final : public httplib::Server {
         return served;
     }
 
-    /// One request a connection. Versions differ in the argument they want.
+    /// Serves one request. Versions of cpp-httplib differ in the arguments of process_request().
     template <class Stream>
     bool process(Stream& stream) {
         bool is_closed = false;
@@ -93,7 +94,7 @@ class HttpServer final : public httplib::Server {
     }
 };
 
-/// SIGINT and SIGTERM come to the thread that waits for them here, until it goes out of scope.
+/// Blocks SIGINT and SIGTERM while it lives: the thread that calls wait() gets them.
 class AwaitedSignals {
 public:
     AwaitedSignals() {
@@ -162,10 +163,10 @@ std::string url_of(const Address& address) {
 
 int serve_text(const Address& address, const std::function<std::string()>& text,
                const std::function<void(const Address&)>& is_ready) {
-    const AwaitedSignals signals; // before the threads, which then do not get them
+    const AwaitedSignals signals; // before the threads start, which then do not get the signals
     HttpServer server;
-    server.new_task_queue = [] { return new httplib::ThreadPool(threads); }; // it is the server's
-    server.set_socket_options([](socket_t socket) { // its own would share the port with others
+    server.new_task_queue = [] { return new httplib::ThreadPool(threads); }; // the server frees it
+    server.set_socket_options([](socket_t socket) { // the default would share the port
         const int yes = 1;
         setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
     });

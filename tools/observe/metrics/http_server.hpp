@@ -10,19 +10,19 @@ namespace overtake::metrics {
 
 struct Address {
     std::string host; ///< an IP address
-    int port = 0;     ///< 0: any that is free
+    int port = 0;     ///< 0: any free port
 };
 
-/// "9101", "127.0.0.1:9101" or "[::1]:9101"; without an address that of this machine alone, without
-/// a name to be looked up. Throws Error (EINVAL) that says what is possible.
+/// Parses "9101", "127.0.0.1:9101" or "[::1]:9101". Without an address, it is 127.0.0.1; host names
+/// are not looked up. Throws Error (EINVAL), which names the forms that are possible.
 Address parse_address(const std::string& text);
 
-/// Of a page: "http://127.0.0.1:9101/metrics".
+/// Returns the URL of the page: "http://127.0.0.1:9101/metrics".
 std::string url_of(const Address& address);
 
-/// Answers GET /metrics with what `text` returns, and calls `is_ready` with the address it listens
-/// at. Returns 0 once SIGINT or SIGTERM has come. A connection is over after its one answer, or
-/// after two seconds; a few are served at a time. Throws Error if the address cannot be had.
+/// Answers GET /metrics with what `text` returns. Calls `is_ready` with the address on which it
+/// listens. Returns 0 after SIGINT or SIGTERM. A connection ends after one answer, or after two
+/// seconds; a few are served at a time. Throws Error if it cannot listen on the address.
 int serve_text(const Address& address, const std::function<std::string()>& text,
                const std::function<void(const Address&)>& is_ready);
 

@@ -5,7 +5,8 @@
 
 namespace overtake::metrics {
 
-/// Of drm_overtake_device_info::mode: 0 functional, 1 timed, 2 both; empty for another.
+/// Returns the name of drm_overtake_device_info::mode: 0 functional, 1 timed, 2 both; empty for
+/// others.
 inline const char* name_of_mode(unsigned mode) {
     constexpr std::array names{"functional", "timed", "both"};
     return mode < names.size() ? names[mode] : "";

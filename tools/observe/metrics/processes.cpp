@@ -22,7 +22,7 @@ std::uint64_t unit_of(std::string_view text) {
     return text == " MiB" ? 1024 * 1024 : 1;
 }
 
-/// The keys with numbers; empty if it is another driver's file.
+/// Returns the keys of a file's fdinfo that have numbers; empty if the file is of another driver.
 std::map<std::string, std::uint64_t> read_values(const fs::path& fdinfo) {
     std::map<std::string, std::uint64_t> values;
     std::ifstream file(fdinfo);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Who has a kernel device open, as fdinfo tells (Documentation/gpu/drm-usage-stats.rst).
+// Which processes have a kernel device open, from fdinfo (Documentation/gpu/drm-usage-stats.rst).
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace overtake::metrics {
 
-/// An open file of a device of the driver.
+/// An open file of a device of this driver.
 struct OpenFile {
     std::string node; ///< "accelM"
-    unsigned pid = 0; ///< the lowest of the processes that share it
+    unsigned pid = 0; ///< the lowest of the processes that share the file
     std::string command;
-    /// Values of fdinfo that are numbers, by key; those in KiB and MiB as bytes.
+    /// The numbers in its fdinfo, by key; numbers in KiB and MiB are converted to bytes.
     std::map<std::string, std::uint64_t> values;
 };
 
 struct OpenFiles {
-    std::vector<OpenFile> files; ///< each once, however many descriptors it has
-    unsigned unreadable = 0;     ///< processes that did not let themselves be looked into
+    std::vector<OpenFile> files; ///< each file once, however many descriptors it has
+    unsigned unreadable = 0;     ///< processes whose descriptors may not be read
 };
 
-/// Those that this process may see.
+/// Returns the open files that this process may see.
 OpenFiles find_open_files(const std::filesystem::path& proc = "/proc");
 
 } // namespace overtake::metrics

@@ -40,7 +40,7 @@ std::optional<unsigned> number_behind(const std::string& prefix, const std::stri
 
 std::vector<fs::path> numbered(const fs::path& directory, const std::string& prefix) {
     std::vector<std::pair<unsigned, fs::path>> found;
-    std::error_code error; // it may go away while it is read
+    std::error_code error; // the directory may disappear while it is read
     for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
          entry.increment(error))
         if (const auto number = number_behind(prefix, entry->path().filename()))

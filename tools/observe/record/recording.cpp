@@ -27,13 +27,14 @@ std::string default_name(std::uint64_t client, std::uint32_t pid, std::uint64_t 
     return pid != 0 ? fmt::format("pid {}", pid) : fmt::format("client {}", client);
 }
 
-/// One value for all if they are alike.
+/// Returns one value if the values of all cores are equal, otherwise the list.
 Json of_each_core(const std::vector<std::uint32_t>& values) {
     const bool alike = std::ranges::adjacent_find(values, std::not_equal_to<>{}) == values.end();
     return alike ? Json(values.empty() ? 0 : values.front()) : Json(values);
 }
 
-/// Those that never ran take 1 ns: how long they would have taken makes no difference.
+/// Returns the durations of the FCs. FCs that never ran get 1 ns: their durations make no
+/// difference.
 template <typename Fcs>
 Json durations(const Fcs& fcs, std::size_t count) {
     Json list = Json::array();
@@ -88,7 +89,8 @@ std::uint32_t Recording::Job::last_stage() const {
     return last;
 }
 
-/// The core did so before the job came, but at the same instant: to the simulator that is later.
+/// Returns whether the core started an FC at the instant at which the job came, just before it. For
+/// the simulator the job came later.
 bool Recording::has_chosen(const Event& event) const {
     const auto started = started_.find(event.core);
     return started != started_.end() && started->second == event.time_ns;
@@ -130,7 +132,7 @@ void Recording::add(const Event& event) {
             end_fc(*job, event);
         break;
     case EventType::job_done:
-        models_.erase(identity_of(event)); // of one that never reached a core
+        models_.erase(identity_of(event)); // the job never reached a core
         if (Job* job = find(event)) {
             end_job(*job, event);
             live_.erase(identity_of(event));
@@ -166,11 +168,11 @@ void Recording::submit(const Event& event) {
     jobs_.push_back(std::move(job));
 }
 
-/// Parts come one after the other, and before anything else happens.
+/// Adds a part of a group. The parts come one after the other, before other events of the job.
 void Recording::submit_part(const Event& event) {
     Job* const job = find(event);
     if (!job)
-        return; // the first one came before the recording
+        return; // the first part came before the recording
     if (event.core == 0 || event.core > options_.cores)
         fail(event, fmt::format("core {}, but the device has {}", event.core, options_.cores));
     if (event.part != job->parts.size() || event.fc_count == 0)
@@ -210,7 +212,7 @@ void Recording::end_fc(Job& job, const Event& event) {
     part.end(event.time_ns);
 }
 
-/// One that was stopped, cancelled or failed: in a replay, it is cancelled.
+/// Ends a job. In a replay, a job that was stopped, cancelled or failed is cancelled.
 void Recording::end_job(Job& job, const Event& event) {
     for (Part& part : job.parts)
         part.end(event.time_ns);
@@ -223,7 +225,7 @@ void Recording::end_job(Job& job, const Event& event) {
             fail(event, fmt::format("it has {} FCs, but {} are recorded", job.planned(), ran));
         job.cut = event.time_ns;
     } else if (event.status != 0) {
-        // Cancelled while its last FC ran.
+        // The job was cancelled while its last FC ran.
         for (const Part& part : job.parts)
             if (part.fcs.back().end == event.time_ns && part.fcs.back().start + 1 < event.time_ns)
                 job.cut = event.time_ns - 1;
@@ -232,7 +234,7 @@ void Recording::end_job(Job& job, const Event& event) {
         job.cut = std::max(*job.cut, job.arrival);
 }
 
-/// With those that still live, which end with the recording.
+/// Returns all jobs. Those that still live end with the recording.
 std::vector<Recording::Job> Recording::finished() const {
     std::vector<Job> jobs = jobs_;
     for (Job& job : jobs) {
@@ -285,8 +287,8 @@ Json Recording::job_json(const Job& job, std::size_t number) const {
     return json;
 }
 
-/// Of a group that was cut, the FCs that never ran are one stage more: the events do not tell
-/// theirs.
+/// Returns the parts of a group. If the group was cut, all FCs that never ran get one further
+/// stage: the events do not report their stages.
 Json Recording::parts_json(const Job& job) {
     const bool is_whole = job.ran() == job.planned();
     const std::uint32_t stages = job.ran() == 0 ? 1 : job.last_stage() + (is_whole ? 1 : 2);
@@ -301,14 +303,15 @@ Json Recording::parts_json(const Job& job) {
     return parts;
 }
 
-/// From the end of a stage to the first FC of the next one in each part that had to wait for that.
+/// Takes the sync from the end of a stage to the next stage's first FC in each part that had to
+/// wait.
 void Recording::see_sync(const Job& job, std::optional<std::uint64_t>& sync) {
     if (job.parts.size() < 2 || job.ran() == 0)
         return;
     struct Stage {
         std::uint64_t end = 0;
-        std::size_t parts = 0; ///< that had FCs in it
-        std::size_t part = 0;  ///< the last of these
+        std::size_t parts = 0; ///< parts that had FCs in the stage
+        std::size_t part = 0;  ///< the last of these parts
     };
     std::vector<Stage> stages(job.last_stage() + 1);
     const auto each_first = [&](const auto& call) {

@@ -2,14 +2,14 @@
 //
 // Recording: a device's events (overtake/event.hpp) as a scenario that `overtake sim` replays.
 //
-// What is recorded is what arrived: each job as it was handed to its core, with the times that its
-// FCs took, its end if it did not run to it, and the changes of core limits. Times are nanoseconds
-// from the first event on. So in a replay every FC of a device that kept to its clock begins and
-// ends at the nanosecond at which it did.
+// A recording has what arrived: each job when it was handed to its core, with the times of its FCs
+// and the end of a job that was cut short, and the changes of core limits. Times are nanoseconds
+// since the first event. So if a device kept to its clock, every FC begins and ends in a replay at
+// the same nanosecond.
 //
-// Of a group, which has parts on several cores, events say where and in which stage each FC ran.
-// The device's sync, from the end of a stage to the next one on other cores, is the shortest that
-// was seen.
+// For a group, which has parts on several cores, the events say where and in which stage each FC
+// ran. The device's sync is the time from the end of a stage to the next stage on other cores. It
+// is taken as the shortest that was seen.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +29,14 @@
 namespace overtake::record {
 
 struct Options {
-    std::uint32_t device = 0; ///< events of others are skipped
+    std::uint32_t device = 0; ///< events of other devices are skipped
     std::uint32_t cores = 1;
-    std::vector<std::uint32_t> core_limits{};   ///< at the first event, of each core; none: all 0
-    std::vector<std::uint32_t> normal_floors{}; ///< the same
+    std::vector<std::uint32_t> core_limits{};   ///< of each core, at the first event; empty: all 0
+    std::vector<std::uint32_t> normal_floors{}; ///< of each core, at the first event; empty: all 0
     bool fair = false;
-    std::string description{}; ///< of the scenario; may be empty
-    /// Class of a job: its model's or client's name; jobs of a class are counted together.
+    std::string description{}; ///< description of the scenario; may be empty
+    /// Returns the class of a job: the name of its model or client. Jobs of a class are counted
+    /// together.
     std::function<std::string(std::uint64_t client, std::uint32_t pid, std::uint64_t model)> name{};
 };
 
@@ -44,16 +45,18 @@ class Recording {
 public:
     explicit Recording(Options options);
 
-    /// In order of time. Throws Error (EINVAL) for what no device tells, naming the job.
+    /// Adds an event; events come in order of time. Throws Error (EINVAL), which names the job, for
+    /// events that no device reports.
     void add(const Event& event);
-    /// So many events were lost: document() will refuse.
+    /// Counts lost events: after any, document() throws.
     void lost(std::uint64_t count) { lost_ += count; }
 
-    /// The scenario. Throws Error (EINVAL) if events were lost or nothing was recorded.
+    /// Returns the scenario. Throws Error (EINVAL) if events were lost or nothing was recorded.
     nlohmann::ordered_json document() const;
-    /// The same as text, with a job on each line.
+    /// Writes the scenario as text, with a job on each line.
     void write(std::ostream& out) const;
-    /// One line each: what of the beginning and the end could not be recorded as it was.
+    /// Returns a line for each part of the beginning and the end that could not be recorded as it
+    /// was.
     std::vector<std::string> notes() const;
     std::size_t jobs() const { return jobs_.size(); }
 
@@ -65,13 +68,13 @@ private:
         std::uint64_t end;
         std::uint32_t stage;
     };
-    /// What a job has on one core: all of it, or one part of a group.
+    /// The part of a job on one core: all of the job, or one part of a group.
     struct Part {
         std::uint32_t core = 0;
         std::uint32_t fc_count = 0;
-        std::vector<Fc> fcs; ///< those that have run
+        std::vector<Fc> fcs; ///< the FCs that have run
         std::optional<std::uint64_t> running_since;
-        std::uint32_t stage = 0; ///< of the one that runs
+        std::uint32_t stage = 0; ///< stage of the FC that runs
 
         void end(std::uint64_t time);
     };
@@ -80,12 +83,12 @@ private:
         std::uint64_t arrival = 0;
         std::uint64_t model = 0;
         std::vector<Part> parts;
-        std::optional<std::uint64_t> cut; ///< when it ended without having run to its end
+        std::optional<std::uint64_t> cut; ///< when the job ended without having run all its FCs
         bool over = false;
 
         std::size_t ran() const;
         std::size_t planned() const;
-        std::uint32_t last_stage() const; ///< in which an FC has run
+        std::uint32_t last_stage() const; ///< the last stage in which an FC has run
     };
 
     static Identity identity_of(const Event& event);
@@ -110,11 +113,11 @@ private:
     std::uint64_t lost_ = 0;
     std::vector<Job> jobs_; ///< in the order in which they reached their cores
     std::map<Identity, std::size_t> live_;
-    std::map<Identity, std::uint64_t> models_; ///< of jobs that wait for their core
+    std::map<Identity, std::uint64_t> models_; ///< models of jobs that wait for their core
     std::set<Identity> unknown_;               ///< jobs that had begun before the recording
-    std::uint64_t unknown_jobs_ = 0;           ///< of those, that have ended
+    std::uint64_t unknown_jobs_ = 0;           ///< how many of these have ended
     std::vector<Event> limits_;
-    std::map<std::uint32_t, std::uint64_t> started_; ///< when an FC did so last, by core
+    std::map<std::uint32_t, std::uint64_t> started_; ///< when an FC started last, by core
 };
 
 } // namespace overtake::record

@@ -36,8 +36,9 @@ struct Schedule {
     double us = 0;
 };
 
-// Layers of a stage one after the other on each core, in one FC, and the next stage when all are
-// done.  Where other cores are in one of two stages, an FC and a synchronisation begin.
+// Schedules the layers of a stage one after the other on each core, in one FC. The next stage
+// begins when all are done. Where other cores are in one of two stages, an FC and a synchronisation
+// begin.
 class Scheduler {
 public:
     explicit Scheduler(const Json& plan)
@@ -88,10 +89,10 @@ private:
 
     const Json& plan_;
     Schedule schedule_;
-    std::vector<double> ends_;         // of each core's last layer
+    std::vector<double> ends_;         // the ends of each core's last layer
     std::vector<bool> is_used_;        // in this block
     std::vector<std::size_t> pending_; // cores of this block
-    std::vector<std::size_t> before_;  // of the block before
+    std::vector<std::size_t> before_;  // the cores of the block before
     std::vector<Piece> block_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What reports say of a plan for several cores.
+// The part of reports about a plan for several cores.
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@
 
 namespace overtake::report {
 
-/// Cores from top to bottom, one inference from left to right: which layer each computes, and where
-/// all meet.  Empty without a plan.
+/// Returns a chart of one inference, with cores from top to bottom and time from left to right:
+/// which layer each core computes, and where all cores meet. Empty without a plan.
 std::string core_chart(const nlohmann::ordered_json& summary);
 
-/// As lines of a text; empty without a plan.
+/// Returns the plan as lines of text; empty without a plan.
 std::string core_text(const nlohmann::ordered_json& summary);
 
-/// "3 cores of default", or "default, default, little".
+/// Returns "3 cores of default", or "default, default, little".
 std::string core_names(const nlohmann::ordered_json& plan);
 
-/// Who runs the plan, and who does not.
+/// Returns which programs run the plan, and which do not.
 std::string who_uses(const nlohmann::ordered_json& plan);
 
 } // namespace overtake::report

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using timeline::escape;
 
-// A cosine similarity below this is marked.
+// The report marks a cosine similarity below this.
 constexpr double low_cosine = 0.99;
 
 std::string name_of(const Json& json) {
@@ -157,7 +157,7 @@ std::string time_section(const Json& summary) {
                        rows + "</table>\n");
 }
 
-// "3" or "3 to 7": the FCs that a node has a share in.
+// Returns "3" or "3 to 7": the FCs in which a node has a share.
 std::map<std::size_t, std::string> fcs_by_node(const Json& summary) {
     std::map<std::size_t, std::pair<std::uint64_t, std::uint64_t>> ranges;
     for (const Json& share : summary["fc_shares"]) {
@@ -306,7 +306,7 @@ std::string segment_section(const Json& summary) {
                        rows + "</table>\n");
 }
 
-// Of one class in one row: its time, and the FCs of cores.
+// Returns the cell of one class in one row: its time, and the FCs of cores.
 std::string unit_cell(const Json& unit, const Json& of) {
     for (const Json& work : unit["work"])
         if (work["class"] == of["name"])

@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 using timeline::Canvas;
 
 constexpr double width = 1000;
-constexpr double left = 64; // of the plot: room for the axis
+constexpr double left = 64; // left edge of the plot; the axis is left of it
 constexpr double right = width - 8;
 constexpr int decimals = 2;
 constexpr std::size_t coloured_operators = 7;
@@ -51,7 +51,7 @@ std::vector<double> fc_times(const Json& summary) {
     return times;
 }
 
-// 1, 2 or 5 times a power of ten, so that `most` steps or fewer reach `range`.
+// Returns 1, 2 or 5 times a power of ten, so that at most `most` steps reach `range`.
 double tick_step(double range, int most) {
     const double least = range / most;
     const double power = std::pow(10.0, std::floor(std::log10(std::max(least, 1e-9))));
@@ -65,7 +65,7 @@ std::string number(double value) {
     return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
 
-// Attributes of what a canvas draws.
+// Returns the attributes of an element that a canvas draws.
 std::string of_class(std::string_view name) {
     return fmt::format("class=\"{}\"", name);
 }
@@ -74,7 +74,7 @@ std::string anchored(std::string_view anchor) {
     return fmt::format("text-anchor=\"{}\"", anchor);
 }
 
-// Horizontal grid lines with their numbers; `unit` divides the values for their labels.
+// Draws horizontal grid lines with their numbers; `unit` divides the values for their labels.
 void draw_levels(Canvas& canvas, double range, double top, double bottom, double unit,
                  const std::string& name) {
     const double step = tick_step(range / unit, 5) * unit;
@@ -175,7 +175,7 @@ std::string fc_chart(const Json& summary) {
     const double unit = range >= 10'000 ? 1000 : 1;
     const auto y_of = [&](double us) { return bottom - us / range * (bottom - top); };
 
-    // Neighbours share a bar if there are too many: it shows the longest of them.
+    // If there are too many FCs, neighbours share a bar, which shows the longest of them.
     const std::size_t together = (times.size() + most_bars - 1) / most_bars;
     std::vector<std::size_t> shown; // FCs
     for (std::size_t first = 0; first < times.size(); first += together) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The report on a compiled model as people read it. Every form is made of the one summary
-// (tools/cli/summary.hpp), which is the JSON form itself.
+// The report on a compiled model for people. Every form is made from one summary
+// (tools/cli/summary.hpp), which is itself the JSON form.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace overtake::report {
 
-/// For a terminal: totals, tensors, segments with their FCs, nodes, memory.
+/// Returns the report for a terminal: totals, tensors, segments with their FCs, nodes, memory.
 std::string text(const nlohmann::ordered_json& summary);
 
-/// One page that needs nothing else: no script, no font, no picture from outside.  It follows the
-/// reader's light or dark scheme and prints in black on white.
+/// Returns the report as one page that needs nothing else: no script, font or picture from outside.
+/// The page follows the reader's light or dark scheme and prints in black on white.
 std::string html(const nlohmann::ordered_json& summary);
 
 } // namespace overtake::report

@@ -61,7 +61,7 @@ void add_totals(Text& text, const Json& summary) {
             text.add("note     {}\n", note.get<std::string>());
 }
 
-// "; pictures become (pixel - 127) * 0.017"
+// Returns "; pictures become (pixel - 127) * 0.017".
 std::string normalisation_of(const Json& tensor) {
     if (!tensor.contains("pixel_mean") && !tensor.contains("pixel_scale"))
         return "";
@@ -95,13 +95,13 @@ void add_tensor(Text& text, const char* what, const Json& tensor) {
              normalisation_of(tensor));
 }
 
-// A bar of one line, as long as the FC relative to `most`.
+// Returns a bar of one line, as long as the FC relative to `most`.
 std::string bar(double us, double most) {
     constexpr double length = 30;
     return std::string(static_cast<std::size_t>(us / std::max(most, 1e-9) * length + 0.5), '#');
 }
 
-// Of the FCs of a segment that others follow.
+// Adds how full the FCs of a segment are, except the last.
 void add_fullness(Text& text, const Json& fullness) {
     if (fullness.is_null())
         return;
@@ -114,14 +114,14 @@ void add_fullness(Text& text, const Json& fullness) {
                  early, early == 1 ? " is" : "s are", least);
 }
 
-// What the engine goes by until it has measured the segment.
+// Returns the time that the engine expects until it has measured the segment.
 std::string expected_time(const Json& segment) {
     const Json& ns = segment["expected_ns"];
     return ns.is_null() ? "expected time unknown"
                         : fmt::format("expected {} ns", ns.get<std::uint64_t>());
 }
 
-// How values of a CPU segment lie in memory; nothing of a summary without it.
+// Adds how the values of a CPU segment lie in memory; nothing if the summary does not say it.
 void add_layouts(Text& text, const Json& segment) {
     if (!segment.contains("layouts"))
         return;
@@ -195,7 +195,7 @@ void add_nodes(Text& text, const Json& nodes) {
     }
 }
 
-// "npu (cores of default), cpu (workers)"
+// Returns "npu (cores of default), cpu (workers)".
 std::string classes(const Json& units) {
     std::vector<std::string> names;
     for (const Json& of : units["classes"])
@@ -205,7 +205,7 @@ std::string classes(const Json& units) {
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// For each class a column, and for cores how many FCs that makes.
+// Adds a column for each class, and for classes of cores how many FCs that makes.
 void add_units(Text& text, const Json& summary) {
     if (!summary.contains("units"))
         return;

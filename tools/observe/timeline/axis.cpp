@@ -28,7 +28,8 @@ const Unit& fitting_unit(std::uint64_t ns) {
     return units.back();
 }
 
-/// The smallest of 1, 2, 5, 10, 20, 50 ... ns that fits at most most_ticks times into `span`.
+/// Returns the smallest of 1, 2, 5, 10, 20, 50 ... ns that fits at most most_ticks times into
+/// `span`.
 std::uint64_t tick_step(std::uint64_t span) {
     std::uint64_t power = 1;
     for (;; power *= 10)
@@ -37,7 +38,7 @@ std::uint64_t tick_step(std::uint64_t span) {
                 return factor * power;
 }
 
-/// `ns` in `unit` with as many decimals as `step` needs.
+/// Returns `ns` in `unit` with as many decimals as `step` needs.
 std::string in_unit(std::uint64_t ns, const Unit& unit, std::uint64_t step) {
     int decimals = 0;
     for (std::uint64_t part = unit.ns; part > 1 && step % part != 0; part /= 10)
@@ -75,8 +76,8 @@ TimeAxis::TimeAxis(std::uint64_t from_ns, std::uint64_t to_ns, double left, doub
     std::uint64_t base = 0;
     caption_ = fmt::format("device time, {}", unit.name);
     if (in_unit(to, unit, step).size() > longest_label) {
-        // Labels then count from a round time: a multiple of the least power of ten that is not
-        // below the span, at or before the left edge.
+        // The labels count from a round time at or before the left edge. It is a multiple of the
+        // smallest power of ten that is not below the span.
         std::uint64_t round = 1;
         while (round < span && round <= ~std::uint64_t{0} / 10)
             round *= 10;

@@ -9,9 +9,8 @@
 
 namespace overtake::timeline {
 
-/// Device time from left to right. Ticks are at round times. They are labelled with the device time
-/// itself; where that would take too many digits, with the time since a round one that the caption
-/// names.
+/// Device time from left to right. Ticks are at round times. A label is the device time; if that
+/// would take too many digits, it is the time since a round time that the caption names.
 class TimeAxis {
 public:
     /// Pixels [left, right] show [from_ns, to_ns]. Labels are times since `origin_ns`, which is at
@@ -23,13 +22,13 @@ public:
     std::uint64_t to_ns() const { return to_; }
     double left() const { return left_; }
     double right() const { return right_; }
-    /// Times outside are taken to the nearer end.
+    /// Returns the x of a time; a time outside is moved to the nearer end.
     double x(std::uint64_t ns) const;
-    /// Grid lines from y `top` to `bottom`.
+    /// Draws grid lines from y `top` to `bottom`.
     void draw_grid(Canvas& canvas, double top, double bottom) const;
-    /// Labels and caption; they need `height` below y.
+    /// Draws labels and caption, which need `height` below y.
     void draw_labels(Canvas& canvas, double y) const;
-    /// Labels only, above y; they need 18.
+    /// Draws the labels only, above y; they need 18.
     void draw_top_labels(Canvas& canvas, double y) const;
     static constexpr double height = 46;
 
@@ -49,7 +48,7 @@ private:
     std::string caption_;
 };
 
-/// A duration as people write it: "250 ns", "1.25 ms", with at most `digits` after the point.
+/// Returns a duration for people: "250 ns", "1.25 ms", with at most `digits` decimals.
 std::string duration_text(std::uint64_t ns, int digits = 2);
 
 } // namespace overtake::timeline

@@ -23,13 +23,13 @@ constexpr std::string_view definitions = R"svg(<defs>
 </defs>
 )svg";
 
-/// XML has no other control characters; those of format would show a name in another order.
+/// XML allows no other control characters. Format characters would show a name in another order.
 bool allowed_in_pictures(char32_t c) {
     const bool is_space = c == '\t' || c == '\n' || c == '\r';
     return is_space || (!is_control_or_format(c) && c != 0xfffe && c != 0xffff);
 }
 
-/// Takes one character off the front; U+FFFD for a byte that begins none.
+/// Takes one character off the front; U+FFFD for a byte that begins no character.
 char32_t take_character(std::string_view& text) {
     const Utf8Character next = first_character(text);
     const bool is_valid = next.bytes != 0 && allowed_in_pictures(next.value);
@@ -56,7 +56,7 @@ void append_utf8(std::string& out, char32_t c) {
     }
 }
 
-/// Advance widths of DejaVu Sans from the space to the tilde, in thousandths of the font size.
+/// The advance widths of DejaVu Sans from the space to the tilde, in thousandths of the font size.
 constexpr std::array<int, 95> ascii_widths = {
     318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361,  318, 337, 636, 636, 636,
     636, 636, 636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632,
@@ -65,7 +65,7 @@ constexpr std::array<int, 95> ascii_widths = {
     278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592,  525, 636, 337, 636, 838,
 };
 
-/// As a share of the font size. What is no ASCII is taken to be wide.
+/// Returns the width as a share of the font size. Characters that are no ASCII count as wide.
 double character_width(char32_t c) {
     if (c >= U' ' && c <= U'~')
         return ascii_widths[c - U' '] / 1000.0;
@@ -122,7 +122,7 @@ std::string shortened(std::string_view text, double room, double size) {
     double used = 0;
     std::size_t front = 0;
     std::size_t back = 0;
-    // Alternately from both ends, the front first: names differ at either.
+    // Takes characters alternately from both ends, the front first: names differ at either end.
     while (front + back < characters.size()) {
         const bool take_front = front <= back;
         const char32_t c =
@@ -167,7 +167,7 @@ void Canvas::text(double x, double y, std::string_view words, std::string_view s
 void Canvas::head(std::string_view title, std::string_view words) {
     constexpr double title_size = 17;
     constexpr double smallest_title = 13;
-    constexpr double bold = 1.2; // a bold letter is up to so much wider
+    constexpr double bold = 1.2; // a bold letter is up to this much wider
     double size = title_size;
     while (size > smallest_title && text_width(title, size * bold) > plot_right - plot_left)
         size--;

@@ -15,32 +15,33 @@ inline constexpr double plot_left = 150; ///< where time begins
 inline constexpr double plot_right = picture_width - 24;
 inline constexpr double legend_top = 62;
 inline constexpr std::string_view mark_colour = "#b00000";
-/// Pattern of everything that went through a HIGH ring.
+/// The pattern of everything that went through a HIGH ring.
 inline constexpr std::string_view high_pattern = "url(#high)";
-/// Pattern of time of which nothing is known.
+/// The pattern of time of which nothing is known.
 inline constexpr std::string_view unrecorded_pattern = "url(#unrecorded)";
 
 class Canvas {
 public:
-    /// `y_decimals`: of y and height of rectangles and lines; their x and width have two.
+    /// `y_decimals`: the decimals of y and height of rectangles and lines; x and width have two.
     explicit Canvas(int y_decimals = 1) : y_decimals_(y_decimals) {}
-    /// `style` is SVG attributes, here and below. `title`, if any, tells people who point at it.
+    /// `style`: SVG attributes, here and below. `title`: a text for people who point at it; may be
+    /// empty.
     void rectangle(double x, double y, double wide, double high, std::string_view style,
                    std::string_view title = {});
     void line(double x1, double y1, double x2, double y2, std::string_view style);
     void path(std::string_view commands, std::string_view style);
     /// `words` are escaped; y is the baseline.
     void text(double x, double y, std::string_view words, std::string_view style = {});
-    /// The two lines at the top of the picture, above legend_top.
+    /// Draws the two lines at the top of the picture, above legend_top.
     void head(std::string_view title, std::string_view words);
-    /// What follows, up to end_group, is one thing of the picture: `kind` (a class name) tells
-    /// programs what it is, `title` tells people who point at it.
+    /// Begins a group, which ends at end_group(): one thing of the picture. `kind` (a class name)
+    /// tells programs what it is, `title` tells people who point at it.
     void begin_group(std::string_view kind, std::string_view title);
     void end_group();
-    /// The whole document in the look that all pictures share. The canvas is empty then.
+    /// Returns the document, in the look that all pictures share, and empties the canvas.
     std::string document(double height);
-    /// As an element of a page, whose style says how classes look; `label` says what it shows. The
-    /// canvas is empty then.
+    /// Returns an element of a page and empties the canvas. The page's style says how classes look;
+    /// `label` says what the element shows.
     std::string element(double width, double height, std::string_view label);
 
 private:
@@ -48,17 +49,18 @@ private:
     std::string body_;
 };
 
-/// Valid XML and HTML text whatever the bytes: special characters escaped, impossible ones
-/// replaced.
+/// Returns valid XML and HTML text for any bytes: special characters are escaped, and impossible
+/// ones replaced.
 std::string escape(std::string_view text);
 
-/// `text` with U+FFFD in place of what is not UTF-8 or not allowed in XML.
+/// Returns `text` with U+FFFD in place of bytes that are no UTF-8, or characters that pictures may
+/// not have.
 std::string valid_utf8(std::string_view text);
 
-/// About how wide `text` will be; rather too wide than too narrow.
+/// Returns an estimate of how wide `text` will be, rather too wide than too narrow.
 double text_width(std::string_view text, double size = font_size);
 
-/// `text`, or as much of its beginning and end as fits `room`, with an ellipsis between.
+/// Returns `text`, or as much of its beginning and end as fits `room`, with an ellipsis between.
 std::string shortened(std::string_view text, double room, double size = font_size);
 
 } // namespace overtake::timeline

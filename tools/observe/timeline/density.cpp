@@ -24,7 +24,7 @@ void Density::add(unsigned core, bool high, std::string_view task, std::uint64_t
     Bins& bins = busy[series];
     while (start_ns < end_ns) {
         const std::uint64_t bin = start_ns >> shift_;
-        // In the last bin of all its end would wrap to 0.
+        // In the last bin of all times, the bin's end would wrap to 0.
         const std::uint64_t bin_end = (bin << shift_) + (bin_ns() - 1);
         const std::uint64_t part = std::min(end_ns - start_ns, bin_end - start_ns + 1);
         bins[bin % max_bins] += part;
@@ -81,7 +81,7 @@ std::size_t Density::task_index(std::string_view name) {
     return tasks_.size() - 1;
 }
 
-/// Makes the bins wide enough for the run so far and [from_ns, to_ns).
+/// Makes the bins wide enough for the run so far and for [from_ns, to_ns).
 void Density::cover(std::uint64_t from_ns, std::uint64_t to_ns) {
     const std::uint64_t first = std::min(first_ns_, from_ns);
     const std::uint64_t last = std::max(last_ns_, to_ns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Density: how busy each core was over a run of any length, and the picture of it.
+// Density: how busy each core was over a run of any length, and a picture of it.
 #pragma once
 
 #include <cstdint>
@@ -15,36 +15,38 @@ namespace overtake::timeline {
 
 /// Busy time of each core, task and ring, and preemptions of each core, over bins of time. The bins
 /// double in width as the run grows, so memory depends on cores and tasks alone: at most 8 KiB for
-/// each core, task and ring that occur. Times are nanoseconds of device time, in any order. The
-/// first `max_tasks` names are kept apart, the others are counted as one. One thread at a time.
+/// each core, task and ring that occur, and 8 KiB for each core's preemptions. Times are
+/// nanoseconds of device time, in any order. The first `max_tasks` names are kept apart; the others
+/// are counted as one. One thread at a time.
 class Density {
 public:
     static constexpr std::size_t max_bins = 1024;
     static constexpr std::size_t max_tasks = 30;
 
-    /// An FC of `task` ran on `core` (from 1) in [start_ns, end_ns).
+    /// Adds an FC of `task` that ran on `core` (from 1) in [start_ns, end_ns).
     void add(unsigned core, bool high, std::string_view task, std::uint64_t start_ns,
              std::uint64_t end_ns);
-    /// A HIGH FC went ahead of a NORMAL job that had begun.
+    /// Counts a HIGH FC that went ahead of a NORMAL job that had begun.
     void preempted(unsigned core, std::uint64_t time_ns);
 
     bool empty() const { return last_ns_ <= first_ns_; }
     std::uint64_t first_ns() const { return first_ns_; } ///< earliest start
     std::uint64_t last_ns() const { return last_ns_; }   ///< latest end
-    /// Width of a bin; bins begin at multiples of it.
+    /// Returns the width of a bin; bins begin at multiples of it.
     std::uint64_t bin_ns() const { return std::uint64_t{1} << shift_; }
     std::vector<unsigned> cores() const; ///< ascending
-    /// In the order of first appearance; the last is "other tasks" if there were too many.
+    /// Returns the tasks in the order in which they appeared; the last is "other tasks" if there
+    /// were too many.
     const std::vector<std::string>& tasks() const { return tasks_; }
-    /// Busy time in the bin that holds `time_ns`; `task` is an index into tasks().
+    /// Returns the busy time in the bin that holds `time_ns`; `task` is an index into tasks().
     std::uint64_t busy_ns(unsigned core, bool high, std::size_t task, std::uint64_t time_ns) const;
     std::uint64_t preemptions(unsigned core, std::uint64_t time_ns) const;
 
 private:
-    /// Bin b is at b modulo max_bins.
+    /// Bin b is at index b modulo max_bins.
     using Bins = std::vector<std::uint64_t>;
     struct Core {
-        std::vector<Bins> busy; ///< by 2 * task + high; empty where there was nothing
+        std::vector<Bins> busy; ///< by 2 * task + high; empty where the core ran nothing
         Bins preemptions;
     };
 
@@ -62,10 +64,11 @@ private:
     std::uint64_t last_ns_ = 0;
 };
 
-/// The utilisation of each core over the whole run, stacked by task with the HIGH part hatched,
-/// above a strip of its preemptions, as a stand-alone SVG document. Pure.
+/// Draws the utilisation of each core over the whole run as a stand-alone SVG document: stacked by
+/// task, with the HIGH part hatched, above a strip of the core's preemptions. Pure.
 std::string to_svg(const Density& density, std::string_view title);
-/// The same with title, lanes and conditions of a timeline, whose other contents do not count.
+/// Draws the same with the title, lanes and conditions of a timeline. The timeline's other contents
+/// are ignored.
 std::string to_svg(const Density& density, const Timeline& described);
 
 } // namespace overtake::timeline

@@ -18,7 +18,7 @@ namespace {
 constexpr double strip_gap = 3;
 constexpr std::size_t most_bars = 512;
 
-/// What one task did in one ring of one core: busy time of each bar.
+/// The busy time of one task in one ring of one core, by bar.
 struct Layer {
     std::size_t task;
     bool high;
@@ -92,7 +92,8 @@ private:
                                                : fmt::format("core {}", core);
     }
 
-    /// A bar below the row, and grey behind it while it does not work.
+    /// Draws a bar below the row for each condition, and grey behind the row while the core does
+    /// not work.
     void draw_conditions(unsigned core, double y) {
         for (const Condition& condition : described_.conditions) {
             const std::uint64_t from = std::max(condition.from_ns, axis_.from_ns());
@@ -127,7 +128,7 @@ private:
         return std::min((first_bar_ + bar + 1) * bar_ns(), axis_.to_ns());
     }
 
-    /// Sums of what `at` says of each bin, by bar.
+    /// Returns the sums of `at` over the bins of each bar.
     template <typename At>
     std::vector<std::uint64_t> by_bar(At at) const {
         std::vector<std::uint64_t> sums(bars_);
@@ -142,7 +143,7 @@ private:
         return by_bar([&](std::uint64_t time) { return density_.preemptions(core, time); });
     }
 
-    /// From the bottom up: NORMAL by task, HIGH by task.
+    /// Returns the layers from the bottom up: NORMAL by task, then HIGH by task.
     std::vector<Layer> layers_of(unsigned core) const {
         std::vector<std::size_t> order(density_.tasks().size());
         for (std::size_t at = 0; at < order.size(); at++)
@@ -221,7 +222,7 @@ private:
     void draw_core(unsigned core, double y) {
         const std::vector<Layer> layers = layers_of(core);
         row_head(core, y, layers);
-        std::vector<double> level(bars_, 0.0); // share of each bar that is stacked so far
+        std::vector<double> level(bars_, 0.0); // the share of each bar that is stacked so far
         for (const Layer& layer : layers)
             draw_layer(core, layer, level, y);
         if (row_height_ >= 60)
@@ -232,7 +233,7 @@ private:
             draw_preemptions(core, y + row_height_ + strip_gap);
     }
 
-    /// One outline for each stretch of bars in which the layer has something.
+    /// Draws one outline for each stretch of bars in which the layer is not empty.
     void draw_layer(unsigned core, const Layer& layer, std::vector<double>& level, double y) {
         const std::string& task = density_.tasks()[layer.task];
         const TaskStyle& style = styles_.of(task);

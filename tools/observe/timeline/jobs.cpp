@@ -11,12 +11,12 @@
 namespace overtake::timeline {
 namespace {
 
-/// Between two FCs of a job.
+/// The time between two FCs of a job.
 struct Gap {
     std::uint64_t start_ns;
     std::uint64_t end_ns;
     std::size_t job;
-    std::size_t position; ///< of the later FC
+    std::size_t position; ///< position of the later FC
 };
 
 std::vector<Job> gather(const Timeline& timeline) {
@@ -43,7 +43,7 @@ std::vector<Job> gather(const Timeline& timeline) {
     return jobs;
 }
 
-/// Of the NORMAL jobs, by core and in order of time.
+/// Returns the gaps of the NORMAL jobs, by core and in order of time.
 std::map<unsigned, std::vector<Gap>> gaps_of(const std::vector<Job>& jobs) {
     std::map<unsigned, std::vector<Gap>> gaps;
     for (std::size_t job = 0; job < jobs.size(); job++) {
@@ -80,8 +80,8 @@ std::vector<Job> jobs_of(const Timeline& timeline) {
         auto gap = std::upper_bound(
             of_core->second.begin(), of_core->second.end(), preemption.time_ns,
             [](std::uint64_t time, const Gap& candidate) { return time < candidate.start_ns; });
-        // A ring is first in, first out: the gap that began last is the one, unless tags say
-        // otherwise.
+        // A ring is first in, first out: the preempted job is the one whose gap began last, unless
+        // tags say otherwise.
         while (gap != of_core->second.begin()) {
             --gap;
             const bool same =

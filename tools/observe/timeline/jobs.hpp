@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The jobs of a timeline, and where they were preempted.
+// The jobs of a timeline, and where HIGH FCs preempted them.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace overtake::timeline {
 
-/// FCs of one job, or of one part of a group, in order of time. A job that begins anew under the
-/// same tag (its index does not grow) is another one.
+/// The FCs of one job, or of one part of a group, in order of time. If the index of an FC does not
+/// grow, another job of the same tag begins.
 struct Job {
     std::vector<const Fc*> fcs;
-    /// Positions in fcs, ascending: HIGH FCs went ahead of that FC after the one before it had
-    /// ended.
+    /// Positions in `fcs`, ascending: HIGH FCs went ahead of the FC at this position after the FC
+    /// before it had ended.
     std::vector<std::size_t> preempted_before{};
 };
 
-/// By the start of their first FC. They point into `timeline`. A preemption whose tag is 0 is that
-/// of the NORMAL job that waited on its core at its time; one that no recorded job waited for is
-/// left out.
+/// Returns the jobs, which point into `timeline`, by the start of their first FC. A preemption with
+/// tag 0 belongs to the NORMAL job that waited on its core at its time. A preemption for which no
+/// recorded job waited is left out.
 std::vector<Job> jobs_of(const Timeline& timeline);
 
 } // namespace overtake::timeline

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Lanes: things that overlap in time, each in the first row that is free again.
+// Lanes: items that overlap in time, each in the first row that is free.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ class Lanes {
 public:
     explicit Lanes(std::size_t most) : most_(most) {}
 
-    /// `item` outlives this and takes [start_ns, end_ns); starts come in ascending order. False,
-    /// and it is only counted, if no row is free.
+    /// Adds `item`, which takes [start_ns, end_ns) and outlives the Lanes. Starts come in ascending
+    /// order. Returns false if no row is free: the item is only counted.
     bool add(const Item& item, std::uint64_t start_ns, std::uint64_t end_ns) {
         auto lane = std::ranges::find_if(
             lanes_, [&](const Lane& taken) { return taken.free_from_ns <= start_ns; });
@@ -34,7 +34,7 @@ public:
 
     std::size_t count() const { return lanes_.size(); }
     const std::vector<const Item*>& items(std::size_t lane) const { return lanes_[lane].items; }
-    /// Items for which there was no row.
+    /// Returns the number of items for which no row was free.
     std::size_t left_out() const { return left_out_; }
     std::size_t most() const { return most_; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Marks of preemptions: one by one, or where there are too many a strip that is darker the more
-// there are.
+// Marks of preemptions: single marks, or, where there are too many, a strip that is darker the more
+// preemptions there are.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace overtake::timeline {
 
-/// A triangle whose tip points up to (x, y).
+/// Draws a triangle whose tip points up to (x, y).
 void draw_preemption_mark(Canvas& canvas, double x, double y, double size);
 
 inline constexpr double strip_height = 8;

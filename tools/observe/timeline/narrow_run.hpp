@@ -14,8 +14,8 @@
 
 namespace overtake::timeline {
 
-/// Neighbouring FCs that are too narrow to be seen one by one: a column of a pixel goes to the task
-/// that fills most of it, and columns of one task become one box.
+/// Neighbouring FCs that are too narrow to be seen one by one. A column of one pixel goes to the
+/// task that fills most of it, and neighbouring columns of one task become one box.
 class NarrowRun {
 public:
     struct Box {
@@ -26,7 +26,8 @@ public:
         std::size_t fcs;
     };
 
-    /// What is finished when an FC at pixels [begin, end) follows; in order of x.
+    /// Adds an FC at pixels [begin, end), in order of x. Returns the box that this finished, if
+    /// any.
     std::optional<Box> add(std::string_view task, double begin, double end) {
         std::optional<Box> done;
         if (std::floor(begin) != column_)
@@ -38,7 +39,7 @@ public:
         end_ = std::max(end_, end);
         return done;
     }
-    /// The rest, in order of x.
+    /// Returns the remaining boxes, in order of x.
     std::vector<Box> flush() {
         std::vector<Box> done;
         if (auto box = close_column())

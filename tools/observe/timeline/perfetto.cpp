@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Every track's events are made in order, properly nested; a stable sort by time merges the tracks
-// and keeps each one's order.
+// Each track's events are made in order and properly nested. A stable sort by time merges the
+// tracks and keeps the order in each.
 #include "observe/timeline/perfetto.hpp"
 
 #include <algorithm>
@@ -28,12 +28,12 @@
 namespace overtake::timeline {
 namespace {
 
-/// All packets are one sequence; it only has to differ from 0.
+/// All packets are one sequence, whose id only has to differ from 0.
 constexpr std::uint32_t sequence_id = 1;
-/// Track ids are this and what follows, so that they hardly meet those of another trace.
+/// Track ids count from this number, so that they are unlikely to be those of another trace.
 constexpr std::uint64_t first_uuid = 0x6f76657274616b65;
 
-/// FCs of a job on its core between two preemptions.
+/// The FCs of a job on its core between two preemptions.
 struct JobPart {
     const Job* job;
     std::size_t begin; ///< positions in job->fcs
@@ -46,14 +46,14 @@ struct JobPart {
     const Fc& first() const { return *job->fcs[begin]; }
 };
 
-/// A task, and which part of its groups.
+/// A task, and the number of the part in its groups.
 using TaskPart = std::pair<std::string_view, std::uint32_t>;
 
 struct Event {
     std::uint64_t time_ns;
     std::uint64_t track;
     proto::TrackEvent::Type type;
-    /// What begins or happens; nothing for ends.
+    /// The thing that begins or happens; nothing for an end.
     std::variant<std::monostate, const Fc*, const JobPart*, const CpuSegment*, const Preemption*,
                  const Condition*>
         subject;
@@ -87,7 +87,7 @@ public:
     }
 
 private:
-    /// A Trace message is nothing but its packets, one behind the other.
+    /// Writes a packet. A Trace message is nothing but its packets, one after the other.
     static void write_packet(proto::TracePacket& packet,
                              google::protobuf::io::CodedOutputStream& out) {
         constexpr std::uint32_t packet_tag = proto::Trace::kPacketFieldNumber << 3 | 2;
@@ -189,8 +189,8 @@ private:
         }
     }
 
-    /// A task's jobs and CPU segments may run side by side: each goes on the first of the task's
-    /// tracks that is free. Tracks of one name are shown as one, so parts of groups but the first
+    /// A task's jobs and CPU segments may run in parallel, so each goes on the task's first track
+    /// that is free. Tracks of one name are shown as one, so the parts of groups, except the first,
     /// have names of their own.
     void add_tasks() {
         using Item = std::variant<const JobPart*, const CpuSegment*>;
@@ -213,7 +213,8 @@ private:
             std::stable_sort(items.begin(), items.end(), [&](const Item& a, const Item& b) {
                 return start_of(a) < start_of(b);
             });
-            std::vector<std::pair<std::uint64_t, std::uint64_t>> lanes; // free from, track
+            // When each lane becomes free, and its track.
+            std::vector<std::pair<std::uint64_t, std::uint64_t>> lanes;
             for (const Item& item : items) {
                 auto lane = std::find_if(lanes.begin(), lanes.end(), [&](const auto& candidate) {
                     return candidate.first <= start_of(item);

@@ -7,11 +7,11 @@
 
 namespace overtake::timeline {
 
-/// Writes the timeline as a trace that ui.perfetto.dev and trace_processor read: a track for each
-/// ring of each core with its FCs, a track for each task with its jobs and their FCs, and its CPU
-/// segments; a job that was preempted is several slices, joined by flows. Timestamps are device
-/// time in nanoseconds. Creates or replaces `path`: whole or not at all. Throws Error naming the
-/// file and the reason.
+/// Writes the timeline as a trace that ui.perfetto.dev and trace_processor read. Each ring of each
+/// core has a track with its FCs, and each task has a track with its jobs, their FCs, and its CPU
+/// segments. A job that was preempted is several slices, joined by flows. Timestamps are device
+/// time in nanoseconds. Creates or replaces `path` atomically. Throws Error, which names the file
+/// and the reason.
 void write_perfetto(const Timeline& timeline, const std::string& path);
 
 } // namespace overtake::timeline

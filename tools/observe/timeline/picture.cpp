@@ -24,14 +24,14 @@ namespace overtake::timeline {
 namespace {
 
 constexpr double label_size = 11;
-constexpr double narrowest_box = 1; ///< what is narrower is joined with its neighbours
-constexpr double mark_distance = 7; ///< marks that are closer become one
+constexpr double narrowest_box = 1; ///< narrower boxes are joined with their neighbours
+constexpr double mark_distance = 7; ///< marks that are closer become one mark
 constexpr double strip_bar = 3;
 constexpr double condition_bar = 4;
-constexpr std::size_t most_marks = 50; ///< of a core; more become a strip
-constexpr std::size_t most_lanes = 8;  ///< of CPU segments, and of requests
+constexpr std::size_t most_marks = 50; ///< marks of a core; more become a strip
+constexpr std::size_t most_lanes = 8;  ///< rows of CPU segments, and rows of requests
 
-/// Heights, smaller the more cores there are.
+/// Heights, which are smaller the more cores there are.
 struct Sizes {
     double lane;
     double lane_gap;
@@ -142,7 +142,7 @@ private:
         bool rings = true;
         std::vector<const Fc*> lanes[2]; ///< NORMAL, HIGH
         std::vector<std::uint64_t> preemptions;
-        std::vector<Wait> waits; ///< of preempted jobs
+        std::vector<Wait> waits; ///< waits of preempted jobs
         std::vector<StripBar> strip;
     };
 
@@ -208,7 +208,7 @@ private:
                 tasks_.insert(request->task);
     }
 
-    /// A time as the axis has it.
+    /// Returns a time as the axis shows it.
     std::string time_text(std::uint64_t ns) const {
         const std::uint64_t origin = timeline_.origin_ns;
         return ns >= origin ? duration_text(ns - origin, 6) : "−" + duration_text(origin - ns, 6);
@@ -348,12 +348,12 @@ private:
             draw_narrow(box, high, y);
     }
 
-    /// "2", the request, in front of `rest`; `rest` alone if it is not known.
+    /// Returns "2", the request, in front of `rest`; `rest` alone if the request is not known.
     static std::string with_request(std::uint64_t request, const std::string& rest) {
         return request == 0 ? rest : fmt::format("{}{}{}", request, rest.empty() ? "" : " ", rest);
     }
 
-    /// Where it does not work, and above where its speed is another one.
+    /// Draws where a core does not work, and above it where its speed is another one.
     void draw_conditions(unsigned number, const Core& core, double y) {
         for (const Condition* condition : conditions_) {
             if (condition->core != number)
@@ -409,7 +409,7 @@ private:
         canvas_.end_group();
     }
 
-    /// Its opacity is the part of it that is busy.
+    /// Draws a box of narrow FCs. Its opacity is the part of it that is busy.
     void draw_narrow(const NarrowRun::Box& box, bool high, double y) {
         const double wide = std::max(box.end - box.begin, 0.5);
         const double busy = std::clamp(box.busy / wide, 0.0, 1.0);
@@ -425,8 +425,8 @@ private:
         canvas_.end_group();
     }
 
-    /// The task, by its number too if it has one, with `detail` (request and FC) if there is room,
-    /// or with the request alone.
+    /// Draws the task (by its number, too, if it has one) with `detail` (request and FC) if there
+    /// is room, or with the request alone.
     void draw_label(std::string_view task, std::string_view detail, bool on_hatch, double begin,
                     double end, double y, double high) {
         const TaskStyle& style = styles_.of(task);
@@ -536,7 +536,7 @@ private:
         canvas_.end_group();
     }
 
-    /// Over all cores, and why if there is room to say so.
+    /// Draws the unrecorded time over all cores, with its reason if there is room.
     void draw_unrecorded(double top, double bottom) {
         for (const Unrecorded* part : unrecorded_) {
             const double begin = axis_.x(part->from_ns);
@@ -567,7 +567,7 @@ private:
     std::set<std::string> tasks_;
     std::size_t fcs_ = 0;
     std::size_t preemptions_ = 0;
-    bool strips_ = false; ///< preemptions are too many for marks
+    bool strips_ = false; ///< there are too many preemptions for marks
     std::uint64_t most_in_bar_ = 0;
     Lanes<CpuSegment> cpu_{most_lanes};
     Lanes<Request> requests_{most_lanes};

@@ -25,7 +25,7 @@ constexpr char renderer[] = "rsvg-convert";
     throw Error(code, fmt::format("{}: {}: {}", renderer, what, std::strerror(code)));
 }
 
-/// Both ends of a pipe, closed on exec and at the end of the scope.
+/// Both ends of a pipe. They are closed on exec and at the end of the scope.
 class Pipe {
 public:
     Pipe() {
@@ -51,7 +51,7 @@ private:
     int ends_[2];
 };
 
-/// The renderer: SVG in at `input`, PNG out at `output`, complaints at `errors`.
+/// Starts the renderer: SVG in at `input`, PNG out at `output`, error messages at `errors`.
 pid_t start(int input, int output, int errors) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -72,7 +72,7 @@ pid_t start(int input, int output, int errors) {
     return child;
 }
 
-/// Feeds `svg` while it collects complaints, so that neither side waits for the other.
+/// Writes `svg` while it reads error messages, so that neither process waits for the other.
 std::string converse(Pipe& input, Pipe& errors, std::string_view svg) {
     std::string complaints;
     fcntl(input.writer(), F_SETFL, O_NONBLOCK);
@@ -87,7 +87,7 @@ std::string converse(Pipe& input, Pipe& errors, std::string_view svg) {
             const ssize_t written = write(input.writer(), svg.data(), svg.size());
             if (written > 0)
                 svg.remove_prefix(static_cast<std::size_t>(written));
-            // A renderer that ends early says why at its other end.
+            // A renderer that ends early reports the reason in its error messages.
             if (svg.empty() || (written < 0 && errno != EAGAIN && errno != EINTR))
                 input.close_writer();
         }
@@ -113,8 +113,8 @@ int wait_for(pid_t child) {
     return status;
 }
 
-/// A write to a renderer that has ended is an error here, not the end of this process: the signal
-/// stays pending for this thread and is taken away.
+/// Makes a write to a renderer that has ended an error, instead of the end of this process: SIGPIPE
+/// stays pending for this thread and is then removed.
 class NoBrokenPipeSignal {
 public:
     NoBrokenPipeSignal() {

@@ -48,7 +48,7 @@ const char* remedy(int code) {
 WholeFile::WholeFile(std::string path) : path_(std::move(path)) {
     struct stat status {};
     const bool exists = stat(path_.c_str(), &status) == 0;
-    // A link stays one, and what it points to is replaced.
+    // A symbolic link stays, and its target is replaced.
     if (std::error_code error; exists && std::filesystem::is_symlink(path_, error))
         if (const auto target = std::filesystem::canonical(path_, error); !error)
             path_ = target.string();
@@ -63,7 +63,7 @@ WholeFile::WholeFile(std::string path) : path_(std::move(path)) {
     }
     if (descriptor_ < 0)
         fail(errno);
-    // What replaces a file may be read by whom that was for, where the file system knows of that.
+    // The file gets the permissions of the file that it replaces, if the file system has any.
     if (exists && !temporary_.empty())
         (void)!fchmod(descriptor_, status.st_mode & 0777);
 }
@@ -80,10 +80,10 @@ WholeFile::~WholeFile() {
         unlink(temporary_.c_str());
 }
 
-// rename() replaces what is there, linkat() does not: so it takes both.
+// rename() replaces an existing file, linkat() does not: so a file without a name needs both.
 void WholeFile::take_place() {
     if (!has_name_) {
-        unlink(temporary_.c_str()); // of a process that is no more
+        unlink(temporary_.c_str()); // left by a process that has ended
         const std::string nameless = fmt::format("/proc/self/fd/{}", descriptor_);
         if (linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) !=
             0)
@@ -95,7 +95,7 @@ void WholeFile::take_place() {
 }
 
 void WholeFile::commit() {
-    // Some file systems say only at the end that there is no room.
+    // Some file systems report only on close() that there is no room.
     if (const int copy = fcntl(descriptor_, F_DUPFD_CLOEXEC, 0); copy < 0 || close(copy) != 0)
         fail(errno);
     if (!temporary_.empty())

@@ -5,29 +5,29 @@
 
 namespace overtake::timeline {
 
-/// A file that appears whole or not at all: it is written without a name and then takes its place.
-/// Where the file system has no files without names it is written beside its place, where a signal
-/// may leave it. Devices and pipes are written in place. Errors are thrown as Error, naming the
-/// file.
+/// A file that is created or replaced atomically: it is written without a name and then takes its
+/// place. If the file system has no files without names, it is written beside its place, where a
+/// signal may leave it. Devices and pipes are written in place. Errors are thrown as Error, which
+/// names the file.
 class WholeFile {
 public:
     explicit WholeFile(std::string path);
     WholeFile(WholeFile&& other) noexcept;
     WholeFile& operator=(WholeFile&&) = delete;
-    /// Without commit() nothing is left.
+    /// Removes the file, unless commit() was called.
     ~WholeFile();
 
     int descriptor() const { return descriptor_; } ///< for writing
     void commit();
-    /// Throws what writing it failed with, an errno value.
+    /// Throws the error, an errno value, with which writing the file failed.
     [[noreturn]] void fail(int code) const;
 
 private:
     void take_place();
 
     std::string path_;
-    std::string temporary_; ///< empty: path_ itself
-    bool has_name_ = true;  ///< the temporary one
+    std::string temporary_; ///< the name beside path_; empty: path_ is written in place
+    bool has_name_ = true;  ///< the temporary file has a name
     int descriptor_ = -1;
 };
 

@@ -22,10 +22,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char tracing[] = "/sys/kernel/tracing";
-/// For each CPU; an FC takes less than 300 bytes.
+/// The size of the buffer of each CPU; an FC takes less than 300 bytes.
 constexpr char buffer_kib[] = "16384";
 
-/// The number behind " NAME=" in an event's text.
+/// Returns the number after " NAME=" in an event's text.
 std::uint64_t field(const std::string& line, const std::string& name) {
     auto at = line.find(" " + name + "=");
     if (at == std::string::npos)
@@ -48,7 +48,7 @@ void write_file(const std::string& path, const std::string& text) {
                     fmt::format("{}: cannot write '{}': {}", path, text, std::strerror(errno)));
 }
 
-/// Events that did not fit the buffers, by the kernel's own count.
+/// Returns how many events did not fit the buffers, as the kernel counted.
 std::uint64_t lost_events(const std::string& instance) {
     std::uint64_t lost = 0;
     for (const auto& cpu : fs::directory_iterator(instance + "/per_cpu")) {
@@ -106,8 +106,8 @@ void FcTrace::start() {
         throw Error(errno, fmt::format("{}: {}", instance_, std::strerror(errno)));
     write_file(instance_ + "/buffer_size_kb", buffer_kib);
     write_file(instance_ + "/trace", "");
-    // Each takes the kernel a while to switch on: FCs last, so that none is seen without what
-    // overtook it.
+    // The kernel takes a while to switch an event on. fc_done is last, so that no FC is seen
+    // without the FC that overtook it.
     for (const char* event : {"fc_preempt", "fc_done"})
         write_file(fmt::format("{}/events/overtake/{}/enable", instance_, event), "1");
 }

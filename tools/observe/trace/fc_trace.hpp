@@ -14,11 +14,12 @@
 
 namespace overtake::trace {
 
-/// Names for the processes whose FCs are seen; others are called "pid N".
+/// Names for processes whose FCs are seen; other processes are called "pid N".
 using Names = std::map<unsigned, std::string>;
 
-/// FCs and preemptions in the text that tracefs prints of the events fc_done and fc_preempt, FCs by
-/// start, then core. Other lines are passed over. Throws Error for an event that lacks a field.
+/// Parses the text that tracefs prints of the events fc_done and fc_preempt. Returns FCs by start,
+/// then core, and preemptions. Other lines are skipped. Throws Error for an event that lacks a
+/// field.
 timeline::Timeline parse(std::istream& text, const Names& names);
 
 class FcTrace {
@@ -29,13 +30,15 @@ public:
     FcTrace(const FcTrace&) = delete;
     FcTrace& operator=(const FcTrace&) = delete;
 
-    /// The driver is loaded and its events can be read; reason() says what is missing otherwise.
+    /// Returns whether the driver is loaded and its events can be read; otherwise reason() says
+    /// what is missing.
     bool available() const noexcept { return reason_.empty(); }
     const std::string& reason() const noexcept { return reason_; }
 
-    /// Begins to record, from nothing. Throws Error naming the file.
+    /// Empties the buffers and begins to record. Throws Error, which names the file.
     void start();
-    /// Ends recording. FCs that ended meanwhile. Throws Error, also if events were lost.
+    /// Ends recording. Returns the FCs that ended meanwhile, and preemptions. Throws Error, also if
+    /// events were lost.
     timeline::Timeline stop(const Names& names);
 
 private:

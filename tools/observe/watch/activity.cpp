@@ -41,7 +41,7 @@ void Activity::add(const Event& event) {
     if (event.pid != 0)
         processes_[event.pid].last_ns = event.time_ns;
     switch (event.type) {
-    case EventType::fc_submit: // older drivers tell of no queue
+    case EventType::fc_submit: // older drivers do not report job_queue
         if (jobs_.contains(key))
             return;
         [[fallthrough]];
@@ -61,7 +61,7 @@ void Activity::add(const Event& event) {
     }
     case EventType::fc_done: {
         Core& core = cores_[event.core];
-        if (!core.holder) // it had begun before the first event
+        if (!core.holder) // the FC had begun before the first event
             core.holder = Holder{event.pid, 0, event.high, event.time_ns - event.duration_ns};
         charge(core, event.time_ns);
         core.holder.reset();
@@ -79,7 +79,7 @@ void Activity::add(const Event& event) {
     case EventType::job_done:
         end_job(event);
         return;
-    case EventType::ctx_destroy: // nothing of it comes any more
+    case EventType::ctx_destroy: // no more events of the context come
         jobs_.erase(jobs_.lower_bound({event.client, event.context, 0}),
                     jobs_.upper_bound({event.client, event.context, UINT64_MAX}));
         return;
@@ -121,7 +121,8 @@ void Activity::describe_waiting(std::map<std::uint32_t, ProcessActivity>& proces
         if (waits_ns < process.waits_ns)
             continue;
         process.waits_ns = waits_ns;
-        // One that may go to any core waits for whichever: the first says enough.
+        // A job that may go to any core waits for whichever is free first: this shows the first
+        // core.
         const auto core = job.core != 0 ? cores_.find(job.core) : cores_.begin();
         process.behind = core != cores_.end() ? core->second.holder : std::nullopt;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Activity: who holds a device, who waits, and behind whom; from events.
+// Activity: from events, which process holds each core, which processes wait, and behind whom.
 #pragma once
 
 #include <cstddef>
@@ -30,54 +30,61 @@ struct Holder {
 struct CoreActivity {
     unsigned core = 0;
     double high = 0;                 ///< share of the interval in which it ran HIGH FCs, 0..1
-    double normal = 0;               ///< and NORMAL ones
+    double normal = 0;               ///< share in which it ran NORMAL FCs
     std::uint64_t preemptions = 0;   ///< in the interval
-    std::optional<unsigned> limit{}; ///< if it changed while it was watched
+    std::optional<unsigned> limit{}; ///< the core limit, if it changed while it was watched
     std::optional<Holder> holder{};
 };
 
 struct ProcessActivity {
     std::uint32_t pid = 0;
-    std::uint64_t model = 0; ///< of its last job
-    double high = 0;         ///< as CoreActivity, of one core: two cores are 2
+    std::uint64_t model = 0; ///< of the last job that the process queued
+    double high = 0;         ///< as in CoreActivity, in cores: two busy cores are 2
     double normal = 0;
-    std::size_t waiting = 0;  ///< jobs queued, none of whose FCs has started
-    std::size_t begun = 0;    ///< jobs begun and not over
-    std::uint64_t ended = 0;  ///< jobs, in the interval
-    std::uint64_t p50_ns = 0; ///< from queue to end, of jobs of the last seconds; 0: none
+    std::size_t waiting = 0; ///< jobs queued, none of whose FCs has started
+    std::size_t begun = 0;   ///< jobs that have begun and not ended
+    std::uint64_t ended = 0; ///< jobs that ended in the interval
+    /// From queue to end, of jobs that succeeded in the last seconds; 0: none.
+    std::uint64_t p50_ns = 0;
     std::uint64_t p99_ns = 0;
-    std::uint64_t overtaken = 0;    ///< its jobs, in the interval
-    std::uint64_t overtakes = 0;    ///< others' jobs, in the interval
-    std::uint64_t waits_ns = 0;     ///< its longest waiting job, so far; 0: none
-    std::optional<Holder> behind{}; ///< who holds the core that this one waits for
+    /// How often a job of the process was overtaken, in the interval.
+    std::uint64_t overtaken = 0;
+    /// How often a HIGH FC of the process went ahead of a NORMAL job, in the interval.
+    std::uint64_t overtakes = 0;
+    /// How long its longest waiting job has waited so far; 0: none waits.
+    std::uint64_t waits_ns = 0;
+    std::optional<Holder> behind{}; ///< the holder of the core for which that job waits
 };
 
 struct Snapshot {
     std::uint64_t interval_ns = 0;
-    /// False: jobs are not reported, so waiting jobs, latencies and holders are not known.
+    /// False: the source does not report jobs, so waiting jobs, latencies and holders are not
+    /// known.
     bool has_jobs = true;
-    std::vector<CoreActivity> cores;        ///< by number
-    std::vector<ProcessActivity> processes; ///< by pid; those with nothing left are not here
+    std::vector<CoreActivity> cores; ///< by number
+    /// By pid; without those that have been silent and have no jobs.
+    std::vector<ProcessActivity> processes;
 };
 
 class Activity {
 public:
-    /// For how long latencies are kept: for the percentiles.
+    /// The time for which latencies are kept for the percentiles.
     static constexpr std::uint64_t memory_ns = 5'000'000'000;
-    /// Of whose end nothing was seen yet; the oldest are forgotten.
+    /// Jobs whose end was not seen yet; the oldest are forgotten.
     static constexpr std::size_t most_jobs = 1u << 18;
 
-    /// `start_ns`: device time at which watching began.  Cores that do nothing are there if they
-    /// are among the first `cores`.
+    /// `start_ns`: the device time at which watching began. Idle cores are shown if they are among
+    /// the first `cores`.
     explicit Activity(std::uint64_t start_ns, unsigned cores = 0);
     void add(const Event& event);
-    /// Of all that was seen and is not forgotten.
+    /// Returns the pids of all processes that were seen and are not forgotten.
     std::vector<std::uint32_t> pids() const;
-    /// These processes are gone, and so are their jobs, whose ends were lost.
+    /// Forgets the processes, which have ended, and their jobs, whose ends were lost.
     void forget(const std::set<std::uint32_t>& pids);
-    /// Jobs that were forgotten to make room for others.
+    /// Returns how many jobs were forgotten to make room for others.
     std::uint64_t dropped() const noexcept { return dropped_; }
-    /// Since the last one; `now_ns` is device time and does not run backwards.
+    /// Returns the activity since the last call. `now_ns` is device time and does not run
+    /// backwards.
     Snapshot take(std::uint64_t now_ns);
 
 private:
@@ -106,11 +113,11 @@ private:
         std::uint64_t ended = 0;
         std::uint64_t overtaken = 0;
         std::uint64_t overtakes = 0;
-        std::uint64_t last_ns = 0; ///< when it was last heard of
+        std::uint64_t last_ns = 0;                                     ///< when its last event was
         std::deque<std::pair<std::uint64_t, std::uint64_t>> latencies; ///< end, latency
     };
 
-    /// Of the FC on the core: what lies in the interval, up to end_ns.
+    /// Charges the running FC's time in the interval, up to `end_ns`, to the core and the process.
     void charge(Core& core, std::uint64_t end_ns);
     void end_job(const Event& event);
     void describe_waiting(std::map<std::uint32_t, ProcessActivity>& processes,

@@ -13,11 +13,12 @@
 namespace overtake::watch {
 
 std::optional<std::string> start_time(std::uint32_t pid) {
-    constexpr int behind_name = 20; // field 22 of proc_pid_stat(5), two before the name's end
+    constexpr int behind_name = 20; // field 22 of proc_pid_stat(5); the name is field 2
     std::ifstream file(fmt::format("/proc/{}/stat", pid));
     std::string line;
     if (!std::getline(file, line) || line.rfind(')') == std::string::npos) {
-        // Where /proc hides what others run (hidepid), signals tell.
+        // Where /proc hides the processes of other users (hidepid), a signal tests whether one
+        // exists.
         const bool is_gone = kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
         return is_gone ? std::nullopt : std::optional<std::string>("");
     }

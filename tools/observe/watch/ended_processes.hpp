@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// EndedProcesses: which of the processes that something is kept of are no more.
+// EndedProcesses: which processes, of those about which something is kept, have ended.
 #pragma once
 
 #include <chrono>
@@ -14,12 +14,12 @@
 
 namespace overtake::watch {
 
-/// When the process began, which tells it from others of the same number; empty: not known; none:
-/// it is gone.
+/// Returns when the process began, which distinguishes it from later processes of the same number.
+/// Empty: not known; nothing: the process is gone.
 std::optional<std::string> start_time(std::uint32_t pid);
 
-/// Whether events name processes as /proc does here: the driver, probes, and servers outside of
-/// containers number them as the first PID namespace does.
+/// Returns whether events number processes as /proc does here. The driver, probes, and servers
+/// outside of containers number them as the first PID namespace does.
 bool is_in_first_pid_namespace();
 
 class EndedProcesses {
@@ -29,16 +29,16 @@ public:
     explicit EndedProcesses(StartTime start_time = watch::start_time)
         : start_time_(std::move(start_time)) {}
 
-    /// Of `pids`, those that had gone at the last look too, so that what they did last has been
-    /// told by now, and those that are other processes by now.
+    /// Returns those of `pids` that were gone at the last call, too, so that their last events have
+    /// been reported by now, and those whose number another process has by now.
     std::vector<std::uint32_t> look(const std::vector<std::uint32_t>& pids);
 
 private:
     StartTime start_time_;
-    std::map<std::uint32_t, std::optional<std::string>> started_; ///< at the last look
+    std::map<std::uint32_t, std::optional<std::string>> started_; ///< at the last call of look()
 };
 
-/// The same, once a second at most: for those who ask all the time.
+/// Calls EndedProcesses::look() at most once a second, for callers that ask all the time.
 class EndedNowAndThen {
 public:
     std::set<std::uint32_t> look(const std::function<std::vector<std::uint32_t>()>& pids);

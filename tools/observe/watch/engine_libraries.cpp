@@ -27,10 +27,10 @@ namespace fs = std::filesystem;
 
 using Inode = std::pair<dev_t, ino_t>;
 
-/// Inodes that were left out: one that is taken later does not count.
+/// The number of inodes kept as left out. One that is taken later does not count.
 constexpr std::size_t most_left_out = 1u << 12;
 
-/// Whose files are trusted besides root's.
+/// Returns the user, besides root, whose files are trusted.
 uid_t caller() {
     if (getuid() != 0)
         return getuid();
@@ -47,13 +47,13 @@ bool is_trusted(const struct stat& file) {
                             : file.st_uid == caller();
 }
 
-/// Numbers of the mounts of this namespace: no other mount has one of them.
+/// Returns the numbers of this namespace's mounts, without FUSE: no other mount has one of them.
 std::set<std::uint64_t> own_mounts() {
     std::set<std::uint64_t> mounts;
     std::ifstream file("/proc/self/mountinfo");
     std::string line;
     while (std::getline(file, line)) {
-        // A daemon of the user's answers for files of FUSE, and may name any owner.
+        // A user's daemon answers for the files of FUSE and may name any owner.
         const std::size_t type = line.find(" - ");
         if (type == std::string::npos || !line.substr(type + 3).starts_with("fuse"))
             mounts.insert(std::strtoull(line.c_str(), nullptr, 10));
@@ -63,7 +63,7 @@ std::set<std::uint64_t> own_mounts() {
 
 /// A line of /proc/PID/maps.
 struct Mapping {
-    std::string range; ///< what it is called in map_files
+    std::string range; ///< its name in map_files
     std::string file;  ///< device and inode
 };
 
@@ -92,7 +92,7 @@ public:
         take({is.st_dev, is.st_ino}, std::move(file));
     }
 
-    /// Whatever this process itself runs need not be trusted any more.
+    /// A library that this process itself runs need not be trusted any more.
     void look_at(const fs::path& process, bool is_own) {
         std::ifstream maps(process / "maps");
         std::set<std::string> seen;
@@ -164,9 +164,10 @@ private:
 
     const std::set<std::uint64_t> own_mounts_ = own_mounts();
     std::set<Inode> taken_;
-    std::vector<Descriptor> files_; ///< of those, this process's own and named ones first
+    /// Of the taken inodes; this process's own and the named libraries come first.
+    std::vector<Descriptor> files_;
     std::map<Inode, LeftOut> left_out_;
-    std::uint64_t foreign_mounts_ = 0; ///< mappings: their files are not asked for more
+    std::uint64_t foreign_mounts_ = 0; ///< mappings whose files are not looked at further
     std::uint64_t too_many_ = 0;
 };
 

@@ -40,7 +40,7 @@ Event EngineTasks::end_of(const Task& task, std::uint64_t time_ns) {
     return end;
 }
 
-/// Or holds it back.
+/// Reports the event, or holds it back.
 void EngineTasks::tell(Process& process, Engine& engine, const Event& event,
                        std::vector<Event>& events) {
     if (engine.is_here) {
@@ -68,14 +68,15 @@ void EngineTasks::erase(Process& process, std::map<std::uint64_t, Task>::iterato
     process.tasks.erase(task);
 }
 
-/// Other programs choose the names, and a reader keeps each name that it sees.
+/// Returns the model, or 0 beyond most_models. Other programs choose the names, and a reader keeps
+/// each name that it sees.
 std::uint64_t EngineTasks::named_model(Process& process, std::uint64_t model) {
     if (process.models.size() < most_models)
         process.models.insert(model);
     return process.models.contains(model) ? model : 0;
 }
 
-/// None: the process has too many.
+/// Returns null if the process has too many engines.
 EngineTasks::Engine* EngineTasks::engine_at(Process& process, std::uint64_t address) {
     auto& engines = process.engines;
     const auto found = engines.find(address);
@@ -95,7 +96,7 @@ EngineTasks::Engine* EngineTasks::engine_at(Process& process, std::uint64_t addr
 void EngineTasks::arrive(Process& process, const ProbeHit& hit, std::vector<Event>& events) {
     const auto& arguments = hit.arguments;
     if (const auto other = process.tasks.find(arguments[0]); other != process.tasks.end()) {
-        // Its end was lost.
+        // the end of the earlier task was lost
         tell(process, process.engines.at(other->second.engine), end_of(other->second, arguments[1]),
              events);
         erase(process, other);
@@ -144,7 +145,7 @@ std::size_t EngineTasks::Process::entries() const {
     return 2 + tasks.size() + engines.size() + announced.size() + models.size() + held;
 }
 
-/// Most of them have been: what is left is those that never will be, and the newest.
+/// Most announced jobs have been claimed. The rest are the newest, and those that never will be.
 void EngineTasks::forget_claimed(Process& process) {
     if (process.announced.size() <= 2 * process.jobs.size() + 64)
         return;
@@ -159,7 +160,7 @@ void EngineTasks::cut_off(Process& process, std::map<std::uint64_t, Task>::itera
     erase(process, task);
 }
 
-/// It loses the older half of its tasks and of its announced jobs, and what was held back.
+/// Removes the older half of the process's tasks and announced jobs, and all events held back.
 void EngineTasks::halve(Process& process, std::vector<Event>& events) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> by_age; ///< tag and address
     for (const auto& [address, task] : process.tasks)
@@ -181,7 +182,7 @@ void EngineTasks::halve(Process& process, std::vector<Event>& events) {
     process.models.clear();
 }
 
-/// An eighth of all at once, so that one more entry costs little.
+/// Frees an eighth of all entries at once, so that one more entry costs little.
 void EngineTasks::make_room(std::vector<Event>& events) {
     if (entries_ <= most_entries)
         return;
@@ -252,7 +253,7 @@ void EngineTasks::pass(Process& process, const ProbeHit& hit, std::vector<Event>
         erase(process, found);
 }
 
-/// It is a job of one of these tasks, which may have ended according to later probes.
+/// `job` belongs to one of these tasks, which may have ended according to later probes.
 std::vector<Event> EngineTasks::claim(Process& process, Event& job) {
     const auto announced = process.jobs.extract(job.tag);
     if (!announced)

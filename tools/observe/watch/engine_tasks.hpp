@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// EngineTasks: what the USDT probes of engines tell, as events of tasks, and whose job is whose.
-// docs/reference/tracepoints.md has the table of the probes.
+// EngineTasks: turns hits of the USDT probes of engines into events of tasks, and finds the task of
+// each job. docs/reference/tracepoints.md has the table of the probes.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace overtake::watch {
 
-/// Of an engine, provider `overtake`, that is looked at here.
+/// A probe of an engine (provider `overtake`) that is read here.
 enum class Probe : std::uint8_t {
     task_arrive,
     task_dispatch,
@@ -29,7 +29,7 @@ enum class Probe : std::uint8_t {
     task_cpu_start,
     task_cpu_done,
     task_end,
-    // Of engines with several processors: processor_probes.hpp has what they say.
+    // Probes of engines with several processors; processor_probes.hpp reads them.
     processor,
     request_arrive,
     request_work,
@@ -40,7 +40,7 @@ enum class Probe : std::uint8_t {
 };
 inline constexpr std::size_t probe_count = static_cast<std::size_t>(Probe::request_end) + 1;
 inline constexpr Probe first_processor_probe = Probe::processor;
-/// The most that one has.
+/// The most arguments that a probe has.
 inline constexpr std::size_t most_probe_arguments = 12;
 
 constexpr std::string_view probe_name(Probe probe) {
@@ -51,56 +51,56 @@ constexpr std::string_view probe_name(Probe probe) {
     return names[static_cast<std::size_t>(probe)];
 }
 
-/// A probe that was passed.
+/// One hit of a probe.
 struct ProbeHit {
     Probe probe{};
     std::uint32_t pid = 0;
-    std::array<std::uint64_t, most_probe_arguments>
-        arguments{}; ///< those that the probe does not have are zero
+    std::array<std::uint64_t, most_probe_arguments> arguments{}; ///< missing arguments are zero
 };
 
-/// The probes of a process are to come in the order in which it passed them, and the announcement
-/// of a job before the driver's or server's job_queue; how far ahead they are does not matter, for
-/// no two jobs of a process's engines are called the same.
+/// The hits of a process must come in the order in which it passed the probes, and the announcement
+/// of a job before the driver's or server's job_queue. It does not matter how long before, because
+/// no two jobs of a process's engines have the same tag.
 ///
-/// The events of an engine are reported from its first job on that is one of the source's: before,
-/// it is not known whether the engine uses this device.
+/// The events of an engine are reported from its first job on that belongs to the source: before
+/// that job, it is not known whether the engine uses this device.
 ///
-/// A process may pass its probes in any order and with any arguments: that spoils the events of
-/// its own tasks, and nothing else.  Memory is bounded, for each process and for all of them
-/// together: beyond most_entries, processes of which no job was seen are forgotten, the largest
-/// first; then the largest of the others lose the older half of what is kept.
+/// A process may pass its probes in any order and with any arguments: that spoils the events of its
+/// own tasks alone. Memory is bounded for each process and for all processes together. Beyond
+/// most_entries, processes of which no job was seen are forgotten, the largest first. Of the
+/// others, again the largest first, those with more than 1/64 of most_entries lose the older half
+/// of what is kept, and smaller ones are forgotten.
 class EngineTasks {
 public:
-    /// Tasks, engines, jobs, events and names of all processes: some 300 bytes each.
+    /// Tasks, engines, jobs, events and names of all processes: about 300 bytes each.
     static constexpr std::size_t most_entries = 1u << 17;
-    // Of one process:
+    // Limits for one process:
     static constexpr std::size_t most_tasks = 1u << 16;
     static constexpr std::size_t most_engines = 1u << 10;
-    static constexpr std::size_t most_models = 1u << 10; ///< that have a name
-    /// Announced, and not queued yet; the oldest are forgotten.
+    static constexpr std::size_t most_models = 1u << 10; ///< models that have a name
+    /// Jobs that are announced and not queued yet; the oldest are forgotten.
     static constexpr std::size_t most_jobs = 1u << 16;
-    /// Events of engines of which no job was seen yet; those of an engine that has more come too
-    /// early to be reported.
+    /// Events of engines of which no job was seen yet. Beyond it, the events of the engine that has
+    /// the next one are dropped: they come too early to be reported.
     static constexpr std::size_t most_held = 1u << 12;
 
-    /// Its events.  None: it announces the next job, is of a task that came before the first
-    /// event, or of an engine of which no job was seen.
+    /// Returns the events of a hit. There are none if the hit announces a job, if its task came
+    /// before the first event, or if no job of its engine was seen.
     std::vector<Event> events_of(const ProbeHit& hit);
-    /// Sets `task`, `segment` and `segment_count` of a job_queue of one of these tasks.  Returns
-    /// what is to be seen before the event: what was held back of its engine; and with the context
-    /// of an engine go its tasks, so their ends.
+    /// Sets `task`, `segment` and `segment_count` of a job_queue of one of these tasks. Returns the
+    /// events to report before `event`: those held back of the job's engine, or, when the context
+    /// of an engine is destroyed, the ends of its tasks.
     std::vector<Event> look_at(Event& event);
-    /// Those that have tasks or engines.
+    /// Returns the processes that have tasks or engines.
     std::vector<std::uint32_t> processes() const;
-    /// The process is gone: the ends of its tasks.
+    /// Forgets a process, which has ended. Returns the ends of its tasks.
     std::vector<Event> forget(std::uint32_t pid, std::uint64_t time_ns);
     std::size_t live() const noexcept;
-    /// Tasks that were not taken, because they make no sense or their process has too many.
+    /// Returns how many tasks were refused: they make no sense, or their process has too many.
     std::uint64_t refused() const noexcept { return refused_; }
-    /// Tasks and announced jobs that were forgotten to make room for others.
+    /// Returns how many tasks and announced jobs were forgotten to make room for others.
     std::uint64_t dropped() const noexcept { return dropped_; }
-    /// What is kept now, as most_entries counts it.
+    /// Returns what is kept now, as most_entries counts it.
     std::size_t entries() const noexcept { return entries_; }
 
 private:
@@ -109,22 +109,22 @@ private:
         std::uint64_t client;
         std::size_t live = 0;
         bool is_here = false;      ///< one of its jobs was seen
-        std::vector<Event> held{}; ///< until then
+        std::vector<Event> held{}; ///< its events until then
     };
     struct Task {
-        Event told;           ///< what all events of it have
-        std::uint64_t engine; ///< its address
+        Event told;           ///< the fields that all events of the task have
+        std::uint64_t engine; ///< the engine's address
         std::optional<Context> context;
     };
     struct Announced {
-        std::uint64_t task; ///< its tag
+        std::uint64_t task; ///< the task's tag
         std::uint64_t address;
         std::uint64_t engine;
         std::uint32_t segment;
         std::uint32_t segment_count;
-        std::uint64_t cores; ///< that the task takes, one bit each; 0: one
+        std::uint64_t cores; ///< cores that the task takes, one bit each; 0: one core
     };
-    /// By addresses in it.
+    /// The data that is kept of a process, by addresses in it.
     struct Process {
         std::map<std::uint64_t, Task> tasks;
         std::map<std::uint64_t, Engine> engines;
@@ -133,7 +133,7 @@ private:
         std::map<Context, std::set<std::uint64_t>> in_context; ///< addresses of tasks
         std::set<std::uint64_t> models;
         std::size_t held = 0; ///< events of all engines
-        bool is_here = false; ///< one of them was seen on this device
+        bool is_here = false; ///< a job of one of the engines was seen on this device
 
         std::size_t entries() const;
     };
@@ -142,7 +142,7 @@ private:
     void make_room(std::vector<Event>& events);
     void halve(Process& process, std::vector<Event>& events);
     std::vector<Event> forget(Processes::iterator process, std::uint64_t time_ns);
-    /// Ends the task, whose real end is not reported, as far as its engine is.
+    /// Ends a task whose real end is not reported. The end is reported if the task's engine is.
     static void cut_off(Process& process, std::map<std::uint64_t, Task>::iterator task,
                         std::uint64_t time_ns, std::vector<Event>& events);
     static void forget_claimed(Process& process);

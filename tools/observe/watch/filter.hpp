@@ -14,7 +14,7 @@
 
 namespace overtake::watch {
 
-/// An empty list takes everything.  Of a preemption, either process is enough.
+/// An empty list takes every event. A preemption is taken if either of its processes is in `pids`.
 struct Filter {
     std::vector<std::uint32_t> pids{};
     std::vector<unsigned> cores{};
@@ -22,9 +22,11 @@ struct Filter {
     std::vector<std::string> models{}; ///< names, or their first eight bytes
     std::vector<std::string> types{};  ///< as event_type_name()
 
-    /// `job`: what Jobs knows of it, or null: then it has no priority and no model that could fit.
+    /// `job`: what Jobs knows of the event's job. If it is null, only an event of a task has a
+    /// priority, and the model is the event's own.
     bool takes(const Event& event, const Job* job) const;
-    /// The same of what engines tell; `model` and `priority`: of its request, none of a processor.
+    /// Returns the same for an event of an engine; with any `cores`, it takes none. `model` and
+    /// `priority` are those of the event's request; an event about a processor has none.
     bool takes(const ProcessorEvent& event, std::optional<std::uint64_t> model,
                std::optional<std::uint32_t> priority) const;
 };

@@ -43,13 +43,13 @@ const Job* Jobs::follow(const Event& event) {
     if (over_)
         jobs_.erase(*over_);
     over_.reset();
-    if (event.type == EventType::ctx_destroy) // nothing of it comes any more
+    if (event.type == EventType::ctx_destroy) // no more events of the context come
         jobs_.erase(jobs_.lower_bound({event.client, event.context, 0}),
                     jobs_.upper_bound({event.client, event.context, UINT64_MAX}));
     if (!is_about_job(event.type))
         return nullptr;
     const Key key{event.client, event.context, event.tag};
-    // Older drivers tell of the submission alone.
+    // Older drivers report fc_submit alone.
     if (event.type == EventType::job_queue ||
         (event.type == EventType::fc_submit && !jobs_.contains(key))) {
         if (jobs_.size() >= most_jobs)
@@ -66,7 +66,8 @@ const Job* Jobs::follow(const Event& event) {
     job.has_parts |= event.part != 0;
     if (event.type == EventType::fc_start && job.start_ns == 0) {
         job.start_ns = event.time_ns;
-        // A device that lags takes what arrives a little earlier than the host's clock says.
+        // A device that lags may start a job a little before the host's clock says that it was
+        // queued.
         job.queued_ns = std::min(job.queued_ns, job.start_ns);
     }
     if (event.type == EventType::job_done) {

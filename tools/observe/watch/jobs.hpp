@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Jobs: what is known of the job or task that an event is about.  Most events name it only; what it
-// is was said when it was queued.
+// Jobs: what is known of the job that an event is about. Most events only name the job; job_queue
+// describes it.
 #pragma once
 
 #include <cstddef>
@@ -17,34 +17,34 @@
 
 namespace overtake::watch {
 
-/// One job while it lives.  Times are device time in nanoseconds, 0: has not happened.
+/// One job while it lives. Times are device time in nanoseconds; 0: has not happened.
 struct Job {
     std::uint64_t queued_ns = 0;
-    std::uint64_t start_ns = 0; ///< of its first FC
+    std::uint64_t start_ns = 0; ///< when its first FC began
     std::uint64_t end_ns = 0;
     std::uint64_t model = 0;
     std::uint32_t priority = 0;
     std::uint32_t pid = 0;
     std::uint32_t preemptions = 0;
     std::int32_t status = 0;
-    bool has_parts = false; ///< on several cores
+    bool has_parts = false; ///< the job has parts on several cores
 };
 
 class Jobs {
 public:
-    /// Of whose end nothing was seen yet; the oldest are forgotten.
+    /// Jobs whose end was not seen yet; the oldest are forgotten.
     static constexpr std::size_t most_jobs = 1u << 18;
 
-    /// What is known of the event's job, this event included: null if it was queued before the
-    /// first event, or if the event is not about a job.  Valid until the next call; by then a job
-    /// that is over is forgotten.
+    /// Returns what is known of the event's job, including what this event says. Null if the job
+    /// was queued before the first event, or if the event is not about a job. The result is valid
+    /// until the next call; by then, a job that is over is forgotten.
     const Job* follow(const Event& event);
     std::size_t living() const noexcept { return jobs_.size(); }
-    /// Of the jobs that live.
+    /// Returns the processes of the jobs that live.
     std::vector<std::uint32_t> processes() const;
-    /// These processes are gone, and so are their jobs, whose ends were lost.
+    /// Forgets the jobs of processes that have ended: the events of their ends were lost.
     void forget(const std::set<std::uint32_t>& pids);
-    /// Jobs that were forgotten to make room for others.
+    /// Returns how many jobs were forgotten to make room for others.
     std::uint64_t dropped() const noexcept { return dropped_; }
 
 private:
@@ -54,10 +54,10 @@ private:
     std::uint64_t dropped_ = 0;
 };
 
-/// What Job::model is called: the name's beginning, or a number; empty for none.
+/// Returns the text for Job::model: the name's beginning, or a number; empty for 0.
 std::string model_name(std::uint64_t model);
 
-/// "detector (pid 812)", or what the process is called if the model is not known.
+/// Returns "detector (pid 812)", or the process's name alone if the model is not known.
 std::string owner_name(std::uint64_t model, std::uint32_t pid);
 
 } // namespace overtake::watch

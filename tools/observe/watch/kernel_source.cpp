@@ -33,7 +33,7 @@
 #include "observe/watch/tracepoint_format.hpp"
 #include "overtake/error.hpp"
 
-// The programs, compiled at build; they are small, and part of this one.
+// The programs, compiled with the command; they are small, and part of its file.
 asm(".pushsection .rodata\n"
     ".balign 8\n"
     "overtake_copy_event_begin: .incbin \"" OVERTAKE_BPF_OBJECT "\"\n"
@@ -70,7 +70,7 @@ void require_tracepoints() {
                                         std::strerror(errno)));
 }
 
-/// A source that also tells of engines.
+/// A source that also reports engines.
 class TellsOfEngines {
 public:
     virtual ~TellsOfEngines() = default;
@@ -91,7 +91,7 @@ bool is_any_wanted(const EngineChoice& engines) {
     return engines.wanted || engines.processors || engines.runs;
 }
 
-/// As many as there is room for; returns how many.
+/// Moves as many events as there is room for; returns how many.
 std::size_t move_first(std::deque<Event>& from, std::span<Event> out) {
     const std::size_t count = std::min(out.size(), from.size());
     const auto end = from.begin() + static_cast<std::ptrdiff_t>(count);
@@ -106,10 +106,10 @@ struct Closer {
     void operator()(bpf_link* link) const { bpf_link__destroy(link); }
 };
 
-/// Of the driver's tracepoints, of the engines' probes, or of both.
+/// Reports the events of the driver's tracepoints, of the engines' probes, or of both.
 class KernelEvents final : public EventSource, public TellsOfEngines {
 public:
-    /// `libraries`: whose probes are read; null: no library's.
+    /// `libraries`: the libraries whose probes are read; null: none.
     KernelEvents(bool tracepoints, const EngineChoice& engines, const EngineLibraries* libraries)
         : choice_(engines) {
         bool probes = libraries != nullptr;
@@ -118,7 +118,8 @@ public:
         libbpf_set_print(nullptr);
         if (tracepoints)
             read_formats();
-        // Without what USDT probes take, the driver's events are better than nothing.
+        // If the kernel lacks what USDT probes need, the driver's events alone are better than
+        // nothing.
         if (const int error = load(probes); error != 0 && !(probes && load(probes = false) == 0))
             fail("load the BPF program", -error);
         lost_fd_ = bpf_object__find_map_fd_by_name(object_.get(), "lost");
@@ -151,8 +152,8 @@ public:
         }
     }
 
-    /// What found no room, and what the kernel did not run a program for, since the CPU was busy
-    /// with another one.
+    /// Counts the events that found no room, and those for which the kernel did not run the program
+    /// because the CPU was busy with another one.
     std::uint64_t lost() const noexcept override {
         return lost_of("copy_event", LOST_OF_DRIVER) + lost_of_engines();
     }
@@ -200,7 +201,7 @@ private:
         return lost;
     }
 
-    /// 0, or a negative errno.
+    /// Returns 0, or a negative errno.
     int load(bool probes) {
         object_.reset(bpf_object__open_mem(
             overtake_copy_event_begin,
@@ -212,7 +213,7 @@ private:
         return bpf_object__load(object_.get());
     }
 
-    /// Of those that this driver has: an older one has fewer.
+    /// Reads the formats of the tracepoints that this driver has: an older driver has fewer.
     void read_formats() {
         for (std::size_t type = 0; type < event_type_count; type++) {
             const std::string name(event_type_name(static_cast<EventType>(type)));
@@ -222,7 +223,7 @@ private:
         }
     }
 
-    /// What begins something comes last: then it is not seen without what ends it.
+    /// Attaches the events that begin something last, so that no beginning is seen without its end.
     void attach() {
         for (std::size_t i = event_type_count; i-- > 0;) {
             if (!formats_[i])
@@ -237,9 +238,9 @@ private:
         }
     }
 
-    /// So that those of other libraries never take what the driver's events need.
+    /// Returns descriptors that are kept free for the driver's events while libraries are attached.
     static std::vector<Descriptor> descriptors_for_tracepoints() {
-        constexpr std::size_t of_each = 2; // of the event and of the link
+        constexpr std::size_t of_each = 2; // one for the event, one for the link
         std::vector<Descriptor> kept;
         for (std::size_t i = 0; i < of_each * (event_type_count + 1); i++)
             kept.emplace_back(open("/dev/null", O_PATH | O_CLOEXEC));
@@ -261,7 +262,7 @@ private:
         }
     }
 
-    /// All of its probes, or none and why not.
+    /// Attaches all probes of a library. Returns 0, or why none could be attached.
     int attach_probes_of(const Descriptor& library) {
         std::vector<std::unique_ptr<bpf_link, Closer>> links;
         int error = 0;
@@ -279,7 +280,7 @@ private:
             if (error == EMFILE || error == ENFILE)
                 return error;
         }
-        // An older library has fewer: none of engines with several processors, which it lacks.
+        // An older library has fewer probes: it has no engines with several processors.
         const bool has_none = links.empty();
         std::ranges::move(links, std::back_inserter(links_));
         return has_none && (choice_.wanted || error != ENOENT) ? error : 0;
@@ -294,7 +295,7 @@ private:
         else if (bytes >= sizeof(copied_probe) && copy.type >= COPIED_PROBE_TYPE &&
                  copy.type < COPIED_PROBE_TYPE + probe_count)
             self.take_probe(*static_cast<const copied_probe*>(data));
-        // A process that makes events without end fills the ring, and not this process's memory.
+        // A process that makes events without end fills the ring, not the memory of this process.
         return std::max(self.pending_.size(), self.processor_events_.size()) < most_pending
                    ? 0
                    : -EAGAIN;
@@ -311,7 +312,7 @@ private:
                      static_cast<std::uint32_t>(copy.pid),
                      {}};
         std::ranges::copy(copy.arguments, hit.arguments.begin());
-        // No event is in the future: a consumer that sorts by time would wait for it.
+        // No event may be in the future: a consumer that sorts by time would wait for it.
         hit.arguments[1] = std::min(hit.arguments[1], static_cast<std::uint64_t>(copy.time_ns));
         if (hit.probe >= first_processor_probe) {
             if (auto event = processor_event_of(hit))
@@ -322,7 +323,7 @@ private:
         pending_.insert(pending_.end(), events.begin(), events.end());
     }
 
-    /// The last events of these processes have been reported.
+    /// Ends the tasks of ended processes, whose last events have been reported.
     void forget_processes() {
         const std::int64_t now = now_ns();
         if (now < next_look_ns_)
@@ -345,7 +346,7 @@ private:
     std::array<std::optional<TracepointFormat>, event_type_count> formats_;
     std::unique_ptr<bpf_object, Closer> object_;
     std::unique_ptr<ring_buffer, Closer> ring_;
-    std::vector<std::unique_ptr<bpf_link, Closer>> links_; ///< go first
+    std::vector<std::unique_ptr<bpf_link, Closer>> links_; ///< links are destroyed first
     int lost_fd_ = -1;
     EngineTasks engine_tasks_;
     std::int64_t next_look_ns_ = 0;
@@ -356,7 +357,7 @@ private:
     std::vector<ProcessorEvent> processor_events_; ///< not taken yet
 };
 
-/// A device server's events, and what probes tell of its clients' engines.
+/// Reports a device server's events, and from probes those of its clients' engines.
 class EventsAndProbes final : public EventSource, public TellsOfEngines {
 public:
     EventsAndProbes(std::unique_ptr<EventSource> device, std::unique_ptr<KernelEvents> probes)
@@ -364,7 +365,7 @@ public:
 
     std::size_t read(std::span<Event> out, std::int64_t deadline_ns) override {
         if (pending_.empty() && !out.empty()) {
-            // Whatever they announce has been announced by now.
+            // Jobs in this batch have been announced by their probes by now.
             const std::size_t count = device_->read(batch_, deadline_ns);
             for (int rounds = 0; rounds < most_rounds; rounds++) {
                 const std::size_t told = probes_->read(of_probes_, 0);

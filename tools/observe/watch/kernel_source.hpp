@@ -11,39 +11,42 @@
 
 namespace overtake::watch {
 
-/// What is reported of engines.
+/// The events of engines that are reported.
 struct EngineChoice {
-    bool wanted = false;     ///< everything
-    bool processors = false; ///< how the processors of those with several do
-    bool runs = false;       ///< and what they run
-    /// Whose probes are read besides those that find_engine_libraries() trusts: paths.
+    bool wanted = false;     ///< all events
+    bool processors = false; ///< the state of the processors of engines with several
+    bool runs = false;       ///< the runs on these processors
+    /// Paths of libraries whose probes are read besides those that find_engine_libraries() trusts.
     std::vector<std::string> libraries{};
 };
 
-/// What the driver's tracepoints tell, of all its devices, through a BPF program; if wanted, also
-/// what the USDT probes of processes' engines tell of their tasks, as far as there are any.  Throws
-/// Error: ENOENT without the driver, EPERM without the right, ENOTSUP if the command was built
-/// without it; each names the remedy.
+/// Reports the events of the driver's tracepoints, of all its devices, through a BPF program. If
+/// wanted, it also reports the tasks of processes' engines from their USDT probes, if there are
+/// any. Throws Error: ENOENT without the driver, EPERM without the right, ENOTSUP if the command
+/// was built without BPF; each names the remedy.
 std::unique_ptr<EventSource> open_kernel_events(const EngineChoice& engines);
 
-/// The events of a device, and what probes tell of the engines that use it: or those of the device
-/// alone, for whom may not use BPF.
+/// Reports the events of a device, and of the engines that use it from their probes. If the probes
+/// cannot be read (without the right to use BPF), it reports the events of the device alone.
 std::unique_ptr<EventSource> add_engine_tasks(std::unique_ptr<EventSource> device,
                                               const EngineChoice& engines);
 
-/// Of what such a source has lost, what engines told.
+/// Returns how many of the events that such a source has lost were of engines.
 std::uint64_t lost_of_engines(const EventSource& source) noexcept;
 
-/// Of those, what was dropped because memory for it is bounded.
+/// Returns how many of these were dropped because memory for them is bounded.
 std::uint64_t dropped_of_engines(const EventSource& source) noexcept;
 
-/// What engines with several processors have told since the last call, whichever devices they use.
+/// Returns the events of engines with several processors since the last call, whichever devices
+/// they use.
 std::vector<ProcessorEvent> take_processor_events(EventSource& source);
 
-/// What probes tell of engines, without any device's events.  Throws as open_kernel_events().
+/// Reports the events of engines from their probes, without any device's events. Throws as
+/// open_kernel_events() does.
 std::unique_ptr<EventSource> open_engine_events(const EngineChoice& engines);
 
-/// Which engines such a source tells nothing of, and why, in one line; empty: it tells of all.
+/// Returns one line that says which engines the source does not report, and why. Empty: it reports
+/// all engines, or it does not read probes.
 std::string engines_left_out(const EventSource& source);
 
 } // namespace overtake::watch

@@ -32,7 +32,7 @@ std::string job_text(const Event& event) {
                            : fmt::format("job {} part {}", event.tag, event.part);
 }
 
-/// What is only of this type.
+/// Returns the text that only this type has.
 std::string details(const Event& event) {
     switch (event.type) {
     case EventType::ctx_create:
@@ -72,7 +72,7 @@ std::string details(const Event& event) {
     }
 }
 
-/// The fields that the type has, each to put(name, value), in the order in which people read them.
+/// Calls put(name, value) for each field that the type has, in the order in which people read them.
 template <typename Put>
 void put_fields(const Event& event, const Put& put) {
     using enum EventType;
@@ -143,7 +143,7 @@ std::uint64_t job_count(const ProcessorEvent& event) {
     return event.job == 0 ? 0 : static_cast<std::uint64_t>(std::popcount(event.units));
 }
 
-/// As job_queue has them.
+/// Returns the tags as job_queue shows them.
 std::string jobs_text(const ProcessorEvent& event) {
     switch (const std::uint64_t count = job_count(event)) {
     case 0:

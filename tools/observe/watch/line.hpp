@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// An event as people read it, and as programs do.
+// Events as text for people, and as JSON for programs.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@
 
 namespace overtake::watch {
 
-/// One line, without its end.  `origin_ns`: the time that is called 0; `job`: as Jobs has it.
+/// Returns one line, without its end. `origin_ns`: the time that is shown as 0. `job`: from Jobs.
 std::string to_line(const Event& event, const Job* job, std::uint64_t origin_ns);
 
-/// What an engine with several processors tells, in the same columns.  `model`: of its request;
-/// `processor`: what the one that it is about is called, empty: not known.
+/// Returns a line for an event of an engine with several processors, in the same columns. `model`
+/// is the model of its request; `processor` is the name of its processor, empty if it is not known.
 std::string to_line(const ProcessorEvent& event, std::uint64_t model, const std::string& processor,
                     std::uint64_t origin_ns);
-/// Returns the same for programs.
+/// Returns the event for programs.
 nlohmann::ordered_json to_json(const ProcessorEvent& event, std::uint64_t model,
                                const std::string& processor);
 
-/// The fields that the type has, by their names in struct Event.
+/// Returns the fields that the event's type has, by their names in struct Event.
 nlohmann::ordered_json to_json(const Event& event);
-/// The same as text, without a line's end: for those who write a hundred thousand a second.
+/// Returns the same as text, without a line's end: for programs that write 100,000 events a second.
 std::string to_json_line(const Event& event);
 
 } // namespace overtake::watch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// In place of kernel_source.cpp, where there was no libbpf or no clang.
+// Replaces kernel_source.cpp where libbpf or clang was missing at build time.
 #include <cerrno>
 
 #include "observe/watch/kernel_source.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// ProcessorLanes: the runs of engines with several processors, for a picture: a row for each core,
-// and for each worker of a pool.
+// ProcessorLanes: the runs of engines with several processors, for a picture with a row for each
+// core and for each worker of a pool.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@ namespace overtake::watch {
 
 class ProcessorLanes {
 public:
-    static constexpr std::size_t most_processors_drawn = 1024; ///< of all engines
-    static constexpr std::size_t most_requests = 1u << 17;     ///< that live
+    static constexpr std::size_t most_processors_drawn = 1024; ///< processors of all engines
+    static constexpr std::size_t most_requests = 1u << 17;     ///< live requests
 
     void add(const ProcessorEvent& event);
     bool empty() const noexcept { return runs_.empty(); }
-    /// Their rows, below those of the cores of the device (the picture's FCs are of cores 1 to
-    /// `cores`).  In a picture of a part of the time what lies before `from_ns` is not drawn.
+    /// Adds the rows of the processors below the rows of the device's cores. The picture's FCs are
+    /// of cores 1 to `cores`.
     void add_to(timeline::Timeline& timeline, unsigned cores) const;
 
 private:
@@ -38,7 +38,7 @@ private:
         std::string name;
         std::uint32_t workers = 0;
         ProcessorState state{};
-        std::uint64_t since_ns = 0; ///< of the state
+        std::uint64_t since_ns = 0; ///< when the state began
         std::vector<Condition> conditions;
     };
     struct Run {
@@ -54,7 +54,7 @@ private:
     struct Request {
         std::uint64_t model = 0;
         bool high = false;
-        std::uint64_t number = 0; ///< of all requests
+        std::uint64_t number = 0; ///< its number among all requests
     };
 
     void see_processor(const ProcessorEvent& event);

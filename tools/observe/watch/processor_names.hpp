@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// ProcessorNames: of which request and processor an engine's event is.  Most name them only by
+// ProcessorNames: the request and the processor of an engine's event. Most events name them only by
 // numbers.
 #pragma once
 
@@ -19,15 +19,16 @@ namespace overtake::watch {
 
 class ProcessorNames {
 public:
-    static constexpr std::size_t most_requests = 1u << 17; ///< that live
+    static constexpr std::size_t most_requests = 1u << 17; ///< live requests
 
     struct About {
-        std::optional<std::uint64_t> model{}; ///< of the request, if it was seen to arrive
+        /// Model of the request, if the request was seen to arrive.
+        std::optional<std::uint64_t> model{};
         std::optional<std::uint32_t> priority{};
         std::string processor{}; ///< empty: not known
     };
 
-    /// What is known of it, the event included.
+    /// Returns what is known of the event's request and processor, including what this event says.
     About follow(const ProcessorEvent& event);
     std::vector<std::uint32_t> processes() const { return table_.processes(); }
     void forget(const std::set<std::uint32_t>& pids);

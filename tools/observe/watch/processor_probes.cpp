@@ -50,7 +50,7 @@ bool describe_run(const Arguments& arguments, ProcessorEvent& event) {
     if (event.type == ProcessorEventType::run_dispatch) {
         event.able = arguments[6];
         event.expected_ns = arguments[7];
-        event.job = arguments[8]; // 0 from an older library
+        event.job = arguments[8]; // 0 with an older library
     } else {
         event.start_ns = arguments[6];
         event.end_ns = arguments[7];

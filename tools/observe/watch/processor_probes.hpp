@@ -8,8 +8,8 @@
 
 namespace overtake::watch {
 
-/// What the probe of an engine with several processors says; none: another probe, or arguments that
-/// make no sense.
+/// Returns the event of a probe of an engine with several processors; nothing for another probe, or
+/// for arguments that make no sense.
 std::optional<ProcessorEvent> processor_event_of(const ProbeHit& hit);
 
 } // namespace overtake::watch

@@ -27,7 +27,8 @@ void ProcessorTable::add(const ProcessorEvent& event) {
     }
     const auto [processor, is_new] = engine->second.processors.try_emplace(event.processor);
     Processor& of = processor->second;
-    // What it did before it was seen is of no interval; another engine may have this address now.
+    // The work before the processor was seen belongs to no interval. If a counter goes back,
+    // another engine has this address now.
     if (is_new || event.busy_ns < of.busy_ns || event.runs < of.runs) {
         of.runs = event.runs;
         of.busy_ns = event.busy_ns;

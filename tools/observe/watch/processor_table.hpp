@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// ProcessorTable: how the processors of each engine do.
+// ProcessorTable: the state of the processors of each engine.
 #pragma once
 
 #include <cstddef>
@@ -17,37 +17,39 @@ namespace overtake::watch {
 
 struct ProcessorRow {
     std::uint32_t pid = 0;
-    std::uint32_t engine = 0; ///< in its process, from 1, in the order in which they were seen
-    ProcessorEvent last{};    ///< of type processor: what it said last
-    double busy = 0;          ///< share of the interval, of all workers together, 0..1
-    std::uint64_t runs = 0;   ///< that were done in the interval
+    /// Its number in the process, from 1, in the order in which engines were seen.
+    std::uint32_t engine = 0;
+    ProcessorEvent last{};  ///< its last event of type processor
+    double busy = 0;        ///< share of the interval that it was busy, over all workers, 0..1
+    std::uint64_t runs = 0; ///< runs done in the interval
 };
 
 class ProcessorTable {
 public:
-    static constexpr std::size_t most_engines = 1u << 12; ///< of all processes
+    static constexpr std::size_t most_engines = 1u << 12; ///< engines of all processes
     static constexpr std::size_t most_of_process = 64;
 
-    /// Watching begins at `now_ns`, CLOCK_MONOTONIC.
+    /// `now_ns` (CLOCK_MONOTONIC) is when watching begins.
     explicit ProcessorTable(std::uint64_t now_ns = 0) : taken_ns_(now_ns) {}
 
     void add(const ProcessorEvent& event);
-    /// Of those that are seen, now; by process, engine and number.  The interval is the time since
-    /// the last call, or since watching began; `now_ns` is CLOCK_MONOTONIC.
+    /// Returns the state of all processors, by process, engine and number. The interval is the time
+    /// since the last call, or since watching began; `now_ns` is CLOCK_MONOTONIC.
     std::vector<ProcessorRow> take(std::uint64_t now_ns);
-    /// What it is called; empty: not known.
+    /// Returns the name of a processor; empty if it is not known.
     std::string name_of(std::uint32_t pid, std::uint64_t engine, std::uint32_t processor) const;
     std::vector<std::uint32_t> processes() const;
-    /// These processes are gone.
+    /// Forgets the processes, which have ended.
     void forget(const std::set<std::uint32_t>& pids);
-    /// Engines that are not shown, since there are too many.
+    /// Returns the number of events of engines that are not shown because there are too many
+    /// engines.
     std::uint64_t refused() const noexcept { return refused_; }
 
 private:
     struct Processor {
         ProcessorEvent last;
-        std::uint64_t runs = 0;    ///< before the interval
-        std::uint64_t busy_ns = 0; ///< likewise
+        std::uint64_t runs = 0;    ///< runs done before the interval
+        std::uint64_t busy_ns = 0; ///< time busy before the interval
     };
     struct Engine {
         std::uint32_t number;
@@ -56,7 +58,7 @@ private:
     using Key = std::pair<std::uint32_t, std::uint64_t>; ///< pid and address
 
     std::map<Key, Engine> engines_;
-    std::map<std::uint32_t, std::uint32_t> numbers_; ///< the last of each process
+    std::map<std::uint32_t, std::uint32_t> numbers_; ///< the last number of each process
     std::uint64_t taken_ns_;
     std::uint64_t refused_ = 0;
 };

@@ -7,8 +7,8 @@
 
 namespace overtake::watch {
 
-/// Adds what the event says to a picture.  `job`: as Jobs has it.  FCs come in the order of their
-/// ends: sort_by_start() before it is drawn.
+/// Adds the event to a picture. `job`: from Jobs. FCs are added in the order of their ends: call
+/// sort_by_start() before drawing.
 void add_to(timeline::Timeline& timeline, const Event& event, const Job* job);
 void sort_by_start(timeline::Timeline& timeline);
 

@@ -15,7 +15,7 @@ namespace overtake::watch {
 
 namespace {
 
-/// enum ovt_ring_index
+/// The value of enum ovt_ring_index for HIGH.
 constexpr std::uint64_t ring_high = 0;
 
 } // namespace
@@ -43,7 +43,8 @@ std::uint64_t TracepointFormat::value(std::span<const std::byte> record,
     if (found == fields_.end())
         return 0;
     const auto [offset, bytes] = found->second;
-    std::uint64_t value = 0; // little-endian, as every machine that BPF and the driver run on here
+    // The value is little-endian, like every machine on which BPF and the driver run here.
+    std::uint64_t value = 0;
     if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8)
         std::memcpy(&value, record.data() + offset, bytes);
     return value;
@@ -70,7 +71,7 @@ Event event_of(EventType type, const TracepointFormat& format, std::span<const s
     event.context = u32("context");
     event.pid = u32("pid");
     event.fc_index = u32("fc_index");
-    event.part = static_cast<std::uint16_t>(u32("part")); // drivers before 1.2 have none
+    event.part = static_cast<std::uint16_t>(u32("part")); // drivers before 1.2 do not have it
     event.stage = u32("stage");
     event.width = static_cast<std::uint16_t>(u32("width"));
     event.fc_count = u32("fc_count");
@@ -83,7 +84,7 @@ Event event_of(EventType type, const TracepointFormat& format, std::span<const s
     event.limit = u32(format.has("task_limit") ? "task_limit" : "limit");
     event.slots = static_cast<std::uint16_t>(std::min(u32("slots"), 0xffffu));
     event.share = u32("share") != 0;
-    event.recorded = u32("recorded") != 0; // drivers before 1.3 have none
+    event.recorded = u32("recorded") != 0; // drivers before 1.3 do not have it
     event.limit_before = u32("limit_before");
     event.segment = u32("segment");
     event.segment_count = u32("segment_count");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Where the fields of a tracepoint's record are, as tracefs says.
+// TracepointFormat: where the fields of a tracepoint's record are, from tracefs.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace overtake::watch {
 
 class TracepointFormat {
 public:
-    /// The text of a file "format".  Throws Error EPROTO for a field beyond the record's `most`
-    /// bytes.
+    /// `text` is the text of a file "format". Throws Error EPROTO for a field beyond the record's
+    /// `most` bytes.
     TracepointFormat(std::istream& text, std::size_t most);
 
     bool has(const std::string& field) const { return fields_.contains(field); }
-    /// Without the field, or of another size than 1, 2, 4 or 8 bytes: 0.
+    /// Returns the value of a field; 0 without the field, or if its size is not 1, 2, 4 or 8 bytes.
     std::uint64_t value(std::span<const std::byte> record, const std::string& field) const;
 
 private:
@@ -31,7 +31,7 @@ private:
     std::map<std::string, Place> fields_;
 };
 
-/// The event that a record of the driver's tells.
+/// Returns the event that a record of the driver describes.
 Event event_of(EventType type, const TracepointFormat& format, std::span<const std::byte> record);
 
 } // namespace overtake::watch

@@ -26,12 +26,14 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* first_node = "/dev/accel/accel0";
 constexpr std::size_t events_at_a_time = 4096;
-/// Short enough for a person, and for a ring of 65,536; long enough to cost the device nothing.
+/// Short enough for a person and for a ring of 65,536 events; long enough to cost the device
+/// nothing.
 constexpr std::chrono::milliseconds nap{10};
 
 std::atomic<bool> stopped{false};
 
-/// A server in another PID namespace calls its clients, this one among them, otherwise.
+/// Returns whether the server's pids are pids here. A server in another PID namespace numbers its
+/// clients, including this process, differently.
 bool server_knows_us(const std::string& socket) {
     const auto status = nlohmann::json::parse(server_status(socket), nullptr, false);
     if (status.is_discarded() || !status.contains("clients"))
@@ -58,7 +60,7 @@ Watched watch_device(const std::string& name, const EngineChoice& engines) {
     }
     if (name.starts_with('/') && std::filesystem::is_socket(name, ignored))
         throw Error(EINVAL, name + " is a socket; the device of its server is server:" + name);
-    // The driver's tracepoints need no right to open its devices.
+    // Reading the driver's tracepoints needs no right to open its devices.
     if (name == "kernel" || name.starts_with('/') || (name == "auto" && has_node)) {
         watched.events = open_kernel_events(engines);
         watched.knows_processes = is_in_first_pid_namespace();
@@ -68,7 +70,7 @@ Watched watch_device(const std::string& name, const EngineChoice& engines) {
     const std::string socket =
         name.starts_with(prefix) ? name.substr(prefix.size()) : default_server_path();
     std::error_code reason;
-    // One that may not be reached is an error of its own.
+    // A server that exists but may not be reached is an error of its own.
     if (name == "auto" && (socket.empty() || !(std::filesystem::exists(socket, reason) ||
                                                reason == std::errc::permission_denied)))
         throw Error(ENOENT, "there is no kernel device and no device server to watch: load the "
@@ -103,7 +105,7 @@ void Expiry::rest() {
 void stop_on_signals() {
     struct sigaction action {};
     action.sa_handler = [](int) { stopped = true; };
-    // A line that waits for its reader is written whole.
+    // A write that waits for its reader is finished.
     action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
@@ -120,7 +122,7 @@ void watch(EventSource& source, double seconds, const std::function<bool(const E
     std::vector<Event> events(events_at_a_time);
     for (;;) {
         const bool is_last = stopped || (seconds != 0 && Clock::now() >= end);
-        // What had happened by then is seen as well, but not for ever.
+        // Events that happened before are seen as well, but not without end.
         for (std::size_t rounds = 0; rounds < 64; rounds++) {
             const std::size_t count = source.read(events, 0);
             for (const Event& event : std::span(events).first(count))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Watching: events of a device until a time is over or the user interrupts.
+// Watching: the events of a device until a time is over or the user interrupts.
 #pragma once
 
 #include <chrono>
@@ -22,26 +22,28 @@ namespace overtake::watch {
 struct Watched {
     std::shared_ptr<Device> device; ///< null for a kernel device
     std::unique_ptr<EventSource> events;
-    /// Events call processes what they are called here.
+    /// Pids in events are pids here.
     bool knows_processes = false;
 };
 
-/// The limit of open files becomes what this process may raise it to: for commands, not libraries.
+/// Raises the limit of open files as far as this process may: for commands, not libraries.
 void raise_descriptor_limit();
 
-/// Where events were lost, an end may have been: what is kept of a process goes with it.
+/// Forgets what is kept of ended processes after events were lost: the events of their ends may be
+/// among the lost ones.
 class Expiry {
 public:
     using Pids = std::vector<std::uint32_t>;
 
-    /// `pids`: of which processes something is kept; `forget` is called with those that are gone.
+    /// `pids` returns the processes of which something is kept. `forget` is called with those that
+    /// have ended.
     Expiry(const Watched& watched, std::function<Pids()> pids,
            std::function<void(const std::set<std::uint32_t>&)> forget,
            std::chrono::milliseconds interval = std::chrono::seconds(1))
         : watched_(watched), pids_(std::move(pids)), forget_(std::move(forget)),
           interval_(interval) {}
 
-    /// To be called now and then; looks once an interval.
+    /// Call it regularly: it looks once an interval, and only after events were lost.
     void rest();
 
 private:
@@ -53,18 +55,18 @@ private:
     std::chrono::steady_clock::time_point next_look_{};
 };
 
-/// The device of this name, as open_device() takes it; if wanted also the tasks of engines, of
-/// processes that use their own queues of tasks.  Throws Error: an embedded device is one process's
-/// own, and cannot be watched by another.
+/// Opens the device of this name, as open_device() takes it, or "engines" for engines alone. If
+/// wanted, it adds the tasks of engines in processes that use their own queues of tasks. Throws
+/// Error for an embedded device: it belongs to one process, and no other process can watch it.
 Watched watch_device(const std::string& name, const EngineChoice& engines = {});
 
-/// SIGINT and SIGTERM end watch() from now on; the second one ends the process.
+/// From now on, SIGINT and SIGTERM end watch(); the second one ends the process.
 void stop_on_signals();
-/// As a signal would.
+/// Ends watch() as a signal does.
 void stop() noexcept;
 
-/// Calls `see` for each event, until `seconds` are over (0: never), stop() is called, or `see`
-/// returns false.  `rest`: called now and then, when there is none at the moment.
+/// Calls `see` for each event until `seconds` are over (0: never), stop() is called, or `see`
+/// returns false. `rest` is called when the events so far have been seen, and then regularly.
 void watch(EventSource& source, double seconds, const std::function<bool(const Event&)>& see,
            const std::function<void()>& rest = {});
 

@@ -30,7 +30,7 @@ from ._trace import Trace, trace
 __all__ = ["PRIORITY_HIGH", "Device", "Error", "Model", "Session", "Simulation", "Sweep", "Task", "Tensor", "Trace",
            "__version__", "bundled_scenarios", "open_device", "simulate", "sweep", "trace"]
 
-for _name in __all__:  # what tracebacks and pickles call them
+for _name in __all__:  # their names in tracebacks and pickles
     if isinstance(globals()[_name], type):
         globals()[_name].__module__ = "overtake"
 del _name

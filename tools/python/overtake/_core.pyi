@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What of the package is C++; docstrings are in the module.
+# The C++ part of the package; docstrings are in the module.
 import os
 from typing import Any, Sequence
 

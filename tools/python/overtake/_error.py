@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Error: what the library raises."""
+"""Error: the exception that the library raises."""
 
 
 class Error(RuntimeError):
-    """What libovertake refuses or what a request failed with.
+    """Something that libovertake refuses, or the failure of a request.
 
     `code` is an errno value greater than 0, such as errno.EINVAL; str() is one line that names the
     place and, where there is one, the remedy.

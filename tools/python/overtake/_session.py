@@ -18,13 +18,13 @@ _loops: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiting]" = weakr
 
 @atexit.register
 def _close_sessions() -> None:
-    """Before the interpreter goes, what it lends to the device has to be back."""
+    """Closes all sessions: what the interpreter lends to devices must come back before it ends."""
     for session in list(_sessions):
         session.close()
 
 
 class _Waiting:
-    """The futures of one event loop, and what wakes it: no thread of ours runs Python."""
+    """The futures of one event loop, and its notifier: none of our threads runs Python."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.notifier = _core.Notifier()
@@ -49,26 +49,27 @@ def _waiting_of(loop: asyncio.AbstractEventLoop) -> _Waiting:
 class Session(_core.Session):
     """A queue of a device, for one model; keeps both.
 
-    `max_priority` is the highest that its requests may have (255 needs CAP_SYS_NICE on a kernel
-    device, and to be allowed by a server); `core_limit` is asked for while the session is open, and
-    needs max_priority 255. Up to `task_limit` requests below priority 255 are begun at a time, and
-    `slots` of them share a core; `workers` threads compute what the device does not. With
-    `service=True`, requests wait in one queue with those of all other processes that say so, and the
-    device's administrator chooses slots and task limit. `processors` names several processors behind
-    one coordinator, as `overtake perf --processors` does, and `policy` how it schedules. `times` is a
-    file of `overtake profile`: what runs of the model take on these processors. `drop` says which
-    requests with a deadline (`slo`) the coordinator drops: "never", "late" or "predicted" to be late.
-    `record` is the record level: 1 records what runs on the device in its second run and replays it
-    from then on, with the same results; 2 does so from the first run, refuses what cannot be
-    recorded, and keeps no more of the model than running needs: `model` then has a name, inputs and
-    outputs, and the file goes when the program has let go of its Model. `cpu_threads` (1 to 64) compute
-    a convolution or a matrix product of the CPU for each of the workers. `cpu_layout` says how values
-    between operators of the CPU lie in memory: "planes", "blocked", or "auto", which is what the model's
-    file says or else what is fastest; results are the same.
+    `max_priority` is the highest priority that its requests may have (255 needs CAP_SYS_NICE on a
+    kernel device, and the permission of a server). `core_limit` is requested while the session is
+    open, and needs max_priority 255. Up to `task_limit` requests below priority 255 are in progress
+    at a time, and `slots` of them share a core. `workers` threads compute what the device does not.
+    With `service=True`, requests wait in one queue with those of all other processes that use it,
+    and the device's administrator chooses slots and task limit. `processors` names several
+    processors behind one coordinator, as `overtake perf --processors` does, and `policy` how the
+    coordinator schedules. `times` is a file of `overtake profile`: how long runs of the model take
+    on these processors. `drop` says which requests with a deadline (`slo`) the coordinator drops:
+    "never", "late" or "predicted" to be late. `record` is the record level. Level 1 records what
+    runs on the device in its second run and replays it from then on, with the same results. Level 2
+    does so from the first run, refuses what cannot be recorded, and keeps no more of the model than
+    running needs: `model` then has a name, inputs and outputs, and the file is freed when the
+    program has dropped its Model. `cpu_threads` (1 to 64) threads compute a convolution or a matrix
+    product of the CPU for each of the workers. `cpu_layout` says how values between operators of
+    the CPU lie in memory: "planes", "blocked", or "auto", which is what the model's file says, or
+    else the fastest layout. Results are the same.
 
     The model is uploaded to the device unless another session has done that. Any thread may use a
-    session. It is also a context manager, which closes it. Raises Error: EPERM, naming the remedy,
-    if this process may not have the priority; EINVAL for settings that are impossible; ENOSPC or
+    session. It is also a context manager, which closes it. Raises Error: EPERM, which names the
+    remedy, if this process may not use the priority; EINVAL for impossible settings; ENOSPC or
     ENOMEM.
     """
 
@@ -93,26 +94,27 @@ class Session(_core.Session):
                core: int = 0, on: str = "", slo: float | None = None) -> _core.Task:
         """Begins a request and returns at once.
 
-        `inputs` has an array for each of the model's inputs, of its shape and of its dtype or
-        float32. An array that is contiguous (C order) and aligned is read where it is, from now to
-        the end of the task: do not write to it before. Others are copied now. Values become the
-        device's int8 on their way, rounded half to even and saturated; a float32 tensor of a CPU
-        segment is used as it is. Outputs go straight into arrays that result() returns.
+        `inputs` has an array for each of the model's inputs, of the input's shape, and of its dtype
+        or float32. An array that is contiguous (C order) and aligned is read in place, from now to
+        the end of the task: do not write to it before. Other arrays are copied now. Values are
+        converted to the device's int8, rounded half to even and saturated; a float32 tensor of a
+        CPU segment is used as it is. Outputs are written directly to the arrays that result()
+        returns.
 
-        `priority` is 0 to 254 (NORMAL) or 255 (HIGH, overtakes); within one, a smaller `custom_id`
-        goes first; `core` counts from 1, 0 is any. With several processors `on` names one of them, or
-        an entry, for the request to run on, and `slo` is its deadline in seconds from now: one that
-        the session drops has the status -ETIME.
+        `priority` is 0 to 254 (NORMAL) or 255 (HIGH, overtakes). Within one priority, a smaller
+        `custom_id` goes first. `core` counts from 1; 0 is any core. With several processors, `on`
+        names the processor or entry on which the request runs, and `slo` is its deadline in seconds
+        from now: a request that the session drops has the status -ETIME.
 
-        Raises Error: EINVAL, naming the input, for one that is missing, unknown, or of another dtype
-        or shape; EPERM for a priority above the session's; ENOSPC or ENOMEM. Each request in flight
-        has buffers on the device, of which a process may have some thousands.
+        Raises Error: EINVAL, which names the input, for an input that is missing, unknown, or of
+        another dtype or shape; EPERM for a priority above the session's; ENOSPC or ENOMEM. Each
+        request in flight has buffers on the device, of which a process may have some thousands.
         """
         return self._submit(dict(inputs), priority, custom_id, core, on, slo)
 
     def run(self, inputs: Mapping[str, np.ndarray], *, priority: int = 0, custom_id: int = 0, core: int = 0,
             on: str = "", slo: float | None = None, timeout: float | None = None) -> dict[str, np.ndarray]:
-        """submit(), then the task's result(timeout): {output: array}, which the caller owns.
+        """Calls submit() and returns result(timeout): {output: array}, which the caller owns.
 
         Other Python threads run meanwhile. A request that has not ended after `timeout` seconds
         raises TimeoutError and is cancelled.
@@ -122,10 +124,10 @@ class Session(_core.Session):
 
     async def run_async(self, inputs: Mapping[str, np.ndarray], *, priority: int = 0, custom_id: int = 0,
                         core: int = 0, on: str = "", slo: float | None = None) -> dict[str, np.ndarray]:
-        """run() for a coroutine: its event loop goes on, and no thread is taken for it.
+        """Does the same as run() in a coroutine: the event loop continues, without another thread.
 
-        Cancelling it cancels the request. Needs a loop with add_reader(), as asyncio's on
-        Linux are.
+        Cancelling the coroutine cancels the request. The loop needs add_reader(), which asyncio's
+        loops on Linux have.
         """
         loop = asyncio.get_running_loop()
         waiting = _waiting_of(loop)
@@ -140,8 +142,8 @@ class Session(_core.Session):
         return task.result()
 
     def close(self) -> None:
-        """Cancels what runs, waits for it to end, and gives the queue back to the device.
+        """Cancels running requests, waits for their ends, and gives the queue back to the device.
 
-        Tasks and results stay what they are; a later submit() raises Error (EINVAL).
+        Tasks and results stay valid; a later submit() raises Error (EINVAL).
         """
         super().close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""simulate: a scenario under virtual time, as `overtake sim` runs it."""
+"""simulate: runs a scenario under virtual time, as `overtake sim` does."""
 
 import functools
 import json
@@ -15,8 +15,9 @@ from ._source import read_source
 class Simulation:
     """A run of a scenario, as numpy structured arrays.
 
-    All times are microseconds of virtual time, -1 for a moment that never came; cores count from 1.
-    The arrays are made without a copy of the run's memory, which lives as long as any of them.
+    All times are virtual time in the scenario's unit (microseconds, or nanoseconds with time_unit
+    "ns"), -1 for a moment that never came; cores count from 1. The arrays are made without a copy
+    of the run's memory, which lives as long as any of them.
     """
 
     def __init__(self, run: _core.Simulation) -> None:
@@ -46,7 +47,7 @@ class Simulation:
 
     @functools.cached_property
     def preemptions(self) -> np.ndarray:
-        """By time: job (index into jobs) that a HIGH FC went ahead of, core, time."""
+        """Preemptions by time: job (index into jobs) before which a HIGH FC went, core, time."""
         return self._run.preemptions
 
     @functools.cached_property
@@ -61,12 +62,12 @@ class Simulation:
 
     @functools.cached_property
     def summary(self) -> dict[str, Any]:
-        """What `overtake sim --json` prints: latencies, utilisation, where the time went."""
+        """The JSON of `overtake sim --json`: latencies, utilisation, where the time went."""
         return json.loads(self._run.summary)
 
     @property
     def kind(self) -> str:
-        """"task" or "fc", as the scenario."""
+        """The scenario's kind: "task" or "fc"."""
         return "task" if self._run.is_task_level else "fc"
 
     def __repr__(self) -> str:
@@ -77,19 +78,19 @@ def simulate(scenario: Mapping[str, Any] | str | os.PathLike, *, seed: int | Non
              settings: Mapping[str, Any] | None = None, warm_up: int = 0, drain: int = 0) -> Simulation:
     """Runs a scenario with the shipped firmware and schedulers, in this process.
 
-    `scenario` is the document as a dict, the path of a JSON file, or the name of a bundled one
-    (bundled_scenarios()). `settings` changes keys as --set does: {"loads.camera.priority": 255};
-    `seed` is that of everything random. The summary leaves out the first `warm_up` and the last
-    `drain` microseconds of the run; the arrays have all of it. Files that a dict names are relative
-    to the working directory, those that a file names to it.
+    `scenario` is the document as a dict, the path of a JSON file, or the name of a bundled scenario
+    (bundled_scenarios()). `settings` changes keys as --set does: {"loads.camera.priority": 255}.
+    `seed` is the seed of everything random. The summary leaves out the first `warm_up` and the last
+    `drain` microseconds of the run; the arrays have the whole run. Files that a dict names are
+    relative to the working directory; files that a file names are relative to its directory.
 
-    Other Python threads run meanwhile, and may simulate too. Raises Error (EINVAL), naming the
-    place, for a scenario that is refused, ENOENT for a file that is not there, ERANGE when virtual
-    time runs out.
+    Other Python threads run meanwhile, and may simulate, too. Raises Error: EINVAL, which names the
+    place, for a scenario that is refused; ENOENT for a missing file; ERANGE when virtual time runs
+    out.
     """
     return Simulation(_core.simulate(read_source(scenario, settings, seed), warm_up, drain))
 
 
 def bundled_scenarios() -> list[str]:
-    """Names of the scenarios that come with Overtake."""
+    """Returns the names of the scenarios that are installed with Overtake."""
     return _core.bundled_scenarios()

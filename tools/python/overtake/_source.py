@@ -9,7 +9,7 @@ from . import _core
 
 
 def _plain(value: Any) -> Any:
-    """Numbers and arrays of numpy as JSON has them."""
+    """Converts numbers and arrays of numpy to those of JSON."""
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{value!r} is not JSON")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""sweep: a scenario with every combination of some settings, on this machine or on a cluster."""
+"""sweep: runs a scenario with all combinations of some settings, here or on a cluster."""
 
 import json
 import os
@@ -10,12 +10,13 @@ import numpy as np
 from . import _core
 from ._source import read_source, to_json
 
-# So many shards for each thread of a cluster: more would balance better, and each reads all points' scenarios.
+# The number of shards for each thread of a cluster. With more shards, the load would be balanced
+# better, but each shard reads the scenarios of all points.
 _SHARDS_PER_THREAD = 4
 
 
 class Sweep:
-    """The results of a sweep: a row for each combination, the last key varying fastest."""
+    """The results of a sweep: a row for each combination; the last key varies fastest."""
 
     def __init__(self, points: _core.Points) -> None:
         self._points = points
@@ -23,32 +24,33 @@ class Sweep:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """What `overtake sim --sweep --json` prints: a dict for each combination, with `settings`,
-        `runs`, and for each figure its `mean` (None if there is none) and, of several runs, `ci95`,
-        half the width of its 95 % confidence interval."""
+        """The JSON of `overtake sim --sweep --json`: a dict for each combination, with `settings`,
+        `runs`, and for each figure its `mean` (None if there is none) and, with several runs,
+        `ci95`, half the width of its 95 % confidence interval."""
         if self._rows is None:
             self._rows = json.loads(self.to_json())
         return self._rows
 
     def values(self, figure: str) -> np.ndarray:
-        """The means of one figure, such as "detector.p99_us", as a float64 array of len(self); nan
-        where there is none. KeyError, naming the figures, if there is no such."""
+        """Returns the means of one figure, such as "detector.p99_us", as a float64 array of
+        len(self); nan where there is no mean. Raises KeyError, which names the figures, if there is
+        no such figure."""
         known = [key for key in self.rows[0] if key not in ("settings", "runs")]
         if figure not in known:
             raise KeyError(f"no figure is called {figure}; there are {', '.join(known)}")
         return np.array([row[figure]["mean"] for row in self.rows], np.float64)
 
     def settings(self, key: str) -> list[Any]:
-        """The value of one key in each combination."""
+        """Returns the value of one key in each combination."""
         return [row["settings"][key] for row in self.rows]
 
     def to_text(self, columns: Sequence[str] = ()) -> str:
-        """The table of `overtake sim --sweep --columns COLUMNS`. Raises Error (EINVAL) for a column
-        that is none."""
+        """Returns the table of `overtake sim --sweep --columns COLUMNS`. Raises Error (EINVAL) for
+        a column that does not exist."""
         return self._points.to_text(list(columns))
 
     def to_json(self, columns: Sequence[str] = ()) -> str:
-        """The JSON of `overtake sim --sweep --json --columns COLUMNS`."""
+        """Returns the JSON of `overtake sim --sweep --json --columns COLUMNS`."""
         return self._points.to_json(list(columns))
 
     def __len__(self) -> int:
@@ -59,7 +61,7 @@ class Sweep:
 
 
 def _run_shard(plan: tuple, number: int, of: int) -> str:
-    """On a worker, which has its own copy of the package."""
+    """Runs one shard on a worker, which has its own copy of the package."""
     import overtake._core as core  # pylint: disable=import-outside-toplevel
 
     text, directory, name, grid, repeat, warm_up, drain = plan
@@ -83,18 +85,18 @@ def sweep(scenario: Mapping[str, Any] | str | os.PathLike, grid: Mapping[str, Se
           threads: int | None = None, shards: int | None = None) -> Sweep:
     """Runs every combination of a grid, with the results of `overtake sim --sweep`, to the last byte.
 
-    `grid` has the values of each key, {"core_limit": range(4), "seed": range(1, 51)}, or is what
-    --sweep takes: "core_limit=0..3,seed=1..50". With `repeat`, each combination runs with so many
-    seeds. `scenario`, `seed`, `settings`, `warm_up` and `drain` are those of simulate().
+    `grid` has the values of each key, {"core_limit": range(4), "seed": range(1, 51)}, or is a text
+    for --sweep: "core_limit=0..3,seed=1..50". Each combination runs with `repeat` seeds.
+    `scenario`, `seed`, `settings`, `warm_up` and `drain` are those of simulate().
 
     Without `client`, `threads` threads of this process (default: one for each CPU) share the work,
-    without the GIL. With a dask.distributed Client, its workers do, in `shards` parts (default: four
-    for each of their threads); a part whose worker is lost is repeated on another, with the same
-    result. Workers need this package, in the same version, and files that the scenario names under
-    the same paths.
+    without the GIL. With a dask.distributed Client, its workers share it in `shards` parts, but not
+    in more parts than there are combinations (default: four parts for each of their threads). A
+    part whose worker is lost is repeated on another worker, with the same result. Workers need this
+    package, in the same version, and the files that the scenario names, under the same paths.
 
-    Raises Error (EINVAL): before anything runs, for the first combination that is refused, naming
-    its settings.
+    Raises Error (EINVAL) before anything runs, if a combination is refused: the error names the
+    settings of the first such combination.
     """
     source = read_source(scenario, settings, seed)
     text = grid if isinstance(grid, str) else to_json([[key, list(values)] for key, values in grid.items()])

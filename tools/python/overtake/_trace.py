@@ -10,10 +10,10 @@ from . import _core
 class Trace:
     """Events of a device, from trace(): an iterator, also an asynchronous one, and a context manager.
 
-    Each event is a new dict: "event" is its type, "time_ns" device time; docs/reference/tracepoints.md has the
-    types and the other fields. Those of one core come in order; those of different cores, and of
-    what has not reached a core yet, may come a little late. Any thread may use it; each event is
-    told once.
+    Each event is a new dict: "event" is its type, "time_ns" is device time.
+    docs/reference/tracepoints.md has the types and the other fields. The events of one core come in
+    order. Events of different cores, and of jobs that have not reached a core yet, may come a
+    little late. Any thread may use a Trace; it returns each event once.
     """
 
     def __init__(self, source: _core.TraceSource):
@@ -36,11 +36,11 @@ class Trace:
 
     @property
     def lost(self) -> int:
-        """Events so far that were not fetched in time: the trace has gaps."""
+        """The number of events that were not fetched in time so far: the trace has gaps."""
         return self._source.lost
 
     def close(self) -> None:
-        """Ends it: a thread that waits for an event gets no more. Closing twice is fine."""
+        """Ends the trace: a thread that waits for an event gets none. Closing twice is allowed."""
         self._source.close()
 
     def __enter__(self) -> "Trace":
@@ -54,11 +54,11 @@ def trace(device: _core.Device | str = "auto", *, seconds: float | None = None) 
     """Watches all clients of a device from now on.
 
     `device` is a Device or a name as `overtake trace` takes it: "auto", "kernel", a node's path,
-    "server" or "server:SOCKET". An embedded device is its process's own, so it is watched by its
-    Device only. After `seconds` the iterator ends, None means never. A kernel device's tracepoints
-    tell of all devices of the driver, and need CAP_BPF and CAP_PERFMON, or root.
+    "server" or "server:SOCKET". An embedded device belongs to its process, so it can be watched
+    only by its Device. After `seconds`, the iterator ends; None means never. A kernel device's
+    tracepoints report all devices of the driver, and need CAP_BPF and CAP_PERFMON, or root.
 
-    Raises Error: EPERM without the right and ENOENT without a device, naming the remedy, ENOTSUP if
-    the package was built without libbpf.
+    Raises Error: EPERM without the right or ENOENT without a device, both with the remedy; ENOTSUP
+    if the package was built without libbpf.
     """
     return Trace(_core.open_trace(device, seconds))

@@ -20,7 +20,8 @@ double ProcessorBlame::ms(std::uint64_t time) const {
     return static_cast<double>(time) * static_cast<double>(scenario_.tick_ns) / 1e6;
 }
 
-/// What begins in `run`, on another processor; none: that lacks the first unit.
+/// Returns how long the units of `run` would take on another processor; nothing if it may not run
+/// the first unit.
 std::optional<std::uint64_t> ProcessorBlame::takes(const LiveTask& task, const LiveTask::Run& run,
                                                    std::uint32_t processor) const {
     const Model& model = scenario_.models[task.kind->model];
@@ -38,7 +39,7 @@ std::optional<std::uint64_t> ProcessorBlame::takes(const LiveTask& task, const L
     for (std::uint64_t rest = units; rest != 0; rest &= rest - 1) {
         const std::uint64_t time = time_of(static_cast<std::size_t>(__builtin_ctzll(rest)));
         if (time == 0)
-            break; // the rest would have gone on elsewhere
+            break; // the rest would have run elsewhere
         all += time;
     }
     return all;
@@ -102,7 +103,7 @@ void ProcessorBlame::ended(LiveTask& task, std::uint64_t time) {
     live_.erase(&task);
 }
 
-/// Of several as slow the first.
+/// Keeps the report if it is among the slowest. Among reports that are as slow, the first are kept.
 void ProcessorBlame::keep(Report report) {
     std::vector<Report>& kept = kept_[report.task_class];
     const auto place =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Why requests on several processors took so long: for which processor each waited, what that did
-// meanwhile, and which other one was idle and could have run it.
+// Why requests on several processors took so long: for which processor each request waited, what
+// that processor did meanwhile, and which other processor was idle and could have run the request.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@
 
 namespace overtake::simulator::processors {
 
-/// Memory: live tasks times processors times classes, and the worst of each class.
+/// Memory holds live tasks times processors times classes, and the slowest of each class.
 class ProcessorBlame : public Observer {
 public:
-    /// Keeps the `most` slowest of each class, of those that arrive in `window`. `scenario`
+    /// Keeps the `most` slowest tasks of each class, of those that arrive in `window`. `scenario`
     /// outlives it.
     ProcessorBlame(const ProcessorScenario& scenario, std::size_t most, const Window& window = {});
 
-    /// A sentence for each, by class, the slowest first.
+    /// Returns a sentence for each kept task, by class, the slowest first.
     std::string text() const;
     /// Adds "blame" to a summary.
     void add_to(nlohmann::ordered_json& summary) const;

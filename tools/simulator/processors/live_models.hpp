@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The models of a scenario as the coordinator has them: with records of what runs took.
+// The models of a scenario as the coordinator has them: with records of how long runs took.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace overtake::simulator::processors {
 
 class LiveModels {
 public:
-    /// `scenario` outlives it.  Adds them to the coordinator.
+    /// Adds the models to the coordinator. `scenario` outlives it.
     LiveModels(const ProcessorScenario& scenario, ovt_coord& coord)
         : described_(scenario.models.size()), records_(scenario.models.size()) {
         for (std::size_t i = 0; i < described_.size(); i++) {
@@ -38,7 +38,7 @@ public:
     }
 
     ovt_coord_model* at(std::size_t model) { return &described_[model]; }
-    /// No run has more FCs.
+    /// Returns the most FCs that a run has.
     std::size_t longest_program() const { return longest_program_; }
 
 private:

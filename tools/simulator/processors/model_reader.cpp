@@ -40,7 +40,7 @@ std::vector<std::uint64_t> fcs_of(const Place& place, bool is_pool) {
     return fcs;
 }
 
-/// Bits of the predecessors.
+/// Returns a bit for each predecessor.
 std::uint64_t after_of(const Place& place, std::size_t unit) {
     std::uint64_t after = 0;
     if (!place.value().is_array())
@@ -56,7 +56,7 @@ std::uint64_t after_of(const Place& place, std::size_t unit) {
     return after;
 }
 
-/// Sums and longest FCs of the unit whose FCs were added last.
+/// Adds the sums and the longest FCs of the unit whose FCs were added last.
 void add_times(Model& model) {
     for (const std::vector<std::uint64_t>& of_class : model.fcs.back()) {
         std::uint64_t sum = 0;
@@ -101,7 +101,7 @@ void read_units(const Place& place, const Classes& classes, Model& model) {
         read_unit(unit, model, classes);
 }
 
-/// What a class of the scenario is in the file, if it is there.
+/// Returns the index of the scenario's class in the file, if the file has it.
 std::optional<std::size_t> class_in_file(const Place& place, const ModelContents& contents,
                                          const std::string& name, bool is_pool) {
     const auto found = std::ranges::find(contents.classes, name, &UnitClass::name);
@@ -113,7 +113,7 @@ std::optional<std::size_t> class_in_file(const Place& place, const ModelContents
     return static_cast<std::size_t>(found - contents.classes.begin());
 }
 
-/// In whole ticks: a time for each FC, or of a pool one.
+/// Returns the times in whole ticks: one for each FC, or for a pool one in all.
 std::vector<std::uint64_t> unit_times(const Place& place, const UnitClass& of, const UnitWork& work,
                                       std::uint64_t tick_ns) {
     std::vector<std::uint64_t> ns;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A model of a scenario with processors: its units, and what they take on each class.
+// The model of a scenario with processors: its units, and how long they take on each class.
 #pragma once
 
 #include <filesystem>
@@ -13,22 +13,22 @@
 
 namespace overtake::simulator::processors {
 
-/// The largest number of such a scenario.
+/// The largest number that such a scenario may have.
 inline constexpr std::uint64_t most_number = std::uint64_t{1} << 40;
 
-/// The classes of a scenario's processors, and what one unit of its times is.
+/// The classes of a scenario's processors, and its unit of time.
 struct Classes {
     const std::vector<std::string>& names;
     const std::vector<bool>& are_pools;
     std::uint64_t tick_ns = 1000;
 };
 
-/// Throws Error EINVAL, naming the place.  Files are relative to `directory`.
+/// Reads a model. Files are relative to `directory`. Throws Error EINVAL, which names the place.
 Model read_model(const Place& place, const std::string& name, const Classes& classes,
                  const std::filesystem::path& directory);
 
-/// The units of a compiled network: work by the names of classes.  A class of the scenario that the
-/// network was not compiled for has none of them.  `place` is for messages.
+/// Takes the units of a compiled network: work by the names of classes. A class of the scenario for
+/// which the network was not compiled has no work in them. `place` is for messages.
 void take_units(const Place& place, const ModelContents& contents, const Classes& classes,
                 Model& model);
 

@@ -38,7 +38,7 @@ bool ProcessorPictures::in_window(std::uint64_t start, std::uint64_t end) const 
     return end <= picture_limit_ && end > options_.from && start < options_.to;
 }
 
-/// Of a run that executes.
+/// Returns the lane of a run that executes.
 std::size_t ProcessorPictures::lane_of(const LiveTask::Run& run) const {
     std::size_t lane = first_lane_[run.run->processor];
     if (scenario_.processors[run.run->processor].core == 0)
@@ -93,7 +93,7 @@ void ProcessorPictures::preempted(LiveTask&, LiveTask::Run& run, std::uint64_t t
                                          .tag = run.run->dispatch_sequence});
 }
 
-/// On a pool the first worker that is free takes it.
+/// A run on a pool takes the first free worker.
 void ProcessorPictures::run_started(LiveTask&, LiveTask::Run& run, std::uint64_t) {
     if (scenario_.processors[run.run->processor].core != 0)
         return;

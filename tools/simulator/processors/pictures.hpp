@@ -12,7 +12,7 @@
 
 namespace overtake::simulator::processors {
 
-/// Keeps what lies in a window of a run.  Memory is bounded, unless every FC is asked for.
+/// Keeps what lies in a window of a run. Memory is bounded, unless every FC is wanted.
 class ProcessorPictures : public Observer {
 public:
     using Options = Pictures::Options;
@@ -20,12 +20,13 @@ public:
     /// `scenario` outlives it; `title` is for the pictures.
     ProcessorPictures(const ProcessorScenario& scenario, std::string title, const Options& options);
 
-    /// After the run: throws Error (ENODATA) if nothing ran in the window.
+    /// Call it after the run. Throws Error (ENODATA) if nothing ran in the window, or Error
+    /// (ERANGE) if the run is too long for a picture.
     void demand_content() const;
-    /// After the run: an SVG document.  The FCs and runs of workers in the window; if they are too
-    /// many, the density.
+    /// Returns, after the run, an SVG document of the FCs and runs of workers in the window, or of
+    /// their density if they are too many.
     std::string svg() const;
-    /// After the run, with Options::every_fc: all that lies in the window.
+    /// Returns, after a run with Options::every_fc, all that lies in the window.
     timeline::Timeline timeline() const;
 
     void fc_started(LiveTask& task, LiveTask::Run& run, bool high, std::uint32_t index,
@@ -39,10 +40,10 @@ public:
     void in_use_again(std::uint32_t processor, std::uint64_t time) override;
 
 private:
-    /// What runs in a lane.
+    /// The work that a lane runs.
     struct Lane {
         bool busy = false;
-        std::uint64_t run = 0; ///< its dispatch sequence
+        std::uint64_t run = 0; ///< the run's dispatch sequence
         bool high = false;
         std::uint32_t index = 0;
     };
@@ -62,7 +63,7 @@ private:
 
     const ProcessorScenario& scenario_;
     Options options_;
-    std::uint64_t picture_limit_;         ///< times of pictures are in ns
+    std::uint64_t picture_limit_;         ///< the last time whose nanoseconds fit 64 bits
     std::vector<std::size_t> first_lane_; ///< by processor
     std::vector<Lane> lanes_;
     timeline::Timeline timeline_;

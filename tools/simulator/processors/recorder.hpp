@@ -27,7 +27,7 @@ public:
                    std::uint64_t time) override;
     void ended(LiveTask& task, std::uint64_t time) override;
 
-    /// Once the run is over.
+    /// Writes the timeline. Call it after the run.
     void write(std::ostream& out);
 
 private:

@@ -20,10 +20,10 @@ namespace {
 
 constexpr std::uint64_t usual_retry_after_us = 100'000;
 
-/// A name that stands in the scenario once; all of one sort.
+/// Names of one sort, each of which the scenario has once.
 class Names {
 public:
-    /// `what` is for messages, as "processor".
+    /// `what` is a word for messages, such as "processor".
     explicit Names(const char* what) : what_(what) {}
 
     void add(const Place& place, const std::string& name, std::uint32_t number) {
@@ -260,7 +260,8 @@ private:
         check_classes(place);
     }
 
-    /// Beside files, a class that runs nothing is one that is called otherwise in them.
+    /// Refuses, if models come from files, a class that runs nothing and is in no file: its name
+    /// may be wrong.
     void check_classes(const Place& place) const {
         std::vector<std::string> in_files;
         for (const Model& model : scenario_.models)
@@ -290,7 +291,7 @@ private:
         }
     }
 
-    /// A measured class has a largest piece that is more than nothing.
+    /// Checks that a measured class has a largest piece that is not empty.
     void check_measured(const Place& place, const Model& model) {
         ovt_coord coord{};
         std::vector<ovt_coord_processor> described;
@@ -471,7 +472,7 @@ private:
         scenario_.events.push_back(event);
     }
 
-    /// Of a processor fail and recover alternate, in order of time.
+    /// Checks that fail and recover of each processor alternate, in order of time.
     void check_events() {
         std::ranges::stable_sort(event_places_, {}, [](const auto& event) { return event.first; });
         std::vector<bool> works(scenario_.processors.size(), true);
@@ -506,7 +507,7 @@ private:
     std::optional<std::uint64_t> until_;
     std::vector<bool> class_is_pool_;
     std::uint32_t workers_ = 0;
-    std::vector<ovt_coord_model> described_models_; ///< for can_run()
+    std::vector<ovt_coord_model> described_models_; ///< models for can_run()
     std::map<std::string, std::uint32_t> map_;      ///< entries, by model
     std::vector<std::pair<std::uint64_t, Place>> event_places_;
     Names entries_{"entry of processors"};

@@ -96,7 +96,7 @@ private:
             .fair = false,
             .quota_ns = 0,
             .watchdog_cycles = never,
-            .clock = {}, // nothing waits for this host
+            .clock = {}, // no client waits for this host
             .lag_max_ns = 0,
             .stretch_max_ns = 0,
             .cores = cores_.data(),
@@ -145,7 +145,7 @@ private:
         return next;
     }
 
-    /// A trial of a processor that does not work changes nothing, unless it is to work again.
+    /// Returns the processors whose trials matter: those that work, and those that will recover.
     std::uint64_t tried() const {
         std::uint64_t processors = 0;
         for (std::size_t i = 0; i < works_.size(); i++)
@@ -274,7 +274,7 @@ private:
         prepare();
     }
 
-    /// A worker of a pool takes it.
+    /// Starts a run on a worker of a pool.
     void start(LiveTask& task, const ovt_coord_run& described) {
         auto& run = *static_cast<LiveTask::Run*>(described.host);
         std::uint64_t time = described.lead;
@@ -306,7 +306,7 @@ private:
         leave_nothing_to_do();
     }
 
-    /// What is over, in the order in which it was dispatched.
+    /// Reports the runs that ended, in the order in which they were dispatched.
     void report_ended() {
         std::ranges::sort(ended_, {},
                           [](const LiveTask::Run* run) { return run->run->dispatch_sequence; });
@@ -328,7 +328,7 @@ private:
         tell([&](Observer& observer) { observer.run_ended(task, run, status, now_); });
     }
 
-    /// Of a task that ends: what has not started leaves; what executes ends as usual.
+    /// Cancels a run of a task that ends. On a pool, a run that executes ends as usual.
     void cancel_run(LiveTask::Run& run) {
         if (scenario_.processors[run.run->processor].core == 0) {
             if (!run.started)
@@ -336,7 +336,7 @@ private:
             return;
         }
         cancel_job(run);
-        report_ended(); // what else there is to do comes next: no recursion, a task has many runs
+        report_ended(); // no recursion, since a task may have many runs: the rest is done next
     }
 
     void cancel_job(LiveTask::Run& run) {
@@ -363,8 +363,8 @@ private:
         }
     }
 
-    /// What it executes ends now, and all its runs fail, in the order in which they were
-    /// dispatched.
+    /// Fails a processor: runs that execute end now, and all runs of the processor fail, in the
+    /// order in which they were dispatched.
     void fail(std::uint32_t processor) {
         if (!ovt_coord_fail(&coord_, processor, now_))
             return;
@@ -373,7 +373,7 @@ private:
             stop_core(processor);
         while (ovt_coord_run* const described = ovt_coord_first_run(&coord_, processor)) {
             auto& run = *static_cast<LiveTask::Run*>(described->host);
-            if (run.fc_runs) { // on a worker
+            if (run.fc_runs) { // the run is on a worker
                 run.executed = now_ - run.fc_start;
                 run.fc_runs = false;
                 std::erase(on_workers_, &run);
@@ -488,7 +488,8 @@ private:
         free_.push_back(&task);
     }
 
-    /// Dropped as it arrives, and the one that takes its place arrives now: so that is, too.
+    /// Refuses a load whose task is dropped when it arrives, if its successor arrives now and is
+    /// dropped, too.
     void refuse_endless(const LiveTask& task) const {
         const Load& load = scenario_.loads[task.load].arrivals;
         if (task.coord.arrival_time == now_ && load.arrivals == Arrivals::closed_loop &&
@@ -499,7 +500,7 @@ private:
                                             load.id, now_));
     }
 
-    // What the coordinator wants.
+    // The coordinator's actions.
 
     void carry_out(const ovt_coord_action& action) {
         LiveTask& task = task_of(action.task);
@@ -539,7 +540,7 @@ private:
     std::vector<ovt_event> events_;
     ovt_fw fw_{};
     ovt_fw_context context_{};
-    std::vector<ovt_fc> program_; ///< FCs without a program: here they are charged, not executed
+    std::vector<ovt_fc> program_; ///< FCs without code: they are charged here, not executed
     ovt_coord coord_{};
     std::vector<ovt_coord_processor> processors_;
     std::vector<std::uint32_t> processor_of_core_;
@@ -556,10 +557,10 @@ private:
     std::size_t next_event_ = 0;
     std::vector<std::size_t> recovers_left_; ///< by processor
     std::vector<ArrivalSource> sources_;
-    std::vector<std::uint32_t> pending_; ///< of each load: arrived, not over
+    std::vector<std::uint32_t> pending_; ///< by load: tasks that have arrived and not ended
     std::uint64_t generated_ = 0;
     std::vector<LiveTask::Run*> on_workers_;
-    std::vector<LiveTask::Run*> ended_; ///< now, not reported yet
+    std::vector<LiveTask::Run*> ended_; ///< ended now and not reported yet
 };
 
 ProcessorSimulator::ProcessorSimulator(const ProcessorScenario& scenario, std::uint64_t seed,

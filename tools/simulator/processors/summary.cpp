@@ -11,7 +11,7 @@
 namespace overtake::simulator::processors {
 namespace {
 
-/// The smallest that so many percent do not exceed.
+/// Returns the smallest value that `percent` of the values do not exceed.
 std::uint64_t percentile(std::vector<std::uint64_t> values, double percent) {
     if (values.empty())
         return 0;
@@ -115,7 +115,7 @@ void Tally::ended(LiveTask& task, std::uint64_t time) {
 
 namespace {
 
-/// The latency of the last task.
+/// Keeps the latency of the task that ended last.
 class LastLatency : public Observer {
 public:
     void ended(LiveTask& task, std::uint64_t time) override {
@@ -260,7 +260,7 @@ nlohmann::ordered_json Tally::json() const {
 
 namespace {
 
-/// As sweeps round it.
+/// Formats a share as sweeps do.
 std::string spaced_share(double share) {
     std::string text = format_share(share);
     return text.insert(text.size() - 1, " ");
@@ -270,7 +270,7 @@ std::string spaced_share(double share) {
 
 std::string Tally::text() const {
     const nlohmann::ordered_json summary = json();
-    // Columns that are there if any of their counts is not 0.
+    // These columns are shown if any of their counts is not 0.
     std::vector<const char*> counts = {"dropped"};
     for (const char* key : {"failed", "cancelled", "refused", "unended"})
         if (std::ranges::any_of(summary["classes"], [&](const auto& row) { return row[key] != 0; }))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a run of a scenario with processors comes to: latencies by class of tasks, and what each
+// The results of a run of a scenario with processors: latencies by class of tasks, and what each
 // processor did.
 #pragma once
 
@@ -21,8 +21,8 @@ namespace overtake::simulator::processors {
 
 class Tally : public Observer {
 public:
-    /// `scenario` outlives it.  Counted are tasks that arrive in `window`, runs that start in it,
-    /// and what processors do in it.
+    /// Counts tasks that arrive in `window`, runs that start in it, and what processors do in it.
+    /// `scenario` outlives it.
     explicit Tally(const ProcessorScenario& scenario, const Window& window = {});
 
     void arrived(LiveTask& task, std::uint64_t time) override;
@@ -35,28 +35,29 @@ public:
                    std::uint64_t time) override;
     void ended(LiveTask& task, std::uint64_t time) override;
 
-    /// Times are in us.
+    /// Returns the results as JSON, with times in us.
     nlohmann::ordered_json json() const;
-    /// Two tables.
+    /// Returns the results as two tables.
     std::string text() const;
-    /// As other scenarios have it, for tables of many runs; "alone" is by this scenario's policy.
+    /// Returns a summary like those of other scenarios, for tables of many runs; "alone" is with
+    /// this scenario's policy.
     Summary summary() const;
-    /// When what was counted begins and ends: with the first arrival, with the last end.
+    /// Return the counted part's bounds: the first arrival and the last end, within the window.
     std::uint64_t from() const;
     std::uint64_t to() const;
 
 private:
     struct OfClass {
         std::uint64_t tasks = 0;
-        std::uint64_t refused = 0; ///< found too many unfinished
+        std::uint64_t refused = 0; ///< arrivals that found too many tasks unfinished
         std::uint64_t done = 0, failed = 0, cancelled = 0, dropped = 0;
         std::uint64_t retries = 0;
         std::uint64_t with_slo = 0;
         std::uint64_t within_slo = 0;
         std::uint64_t preemptions = 0;
-        std::optional<std::uint64_t> slo;     ///< of its first task that has one
-        std::vector<std::uint64_t> latencies; ///< of those that are done
-        std::uint64_t alone = 0;              ///< sum of their latencies alone
+        std::optional<std::uint64_t> slo;     ///< of the class's first task that has one
+        std::vector<std::uint64_t> latencies; ///< of the tasks that are done
+        std::uint64_t alone = 0;              ///< the sum of the latencies of these tasks alone
     };
     struct OfProcessor {
         std::uint64_t runs = 0;
