@@ -83,8 +83,7 @@ void LateJobs::forget(const std::set<std::uint32_t>& pids) {
 std::vector<std::string> LateJobs::lines() const {
     std::vector<std::string> lines;
     for (const blame::Worst::Item& item : worst_.list())
-        lines.push_back(blame::sentence(item.name, item.report, name_of) +
-                        (item.report.incomplete ? " (events of it are missing)" : ""));
+        lines.push_back(blame::sentence(item.name, item.report, name_of));
     return lines;
 }
 
