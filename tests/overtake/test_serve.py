@@ -181,11 +181,11 @@ class Serve(CommandTest):
     def test_run_warns_of_a_device_that_computes_nothing(self):
         inputs = self.directory / "x.npy"
         np.save(inputs, np.zeros((1, *self.input_shape()), "f4"))
-        for mode, count in ("timed", 1), ("both", 0):
+        for mode, count, options in ("timed", 1, []), ("timed", 0, ["-q"]), ("both", 0, []):
             server = self.serve("--mode", mode)
             run = subprocess.run(
                 [BINARY, "run", str(self.model), "--input", str(inputs), "--output-dir", str(self.directory / mode),
-                 "--device", f"server:{self.socket}"],
+                 "--device", f"server:{self.socket}", *options],
                 capture_output=True, text=True, check=True, timeout=PATIENCE)  # fmt: skip
             self.assertEqual(run.stderr.count("computes nothing, so the outputs are not the network's"), count)
             server.terminate()

@@ -32,6 +32,18 @@ class Sweeps(unittest.TestCase):
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         return run.stdout
 
+    def test_a_file_goes_before_a_bundled_scenario_of_its_name(self):
+        folder = os.path.dirname(self.scenario)
+        own = self.output("--summary")
+        for name in ("demo-both", "demo-both.json"):
+            command = [OVERTAKE, "sim", name, "--summary"]
+            bundled = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+            self.assertNotEqual(bundled.stdout, own)
+            os.symlink(self.scenario, os.path.join(folder, name))
+            run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+            self.assertEqual(run.stdout, own)
+            os.remove(os.path.join(folder, name))
+
     def refuse(self, status, text, *options):
         run = self.sim(*options)
         self.assertEqual(run.returncode, status, run.stderr)
