@@ -37,6 +37,23 @@ def too_long(text):
             yield number, line
 
 
+SENTENCE_END = re.compile(r"[a-z)`*]{2}[.!?][)\"'*_]*$")
+ABBREVIATION = re.compile(r"(?:^|\()(?:e\.g|i\.e|vs|cf|etc|No)\.$")
+
+
+def shared(text):
+    """(number, line) of each line of a paragraph in which a second sentence begins."""
+    is_code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if FENCE.match(line):
+            is_code = not is_code
+        elif not is_code and not WHOLE.match(line):
+            words = UNBREAKABLE.findall(line)
+            if any(SENTENCE_END.search(word) and not ABBREVIATION.search(word) and after[0].isupper()
+                   for word, after in zip(words, words[1:])):  # fmt: skip
+                yield number, line
+
+
 def cells(row):
     return len(re.sub(r"`[^`]*`|\\\|", "", row).strip().strip("|").split("|"))
 
@@ -64,6 +81,16 @@ class DocumentLines(unittest.TestCase):
     def test_paragraphs_are_wrapped(self):
         found = [f"{path.relative_to(PROJECT)}:{number}: {line}" for path in documents() for number, line in too_long(path.read_text(encoding="utf-8"))]
         self.assertEqual(found, [], "wrap them: scripts/wrap_documents.py FILE.md")
+
+    def test_sentences_begin_lines(self):
+        found = [
+            f"{path.relative_to(PROJECT)}:{number}: {line}"
+            for path in documents() if path != PROJECT / "README.md"
+            for number, line in shared(path.read_text(encoding="utf-8"))
+        ]  # fmt: skip
+        self.assertEqual(found, [], "wrap them: scripts/wrap_documents.py FILE.md")
+        self.assertEqual([number for number, _ in shared("A core runs `a.b`. It ends.\nAn FC (e.g. Conv) ends. (It does.)\nOne\nmore.\n")], [1])
+        self.assertEqual(list(shared("```\nOne core. Two cores.\n```\n| One core. Two cores. |\n")), [])
 
     def test_a_long_line_is_noticed(self):
         long = "A client owns the memory that it maps, and the driver frees it with the last job.\n"
