@@ -68,7 +68,7 @@ struct overtake_ended_commands {
  *	overtake_recording.idle for an idle instance
  * @parts_left: parts of its delivery that are not done: fence and command, end of CPU access
  * @collect_link: in overtake_context.ended
- * @fence: signalled when the job has ended; NULL for a job that needs none
+ * @fence: signalled when the job has ended; NULL: no syncobj gets it
  * @syncs: fences that it waits for, and syncobjs that get @fence
  * @is_ending: its client knows its end, and the instance is not back in @recording yet
  * @fcs: its FCs; those of an instance belong to the recording
