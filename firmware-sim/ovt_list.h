@@ -21,7 +21,7 @@ static inline bool ovt_list_empty(const struct ovt_list *head)
 	return head->next == head;
 }
 
-/* At the end of @head's list; in front of @head, if that is a link in the middle. */
+/* Adds @link at the end of @head's list; in front of @head, if that is a link in the middle. */
 static inline void ovt_list_append(struct ovt_list *head, struct ovt_list *link)
 {
 	link->next = head;

@@ -18,7 +18,7 @@ struct ovt_tree_node {
 	struct ovt_tree_node *parent;
 	struct ovt_tree_node *left;
 	struct ovt_tree_node *right;
-	u32 size;			/* of the subtree that begins here; 0: in no tree */
+	u32 size;			/* nodes of the subtree that begins here; 0: in no tree */
 };
 
 /* Empty if all zero. */
@@ -27,22 +27,22 @@ struct ovt_tree {
 	struct ovt_tree_node *first;
 };
 
-/* Whether @a goes before @b; two of which neither does are equal.  Constant while in the tree. */
+/* Whether @a goes before @b; if neither goes before the other, they are equal.  Constant. */
 typedef bool ovt_tree_before(const void *context, const struct ovt_tree_node *a,
 			     const struct ovt_tree_node *b);
 
-/* @node is in no tree; it goes behind those that are equal. */
+/* Inserts @node, which is in no tree, behind the nodes that are equal. */
 void ovt_tree_insert(struct ovt_tree *tree, struct ovt_tree_node *node, ovt_tree_before *before,
 		     const void *context, u64 *steps);
-/* @node is in @tree. */
+/* Removes @node, which is in @tree. */
 void ovt_tree_remove(struct ovt_tree *tree, struct ovt_tree_node *node, u64 *steps);
 
-/* How many nodes are @leading, which the first ones are and no later one is. */
+/* Returns the number of nodes that are @leading: these are the first ones, and no later node is. */
 u32 ovt_tree_count(const struct ovt_tree *tree,
 		   bool (*leading)(const void *context, const struct ovt_tree_node *node),
 		   const void *context, u64 *steps);
 
-/* The one behind @node; NULL: none.  A walk through a tree looks at each node twice at most. */
+/* Returns the node behind @node, or NULL.  A walk looks at each node of a tree at most twice. */
 static inline struct ovt_tree_node *ovt_tree_next(struct ovt_tree_node *node)
 {
 	if (node->right) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernel interfaces that moved between Linux 6.12 and 7.3.  The rest of the driver calls what is
- * here and knows of one form only.  Which form these headers have, probe.sh has found out by
- * compiling both; what is not defined here is as it was in 6.12.
+ * Kernel interfaces that changed between Linux 6.12 and 7.3.  The rest of the driver calls the
+ * functions below and knows one form only.  probe.sh compiles the forms to find out which one the
+ * kernel's headers have.  Each OVERTAKE_LATER_* macro that is not defined stands for the form of
+ * 6.12.
  */
 #ifndef OVERTAKE_COMPAT_H
 #define OVERTAKE_COMPAT_H
@@ -26,7 +27,7 @@ static inline void overtake_uring_done(struct io_uring_cmd *cmd, s32 result, u64
 #endif
 }
 
-/* The 80 bytes of a command in a 128-byte SQE. */
+/* Returns the 80 bytes of a command in a 128-byte SQE. */
 static inline const void *overtake_uring_payload(const struct io_uring_cmd *cmd)
 {
 #ifdef OVERTAKE_LATER_URING_SQE_CMD
@@ -37,8 +38,8 @@ static inline const void *overtake_uring_payload(const struct io_uring_cmd *cmd)
 }
 
 /*
- * Whether the ring polls for completions (IORING_SETUP_IOPOLL), which is for drivers that are asked
- * for them.  Linux 6.12 refuses commands there itself; 7.3 takes them as on any other ring.
+ * Whether the ring polls for completions (IORING_SETUP_IOPOLL), which is for drivers that answer
+ * such polls.  Linux 6.12 itself refuses commands on such a ring; 7.3 takes them as on any other.
  */
 static inline bool overtake_uring_is_polled(struct io_uring_cmd *cmd)
 {
@@ -75,7 +76,7 @@ static inline void overtake_timer_setup(struct hrtimer *timer,
 #endif
 }
 
-/* Locks the reservation object itself. */
+/* Takes the lock of the reservation object by itself: the caller does not hold it. */
 static inline int overtake_gem_vmap(struct drm_gem_object *object, struct iosys_map *map)
 {
 #ifdef OVERTAKE_LATER_GEM_VMAP
@@ -94,7 +95,10 @@ static inline void overtake_gem_vunmap(struct drm_gem_object *object, struct ios
 #endif
 }
 
-/* For a comparison only: where it is an RCU pointer it may change to NULL. */
+/*
+ * Returns the ops of @fence, for a comparison only: where fence->ops is an RCU pointer, it may
+ * change to NULL.
+ */
 static inline const void *overtake_fence_ops(const struct dma_fence *fence)
 {
 	return (__force const void *)READ_ONCE(fence->ops);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What looks after the device, once a second.
+ * The backstop, which looks at the device once a second.
  *
- * Against mistakes of ours, not of clients: a lost wake-up, a lost timer, a core that does not
- * execute.  Clients that execute for too long are the firmware's watchdog's business.
+ * It corrects mistakes of the driver, not of clients: a lost wake-up, a lost timer, a core that
+ * does not execute.  The firmware's watchdog stops clients' FCs that execute for too long.
  */
 #include <linux/sched.h>
 
@@ -18,11 +18,11 @@
 #include "overtake_workqueues.h"
 
 #define BACKSTOP_PERIOD		HZ
-/* A core is reset after so many looks in a row that saw no step.  Counted, not timed: a
+/* Looks in a row without a step after which a core is reset.  They are counted, not timed: a
  * machine that was suspended or starved must not look like a stuck core.
  */
 #define BACKSTOP_LOOKS		20u
-/* ... and after so many its thread is woken once more. */
+/* Looks in a row without a step after which the core's thread is woken once more. */
 #define LOST_LOOKS		2u
 
 static bool core_is_runnable(struct overtake_core *core)
@@ -47,7 +47,7 @@ static bool core_is_stuck(struct overtake_core *core)
 	return core->stuck >= BACKSTOP_LOOKS;
 }
 
-/* The wake-up of the core's thread was lost: the thread has work and sleeps. */
+/* Wakes the core's thread if its wake-up was lost: the thread has work and sleeps. */
 static void recover_wakeup(struct overtake_core *core)
 {
 	struct overtake_device *device = core->device;
@@ -61,8 +61,8 @@ static void recover_wakeup(struct overtake_core *core)
 }
 
 /*
- * What was due at the last look already: its interrupt was lost.  The manual clock
- * has no interrupts: what is due is done by the client that steps it, or here.
+ * Does work that was due at the last look already: its interrupt was lost.  The manual clock has no
+ * interrupts: work that is due is done by the process that steps the clock, or here.
  */
 static void recover_interrupt(struct overtake_device *device)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What looks after the device.  See overtake_backstop.c. */
+/* The backstop: looks for lost wake-ups, lost timers, stuck cores.  See overtake_backstop.c. */
 #ifndef OVERTAKE_BACKSTOP_H
 #define OVERTAKE_BACKSTOP_H
 

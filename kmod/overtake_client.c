@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Clients (open files) and contexts (their queues) as objects: referenced, charged, found, slept
- * for, freed.  Their life is in overtake_ctx.c.
+ * Clients (open files) and contexts (their queues) as objects: references, charges, look-up,
+ * sleepers, freeing.  Their life is in overtake_ctx.c.
  */
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -117,10 +117,10 @@ void overtake_context_put(struct overtake_context *context)
 }
 
 /*
- * With a reference for the caller, or NULL.  A dead context is still found.
+ * Returns a context with a reference for the caller, or NULL.  A dead context is still found.
  *
- * Without the client's lock: thousands of its threads may ask at the same time, and none of them is
- * to sleep where no signal reaches it.
+ * It takes no lock of the client: thousands of its threads may call this at the same time, and none
+ * of them may sleep where no signal reaches it.
  */
 struct overtake_context *overtake_context_find(struct overtake_client *client, u32 id)
 {
@@ -146,8 +146,8 @@ int overtake_context_add_sleeper(struct overtake_context *context, atomic_t *sle
 /*
  * overtake_context_add_waiter - the calling thread is about to sleep in @context's wait queue
  *
- * 0, or -ENOSPC: so that a wake-up, which walks the queue with interrupts off, is short.  Until
- * overtake_context_remove_waiter().
+ * Returns 0; or -ENOSPC, so that a wake-up, which walks the queue with interrupts off, is short.
+ * The thread counts until overtake_context_remove_waiter().
  */
 int overtake_context_add_waiter(struct overtake_context *context)
 {
@@ -159,11 +159,11 @@ void overtake_context_remove_waiter(struct overtake_context *context)
 	atomic_dec(&context->waiters);
 }
 
-/* Command slots that a context holds from its birth to its death. */
+/* Returns the number of command slots that a context holds as long as it lives. */
 u32 overtake_context_slots(const struct overtake_context *context)
 {
 	u32 cores = context->client->device->settings.cores;
 
-	/* KILL_CONTEXT, and LIMIT of every core when its request goes away. */
+	/* KILL_CONTEXT, and LIMIT of each core when the context's request for a limit ends. */
 	return 1 + (context->core_limit ? cores : 0);
 }

@@ -20,7 +20,7 @@ int overtake_context_add_waiter(struct overtake_context *context);
 void overtake_context_remove_waiter(struct overtake_context *context);
 u32 overtake_context_slots(const struct overtake_context *context);
 
-/* Of a client that has a right to priority 255. */
+/* Whether @context was created with the right to priority 255. */
 static inline bool overtake_context_is_privileged(const struct overtake_context *context)
 {
 	return context->max_priority == OVERTAKE_PRIORITY_HIGH;

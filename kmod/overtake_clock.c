@@ -4,8 +4,8 @@
  *
  * DOC: device time
  *
- * CLOCK_MONOTONIC, read under the device lock, so commands are stamped in order.  With the manual
- * clock, device time stands still until it is advanced (overtake_manual_clock.c).
+ * Device time is CLOCK_MONOTONIC, read under the device lock, so commands are stamped in order.
+ * With the manual clock, device time stands still until it is advanced (overtake_manual_clock.c).
  */
 #include <linux/hrtimer.h>
 
@@ -20,14 +20,14 @@ u64 overtake_clock_now(struct overtake_device *device)
 	return device->manual ? device->manual_ns : ktime_get_ns();
 }
 
-/* The timer fires at @time_ns, of the ordinary clock; OVT_TIME_NEVER changes nothing. */
+/* Makes the timer fire at @time_ns of the ordinary clock; OVT_TIME_NEVER changes nothing. */
 void overtake_clock_set_timer_locked(struct overtake_device *device, u64 time_ns)
 {
 	lockdep_assert_held(&device->lock);
-	/* An early or needless call does no harm, so a timer is never taken back. */
+	/* A timer that fires early or in vain does no harm, so it is never cancelled here. */
 	if (time_ns == OVT_TIME_NEVER || time_ns >= KTIME_MAX)
 		return;
-	/* Early enough: then the next time is set.  Each job has a deadline, so this is usual. */
+	/* It fires early enough, and then sets the next time.  Each job has a deadline: usual. */
 	if (hrtimer_is_queued(&device->timer) && device->timer_ns <= time_ns)
 		return;
 	device->timer_ns = time_ns;
@@ -37,8 +37,8 @@ void overtake_clock_set_timer_locked(struct overtake_device *device, u64 time_ns
 /*
  * overtake_clock_kick_soon_locked - overtake_host_kick() from under a fence's lock
  *
- * There nothing may be delivered: the timer does it as soon as interrupts are on again, or the
- * resume after a suspend.  Under the device lock.
+ * Nothing may be delivered under a fence's lock: the timer does it as soon as interrupts are on
+ * again, or the resume after a suspend does.  Called under the device lock.
  */
 void overtake_clock_kick_soon_locked(struct overtake_device *device)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What has ended, until the client takes it (WAIT) or its context dies.  A job is in the list
- * context->ended from its delivery on, under the device lock; the caller that takes it out of the
- * list takes over the reference of the context's tree.
+ * Ended jobs, until the client collects them (WAIT) or their context dies.  A job that WAIT
+ * collects is in the list context->ended from its delivery on, under the device lock.  The caller
+ * that takes it out of the list takes over the reference of the context's tree.
  */
 #include "overtake_client.h"
 #include "overtake_collect.h"
@@ -15,7 +15,7 @@
 /* Jobs of a dead context that are forgotten in one hold of the device lock. */
 #define FORGOTTEN_AT_ONCE	64u
 
-/* The job that WAIT asks for; -ENOENT if there is none, -EAGAIN if it is not delivered yet. */
+/* Returns the job that WAIT names; -ENOENT if there is none, -EAGAIN if it is not delivered yet. */
 static struct overtake_job *find_ended_locked(struct overtake_context *context,
 					      const struct drm_overtake_wait *args)
 {
@@ -36,8 +36,9 @@ static struct overtake_job *find_ended_locked(struct overtake_context *context,
 }
 
 /*
- * Takes the job that WAIT asks for out of its context.  *@found with the tree's reference and 0;
- * -ENOENT if there is none (-ENODEV: nor will there be), -EAGAIN if it is not delivered yet.
+ * Takes the job that WAIT names out of its context.  Returns 0 and *@found with the tree's
+ * reference; -ENOENT if there is none; -ENODEV if there is none and the device is gone; -EAGAIN if
+ * the job is not delivered yet.
  */
 static int try_collect(struct overtake_context *context, const struct drm_overtake_wait *args,
 		       struct overtake_job **found)
@@ -47,7 +48,7 @@ static int try_collect(struct overtake_context *context, const struct drm_overta
 
 	guard(overtake_lock)(device);
 	job = find_ended_locked(context, args);
-	/* Its end may have been collected by another thread. */
+	/* Another thread may have collected the job. */
 	if (job == ERR_PTR(-ENOENT) && device->gone)
 		return -ENODEV;
 	if (IS_ERR(job))
@@ -109,8 +110,8 @@ int overtake_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 }
 
 /*
- * The context is dead, so its ended jobs are collected no more.  The references of some move to
- * @forgotten; true: there are more.
+ * The context is dead, so its ended jobs are collected no more.  Moves some of them, with their
+ * references, to @forgotten; returns true if there are more.
  */
 bool overtake_jobs_forget_some_locked(struct overtake_context *context,
 				      struct list_head *forgotten)

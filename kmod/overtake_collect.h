@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What has ended, until the client takes it.  See overtake_collect.c. */
+/* Ended jobs, until the client collects them.  See overtake_collect.c. */
 #ifndef OVERTAKE_COLLECT_H
 #define OVERTAKE_COLLECT_H
 
 #include "overtake_drv.h"
 
-/* For the host: under the device lock, then outside it. */
+/* For the host: the first under the device lock, the second outside it. */
 bool overtake_jobs_forget_some_locked(struct overtake_context *context,
 				      struct list_head *forgotten);
 void overtake_jobs_put_forgotten(struct list_head *forgotten);

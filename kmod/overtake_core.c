@@ -3,8 +3,8 @@
  * The threads that execute FCs, one per core.
  *
  * A thread sleeps until a STARTED event wakes it, executes the FC in bounded steps outside all
- * locks, and reports.  Between steps it gives up the CPU if another task wants it; an abort (reset,
- * killed context) is seen at the next instruction or unit of work.
+ * locks, and reports its end.  Between steps it yields the CPU if another task wants it.  It sees
+ * an abort (reset, killed context) at the next instruction or unit of work.
  */
 #include <linux/dma-fence.h>
 #include <linux/kthread.h>
@@ -23,11 +23,11 @@
 #include "overtake_workqueues.h"
 
 /*
- * Multiply-accumulates of a step at most, which is tens of microseconds of scalar code in a dense
- * convolution; ovt_step_budget() finds out how many it is in others.  And up to one unit of work
- * more, OVT_UNIT_WORK_MAX, which reads at most 4096 elements, or 512 that are far apart.  So the
- * longest step is the first of a window whose taps are each on a page of their own: 512 of them
- * in that unit, some tenths of a millisecond.
+ * Greatest number of multiply-accumulates of a step: tens of microseconds of scalar code in a dense
+ * convolution.  ovt_step_budget() finds the number for other instructions.  A step exceeds it by at
+ * most one unit of work, OVT_UNIT_WORK_MAX, which reads at most 4096 elements, or 512 that are far
+ * apart.  So the longest step is the first of a window whose taps are each on a page of their own:
+ * 512 of them in that unit, some tenths of a millisecond.
  */
 #define STEP_MACS		65536u
 
@@ -40,8 +40,8 @@
 #define NICE_HIGH		-10
 
 /*
- * Stops what @core executes, by its register.  Commands wait their turn in device time, and that
- * may stand still until the FC that is to be stopped has been priced.
+ * Stops the FC that @core executes, through its register.  A command would wait for its turn in
+ * device time, which may stand still until the FC that is to be stopped has been priced.
  */
 void overtake_core_abort_locked(struct overtake_device *device, u32 core)
 {
@@ -58,7 +58,7 @@ static void note_step(struct overtake_core *core, u64 ns)
 	core->step_histogram[min(bucket, OVERTAKE_STEP_BUCKETS - 1)]++;
 }
 
-/* CPU time of the thread that calls, as of the last tick or switch of tasks. */
+/* Returns the CPU time of the calling thread, as of the last tick or switch of tasks. */
 static u64 runtime_ns(void)
 {
 	return READ_ONCE(current->se.sum_exec_runtime);
@@ -77,7 +77,7 @@ static enum ovt_step timed_step(struct overtake_core *core)
 	enum ovt_step step;
 	u64 end_ns;
 
-	/* An FC that is to be reset in its middle shall have one. */
+	/* An FC that is to be reset in its middle must not end in its first step. */
 	if (overtake_is_injected(core, OVERTAKE_INJECT_RESET))
 		cycles = 1;
 	step = ovt_core_step(hw, cycles);
@@ -91,7 +91,7 @@ static enum ovt_step timed_step(struct overtake_core *core)
 	return step;
 }
 
-/* The thread's own priority follows who waits for it; a HIGH job may come at any time. */
+/* Sets the thread's own priority by the jobs that wait for it; a HIGH job may come at any time. */
 static void set_priority(const struct overtake_core *core)
 {
 	const struct overtake_device *device = core->device;
@@ -103,7 +103,7 @@ static void set_priority(const struct overtake_core *core)
 		set_user_nice(current, nice);
 }
 
-/* True if there is an FC to execute. */
+/* Takes the FC that @core runs.  Returns true if there is an FC to execute. */
 static bool take_locked(struct overtake_core *core)
 {
 	struct overtake_device *device = core->device;
@@ -114,7 +114,7 @@ static bool take_locked(struct overtake_core *core)
 	return core->executing;
 }
 
-/* The FC that runs is executed.  In the same hold of the lock: true if there is another. */
+/* Reports that the FC has been executed.  Returns true if another was taken in the same hold. */
 static bool report_end(struct overtake_core *core)
 {
 	struct overtake_device *device = core->device;
@@ -226,7 +226,7 @@ static int core_thread(void *data)
 	return 0;
 }
 
-/* The job whose FC runs on @core ends with -EIO; all others go on. */
+/* Resets @core: the job whose FC runs on it ends with -EIO; all others go on. */
 int overtake_core_reset(struct overtake_device *device, u32 core)
 {
 	int ret = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who may overtake whom: the core limit and the NORMAL floor of each core.  The rule itself is in
- * firmware-sim/hw/arbiter.c; this is about who may set it.
+ * The core limit and the NORMAL floor of each core, which say when HIGH FCs overtake NORMAL ones.
+ * The rule itself is in firmware-sim/hw/arbiter.c; this file lets users set its numbers.
  *
- * Both are the administrator's, and contexts with a right to priority 255 may ask for a tighter
- * limit while they live.  The cores learn of them by commands, for which room is reserved first.
+ * The administrator sets both.  Contexts with a right to priority 255 may ask for a tighter limit
+ * while they live.  Commands bring both to the cores; room for the commands is reserved first.
  */
 #include "overtake_clock.h"
 #include "overtake_core_limits.h"
@@ -18,8 +18,8 @@
  * @slots: command slots that the caller reserved for it; all are used or given back
  * @by_pid: process whose context came or went, 0 = the administrator; in trace events
  *
- * The tightest positive of what the administrator set and what live contexts ask for.  Under the
- * device lock.
+ * It is the lowest positive number of those that the administrator set and that live contexts ask
+ * for.  Called under the device lock.
  */
 void overtake_core_limits_update_locked(struct overtake_device *device, u32 slots, u32 by_pid)
 {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a device looked like when a core was reset or an FC ran into the watchdog: text, in
- * /sys/class/devcoredump/devcdN/data.
+ * Dumps of a device's state when a core was reset or an FC was ended by the watchdog or its clock:
+ * text in /sys/class/devcoredump/devcdN/data.
  *
- * The state is copied under the device lock, just before the FC is stopped, into memory that was
- * allocated with the device; a work item turns it into text, where it may sleep.  One at a time:
- * what comes while a copy waits is not dumped, and the kernel keeps one dump of a device until it
- * is cleared (any write to data) or five minutes have passed.
+ * The state is copied under the device lock into memory that was allocated with the device: before
+ * a reset stops the FC, or when its thread reports that the FC hung.  A work item, which may sleep,
+ * turns the copy into text.  There is one copy at a time: while a copy waits, no other state is
+ * dumped.  The kernel keeps one dump of a device until it is cleared (any write to data) or five
+ * minutes have passed.
  *
  * DOC: format
  *
@@ -15,12 +16,12 @@
  *
  *	device		reason, time, settings
  *	guilty		the FC that was stopped: core, ring, job, FC, instruction, client
- *	instruction	words of the instruction that was being executed, in hexadecimal, lowest
- *			first; of the one at pc, if none was
- *	registers	of that core
+ *	instruction	words of the instruction that was being executed, or else of the one at
+ *			pc, in hexadecimal, lowest first
+ *	registers	registers of that core
  *	ring high, ring normal
- *			descriptors that wait in it, next first
- *	events		the last ones of the device, oldest first
+ *			descriptors that wait in the ring, next first
+ *	events		the last events of the device, oldest first
  */
 #include <linux/devcoredump.h>
 #include <linux/sched.h>
@@ -69,7 +70,7 @@ static const struct named_register registers[] = {
 	{ "HIGH_HELD", OVT_REG_HIGH_HELD },
 };
 
-/* A descriptor, with its job's names instead of pointers. */
+/* A descriptor, with the names of its job instead of pointers. */
 struct ring_entry {
 	u64 tag;
 	u64 client;
@@ -107,16 +108,16 @@ struct guilty {
 /**
  * struct overtake_snapshot - a device's state; device lock until @taken, then the work item's
  * @taken: it waits to be turned into text
- * @device: whose
+ * @device: the device that it belongs to
  * @work: turns it into text
  * @reason: constant text
  * @time_ns: device time
- * @guilty: the FC
+ * @guilty: the FC that was stopped
  * @insn: words of its instruction
- * @registers: of its core
+ * @registers: registers of its core
  * @ring_used: entries of each of @rings
- * @rings: what waits in the core's rings, next first
- * @events: the last of the device, oldest first
+ * @rings: descriptors that wait in the core's rings, next first
+ * @events: the last events of the device, oldest first
  * @event_count: entries of @events
  */
 struct overtake_snapshot {
@@ -170,8 +171,8 @@ static void copy_guilty(struct overtake_snapshot *snapshot, u32 core)
 }
 
 /*
- * The core's thread may be at it meanwhile, and the client's program change: words of two
- * instructions may be mixed.  Nothing but this text depends on them.
+ * Copies the words of the instruction.  Meanwhile the core's thread may go on and the client may
+ * change its program: words of two instructions may be mixed.  Only the text depends on them.
  */
 static void copy_insn(struct overtake_snapshot *snapshot, u32 core)
 {
@@ -214,7 +215,7 @@ static void copy_ring(struct overtake_snapshot *snapshot, u32 core, u32 index)
 			.sequence = descriptor->sequence,
 			.position = descriptor->position,
 		};
-		/* The job of a cancelled one may have gone. */
+		/* The job of a cancelled descriptor may have gone. */
 		if (!descriptor->cancelled) {
 			const struct ovt_fw_part *part = descriptor->part;
 			const struct overtake_job *job = to_overtake_job(part->job);
@@ -241,10 +242,10 @@ static void copy_events(struct overtake_snapshot *snapshot)
 }
 
 /*
- * overtake_coredump_take_locked - copy what there is to see of the FC that @core runs
+ * overtake_coredump_take_locked - copy the state of the FC that @core runs, and of the device
  * @reason: constant text
  *
- * Before it is stopped.  Under the device lock.
+ * Called under the device lock, before the FC is stopped or its end is reported to the firmware.
  */
 void overtake_coredump_take_locked(struct overtake_device *device, u32 core, const char *reason)
 {
@@ -373,7 +374,7 @@ static void print_events(struct drm_printer *printer, const struct overtake_snap
 	}
 }
 
-/* Bytes written; at most @size. */
+/* Returns the number of bytes written, at most @size. */
 static size_t print_snapshot(const struct overtake_snapshot *snapshot, char *text, size_t size)
 {
 	struct drm_print_iterator iterator = { .data = text, .remain = size };
@@ -422,7 +423,7 @@ int overtake_coredump_init(struct overtake_device *device)
 	return 0;
 }
 
-/* The device is stopped: nothing is copied any more, and what was copied is dumped. */
+/* The device is stopped: no state is copied any more, and a copy that waits is dumped. */
 void overtake_coredump_stop(struct overtake_device *device)
 {
 	flush_work(&device->snapshot->work);

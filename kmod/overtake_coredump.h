@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a device looked like when a core was reset.  See overtake_coredump.c. */
+/* Dumps of a device's state when a core was reset.  See overtake_coredump.c. */
 #ifndef OVERTAKE_COREDUMP_H
 #define OVERTAKE_COREDUMP_H
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counters of cores: exact, and coarse for those whom others' work does not concern.
+ * Counters of cores: exact, and coarse for callers whom others' work does not concern.
  *
- * A process without the right to look at the whole system (CAP_PERFMON) sees coarse ones, by the
- * rule of firmware-sim/host/coarse.h.  All processes see these in sysfs, which does not know who
- * opened the file.
+ * A process without the right to look at the whole system (CAP_PERFMON) sees coarse counters, by
+ * the rule of firmware-sim/host/coarse.h.  All processes see these in sysfs, which does not know
+ * which process opened an attribute.
  *
- * Memory is rounded up for each file, so that none is the only thing that looks like none.
+ * Memory is rounded up for each file, so that only a file without memory shows 0.
  *
- * The rest of a file when it is closed is not shown.  Faults, hangs and resets are as they
- * were then, one by one: they tell how a job ended, not for how long it ran.
+ * Work that is not shown yet when a file is closed is never shown.  Faults, hangs and resets are
+ * not rounded: they show how a job ended, not for how long it ran.
  */
 #include <linux/log2.h>
 #include <linux/math64.h>
@@ -23,9 +23,9 @@
 #define PERIODS_PER_WINDOW	(OVERTAKE_RATIO_WINDOW_NS / OVT_COARSE_PERIOD_NS)
 
 /**
- * struct coarse_core - of a core
- * @sum: of what is shown of each file
- * @shown: what all users see
+ * struct coarse_core - coarse counters of a core
+ * @sum: sum of the work that is shown of each file
+ * @shown: the counters that all users see
  * @window_busy_ns: @shown.busy_ns when the last whole window ended
  */
 struct coarse_core {
@@ -35,12 +35,12 @@ struct coarse_core {
 };
 
 /**
- * struct overtake_coarse - of a device; device lock
- * @period: the one in which the values were taken
- * @window: the one in which they last began one
- * @bytes: what is charged to the files, each rounded up
- * @shown: what all users see of the device
- * @cores: and of its cores
+ * struct overtake_coarse - coarse counters of a device; device lock
+ * @period: number of the period in which the values were taken
+ * @window: number of the window in which the ratios were taken
+ * @bytes: bytes charged to the files, each rounded up
+ * @shown: counters of the device that all users see
+ * @cores: counters of its cores
  */
 struct overtake_coarse {
 	u64 period;
@@ -60,7 +60,7 @@ int overtake_coarse_init(struct overtake_device *device)
 	return coarse ? 0 : -ENOMEM;
 }
 
-/* The device begins again, and no client is known: those that are still open keep their memory. */
+/* The device restarts, and no client is known.  Clients that are still open keep their memory. */
 void overtake_coarse_clear_locked(struct overtake_device *device)
 {
 	u64 bytes = device->coarse->bytes;
@@ -126,7 +126,7 @@ static void count_device_locked(struct overtake_device *device,
 	};
 }
 
-/* A mean of what is shown of the cores tells nothing that they do not tell. */
+/* Returns a mean of the numbers that are shown of the cores: it reveals nothing beyond these. */
 static u64 mean_busy_us(const struct overtake_coarse *coarse, u32 cores)
 {
 	u64 sum_ns = 0;
@@ -152,7 +152,7 @@ static void take_core(struct overtake_device *device, u32 number)
 	core->shown.ratio = ratio;
 }
 
-/* @windows have ended since the last look. */
+/* Takes the ratio of @core; @windows windows have ended since the last one. */
 static void take_ratio(struct coarse_core *core, u64 windows)
 {
 	u64 percent = div64_u64((core->shown.busy_ns - core->window_busy_ns) * 100,
@@ -163,9 +163,9 @@ static void take_ratio(struct coarse_core *core, u64 windows)
 }
 
 /*
- * overtake_coarse_roll_locked - let strangers see how the device is now, if it is time
+ * overtake_coarse_roll_locked - take the values that strangers see, if a period has begun
  *
- * Before whatever makes the counters change, so that the values are those of the instant at which
+ * Called before anything changes the counters, so that the values are those of the instant at which
  * the period began.
  */
 void overtake_coarse_roll_locked(struct overtake_device *device)

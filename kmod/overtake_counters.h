@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Counters of cores: exact, and coarse for those whom others' work does not concern. */
+/* Counters of cores: exact, and coarse for callers whom others' work does not concern. */
 #ifndef OVERTAKE_COUNTERS_H
 #define OVERTAKE_COUNTERS_H
 
@@ -7,20 +7,20 @@
 
 #include "overtake_drv.h"
 
-/* Steps of what strangers see, beside those of host/coarse.h. */
-#define OVERTAKE_COARSE_BYTES		((u64)SZ_1M) /* of an open file, rounded up: 0 is none */
-#define OVERTAKE_COARSE_COMMANDS	1024u /* of the device */
+/* Steps of the coarse counters that strangers see, beside those of host/coarse.h. */
+#define OVERTAKE_COARSE_BYTES		((u64)SZ_1M) /* each open file, rounded up: 0 is none */
+#define OVERTAKE_COARSE_COMMANDS	1024u /* the device, rounded down */
 
 /**
- * struct overtake_counters - of a core, since the device was bound
+ * struct overtake_counters - counters of a core since the device was bound
  * @busy_ns: device time spent on FCs that have ended
- * @fcs: of each ring, FCs that have ended
- * @preemptions: times a HIGH FC went ahead of a NORMAL job that had begun
+ * @fcs: FCs that have ended, by ring
+ * @preemptions: times that a HIGH FC went ahead of a NORMAL job that had begun
  * @faults: jobs ended by a fault
- * @resets: of this core
+ * @resets: resets of this core
  * @hangs: FCs ended by the watchdog or their clock
- * @queue: FCs that run, are committed or wait, now
- * @ratio: percent of the last whole window that it was busy
+ * @queue: FCs that run, are committed or wait at the moment
+ * @ratio: percent of the last whole window for which the core was busy
  */
 struct overtake_counters {
 	u64 busy_ns;
@@ -34,13 +34,13 @@ struct overtake_counters {
 };
 
 /**
- * struct overtake_device_counters - of a device, since it was bound
+ * struct overtake_device_counters - counters of a device since it was bound
  * @bans: contexts that were banned
  * @lost_interrupts: wake-ups and interrupts that the backstop made up for
  * @spurious_interrupts: wake-ups of cores that had nothing to execute
- * @commands: command slots in use, now
- * @busy_us: device time that its cores were busy, on average; coarse only
- * @bytes: memory charged to open files, now; coarse only
+ * @commands: command slots in use at the moment
+ * @busy_us: device time for which its cores were busy, on average; coarse only
+ * @bytes: memory charged to open files at the moment; coarse only
  */
 struct overtake_device_counters {
 	u64 bans;
@@ -58,10 +58,13 @@ void overtake_coarse_clear_locked(struct overtake_device *device);
 void overtake_coarse_roll_locked(struct overtake_device *device);
 void overtake_coarse_count_locked(struct overtake_client *client, const struct ovt_event *event);
 
-/* Takes @device->lock: what is charged to @client changes from @before to @after bytes. */
+/* The bytes charged to @client change from @before to @after.  Takes the device lock. */
 void overtake_coarse_charge(struct overtake_client *client, u64 before, u64 after);
 
-/* @core from 1; coarse: for callers without the right to exact counters, and for root. */
+/*
+ * @core is from 1.  Coarse counters are for sysfs and for callers without CAP_PERFMON; exact ones
+ * are for callers with it, and for root in debugfs.
+ */
 void overtake_counters_coarse(struct overtake_device *device, u32 core,
 			      struct overtake_counters *counters);
 void overtake_counters_exact(struct overtake_device *device, u32 core,

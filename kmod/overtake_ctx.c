@@ -31,7 +31,7 @@
 #include "overtake_trace.h"
 #include "overtake_user.h"
 
-/* So that 0, and small offsets from it, are never valid device addresses. */
+/* The first device address: 0, and small offsets from it, are never valid addresses. */
 #define FIRST_ADDRESS	BIT_ULL(32)
 
 int overtake_client_open(struct drm_device *drm, struct drm_file *file)
@@ -123,7 +123,7 @@ static int context_start(struct overtake_context *context)
 	return ret;
 }
 
-/* What @flags may be was looked at: a number of workers, or 0. */
+/* Allocates a context.  Its flags have been checked: they are a number of workers, or 0. */
 static struct overtake_context *context_alloc(struct overtake_client *client,
 					      const struct drm_overtake_context_create *args)
 {
@@ -159,7 +159,7 @@ static struct overtake_context *context_alloc(struct overtake_client *client,
 	return NULL;
 }
 
-/* What the firmware does not know of a dead context: jobs that wait for fences, and ended ones. */
+/* Ends the jobs of a dead context that the firmware does not have: blocked ones, and ended ones. */
 static void end_jobs(struct overtake_context *context)
 {
 	struct overtake_device *device = context->client->device;
@@ -182,7 +182,8 @@ static void end_jobs(struct overtake_context *context)
 }
 
 /*
- * Stops what a killed context executes, by the register.  KILL_CONTEXT does the rest in its turn.
+ * Stops FCs of a killed context through the registers of cores.  KILL_CONTEXT does the rest in its
+ * turn.
  */
 static void stop_execution_locked(struct overtake_device *device,
 				  const struct overtake_context *context)
@@ -202,8 +203,9 @@ static void stop_execution_locked(struct overtake_device *device,
 /*
  * overtake_context_kill - let no job of @context start any more
  *
- * Its jobs end with -ECANCELED, one that runs is stopped at the core's next step.  Jobs that have
- * ended and were not collected are forgotten.  Any number of times; process context.
+ * Its jobs end with -ECANCELED (-ENODEV if the device is going away).  A job that runs is stopped
+ * at the core's next step.  Jobs that have ended and were not collected are forgotten.  May be
+ * called any number of times; process context.
  */
 void overtake_context_kill(struct overtake_context *context)
 {
@@ -260,7 +262,7 @@ static void context_end_tasks(struct overtake_context *context)
 		overtake_service_finish_abandoning(context);
 }
 
-/* Starts @context under an id of its client, *@id. */
+/* Gives @context an id of its client, *@id, and starts it. */
 static int context_add(struct overtake_context *context, u32 *id)
 {
 	struct overtake_client *client = context->client;
@@ -273,7 +275,7 @@ static int context_add(struct overtake_context *context, u32 *id)
 		return overtake_refuse(client, OVERTAKE_LIMIT_CONTEXTS, -ENOSPC);
 	if (ret)
 		return ret;
-	/* Without the lock another thread that guesses the id may destroy and free it. */
+	/* Once the lock is released, another thread that guesses the id may free the context. */
 	*id = context->id;
 	ret = context_start(context);
 	if (ret)
@@ -295,7 +297,7 @@ int overtake_context_create_ioctl(struct drm_device *drm, void *data, struct drm
 	ret = overtake_judge(client, ovt_check_queue(args->max_priority, args->core_limit));
 	if (ret)
 		return ret;
-	/* Tasks of all processes share the cores, and a task's times hold on any of them. */
+	/* Tasks of all processes share the cores, and a task's times must hold on each of them. */
 	if (args->flags && !client->device->settings.like_cores) {
 		drm_dbg(drm, "CONTEXT_CREATE: no queue of tasks where cores are unlike\n");
 		return -EOPNOTSUPP;
@@ -375,7 +377,7 @@ void overtake_client_close(struct drm_device *drm, struct drm_file *file)
 	struct overtake_context *context;
 	unsigned long id;
 
-	/* All of them first: no task goes on while those of other contexts end. */
+	/* All contexts are killed first: no task goes on while those of other contexts end. */
 	xa_for_each(&client->contexts, id, context)
 		overtake_context_kill(context);
 	xa_for_each(&client->contexts, id, context) {
@@ -395,8 +397,8 @@ void overtake_client_close(struct drm_device *drm, struct drm_file *file)
 }
 
 /*
- * Readable while a job can be collected by WAIT, of whichever context.  A device that has gone is
- * an error and a hang-up, whatever else there is.
+ * The file is readable while WAIT can collect a job, or TASK_EVENTS can fetch an event, of any of
+ * its contexts.  A device that has gone is an error and a hang-up as well.
  */
 __poll_t overtake_poll(struct file *filp, struct poll_table_struct *table)
 {
@@ -415,7 +417,7 @@ __poll_t overtake_poll(struct file *filp, struct poll_table_struct *table)
 	return events;
 }
 
-/* What tasks of service mode the file has, of all its contexts. */
+/* Shows the tasks of service mode of all contexts of the file. */
 static void show_tasks(struct drm_printer *printer, struct overtake_client *client)
 {
 	struct ovt_service_counts sum = { 0 };

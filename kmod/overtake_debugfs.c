@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For developers and tests, root only: /sys/kernel/debug/accel/DEVICE/
+ * Files for developers and tests, root only: /sys/kernel/debug/accel/DEVICE/
  *
  *	state		rings, cores, jobs in flight, for a look at a stuck device: overtake_state.c
  *	coreN/, bans, ...
  *			counters and tables: overtake_usage.c
- *	stats		longest step and lateness of the timer, which writing anything clears; how
- *			far device time fell behind (fw/fw.h); fences that there are, of all
- *			devices; the most that a reader handled in one hold of the device lock
+ *	stats		longest step and lateness of the timer, which any write clears; how far
+ *			device time fell behind (fw/fw.h); number of fences of all devices; the
+ *			most things that a reader handled in one hold of the device lock
  *	clock		device time; with the manual clock, writing an absolute time in ns steps it
  *	manual_clock	1 = manual clock; writable while no file is open
  *	reset		write a core's number to reset it
- *	inject		faults to come and faults that were; write KIND:FC joined by '+' to inject
- *			KIND into the FCth FC from now (overtake_inject.c), nothing to inject none
- *	fail_KIND/	the same by the rules of the kernel's fault injection, if it has that
+ *	inject		faults to come and past faults; write KIND:FC joined by '+' to inject KIND
+ *			into the FCth FC from now (overtake_inject.c), an empty text to inject none
+ *	fail_KIND/	injects faults by the rules of the kernel's fault injection, if it has that
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What developers and tests see.  See overtake_debugfs.c. */
+/* The files of debugfs, for developers and tests.  See overtake_debugfs.c. */
 #ifndef OVERTAKE_DEBUGFS_H
 #define OVERTAKE_DEBUGFS_H
 

@@ -4,35 +4,36 @@
  *
  * DOC: each client pays for its own notifications
  *
- * The cost of a notification is chosen by those who wait for it: a fence runs the callbacks of all
- * its waiters, and a wake-up walks a whole wait queue with interrupts off.  One client may have a
- * hundred thousand of either.  So no client's notifications wait for another client's:
+ * The waiters of a notification determine its cost: a fence runs the callbacks of all its waiters,
+ * and a wake-up walks a whole wait queue with interrupts off.  One client may have a hundred
+ * thousand callbacks or waiters.  So no client's notifications wait for another client's:
  *
  *	deliver_work	one work item of each client: signals the fences of its ended jobs and
  *			completes its io_uring commands, HIGH jobs first, DELIVERED_AT_ONCE jobs
  *			for each hold of the device lock
- *	wake_work	another one: wakes threads that sleep in the client's ioctls, where no job
- *			of theirs is delivered
- *	poll_work	a third one: wakes pollers of its file.  No fence and no completion waits
- *			for it
+ *	wake_work	a second work item: wakes threads that sleep in the client's ioctls
+ *			although no job of theirs is delivered
+ *	poll_work	a third work item: wakes pollers of the file.  No fence and no completion
+ *			waits for it
  *
  * Work items of clients that may use priority 255 are on a work queue of their own, whose threads
  * the scheduler prefers.
  *
  * DOC: poll()
  *
- * Pollers are woken on the edge: when a file that had nothing to collect has something, and once
- * for all that has come until the work item runs.  Pollers of a file are spread at random over
- * OVERTAKE_POLL_QUEUES wait queues, and the work item lets others have the CPU between two of them,
- * so that interrupts are off for a fraction of the pollers at a time.  A wake-up that takes the CPU
- * long is followed by a pause of PAUSE_FACTOR times that: the wake-ups of a file take a tenth of
- * one CPU at most, and it is the file's own pollers that wait.
+ * Pollers are woken on the edge: when a context that had no ended job to collect has one, or a
+ * queue of tasks that had no event has one.  They are woken once for all that comes until the work
+ * item runs.  Pollers of a file are spread at random over OVERTAKE_POLL_QUEUES wait queues, and the
+ * work item yields the CPU between two of them, so that interrupts are off for a fraction of the
+ * pollers at a time.  After a wake-up the work item pauses for PAUSE_FACTOR times the CPU time of
+ * the wake-up, at most PAUSE_MAX_NS.  So the wake-ups of a file take at most a tenth of one CPU, up
+ * to that maximum, and only the file's own pollers wait.
  *
  * DOC: end of a job
  *
- * A job ends under the device lock (overtake_job.c).  It is collectable once it is delivered: its
+ * A job ends under the device lock (overtake_job.c).  It can be collected once it is delivered: its
  * fence is signalled, its command completed, and other devices have its imports back.  So WAIT
- * waits for nothing but context->wait, and its waits are killable.
+ * waits only in context->wait, and signals interrupt it.
  */
 #include <linux/dma-fence.h>
 #include <linux/poll.h>
@@ -51,7 +52,7 @@
 
 #define DELIVERED_AT_ONCE	32u
 #define WOKEN_AT_ONCE		32u
-/* Of DELIVERED_AT_ONCE, as many are kept for NORMAL jobs however many HIGH ones there are. */
+/* Part of DELIVERED_AT_ONCE that is kept for NORMAL jobs, however many HIGH jobs there are. */
 #define NORMAL_AT_LEAST		8u
 #define PAUSE_FACTOR		9u
 #define PAUSE_MAX_NS		((u64)NSEC_PER_SEC)
@@ -61,7 +62,7 @@ static struct workqueue_struct *queue_of(const struct overtake_client *client)
 	return client->is_privileged ? overtake_high_workqueue : overtake_workqueue;
 }
 
-/* Jiffies until the client's pollers may be woken; less than one adds up with those to come. */
+/* Returns the whole jiffies until the client's pollers may be woken; the rest adds up. */
 static unsigned long pause_of(const struct overtake_client *client)
 {
 	u64 now_ns = ktime_get_ns();
@@ -71,7 +72,7 @@ static unsigned long pause_of(const struct overtake_client *client)
 	       nsecs_to_jiffies(client->polls_from_ns - now_ns) : 0;
 }
 
-/* The client is held by what makes the work necessary: a job, or an open file. */
+/* Queues @work.  The client is held by the job or the open file that makes the work necessary. */
 static void queue_for(struct overtake_client *client, struct work_struct *work)
 {
 	lockdep_assert_held(&client->device->lock);
@@ -92,7 +93,7 @@ void overtake_deliver_job_locked(struct overtake_job *job)
 	queue_for(client, &client->deliver_work);
 }
 
-/* What sleeps in ioctls of @context is to look again. */
+/* Makes threads that sleep in ioctls of @context look again. */
 void overtake_deliver_wake_locked(struct overtake_context *context)
 {
 	struct overtake_client *client = context->client;
@@ -130,7 +131,7 @@ static u32 move_some(struct list_head *from, struct list_head *batch, u32 count)
 	return moved;
 }
 
-/* HIGH jobs, then NORMAL ones, each oldest first; false: there are none. */
+/* Takes HIGH jobs, then NORMAL ones, each oldest first.  Returns false if there are none. */
 static bool take_batch(struct overtake_client *client, struct list_head *batch)
 {
 	struct list_head *normal = &client->ended[OVT_RING_NORMAL];
@@ -145,7 +146,7 @@ static bool take_batch(struct overtake_client *client, struct list_head *batch)
 	return moved;
 }
 
-/* The fence is signalled, the command completed: of a job of @context nothing is left to do. */
+/* A job of @context is delivered: its fence is signalled, its command completed. */
 static void count_delivered_locked(struct overtake_context *context)
 {
 	lockdep_assert_held(&context->client->device->lock);
@@ -167,7 +168,7 @@ static void finish_locked(struct overtake_job *job)
 		overtake_job_put(job);
 		return;
 	}
-	/* By context: a dead one's jobs may still count for the file until they are forgotten. */
+	/* For each context: jobs of a dead one may still count for the file until forgotten. */
 	if (list_empty(&context->ended))
 		overtake_deliver_readable_locked(client);
 	list_add_tail(&job->collect_link, &context->ended);
@@ -175,9 +176,9 @@ static void finish_locked(struct overtake_job *job)
 }
 
 /*
- * Drops the firmware's reference to @job, which WAIT does not collect.  Its command, which has a
- * reference of its own, is to be completed.  In this order: the instance of a recording is idle
- * when its client reads of its end.
+ * Drops the firmware's reference to @job, which WAIT does not collect, and then lets its command,
+ * which has a reference of its own, be completed.  In this order, the instance of a recording is
+ * idle when its client reads of its end.
  */
 static void complete_job(struct overtake_job *job, struct overtake_ended_commands *ended)
 {
@@ -221,7 +222,7 @@ static void note_idle(struct overtake_device *device)
 		wake_up_all(&device->idle);
 }
 
-/* All of @batch, at most DELIVERED_AT_ONCE jobs of @client, are delivered. */
+/* Finishes the jobs of @batch, at most DELIVERED_AT_ONCE jobs of @client, which are delivered. */
 static void finish_jobs(struct overtake_client *client, struct list_head *batch)
 {
 	struct overtake_context *contexts[DELIVERED_AT_ONCE];
@@ -252,15 +253,15 @@ static void finish_jobs(struct overtake_client *client, struct list_head *batch)
 	}
 }
 
-/* Those of @batch that are delivered. */
+/* Finishes the jobs of @batch that are delivered. */
 static void finish_batch(struct overtake_client *client, struct list_head *batch)
 {
 	struct overtake_job *job, *next;
 	LIST_HEAD(finished);
 
 	/*
-	 * The end of CPU access does the rest of the others, and drops the reference: perhaps at
-	 * once, so a job is in no list when its part is done.
+	 * The end of CPU access delivers the other jobs, and drops the reference.  That may happen
+	 * at once, so a job is in no list when its part here is done.
 	 */
 	list_for_each_entry_safe(job, next, batch, batch_link) {
 		list_del_init(&job->batch_link);
@@ -291,7 +292,7 @@ static void end_access_work(struct work_struct *work)
 	struct overtake_job *job = container_of(work, struct overtake_job, access_work);
 
 	overtake_job_end_access(job);
-	/* Not the last: the firmware's is there until the job is delivered, perhaps in a moment. */
+	/* Not the last reference: the firmware's remains until the job is delivered. */
 	overtake_job_put(job);
 	access_ended(job);
 }
@@ -300,7 +301,7 @@ static void end_access_work(struct work_struct *work)
  * The job has ended: other devices get its imports back.
  *
  * Exporters sleep there, take locks and allocate, so the thread that signals the fence does
- * not do it: the fence may come first.  Only then is the job delivered.
+ * not do it: the fence may be signalled first.  The job is delivered when both are done.
  */
 static void end_access_soon(struct overtake_job *job)
 {
@@ -311,7 +312,7 @@ static void end_access_soon(struct overtake_job *job)
 	queue_work(overtake_free_workqueue, &job->access_work);
 }
 
-/* Fences of @job, outside all locks. */
+/* Signals the fences of @job, outside all locks. */
 static void notify(struct overtake_job *job)
 {
 	u32 i;
@@ -384,7 +385,7 @@ static void wake_work(struct work_struct *work)
 	overtake_client_put(client);
 }
 
-/* The edge came while the wake-up before it ran: its pause is not over.  True: it comes later. */
+/* Puts the wake-up off if the pause of the one before it is not over.  True: it comes later. */
 static bool put_off(struct overtake_client *client)
 {
 	unsigned long pause;

@@ -44,8 +44,8 @@ module_param(devices, uint, 0444);
 MODULE_PARM_DESC(devices, "number of devices, 1.." __stringify(MAX_DEVICES) " (1)");
 
 /*
- * One value per device, the last one given also for those that follow.  Read when a device is
- * probed; the settings live in the device.
+ * A parameter with one value for each device; the last value given applies to the devices that
+ * follow as well.  It is read when a device is probed; the settings live in the device.
  */
 #define DEVICE_PARAMETER(c_type, type, name, preset, mode)		\
 	static c_type name##_of[MAX_DEVICES] = { preset };		\
@@ -171,7 +171,7 @@ static u32 count_names(const char *names)
 	return count;
 }
 
-/* @names: one for all cores, or one for each, joined by '+'; is changed. */
+/* @names: one name for all cores, or one for each, joined by '+'; the text is changed. */
 static int find_profiles(struct device *dev, char *names, struct overtake_settings *settings)
 {
 	const struct ovt_profile *found = NULL;
@@ -275,9 +275,9 @@ static const struct drm_ioctl_desc overtake_ioctls[] = {
 };
 
 /*
- * DRM's own calls are for the files of displays, but for those that it lets files of render nodes
- * make; it does not count an accelerator's file among these.  Some of the others follow a pointer
- * to the display's owner, which an accelerator's file does not have (GET_MAGIC, GET_UNIQUE).
+ * Allows the driver's ioctls, and of DRM's own those that DRM allows on render nodes.  The others
+ * are for files of displays, and DRM does not refuse them for an accelerator's file.  Some of them
+ * follow a pointer to the display's owner, which such a file lacks (GET_MAGIC, GET_UNIQUE).
  */
 static bool ioctl_is_allowed(unsigned int cmd)
 {
@@ -300,7 +300,7 @@ static long overtake_compat_ioctl(struct file *file, unsigned int cmd, unsigned 
 #define overtake_compat_ioctl	NULL
 #endif
 
-/* DRM_ACCEL_FOPS, with ioctls of our own. */
+/* DRM_ACCEL_FOPS, with the driver's own ioctl function. */
 static const struct file_operations overtake_fops = {
 	.owner = THIS_MODULE,
 	.open = accel_open,
@@ -317,9 +317,9 @@ static const struct file_operations overtake_fops = {
 };
 
 /*
- * The buffer becomes a dma-buf, whose reservation object others look at.  It is made ready for them
+ * Makes the buffer a dma-buf, whose reservation object others look at.  It is made ready for them
  * before DRM takes a lock that all exports and imports of the device need.  Jobs that wait in a
- * plug have their fences now, which are to be signalled in bounded time.
+ * plug now have fences, which must be signalled in bounded time: the plug is flushed.
  */
 static int prime_handle_to_fd(struct drm_device *drm, struct drm_file *file, u32 handle, u32 flags,
 			      int *fd)
@@ -358,7 +358,7 @@ static const struct drm_driver overtake_driver = {
 	.minor = 3,
 };
 
-/* What the module parameter asks for. */
+/* Plans the faults of the module parameter. */
 static int inject_faults(struct overtake_device *device)
 {
 	char *text = kstrdup(device->settings.inject, GFP_KERNEL);
@@ -382,7 +382,7 @@ static int overtake_probe(struct platform_device *platform)
 	device = devm_drm_dev_alloc(&platform->dev, &overtake_driver, struct overtake_device, drm);
 	if (IS_ERR(device))
 		return PTR_ERR(device);
-	/* Cores are reached by no bus, so no memory of an exporter is out of their reach. */
+	/* Cores are on no bus, so all memory of an exporter is within their reach. */
 	ret = dma_coerce_mask_and_coherent(&platform->dev, DMA_BIT_MASK(64));
 	if (ret)
 		return ret;
@@ -420,8 +420,8 @@ stop:
 }
 
 /*
- * In this order: root's attributes; all that is in flight; new system calls; threads and timer.
- * Open files, and with them the device's memory, may outlive this.
+ * Ends, in this order: root's attributes; all that is in flight; new system calls; threads and
+ * timer.  Open files, and with them the device's memory, may outlive this.
  */
 static void overtake_remove(struct platform_device *platform)
 {
@@ -440,12 +440,12 @@ static struct platform_driver overtake_platform_driver = {
 	.driver = {
 		.name = "overtake",
 		.pm = pm_sleep_ptr(&overtake_pm_ops),
-		/* add_devices() looks at what came of it. */
+		/* add_devices() looks at the result of the probe. */
 		.probe_type = PROBE_FORCE_SYNCHRONOUS,
 	},
 };
 
-/* The accelerators that this module brings along; nothing of a device's state is here. */
+/* The accelerators that this module creates; no state of a device is here. */
 static struct platform_device *platform_devices[MAX_DEVICES];
 
 static void remove_devices(void)
@@ -507,7 +507,7 @@ static void __exit overtake_exit(void)
 {
 	remove_devices();
 	platform_driver_unregister(&overtake_platform_driver);
-	/* Last references to jobs, contexts and through them devices may be on their way. */
+	/* Work items may yet drop the last references to jobs, contexts and devices. */
 	overtake_workqueues_destroy();
 	rcu_barrier();
 	/* The thread that released the last fence may not have left the module yet. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Declarations for all files of the driver: the objects, their owners, and which lock protects
- * what.  The functions that a file offers to others are in the header of its name.
+ * Declarations for all files of the driver: the objects, their owners, and the lock that protects
+ * each field.  The header X.h declares the functions of X.c that other files call.
  *
  *	device		overtake_drv.c		one accelerator; lives as long as its drm_device
  *	client		overtake_client.c	one open file: address space, limits, accounting
@@ -46,33 +46,33 @@ struct overtake_service;
 struct overtake_snapshot;
 struct overtake_task_queue;
 
-/* Over so many wait queues the pollers of a file are spread: see overtake_deliver.c. */
+/* Number of wait queues over which the pollers of a file are spread: see overtake_deliver.c. */
 #define OVERTAKE_POLL_QUEUES	128u
 
 #define OVERTAKE_STEP_BUCKETS	40
 
 /**
  * struct overtake_core - the host's side of a core
- * @device: whose core it is
- * @number: from 1
+ * @device: the device that the core belongs to
+ * @number: number of the core, from 1
  * @thread: executes the core's FCs, outside all locks
  * @limit: core limit that the administrator set; device lock
- * @limit_pushed: core limit that the firmware got last; device lock
+ * @limit_pushed: core limit that the driver last gave to the firmware; device lock
  * @normal_floor: NORMAL floor that the administrator set; device lock
- * @aborts: resets that went by the core's register, past the firmware; device lock
+ * @aborts: resets through the core's register, without the firmware; device lock
  * @steps: steps taken, for the backstop; written by @thread
- * @max_step_ns: longest step, i.e. the longest time that a CPU was held; written by @thread
+ * @max_step_ns: longest step, i.e. the longest time that @thread kept a CPU; written by @thread
  * @step_histogram: [n] counts steps below 2^n ns; written by @thread
  * @seen_steps: @steps at the backstop's last look
- * @stuck: looks in a row that saw no step of an FC that should be executing
- * @executing: @thread has the FC that runs; device lock
+ * @stuck: looks in a row that saw no step although an FC should be executing
+ * @executing: @thread has taken the FC that runs; device lock
  * @injected: faults injected into that FC, BIT(enum overtake_injection); device lock, or
  *	@thread while it executes
  * @hangs: FCs ended by the watchdog or their clock; device lock
- * @fc_started_ns: host time of the first step of the FC that @thread executes; @thread's
- * @fc_runtime_ns: CPU time that @thread had taken then
- * @fc_cpu_ns: CPU time that the FC took that was executed last; device lock
- * @budget: cycles of the next step; @thread's
+ * @fc_started_ns: host time of the first step of the FC that @thread executes; only for @thread
+ * @fc_runtime_ns: CPU time that @thread had used at @fc_started_ns; only for @thread
+ * @fc_cpu_ns: CPU time of the FC that was executed last; device lock
+ * @budget: cycles of the next step; only for @thread
  */
 struct overtake_core {
 	struct overtake_device *device;
@@ -100,19 +100,19 @@ struct overtake_core {
  * struct overtake_settings - a device's share of the module parameters
  * @cores: number of cores
  * @mode: how cores spend an FC's time
- * @profiles: the numbers of each core, copies
- * @like_cores: they are the same for all
+ * @profiles: copies of the profiles, one for each core
+ * @like_cores: all cores have the same profile
  * @watchdog_ms: device time that one FC may execute
- * @fc_clock_ns: CPU time that one FC may take its core's thread
- * @stop_grace_ns: host time that an FC may still execute once its job was cancelled
- * @queue_timeout_ns: how long a job may be in flight by default
- * @deadline_max_ns: how long at most: others wait for its fence
+ * @fc_clock_ns: CPU time of its core's thread that one FC may use
+ * @stop_grace_ns: host time that an FC may still execute after its job was cancelled
+ * @queue_timeout_ns: default of the time that a job may be in flight
+ * @deadline_max_ns: greatest time that a job may be in flight: others wait for its fence
  * @simd: FCs are executed with AVX2 where that is possible
- * @ban: when a context has done too much harm
+ * @ban: how much harm a context may do before it is banned
  * @inject: faults to be injected, as text
- * @manual_clock: which clock the device starts with
- * @fair: NORMAL takes turns by context
- * @quota_ms: for how long of each second a context may hold cores with NORMAL, 0 = any
+ * @manual_clock: the device starts with the manual clock
+ * @fair: contexts take turns with their NORMAL jobs
+ * @quota_ms: time of each second for which a context may hold cores with NORMAL jobs, 0 = any
  */
 struct overtake_settings {
 	u32 cores;
@@ -140,57 +140,59 @@ static inline u64 overtake_watchdog_cycles(const struct overtake_settings *setti
 
 /**
  * struct overtake_device - one accelerator
- * @drm: what user space opens; its last reference frees the device
- * @index: number among this module's devices; in trace events
+ * @drm: the DRM device that user space opens; its last reference frees the device
+ * @index: number of the device among this module's devices; in trace events
  * @settings: constant after probe
- * @cores: the host's side of each core; constant but for its own fields
- * @host: what other files ask of the host; constant
- * @core_directories: what sysfs shows of each core
- * @lock: protects everything from here on that does not say otherwise
+ * @cores: the host's side of each core; the pointer is constant
+ * @host: functions of the host that other files call; constant
+ * @core_directories: the sysfs directory of each core
+ * @lock: the device lock: protects every field from here on whose text names no other protection
  * @fw: the firmware; every ovt_fw_* call is made under @lock
  * @hw: the cores; ovt_core_step() is called outside @lock by the core's thread
  * @fw_cores: the firmware's side of each core
- * @simd: one per core, for the core's thread; NULL: none uses AVX2
+ * @simd: memory for AVX2, one for each core's thread; NULL: no core uses AVX2
  * @commands: memory of the firmware's command queue
  * @events: memory of the firmware's event queue
- * @gone: being removed: nothing is admitted any more, what ends, ends with -ENODEV
- * @untimed: being removed, and all that is in flight has been asked to end: modelled time is not
- *	waited for any more
- * @stopped: removed: threads and timer are not there any more
+ * @gone: the device is being removed: it admits nothing more, and jobs that end, end with -ENODEV
+ * @untimed: the device is being removed, and all jobs in flight have been asked to end: the
+ *	firmware waits for no modelled time any more
+ * @stopped: the device is removed: timer and threads are stopped, or are being stopped
  * @held: ovt_fw_hold() was called: the firmware starts nothing
- * @suspended: no timer is armed and no thread runs
+ * @suspended: timer and threads are stopped, or are being stopped
  * @manual: device time is @manual_ns, stepped through debugfs
  * @choosing: the caller that steps the clock ends this instant: cores choose
  * @manual_ns: device time while the clock is manual
- * @timer_ns: when @timer is due
+ * @timer_ns: device time at which @timer is due
  * @timer: fires when device time reaches @timer_ns
- * @deadlines: jobs in flight by deadline_ns
+ * @deadlines: jobs in flight that have a deadline, by deadline_ns
  * @undelivered: jobs that ended and are not delivered yet
+ * @unblocked_lock: protects @unblocked; innermost
+ * @unblocked: jobs whose fences are signalled or failed, by ring
  * @contexts: contexts that are not dead, by their serial numbers
- * @limiting: those of them that ask for a core limit: the few with a right to 255
- * @context_serial: of the last one
- * @users: who has them open, by uid
+ * @limiting: contexts that are not dead and ask for a core limit: the few with a right to 255
+ * @context_serial: serial number of the newest context
+ * @users: users that have open files of the device, by uid
  * @files: open files
  * @live_contexts: contexts that the firmware knows
  * @jobs_in_flight: jobs that were admitted and have not ended
- * @timer_lateness_ns: greatest delay of @timer
+ * @timer_lateness_ns: longest delay of @timer
  * @looked_ns: device time of the backstop's last look
  * @lost_interrupts: wake-ups and interrupts that the backstop made up for
  * @spurious_interrupts: wake-ups of cores that had nothing to execute
  * @longest_read: most things that a reader of debugfs handled in one hold of @lock
  * @lock_is_measured: longest_hold in debugfs is kept; see overtake_lock.h
  * @lock_taken_ns: when @lock was taken, while it is held and measured
- * @longest_hold_ns: of @lock, since measuring began
- * @longest_holder: where it was
+ * @longest_hold_ns: longest hold of @lock since measuring began
+ * @longest_holder: address of the code that ended the longest hold
  * @bans: contexts that were banned
- * @coarse: what strangers see of the counters
- * @history: what happened lately
+ * @coarse: coarse counters, for strangers
+ * @history: the last FCs and events
  * @inject: faults on demand
  * @service: the tasks of all processes
- * @snapshot: what a core looked like when it was reset, to be dumped
+ * @snapshot: state of a core when it was reset, to be dumped
  * @idle: woken when one of the counts above falls, or time was stepped
  * @cancels: CANCEL commands that the firmware has not answered yet
- * @continue_work: goes on where one batch of events was not enough for the timer
+ * @continue_work: goes on with the work that one bounded round left
  * @backstop: looks for cores that make no progress
  * @clock_mutex: one writer of the manual clock at a time; taken outside @lock
  */
@@ -256,11 +258,11 @@ struct overtake_device {
 #define to_overtake_device(dev)	container_of(dev, struct overtake_device, drm)
 
 /**
- * struct overtake_usage - what an open file had of a core
+ * struct overtake_usage - what the jobs of an open file used of a core
  * @jobs: jobs that ended
- * @fcs: FCs that ended, of each ring
- * @busy_ns: device time that they took
- * @unshown: what the coarse counters do not show yet
+ * @fcs: FCs that ended, by ring
+ * @busy_ns: device time of the FCs that ended, by ring
+ * @unshown: FCs and time that the coarse counters do not show yet
  */
 struct overtake_usage {
 	u64 jobs;
@@ -271,14 +273,14 @@ struct overtake_usage {
 
 /**
  * struct overtake_user - a user of a device; see overtake_user.c
- * @device: whose; it outlives its clients
- * @uid: the kernel's
+ * @device: the device that the user has opened; it outlives its clients
+ * @uid: the kernel's uid, not that of a user namespace
  * @node: in overtake_device.users
- * @files: the user's clients; device lock, as all that follows
- * @slots: command slots that they hold
- * @jobs: of them, jobs in flight
+ * @files: the user's open files; device lock, as all that follows
+ * @slots: command slots that the user's jobs and contexts hold
+ * @jobs: jobs in flight, and tasks that hold command slots; each has two slots
  * @kept_places: queues of tasks for which a place of the task limit is kept
- * @tasks: of service mode, until their ends are collected
+ * @tasks: tasks of service mode, until their ends are collected
  */
 struct overtake_user {
 	struct overtake_device *device;
@@ -294,20 +296,20 @@ struct overtake_user {
 /**
  * struct overtake_garbage - something to be freed where sleeping is allowed; see overtake_free.c
  * @node: in overtake_client.garbage
- * @free: frees what this is part of
+ * @free: frees the object that this struct is part of
  */
 struct overtake_garbage {
 	struct llist_node node;
 	void (*free)(struct overtake_garbage *garbage);
 };
 
-/* Replays that wait in a plug. */
+/* Greatest number of replays that wait in a plug. */
 #define OVERTAKE_PLUGGED_MOST	16u
 
 /**
  * struct overtake_plug - replays of a system call that are yet to be published; overtake_plug.c
  * @callback: in the plug of @owner
- * @lock: protects all of them; a spinlock in process context, outside the device lock
+ * @lock: protects all fields; a spinlock in process context, outside the device lock
  * @owner: the task whose plug has @callback, or NULL
  * @count: entries of @jobs
  * @jobs: each with the submitter's reference
@@ -329,30 +331,30 @@ struct overtake_plug {
  * @user: who opened the file
  * @id: DRM's client id, in trace events
  * @tgid: process that opened the file, in trace events
- * @comm: its name then
+ * @comm: name of the process when it opened the file
  * @lock: protects @contexts, @space, @mapped and @next_address
  * @contexts: contexts by id
  * @space: mappings by device address, one page granularity
- * @mapped: mappings by GEM object, to find out that one is mapped already
- * @next_address: device addresses are never used twice
+ * @mapped: mappings by GEM object, to find out whether an object is mapped already
+ * @next_address: device address of the next mapping; no address is used twice
  * @bytes: memory charged to the file
  * @buffers: buffers charged to the file
- * @refused: by limit: calls that failed because of it, and when the last one did
+ * @refused: for each limit: number of calls that it made fail, and time of the last one
  * @is_privileged: one of its contexts had a right to 255; device lock
- * @ended: jobs that ended, of each ring, to be delivered; device lock
- * @deliver_work: delivers them; it holds a reference
+ * @ended: jobs that ended and are to be delivered, by ring; device lock
+ * @deliver_work: delivers the jobs of @ended; it holds a reference
  * @to_wake: contexts whose sleepers are to look again, each with a reference; device lock
- * @wake_work: wakes them; it holds a reference
+ * @wake_work: wakes the sleepers of @to_wake; it holds a reference
  * @poll_work: wakes @pollers; it holds a reference
- * @polls_from_ns: not before this time of the host; device lock
- * @pollers: for poll(): each poller is in one of them
+ * @polls_from_ns: host time before which @poll_work does not run; device lock
+ * @pollers: wait queues for poll(): each poller is in one of them
  * @garbage: jobs and tasks to be freed; they hold references
- * @free_work: frees them; it holds a reference
+ * @free_work: frees @garbage; it holds a reference
  * @ended_count: jobs that WAIT can collect at once; device lock
  * @news_count: contexts with events of tasks; device lock
- * @job_count: jobs of all contexts, as overtake_context.job_count; device lock
+ * @job_count: sum of overtake_context.job_count, and tasks that hold command slots; device lock
  * @plug: its replays that are yet to be published
- * @usage: what it had of each core
+ * @usage: what it used of each core
  */
 struct overtake_client {
 	struct kref ref;
@@ -393,34 +395,34 @@ struct overtake_client {
  * struct overtake_context - a queue
  * @ref: held by its id in the client, by the firmware until KILLED, by each job
  * @client: held by a reference
- * @id: in the client, from 1
+ * @id: number in the client, from 1
  * @max_priority: greatest priority that its jobs may have
  * @core_limit: core limit that it asks for, 0 = none
- * @tasks: its queue of tasks; NULL: it takes jobs
+ * @tasks: its queue of tasks; NULL: the context takes jobs
  * @fw: the firmware's part
- * @serial: greater than that of every context that was there before
+ * @serial: serial number, greater than that of every older context
  * @node: in overtake_device.contexts while not dead
  * @limiting_link: in overtake_device.limiting while not dead, if @core_limit is set
  * @dead: no job is admitted any more; device lock, as all that follows
- * @killed: the firmware has let go
+ * @killed: the firmware has reported KILLED and dropped its reference
  * @jobs: by tag: jobs in flight, and ended ones not collected yet
  * @ended: delivered jobs to be collected by WAIT, oldest first
  * @job_count: jobs in @jobs
- * @collectable_count: of them, those that WAIT can collect
+ * @collectable_count: jobs in @jobs that came in through ioctl, so that WAIT collects them
  * @undelivered: jobs admitted that are not delivered yet
- * @recordings: by id, from 1, each with a reference; none once the context is dead
- * @recording_count: of them
+ * @recordings: recordings by id, from 1, each with a reference; none once the context is dead
+ * @recording_count: entries of @recordings
  * @wait: woken when a job is delivered, a task has an event, or the context is dead
  * @waiters: threads that sleep in @wait for WAIT and TASK_EVENTS
- * @drainers: the same for CONTEXT_DESTROY
+ * @drainers: threads that sleep in @wait for CONTEXT_DESTROY
  * @replayers: threads that sleep in REPLAY
  * @wake_link: in overtake_client.to_wake
- * @harm: what its jobs have done lately; see overtake_faults.c
- * @banned: nothing is admitted any more, since that was too much
- * @ban_work: ends what is in flight then
- * @free_work: frees it when the last reference has gone, in whatever context that was
+ * @harm: harm that its jobs have done lately; see overtake_faults.c
+ * @banned: no job or task is admitted any more, since @harm was too much
+ * @ban_work: ends the jobs and tasks of a banned context
+ * @free_work: frees the context when the last reference has gone; that may happen in any context
  * @rcu: for overtake_context_find()
- * @turns: one for each core of a fair device, else none; the firmware's
+ * @turns: turns of the firmware, one for each core of a fair device, else none
  */
 struct overtake_context {
 	struct kref ref;
@@ -458,10 +460,10 @@ struct overtake_context {
 /**
  * struct overtake_users - the jobs that read, or that write, a buffer; see overtake_fence.c
  * @context: dma_fence context of their fences
- * @lock: protects what follows
+ * @lock: protects the fields that follow
  * @last: number that was given last
- * @uses: of jobs that have not ended, by number
- * @fences: by number, those that were not signalled
+ * @uses: uses by jobs that have not ended, in order of their numbers
+ * @fences: fences that are not signalled, in order of their numbers
  */
 struct overtake_users {
 	u64 context;
@@ -474,10 +476,10 @@ struct overtake_users {
 /**
  * struct overtake_bo - a buffer
  * @shmem: the memory
- * @client: whom it is charged to; NULL until charged
- * @readers: jobs in flight that read it only
+ * @client: the client that it is charged to; NULL until then
+ * @readers: jobs in flight that only read it
  * @writers: jobs in flight that may write it
- * @is_shared: it was exported; set under its reservation lock, never cleared then
+ * @is_shared: it was exported; set under its reservation lock, and kept unless the export fails
  */
 struct overtake_bo {
 	struct drm_gem_shmem_object shmem;
@@ -492,13 +494,17 @@ static inline struct overtake_bo *overtake_bo_of(const struct drm_gem_object *ob
 	return container_of(to_drm_gem_shmem_obj(object), struct overtake_bo, shmem);
 }
 
-/* Only this driver looks at its reservation object; under the lock of its users it stays so. */
+/*
+ * Whether only this driver looks at the reservation object of @object.  An export sets @is_shared
+ * and then takes the lock of the users: a use that begins under that lock, of a buffer found
+ * private there, is among those that the export's fence waits for.
+ */
 static inline bool overtake_bo_is_private(const struct drm_gem_object *object)
 {
 	return !object->import_attach && !READ_ONCE(overtake_bo_of(object)->is_shared);
 }
 
-/* A buffer of this device always is; an import is soon after it has a handle. */
+/* A buffer of this device is always charged; an import is charged soon after it has a handle. */
 static inline bool overtake_bo_is_charged(const struct drm_gem_object *object)
 {
 	return smp_load_acquire(&overtake_bo_of(object)->client); /* with charge_import() */
@@ -510,7 +516,7 @@ static inline bool overtake_bo_is_charged(const struct drm_gem_object *object)
  * @object: the buffer, held by a reference, pinned and vmapped
  * @address: device address of its first byte
  * @size: bytes
- * @base: where the kernel sees it
+ * @base: the kernel's address of its first byte
  * @flags: OVERTAKE_MAP_*
  */
 struct overtake_mapping {

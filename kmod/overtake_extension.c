@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The chain of extensions of a submission: each is read once, and handed to whom it concerns. */
+/* The chain of extensions of a submission: each is read once, and passed to the file for it. */
 #include <linux/uaccess.h>
 
 #include "overtake_extension.h"
@@ -16,14 +16,14 @@ static int parse_placement(struct overtake_job *job, const struct drm_overtake_s
 
 	if (copy_from_user(&placement, user, sizeof(placement)))
 		return -EFAULT;
-	/* The parts of a group say themselves which cores they want. */
+	/* The parts of a group name their cores themselves. */
 	if (placement.core || placement.pad || job->group)
 		return -EINVAL;
 	ret = overtake_judge(client, ovt_check_placement(args, placement.cores,
 							 client->device->settings.cores));
 	if (ret)
 		return ret;
-	/* The answer has a place, or the job is refused while it can be. */
+	/* If the answer cannot be stored, the job is refused, while that is possible. */
 	if (put_user(0, &user->core))
 		return -EFAULT;
 	job->open_cores = placement.cores;
@@ -48,9 +48,10 @@ static int parse_model(u64 *model, const struct overtake_extension_model __user 
 
 /*
  * overtake_extensions_parse - read the chain of @args
- * @types: which may be in it, a bit for each
+ * @types: types that may be in the chain, a bit for each
  *
- * Objects found stay with the job also after an error; the job's end frees it.  May sleep.
+ * Objects that were found stay with the job, also after an error; freeing the job releases them.
+ * May sleep.
  */
 int overtake_extensions_parse(struct overtake_job *job, struct drm_file *file,
 			      const struct drm_overtake_submit *args, unsigned long types)
@@ -64,7 +65,7 @@ int overtake_extensions_parse(struct overtake_job *job, struct drm_file *file,
 
 		if (copy_from_user(&base, user, sizeof(base)))
 			return -EFAULT;
-		/* Each type once, so a chain that bites its tail comes to an end. */
+		/* Each type is allowed once, so a circular chain comes to an end. */
 		if (base.pad || base.type >= BITS_PER_LONG || !(types & BIT(base.type)))
 			return -EINVAL;
 		types &= ~BIT(base.type);
@@ -104,14 +105,14 @@ static int parse_task_parts(struct overtake_task_extensions *found, const void _
 	return found->parts.pad ? -EINVAL : 0;
 }
 
-/* Of a task: @found is all zero.  May sleep. */
+/* Reads the chain of a task into @found, which is all zero before.  May sleep. */
 int overtake_extensions_of_task(u64 address, struct overtake_task_extensions *found)
 {
 	struct overtake_extension base;
 	bool has_model = false;
 	int ret;
 
-	/* Each type once, as above. */
+	/* Each type is allowed once, as above. */
 	while (address) {
 		void __user *user = u64_to_user_ptr(address);
 
@@ -133,7 +134,7 @@ int overtake_extensions_of_task(u64 address, struct overtake_task_extensions *fo
 	return 0;
 }
 
-/* The job is in flight: its submitter learns which core takes it.  May sleep. */
+/* Stores the core of @job, which is in flight, for its submitter.  May sleep. */
 void overtake_extensions_answer(const struct overtake_job *job)
 {
 	/* If the store fails, the core is still in the job's result. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is chained to a submission.  See overtake_extension.c. */
+/* Extensions, which are chained to a submission.  See overtake_extension.c. */
 #ifndef OVERTAKE_EXTENSION_H
 #define OVERTAKE_EXTENSION_H
 
@@ -8,7 +8,7 @@
 
 #include "overtake_accel_task.h"
 
-/* Which of them a call takes, a bit for each type. */
+/* The extensions that a call takes, a bit for each type. */
 #define OVERTAKE_EXTENSIONS_OF_JOB							\
 	(BIT(OVERTAKE_EXTENSION_SYNC) | BIT(OVERTAKE_EXTENSION_PLACEMENT) |		\
 	 BIT(OVERTAKE_EXTENSION_MODEL) | BIT(OVERTAKE_EXTENSION_PARTS))
@@ -25,10 +25,10 @@ struct overtake_job;
 int overtake_extensions_parse(struct overtake_job *job, struct drm_file *file,
 			      const struct drm_overtake_submit *args, unsigned long types);
 /**
- * struct overtake_task_extensions - what is chained to a task
- * @model: or 0
- * @parts: of its segments
- * @has_parts: there are
+ * struct overtake_task_extensions - the extensions of a task
+ * @model: what the client calls the task's model, or 0
+ * @parts: the parts of its segments, if @has_parts
+ * @has_parts: OVERTAKE_EXTENSION_TASK_PARTS is in the chain
  */
 struct overtake_task_extensions {
 	u64 model;

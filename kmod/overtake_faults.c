@@ -2,16 +2,17 @@
 /*
  * Contexts whose jobs do harm, again and again.
  *
- * The firmware has the rule for harm, and for too much of it (fw/ban.h): ban_offences jobs that
- * ended by their own fault, or ban_core_ms of cores lost to such jobs and to those that had to be
- * stopped, within ban_window_ms of device time from the first of them.  Then the context is banned:
- * what it has in flight ends with -ESHUTDOWN without a further FC, and so does every submission.
- * It can still collect, and be destroyed; other contexts, of the same file too, are not concerned.
- * No context is exempt: a right to priority 255 means urgent work, not work free of faults.
+ * The firmware has the rule for harm, and for too much of it (fw/ban.h).  Too much are ban_offences
+ * jobs that ended by their own fault, or ban_core_ms of core time lost to such jobs and to jobs
+ * that had to be stopped, within ban_window_ms of device time from the first of them.  Then the
+ * context is banned: its jobs in flight end with -ESHUTDOWN without a further FC, and each
+ * submission fails with it.  Its client can still collect jobs, and destroy it.  Other contexts,
+ * also of the same file, are not affected.  No context is exempt: a right to priority 255 means
+ * urgent work, not work free of faults.
  *
  * The time that a core has lost is the FC's device time or the CPU time of the core's thread,
  * whichever is longer: in the timed modes a hung FC of a second may take the host a moment, or a
- * minute.  The window is device time, in which the ends of FCs are ordered; but for the manual
+ * minute.  The window is device time, in which the ends of FCs are ordered; except with the manual
  * clock it is no more than 100 ms behind the host's.
  */
 #include "overtake_client.h"
@@ -23,7 +24,7 @@
 #include "overtake_service.h"
 #include "overtake_workqueues.h"
 
-/* True if there are more. */
+/* Cancels some jobs of @context.  Returns true if there are more. */
 static bool cancel_some_jobs(struct overtake_context *context, u64 *tag)
 {
 	struct overtake_device *device = context->client->device;
@@ -35,7 +36,7 @@ static bool cancel_some_jobs(struct overtake_context *context, u64 *tag)
 	return more;
 }
 
-/* The same; @left: tasks to be looked at, counted in the first call. */
+/* Cancels some tasks of @context; @left: tasks to be looked at, counted in the first call. */
 static bool cancel_some_tasks(struct overtake_context *context, u32 *left, bool *found)
 {
 	struct overtake_device *device = context->client->device;
@@ -49,7 +50,7 @@ static bool cancel_some_tasks(struct overtake_context *context, u32 *left, bool 
 	return more;
 }
 
-/* A round over all tasks; false: there was nothing to cancel. */
+/* Makes a round over all tasks.  Returns false if there was no task to cancel. */
 static bool cancel_tasks(struct overtake_context *context)
 {
 	u32 left = U32_MAX;
@@ -71,7 +72,7 @@ static void ban_work(struct work_struct *work)
 	while (context->tasks && cancel_tasks(context))
 		;
 	overtake_host_kick(device);
-	/* Only now: who sees the count also sees what the ban does. */
+	/* Only now: a process that sees the count also sees the effects of the ban. */
 	overtake_lock(device);
 	device->bans++;
 	overtake_unlock(device);
@@ -85,10 +86,10 @@ void overtake_offence_init(struct overtake_context *context)
 
 /*
  * overtake_offence_locked - an FC of @job ended with @fault
- * @lost_ns: how long a core was busy with it
+ * @lost_ns: time for which a core was busy with it
  *
- * A job is one offence, however many of its parts have faults; what each has lost counts.
- * Under the device lock.
+ * A job is one offence, however many of its parts have faults; the lost time of each part counts.
+ * Called under the device lock.
  */
 void overtake_offence_locked(struct overtake_job *job, u32 fault, u64 lost_ns, u64 now_ns)
 {

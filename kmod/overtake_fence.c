@@ -2,20 +2,20 @@
 /*
  * Fences of jobs, and of buffers that jobs use.
  *
- * A job's own fence has a context of its own, since jobs end in any order (priorities, cores,
- * cancels).  In a reservation object such fences would pile up, one for each job in flight, and
- * each submission looks at all of them.  So what a buffer's reservation object gets is another
- * fence: of the buffer's readers or of its writers.  Their uses are numbered as they begin.  Fence
- * n is signalled when the first n uses have ended, so each stands for its predecessors, and the
- * reservation object keeps one of either kind, however many jobs there are.  A waiter of
- * a buffer waits for all of its users so far, and the last number says just that.
+ * A job's own fence, for the syncobjs that its client names, has a context of its own, since jobs
+ * end in any order (priorities, cores, cancels).  In a reservation object such fences would pile
+ * up, one for each job in flight, and each submission looks at all of them.  So a buffer's
+ * reservation object gets another fence: one for the buffer's readers or for its writers.  Their
+ * uses are numbered as they begin.  Fence n is signalled when the first n uses have ended, so it
+ * covers its predecessors, and the reservation object keeps one fence of either kind, however many
+ * jobs there are.  A waiter of a buffer waits for all of its users so far: for the last fence.
  *
- * A use is a part of its job, and leaves the list when that has ended.  The list of fences holds no
- * reference to them: a fence leaves it with its last reference.  So a job that takes
- * long does not make those behind it pile up.
+ * A use is a part of its job, and leaves the list of uses when the job has ended.  The list of
+ * fences holds no reference to them: a fence leaves it when its last reference is dropped.  So a
+ * job that takes long does not make the fences of later uses pile up.
  *
- * Each of these jobs has a deadline, so the fence is signalled in bounded time; it is not held up
- * by jobs that come later.
+ * Each of these jobs has a deadline, so the fence is signalled in bounded time; jobs that come
+ * later do not delay it.
  *
  * DOC: private buffers
  *
@@ -36,10 +36,10 @@
 #include "overtake_drv.h"
 #include "overtake_fence.h"
 
-/* So many uses are signalled under their lock, with interrupts off. */
+/* Greatest number of fences that are signalled in one hold of their lock, with interrupts off. */
 #define SIGNALLED_AT_ONCE	32u
 
-/* Fences that there are, of all devices. */
+/* Number of existing fences of all devices. */
 static atomic_long_t fence_count = ATOMIC_LONG_INIT(0);
 
 long overtake_fence_count(void)
@@ -74,8 +74,8 @@ static void fence_release(struct dma_fence *fence)
 }
 
 /*
- * Leaves the list, if it has not been signalled, since the last reference is gone.  Without a
- * reference no other code takes it off the list, and overtake_users_fini() waits for it.
+ * Takes the fence off the list if it has not been signalled, since the last reference is gone.
+ * Without a reference no other code takes it off the list, and overtake_users_fini() waits for it.
  */
 static void use_fence_release(struct dma_fence *fence)
 {
@@ -122,7 +122,7 @@ static void fence_init(struct overtake_fence *fence, const struct dma_fence_ops 
 	dma_fence_init(&fence->base, ops, &fence->lock, context, seqno);
 }
 
-/* A job's fence, or NULL. */
+/* Creates a job's fence; NULL without memory. */
 struct dma_fence *overtake_fence_create(const struct overtake_device *device)
 {
 	struct overtake_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL_ACCOUNT);
@@ -175,7 +175,7 @@ static struct overtake_use_fence *use_fence_alloc(const struct overtake_device *
 	return use_fence;
 }
 
-/* Drops the reference of the job or caller that allocated it.  NULL does nothing. */
+/* Drops the reference of the job or caller that allocated @use_fence, which may be NULL. */
 static void use_fence_put(struct overtake_use_fence *use_fence)
 {
 	if (use_fence && use_fence->users)
@@ -184,7 +184,7 @@ static void use_fence_put(struct overtake_use_fence *use_fence)
 		kfree(use_fence);
 }
 
-/* Makes @use_fence the one of the uses that have begun. */
+/* Makes @use_fence the fence of the uses that have begun. */
 static void follow_locked(struct overtake_use_fence *use_fence, struct overtake_users *users)
 {
 	lockdep_assert_held(&users->lock);
@@ -193,7 +193,7 @@ static void follow_locked(struct overtake_use_fence *use_fence, struct overtake_
 	list_add_tail(&use_fence->link, &users->fences);
 }
 
-/* A number that is no use's: the fence has a number of its own. */
+/* Makes @use_fence the fence of these uses, with a number that no use has. */
 static void follow(struct overtake_use_fence *use_fence, struct overtake_users *users)
 {
 	spin_lock_irq(&users->lock);
@@ -233,8 +233,8 @@ static struct overtake_users *users_of(struct drm_gem_object *object, bool write
 }
 
 /*
- * A fence of the uses of @object that have begun, for the caller, who has locked the reservation
- * object; NULL: there is no memory.
+ * Creates a fence of the uses of @object that have begun, with a reference for the caller; NULL
+ * without memory.
  */
 static struct dma_fence *add_fence(struct drm_gem_object *object, bool write)
 {
@@ -301,9 +301,9 @@ static long wait_for(struct drm_gem_object *object, bool write, long timeout)
 
 /*
  * overtake_users_wait - wait until the jobs that write @object have ended
- * @write: and those that read it
+ * @write: wait for the jobs that read it, too
  *
- * Returns the jiffies that are left of @timeout, at least 1; 0 when it is over; -ERESTARTSYS;
+ * Returns the jiffies that are left of @timeout, at least 1; 0 when @timeout is over; -ERESTARTSYS;
  * -ENOMEM.
  */
 long overtake_users_wait(struct drm_gem_object *object, bool write, long timeout)
@@ -313,14 +313,14 @@ long overtake_users_wait(struct drm_gem_object *object, bool write, long timeout
 	return left > 0 && write ? wait_for(object, false, timeout ? left : 0) : left;
 }
 
-/* A fence for @use, so that overtake_use_begin() need not allocate; -ENOMEM. */
+/* Allocates a fence for @use, so that overtake_use_begin() need not allocate; -ENOMEM. */
 int overtake_use_prepare(struct overtake_use *use, const struct overtake_device *device)
 {
 	use->fence = use_fence_alloc(device);
 	return use->fence ? 0 : -ENOMEM;
 }
 
-/* The use has ended, or never began.  As if it had never been. */
+/* Clears @use, which has ended or never began. */
 void overtake_use_reset(struct overtake_use *use)
 {
 	use_fence_put(use->fence);
@@ -337,7 +337,7 @@ static void begin_locked(struct overtake_use *use, struct overtake_users *users)
 /*
  * overtake_use_begin - from now on, and until overtake_use_end(), a job uses @object
  *
- * The reservation object is locked and has a slot reserved, and @use was prepared.  Nothing fails.
+ * The reservation object is locked and has a slot reserved, and @use was prepared.  Cannot fail.
  */
 void overtake_use_begin(struct overtake_use *use, struct drm_gem_object *object, bool write)
 {
@@ -353,9 +353,10 @@ void overtake_use_begin(struct overtake_use *use, struct drm_gem_object *object,
 }
 
 /*
- * overtake_use_begin_private - the same without a fence, of a private @object
+ * overtake_use_begin_private - begin a use without a fence, of a private @object
  *
- * False: others do, and nothing has begun.  The reservation object need not be locked.
+ * Returns false if @object is not private; then no use has begun.  The reservation object need not
+ * be locked.
  */
 bool overtake_use_begin_private(struct overtake_use *use, struct drm_gem_object *object,
 				bool write)
@@ -372,12 +373,12 @@ bool overtake_use_begin_private(struct overtake_use *use, struct drm_gem_object 
 }
 
 /*
- * overtake_use_end - the job has ended, with @status; signals whatever that completes
- * @write: as when it began
+ * overtake_use_end - the job has ended, with @status; signals the fences that this completes
+ * @write: as when the use began
  *
- * Signals with the lock held, so that they come in the order of their numbers, and so that none
- * that another CPU has taken off the list is still to be signalled when this returns.  The caller's
- * job holds the buffer.  Any context; device->lock is not held, as callbacks may take it.
+ * Fences are signalled with the lock held, so that they come in the order of their numbers, and so
+ * that another CPU that has taken a fence off the list has signalled it when this returns.  The
+ * caller's job holds the buffer.  Any context; device->lock is not held, as callbacks may take it.
  */
 void overtake_use_end(struct overtake_use *use, struct drm_gem_object *object, bool write,
 		      s32 status)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The driver's own fences: of jobs, and of the uses that jobs make of buffers. */
+/* The driver's own fences: those of jobs, and those of the uses that jobs make of buffers. */
 #ifndef OVERTAKE_FENCE_H
 #define OVERTAKE_FENCE_H
 
@@ -12,10 +12,10 @@ struct overtake_device;
 struct overtake_users;
 
 /**
- * struct overtake_fence - the part that both kinds have
- * @base: must be first: it is freed by its address
- * @lock: the one of @base
- * @device: a name only: it may be gone
+ * struct overtake_fence - the part that both kinds of fences have
+ * @base: must be first: dma_fence_free() frees the fence by this address
+ * @lock: the lock that @base uses
+ * @device: only to be compared: the device may be gone
  */
 struct overtake_fence {
 	struct dma_fence base;
@@ -24,9 +24,9 @@ struct overtake_fence {
 };
 
 /**
- * struct overtake_use_fence - signalled when the first uses of a buffer, of one kind, have ended
- * @fence: how many these are is its number; initialised when they are known
- * @users: of the buffer; NULL before
+ * struct overtake_use_fence - signalled when the first n uses of a buffer, of one kind, have ended
+ * @fence: n is its sequence number; @fence is initialised when n is known
+ * @users: users of the buffer; NULL until n is known
  * @link: in overtake_users.fences, which holds no reference; users->lock
  */
 struct overtake_use_fence {
@@ -39,7 +39,7 @@ struct overtake_use_fence {
  * struct overtake_use - a job's use of a buffer; part of the job
  * @fence: for the buffer's reservation object, and the job's reference to it, or NULL
  * @link: in overtake_users.uses; users->lock
- * @number: in order of the beginnings
+ * @number: number of the use: uses are numbered in the order in which they begin
  */
 struct overtake_use {
 	struct overtake_use_fence *fence;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jobs and tasks that are over: their last references go in any context, and what they hold is
- * given back where sleeping is allowed.
+ * Jobs and tasks that are over: their last references are dropped in any context, and the things
+ * that they hold are given back where sleeping is allowed.
  *
- * One work item of each client frees all of the client's, one after the other.  A process may die
- * with 65,536 tasks: a work item for each would be as many threads of a work queue, among which
- * other clients' threads get their turn.
+ * One work item of each client frees all jobs and tasks of the client, one after the other.  A
+ * process may die with 65,536 tasks: a work item for each could take as many threads of a work
+ * queue, among which other clients' threads would have to wait for their turn.
  */
 #include "overtake_client.h"
 #include "overtake_free.h"

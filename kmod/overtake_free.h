@@ -10,7 +10,7 @@
 void overtake_free_init_client(struct overtake_client *client);
 void overtake_free_all(struct llist_node *list);
 
-/* Any context, under the device lock too; @free is called once, and may sleep. */
+/* Any context, also under the device lock; @free is called once, and may sleep. */
 void overtake_free_soon(struct overtake_client *client, struct overtake_garbage *garbage,
 			void (*free)(struct overtake_garbage *garbage));
 

@@ -4,8 +4,8 @@
  *
  * MAP pins a buffer, maps it into the kernel and gives it a device address.  A job names memory
  * by such addresses; at submission each is resolved to a pointer, and the job takes a reference
- * to the mapping, so an UNMAP or a closed file pulls nothing away from under a core.  Device
- * addresses are never used twice in a file: a stale one names nothing.
+ * to the mapping, so an UNMAP or a closed file takes no memory away from a core that uses it.
+ * Device addresses are never used twice in a file: a stale one names nothing.
  */
 #include <linux/dma-resv.h>
 #include <linux/iosys-map.h>
@@ -43,8 +43,8 @@ static enum drm_gem_object_status overtake_bo_status(struct drm_gem_object *obje
 }
 
 /*
- * Through the device's file, whose client may have the buffer for reading only, or through that
- * of a dma-buf, whose mode was checked.
+ * Maps a buffer into a process: through the device's file, whose client may have the buffer for
+ * reading only, or through the file of a dma-buf, whose mode was checked.
  */
 static int overtake_bo_mmap(struct drm_gem_object *object, struct vm_area_struct *vma)
 {
@@ -126,7 +126,7 @@ int overtake_bo_mmap_offset_ioctl(struct drm_device *drm, void *data, struct drm
 	object = drm_gem_object_lookup(file, args->handle);
 	if (!object)
 		return -ENOENT;
-	/* The shmem helper made it together with the object. */
+	/* The shmem helper made the offset together with the object. */
 	args->offset = drm_vma_node_offset_addr(&object->vma_node);
 	drm_gem_object_put(object);
 	return 0;
@@ -152,7 +152,7 @@ void overtake_mapping_put(struct overtake_mapping *mapping)
 }
 
 /*
- * overtake_mapping_find - the mapping that holds all of [@address, @address + @length)
+ * overtake_mapping_find - find the mapping that holds all of [@address, @address + @length)
  *
  * Returns it with a reference for the caller, or NULL.  @length is at least 1.  May sleep.
  */
@@ -217,7 +217,7 @@ static int space_insert(struct overtake_client *client, struct overtake_mapping 
 		return ret;
 	}
 	mapping->address = address;
-	/* A page that is never mapped lies between neighbours. */
+	/* A page that is never mapped lies between two mappings. */
 	client->next_address = address + mapping->size + PAGE_SIZE;
 	return 0;
 }
@@ -256,7 +256,7 @@ int overtake_bo_map_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	ret = space_insert(client, mapping);
 	if (!ret)
 		args->address = mapping->address;
-	/* Without the lock another thread that guesses the address may unmap and free it. */
+	/* Once the lock is released, another thread that guesses the address may unmap it. */
 	mutex_unlock(&client->lock);
 	if (ret)
 		overtake_mapping_put(mapping);
@@ -296,7 +296,7 @@ void overtake_client_unmap_all(struct overtake_client *client)
 	mutex_unlock(&client->lock);
 }
 
-/* What this device's jobs do with the buffer, and then what others do. */
+/* Waits for this device's jobs that use the buffer, and then for its other users. */
 static long wait_for_users(struct drm_gem_object *object, bool write, long timeout)
 {
 	long left = overtake_users_wait(object, write, timeout);

@@ -3,9 +3,9 @@
  * Groups: jobs with a part for each of several cores.
  *
  * A group is one job of the driver: one reference count, fence, deadline and completion.  Its parts
- * are memory beside the job, from its submission until it is freed.  How they go through stages is
- * the firmware's (firmware-sim/fw/group.c), and which may be submitted is in
- * firmware-sim/host/group_rules.h.
+ * are memory beside the job, from its submission until it is freed.  The firmware leads them
+ * through stages (firmware-sim/fw/group.c); firmware-sim/host/group_rules.h has the rules for
+ * groups that may be submitted.
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -19,7 +19,7 @@
 #include "overtake_job_memory.h"
 #include "overtake_limits.h"
 
-/* The FCs of each part, which are copies already, and the stage of each. */
+/* Sets the FCs of each part, which are copies already, and the stage of each FC. */
 static void set_parts(struct overtake_job *job, const struct overtake_part *parts)
 {
 	struct overtake_group *group = job->group;
@@ -118,7 +118,7 @@ int overtake_group_parse(struct overtake_job *job, const struct drm_overtake_sub
 	return make_group(job, args, &extension, false);
 }
 
-/* The same of the job of a segment, which has no record.  @parts: a copy. */
+/* Makes the job of a segment a group, which has no record.  @parts: a copy. */
 int overtake_group_parse_of_task(struct overtake_job *job, const struct drm_overtake_submit *args,
 				 const struct overtake_segment_parts *parts)
 {
@@ -132,7 +132,7 @@ int overtake_group_parse_of_task(struct overtake_job *job, const struct drm_over
 	return make_group(job, args, &extension, true);
 }
 
-/* Of a group that has ended, before its end is delivered.  Any context. */
+/* Writes the record of a group that has ended, before its end is delivered.  Any context. */
 void overtake_group_write_record(const struct overtake_group *group)
 {
 	struct overtake_group_record record = ovt_group_record(&group->fw);
@@ -159,9 +159,10 @@ void overtake_group_free(struct overtake_group *group)
 }
 
 /*
- * overtake_group_clone - a group with the stages of @group, which outlives it; NULL: no memory
+ * overtake_group_clone - create a group with the stages of @group, which outlives it
  *
- * Its parts are set by overtake_group_reset().  The caller has charged the client.
+ * Returns NULL without memory.  overtake_group_reset() sets its parts.  The caller has charged the
+ * client.
  */
 struct overtake_group *overtake_group_clone(const struct overtake_group *group)
 {
@@ -175,7 +176,7 @@ struct overtake_group *overtake_group_clone(const struct overtake_group *group)
 	return clone;
 }
 
-/* The group of @job, an instance of a recording, is again as @group was recorded. */
+/* Makes the group of @job, an instance of a recording, as @group was recorded. */
 void overtake_group_reset(struct overtake_job *job, const struct overtake_group *group)
 {
 	struct overtake_group *clone = job->group;
@@ -188,7 +189,7 @@ void overtake_group_reset(struct overtake_job *job, const struct overtake_group 
 	job->fw.group = &clone->fw;
 }
 
-/* overtake_group_parse_replay - what a replay of a group says of it.  May sleep. */
+/* overtake_group_parse_replay - read the extension of a replay of a group.  May sleep. */
 int overtake_group_parse_replay(struct overtake_job *job,
 				const struct overtake_extension_replay_parts __user *user)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a job has on several cores.  See overtake_group.c. */
+/* Groups: the parts of a job that runs on several cores.  See overtake_group.c. */
 #ifndef OVERTAKE_GROUP_H
 #define OVERTAKE_GROUP_H
 
@@ -7,13 +7,13 @@
 
 /**
  * struct overtake_group - the parts of a job
- * @fw: the firmware's
- * @own_stages: memory of @stages and @stage_fcs; NULL: they are a recording's
+ * @fw: the firmware's part of the group
+ * @own_stages: memory of @stages and @stage_fcs; NULL: that memory belongs to a recording
  * @stages: the stage of each FC of the job
- * @stage_fcs: how many FCs each stage has; behind @stages in its memory
- * @record_address: where the client wants a record, on the device, or 0
+ * @stage_fcs: number of FCs of each stage; behind @stages in the same memory
+ * @record_address: device address at which the client wants a record, or 0
  * @record: that record, inside one of the job's mappings, or NULL
- * @parts: the firmware's
+ * @parts: the firmware's view of each part
  */
 struct overtake_group {
 	struct ovt_fw_group fw;
@@ -25,7 +25,7 @@ struct overtake_group {
 	struct ovt_fw_part parts[];
 };
 
-/* Which part of its job @part is, from 0. */
+/* Returns the index of @part in its job, from 0. */
 static inline u32 overtake_part_index(const struct ovt_fw_part *part)
 {
 	const struct ovt_fw_group *group = part->job->group;

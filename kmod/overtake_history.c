@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What happened lately, for sysfs and for a dump after a reset.
+ * The last FCs and events of a device, for debugfs and for a dump after a reset.
  *
- * No timer: a record is written when the firmware reports an event.  A core's window is advanced
- * when an FC ends or a reader asks, whichever finds first that it is old enough.
+ * There is no timer: a record is written when the firmware reports an event.  A core's window is
+ * advanced when an FC ends or a reader reads the ratio and the window is old enough.
  */
 #include <linux/math64.h>
 
@@ -36,7 +36,7 @@ void overtake_history_clear_locked(struct overtake_device *device)
 		history->cores[i].window_start_ns = now_ns;
 }
 
-/* Device time that @core has spent on FCs up to now, the running one's share included. */
+/* Returns the device time that @core has spent on FCs up to now, the running FC included. */
 static u64 busy_ns(struct overtake_device *device, u32 core, u64 now_ns)
 {
 	const struct ovt_fw_core *fw = &device->fw_cores[core - 1];
@@ -64,7 +64,7 @@ static void roll_window(struct overtake_device *device, u32 core)
 	history->window_busy_ns = busy;
 }
 
-/* Percent of the last whole window that @core (from 1) was busy. */
+/* Returns the percentage of the last whole window for which @core (from 1) was busy. */
 u32 overtake_history_ratio_locked(struct overtake_device *device, u32 core)
 {
 	lockdep_assert_held(&device->lock);

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What happened lately: the last FCs of each core, the last events, how busy a core is. */
+/* The history of a device: the last FCs of each core, the last events, how busy a core is. */
 #ifndef OVERTAKE_HISTORY_H
 #define OVERTAKE_HISTORY_H
 
 #include "overtake_drv.h"
 
-/* So that a table of them fits a page of text. */
+/* FCs and events that are kept: a table of either fits a page of text. */
 #define OVERTAKE_FCS_KEPT	24u
 #define OVERTAKE_EVENTS_KEPT	64u
 
-/* The span of device time over which a core's busy percentage is taken, at least. */
+/* Shortest span of device time over which a core's busy percentage is taken. */
 #define OVERTAKE_RATIO_WINDOW_NS	NSEC_PER_SEC
 
 /**
  * struct overtake_fc_record - an FC that has ended
- * @index: which FC of its core it was, from 1
- * @tag: its job
- * @context: the job's context
+ * @index: number of the FC among those of its core, from 1
+ * @tag: tag of its job
+ * @context: id of the job's context
  * @pid: process that opened the file
  * @fc_index: index in the job, or in its part of a group
- * @priority: of the job
+ * @priority: priority of the job
  * @ring: enum ovt_ring_index
  * @fault: OVERTAKE_FAULT_*
- * @part: of a group, from 0
+ * @part: the part of a group that the FC is in, from 0
  * @start_ns: device time
  * @end_ns: device time
  */
@@ -41,16 +41,16 @@ struct overtake_fc_record {
 };
 
 /**
- * struct overtake_event_record - something that the firmware told
+ * struct overtake_event_record - an event that the firmware reported
  * @type: enum ovt_event_type
  * @core: from 1, 0 = none
  * @ring: enum ovt_ring_index
  * @fc_index: as in struct ovt_event
  * @time_ns: device time
- * @tag: the job, 0 without one
+ * @tag: tag of the job, 0 without a job
  * @client: DRM's client id
  * @context: id in the client
- * @part: of a group, from 0: which one FC @fc_index is in
+ * @part: the part of a group that FC @fc_index is in, from 0
  */
 struct overtake_event_record {
 	enum ovt_event_type type;
@@ -65,12 +65,12 @@ struct overtake_event_record {
 };
 
 /**
- * struct overtake_core_history - of one core
- * @fcs: the last ones, number n at n % OVERTAKE_FCS_KEPT
- * @fc_count: FCs ended
+ * struct overtake_core_history - history of one core
+ * @fcs: the FCs that ended last, number n (from 0) at n % OVERTAKE_FCS_KEPT
+ * @fc_count: FCs that have ended
  * @window_start_ns: device time at which the current window began
- * @window_busy_ns: how long the core had been busy by then
- * @ratio: percent of the window before that it was busy
+ * @window_busy_ns: how long the core had been busy when the current window began
+ * @ratio: percent of the previous window for which the core was busy
  */
 struct overtake_core_history {
 	struct overtake_fc_record fcs[OVERTAKE_FCS_KEPT];
@@ -81,10 +81,10 @@ struct overtake_core_history {
 };
 
 /**
- * struct overtake_history - of a device; device lock
- * @events: the last ones, number n at n % OVERTAKE_EVENTS_KEPT
+ * struct overtake_history - history of a device; device lock
+ * @events: the last events, number n (from 0) at n % OVERTAKE_EVENTS_KEPT
  * @event_count: events seen
- * @cores: one for each
+ * @cores: the history of each core
  */
 struct overtake_history {
 	struct overtake_event_record events[OVERTAKE_EVENTS_KEPT];

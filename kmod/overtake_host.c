@@ -4,20 +4,20 @@
  *
  * DOC: how the device runs
  *
- * Everything that the firmware decides, it decides inside run_locked(), under the device lock: pass
- * device time in, carry the events out, set the timer to the next instant of which the
- * firmware knows.  run_locked() is called whenever something may have changed: after a
- * command was queued (overtake_host_kick()), after a core has executed an FC (its thread), when the
- * timer fires.
+ * The firmware decides everything inside run_locked(), under the device lock.  run_locked() passes
+ * device time in, carries the events out, and sets the timer to the next instant that the
+ * firmware knows.  It is called whenever something may have changed: after a
+ * command was queued (overtake_host_kick()), after a core has executed an FC (by its thread), and
+ * when the timer fires.
  *
  * A core's thread (overtake_core.c) sleeps until a STARTED event wakes it, executes the FC outside
  * all locks, and reports.
  *
  * Clients are notified by work items of their own (overtake_deliver.c).
  *
- * An event batch is at most OVERTAKE_EVENTS long, so the lock is held for a bounded time; where one
- * batch is not enough, callers in process context go round again, a bounded number of times; then
- * they, and the timer at once, hand over to a work item.
+ * A batch of events has at most OVERTAKE_EVENTS entries, so the lock is held for a bounded time.
+ * Where one batch is not enough, callers in process context do another round, a bounded number of
+ * times.  Then they hand over to a work item; the timer does so after one round.
  *
  * DOC: why not drm_sched
  *
@@ -26,7 +26,7 @@
  * between any two FCs the firmware decides whose FC is next.  So drm_sched would be a second queue
  * in front of the one that matters:
  *
- *	order		Its credit limit says how many jobs the hardware has.  If it is small, a
+ *	order		Its credit limit is the number of jobs in the hardware.  If it is small, a
  *			HIGH job waits for the end of a whole NORMAL job, where the core limit
  *			promises a few FCs.  If it is never reached, drm_sched orders nothing.
  *	priorities	It has four.  This device has 256, turns of contexts weighted by them,
@@ -40,12 +40,12 @@
  *	end		Jobs leave its list in the order in which they came.  Here a HIGH job ends
  *			before the NORMAL jobs that were there first, and its memory goes then.
  *
- * The decisions are firmware-sim's, which the simulator and processes compile as well.  So their
- * predictions are what the driver does.  A scheduler that only the kernel has could not be that.
+ * firmware-sim decides, and the simulator and processes compile it as well.  So the driver does
+ * what they predict.  A scheduler that only the kernel has could not offer that.
  *
- * Its rules for fences are kept: a job's fence is seen by others only when nothing can fail any
- * more, nothing is allocated on the way to its signal, and each job ends in bounded time
- * (overtake_job.c, overtake_sync.c).
+ * The driver keeps the rules of drm_sched for fences: others see a job's fence only when nothing
+ * can fail any more, nothing is allocated on the way to its signal, and each job ends in bounded
+ * time (overtake_job.c, overtake_sync.c).
  */
 #include <linux/dma-fence.h>
 #include <linux/sched.h>
@@ -76,19 +76,19 @@
 #include "overtake_workqueues.h"
 #include "host/limits.h"
 
-/* A power of two. */
+/* Entries of the event queue, a power of two. */
 #define OVERTAKE_EVENTS		256u
 
-/* Batches of events that a system call carries out on behalf of others. */
+/* Rounds that a system call carries out on behalf of others. */
 #define KICK_ROUNDS		8u
 
-/* Deadlines that one round carries out. */
+/* Greatest number of expired deadlines that one round handles. */
 #define EXPIRE_AT_ONCE		64u
 
-/* Jobs that one round lets arrive, whose fences were signalled. */
+/* Greatest number of jobs whose fences were signalled that one round lets arrive. */
 #define UNBLOCK_AT_ONCE		64u
 
-/* True if more have expired than one round carries out. */
+/* Cancels jobs whose deadlines have expired.  Returns true if there may be more. */
 static bool expire_deadlines_locked(struct overtake_device *device)
 {
 	u64 now_ns = overtake_clock_now(device);
@@ -115,7 +115,7 @@ static void context_killed_locked(struct overtake_context *context)
 	overtake_context_put(context);
 }
 
-/* An FC has ended: its time is its client's, as it is the core's. */
+/* An FC has ended: counts its time for its client. */
 static void count_busy_locked(struct overtake_job *job, const struct ovt_event *event)
 {
 	struct overtake_usage *usage = &job->context->client->usage[event->core - 1];
@@ -136,7 +136,7 @@ static void start_core_locked(struct overtake_device *device, u32 number)
 		wake_up_process(core->thread);
 }
 
-/* A job has ended by a fault of some kind. */
+/* An FC has ended by a fault of some kind. */
 static void count_fault_locked(struct overtake_device *device, const struct ovt_event *event)
 {
 	struct overtake_core *core = &device->cores[event->core - 1];
@@ -207,10 +207,10 @@ static void handle_event_locked(struct overtake_device *device, const struct ovt
 }
 
 /*
- * Lets the firmware go as far as time has come.
+ * Lets the firmware advance up to the present time.
  *
- * A device that goes away waits for no modelled time at all, but only once all work has been asked
- * to end: before that, an FC whose end is known already would come to it.
+ * A device that goes away waits for no modelled time, but only once all work has been asked to end:
+ * before that, an FC whose end is known already would end normally.
  */
 static enum ovt_advance run_firmware_locked(struct overtake_device *device)
 {
@@ -224,7 +224,7 @@ static enum ovt_advance run_firmware_locked(struct overtake_device *device)
 	return ovt_fw_advance(&device->fw, overtake_clock_now(device));
 }
 
-/* When there is something to do next, OVT_TIME_NEVER if nothing is known. */
+/* Returns when there is something to do next, OVT_TIME_NEVER if nothing is known. */
 u64 overtake_host_next_locked(struct overtake_device *device)
 {
 	struct overtake_job *job = overtake_job_next_deadline(device);
@@ -239,7 +239,7 @@ static void set_timer_locked(struct overtake_device *device)
 		overtake_clock_set_timer_locked(device, overtake_host_next_locked(device));
 }
 
-/* One bounded round; true if there is more to do at once.  After it: go_on(). */
+/* Runs one bounded round.  Returns true if there is more to do at once.  go_on() follows. */
 static bool run_locked(struct overtake_device *device)
 {
 	struct ovt_event event;
@@ -275,10 +275,10 @@ static bool run_once(struct overtake_device *device)
 }
 
 /*
- * After a round; @more: there is more to do.
+ * Called after a round; @more: there is more to do.
  *
- * Work that does not fit into a bounded number of rounds is left to a work item: in interrupts one,
- * in process context a few, since the work may be other clients'.
+ * Work that does not fit into a bounded number of rounds is left to a work item.  The number is one
+ * in interrupts, and a few in process context, since the work may be other clients'.
  */
 static void go_on(struct overtake_device *device, bool more)
 {
@@ -295,7 +295,7 @@ static void go_on(struct overtake_device *device, bool more)
 	}
 }
 
-/* overtake_host_kick(): the device takes notice of what was queued.  Any context. */
+/* overtake_host_kick(): lets the device handle what was queued.  Any context. */
 static void kick(struct overtake_device *device)
 {
 	bool signalling = dma_fence_begin_signalling();
@@ -315,7 +315,7 @@ static const struct overtake_host_operations operations = {
 	.go_on = go_on,
 };
 
-/* As after power on: counters at zero, time at zero.  Only while no client is known. */
+/* Restarts the device, with counters and time at zero.  Only while no client is known. */
 void overtake_host_boot_locked(struct overtake_device *device)
 {
 	struct ovt_fw_config config = {
@@ -326,7 +326,7 @@ void overtake_host_boot_locked(struct overtake_device *device)
 		.quota_ns = (u64)device->settings.quota_ms * NSEC_PER_MSEC,
 		.watchdog_cycles = overtake_watchdog_cycles(&device->settings, 1),
 		.clock = ovt_fc_clock(device->settings.fc_clock_ns),
-		/* The manual clock waits for what executes. */
+		/* The manual clock waits for FCs that execute. */
 		.lag_max_ns = device->manual ? 0 : OVT_LAG_MAX_NS,
 		.stretch_max_ns = device->manual ? 0 : OVT_STRETCH_MAX_NS,
 		.cores = device->hw,
@@ -357,7 +357,7 @@ void overtake_host_boot_locked(struct overtake_device *device)
 		overtake_core_limits_update_locked(device, device->settings.cores, 0);
 }
 
-/* No job in flight, no context or command known to the firmware, nothing being delivered. */
+/* Whether no job is in flight, the firmware knows no context or CANCEL, and all is delivered. */
 bool overtake_host_is_idle_locked(struct overtake_device *device)
 {
 	lockdep_assert_held(&device->lock);
@@ -386,7 +386,10 @@ static void free_queues(struct drm_device *drm, void *data)
 	mutex_destroy(&device->clock_mutex);
 }
 
-/* What lives as long as the drm_device.  After this the device's lock and queues can be used. */
+/*
+ * Creates all that lives as long as the drm_device.  After this the device's lock and queues can be
+ * used.
+ */
 int overtake_host_init(struct overtake_device *device)
 {
 	u32 cores = device->settings.cores;
@@ -465,7 +468,7 @@ void overtake_host_go(struct overtake_device *device)
 	device->untimed = true;
 	overtake_unlock(device);
 	overtake_host_kick(device);
-	/* Ends by itself: nothing waits to start, and what runs is stopped at its next step. */
+	/* All work ends by itself: nothing waits to start, and cores stop at their next step. */
 	wait_event(device->idle, overtake_host_is_idle(device));
 }
 

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Faults on demand, so that what happens after a fault can be tested.  Root only.
+ * Faults on demand, so that the reaction to a fault can be tested.  Root only.
  *
  * A fault is planned for the Nth FC that starts on the device from then on, in text: "KIND:N",
  * several joined by '+'; by the module parameter "inject", or any time through debugfs.
  *
  *	stuck		the core takes no step any more; a reset, or the backstop's, frees it
  *	endless		the program runs into the watchdog
- *	descriptor	the descriptor names instructions that the program has not got
- *	instruction	the first instruction that the core fetches is none
+ *	descriptor	the descriptor names instructions that the program lacks
+ *	instruction	the first instruction that the core fetches is invalid
  *	lost-wakeup	the core is not notified of the FC
  *	lost-interrupt	the host is not notified that the FC has been executed
  *	spurious	every idle core is woken and reported as executed, without an FC
  *	reset		the core is reset in the middle of the FC
  *
- * Where the kernel has its fault injection (CONFIG_FAULT_INJECTION), faults can also come by its
+ * If the kernel has its fault injection (CONFIG_FAULT_INJECTION), faults can also come by its
  * rules: "KIND=INTERVAL/PROBABILITY/SPACE/TIMES" in that text, or the files of fail_KIND/ in the
- * device's debugfs directory; Documentation/fault-injection of the kernel says what they mean.
+ * device's debugfs directory; Documentation/fault-injection of the kernel explains them.
  *
- * All of it is done here and in the host, with the core's registers and descriptors; the firmware
- * does not know.  It meets each fault as it would meet the real one.
+ * Faults are injected here and in the host, through the core's registers and descriptors.  The
+ * firmware does not know: each fault is to it like the real one.
  */
 #include <linux/cleanup.h>
 #include <linux/dcache.h>
@@ -52,7 +52,7 @@ static const struct overtake_insn no_insn = { .opcode = 0xffff };
 
 #ifdef CONFIG_FAULT_INJECTION
 
-/* Its files are gone with the device; debugfs keeps what bears their name until it is let go. */
+/* The files of the rules are gone with the device; this drops the names that debugfs keeps. */
 static void release_rules(struct drm_device *drm, void *data)
 {
 	struct overtake_inject *inject = data;
@@ -85,7 +85,7 @@ static int parse_rule(struct fault_attr *rule, char *text)
 		at++;
 	}
 	strreplace(text, '/', ',');
-	/* The kernel complains in its log of any other text. */
+	/* Of any other text the kernel would complain in its log. */
 	return numbers == 4 && setup_fault_attr(rule, text) ? 0 : -EINVAL;
 }
 
@@ -97,7 +97,7 @@ static void set_rule(struct fault_attr *rule, const struct fault_attr *values)
 	atomic_set(&rule->times, atomic_read(&values->times));
 }
 
-/* Asked only where there is a rule: fail-nth of a task counts who asks. */
+/* Asks the kernel only if there is a rule: fail-nth of a task counts each call. */
 static bool rule_injects(struct fault_attr *rule)
 {
 	return READ_ONCE(rule->probability) && should_fail(rule, 1);
@@ -153,7 +153,7 @@ int overtake_inject_init(struct overtake_device *device)
 	return drmm_add_action_or_reset(&device->drm, release_rules, device->inject);
 }
 
-/* The rules' own files, below @root; none where the kernel has no fault injection. */
+/* Adds the files of the rules below @root; none if the kernel has no fault injection. */
 void overtake_inject_debugfs(struct overtake_device *device, struct dentry *root)
 {
 	char name[32];
@@ -165,7 +165,7 @@ void overtake_inject_debugfs(struct overtake_device *device, struct dentry *root
 	}
 }
 
-/* The Nth FC from now. */
+/* Plans a fault of @kind in the Nth FC from now; @text is N. */
 static int parse_planned(struct overtake_inject *plan, enum overtake_injection kind,
 			 const char *text)
 {
@@ -203,10 +203,10 @@ static int parse_one(struct overtake_inject *plan, char *text)
 }
 
 /*
- * overtake_inject_plan - replace what was planned, and the rules that there were
- * @text: is changed; neither if it is empty
+ * overtake_inject_plan - replace the planned faults and the rules by those of @text
+ * @text: is changed by the call; an empty text has neither faults nor rules
  *
- * All or nothing.  -EOPNOTSUPP for a rule if the kernel has none.
+ * After an error nothing has changed.  -EOPNOTSUPP for a rule if the kernel has no fault injection.
  */
 int overtake_inject_plan(struct overtake_device *device, char *text)
 {
@@ -258,7 +258,7 @@ static void spoil_descriptor(struct ovt_exec *exec)
 	exec->pc = U32_MAX;
 }
 
-/* The program is placed so that its instruction pc is no_insn, and there is no other. */
+/* Places the program region so that instruction pc is no_insn, and there is no other. */
 static void spoil_instruction(struct ovt_exec *exec, struct ovt_region *regions)
 {
 	size_t offset = (size_t)exec->pc * sizeof(no_insn);
@@ -269,7 +269,7 @@ static void spoil_instruction(struct ovt_exec *exec, struct ovt_region *regions)
 	exec->descriptor.regions = regions;
 }
 
-/* Wakeups and interrupts of idle cores. */
+/* Raises wake-ups and interrupts of idle cores. */
 static void raise_spurious(struct overtake_device *device)
 {
 	u32 core;
@@ -328,7 +328,7 @@ void overtake_inject_start_locked(struct overtake_device *device, u32 core)
 			inject(device, &device->cores[core - 1], i);
 }
 
-/* By the core's thread: takes no step until it finds a request to stop; it is not notified. */
+/* Called by the core's thread: takes no step until it finds a request to stop, which it polls. */
 void overtake_inject_stuck(struct overtake_core *core)
 {
 	struct ovt_exec *exec = &core->device->hw[core->number - 1].exec;

@@ -22,16 +22,16 @@ enum overtake_injection {
 	OVERTAKE_INJECTIONS,
 };
 
-/* Faults that may wait for their FC at a time. */
+/* Greatest number of faults that wait for their FCs at a time. */
 #define OVERTAKE_INJECT_PLANNED	16u
 
 /**
- * struct overtake_inject - a device's faults; device lock
- * @planned: those to come: in which FC from now
+ * struct overtake_inject - the faults that a device injects; device lock
+ * @planned: faults to come: the kind of each, and its FC counted from now, 1 = the next
  * @planned_count: entries of @planned
- * @rules: those of the kernel's fault injection
- * @injected: how many of each kind there were
- * @regions: what a core is given instead of the job's, for each core
+ * @rules: attributes of the kernel's fault injection, for each kind
+ * @injected: number of faults of each kind that were injected
+ * @regions: regions that a core gets instead of the job's, for each core
  */
 struct overtake_inject {
 	struct {
@@ -51,7 +51,10 @@ void overtake_inject_show(struct overtake_device *device, struct seq_file *file)
 void overtake_inject_start_locked(struct overtake_device *device, u32 core);
 void overtake_inject_stuck(struct overtake_core *core);
 
-/* In the FC that @core runs.  Under the device lock, or by the core's thread while it has it. */
+/*
+ * Whether @kind was injected into the FC that @core runs.  Called under the device lock, or by the
+ * core's thread while it executes that FC.
+ */
 static inline bool overtake_is_injected(const struct overtake_core *core,
 					enum overtake_injection kind)
 {

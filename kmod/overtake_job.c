@@ -8,49 +8,50 @@
  *				(overtake_job_memory.c)
  *	NEW
  *	      overtake_job_publish()	lock reservations, reserve fence slots, then under the
- *					device lock: admission, the last thing that can fail
+ *					device lock: admission, the last step that can fail
  *					(overtake_publish.c).  Then buffers and syncobjs get
- *					their fences.  A thread that wants to cancel the job
- *					meanwhile leaves it to the submitter
+ *					their fences.  A thread that cancels the job meanwhile
+ *					leaves the cancel to the submitter
  *	BLOCKED
  *	      overtake_job_unblock_locked()
  *					the fences that it waits for are signalled: SUBMIT.  A job
- *					without such fences passes through in the same breath
+ *					without such fences passes through at once
  *	IN_FLIGHT
  *	      ENDED event		overtake_job_ended_locked(): result final, result record
- *					written; the core touches the job's memory no more
+ *					written; the core accesses the job's memory no more
  *	ENDED
  *	      deliver_work		fence signalled, io_uring command completed, waiters woken
  *					(overtake_deliver.c)
  *	      WAIT			collects a job that came in through ioctl
  *
- * The firmware is the one terminal owner: a job in flight ends by the ENDED event and by
- * nothing else.  A blocked job, of which it has not heard, is ended by the driver: it goes
- * straight to its client's list, under the device lock.  Cancel, deadline, kill -9, reset and
- * removal of the device only make that event come.  Job and firmware meet through CANCEL and
- * KILL_CONTEXT, whose command slots are reserved at admission, so asking for the end never fails
+ * The firmware is the only owner of a job's end: a job in state IN_FLIGHT ends by the ENDED event
+ * and by nothing else.  The driver ends a blocked job, which the firmware does not know: the job
+ * goes straight to its client's list, under the device lock.  Cancel, deadline, kill -9, reset and
+ * removal of the device only make the ENDED event come.  They reach the firmware through CANCEL and
+ * KILL_CONTEXT, whose command slots are reserved at admission, so a request for the end never fails
  * either.
  *
  * DOC: who holds a reference to a job
  *
  *	submitter		from creation to the end of its system call
  *	firmware		admission to delivery of the end
- *	CANCEL command		CANCEL to the CANCELLED event, which may come after ENDED
+ *	CANCEL command		from CANCEL to the CANCELLED event, which may come after ENDED
  *	end of CPU access	delivery of the end to the work item that ends it
  *	task			creation to the job's end, or the task's (overtake_task.c)
  *	context's tree (tag)	admission to collection by WAIT; io_uring: to its end; at the
  *				latest, the death of the context
  *	io_uring command	creation to completion of the command (in its pdu)
  *
- * A job holds its context (which holds client, device), its mappings (which hold buffers), its
- * fences.  These are allocations of their own (overtake_fence.c): reservation objects and syncobjs
- * keep them long after the job has gone.  Where the last reference goes in atomic context, a work
- * item frees the memory.
+ * A job holds its context (which holds client and device), its mappings (which hold buffers) and
+ * its fences.  Fences are allocations of their own (overtake_fence.c): reservation objects and
+ * syncobjs keep them long after the job has gone.  Where the last reference to a job is dropped in
+ * atomic context, a work item frees its memory.
  *
  * DOC: who completes an io_uring command
  *
- * The function that takes job->command by xchg(): delivery, the cancel callback of io_uring, or the
- * submitter when publication failed.  xchg() orders it after all that the taker wrote to the job.
+ * The function that takes job->command by xchg() completes it: delivery, the cancel callback of
+ * io_uring, or the submitter (also by its plug) when publication failed.  xchg() orders the
+ * completion after all that the taker wrote to the job.
  *
  * DOC: lock order
  *
@@ -58,9 +59,10 @@
  *	io_uring's uring_lock -> dma_resv -> device->lock -> (scheduler, timer, wait queue)
  *	a fence's lock -> device->lock (overtake_sync.c)
  *
- * No user copy under dma_resv, and no allocation but of what is counted there: fence slots, room
- * for the fences found.  Fences are signalled and commands completed outside device->lock.
- * device->lock is taken with interrupts off, since the device's timer takes it.
+ * Under dma_resv nothing is copied from or to user space, and only what is counted there is
+ * allocated: fence slots, and room for the fences found.  Fences are signalled and commands
+ * completed outside device->lock.  device->lock is taken with interrupts off, since the device's
+ * timer takes it.
  *
  * DOC: barriers
  *
@@ -85,15 +87,15 @@
 #include "host/job_result.h"
 #include "host/limits.h"
 
-/* Jobs that are looked at in one hold of the device lock when all of a context are cancelled. */
+/* Jobs that one hold of the device lock looks at when all jobs of a context are cancelled. */
 #define CANCELLED_AT_ONCE	64u
 
-/* A job that is known counts, and its deadline runs. */
+/* Counts a job that is known from now on, and starts its deadline. */
 void overtake_job_begin_flight_locked(struct overtake_job *job)
 {
 	struct overtake_device *device = overtake_job_device(job);
 
-	/* Root, who steps the clock, may also stop it. */
+	/* Root, who steps the manual clock, may also let it stand: no maximum. */
 	job->deadline_ns = ovt_job_deadline(job->deadline_ns, overtake_clock_now(device),
 					    device->settings.queue_timeout_ns,
 					    device->manual ? OVT_TIME_NEVER :
@@ -103,7 +105,7 @@ void overtake_job_begin_flight_locked(struct overtake_job *job)
 	job->context->undelivered++;
 }
 
-/* The job arrives. */
+/* Submits the job to the firmware: it arrives. */
 void overtake_job_submit_locked(struct overtake_job *job)
 {
 	struct overtake_device *device = overtake_job_device(job);
@@ -115,7 +117,7 @@ void overtake_job_submit_locked(struct overtake_job *job)
 }
 
 /*
- * overtake_job_start_locked - the job of a task, for which there is room, arrives
+ * overtake_job_start_locked - submit the job of a task, for which there is room
  *
  * It has no tag, no fence and no deadline of its own, and no call collects it.
  */
@@ -141,7 +143,7 @@ static void fill_result(struct overtake_job *job, s32 status)
 		memcpy(job->result_memory, &job->result, sizeof(job->result));
 }
 
-/* The result is final: what the client can collect is put there, all else is let go. */
+/* The result is final: writes it, delivers the job, and drops it unless WAIT collects it. */
 static void ended_locked(struct overtake_job *job, s32 status)
 {
 	struct overtake_context *context = job->context;
@@ -163,7 +165,7 @@ static void ended_locked(struct overtake_job *job, s32 status)
 	}
 }
 
-/* A job that waits for fences ends; the firmware never hears of it. */
+/* Ends a job that waits for fences; the firmware never gets it. */
 void overtake_job_end_blocked_locked(struct overtake_job *job, s32 status)
 {
 	struct overtake_device *device = overtake_job_device(job);
@@ -175,13 +177,13 @@ void overtake_job_end_blocked_locked(struct overtake_job *job, s32 status)
 	ended_locked(job, status);
 }
 
-/* What a BLOCKED job waited for has come, or failed. */
+/* The fences of a BLOCKED job were signalled, or one failed. */
 void overtake_job_unblock_locked(struct overtake_job *job)
 {
 	struct overtake_device *device = overtake_job_device(job);
 	int error = READ_ONCE(job->syncs.error);
 
-	/* Before the ban, or the end of the context, has come to it. */
+	/* The ban, or the end of the context, may not have reached the job yet. */
 	if (!error && job->context->banned)
 		error = -ESHUTDOWN;
 	if (!error && job->context->dead)
@@ -194,10 +196,10 @@ void overtake_job_unblock_locked(struct overtake_job *job)
 
 /*
  * overtake_job_cancel_locked - make a job end without starting further FCs
- * @status: what it ends with, unless it ends otherwise first
+ * @status: status with which it ends, unless it ends otherwise first
  * @now_ns: device time
  *
- * At most once a job; later calls do nothing.  The caller kicks the host.
+ * The first call for a job counts; later calls do nothing.  The caller kicks the host.
  */
 void overtake_job_cancel_locked(struct overtake_job *job, s32 status, u64 now_ns)
 {
@@ -210,7 +212,7 @@ void overtake_job_cancel_locked(struct overtake_job *job, s32 status, u64 now_ns
 	job->cancel_requested = true;
 	job->cancel_status = status;
 	if (job->state == OVERTAKE_JOB_NEW)
-		return; /* its submitter sees it, before it arrives */
+		return; /* its submitter sees the request before it submits the job */
 	if (job->state == OVERTAKE_JOB_BLOCKED) {
 		overtake_job_end_blocked_locked(job, status);
 		return;
@@ -218,16 +220,16 @@ void overtake_job_cancel_locked(struct overtake_job *job, s32 status, u64 now_ns
 	overtake_job_get(job); /* the CANCEL command's */
 	device->cancels++;
 	ovt_fw_cancel(&device->fw, &job->fw, now_ns);
-	/* An FC of it that runs may end, but it does not take as long as it likes. */
+	/* An FC of it that runs may end normally, but only within the grace time. */
 	ovt_fw_stop(&device->fw, &job->fw, ktime_get_ns() + device->settings.stop_grace_ns);
 }
 
 /*
- * overtake_jobs_cancel_some_locked - jobs of @context are cancelled, in the order of their tags
- * @tag: from which tag on; to be passed on to the next call, at first 0
- * @only_blocked: only those of which the firmware has not heard
+ * overtake_jobs_cancel_some_locked - cancel jobs of @context, in the order of their tags
+ * @tag: first tag to look at, 0 in the first call; the call updates it for the next one
+ * @only_blocked: cancel only jobs that the firmware does not have
  *
- * In one hold of the lock CANCELLED_AT_ONCE jobs are looked at.  True if there may be more.
+ * It looks at CANCELLED_AT_ONCE jobs in one hold of the lock.  Returns true if there may be more.
  */
 bool overtake_jobs_cancel_some_locked(struct overtake_context *context, u64 *tag, s32 status,
 				      bool only_blocked)
@@ -253,9 +255,9 @@ bool overtake_jobs_cancel_some_locked(struct overtake_context *context, u64 *tag
 }
 
 /*
- * overtake_jobs_unblock_locked - at most @count jobs whose fences were signalled arrive, or end
+ * overtake_jobs_unblock_locked - submit or end at most @count jobs whose fences were signalled
  *
- * True if there are more.
+ * Returns true if there are more.
  */
 bool overtake_jobs_unblock_locked(struct overtake_device *device, u32 count)
 {
@@ -283,7 +285,7 @@ void overtake_job_cancel(struct overtake_job *job)
 	overtake_host_kick(device);
 }
 
-/* Cancel by name; -ENOENT if no such job is in flight.  For both backends. */
+/* Cancels a job by its tag; -ENOENT if no such job is in flight.  For both backends. */
 int overtake_job_cancel_tag(struct overtake_client *client,
 			    const struct drm_overtake_cancel *args)
 {
@@ -310,7 +312,7 @@ int overtake_job_cancel_tag(struct overtake_client *client,
 	return ret;
 }
 
-/* The firmware has let go of @job; its reference goes to overtake_deliver_job_locked(). */
+/* @job has ended in the firmware, whose reference goes to overtake_deliver_job_locked(). */
 void overtake_job_ended_locked(struct overtake_job *job)
 {
 	struct overtake_device *device = overtake_job_device(job);

@@ -7,7 +7,7 @@
 #include "overtake_fence.h"
 #include "overtake_sync.h"
 
-/* Of its bindings, its result and the record of its parts. */
+/* Greatest number of a job's mappings: its bindings, its result and the record of its parts. */
 #define OVERTAKE_JOB_MAPPINGS	(OVERTAKE_MAX_BINDINGS + 2)
 
 struct dma_fence;
@@ -17,7 +17,7 @@ struct overtake_recording;
 struct overtake_task;
 
 enum overtake_job_state {
-	OVERTAKE_JOB_NEW,		/* its submitter is not done with it */
+	OVERTAKE_JOB_NEW,		/* its submitter has not finished its publication */
 	OVERTAKE_JOB_BLOCKED,		/* admitted; waits for fences */
 	OVERTAKE_JOB_IN_FLIGHT,		/* the firmware has it */
 	OVERTAKE_JOB_ENDED,		/* result final; to be delivered and collected */
@@ -26,11 +26,11 @@ enum overtake_job_state {
 /**
  * struct overtake_ended_commands - io_uring commands whose jobs have ended
  *
- * All of them are of one ring and of one of its tasks.
+ * All of them belong to one ring and to one task of that ring.
  *
- * @first: the oldest, or NULL; each knows the next
- * @last: the newest
- * @complete: completes them, in context of their task; then there are none
+ * @first: the oldest command, or NULL; each command links to the next
+ * @last: the newest command
+ * @complete: completes them, in the context of their task, and empties the list
  */
 struct overtake_ended_commands {
 	struct io_uring_cmd *first;
@@ -43,49 +43,50 @@ struct overtake_ended_commands {
  * @fw: the firmware's part, and the memory that the core sees
  * @ref: see overtake_job.c
  * @context: held by a reference
- * @task: of which it is a segment, until it has ended; NULL: a job by itself
- * @end_of_task_locked: tells @task that the job has ended.  Device lock
- * @recording: whose instance it is, held while it is in flight, or NULL
- * @take_back: of an instance: takes it back in place of freeing it.  May sleep
- * @tag: the client's name of it; of a task's, the service's
+ * @task: the task of which it is a segment; NULL: the job has ended, or belongs to no task
+ * @end_of_task_locked: notifies @task that the job has ended; called under the device lock
+ * @recording: the recording whose instance it is, held while it is in flight; else NULL
+ * @take_back: for an instance: takes it back in place of freeing it; may sleep
+ * @tag: the client's name of the job; for a job of a task, the service's
  * @custom_id: tie-break of the task level, recorded only
  * @model: what trace events call its model, recorded only
  * @is_offence: it has counted towards a ban; device lock
  * @in_slice: its slice has begun, if slices are traced; device lock
  * @state: device lock
- * @cancel_requested: no second CANCEL, and if not yet in flight no SUBMIT; device lock
- * @collectable: came in through ioctl, so WAIT collects it
+ * @cancel_requested: no second CANCEL follows, and no SUBMIT if there was none yet; device lock
+ * @collectable: it came in through ioctl, so WAIT collects it
  * @in_tree: @tag_node is in the context's tree, which holds a reference; device lock
- * @cancel_status: what the job ends with if a cancel ends it, 0 without one; device lock
- * @deadline_ns: what the client asked for; from publication on device time, OVT_TIME_NEVER if none
+ * @cancel_status: status with which a cancel ends the job, 0 without a cancel; device lock
+ * @deadline_ns: the client's value; from publication on, device time or OVT_TIME_NEVER
  * @tag_node: in overtake_context.jobs
  * @deadline_node: in overtake_device.deadlines
  * @result: final once @state is OVERTAKE_JOB_ENDED
  * @result_memory: the client's result record, inside one of @mappings, or NULL
  * @command: the io_uring command to complete; the function that takes it (xchg) completes it
- * @end_command: adds @command to those that end with what is in their jobs' @result.  Any context
- * @batch_link: in the list of ended jobs to be delivered, or being delivered
- * @parts_left: of its delivery: fence and command, end of CPU access
+ * @end_command: adds @command to those that end with the @result of their jobs.  Any context
+ * @batch_link: in the list of ended jobs to be delivered, or being delivered; in
+ *	overtake_recording.idle for an idle instance
+ * @parts_left: parts of its delivery that are not done: fence and command, end of CPU access
  * @collect_link: in overtake_context.ended
- * @fence: signalled when the job has ended; NULL: of a task
+ * @fence: signalled when the job has ended; NULL: no syncobj gets it
  * @syncs: fences that it waits for, and syncobjs that get @fence
- * @is_ending: its client knows its end, and its memory is not back in @recording
- * @fcs: its FCs; of an instance, the recording's
+ * @is_ending: its client knows its end, and the instance is not back in @recording yet
+ * @fcs: its FCs; those of an instance belong to the recording
  * @group: its parts on several cores, or NULL
  * @scratch: memory of its scratch region, or NULL
- * @charged_bytes: what its client was charged for it
+ * @charged_bytes: bytes that its client was charged for it
  * @mapping_count: entries of @mappings
  * @accessed: BIT(i): CPU access to @mappings[i], an import, has begun for this job
  * @object_count: entries of @objects
- * @mappings: the memory that it names, each with a reference; of an instance, first the
- *	recording's, which has these references
- * @objects: the buffers of @mappings, one for each reservation object, held by them
+ * @mappings: the memory that it names, each with a reference; an instance begins with those of
+ *	its recording, which holds their references
+ * @objects: the buffers of @mappings, one for each reservation object, held by @mappings
  * @uses: its uses of @objects
- * @object_written: the job may write that buffer
- * @open_cores: which cores may take it, bit k - 1 for core k; 0: @fw says it
- * @core_answer: where its submitter wants the number of the core, or NULL
+ * @object_written: the job may write the buffer of the same index in @objects
+ * @open_cores: cores that may execute it, bit k - 1 for core k; 0: @fw names the core
+ * @core_answer: address at which its submitter wants the number of the core, or NULL
  * @access_work: ends CPU access when the job has ended
- * @garbage: once the last reference has gone
+ * @garbage: frees the job when the last reference has gone
  */
 struct overtake_job {
 	struct ovt_fw_job fw;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jobs as memory: made whole from what a client says, and freed with the last reference.
+ * Memory of jobs: created from a client's request, and freed with the last reference.
  *
- * What a job may be is in firmware-sim/host/job_rules.h; here it is copied, and its memory found.
- * Nothing is known to the device yet, so anything may fail, and what was taken is given back.  The
- * life of a job is in overtake_job.c.
+ * firmware-sim/host/job_rules.h has the rules for jobs; this file copies a job and finds the memory
+ * that it names.  The device does not know the job yet, so any step may fail, and all that was
+ * taken is given back.  The life of a job is in overtake_job.c.
  */
 #include <linux/dma-fence.h>
 #include <linux/nospec.h>
@@ -27,7 +27,10 @@
 #include "overtake_limits.h"
 #include "overtake_prime.h"
 
-/* One import may be bound to several regions; @job has @index mappings before this one. */
+/*
+ * Whether mapping @index of @job is of an import, and the first mapping of that import, which may
+ * be bound to several regions.
+ */
 static bool is_first_of_import(const struct overtake_job *job, u32 index)
 {
 	const struct drm_gem_object *object = job->mappings[index]->object;
@@ -41,7 +44,7 @@ static bool is_first_of_import(const struct overtake_job *job, u32 index)
 	return true;
 }
 
-/* By the submitter; no lock is held, and no thread waits for the job yet. */
+/* Called by the submitter; no lock is held, and no thread waits for the job yet. */
 static int begin_access(struct overtake_job *job)
 {
 	u32 i;
@@ -59,7 +62,7 @@ static int begin_access(struct overtake_job *job)
 	return 0;
 }
 
-/* Gives its imports back to other devices.  May sleep, take locks of exporters and allocate. */
+/* Gives the job's imports back to other devices.  May sleep, take exporters' locks and allocate. */
 void overtake_job_end_access(struct overtake_job *job)
 {
 	u32 i;
@@ -71,9 +74,9 @@ void overtake_job_end_access(struct overtake_job *job)
 }
 
 /*
- * overtake_job_let_go - gives up what @job holds of others, but for the first @kept mappings
+ * overtake_job_let_go - release all objects that @job holds except the first @kept mappings
  *
- * Also of a job that was not created completely.  Its arrays of syncs stay.  May sleep.
+ * Also for a job that was not created completely.  Its arrays of syncs stay.  May sleep.
  */
 void overtake_job_let_go(struct overtake_job *job, u32 kept)
 {
@@ -89,7 +92,7 @@ void overtake_job_let_go(struct overtake_job *job, u32 kept)
 	job->fence = NULL;
 }
 
-/* What is the job's own; nothing is in flight of it. */
+/* Frees the job and all that it owns; it is not in flight. */
 void overtake_job_free(struct overtake_job *job)
 {
 	struct overtake_context *context = job->context;
@@ -120,7 +123,7 @@ static void job_release(struct kref *ref)
 	overtake_free_soon(job->context->client, &job->garbage, job_free_garbage);
 }
 
-/* Any context, under the device lock too. */
+/* Any context, also under the device lock. */
 void overtake_job_put(struct overtake_job *job)
 {
 	kref_put(&job->ref, job_release);
@@ -131,7 +134,7 @@ static void job_release_now(struct kref *ref)
 	overtake_job_free(container_of(ref, struct overtake_job, ref));
 }
 
-/* Where sleeping is allowed: what the last reference frees is free when this returns. */
+/* May sleep: if this drops the last reference, the job is freed when this returns. */
 void overtake_job_put_sleeping(struct overtake_job *job)
 {
 	might_sleep();
@@ -159,10 +162,11 @@ static int copy_fcs(struct overtake_job *job, const struct drm_overtake_submit *
 }
 
 /*
- * Takes over the reference to @mapping.  @written: the job's fence excludes readers too.
+ * Takes over the reference to @mapping.  @written: the job's fence excludes readers, too.
  *
- * Several objects may have one reservation object: a buffer that was imported twice, or one of an
- * exporter whose buffers share it.  It can be locked once, and one of them stands for all.
+ * Several objects may share one reservation object: imports of one buffer, or buffers of an
+ * exporter that uses one for all of them.  It can be locked only once, so one object of @objects
+ * represents all of them.
  */
 static void add_mapping(struct overtake_job *job, struct overtake_mapping *mapping, bool written)
 {
@@ -178,8 +182,8 @@ static void add_mapping(struct overtake_job *job, struct overtake_mapping *mappi
 }
 
 /*
- * The mapping of a binding that the rules allow.  *@mapping with a reference, also where what it
- * allows is not enough; NULL if there is none.
+ * Finds the mapping of a binding that the rules allow.  *@mapping has a reference, also if the
+ * verdict refuses its access; it is NULL if there is no such mapping.
  */
 static struct ovt_verdict find_memory(struct overtake_client *client,
 				      const struct overtake_binding *binding, u32 index, u32 *bound,
@@ -194,7 +198,7 @@ static struct ovt_verdict find_memory(struct overtake_client *client,
 	return ovt_check_memory(binding, index, *mapping ? (*mapping)->flags : 0);
 }
 
-/* @bound: the regions that are bound, a bit each. */
+/* @bound: the regions that are bound, a bit for each. */
 static int bind_region(struct overtake_job *job, const struct overtake_binding *binding, u32 index,
 		       u32 *bound)
 {
@@ -218,7 +222,7 @@ static int bind_region(struct overtake_job *job, const struct overtake_binding *
 	return 0;
 }
 
-/* @user: of struct overtake_binding[@count], which is at most OVERTAKE_MAX_BINDINGS. */
+/* @user: address of struct overtake_binding[@count]; @count is at most OVERTAKE_MAX_BINDINGS. */
 static int bind_regions(struct overtake_job *job, u64 user, u32 count, u32 *bound)
 {
 	struct overtake_binding bindings[OVERTAKE_MAX_BINDINGS];
@@ -235,7 +239,7 @@ static int bind_regions(struct overtake_job *job, u64 user, u32 count, u32 *boun
 	return 0;
 }
 
-/* The job will write @bytes at @address, found at *@memory; 0: it will not. */
+/* The job will write @bytes at @address, which is *@memory in the kernel.  Address 0: none. */
 static int bind_record(struct overtake_job *job, u64 address, u64 bytes, void **memory)
 {
 	struct overtake_client *client = job->context->client;
@@ -274,14 +278,14 @@ static int bind_group_record(struct overtake_job *job)
 		       0;
 }
 
-/* The scratch region of @job, whose client was charged for it. */
+/* Allocates the scratch region of @job, for which its client was charged. */
 int overtake_job_add_scratch(struct overtake_job *job, u32 bytes)
 {
 	struct ovt_region *region = &job->fw.regions[OVERTAKE_REGION_SCRATCH];
 
 	if (!bytes)
 		return 0;
-	/* Not from the slab: behind it is a guard page, and nothing that is a stranger's. */
+	/* Not from the slab: a guard page is behind it, and no memory of strangers. */
 	job->scratch = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 	if (!job->scratch)
 		return -ENOMEM;
@@ -298,7 +302,7 @@ static int add_scratch(struct overtake_job *job, u32 bytes)
 	return ret ? ret : overtake_job_add_scratch(job, bytes);
 }
 
-/* A fence for each of its buffers, whose reservation objects get them. */
+/* Allocates a fence for each of the job's buffers, for their reservation objects. */
 int overtake_job_prepare_uses(struct overtake_job *job)
 {
 	u64 bytes = job->object_count * sizeof(struct overtake_use_fence);
@@ -310,7 +314,7 @@ int overtake_job_prepare_uses(struct overtake_job *job)
 	return ret;
 }
 
-/* What it executes, and where. */
+/* Copies the FCs of the job, and finds the memory that it names. */
 static int fill_memory(struct overtake_job *job, const struct drm_overtake_submit *args)
 {
 	u32 bound = 0;
@@ -329,7 +333,7 @@ static int fill_job_of_task(struct overtake_job *job, const struct drm_overtake_
 		ret = fill_memory(job, args);
 	if (!ret && parts->part_count)
 		ret = overtake_group_parse_of_task(job, args, parts);
-	job->object_count = 0; /* it shows in none of their reservation objects */
+	job->object_count = 0; /* no reservation object shows it */
 	if (!ret)
 		ret = add_scratch(job, args->scratch_bytes);
 	return ret ? ret : begin_access(job);
@@ -359,8 +363,8 @@ static int fill_job(struct overtake_job *job, struct drm_file *file,
 }
 
 /*
- * overtake_job_fill_recording - what is the same in each replay of @job, which never runs
- * @bound: receives the regions that are, a bit each
+ * overtake_job_fill_recording - fill @job, which never runs, with what all replays have in common
+ * @bound: receives the regions that are bound, a bit for each
  *
  * May sleep.  After an error the caller frees it.
  */
@@ -382,10 +386,10 @@ int overtake_job_fill_recording(struct overtake_job *job, struct drm_file *file,
 }
 
 /*
- * overtake_job_fill_replay - what an instance of a recording has for once
+ * overtake_job_fill_replay - fill an instance of a recording with the data of one replay
  * @bound: the regions that the recording has bound
  *
- * May sleep.  Allocates nothing but for @args->extensions of type SYNC.
+ * May sleep.  Allocates memory only for @args->extensions of type SYNC.
  */
 int overtake_job_fill_replay(struct overtake_job *job, struct drm_file *file,
 			     const struct drm_overtake_submit *args, u32 binding_count, u32 bound)
@@ -401,7 +405,7 @@ int overtake_job_fill_replay(struct overtake_job *job, struct drm_file *file,
 	return ret ? ret : begin_access(job);
 }
 
-/* As a job is before anything is known of it but what @args says. */
+/* Initialises @job, of which only the fields of @args are known. */
 void overtake_job_init(struct overtake_job *job, struct overtake_context *context,
 		       const struct drm_overtake_submit *args)
 {
@@ -421,7 +425,7 @@ void overtake_job_init(struct overtake_job *job, struct overtake_context *contex
 	INIT_LIST_HEAD(&job->collect_link);
 }
 
-/* A job of @context, whose reference it takes over.  NULL: no memory. */
+/* Allocates a job of @context, whose reference it takes over.  NULL: no memory. */
 struct overtake_job *overtake_job_alloc(struct overtake_context *context,
 					const struct drm_overtake_submit *args)
 {
@@ -436,8 +440,8 @@ struct overtake_job *overtake_job_alloc(struct overtake_context *context,
 }
 
 /*
- * overtake_job_create - a job from what a client asks for; only the caller has it
- * @file: whose handles it names
+ * overtake_job_create - create a job from a client's request; only the caller has it
+ * @file: the file whose handles it names
  * @args: a copy that the client cannot change any more
  *
  * Returns the job with one reference, or an error and nothing has changed.  May sleep.
@@ -476,10 +480,10 @@ struct overtake_job *overtake_job_create(struct drm_file *file,
 }
 
 /*
- * overtake_job_create_for_task - the job of a segment, for overtake_job_start_locked()
- * @parts: a copy; without any it is no group
+ * overtake_job_create_for_task - create the job of a segment, for overtake_job_start_locked()
+ * @parts: a copy; if it has no part, the job is no group
  *
- * The rules are those of jobs.  Without a fence: it shows in no buffer that it is used.
+ * The rules are those of jobs.  The job has no fence: no buffer shows that it uses the buffer.
  */
 struct overtake_job *overtake_job_create_for_task(struct overtake_context *context,
 						  const struct drm_overtake_submit *args,

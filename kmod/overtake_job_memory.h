@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Jobs as memory: made, referenced, freed.  See overtake_job_memory.c. */
+/* Memory of jobs: creation, references, freeing.  See overtake_job_memory.c. */
 #ifndef OVERTAKE_JOB_MEMORY_H
 #define OVERTAKE_JOB_MEMORY_H
 
@@ -32,7 +32,7 @@ static inline void overtake_job_get(struct overtake_job *job)
 	kref_get(&job->ref);
 }
 
-/* Given back with the job's memory. */
+/* Charges @bytes to the client of @job; they are given back with the job's memory. */
 static inline int overtake_job_charge(struct overtake_job *job, u64 bytes)
 {
 	int ret = overtake_client_charge(job->context->client, bytes);

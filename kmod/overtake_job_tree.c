@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where jobs are found: by tag in their context, by deadline in their device.
+ * Trees in which jobs are found: by tag in their context, by deadline in their device.
  *
- * The caller that puts a job into the tree of tags gives it a reference, which belongs to the
+ * The caller that puts a job into the tree of tags gives the tree a reference, which passes to the
  * caller that takes the job out.  A job leaves the tree of deadlines before it ends, so that tree
- * needs none.
+ * needs no reference.
  */
 #include <linux/rbtree.h>
 
@@ -36,7 +36,7 @@ struct overtake_job *overtake_job_find_tag_locked(struct overtake_context *conte
 	return node ? rb_entry(node, struct overtake_job, tag_node) : NULL;
 }
 
-/* The first job whose tag is at least @tag, or NULL. */
+/* Returns the first job whose tag is at least @tag, or NULL. */
 struct overtake_job *overtake_job_find_from_locked(struct overtake_context *context, u64 tag)
 {
 	struct rb_node *node = context->jobs.rb_node;
@@ -53,7 +53,7 @@ struct overtake_job *overtake_job_find_from_locked(struct overtake_context *cont
 	return found;
 }
 
-/* The tree has the reference that the caller took for it.  No other job there has that tag. */
+/* Adds @job, with a reference that the caller took for the tree; no other job there has its tag. */
 void overtake_job_enter_tree_locked(struct overtake_job *job)
 {
 	struct overtake_context *context = job->context;
@@ -67,7 +67,7 @@ void overtake_job_enter_tree_locked(struct overtake_job *job)
 		context->collectable_count++;
 }
 
-/* The tree's reference is the caller's now. */
+/* Removes @job; the tree's reference passes to the caller. */
 void overtake_job_leave_tree_locked(struct overtake_job *job)
 {
 	lockdep_assert_held(&overtake_job_device(job)->lock);
@@ -94,7 +94,7 @@ void overtake_job_add_deadline_locked(struct overtake_job *job)
 		rb_add_cached(&job->deadline_node, &device->deadlines, deadline_less);
 }
 
-/* Any number of times. */
+/* May be called any number of times. */
 void overtake_job_forget_deadline_locked(struct overtake_job *job)
 {
 	lockdep_assert_held(&overtake_job_device(job)->lock);
@@ -104,7 +104,7 @@ void overtake_job_forget_deadline_locked(struct overtake_job *job)
 	RB_CLEAR_NODE(&job->deadline_node);
 }
 
-/* The job that ends first unless it has ended by then; NULL: none has a deadline. */
+/* Returns the job with the earliest deadline; NULL if no job has a deadline. */
 struct overtake_job *overtake_job_next_deadline(struct overtake_device *device)
 {
 	struct rb_node *first = rb_first_cached(&device->deadlines);

@@ -5,7 +5,7 @@
 
 #include "overtake_job.h"
 
-/* Under the device lock, all of them. */
+/* All of these are called under the device lock. */
 struct overtake_job *overtake_job_find_tag_locked(struct overtake_context *context, u64 tag);
 struct overtake_job *overtake_job_find_from_locked(struct overtake_context *context, u64 tag);
 void overtake_job_enter_tree_locked(struct overtake_job *job);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a client may have at most, and which limit it was that refused it.
+ * The limits of a client, and the refusals that they cause.
  *
- * The limits themselves are constants of the interface (firmware-sim/host/limits.h).  Each is
- * checked where the thing that it counts is made, before anything is allocated.  The function that
- * refuses reports the limit here.
+ * The limits themselves are constants of the interface (firmware-sim/host/limits.h), except those
+ * of command slots (overtake_user.h).  Each is checked where the thing that it counts is created or
+ * admitted.  The function that refuses reports the limit here.
  */
 #include <linux/capability.h>
 #include <linux/uaccess.h>
@@ -68,9 +68,9 @@ int overtake_refuse(struct overtake_client *client, u32 limit, int error)
 }
 
 /*
- * overtake_judge - what the rules say of something that @client asks for
+ * overtake_judge - apply a verdict of the rules on a request of @client
  *
- * Returns 0, or the errno for the caller to return; if it was a limit, that is noted.
+ * Returns 0, or the errno for the caller to return.  If a limit refused the request, it is noted.
  */
 int overtake_judge(struct overtake_client *client, struct ovt_verdict verdict)
 {
@@ -80,7 +80,7 @@ int overtake_judge(struct overtake_client *client, struct ovt_verdict verdict)
 	return limit == OVERTAKE_LIMIT_COUNT ? error : overtake_refuse(client, limit, error);
 }
 
-/* A change by two is the begin or the end of one job. */
+/* Coarse for callers without CAP_PERFMON: a change by two shows the begin or end of one job. */
 static u64 used_commands(struct overtake_device *device)
 {
 	struct overtake_device_counters counters;
@@ -92,7 +92,7 @@ static u64 used_commands(struct overtake_device *device)
 	return counters.commands;
 }
 
-/* Jobs, tasks, recordings or waiting threads of a context. */
+/* Returns the number of jobs, tasks, recordings or waiting threads of a context. */
 static u64 used_of(struct overtake_context *context, u32 limit)
 {
 	struct overtake_device *device = context->client->device;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a client may have at most, and what it is refused for.  See overtake_limits.c. */
+/* The limits of a client, and the calls that they make fail.  See overtake_limits.c. */
 #ifndef OVERTAKE_LIMITS_H
 #define OVERTAKE_LIMITS_H
 

@@ -2,8 +2,9 @@
 /*
  * The longest hold of the device lock: debugfs measure_lock and longest_hold, root only.
  *
- * Interrupts are off meanwhile, so the time that passes is the time of the CPU; a virtual machine
- * also counts what its host takes away.  Writing to measure_lock begins anew.
+ * Interrupts are off while the lock is held, so the time that passes is the time of the CPU; in a
+ * virtual machine it includes the time that its host takes away.  A write to measure_lock begins
+ * anew.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>

@@ -2,9 +2,9 @@
 /*
  * The device lock, and how long it is held.
  *
- * It is taken with interrupts off, so each hold delays all other work of its CPU, and is bounded
- * (docs/design/driver-sources.md has the table).  With debugfs measure_lock, the device remembers
- * the longest hold and which code had it.
+ * It is taken with interrupts off, so each hold delays all other work of its CPU.  Each hold is
+ * bounded (docs/design/driver-sources.md has the table).  With debugfs measure_lock, the device
+ * remembers the longest hold and the code that ended it.
  */
 #ifndef OVERTAKE_LOCK_H
 #define OVERTAKE_LOCK_H
@@ -32,7 +32,7 @@ static inline void overtake_lock_end(struct overtake_device *device)
 		overtake_lock_note(device, _THIS_IP_);
 }
 
-/* Process context, interrupts on. */
+/* Process context, with interrupts on. */
 static __always_inline void overtake_lock(struct overtake_device *device)
 	__acquires(&device->lock)
 {
@@ -47,12 +47,12 @@ static __always_inline void overtake_unlock(struct overtake_device *device)
 	spin_unlock_irq(&device->lock);
 }
 
-/* Inlined, since the device remembers where it was unlocked. */
+/* Inlined, so that the device remembers the caller as the place where the lock was released. */
 static __always_inline void class_overtake_lock_destructor(struct overtake_device **device);
 
 /*
- * guard(overtake_lock)(device): until the end of the block.  Sparse does not know that a block's
- * end unlocks, so it does not learn of the lock either.
+ * guard(overtake_lock)(device) holds the lock until the end of the block.  Sparse does not know
+ * that the end of a block unlocks, so the lock is hidden from it as well.
  */
 DEFINE_GUARD(overtake_lock, struct overtake_device *,
 	     overtake_lock(_T); __release(&_T->lock),

@@ -4,8 +4,8 @@
  *
  * DOC: the manual clock
  *
- * Device time stands still until it is advanced.  Work that ends at that instant has ended, and
- * arrivals at it are seen together: the cores choose only once time moves on.
+ * Device time stands still until it is advanced.  Work that ends at the present instant has ended,
+ * and arrivals at it are seen together: the cores choose only when time moves on.
  */
 #include <linux/mutex.h>
 #include <linux/wait.h>
@@ -31,7 +31,7 @@ int overtake_manual_clock_set(struct overtake_device *device, bool manual)
 	ret = mutex_lock_interruptible(&device->clock_mutex);
 	if (ret)
 		return ret;
-	/* The work that closed files left behind ends by itself. */
+	/* Work of files that are closed already ends by itself. */
 	ret = wait_event_interruptible(device->idle,
 				       READ_ONCE(device->files) || overtake_host_is_idle(device));
 	overtake_lock(device);
@@ -49,7 +49,7 @@ int overtake_manual_clock_set(struct overtake_device *device, bool manual)
 	return ret;
 }
 
-/* All but the choices of manual_ns has happened, and all waiters have been notified. */
+/* Whether all but the choices of manual_ns has happened, and all waiters have been notified. */
 static bool clock_is_settled(struct overtake_device *device)
 {
 	bool settled;
@@ -63,7 +63,7 @@ static bool clock_is_settled(struct overtake_device *device)
 	return settled;
 }
 
-/* Leaves room for everything that is added to a time: 146 years. */
+/* Greatest time: it leaves room for all that is added to a time, 146 years. */
 #define OVERTAKE_CLOCK_MAX_NS	((u64)KTIME_MAX / 2)
 
 /* Moves the manual clock towards @target_ns, no further than the next deadline. */
@@ -79,21 +79,21 @@ static int hop(struct overtake_device *device, u64 target_ns, bool *there)
 	if (target_ns < device->manual_ns || target_ns > OVERTAKE_CLOCK_MAX_NS)
 		return -EINVAL;
 	job = overtake_job_next_deadline(device);
-	if (!overtake_unblocked_any(device)) /* these arrive first, as of now */
+	if (!overtake_unblocked_any(device)) /* unblocked jobs arrive first, as of now */
 		device->manual_ns = job && job->deadline_ns < target_ns ?
 				    max(job->deadline_ns, device->manual_ns) : target_ns;
 	*there = device->manual_ns == target_ns;
 	return 0;
 }
 
-/* Lets the device take notice, until all has happened but the choices of this instant. */
+/* Runs the device until all has happened but the choices of this instant. */
 static int settle(struct overtake_device *device)
 {
 	overtake_host_kick(device);
 	return wait_event_interruptible(device->idle, clock_is_settled(device));
 }
 
-/* What tasks do at this instant.  True if they did. */
+/* Does what tasks choose at this instant.  Returns true if there was anything. */
 static bool let_tasks_choose(struct overtake_device *device)
 {
 	bool chose;
@@ -104,7 +104,7 @@ static bool let_tasks_choose(struct overtake_device *device)
 	return chose;
 }
 
-/* And what cores do, with what begins thereby. */
+/* Does what cores choose at this instant, and what begins thereby. */
 static int let_cores_choose(struct overtake_device *device)
 {
 	int ret;
@@ -119,7 +119,7 @@ static int let_cores_choose(struct overtake_device *device)
 	return ret;
 }
 
-/* To the next instant before @target_ns at which anything happens; false if there is none. */
+/* Moves to the next instant before @target_ns at which anything happens; false: there is none. */
 static bool hop_to_next(struct overtake_device *device, u64 target_ns)
 {
 	u64 next_ns;
@@ -144,8 +144,8 @@ static bool tasks_may_choose(struct overtake_device *device, u64 target_ns)
 }
 
 /*
- * Where there are tasks: all that happens before @target_ns, instant by instant, since tasks answer
- * to each.  If that is now, what they do now.
+ * If there are tasks: does all that happens before @target_ns, instant by instant, since tasks
+ * react to each.  If @target_ns is the present time, does what tasks choose now.
  */
 static int step_tasks(struct overtake_device *device, u64 target_ns)
 {
@@ -165,8 +165,8 @@ static int step_tasks(struct overtake_device *device, u64 target_ns)
 /*
  * overtake_manual_clock_advance - step the manual clock to @target_ns
  *
- * Returns when all that happens until then has happened and was reported, but for the choices of
- * @target_ns itself: what clients answer within that instant precedes them.  May be called again
+ * Returns when all that happens until then has happened and was reported, except the choices of
+ * @target_ns itself: calls of clients within that instant precede these.  May be called again
  * with the same time after -ERESTARTSYS.  -EINVAL for a time before now or beyond
  * OVERTAKE_CLOCK_MAX_NS, -EPERM with the ordinary clock.
  */

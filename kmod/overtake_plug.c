@@ -7,19 +7,21 @@
  * io_uring plugs the task that submits three commands or more, as it does for block devices: when
  * the last of them has been issued, or when the task is about to sleep, callbacks of the plug run.
  * A replay that needs nothing but the device lock waits in its client's plug until then, or until
- * there are PLUGGED_MOST, and all of them are published in one hold (overtake_jobs_publish()).
+ * OVERTAKE_PLUGGED_MOST replays wait.  All of them are published in one hold of the lock
+ * (overtake_jobs_publish()).
  *
  * A job that waits is known to its submitter alone, as before any publication.  A later command of
  * the same file that is not such a replay flushes the plug first, so the device sees the client's
  * commands in their order.  A HIGH job does not wait.
  *
- * A client's plug belongs to one task at a time; what another task submits meanwhile is published
- * at once.  The plug is a part of the client, so nothing is allocated.  It needs no reference: it
- * is linked together with a job, whose command holds the file and completes under the ring's lock,
- * which the submitter has until its plug is finished.
+ * A client's plug belongs to one task at a time; replays that another task submits meanwhile are
+ * published at once.  The plug is a part of the client, so nothing is allocated.  It needs no
+ * reference: it is linked only while it has a job, whose command holds the file and completes under
+ * the ring's lock, which the submitter has until its plug is finished.
  *
- * The buffers of a job that waits show that it uses them.  A thread that makes one of them visible
- * to others flushes the plug before, whatever its owner does (overtake_plug_flush_all()).
+ * The buffers of a job that waits show that the job uses them.  A thread that makes one of them
+ * visible to others flushes the plug before, whatever the plug's owner does
+ * (overtake_plug_flush_all()).
  */
 #include <linux/blkdev.h>
 #include <linux/sched.h>
@@ -34,7 +36,7 @@
 
 #ifdef CONFIG_BLOCK
 
-/* Their commands end with what is in their results.  They never ran. */
+/* Completes the commands of refused jobs, which never ran, with the errors in their results. */
 static void complete_refused(struct overtake_plug *plug, u32 refused)
 {
 	struct overtake_ended_commands ended = { NULL };
@@ -54,7 +56,7 @@ static void complete_refused(struct overtake_plug *plug, u32 refused)
 		ended.complete(&ended);
 }
 
-/* Its result is for overtake_host_go_on(). */
+/* Publishes the jobs of @plug.  The caller passes the result to overtake_host_go_on(). */
 static bool flush_locked(struct overtake_plug *plug)
 {
 	struct drm_device *drm;
@@ -80,7 +82,7 @@ static bool flush_locked(struct overtake_plug *plug)
 	return more;
 }
 
-/* By a task of the ring, which may be about to sleep. */
+/* Called by a task of the ring, which may be about to sleep. */
 static void unplug(struct blk_plug_cb *callback, bool from_schedule)
 {
 	struct overtake_plug *plug = container_of(callback, struct overtake_plug, callback);
@@ -94,7 +96,7 @@ static void unplug(struct blk_plug_cb *callback, bool from_schedule)
 	overtake_host_go_on(client->device, more);
 }
 
-/* False: it is not the caller's, or the job cannot wait in it. */
+/* Adds @job.  Returns false if the plug belongs to another task, or the job cannot wait in it. */
 static bool add_locked(struct overtake_plug *plug, struct overtake_job *job)
 {
 	lockdep_assert_held(&plug->lock);
@@ -103,7 +105,7 @@ static bool add_locked(struct overtake_plug *plug, struct overtake_job *job)
 		return false;
 	if (!plug->owner) {
 		WRITE_ONCE(plug->owner, current);
-		/* Ahead of any that sleeps. */
+		/* Ahead of callbacks that sleep. */
 		list_add(&plug->callback.list, &current->plug->cb_list);
 	}
 	plug->jobs[plug->count++] = job;
@@ -113,8 +115,8 @@ static bool add_locked(struct overtake_plug *plug, struct overtake_job *job)
 /*
  * overtake_plug_add - keep a replay until the plug is flushed
  *
- * True, and the plug has the submitter's reference; its command is completed whatever becomes of
- * it.  False: the caller publishes it.
+ * Returns true if the plug has taken the job with the submitter's reference: the job's command is
+ * then completed in any case.  False: the caller publishes the job.
  */
 bool overtake_plug_add(struct overtake_job *job)
 {
@@ -134,7 +136,7 @@ bool overtake_plug_add(struct overtake_job *job)
 	return added;
 }
 
-/* Whatever task submits them. */
+/* Flushes the plug of @client, whichever task owns it. */
 void overtake_plug_flush_all(struct overtake_client *client)
 {
 	bool more;
@@ -145,7 +147,7 @@ void overtake_plug_flush_all(struct overtake_client *client)
 	overtake_host_go_on(client->device, more);
 }
 
-/* Something else of @client comes, and what the task that calls has submitted goes first. */
+/* Flushes the replays that the calling task has submitted: they precede its next command. */
 void overtake_plug_flush(struct overtake_client *client)
 {
 	if (READ_ONCE(client->plug.owner) == current)

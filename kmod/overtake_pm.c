@@ -5,19 +5,19 @@
  * User space is frozen already, so no new requests arrive.  Jobs may be in flight, and they stay in
  * flight: nothing is saved, since all state is in memory between FCs.
  *
- *	suspend		the FCs that run end and are reported; the cores choose no further one;
+ *	suspend		the FCs that run end and are reported; the cores start no further FC;
  *			threads and timers stop.  If an FC does not end in time, the suspend is
  *			refused (-EBUSY) and the device goes on
- *	resume		threads and timers start, and what waited is chosen from then on
+ *	resume		threads and timers start, and cores choose among waiting FCs from then on
  *
  * Device time is CLOCK_MONOTONIC, which does not count the time asleep: no job's deadline
  * passes while the system sleeps, no FC seems to have taken the whole night, and the watchdog
- * counts executed cycles only.  With the manual clock device time stands still, and an FC that was
- * in the middle of its execution still is after the resume.
+ * counts executed cycles only.  With the manual clock device time stands still: an FC that has been
+ * executed, but whose modelled end has not come, still runs after the resume.
  *
  * Fences of jobs that stay in flight are not signalled before the resume.  Another driver that has
- * such a fence and waits for it in its own suspend waits in vain: what that driver does then, its
- * suspend fails or it resets its hardware, is the price of jobs that survive the night.
+ * such a fence and waits for it in its own suspend waits in vain.  That its suspend fails, or that
+ * it resets its hardware, is the price of jobs that survive the night.
  *
  * There is no runtime suspend: an idle core costs nothing.
  */
@@ -31,10 +31,10 @@
 #include "overtake_lock.h"
 #include "overtake_pm.h"
 
-/* How long a suspend waits for FCs that run. */
+/* Greatest time that a suspend waits for FCs that run. */
 #define SUSPEND_TIMEOUT		(5 * HZ)
 
-/* Asks for no start of any FC; -EBUSY without room for the commands. */
+/* Asks the firmware to start no FC; -EBUSY without room for the commands. */
 static int hold(struct overtake_device *device)
 {
 	int ret = 0;
@@ -65,7 +65,7 @@ static void release(struct overtake_device *device)
 	overtake_host_kick(device);
 }
 
-/* No core runs an FC; with the manual clock, none has an FC left to execute. */
+/* Whether no core runs an FC; with the manual clock, whether no core has an FC left to execute. */
 static bool cores_are_quiet(struct overtake_device *device)
 {
 	bool quiet = true;
@@ -119,8 +119,8 @@ static void start_timers(struct overtake_device *device)
 }
 
 /*
- * Lets what runs end, starts nothing more, stops threads and timers.  -EBUSY when an FC takes too
- * long, and then the device goes on.  overtake_host_stop() is not called meanwhile.
+ * Lets running FCs end, starts no more, and stops threads and timers.  -EBUSY if an FC takes too
+ * long; the device then goes on.  overtake_host_stop() is not called meanwhile.
  */
 static int suspend(struct overtake_device *device)
 {
@@ -143,7 +143,7 @@ release:
 	return ret;
 }
 
-/* Work that waited is chosen from now, and now is when device time goes on. */
+/* Cores choose among waiting FCs from now on, and device time goes on. */
 static void resume(struct overtake_device *device)
 {
 	start_timers(device);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Buffers of other drivers, and ours in other hands (PRIME, dma-buf).
+ * Imported buffers of other drivers, and exported buffers of this one (PRIME, dma-buf).
  *
- * An import is a buffer like any other: counted and charged to the file that imported it, mapped by
- * MAP, named by jobs.  A buffer that comes home (exported by this device, imported again) is the
- * same object, charged to the client that created it.  Cores reach memory through the CPU, so an
+ * An import is a buffer like any other: it is charged to the file that imported it, mapped by MAP,
+ * and named by jobs.  A buffer that was exported by this device and is imported again is the same
+ * object, charged to the client that created it.  Cores reach memory through the CPU, so an
  * import must have CPU addresses, which MAP asks for.  CPU access begins with each submission and
- * ends with its job: in between other devices may have the memory.
+ * ends with its job: between jobs other devices may have the memory.
  *
- * A dma-buf whose file is read-only stays so: a client that got the buffer by it can map it for
- * reading only, into the device and into a process.
+ * A dma-buf whose file is read-only stays read-only: a client that got the buffer through it can
+ * map it for reading only, into the device and into a process.
  */
 #include <linux/dma-buf.h>
 #include <linux/iosys-map.h>
@@ -25,8 +25,8 @@
 #include "overtake_prime.h"
 
 /*
- * Whether @client may write to @object, as far as the way it came by it is concerned: it created
- * it, or got it by a dma-buf that can be written to.  May sleep.
+ * Whether @client may write to @object: it created the object, or got it through a dma-buf that can
+ * be written to.  May sleep.
  */
 bool overtake_bo_may_write(const struct overtake_client *client, struct drm_gem_object *object)
 {
@@ -42,7 +42,7 @@ bool overtake_bo_may_write(const struct overtake_client *client, struct drm_gem_
 	return may;
 }
 
-/* The buffer behind a dma-buf that this device exported, or NULL. */
+/* Returns the buffer behind a dma-buf that this device exported, or NULL. */
 static struct drm_gem_object *own_object(struct drm_device *drm, struct dma_buf *dmabuf)
 {
 	struct drm_gem_object *object;
@@ -55,10 +55,10 @@ static struct drm_gem_object *own_object(struct drm_device *drm, struct dma_buf 
 }
 
 /*
- * overtake_prime_import - the buffer of @dmabuf, with a reference for the caller
+ * overtake_prime_import - find or create the buffer of @dmabuf, with a reference for the caller
  *
- * Cores have no use for a DMA mapping, and this asks for none (attaching makes one if the exporter
- * moves its buffers): whatever memory the exporter can give CPU addresses for will do.
+ * Cores need no DMA mapping, and this asks for none (attaching makes one if the exporter moves its
+ * buffers): any memory for which the exporter has CPU addresses will do.
  */
 struct drm_gem_object *overtake_prime_import(struct drm_device *drm, struct dma_buf *dmabuf)
 {
@@ -71,7 +71,7 @@ struct drm_gem_object *overtake_prime_import(struct drm_device *drm, struct dma_
 	}
 	if (dmabuf->size > OVERTAKE_MAX_BUFFER_BYTES)
 		return ERR_PTR(-E2BIG);
-	/* The exporter vouches for no more than its size, and a mapping has whole pages. */
+	/* The exporter guarantees only the size of the dma-buf, and a mapping has whole pages. */
 	if (!PAGE_ALIGNED(dmabuf->size))
 		return ERR_PTR(-EINVAL);
 	attach = dma_buf_attach(dmabuf, drm->dev);
@@ -128,7 +128,7 @@ int overtake_prime_fd_to_handle(struct drm_device *drm, struct drm_file *file, i
 	return ret;
 }
 
-/* overtake_import_map - CPU addresses of an import; undone by overtake_import_unmap() */
+/* overtake_import_map - get CPU addresses of an import; undone by overtake_import_unmap() */
 int overtake_import_map(struct drm_gem_object *object, struct iosys_map *map)
 {
 	struct dma_buf *dmabuf = object->import_attach->dmabuf;
@@ -151,11 +151,11 @@ void overtake_import_unmap(struct drm_gem_object *object, struct iosys_map *map)
 /*
  * overtake_import_begin_access - a job is going to read or write the memory, by CPU
  *
- * The exporter is asked itself: dma_buf_begin_cpu_access() would also wait for all fences of the
- * buffer, and the job does that without a thread (overtake_sync.c), and not for its device's own.
- * For both directions, also where a job reads only: exporters may map a buffer for DMA once, for
- * the direction that is asked for first (udmabuf), and the next job may write.  May sleep; no
- * lock is held.
+ * This calls the exporter directly: dma_buf_begin_cpu_access() would also wait for all fences of
+ * the buffer.  The job waits without a thread (overtake_sync.c), and not for fences of its device.
+ * Access is for both directions, also if a job only reads: exporters may map a buffer for DMA once,
+ * for the direction of the first call (udmabuf), and the next job may write.  May sleep; no lock is
+ * held.
  */
 int overtake_import_begin_access(struct drm_gem_object *object)
 {
@@ -166,7 +166,7 @@ int overtake_import_begin_access(struct drm_gem_object *object)
 	       dmabuf->ops->begin_cpu_access(dmabuf, DMA_BIDIRECTIONAL) : 0;
 }
 
-/* The job has ended.  May sleep, so this comes from where no fence waits for it. */
+/* The job has ended.  May sleep, so it is called where no fence waits for it. */
 void overtake_import_end_access(struct drm_gem_object *object)
 {
 	dma_buf_end_cpu_access(object->import_attach->dmabuf, DMA_BIDIRECTIONAL);

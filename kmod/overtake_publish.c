@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Publication of jobs: from what one submitter knows to what the device has.
+ * Publication of jobs: the step from a job that only its submitter knows to one of the device.
  *
- * A job's life is in overtake_job.c, with the order of locks.  Here is its step from NEW to BLOCKED
- * or IN_FLIGHT: reservations, admission, fences, arrival.
+ * overtake_job.c has the life of a job and the order of locks.  This file has the step from NEW to
+ * BLOCKED or IN_FLIGHT: reservations, admission, fences, arrival.
  */
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
@@ -24,7 +24,7 @@
 #include "overtake_user.h"
 #include "host/limits.h"
 
-/* The last thing that can fail. */
+/* Admits the job: the last step that can fail. */
 static int admit_locked(struct overtake_job *job)
 {
 	struct overtake_device *device = overtake_job_device(job);
@@ -79,7 +79,7 @@ static int reserve_fence_slots(struct overtake_job *job)
 	return 0;
 }
 
-/* Its buffers show that it uses them. */
+/* Makes the job's buffers show that it uses them. */
 static void begin_uses(struct overtake_job *job)
 {
 	u32 i;
@@ -100,8 +100,9 @@ static int admit_and_publish(struct overtake_job *job)
 }
 
 /*
- * Makes a job known whose reservations are locked: to the device, to its buffers, to syncobjs.  It
- * cannot end before finish_publication(), so a client that reads of its end finds all of them set.
+ * Makes a job whose reservations are locked known to the device, to its buffers and to syncobjs.
+ * The job cannot end before finish_publication(), so a client that reads of its end finds all
+ * fences set.
  */
 static int publish_reserved(struct overtake_job *job)
 {
@@ -114,7 +115,7 @@ static int publish_reserved(struct overtake_job *job)
 	return 0;
 }
 
-/* From here on the job moves on by itself: it arrives now, or when its fences are signalled. */
+/* Lets the job move on by itself: it arrives now, or when its fences are signalled. */
 static void finish_publication(struct overtake_job *job)
 {
 	struct overtake_device *device = overtake_job_device(job);
@@ -124,7 +125,7 @@ static void finish_publication(struct overtake_job *job)
 	overtake_lock(device);
 	job->state = OVERTAKE_JOB_BLOCKED;
 	unblocked = atomic_dec_and_test(&job->syncs.pending);
-	/* With an error it is on its way to the list, too, and will be found ended there. */
+	/* With an error it is, or soon will be, on the list as well; there it is found ended. */
 	if (job->cancel_requested)
 		overtake_job_end_blocked_locked(job, job->cancel_status);
 	else if (unblocked || job->syncs.error)
@@ -134,7 +135,7 @@ static void finish_publication(struct overtake_job *job)
 	overtake_host_go_on(device, more);
 }
 
-/* No reservation object shows the job. */
+/* Publishes a job that no reservation object shows. */
 static int publish_with_syncs(struct overtake_job *job)
 {
 	int ret = admit_and_publish(job);
@@ -147,8 +148,8 @@ static int publish_with_syncs(struct overtake_job *job)
 }
 
 /*
- * Locks the reservations as drm_gem_lock_reservations() does, whatever signals are pending.  In a
- * system call of io_uring any task work counts as one, and a submission must not fail for that.
+ * Locks the reservations like drm_gem_lock_reservations(), but ignores pending signals.  In a
+ * system call of io_uring any task work counts as a signal, and a submission must not fail for it.
  */
 static void lock_reservations_uninterruptible(struct overtake_job *job,
 					      struct ww_acquire_ctx *ticket)
@@ -180,7 +181,7 @@ static void end_uses(struct overtake_job *job, u32 count)
 		overtake_use_end(&job->uses[i], job->objects[i], job->object_written[i], 0);
 }
 
-/* False, and nothing has begun: others look at one of its buffers. */
+/* Begins the uses of private buffers.  False: a buffer is not private, and no use has begun. */
 bool overtake_job_begin_private_uses(struct overtake_job *job)
 {
 	u32 i;
@@ -194,7 +195,7 @@ bool overtake_job_begin_private_uses(struct overtake_job *job)
 	return true;
 }
 
-/* The jobs never ran: as overtake_jobs_publish(). */
+/* Refuses @jobs, which never ran, with @error; returns all of them as overtake_jobs_publish(). */
 u32 overtake_jobs_refuse(struct overtake_job **jobs, u32 count, int error)
 {
 	u32 i;
@@ -206,7 +207,7 @@ u32 overtake_jobs_refuse(struct overtake_job **jobs, u32 count, int error)
 	return GENMASK(count - 1, 0);
 }
 
-/* Under the device lock: a job without fences is made known and arrives.  Or the error. */
+/* Makes a job without fences known and submits it.  Returns 0 or an error. */
 static int publish_and_submit_locked(struct overtake_job *job)
 {
 	int ret = admit_locked(job);
@@ -221,12 +222,12 @@ static int publish_and_submit_locked(struct overtake_job *job)
 
 /*
  * overtake_jobs_publish - hand jobs to the device in one hold of its lock
- * @jobs: of one client; without fences, and their uses have begun, which are private
- * @count: at most OVERTAKE_PLUGGED_MOST
- * @more: receives what overtake_host_go_on() wants, which the caller calls
+ * @jobs: jobs of one client, without fences, whose private uses have begun
+ * @count: from 1 to OVERTAKE_PLUGGED_MOST
+ * @more: receives the argument of overtake_host_go_on(), which the caller calls
  *
- * Returns which are refused, BIT(i) for jobs[i]: their results have the error, and nothing refers
- * to them but the caller.  Sleeps not, and may be called by a task that is about to.
+ * Returns the jobs that are refused, BIT(i) for jobs[i]: their results have the error, and only the
+ * caller refers to them.  Does not sleep, and may be called by a task that is about to sleep.
  */
 u32 overtake_jobs_publish(struct overtake_job **jobs, u32 count, bool *more)
 {
@@ -254,8 +255,8 @@ u32 overtake_jobs_publish(struct overtake_job **jobs, u32 count, bool *more)
 }
 
 /*
- * A replay, whose buffers are its client's alone: no reservation object shows that it uses them.
- * -EAGAIN: one of them is shared, and nothing has changed.
+ * Publishes a replay whose buffers are its client's alone: no reservation object shows that it uses
+ * them.  -EAGAIN: one of them is shared, and nothing has changed.
  */
 static int publish_private(struct overtake_job *job)
 {
@@ -316,10 +317,10 @@ static int publish_replay(struct overtake_job *job, bool interruptible)
 /*
  * overtake_job_publish - hand a new job to the device
  *
- * Returns 0, and the job will end; or an error, and it never ran and nothing refers to it but the
- * caller (-EEXIST tag in use, -ENOSPC, -ENOENT context dead, -ECANCELED cancelled meanwhile,
- * -ENODEV, -ENOMEM; -EINTR only if @interruptible).  May sleep, until others let go of the buffers'
- * reservations.
+ * Returns 0, and the job will end; or an error, and the job never ran and only the caller refers to
+ * it (-EEXIST tag in use, -ENOSPC, -ENOENT context dead, -ESHUTDOWN context banned, -ECANCELED
+ * cancelled meanwhile, -ENODEV, -ENOMEM; -EINTR only if @interruptible).  May sleep until others
+ * release the buffers' reservations.
  */
 int overtake_job_publish(struct overtake_job *job, bool interruptible)
 {
@@ -327,7 +328,7 @@ int overtake_job_publish(struct overtake_job *job, bool interruptible)
 				publish_in_reservations(job, interruptible);
 }
 
-/* A new job that WAIT collects. */
+/* Publishes a new job that WAIT collects. */
 static int submit_to_be_collected(struct overtake_job *job)
 {
 	int ret;

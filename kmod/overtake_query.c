@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What clients ask of the device: its numbers, its cores, limits, service mode. */
+/* Queries of clients: numbers of the device, its cores, limits, service mode. */
 #include <linux/capability.h>
 #include <linux/uaccess.h>
 
@@ -12,8 +12,8 @@
 #include "host/core_profile.h"
 
 /*
- * Exact for those who may look at the whole system, coarse for others; the core limit is what all
- * have to know who want to overtake.
+ * Counters are exact for callers that may look at the whole system, coarse for others.  All get the
+ * core limit: they have to know it to overtake.
  */
 static void core_info(struct overtake_device *device, u32 core,
 		      struct drm_overtake_core_info *info)
@@ -92,7 +92,7 @@ static int query_cores(struct overtake_device *device, struct drm_overtake_query
 	return 0;
 }
 
-/* Copies to @args' buffer what of @length bytes at @offset of the topic fits into it. */
+/* Copies to the buffer of @args as much as fits of @length bytes at @offset of the topic. */
 static int copy_part(const struct drm_overtake_query *args, u64 offset, const void *part,
 		     u64 length)
 {

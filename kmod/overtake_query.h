@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What clients ask of the device.  See overtake_query.c. */
+/* Queries of clients.  See overtake_query.c. */
 #ifndef OVERTAKE_QUERY_H
 #define OVERTAKE_QUERY_H
 

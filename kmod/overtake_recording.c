@@ -4,24 +4,25 @@
  *
  * DOC: what is kept
  *
- * A recording has a pattern, a job that is never run: the copy of the FCs, the stages of a group,
- * the mappings of what is the same each time.  Each instance is a job with a scratch region of its
- * own, and with the pattern's FCs.  REPLAY takes an idle one, fills in what is of this time
- * (overtake_job_fill_replay()), and from then on it is a job as any other (overtake_job.c).  When
- * its last reference goes it is not freed: it lets go of what was of this time, and is idle.
+ * A recording has a pattern, a job that is never run, with the copy of the FCs, the stages of a
+ * group, and the mappings that are the same in each replay.  Each instance is a job with a scratch
+ * region of its own, and with the pattern's FCs.  REPLAY takes an idle instance and fills in the
+ * data of this replay (overtake_job_fill_replay()); from then on it is a job like any other
+ * (overtake_job.c).  When its last reference is dropped it is not freed: it releases the data of
+ * the replay, and is idle.
  *
  * DOC: whose scratch it is
  *
- * The scratch of an instance is zeroed when it is allocated, and given back with the recording.  A
- * recording belongs to one context, which belongs to one file.  So what a job finds in it was left
- * there by a job of that same recording, and no other job ever has a pointer to it.
+ * The scratch of an instance is zeroed when it is allocated, and freed with the recording.  A
+ * recording belongs to one context, which belongs to one file.  So a job finds in its scratch only
+ * zeros and data of earlier jobs of the same recording, and no other job has a pointer to it.
  *
  * DOC: when an instance is idle again
  *
- * A client that knows of the end of a job may replay at once, with all instances but this one in
- * flight.  The last references to the job may yet be with the threads that delivered it.  So
- * REPLAY waits for an instance whose end was reported; EBUSY if there is none.  It does not
- * wait for what the client has to do itself: an uncollected job is in flight.
+ * A client that knows of the end of a job may replay at once, with all other instances in flight.
+ * The threads that delivered the job may still have the last references to it.  So REPLAY waits for
+ * an instance whose end was reported; EBUSY if there is none.  It does not wait for an action of
+ * the client: a job that is not collected counts as in flight.
  */
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -38,7 +39,7 @@
 #include "overtake_recording.h"
 #include "host/record_rules.h"
 
-/* Threads of the driver hand an instance back; then something is wrong with the machine. */
+/* Greatest wait for the driver's threads to return an instance; longer, and something is wrong. */
 #define RETURN_TIMEOUT	HZ
 
 static void instance_free(struct overtake_job *job)
@@ -50,7 +51,7 @@ static void instance_free(struct overtake_job *job)
 	kfree(job);
 }
 
-/* Also of one that was not created completely. */
+/* Frees a recording, also one that was not created completely. */
 static void recording_release(struct kref *ref)
 {
 	struct overtake_recording *recording = container_of(ref, struct overtake_recording, ref);
@@ -80,7 +81,7 @@ static struct overtake_recording *recording_find(struct overtake_context *contex
 	return recording;
 }
 
-/* What an instance takes, besides what it is charged for while it is in flight. */
+/* Returns the bytes of an instance, without those charged only while it is in flight. */
 static u64 instance_bytes(const struct overtake_recording *recording)
 {
 	const struct overtake_group *group = recording->pattern->group;
@@ -94,7 +95,7 @@ static int add_instance(struct overtake_recording *recording)
 	struct overtake_job *pattern = recording->pattern;
 	struct overtake_job *job;
 
-	/* All scratch together is zeroed here, and that may be much. */
+	/* The scratch regions of all instances are zeroed here, and they may be large. */
 	if (fatal_signal_pending(current))
 		return -EINTR;
 	cond_resched();
@@ -112,7 +113,7 @@ static int add_instance(struct overtake_recording *recording)
 	return overtake_job_add_scratch(job, recording->scratch_bytes);
 }
 
-/* Of @context, whose reference it takes over, also when it fails. */
+/* Creates a recording of @context, whose reference it takes over, also when it fails. */
 static struct overtake_recording *recording_create(struct overtake_context *context,
 						   struct drm_file *file,
 						   const struct drm_overtake_record *args)
@@ -154,8 +155,8 @@ static struct overtake_recording *recording_create(struct overtake_context *cont
 }
 
 /*
- * Gives @recording an id, *@id, which takes over the reference.  After that another thread that
- * guesses the id may forget and free it.
+ * Gives @recording an id, *@id, which takes over the reference.  After that, another thread that
+ * guesses the id may forget and free the recording.
  */
 static int recording_publish(struct overtake_context *context,
 			     struct overtake_recording *recording, u32 *id)
@@ -172,7 +173,7 @@ static int recording_publish(struct overtake_context *context,
 	return 0;
 }
 
-/* False: another thread was faster. */
+/* Forgets the recording with @id.  Returns false if another thread was faster. */
 static bool recording_forget(struct overtake_context *context, u32 id)
 {
 	struct overtake_recording *recording = xa_erase(&context->recordings, id);
@@ -184,7 +185,7 @@ static bool recording_forget(struct overtake_context *context, u32 id)
 	return true;
 }
 
-/* The context is dead: its recordings are freed, each once its last job has ended.  May sleep. */
+/* Forgets the recordings of a dead context: each is freed once its last job is.  May sleep. */
 void overtake_recordings_forget(struct overtake_context *context)
 {
 	struct overtake_recording *recording;
@@ -225,7 +226,7 @@ int overtake_record_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 		if (ret)
 			recording_put(recording);
 		else if (READ_ONCE(context->dead) && recording_forget(context, id))
-			ret = -ENOENT; /* what was there when it died is forgotten already */
+			ret = -ENOENT; /* its other recordings were forgotten when it died */
 		else
 			args->record_id = id;
 	}
@@ -259,7 +260,7 @@ static struct overtake_job *take_idle(struct overtake_recording *recording)
 	return job;
 }
 
-/* True: *@job is an idle instance, or NULL and none is about to be. */
+/* Returns true if *@job is an idle instance, or is NULL and no instance is about to be idle. */
 static bool try_take(struct overtake_recording *recording, struct overtake_job **job)
 {
 	bool some_are_ending = atomic_read_acquire(&recording->ending);
@@ -268,7 +269,7 @@ static bool try_take(struct overtake_recording *recording, struct overtake_job *
 	return *job || !some_are_ending;
 }
 
-/* -EBUSY: all are in flight; -ENOSPC: too many threads wait already.  May sleep. */
+/* Takes an instance; -EBUSY: all are in flight; -ENOSPC: too many threads wait.  May sleep. */
 static struct overtake_job *take_instance(struct overtake_recording *recording)
 {
 	struct overtake_context *context = recording->pattern->context;
@@ -286,7 +287,7 @@ static struct overtake_job *take_instance(struct overtake_recording *recording)
 	return job ? job : ERR_PTR(-EBUSY);
 }
 
-/* The end of @job is being reported: soon it is idle.  Any context. */
+/* Notes that the end of @job is being reported: an instance will soon be idle.  Any context. */
 void overtake_recording_note_end(struct overtake_job *job)
 {
 	if (!job->recording)
@@ -295,7 +296,7 @@ void overtake_recording_note_end(struct overtake_job *job)
 	atomic_inc(&job->recording->ending);
 }
 
-/* The last reference to @job, an instance, has gone.  May sleep. */
+/* Takes back @job, an instance whose last reference was dropped.  May sleep. */
 static void take_back(struct overtake_job *job)
 {
 	struct overtake_recording *recording = job->recording;
@@ -317,7 +318,7 @@ static void take_back(struct overtake_job *job)
 	recording_put(recording);
 }
 
-/* An idle @job is again as it was recorded, and as @args says. */
+/* Makes an idle @job as it was recorded, with the fields of @args. */
 static void instance_reset(struct overtake_job *job, const struct overtake_recording *recording,
 			   const struct drm_overtake_submit *args)
 {
@@ -385,8 +386,8 @@ static struct overtake_job *replay(struct overtake_recording *recording, struct 
 }
 
 /*
- * overtake_recording_replay - a job from a recording, known to the caller alone
- * @file: whose handles it names
+ * overtake_recording_replay - create a job from a recording; only the caller knows it
+ * @file: the file whose handles it names
  * @args: a copy that the client cannot change any more
  *
  * Returns the job with one reference, or an error and nothing has changed.  May sleep.

@@ -20,16 +20,17 @@ struct overtake_job;
 /**
  * struct overtake_recording - a job that was recorded
  * @ref: held by its id in the context, and by each instance in flight
- * @bound: the regions that it has bound, a bit each
- * @pattern: what all instances have in common; it is never run.  It holds the context
- * @scratch_bytes: of each instance
+ * @bound: the regions that it has bound, a bit for each
+ * @pattern: a job with all that the instances have in common; it is never run, and holds the
+ *	context
+ * @scratch_bytes: bytes of the scratch region of each instance
  * @lock: protects @idle
  * @idle: instances that are not in flight, by batch_link
- * @ending: instances whose clients know their ends, and which are not in @idle yet
- * @returned: woken when one is
- * @rcu: for those who look for it
+ * @ending: instances whose ends the client knows, and which are not in @idle yet
+ * @returned: woken when an instance returns to @idle
+ * @rcu: for threads that look for the recording by its id
  * @instance_count: entries of @instances
- * @instances: jobs; those in flight have a reference to this
+ * @instances: jobs; each one in flight has a reference to the recording
  */
 struct overtake_recording {
 	struct kref ref;

@@ -4,27 +4,29 @@
  *
  * DOC: who decides
  *
- * firmware-sim/service decides, under the device lock: which task may go on, what its process is
- * told, when a CPU segment is overdue.  Here is what it needs of its host: jobs are handed to the
- * firmware and cancelled, processes are woken, tasks of dead processes are freed.
+ * firmware-sim/service decides, under the device lock: which task may go on, which events its
+ * process gets, when a CPU segment is overdue.  This file is its host: it submits jobs to the
+ * firmware and cancels them, wakes processes, and frees tasks of dead processes.
  * overtake_task.c has the calls of clients.
  *
- * Nothing here can fail or sleep: all that a task needs was made when it was submitted.
+ * No function that the service calls can fail or sleep: all that a task needs was created when it
+ * was submitted.
  *
  * DOC: life of a queue of tasks
  *
  *	CONTEXT_CREATE		overtake_service_open_locked(); the service holds a reference to
  *				the context
- *	the context dies	overtake_service_abandon_locked(): none of its tasks goes on; what
- *				runs is stopped at its next step.  They end some at a time, by the
- *				thread that closes the file or destroys the context, or in a work
- *				item.  Meanwhile the queue is in @abandoned
- *	the last task is over	the queue is in @idle, then closed, and the context let go
+ *	the context dies	overtake_service_abandon_locked(): none of its tasks goes on;
+ *				running jobs are stopped at their next step.  The thread that
+ *				closes the file or destroys the context ends the tasks, some at a
+ *				time, or a work item does.  Meanwhile the queue is in @abandoned
+ *	the last task is over	the queue is in @idle, then it is closed and its reference to the
+ *				context dropped
  *
  * DOC: the manual clock
  *
- * Tasks choose when time moves on, like cores.  The caller that steps the clock says when
- * (overtake_service_settle_locked()), so that what processes answer within an instant precedes it.
+ * Tasks choose when time moves on, like cores.  The caller that steps the clock lets them
+ * (overtake_service_settle_locked()), so that calls of processes within an instant precede it.
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -57,9 +59,9 @@ static struct overtake_device *device_of(const struct ovt_service_task *task)
 	return queue_of(task)->context->client->device;
 }
 
-/* What the service wants done */
+/* Functions that the service calls */
 
-/* Those of its task. */
+/* Gives the parts of @group the cores of its task. */
 static void name_cores(struct overtake_group *group, const u32 *cores)
 {
 	u32 i;
@@ -95,7 +97,7 @@ static u32 place(struct ovt_service_task *task, u64 cores)
 	return ovt_fw_place(&device->fw, &device->service->context, cores);
 }
 
-/* A process that has gone gets no grace for what runs. */
+/* Cancels the job of @task; a process that has gone gets no grace time for a running FC. */
 static void cancel_job(struct ovt_service_task *task)
 {
 	struct overtake_job *job = to_overtake_task(task)->jobs[task->sched.segment];
@@ -109,7 +111,7 @@ static void cancel_job(struct ovt_service_task *task)
 		ovt_fw_stop(&device->fw, &job->fw, ktime_get_ns());
 }
 
-/* For poll(): whether there are events, of which one came or went. */
+/* Updates, for poll(), whether @queue has events, after an event came or went. */
 void overtake_service_look_for_news_locked(struct overtake_task_queue *queue)
 {
 	struct overtake_client *client = queue->context->client;
@@ -183,7 +185,7 @@ static const struct ovt_service_host service_host = {
 	.note = note,
 };
 
-/* With what the administrator set; the firmware may still know of jobs that have ended. */
+/* Starts the service with the administrator's settings; the firmware may still have ended jobs. */
 static void init_locked(struct overtake_service *service)
 {
 	WARN_ON(service->open);
@@ -191,7 +193,7 @@ static void init_locked(struct overtake_service *service)
 			 &service_host, service->cores);
 }
 
-/* As after power on, with what the administrator set.  No queue of tasks is open. */
+/* Restarts service mode with the administrator's settings.  No queue of tasks is open. */
 void overtake_service_boot_locked(struct overtake_device *device)
 {
 	struct overtake_service *service = device->service;
@@ -234,7 +236,7 @@ int overtake_service_init(struct overtake_device *device)
 	return drmm_add_action_or_reset(&device->drm, free_turns, service->turns);
 }
 
-/* -EBUSY while there is a queue of tasks: they have read the numbers. */
+/* Changes the settings; -EBUSY while a queue of tasks is open, which has read them. */
 int overtake_service_configure_locked(struct overtake_device *device,
 				      const struct ovt_sched_settings *settings)
 {
@@ -263,7 +265,10 @@ struct overtake_task_queue *overtake_task_queue_alloc(struct overtake_context *c
 	return queue;
 }
 
-/* A context with the right to 255 is trusted; of each other user, a few queues keep a place. */
+/*
+ * Keeps a place of the task limit for a queue, if possible: always for a context with the right to
+ * 255, which is trusted, and for a few queues of each user.
+ */
 static bool take_place_locked(struct overtake_service *service, struct overtake_context *context)
 {
 	struct overtake_user *user = context->client->user;
@@ -275,7 +280,7 @@ static bool take_place_locked(struct overtake_service *service, struct overtake_
 	return true;
 }
 
-/* Until it is closed, by overtake_service_run_locked(). */
+/* Opens the queue of @context, until overtake_service_run_locked() closes it. */
 void overtake_service_open_locked(struct overtake_context *context)
 {
 	struct overtake_service *service = context->client->device->service;
@@ -290,14 +295,14 @@ void overtake_service_open_locked(struct overtake_context *context)
 	service->open++;
 }
 
-/* Some more tasks of @queue, whose process has gone, end. */
+/* Ends some more tasks of @queue, whose process has gone. */
 static void abandon_some_locked(struct overtake_service *service, struct overtake_task_queue *queue,
 				u64 now_ns)
 {
 	queue->abandoning = true;
 	queue->abandoning = ovt_service_abandon(&queue->process, now_ns);
 	overtake_service_look_for_news_locked(queue);
-	/* At the end, so queues that are abandoned take turns. */
+	/* The queue goes to the end, so that abandoned queues take turns. */
 	if (queue->abandoning)
 		list_move_tail(&queue->link, &service->abandoned);
 	else
@@ -306,9 +311,10 @@ static void abandon_some_locked(struct overtake_service *service, struct overtak
 }
 
 /*
- * Its tasks end, those with a job on the device when that has ended, and no event reports them.
- * From now on none of them is chosen.  Those that hold something end now, the others in
- * overtake_service_finish_abandoning(), or ..._later(), which the caller calls next.
+ * Ends the tasks of @context; a task with a job on the device ends when the job has ended.  No
+ * event reports their ends.  From now on none of them is chosen.  Some tasks end now, those that
+ * hold something first; the others end in overtake_service_finish_abandoning(), or ..._later(),
+ * which the caller calls next.
  */
 void overtake_service_abandon_locked(struct overtake_context *context, u64 now_ns)
 {
@@ -320,8 +326,8 @@ void overtake_service_abandon_locked(struct overtake_context *context, u64 now_n
 }
 
 /*
- * Ends and frees some more tasks of @queue, or if it is NULL of the queue whose turn it is; false:
- * none is left.  May sleep.
+ * Ends and frees some more tasks of @queue, or if it is NULL of the queue whose turn it is.
+ * Returns false if no task is left.  May sleep.
  */
 static bool abandon_more(struct overtake_service *service, struct overtake_task_queue *queue)
 {
@@ -358,8 +364,8 @@ static void abandon_work(struct work_struct *work)
 }
 
 /*
- * The work item ends what is left of tasks whose contexts have died, if there are any: then the
- * device is not idle, so it waits for them before it cancels the work item.
+ * Lets the work item end the tasks that are left of dead contexts, if there are any.  As long as
+ * there are, the device is not idle, so its removal waits for them before it cancels the work item.
  */
 void overtake_service_finish_abandoning_later(struct overtake_device *device)
 {
@@ -369,9 +375,9 @@ void overtake_service_finish_abandoning_later(struct overtake_device *device)
 }
 
 /*
- * The same for those of @context, which has died.  The thread that closes the file or destroys the
- * context does it: the tasks are its own.  A thread of the kernel leaves it to the work item: it
- * has other processes' files to close.  May sleep.
+ * Ends the tasks that are left of @context, which has died.  The thread that closes the file or
+ * destroys the context does this itself: the tasks are its own.  A kernel thread leaves them to the
+ * work item: it has other processes' files to close.  May sleep.
  */
 void overtake_service_finish_abandoning(struct overtake_context *context)
 {
@@ -384,7 +390,7 @@ void overtake_service_finish_abandoning(struct overtake_context *context)
 			;
 }
 
-/* Nothing is in flight, and nothing will be. */
+/* No task is in flight, and none will be. */
 void overtake_service_stop(struct overtake_device *device)
 {
 	cancel_work_sync(&device->service->abandon_work);
@@ -397,8 +403,8 @@ u32 overtake_service_live_locked(const struct overtake_context *context)
 }
 
 /*
- * The context was banned: some of its tasks are cancelled, which events report.  *@left: how many
- * are to be looked at; true: there are more.
+ * Cancels some tasks of a banned context; events report their ends.  *@left: number of tasks to be
+ * looked at.  Returns true if there are more.
  */
 bool overtake_service_cancel_some_locked(struct overtake_context *context, u32 *left, bool *found)
 {
@@ -425,7 +431,7 @@ static void close_queue_locked(struct overtake_service *service, struct overtake
 	overtake_context_put(context);
 }
 
-/* True if there are more. */
+/* Closes some idle queues.  Returns true if there are more. */
 static bool close_some_locked(struct overtake_service *service)
 {
 	u32 left = CLOSED_AT_ONCE;
@@ -436,7 +442,7 @@ static bool close_some_locked(struct overtake_service *service)
 	return !list_empty(&service->idle);
 }
 
-/* Some of what tasks do at this instant.  True if there was anything: there may be more. */
+/* Does some of what tasks do at this instant.  True if there was anything: there may be more. */
 bool overtake_service_settle_locked(struct overtake_device *device)
 {
 	lockdep_assert_held(&device->lock);
@@ -444,14 +450,14 @@ bool overtake_service_settle_locked(struct overtake_device *device)
 	       ovt_service_settle(&device->service->service, overtake_clock_now(device));
 }
 
-/* All tasks of processes that have gone have been seen to. */
+/* Whether no queue whose process has gone has tasks that are still to be ended. */
 bool overtake_service_is_settled_locked(const struct overtake_device *device)
 {
 	lockdep_assert_held(&device->lock);
 	return list_empty(&device->service->abandoned);
 }
 
-/* The same whenever something may have happened. */
+/* Runs service mode whenever something may have happened.  True: there may be more to do. */
 bool overtake_service_run_locked(struct overtake_device *device)
 {
 	struct overtake_service *service = device->service;
@@ -466,7 +472,7 @@ bool overtake_service_run_locked(struct overtake_device *device)
 	return close_some_locked(service) || more;
 }
 
-/* When there is something to do though nothing happens; OVT_TIME_NEVER. */
+/* Returns when there is something to do though nothing happens, or OVT_TIME_NEVER. */
 u64 overtake_service_next_locked(struct overtake_device *device)
 {
 	struct overtake_service *service = device->service;

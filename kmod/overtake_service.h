@@ -8,20 +8,22 @@
 
 /**
  * struct overtake_service - the service mode of a device; device lock
- * @service: what decides; the same code as in a device server
- * @device: whose
- * @context: the firmware's, of the jobs of all tasks: where contexts take turns, they are one
- * @turns: of @context, on a fair device
- * @settings: what the administrator set
- * @open: queues of tasks that are not closed
- * @leaving: those of them whose context has died
- * @abandoned: of these, those with tasks that are still to be ended, which take turns
- * @abandon_work: ends them where the thread that closes the file or destroys the context does not
- * @ended: where tasks go that end while abandoned ones do; NULL otherwise
- * @idle: of these, those without tasks, to be closed
- * @tasks: those of all queues, until their ends are collected
- * @next_tag: of the next job of a task
- * @cores: the scheduler's
+ * @service: the code that decides, the same as in a device server
+ * @device: the device that it belongs to
+ * @context: the firmware's context of the jobs of all tasks: where contexts take turns, all tasks
+ *	are one context
+ * @turns: turns of @context, on a fair device; else NULL
+ * @settings: the administrator's settings
+ * @open: number of queues of tasks that are not closed
+ * @leaving: number of open queues whose context has died
+ * @abandoned: leaving queues with tasks that are still to be ended, which take turns
+ * @abandon_work: ends tasks of @abandoned where the thread that closes the file or destroys the
+ *	context does not
+ * @ended: list for tasks that end while abandoned ones are ended; NULL otherwise
+ * @idle: leaving queues without tasks, to be closed
+ * @tasks: number of tasks of all queues, until their ends are collected
+ * @next_tag: tag of the next job of a task
+ * @cores: the scheduler's state of each core
  */
 struct overtake_service {
 	struct ovt_service service;
@@ -43,15 +45,15 @@ struct overtake_service {
 /**
  * struct overtake_task_queue - the tasks of a context; device lock
  * @process: the service's part
- * @context: whose; held by a reference until it is closed
+ * @context: the context that it belongs to; held by a reference until the queue is closed
  * @link: in overtake_service.abandoned, then in overtake_service.idle
- * @workers: CPU segments at a time
+ * @workers: number of CPU segments that its process runs at a time
  * @is_open: the service knows @process
  * @keeps_place: it counts for overtake_user.kept_places
  * @abandoning: its process has gone, and some of its tasks are still to be ended
- * @has_news: there are events, or were at the last look
+ * @has_news: there were events at the last look
  * @wake: TASK_EVENTS is to return
- * @lines: the scheduler's, one for each core
+ * @lines: lines of the scheduler, one for each core
  */
 struct overtake_task_queue {
 	struct ovt_service_process process;
@@ -71,11 +73,11 @@ void overtake_service_stop(struct overtake_device *device);
 void overtake_service_finish_abandoning(struct overtake_context *context);
 void overtake_service_finish_abandoning_later(struct overtake_device *device);
 
-/* Made with its context, in process context; NULL without memory. */
+/* Creates the queue of @context, in process context; NULL without memory. */
 struct overtake_task_queue *overtake_task_queue_alloc(struct overtake_context *context,
 						      u32 workers);
 
-/* Under the device lock, all of them. */
+/* All of these are called under the device lock. */
 void overtake_service_boot_locked(struct overtake_device *device);
 void overtake_service_open_locked(struct overtake_context *context);
 void overtake_service_look_for_news_locked(struct overtake_task_queue *queue);

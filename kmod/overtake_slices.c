@@ -2,10 +2,10 @@
 /*
  * The tracepoints that Perfetto draws by itself: names of tracks and slices.
  *
- * Slices of a track must nest.  A core runs an FC at a time, so its FCs do.  The jobs that a
- * context has on one ring of one core run one after the other, too, whatever overtakes them; so
- * such jobs have a track among those of their process, and the times in which one is overtaken
- * are slices inside its own.
+ * Slices of a track must nest.  A core runs one FC at a time, so the slices of its FCs nest.  The
+ * jobs of a context on one ring of one core run one after the other, too, whatever overtakes them.
+ * So these jobs have one track among those of their process; the times for which a job is overtaken
+ * are slices inside the job's slice.
  */
 #include <linux/sprintf.h>
 
@@ -46,7 +46,7 @@ static void trace_job(char type, const struct overtake_job *job, const char *sli
 {
 	char track[NAME_SIZE];
 
-	/* Of the open files of a process, each has a context 1. */
+	/* Each open file of a process has a context 1, so the name has the client, too. */
 	scnprintf(track, sizeof(track), "NPU %u core %u %s client %llu context %u",
 		  overtake_job_device(job)->index, job->fw.placed_core,
 		  ring_names[OVERTAKE_TRACE_RING(job->fw.priority)], job->context->client->id,
@@ -59,7 +59,7 @@ void __overtake_slices_job_locked(struct overtake_device *device, const struct o
 	struct overtake_job *job = event->job ? to_overtake_job(event->job) : NULL;
 	char slice[NAME_SIZE];
 
-	/* Of a group the whole alone: its parts may be overtaken at the same time. */
+	/* A group has only the slice of the job: its parts may be overtaken at the same time. */
 	if (event->type == OVT_EVENT_STARTED && !event->fc_index && !job->in_slice) {
 		job->in_slice = true;
 		scnprintf(slice, sizeof(slice), "job %llu, %u FC%s", job->tag,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What Perfetto draws.  See overtake_slices.c. */
+/* The slices that Perfetto draws.  See overtake_slices.c. */
 #ifndef OVERTAKE_SLICES_H
 #define OVERTAKE_SLICES_H
 
@@ -9,7 +9,10 @@ void __overtake_slices_fc_locked(struct overtake_device *device, const struct ov
 void __overtake_slices_job_locked(struct overtake_device *device, const struct ovt_event *event);
 void __overtake_slices_job_done_locked(const struct overtake_job *job);
 
-/* What the firmware has told.  Under the device lock; off, these are static branches. */
+/*
+ * Traces an event that the firmware has reported.  Called under the device lock.  Each tracepoint
+ * that is off costs a static branch.
+ */
 static inline void overtake_slices_note_locked(struct overtake_device *device,
 					       const struct ovt_event *event)
 {

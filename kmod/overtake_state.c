@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Debugfs state: registers, rings, jobs in flight and tasks, for a look at a stuck device: who has
- * it, who waits, and since when.
+ * Debugfs state: registers, rings, jobs in flight and tasks, for a look at a stuck device: which
+ * jobs run, which wait, and since when.
  *
  * There may be tens of thousands of contexts, so the device lock is held for one thing at a time: a
  * core, or a context and a few of its jobs.  Each line is true when it is written; the device
- * goes on between them.  A place in the file is a number: those of the cores, then those of the
- * contexts, which are never used twice.  So the end of a context moves no reader's place.
+ * goes on between lines.  A place in the file is a number: first the numbers of cores, then those
+ * of contexts, which are never used twice.  So the end of a context moves no reader's place.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -20,27 +20,27 @@
 #include "overtake_state.h"
 #include "overtake_task.h"
 
-/* Of a context. */
+/* Greatest numbers of jobs and of tasks of a context that are shown. */
 #define JOBS_SHOWN	32u
 #define TASKS_SHOWN	24u
 
 /* Place 0 is the device, N core N, and FIRST_CONTEXT + N the context with serial number N. */
 #define FIRST_CONTEXT	((loff_t)OVERTAKE_MAX_CORES + 1)
 
-/* A reader: where it is. */
+/* A reader of the file, and its place. */
 struct reader {
 	struct overtake_device *device;
 	loff_t place;
 };
 
-/* What a reader has handled in one hold of the lock. */
+/* Notes the number of things that a reader has handled in one hold of the lock. */
 void overtake_note_read_locked(struct overtake_device *device, u32 things)
 {
 	lockdep_assert_held(&device->lock);
 	device->longest_read = max(device->longest_read, things);
 }
 
-/* The first context whose number is at least @serial, or NULL. */
+/* Returns the first context whose number is at least @serial, or NULL. */
 static struct overtake_context *find_context_locked(struct overtake_device *device, u64 serial)
 {
 	struct rb_node *node = device->contexts.rb_root.rb_node;
@@ -84,7 +84,7 @@ static void show_registers_locked(struct seq_file *file, struct ovt_core *hw)
 		   (unsigned long long)ovt_core_read(hw, OVT_REG_BAD_ACCESS));
 }
 
-/* Who is next in @ring, or NULL; of NORMAL on a fair device, whose turn it is. */
+/* Returns the next part of @ring, or NULL; for NORMAL on a fair device, that of the next turn. */
 static const struct ovt_fw_part *first_waiting(const struct ovt_fw_core *fw, u32 ring)
 {
 	const struct ovt_list *parts = &fw->parts[ring];
@@ -108,7 +108,7 @@ static const struct ovt_fw_part *first_waiting(const struct ovt_fw_core *fw, u32
 	return in_list;
 }
 
-/* FC @index of @part, as a line names it. */
+/* Shows FC @index of @part, as a line names it. */
 static void show_fc(struct seq_file *file, const struct ovt_fw_part *part, u32 index)
 {
 	const struct overtake_job *job = to_overtake_job(part->job);
@@ -165,7 +165,7 @@ static void show_core_locked(struct seq_file *file, struct overtake_device *devi
 	overtake_note_read_locked(device, 1);
 }
 
-/* The excess of a window that is over shows until the next one begins. */
+/* Shows the quota of a context; after a window, its excess, which counts in the next one. */
 static void show_quota_locked(struct seq_file *file, const struct ovt_fw_quota *quota)
 {
 	seq_printf(file, "  quota: %llu ns used, rested %llu times", quota->used_ns, quota->rests);
@@ -195,7 +195,7 @@ static const char *task_state(const struct ovt_sched_task *task)
 	}
 }
 
-/* Those that have arrived and are not over, dispatched ones first.  How many it showed. */
+/* Shows tasks that arrived and are not over, dispatched ones first.  Returns their number. */
 static u32 show_tasks_locked(struct seq_file *file, const struct overtake_task_queue *queue)
 {
 	const struct ovt_service_process *process = &queue->process;
@@ -275,7 +275,7 @@ static void show_context_locked(struct seq_file *file, struct overtake_context *
 	overtake_note_read_locked(client->device, 1 + shown);
 }
 
-/* The place itself if there is something, or the next one where there is; NULL at the end. */
+/* Returns the place itself if there is something, else the next that has something; NULL: end. */
 static void *find_place(struct reader *reader, loff_t *place)
 {
 	struct overtake_device *device = reader->device;

@@ -7,7 +7,7 @@
 
 void overtake_state_add(struct overtake_device *device);
 
-/* A reader has handled so many @things in one hold of the device lock. */
+/* Notes that a reader has handled @things in one hold of the device lock. */
 void overtake_note_read_locked(struct overtake_device *device, u32 things);
 
 #endif

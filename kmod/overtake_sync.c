@@ -4,27 +4,27 @@
  *
  * DOC: what a job waits for
  *
- * Explicitly, the fences of syncobjs that its submitter names.  Implicitly, the fences of others
- * than this device in the reservation objects of its buffers: a job that reads waits for their
- * writers, one that writes for their readers too.  Only a shared buffer has such, but a buffer may
- * be shared still when neither its handle nor what GEM knows of its dma-buf is there any more, so
- * each is looked at.  Jobs of this device do not wait for each other unless told to: their order is
- * the scheduler's.
+ * Explicitly, a job waits for the fences of syncobjs that its submitter names.  Implicitly, it
+ * waits for fences of other devices in the reservation objects of its buffers: a job that reads
+ * waits for writers, a job that writes waits for readers, too.  Only a shared buffer has such
+ * fences.  A buffer may still be shared when its handle and GEM's record of its dma-buf are gone,
+ * so each buffer is looked at.  Jobs of this device wait for each other only if their submitters
+ * name the fences: the scheduler orders them.
  *
- * The error of an explicit fence is the job's.  That of an implicit one is not: it would be found
- * or not by chance, since a fence that was signalled before the submission is not looked at.
+ * The job ends with the error of an explicit fence, but not with that of an implicit one: it would
+ * be found only by chance, since a fence that was signalled before the submission is not looked at.
  *
  * No thread waits.  Each fence has a callback.  The callback of the last fence, or of one that
  * failed, only puts the job on a list: fences signal with interrupts off, and there may be
  * thousands of jobs behind one.  The host takes a bounded number at a time off the list, those of
- * priority 255 first, and the jobs arrive, or end. Callbacks hold no reference to the job:
- * delivery of its end takes them back, and it always comes.
+ * priority 255 first, and the jobs arrive, or end.  Callbacks hold no reference to the job:
+ * the delivery of its end, which always comes, removes them.
  *
  * DOC: why this cannot deadlock
  *
- * A job's fence is seen by others only when all that it waits for is known, so fences form no
+ * Others see a job's fence only when all fences that the job waits for are known, so fences form no
  * cycle.  From then on nothing fails and nothing is allocated: fences, chain nodes and reservation
- * slots exist already.  And no job is in flight beyond its deadline, whatever it waits for.
+ * slots exist already.  And each job is cancelled at its deadline, whatever it waits for.
  *
  * DOC: lock order
  *
@@ -62,7 +62,7 @@ struct overtake_out_fence {
 	u64 point;
 };
 
-/* The arrays stay with an instance of a recording, and so does what was charged for them. */
+/* Charges an array.  Arrays stay with an instance of a recording, and so does their charge. */
 static int charge_array(struct overtake_job *job, u64 bytes)
 {
 	int ret = overtake_job_charge(job, bytes);
@@ -84,7 +84,7 @@ static int grow_in(struct overtake_job *job)
 		return ret;
 	in = krealloc_array(syncs->in, room, sizeof(*in), GFP_KERNEL_ACCOUNT);
 	if (!in) {
-		/* The charge goes with the job, as that of other memory does. */
+		/* The charge ends with the job, like that of other memory. */
 		syncs->charged_bytes -= (room - syncs->in_room) * sizeof(*in);
 		return -ENOMEM;
 	}
@@ -104,7 +104,7 @@ static int add_in_fence(struct overtake_job *job, struct dma_fence *fence, bool 
 		if (ret)
 			return ret;
 	}
-	/* The entry may move yet: what has to stay where it is begins in overtake_syncs_arm(). */
+	/* The entry may still move; overtake_syncs_arm() adds its callback, which may not. */
 	syncs->in[syncs->in_count++] = (struct overtake_in_fence){
 		.fence = fence,
 		.job = job,
@@ -144,7 +144,7 @@ static int add_out_sync(struct overtake_job *job, struct drm_file *file,
 	return out->chain ? 0 : -ENOMEM;
 }
 
-/* Room for @count syncobjs, and the fence that they get. */
+/* Allocates room for @count syncobjs, and the fence that they get. */
 static int prepare_out(struct overtake_job *job, u32 count)
 {
 	struct overtake_syncs *syncs = &job->syncs;
@@ -197,9 +197,10 @@ static int add_syncs(struct overtake_job *job, struct drm_file *file, u64 user, 
 }
 
 /*
- * overtake_syncs_parse - the fences that a client names, looked up
+ * overtake_syncs_parse - look up the fences that a client names
  *
- * Fences found stay with the job also after an error; the job's end frees it.  May sleep.
+ * Fences that were found stay with the job, also after an error; freeing the job releases them.
+ * May sleep.
  */
 int overtake_syncs_parse(struct overtake_job *job, struct drm_file *file,
 			 const struct overtake_extension_sync *sync)
@@ -238,7 +239,7 @@ static int add_foreign_fences(struct overtake_job *job, struct drm_gem_object *o
 	return 0;
 }
 
-/* What its buffers ask the job to wait for.  Their reservation objects are locked. */
+/* Adds the implicit fences of the job's buffers, whose reservation objects are locked. */
 int overtake_syncs_add_implicit(struct overtake_job *job)
 {
 	u32 i;
@@ -252,7 +253,7 @@ int overtake_syncs_add_implicit(struct overtake_job *job)
 	return 0;
 }
 
-/* Whether the job waits for a fence, or gives one. */
+/* Whether the job waits for a fence, or has a fence for syncobjs. */
 bool overtake_syncs_any(const struct overtake_job *job)
 {
 	return job->syncs.in_count || job->syncs.out_count;
@@ -275,13 +276,13 @@ void overtake_syncs_attach(struct overtake_job *job)
 	}
 }
 
-/* What a fence that is signalled says to the job; the lock of one of those in it may be held. */
+/* Returns the error of a signalled fence for the job; the lock of a fence inside it may be held. */
 static int fence_error(const struct overtake_in_fence *in)
 {
 	return in->implicit ? 0 : dma_fence_chain_contained(in->fence)->error;
 }
 
-/* Puts the job on its list, once; the first one there calls the host.  Any context. */
+/* Puts the job on its list, once; the first job on the list kicks the host.  Any context. */
 static void list_unblocked(struct overtake_job *job)
 {
 	u32 ring = job->fw.priority == OVT_PRIORITY_HIGH ? OVT_RING_HIGH : OVT_RING_NORMAL;
@@ -327,7 +328,7 @@ void overtake_unblocked_init(struct overtake_device *device)
 	INIT_LIST_HEAD(&device->unblocked[OVT_RING_NORMAL]);
 }
 
-/* The next job whose fences were signalled, with the list's reference; or NULL. */
+/* Takes the next job whose fences were signalled or failed, with the list's reference; or NULL. */
 struct overtake_job *overtake_unblocked_take_locked(struct overtake_device *device)
 {
 	struct overtake_job *job = NULL;
@@ -344,7 +345,7 @@ struct overtake_job *overtake_unblocked_take_locked(struct overtake_device *devi
 	return job;
 }
 
-/* A hint: by itself it orders nothing. */
+/* Whether the list has a job.  Only a hint: by itself it orders no memory access. */
 bool overtake_unblocked_any(struct overtake_device *device)
 {
 	return !list_empty_careful(&device->unblocked[OVT_RING_HIGH]) ||
@@ -354,7 +355,7 @@ bool overtake_unblocked_any(struct overtake_device *device)
 /*
  * overtake_syncs_arm - let the fences that the job waits for unblock it
  *
- * The submitter has not finished: it has not ended when this returns.  No lock is held.
+ * The submitter has not finished, so the job has not ended when this returns.  No lock is held.
  */
 void overtake_syncs_arm(struct overtake_job *job)
 {
@@ -371,10 +372,11 @@ void overtake_syncs_arm(struct overtake_job *job)
 }
 
 /*
- * When this returns no callback runs or will run.  Any number of times; no lock is held.
+ * Removes the callbacks: when this returns, no callback runs or will run.  May be called any number
+ * of times; no lock is held.
  *
- * It may run in the timer's interrupt.  A fence that was signalled when it was armed is left alone:
- * so is that of dma_fence_get_stub(), whose lock Linux takes elsewhere with interrupts on.
+ * It may run in the timer's interrupt.  It does not touch a fence that was signalled when it was to
+ * be armed, such as that of dma_fence_get_stub(), whose lock Linux takes with interrupts on.
  */
 void overtake_syncs_disarm(struct overtake_job *job)
 {
@@ -385,7 +387,7 @@ void overtake_syncs_disarm(struct overtake_job *job)
 			dma_fence_remove_callback(in->fence, &in->callback);
 }
 
-/* As if the job had named none; the arrays stay. */
+/* Releases all fences and syncobjs of the job; the arrays stay. */
 void overtake_syncs_clear(struct overtake_job *job)
 {
 	u32 i;

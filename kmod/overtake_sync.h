@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Fences that a job waits for, and those that it gives.  See overtake_sync.c. */
+/* Fences that a job waits for, and syncobjs that get its fence.  See overtake_sync.c. */
 #ifndef OVERTAKE_SYNC_H
 #define OVERTAKE_SYNC_H
 
@@ -22,11 +22,11 @@ struct overtake_out_fence;
  * @in_room: entries that fit into @in
  * @out_count: entries of @out
  * @out_room: entries that fit into @out
- * @charged_bytes: for the arrays, a part of the job's
+ * @charged_bytes: bytes charged for the arrays, a part of overtake_job.charged_bytes
  * @pending: fences not signalled yet, and one for the submitter until the job is published
- * @error: of the first fence that failed
- * @listed: in overtake_device.unblocked, or was
- * @link: there
+ * @error: error of the first fence that failed, or 0
+ * @listed: @link is in overtake_device.unblocked, or was
+ * @link: in overtake_device.unblocked
  */
 struct overtake_syncs {
 	struct overtake_in_fence *in;

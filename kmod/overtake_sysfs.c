@@ -3,31 +3,32 @@
  * Attributes of the platform device; stable interface: docs/ABI/sysfs-platform-overtake.
  *
  *	simd			avx2 or off: how FCs are executed
- *	quota_ms		for how long of each second a context may hold cores, 0 = any
- *	core_limit		sets that of all cores; write only
- *	coreN/core_limit	what the administrator set for core N (0 = nothing)
- *	coreN/core_limit_active	what is in force: the tightest of that and what contexts ask for
+ *	quota_ms		time of each second for which a context may hold cores, 0 = any
+ *	core_limit		sets the core limit of all cores; write only
+ *	coreN/core_limit	the administrator's limit for core N (0 = none)
+ *	coreN/core_limit_active	the limit in force: the tightest of this and those of contexts
  *	coreN/limit		core_limit under the name that users of boards know
  *	normal_floor, coreN/normal_floor
- *				after so many HIGH FCs in a row a waiting NORMAL one runs; 0 = never
+ *				number of HIGH FCs in a row after which a waiting NORMAL FC runs;
+ *				0 = any number
  *	coreN/busy_ns, fcs_high, fcs_normal, preemptions, faults, resets, hangs, queue, ratio
  *				struct overtake_counters
  *	service/policy and a file for each row of sched/settings.inc but those of processes
- *				of service mode; set while no queue of tasks is open
+ *				settings of service mode; writable while no queue of tasks is open
  *	bans, lost_interrupts, spurious_interrupts,
  *	npu_busy_time_us, npu_memory_utilization
  *				struct overtake_device_counters
  *	npu_current_frequency_mhz
- *				of the profile of core 1
+ *				clock of the profile of core 1
  *
- * Those that begin with npu_ have the names and units of the kernel's ivpu driver, which monitors
- * read.
+ * Attributes whose names begin with npu_ have the names and units of the kernel's ivpu driver,
+ * which monitors read.
  *
  * Limits: 0 = no preemption, n = a HIGH FC waits for at most n NORMAL FCs.
  *
- * Counters are coarse, for root too: an attribute does not know which process opened it, and that
- * process may have passed the file to another one to read.  The exact ones have the same names in
- * debugfs, and QUERY_CORES reports them to callers with the right to them.
+ * Counters are coarse, also for root: an attribute does not know which process opened it, and that
+ * process may have passed the file to another one to read.  Exact counters have the same names in
+ * debugfs, and QUERY_CORES reports them to callers with CAP_PERFMON.
  */
 #include <linux/device.h>
 #include <linux/slab.h>
@@ -65,7 +66,7 @@ static struct overtake_device *device_of(struct device *dev)
 	return dev_get_drvdata(dev);
 }
 
-/* What the administrator set. */
+/* Shows a setting of the administrator. */
 static ssize_t setting_show(struct device *dev, struct device_attribute *attribute, char *text)
 {
 	const struct core_file *file = to_core_file(attribute);
@@ -364,7 +365,7 @@ remove:
 	return ret;
 }
 
-/* Waits for readers and writers. */
+/* Removes the attributes, and waits for their readers and writers. */
 void overtake_sysfs_remove(struct overtake_device *device)
 {
 	device_remove_group(device->drm.dev, &service_group);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What administrators see and set.  See overtake_sysfs.c. */
+/* The files of sysfs, for administrators.  See overtake_sysfs.c. */
 #ifndef OVERTAKE_SYSFS_H
 #define OVERTAKE_SYSFS_H
 

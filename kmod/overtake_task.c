@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tasks of service mode: what clients ask for.
+ * Tasks of service mode: the calls of clients.
  *
- * A task is made whole before it is published: its segments are copied and checked, the jobs of
- * all of them made, and command slots reserved, under one hold of the device lock.  From then on
- * nothing about it is refused, whatever else goes on.  overtake_service.c has its further life, and
- * overtake_task_events.c the events that its process gets.
+ * A task is complete before it is published: its segments are copied and checked, and the jobs of
+ * all of them created.  Then one hold of the device lock reserves command slots and publishes it.
+ * From then on nothing about it is refused, whatever else goes on.  overtake_service.c has its
+ * further life, and overtake_task_events.c the events that its process gets.
  *
  * A task holds its context and, until each has ended, its jobs.  It belongs to the call that
  * collects its end or, when its context has died, to the service, which frees it.
@@ -35,7 +35,7 @@ static struct overtake_client *client_of(const struct overtake_task *task)
 	return task->context->client;
 }
 
-/* A context with workers, with a reference for the caller. */
+/* Returns a context that has workers, with a reference for the caller; or -ENOENT, -EINVAL. */
 struct overtake_context *overtake_task_find_queue(struct overtake_client *client, u32 id)
 {
 	struct overtake_context *context = overtake_context_find(client, id);
@@ -48,7 +48,7 @@ struct overtake_context *overtake_task_find_queue(struct overtake_client *client
 	return ERR_PTR(-EINVAL);
 }
 
-/* Why nothing can be asked of a context any more, or 0. */
+/* Returns the error of calls for a context that has gone, or 0. */
 int overtake_task_state_locked(const struct overtake_context *context)
 {
 	lockdep_assert_held(&context->client->device->lock);
@@ -57,7 +57,7 @@ int overtake_task_state_locked(const struct overtake_context *context)
 	return context->dead ? -ENOENT : 0;
 }
 
-/* As memory */
+/* Memory */
 
 /* May sleep. */
 void overtake_task_free(struct overtake_task *task)
@@ -89,7 +89,7 @@ static void set_width(struct overtake_task *task, u32 width, void *memory)
 		task->service.sched.span = &task->span;
 }
 
-/* Takes over the reference to @context, also where it fails. */
+/* Allocates a task.  Takes over the reference to @context, also when it fails. */
 static struct overtake_task *task_alloc(struct overtake_context *context, u32 count, u32 width)
 {
 	struct overtake_task *task;
@@ -125,9 +125,9 @@ put:
 	return ERR_PTR(ret);
 }
 
-/* Its jobs */
+/* The jobs of a task */
 
-/* No job of it comes any more. */
+/* Gives back the command slots of a task of which no further job is submitted. */
 static void give_back_slots_locked(struct overtake_task *task)
 {
 	struct overtake_client *client = client_of(task);
@@ -142,9 +142,9 @@ static void give_back_slots_locked(struct overtake_task *task)
 }
 
 /*
- * The job of the current segment has ended; its memory goes when that has been delivered.  A job
- * that was to be cancelled has not ended well, however far it came: the CANCEL's slot goes with the
- * command, and the task has none for another job.
+ * The job of the current segment has ended; its memory is freed when the end has been delivered.  A
+ * job that was to be cancelled counts as not ended well, however far it came: its CANCEL command
+ * takes a slot, and the task has no slots for another job.
  */
 static void job_ended_locked(struct overtake_job *job)
 {
@@ -167,7 +167,7 @@ static void job_ended_locked(struct overtake_job *job)
 
 /* Submission */
 
-/* The device address at which the job's program begins; never used for another one. */
+/* Returns the device address of the job's program; no other mapping ever has that address. */
 static u64 program_address(const struct overtake_job *job)
 {
 	const u8 *base = job->fw.regions[OVERTAKE_REGION_PROGRAM].base;
@@ -182,7 +182,7 @@ static u64 program_address(const struct overtake_job *job)
 	return 0;
 }
 
-/* What the job of @key took; OVT_TIME_NEVER if that is not known. */
+/* Returns the recorded time of @key; OVT_TIME_NEVER if there is no record. */
 static u64 recorded(struct overtake_context *context, u64 key)
 {
 	struct overtake_device *device = context->client->device;
@@ -194,7 +194,10 @@ static u64 recorded(struct overtake_context *context, u64 key)
 	return time_ns;
 }
 
-/* In case that the record is gone when the task is submitted; else what the cycle model says. */
+/*
+ * Returns the expected time of a segment: its record, which may be gone when the task is submitted,
+ * or else the time by the cycle model.
+ */
 static u64 guess(struct overtake_task *task, u32 index, const struct overtake_job *job)
 {
 	const struct overtake_settings *settings = &client_of(task)->device->settings;
@@ -259,7 +262,7 @@ static int add_job(struct overtake_task *task, u32 index,
 	return 0;
 }
 
-/* All zero if the task has none. */
+/* Copies the parts of segment @index; all zero if the task has none. */
 static int copy_parts(const struct overtake_task_extensions *extensions, u32 index,
 		      struct overtake_segment_parts *parts)
 {
@@ -275,7 +278,7 @@ static int copy_parts(const struct overtake_task_extensions *extensions, u32 ind
 	       -EINVAL : 0;
 }
 
-/* *@most: parts of a segment, so far. */
+/* Adds segment @index.  *@most: greatest number of parts of a segment so far. */
 static int add_segment(struct overtake_task *task, u32 index,
 		       const struct drm_overtake_task_submit *args,
 		       const struct overtake_task_extensions *extensions, u32 *most)
@@ -322,7 +325,7 @@ static int add_segments(struct overtake_task *task,
 	return extensions->has_parts && extensions->parts.width != most ? -EINVAL : 0;
 }
 
-/* Command slots for one job, SUBMIT and CANCEL: its jobs follow each other, and pass them on. */
+/* Reserves slots for one job, SUBMIT and CANCEL: the task's jobs use them one after the other. */
 static int reserve_slots_locked(struct overtake_task *task)
 {
 	bool privileged = overtake_context_is_privileged(task->context);
@@ -341,7 +344,7 @@ static int reserve_slots_locked(struct overtake_task *task)
 	return 0;
 }
 
-/* The last thing that can fail. */
+/* Admits the task: the last step that can fail. */
 static int admit_locked(struct overtake_task *task)
 {
 	struct overtake_context *context = task->context;
@@ -391,7 +394,7 @@ static int check_args(struct overtake_context *context, const struct drm_overtak
 		return overtake_refuse(client, OVERTAKE_LIMIT_SEGMENTS, ret);
 	if (!ret)
 		ret = overtake_extensions_of_task(args->extensions, extensions);
-	/* Whether it is what its segments have is seen when they are copied. */
+	/* Whether the width is that of its segments is checked when they are copied. */
 	if (!ret && extensions->has_parts)
 		ret = ovt_service_check_width(extensions->parts.width, extensions->parts.width,
 					      args->core, cores);
@@ -441,7 +444,8 @@ void overtake_task_forget_locked(struct overtake_task *task)
 }
 
 /*
- * It is over, and no event reports it.  A work item frees it, or the thread that has had it ended.
+ * Releases a task that is over and that no event reports.  A work item frees it, or the thread that
+ * ends abandoned tasks.
  */
 void overtake_task_release_locked(struct overtake_task *task)
 {
@@ -458,7 +462,7 @@ void overtake_task_release_locked(struct overtake_task *task)
 
 /* Reports and cancels */
 
-/* What @act says of the task with that tag, under the device lock. */
+/* Returns the result of @act for the task with @tag, under the device lock. */
 static int with_task(struct overtake_client *client, u32 context_id, u64 tag,
 		     int (*act)(struct ovt_service_task *task, const void *args, u64 now_ns),
 		     const void *args)
@@ -487,7 +491,7 @@ static int report_cpu(struct ovt_service_task *task, const void *data, u64 now_n
 	const struct drm_overtake_task_cpu_done *args = data;
 	s32 status = args->status;
 
-	/* The ban's work item has not come to the task yet. */
+	/* The ban's work item may not have reached the task yet. */
 	if (!status && to_overtake_task(task)->context->banned)
 		status = -ECANCELED;
 	return ovt_service_cpu_done(task, args->segment, status, now_ns);

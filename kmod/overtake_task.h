@@ -12,16 +12,16 @@ struct overtake_job;
  * @service: the service's part
  * @context: held by a reference
  * @model: what trace events call its model, recorded only
- * @charged_bytes: what its client was charged for it, its jobs' own aside
- * @jobs_left: of @jobs, those that were not handed to the firmware.  Device lock
- * @slots: command slots that are reserved for the job to come, or to cancel the one there is.
- *	Device lock
- * @garbage: once its process has gone and it is over
- * @jobs: by segment, each with a reference; NULL: on the CPU, or over
- * @segments: the service's
- * @keys: of the segments' records
- * @results: the service's
- * @span: the scheduler's, of a task that takes several cores
+ * @charged_bytes: bytes that its client was charged for it, without those of its jobs
+ * @jobs_left: number of @jobs that were not handed to the firmware; device lock
+ * @slots: command slots that are reserved for the next job, or to cancel the current one; device
+ *	lock
+ * @garbage: frees the task when its process has gone and the task is over
+ * @jobs: jobs by segment, each with a reference; NULL: a CPU segment, or one that is over
+ * @segments: the service's data of each segment
+ * @keys: keys of the segments' records
+ * @results: the service's result of each segment
+ * @span: the scheduler's data of a task that takes several cores
  */
 struct overtake_task {
 	struct ovt_service_task service;
@@ -43,7 +43,7 @@ static inline struct overtake_task *to_overtake_task(struct ovt_service_task *ta
 	return container_of(task, struct overtake_task, service);
 }
 
-/* A context with workers, with a reference for the caller. */
+/* Returns a context that has workers, with a reference for the caller; or -ENOENT, -EINVAL. */
 struct overtake_context *overtake_task_find_queue(struct overtake_client *client, u32 id);
 /* May sleep. */
 void overtake_task_free(struct overtake_task *task);

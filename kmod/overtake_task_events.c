@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The events of a process's tasks: CPU segments to be run, and ends, which are collected by being
- * reported.  Events wait in lists of their tasks until a call fetches them; nothing waits for that.
+ * The events of a process's tasks: CPU segments to be run, and ends.  Reporting the end of a task
+ * collects the task.  Events wait in lists of their tasks until a call fetches them; nothing waits
+ * for the call.
  */
 #include <linux/uaccess.h>
 #include <linux/wait.h>
@@ -11,8 +12,9 @@
 #include "overtake_task.h"
 
 /*
- * The next event; @room: for results.  *@ended: the task if it has ended, which is the caller's
- * then.  -EAGAIN: there is none, -ENOSPC: no room for it; why there will be none any more.
+ * Takes the next event; @room: number of results for which there is room.  *@ended: the task if it
+ * has ended, which then belongs to the caller; else NULL.  Returns 0; -EAGAIN without an event;
+ * -ENOSPC without room for it; or the error of a context that has gone.
  */
 static int take_event(struct overtake_context *context, u32 room,
 		      struct overtake_task_event *event, struct overtake_task **ended)
@@ -44,7 +46,7 @@ static int take_event(struct overtake_context *context, u32 room,
 	return 0;
 }
 
-/* True if there is something that TASK_EVENTS returns for. */
+/* Returns true if there is something for which TASK_EVENTS returns. */
 static bool has_news(struct overtake_context *context)
 {
 	struct overtake_device *device = context->client->device;
@@ -94,7 +96,7 @@ static int tell(const struct overtake_task_event *event, struct overtake_task *e
 	return 0;
 }
 
-/* As many as there is room for. */
+/* Reports as many events as there is room for. */
 static int tell_events(struct overtake_context *context, struct drm_overtake_task_events *args)
 {
 	u32 event_room = args->event_count, result_room = args->result_count;

@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tracepoints.  Stable: names, fields, their types and meanings stay; fields are added at the
- * end.  All fields are plain integers, u32 or u64, but those of the last two: their form is
- * Perfetto's.  Times are device time in nanoseconds, the clock of struct overtake_result.
- * docs/reference/tracepoints.md has the table; libruntime/include/overtake/event.hpp the same
- * events from other sources.
+ * Tracepoints.  They are stable: names, fields, their types and meanings stay; new fields are added
+ * at the end.  All fields are plain integers, u32 or u64, except those of the last two events:
+ * Perfetto defines their form.  Times are device time in nanoseconds, the clock of struct
+ * overtake_result.  docs/reference/tracepoints.md has the table of events, and
+ * libruntime/include/overtake/event.hpp has the same events from other sources.
  *
- *	ctx_create	a context was made; priority is the highest that its jobs may have
- *	ctx_destroy	it is over: nothing of it comes any more
- *	job_queue	a job was accepted; it may wait for its fences yet.  Of a task's, when its
- *			segment begins
- *	fc_submit	a job was handed to the device, with all its FCs; when it arrived there.
- *			Of a group once for each part
+ *	ctx_create	a context was created; priority is the highest that its jobs may have
+ *	ctx_destroy	the context is over: no event of it follows
+ *	job_queue	a job was accepted; it may still wait for its fences.  The job of a task
+ *			is accepted when its segment begins
+ *	fc_submit	a job was handed to the device, with all its FCs; time_ns is its arrival
+ *			there.  A group has one event for each part
  *	fc_start	an FC started on a core
  *	fc_preempt	a HIGH FC goes in front of the rest of a NORMAL job that has begun
- *	fc_resume	that job goes on: fc_start of its next FC follows
+ *	fc_resume	the NORMAL job goes on: fc_start of its next FC follows
  *	fc_done		an FC ended, with its duration, and how (fault 0 = well)
  *	fc_timeout	an FC was stopped since it took too long; its fc_done follows
  *	job_done	a job is over
  *	core_limit	a core gets another limit
  *	core_reset	a core is reset
- *	task_arrive	a task of service mode was submitted; tag is its own
- *	task_dispatch	its first segment begins
- *	task_ready	it waits for a slot, before its current segment
- *	task_cpu_start	its process is to run a CPU segment
- *	task_cpu_done	and says that it has, with the segment's status
- *	task_overdue	one of its CPU segments takes too long
- *	task_end	it is over, with its status
- *	fc_slice	Perfetto's: the FCs of a core, one after the other
- *	job_slice	Perfetto's: a process's jobs, from the first FC to the end, and in them the
- *			times in which they were overtaken
+ *	task_arrive	a task of service mode was submitted; tag is that of the task
+ *	task_dispatch	the first segment of a task begins
+ *	task_ready	a task waits for a slot, before its current segment
+ *	task_cpu_start	the process of a task is to run a CPU segment
+ *	task_cpu_done	the process has run the CPU segment, with the segment's status
+ *	task_overdue	a CPU segment of a task takes too long
+ *	task_end	a task is over, with its status
+ *	fc_slice	for Perfetto: the FCs of a core, one after the other
+ *	job_slice	for Perfetto: the jobs of a process, from the first FC to the end, and in
+ *			them the times for which they were overtaken
  *
  * Common fields
  *	device		number of the device among the module's, from 0
@@ -39,25 +39,25 @@
  *	client		DRM client id of the open file
  *	context		context id in that file
  *	tag		the client's name of the job
- *	fc_index	index of the FC in its job, or in its part of a group; in fc_preempt of
- *			the next FC
- *	part		of a group, from 0: which one the FC is in
- *	stage		of a group, from 0: which one the FC is in
- *	fc_count	of the job; in fc_submit of its part
- *	time_ns		when
+ *	fc_index	index of the FC in its job, or in its part of a group; in fc_preempt, index
+ *			of the next FC
+ *	part		the part of a group that the FC is in, from 0
+ *	stage		the stage of a group that the FC is in, from 0
+ *	fc_count	FCs of the job; in fc_submit, FCs of its part
+ *	time_ns		device time of the event
  *	pid		process that opened the file
- *	by_...		of fc_preempt: the same of the job that goes ahead; of core_limit: the
- *			process whose context came or went, 0 = the administrator
+ *	by_...		in fc_preempt: client, context, tag and pid of the job that goes ahead; in
+ *			core_limit: the process whose context came or went, 0 = the administrator
  *	error		-status: 0 or a positive errno
- *	task, segment	of job_queue: of service mode, what the job belongs to; segment_count
- *			is 0 if that is nothing
- *	model		what the client calls it (OVERTAKE_EXTENSION_MODEL), 0 = nothing
- *	cores		of job_queue: those of a task that takes several at once, one bit each;
- *			else 0
- *	recorded	of job_queue: 1 if it is a replay of a recording
- *	width		of task_...: how many cores the task takes at once
+ *	task, segment	in job_queue: the task of service mode that the job belongs to, and the
+ *			segment; segment_count is 0 if the job belongs to no task
+ *	model		what the client calls the model (OVERTAKE_EXTENSION_MODEL), 0 = nothing
+ *	cores		in job_queue: the cores of a task that takes several at once, a bit for
+ *			each; else 0
+ *	recorded	in job_queue: 1 if the job is a replay of a recording
+ *	width		in task_...: number of cores that the task takes at once
  *	slots, task_limit, share
- *			of task_...: the settings of service mode, which are one for all
+ *			in task_...: the settings of service mode, which are the same for all
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM overtake
@@ -94,7 +94,7 @@ static inline u32 overtake_trace_stage(const struct ovt_event *event)
 	return event->part->stages ? event->part->stages[event->fc_index] : 0;
 }
 
-/* Of @task, which may be none: a bit for each core if it takes several. */
+/* Returns a bit for each core of @task if it takes several; else, or if @task is NULL, 0. */
 static inline u64 overtake_trace_cores(const struct ovt_service_task *task)
 {
 	u64 cores = 0;
@@ -109,7 +109,7 @@ static inline u64 overtake_trace_cores(const struct ovt_service_task *task)
 #define OVERTAKE_TRACE_RING(priority)	((priority) == OVT_PRIORITY_HIGH ? OVT_RING_HIGH : \
 					 OVT_RING_NORMAL)
 
-/* An entry of an event of a job or an FC: what all of them say first, and in this order. */
+/* The fields of an event of a job or an FC: all of them begin with these, in this order. */
 #define OVERTAKE_JOB_STRUCT__entry(others)				\
 	TP_STRUCT__entry(__field(u32, device)				\
 			 __field(u32, core)				\
@@ -121,7 +121,7 @@ static inline u64 overtake_trace_cores(const struct ovt_service_task *task)
 			 __field(u32, pid)				\
 			 others)
 
-/* In TP_fast_assign() of such an event, which is of @job. */
+/* Assigns these fields in TP_fast_assign(); the argument job of the event is the job. */
 #define OVERTAKE_JOB_ASSIGN(its_core, its_ring, when_ns)			\
 	do {									\
 		__entry->device = overtake_job_device(job)->index;		\
@@ -471,9 +471,9 @@ DEFINE_EVENT(overtake_task, task_end,
 );
 
 /*
- * Perfetto's kernel track events: it draws them without knowing us.  A track is what the same
- * event says of the same track_name and the same scope; its slices nest.  As all that Perfetto
- * has of ftrace they are drawn at host time, when the driver heard of it.
+ * Kernel track events of Perfetto, which draws them without knowing this driver.  Events of one
+ * kind with the same track_name and the same scope make one track, whose slices nest.  Perfetto
+ * draws them, as all of ftrace, at host time: the time at which the driver learned of them.
  */
 TRACE_EVENT(fc_slice,
 	    TP_PROTO(char type, u32 device, const char *slice, const char *track),

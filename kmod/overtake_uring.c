@@ -21,9 +21,9 @@
 #include "overtake_uring.h"
 
 /**
- * struct uring_pdu - what a command in flight knows
- * @job: held
- * @next: of the same task and ring, which the task work of the command ahead completes as well
+ * struct uring_pdu - data of a command in flight
+ * @job: its job, held by a reference
+ * @next: next command of the same task and ring, which the same task work completes, or NULL
  */
 struct uring_pdu {
 	struct overtake_job *job;
@@ -47,8 +47,9 @@ static void finish_command(struct io_uring_cmd *cmd, s32 status, u64 executed_ns
 	struct overtake_job *job = command_job(cmd);
 
 	/*
-	 * First, so that an instance of a recording is idle when its client reads of its end.  The
-	 * ring's lock is held, or the submitter has not returned: the cancel callback does not run.
+	 * The job is put first, so that an instance of a recording is idle when its client reads of
+	 * its end.  The ring's lock is held, or the submitter has not returned: the cancel callback
+	 * does not run.
 	 */
 	overtake_job_put_sleeping(job);
 	overtake_uring_done(cmd, status, executed_ns, issue_flags);
@@ -63,8 +64,8 @@ static void report_end(struct io_uring_cmd *cmd, unsigned int issue_flags)
 }
 
 /*
- * One task work completes all commands that end together, of one task and one ring: another task's
- * would wait until that one runs.
+ * One task work completes all commands of one task and one ring that end together.  Commands of
+ * another task would have to wait until that task runs.
  */
 static void report_ends(struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
@@ -78,7 +79,7 @@ static void report_ends(struct io_uring_cmd *cmd, unsigned int issue_flags)
 
 OVERTAKE_URING_TASK_WORK(ended_in_task, report_ends)
 
-/* Whether task work for one is task work for the other: the same task's, of the same ring. */
+/* Whether one task work can complete both commands: they have the same task and the same ring. */
 static bool is_together(struct io_uring_cmd *one, struct io_uring_cmd *other)
 {
 	return cmd_to_io_kiocb(one)->ctx == cmd_to_io_kiocb(other)->ctx &&
@@ -118,16 +119,16 @@ static void copy_payload(const struct io_uring_cmd *cmd, u64 *payload)
 		payload[i] = READ_ONCE(source[i]);
 }
 
-/* A command whose structure is shorter than the payload: the rest is zero. */
+/* Whether the rest of @payload behind a shorter structure is zero. */
 static bool rest_is_zero(const u64 *payload, size_t bytes)
 {
 	return !memchr_inv((const u8 *)payload + bytes, 0, OVERTAKE_URING_PAYLOAD_BYTES - bytes);
 }
 
 /*
- * The device does not go away meanwhile.  The client's memory has been read before: its owner can
- * delay a page of it for as long as it likes (FUSE, userfaultfd), and a thread that unplugs a DRM
- * device, any of them, waits for all such sections.
+ * Publishes @job in a section in which the device does not go away.  The client's memory has been
+ * read before: a client can delay an access to its memory at will (FUSE, userfaultfd), and a thread
+ * that unplugs any DRM device waits for all such sections.
  */
 static int publish(struct overtake_job *job)
 {
@@ -153,11 +154,11 @@ static void hand_over(struct overtake_job *job, struct io_uring_cmd *cmd, unsign
 
 /*
  * A submission is complete when its system call returns: the arrays have been read, the fences
- * are where others look for them, a refusal has been posted, or that of a replay in a plug is
- * task work of the caller's.  So it is not left to a worker of io_uring, also where the ring asks
- * not to be held up (IO_URING_F_NONBLOCK): a client could not tell when it may use its arrays
- * again, a consumer would not find the fence of a job submitted before, and CANCEL would miss it.
- * It waits as the ioctl does, for reservations and for a scratch to be zeroed; a client that
+ * are where others look for them, and a refusal has been posted (that of a replay in a plug may
+ * still be task work of the caller).  So it is not left to a worker of io_uring, even if the ring
+ * asks not to block (IO_URING_F_NONBLOCK): a client could not know when it may use its arrays
+ * again, a consumer would not find the fence of an earlier job, and CANCEL would miss the job.
+ * It blocks like the ioctl, for reservations and while a scratch region is zeroed; a client that
  * prefers a worker asks for it with IOSQE_ASYNC.
  */
 static int publish_now(struct overtake_job *job, struct io_uring_cmd *cmd, unsigned int issue_flags)
@@ -214,8 +215,8 @@ static int uring_cancel(struct overtake_client *client, const u64 *payload)
 }
 
 /*
- * What there is, at once: an io_uring worker that waited would look like one that hangs.
- * The file's poll(), IORING_OP_POLL_ADD on the same ring, says when there is something.
+ * Reports present events, without waiting: an io_uring worker that waited would look like one that
+ * hangs.  The file's poll(), IORING_OP_POLL_ADD on the same ring, reports when there is an event.
  */
 static int uring_task_events(struct overtake_client *client, const u64 *payload)
 {
@@ -246,8 +247,8 @@ static int uring_task_cancel(struct overtake_client *client, const u64 *payload)
 }
 
 /*
- * The ring is going away, or its task: it must not wait for the job.  The command ends now, the
- * job goes on to its end on its own references.
+ * The ring or its task is going away, and must not wait for the job.  The command ends now; the
+ * job goes on to its end with its own references.
  */
 static void uring_cancel_command(struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
@@ -277,7 +278,7 @@ int overtake_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	if (!(issue_flags & IO_URING_F_SQE128))
 		return -EINVAL;
 	copy_payload(cmd, payload);
-	/* As an ioctl of a device that has gone; calls that are past this are stopped later. */
+	/* Like an ioctl of a device that has gone; calls that passed this are stopped later. */
 	if (drm_dev_is_unplugged(&client->device->drm))
 		return -ENODEV;
 	if (cmd->cmd_op != OVERTAKE_URING_REPLAY)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a core does, and for whom: debugfs coreN/, root only.
+ * The work of a core and its clients: debugfs coreN/, root only.
  *
  *	busy_ns, fcs_high, ... ratio
  *			the counters of sysfs, exact
  *	fc_time		the last FCs that ended, oldest first
- *	users		who had FCs on the core: processes that opened the files that are open
+ *	users		processes that had FCs on the core: those that opened files still open
  *
- * and beside them the device's counters of sysfs, exact.  The tables tell of clients what is
- * theirs: tags, which may be addresses, and how long each of their FCs took.
+ * and beside them the device's counters of sysfs, exact.  The tables contain private data of
+ * clients: tags, which may be addresses, and the time of each of their FCs.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -118,7 +118,10 @@ static void fill_row(struct user_row *row, struct overtake_client *client, u32 c
 	}
 }
 
-/* One row for each open file, at most @room; the number of files.  A file leaves the list first. */
+/*
+ * Makes a row for each open file, at most @room; returns the number of files.  A file leaves the
+ * list before it is freed.
+ */
 static u32 collect_files(struct overtake_device *device, u32 core, struct user_row *rows, u32 room)
 {
 	struct drm_file *file;
@@ -142,7 +145,7 @@ static int compare_rows(const void *one, const void *other)
 	return first < second ? -1 : first > second;
 }
 
-/* Adds up the rows of each process; the number of processes. */
+/* Adds up the rows of each process; returns the number of processes. */
 static u32 merge_rows(struct user_row *rows, u32 count)
 {
 	u32 merged = 0;
@@ -161,14 +164,14 @@ static u32 merge_rows(struct user_row *rows, u32 count)
 	return count ? merged + 1 : 0;
 }
 
-/* A process chooses its name: what would begin another line is shown as an escape. */
+/* Shows a row.  A process chooses its name: a character that would break the line is escaped. */
 static void show_row(struct seq_file *file, const struct user_row *row)
 {
 	seq_printf(file, "%u %llu %llu %llu %*pE\n", row->pid, row->jobs, row->fcs, row->busy_ns,
 		   (int)strlen(row->comm), row->comm);
 }
 
-/* Files that are opened while the memory for them is got. */
+/* Room for files that are opened while the memory for the rows is allocated. */
 #define FILES_MORE	16u
 
 static int users_show(struct seq_file *file, void *unused)

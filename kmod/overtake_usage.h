@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a core does, and for whom, in debugfs.  See overtake_usage.c. */
+/* Files of debugfs that show the work of a core and its clients.  See overtake_usage.c. */
 #ifndef OVERTAKE_USAGE_H
 #define OVERTAKE_USAGE_H
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What one user may have of the device's command slots, whatever number of files they open.
+ * The share of the device's command slots that one user gets, however many files they open.
  *
- * A user is the kernel's uid of the process that opened the file, wherever the file went since.
- * Root of a user namespace is the uid that it is mapped to.  Jobs in flight count two slots,
- * contexts one and, if they ask for a core limit, one more for each core.
+ * A user is the effective uid, as the kernel has it, of the process that opened the file, wherever
+ * the file was passed since.  Root of a user namespace is the uid to which it is mapped.  A job in
+ * flight counts two slots; a context counts one, and one more for each core if it asks for a core
+ * limit.
  *
- *	share		no user has more than half of what ordinary clients get
+ *	share		no user gets more than half of the slots of ordinary clients, except
+ *			through contexts with a right to 255
  *	first job	the last slots are for users who have nothing in flight, so that others
  *			who hold all the rest lock no user out
- *	reserve		a client with a right to 255 has the reserve besides
+ *	reserve		only contexts with a right to 255 get the reserve
  *			(reserve_commands_locked())
  */
 #include <linux/cred.h>
@@ -35,7 +37,7 @@ static struct overtake_user *find_locked(struct overtake_device *device, kuid_t 
 	return NULL;
 }
 
-/* The calling task's user, with a reference; NULL without memory. */
+/* Returns the calling task's user, with a reference; NULL without memory. */
 struct overtake_user *overtake_user_get(struct overtake_device *device)
 {
 	struct overtake_user *made = kzalloc(sizeof(*made), GFP_KERNEL_ACCOUNT);
@@ -77,11 +79,11 @@ void overtake_user_put(struct overtake_user *user)
 }
 
 /*
- * reserve_commands_locked - room for commands of a client
+ * reserve_commands_locked - reserve slots for commands of a client
  * @kept: slots to be left free for other ordinary clients
  *
- * Some is kept for root's limits and resets and for clients with a right to priority 255: no
- * other client may take the device away from them.  Under the device lock.
+ * Some slots are kept for root's limits and resets and for contexts with a right to priority 255:
+ * no other context may take the device away from them.  Called under the device lock.
  */
 static bool reserve_commands_locked(struct overtake_device *device, u32 slots, u32 kept,
 				    bool privileged)
@@ -95,8 +97,8 @@ static bool reserve_commands_locked(struct overtake_device *device, u32 slots, u
 }
 
 /*
- * Slots of which the user gets to keep @slots; the device gets @passing more back at once.  @first:
- * it is the first of its kind that they have, for which there is always room.
+ * Reserves @slots, which the user keeps, and @passing more, which the device gets back at once.
+ * @first: the user has no other of that kind, and may take slots that are kept for such users.
  */
 static int reserve_locked(struct overtake_client *client, u32 slots, u32 passing, bool first,
 			  bool privileged)
@@ -115,10 +117,11 @@ static int reserve_locked(struct overtake_client *client, u32 slots, u32 passing
 }
 
 /*
- * overtake_user_add_job_locked - room for a job of @client: SUBMIT and one CANCEL
+ * overtake_user_add_job_locked - reserve slots for a job of @client: SUBMIT and one CANCEL
  * @privileged: its context has a right to 255
  *
- * -ENOSPC, and the limit is noted.  Until overtake_user_remove_job_locked().
+ * Returns 0, and the slots are the user's until overtake_user_remove_job_locked(); or -ENOSPC, and
+ * the limit is noted.
  */
 int overtake_user_add_job_locked(struct overtake_client *client, bool privileged)
 {
@@ -129,7 +132,7 @@ int overtake_user_add_job_locked(struct overtake_client *client, bool privileged
 	return ret;
 }
 
-/* The job has ended.  The firmware has its slots back, or will when it comes to the CANCEL. */
+/* The job has ended.  The firmware has its slots back, or gets them when it handles the CANCEL. */
 void overtake_user_remove_job_locked(struct overtake_client *client)
 {
 	lockdep_assert_held(&client->device->lock);
@@ -137,7 +140,7 @@ void overtake_user_remove_job_locked(struct overtake_client *client)
 	client->user->jobs--;
 }
 
-/* The same for a context, which keeps @slots and needs @passing now. */
+/* Reserves slots for a context, which keeps @slots and needs @passing now. */
 int overtake_user_add_context_locked(struct overtake_client *client, u32 slots, u32 passing,
 				     bool privileged)
 {

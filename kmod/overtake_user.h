@@ -7,9 +7,9 @@
 
 /* Command slots: two for each job in flight.  Powers of two. */
 #define OVERTAKE_COMMANDS		65536u
-/* Of them, those that ordinary clients get. */
+/* Command slots that ordinary clients get. */
 #define OVERTAKE_CLIENT_COMMANDS	(OVERTAKE_COMMANDS - 4096u)
-/* Of these, those for users who have none yet, and the most that one user gets. */
+/* Slots of ordinary clients: those kept for users who have none yet, and the most of one user. */
 #define OVERTAKE_FIRST_COMMANDS		4096u
 #define OVERTAKE_USER_COMMANDS		(OVERTAKE_CLIENT_COMMANDS / 2)
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The work queues of all devices; which work goes where is in the header. */
+/* The work queues of all devices; the header describes the work of each. */
 #include "overtake_workqueues.h"
 
 struct workqueue_struct *overtake_free_workqueue;
 struct workqueue_struct *overtake_workqueue;
 struct workqueue_struct *overtake_high_workqueue;
 
-/* Work on the first two may queue on the third, not the other way round. */
+/* Work on the first two may queue work on the third, but not the other way round. */
 void overtake_workqueues_destroy(void)
 {
 	if (overtake_high_workqueue)
@@ -17,7 +17,7 @@ void overtake_workqueues_destroy(void)
 		destroy_workqueue(overtake_free_workqueue);
 }
 
-/* -ENOMEM, and there is none. */
+/* Creates the work queues; after -ENOMEM there is none. */
 int overtake_workqueues_create(void)
 {
 	overtake_workqueue = alloc_workqueue("overtake", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);

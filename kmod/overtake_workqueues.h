@@ -5,16 +5,21 @@
 
 #include <linux/workqueue.h>
 
-/* Last references may go in any context; what they free may sleep, so it is freed here. */
+/*
+ * Frees objects.  Their last references may be dropped in any context, and freeing them may sleep.
+ */
 extern struct workqueue_struct *overtake_free_workqueue;
 
 /*
- * What signals fences and looks after the device.  Not the same: what is freed waits for
- * reservation locks, whose holders may wait for a fence.
+ * Signals fences, bans contexts and runs the backstop.  It is not overtake_free_workqueue: an
+ * object that is freed waits for reservation locks, whose holders may wait for a fence.
  */
 extern struct workqueue_struct *overtake_workqueue;
 
-/* The same for clients with a right to 255: the kernel's scheduler prefers its threads. */
+/*
+ * Signals the fences of clients with a right to 255, and goes on with rounds of the host.  The
+ * kernel's scheduler prefers its threads.
+ */
 extern struct workqueue_struct *overtake_high_workqueue;
 
 int overtake_workqueues_create(void);

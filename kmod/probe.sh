@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Which form of the kernel's interfaces do these headers have?  Kbuild runs this before it compiles
-# the module, and compat.h reads the answers.
+# Finds out which form of the kernel's interfaces the headers have.  Kbuild runs this before it
+# compiles the module, and compat.h reads the answers.
 #
 #	probe.sh RESULT COMPILER [FLAG...]
 #
-# Of each interface that moved, the older form is compiled; if that fails, the later one, and the
-# header RESULT then defines OVERTAKE_LATER_<NAME>.  Headers with neither are refused by the
-# interface's name, with what the compiler says.  Nothing depends on a version's number.
+# For each interface that changed, the older form is compiled.  If that fails, the later form is
+# compiled, and the header RESULT then defines OVERTAKE_LATER_<NAME>.  Headers with neither form are
+# refused with the interface's name and the compiler's message.  Nothing depends on version numbers.
 set -u
 
 result=$1
@@ -78,7 +78,7 @@ either URING_TASK_WORK "io_uring_cmd_complete_in_task" \
 either TIMER_SETUP "hrtimer_setup" \
 	"hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS); timer->function = fired" \
 	"hrtimer_setup(timer, fired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS)" "$@"
-# The later name is an older function's: of one that wants the reservation locked.
+# The later name is also that of an older function, which wants the reservation locked.
 either GEM_VMAP "drm_gem_vmap" \
 	"if (!drm_gem_vmap_unlocked(object, map)) drm_gem_vunmap_unlocked(object, map)" \
 	"if (!drm_gem_vmap(object, map)) drm_gem_vunmap(object, map)" "$@"

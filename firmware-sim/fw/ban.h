@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * When a client's queue has done so much harm that it is to be closed.
+ * The rule by which a client's queue is closed when it has done too much harm.
  *
  * An offence is a job that ends by its own fault: a bad instruction, the watchdog, or the clock of
- * an FC.  A reset is none, nor is a cancel or a kill: whose fault that was is not known.  What
- * counts beside their number is the time that cores have lost to them, for a core that executes
- * hung FCs one after the other sees few offences and does nothing else.  An FC that was stopped in
- * its middle is no offence, since deadlines pass on honest clients too, but its time is as lost.
+ * an FC.  A reset is no offence, nor is a cancel or a kill: it is not known whose fault that was.
+ * The rule counts offences, and the time that cores have lost to them: a core that executes hung
+ * FCs one after the other sees few offences and does nothing else.  An FC that was stopped in its
+ * middle is no offence, since honest clients miss deadlines too, but its time counts as lost.
  */
 #ifndef OVT_FW_BAN_H
 #define OVT_FW_BAN_H
@@ -14,10 +14,10 @@
 #include <ovt_port.h>
 
 /**
- * struct ovt_ban_rule - what is too much
- * @offences: so many; 0: nothing is
- * @lost_ns: or so much time; 0: any time is borne
- * @window_ns: within so much device time, counted from the first
+ * struct ovt_ban_rule - how much harm is too much
+ * @offences: number of offences that is too much; 0: no harm is, lost time included
+ * @lost_ns: lost time that is too much; 0: no time is
+ * @window_ns: device time within which harm adds up, counted from the first FC that did harm
  */
 struct ovt_ban_rule {
 	u32 offences;
@@ -26,11 +26,11 @@ struct ovt_ban_rule {
 };
 
 /**
- * struct ovt_ban_account - a client's part of it; all zero at first
- * @offences: since @first_ns
- * @lost_ns: likewise
+ * struct ovt_ban_account - the harm that a client's queue has done; all zero at first
+ * @offences: offences since @first_ns
+ * @lost_ns: lost time since @first_ns
  * @first_ns: device time at the end of the first FC that counts
- * @open: there is one
+ * @open: there is such an FC
  */
 struct ovt_ban_account {
 	u32 offences;
@@ -39,14 +39,14 @@ struct ovt_ban_account {
 	bool open;
 };
 
-/* A fault that is the client's own. */
+/* Whether @fault is the client's own. */
 bool ovt_ban_is_offence(u32 fault);
 
 /*
  * ovt_ban_note - an FC ended with @fault, OVERTAKE_FAULT_*, at @now_ns
- * @lost_ns: how long its core was busy with it, in device time or the host's, whichever is longer
+ * @lost_ns: time for which its core was busy with it, in device time or the host's, the longer one
  *
- * True if that is too much.
+ * Returns true if the harm is too much now.
  */
 bool ovt_ban_note(struct ovt_ban_account *account, const struct ovt_ban_rule *rule, u32 fault,
 		  u64 lost_ns, u64 now_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * The firmware: places jobs on cores, keeps the rings filled, starts FCs at the right
- * instant and tells the host what happened.
+ * The firmware: it places jobs on cores, keeps the rings filled, starts FCs at the right
+ * instant and reports events to the host.
  *
  * A pure state machine.  It reads no clock, allocates nothing and never blocks; the host
  * holds one lock around every call except ovt_core_step(), passes time in, and carries
@@ -30,14 +30,14 @@
  * instant are all seen before a choice.
  *
  * Host time.  A host that needs longer for an FC than the model says falls behind: device time
- * stands before the end of what it still executes, while clients go on.  Their commands
+ * stops before the end of the FC that still executes, while clients go on.  Their commands
  * must not wait for that.  So once the timeline is more than lag_max_ns behind the horizon,
- * a command is taken as of the last instant that is settled, at once, whatever its stamp: cancels,
+ * a command is taken at once, as of the last instant that is settled, whatever its stamp: cancels,
  * kills, resets and holds act in host time, and an arrival is stamped no later than the device can
- * honour it.  Commands keep their order, and each instant its own; what follows is exactly what the
- * rules say of the stamps that were given.  And once it is stretch_max_ns behind, an FC that
- * executes is not waited for any longer: it ends when it has been executed, later than its model
- * says, which is counted; the cores beside it go on.  No host that keeps up ever comes to either.
+ * honour it.  Commands keep their order, and each instant keeps its own.  The result is exactly
+ * what the rules say for the stamps that were given.  Once the timeline is stretch_max_ns behind,
+ * it no longer waits for an FC that executes: the FC ends when it has been executed, later than its
+ * model says, which is counted.  Other cores go on.  A host that keeps up never comes to either.
  */
 #ifndef OVT_FW_H
 #define OVT_FW_H
@@ -61,22 +61,22 @@ struct ovt_fc {
 /* A context's turn on a core of a fair device: see fw/fair.c. */
 struct ovt_fw_turn {
 	struct ovt_list circle_link;	/* in the core's circle while it has a ready FC */
-	struct ovt_list parts;		/* NORMAL ones with FCs that were not taken, by arrival */
-	struct ovt_tree ready;		/* the same of groups, whose next FC is ready */
+	struct ovt_list parts;		/* NORMAL parts, not of groups, with FCs not taken */
+	struct ovt_tree ready;		/* NORMAL parts of groups whose next FC is ready */
 	u64 waiting;			/* NORMAL FCs that were not taken, held ones included */
-	u32 allowance;			/* FCs left of the turn that has begun; 0: it has not */
+	u32 allowance;			/* FCs left of the turn; 0: the turn has not begun */
 };
 
-/* What a context has had of its quota: see fw/quota.c.  The host may read it. */
+/* How much of its quota a context has used: see fw/quota.c.  The host may read it. */
 struct ovt_fw_quota {
-	struct ovt_list window;		/* in the firmware's windows while one is open */
-	u64 end_ns;			/* of the window */
-	u64 used_ns;			/* what counts in it, or will in the next one */
-	u64 rests;			/* how often the quota was used up */
+	struct ovt_list window;		/* in the firmware's windows while its window is open */
+	u64 end_ns;			/* end of the window */
+	u64 used_ns;			/* time that counts in the window, or will in the next */
+	u64 rests;			/* how often a rest of the context began */
 	bool resting;			/* its turns are in no circle */
 };
 
-/* A client's queue, embedded in the host's own; all of it is the firmware's. */
+/* A client's queue, embedded in the host's own struct; all fields are the firmware's. */
 struct ovt_fw_context {
 	struct ovt_list jobs;
 	struct ovt_fw_turn *turns;	/* one for each core; NULL if the device is not fair */
@@ -85,8 +85,8 @@ struct ovt_fw_context {
 };
 
 enum ovt_context_killed {
-	OVT_CONTEXT_KILLED = 1,		/* jobs of it are left */
-	OVT_CONTEXT_GONE,		/* the KILLED event was said, once */
+	OVT_CONTEXT_KILLED = 1,		/* it has jobs left */
+	OVT_CONTEXT_GONE,		/* the KILLED event was reported, once */
 };
 
 enum ovt_job_state { OVT_JOB_NEW, OVT_JOB_QUEUED, OVT_JOB_ENDED };
@@ -95,38 +95,38 @@ enum ovt_job_state { OVT_JOB_NEW, OVT_JOB_QUEUED, OVT_JOB_ENDED };
 enum ovt_job_status {
 	OVT_JOB_OK,
 	OVT_JOB_CANCELLED,	/* by CANCEL or KILL_CONTEXT */
-	OVT_JOB_FAULTED,	/* @fault says how */
+	OVT_JOB_FAULTED,	/* by the fault in @fault of the job */
 	OVT_JOB_HUNG,		/* watchdog, or the clock of an FC */
 	OVT_JOB_RESET,		/* its FC was running when the core was reset */
 	OVT_JOB_STOPPED,	/* cancelled, and its FC stopped in the middle: ovt_fw_stop() */
 };
 
 /**
- * struct ovt_fw_part - what a job has on one core
+ * struct ovt_fw_part - the part of a job that one core executes
  *
- * Of a group the first lines are the host's, as those of the job are.  The rest is the firmware's;
- * the host may read it when it may read the job.
+ * The first lines of a part of a group are the host's, like those of the job.  The rest is the
+ * firmware's; the host may read it when it may read the job.
  */
 struct ovt_fw_part {
 	const struct ovt_fc *fcs;
-	const u32 *stages;		/* of each FC, ascending; NULL: in no group */
+	const u32 *stages;		/* stage of each FC, ascending; NULL: in no group */
 	u32 fc_count;
-	u32 core;			/* asked for: OVT_CORE_ANY or 1..cores */
+	u32 core;			/* the core asked for: OVT_CORE_ANY or 1..cores */
 
 	struct ovt_fw_job *job;
 	u32 placed_core;
 	u32 queued;			/* FCs that entered the ring */
 	u32 started;			/* FCs started */
 	u32 preemptions;
-	u32 overtaken;			/* PREEMPTED was said since its last FC */
-	bool deferred;			/* FCs of it get their positions when they are taken */
-	u64 first_position;		/* not if deferred, nor of NORMAL on a fair device */
+	u32 overtaken;			/* PREEMPTED was reported since its last FC */
+	bool deferred;			/* its FCs get their positions when they are taken */
+	u64 first_position;		/* unused if deferred, or NORMAL on a fair device */
 	u64 high_before;		/* HIGH FCs its core had run when its last FC began */
-	u32 done;			/* FCs ended; this and what follows of groups alone */
-	u64 start_ns;			/* first FC */
-	u64 end_ns;			/* last FC that ran */
+	u32 done;			/* FCs ended; for groups only, as @end_ns to @stage_ns */
+	u64 start_ns;			/* start of its first FC */
+	u64 end_ns;			/* end of the last FC that ran */
 	u64 executed_ns;
-	u64 stage_ns;			/* of it in the group's stage */
+	u64 stage_ns;			/* time that it took in the group's current stage */
 	struct ovt_list ring_link;	/* parts in a core's ring with FCs to start, in order */
 	struct ovt_tree_node ready;	/* NORMAL, in a group: while its next FC is ready */
 };
@@ -135,8 +135,8 @@ struct ovt_fw_part {
  * struct ovt_fw_group - a job with a part for each of several cores
  *
  * Its parts enter their rings together and go through numbered stages together: see fw/group.c.
- * The first lines are the host's, set before SUBMIT and constant until the ENDED event; the arrays
- * are its own as well.
+ * The first lines are the host's, set before SUBMIT and constant until the ENDED event; so are the
+ * arrays.
  */
 struct ovt_fw_group {
 	struct ovt_fw_part *parts;	/* on different cores: all name one, or none does */
@@ -144,15 +144,15 @@ struct ovt_fw_group {
 	u32 part_count;			/* 1..cores */
 	u32 stage_count;
 
-	u32 stage;			/* the first that has not ended */
-	u32 left;			/* FCs of it that have not ended */
+	u32 stage;			/* the first stage that has not ended */
+	u32 left;			/* FCs of @stage that have not ended */
 	u32 open;			/* the last stage that is open for all parts */
-	struct ovt_fw_part *ahead;	/* for this one @stage is open before the others; or NULL */
-	struct ovt_fw_part *worker;	/* had an FC in @stage; NULL: none has ended */
-	bool shared;			/* other parts had FCs in @stage, too */
+	struct ovt_fw_part *ahead;	/* part for which @stage opened before others; or NULL */
+	struct ovt_fw_part *worker;	/* part of the first FC that ended in @stage; or NULL */
+	bool shared;			/* FCs of other parts have ended in @stage, too */
 	u64 opens_ns;			/* when @stage opens for the others */
-	u64 alone_ns;			/* what has run takes alone, from the ended stages on */
-	struct ovt_list opening;	/* in the firmware's openings until then */
+	u64 alone_ns;			/* time without other work, up to the last ended stage */
+	struct ovt_list opening;	/* in the firmware's openings until @opens_ns */
 };
 
 /**
@@ -165,16 +165,16 @@ struct ovt_fw_group {
 struct ovt_fw_job {
 	struct ovt_fw_context *context;
 	const struct ovt_fc *fcs;
-	u32 fc_count;			/* of a group: of all parts together */
-	u32 core;			/* asked for: OVT_CORE_ANY or 1..cores */
-	struct ovt_fw_group *group;	/* in place of @fcs and @core; NULL: it is none */
+	u32 fc_count;			/* in a group: FCs of all parts together */
+	u32 core;			/* the core asked for: OVT_CORE_ANY or 1..cores */
+	struct ovt_fw_group *group;	/* in place of @fcs and @core; NULL: it is no group */
 	u32 priority;
-	bool keeps_slot;		/* its SUBMIT's stays the host's, for the job after it */
+	bool keeps_slot;		/* the host keeps the slot of SUBMIT, for the next job */
 	struct ovt_region regions[OVERTAKE_MAX_REGIONS];
 
 	enum ovt_job_state state;
 	enum ovt_job_status status;
-	u32 placed_core;		/* of the first part; 0 until placed */
+	u32 placed_core;		/* core of the first part; 0 until placed */
 	u32 started;			/* FCs started */
 	u32 done;			/* FCs ended */
 	u32 running;			/* FCs that run */
@@ -185,11 +185,11 @@ struct ovt_fw_job {
 	u64 stop_ns;			/* see ovt_fw_stop(); 0 = never */
 	u64 sequence;
 	u64 arrival_ns;
-	u64 start_ns;			/* first FC */
+	u64 start_ns;			/* start of its first FC */
 	u64 end_ns;
 	u64 executed_ns;
 	struct ovt_list context_link;
-	struct ovt_fw_part part;	/* of a job that is no group */
+	struct ovt_fw_part part;	/* unused in a group */
 };
 
 enum ovt_command_type {
@@ -206,8 +206,8 @@ enum ovt_command_type {
 struct ovt_command {
 	enum ovt_command_type type;
 	u32 core;			/* RESET, LIMIT, NORMAL_FLOOR: from 1 */
-	u32 limit;			/* or the floor */
-	u64 time_ns;			/* not before the command in front of it */
+	u32 limit;			/* LIMIT: the core limit; NORMAL_FLOOR: the floor */
+	u64 time_ns;			/* no earlier than that of the command before it */
 	void *object;			/* job or context */
 };
 
@@ -215,11 +215,11 @@ enum ovt_event_type {
 	OVT_EVENT_ARRIVED,		/* job placed on @core; @fc_index FCs entered @ring */
 	OVT_EVENT_STARTED,		/* FC started: run the core's thread */
 	OVT_EVENT_PREEMPTED,		/* a HIGH FC starts between two FCs of NORMAL @job; fair: */
-					/* of the job whose FC was the last, not of others' */
+					/* @job is only the job whose NORMAL FC was the last */
 	OVT_EVENT_DONE,			/* FC ended */
 	OVT_EVENT_FAULT,		/* FC ended by a fault; @job ends */
-	OVT_EVENT_HUNG,			/* FC ended by the watchdog; @job ends */
-	OVT_EVENT_ENDED,		/* job over; the firmware has let go of it */
+	OVT_EVENT_HUNG,			/* FC ended by the watchdog or its clock; @job ends */
+	OVT_EVENT_ENDED,		/* job over; the firmware refers to it no more */
 	OVT_EVENT_CANCELLED,		/* a CANCEL of @job was consumed, in time or not */
 	OVT_EVENT_KILLED,		/* KILL_CONTEXT is finished: no job of @context is left */
 };
@@ -231,28 +231,28 @@ struct ovt_event {
 	u32 fc_index;
 	u64 time_ns;
 	u64 duration_ns;		/* DONE, FAULT, HUNG: how long the FC took */
-	u32 fault;			/* FAULT, HUNG: the FC's own; its job has the first one */
+	u32 fault;			/* FAULT, HUNG: the FC's fault; the job keeps the first */
 	struct ovt_fw_job *job;
-	const struct ovt_fw_part *part;	/* that has FC @fc_index; NULL: it is about no FC */
+	const struct ovt_fw_part *part;	/* part that has FC @fc_index; NULL: about no FC */
 	struct ovt_fw_job *by;		/* PREEMPTED: the job whose HIGH FC starts */
 	struct ovt_fw_context *context;	/* KILLED */
-	bool resumes;			/* STARTED: @job goes on, of which PREEMPTED was said */
+	bool resumes;			/* STARTED: @job goes on after PREEMPTED */
 };
 
 /**
- * struct ovt_fw_config - what the host decides
- * @profile: numbers of every core, unless ovt_core_set_profile() gives one others; outlives them
+ * struct ovt_fw_config - settings that the host chooses
+ * @profile: profile of each core to which ovt_core_set_profile() gives no other; outlives the cores
  * @mode: how cores spend an FC's time
  * @core_count: 1..OVT_MAX_CORES
- * @fair: NORMAL takes turns by context; each then needs ovt_fw_context_take_turns()
- * @quota_ns: for how long a context may hold cores with NORMAL in a second; 0: as long as it likes.
+ * @fair: contexts take turns with NORMAL jobs; each then needs ovt_fw_context_take_turns()
+ * @quota_ns: time of each second for which a context may hold cores with NORMAL jobs; 0: any.
  *	Less than OVT_QUOTA_WINDOW_NS; 0 if not @fair
- * @watchdog_cycles: cycles one FC may execute, as @profile
- * @clock: what one FC may take the host
+ * @watchdog_cycles: cycles that one FC may execute on each core to which @profile applies
+ * @clock: time of the host that one FC may take
  * @lag_max_ns: how far the timeline may fall behind the horizon before commands overtake it; 0 for
- *	a host whose clock waits for the device: they never do
- * @stretch_max_ns: how far it may fall behind before an FC that still executes is taken to last
- *	longer than its model says; 0: never
+ *	a host whose clock waits for the device: commands never overtake
+ * @stretch_max_ns: how far the timeline may fall behind before an FC that still executes is taken
+ *	to last longer than its model says; 0: never
  * @cores: storage for @core_count cores
  * @core_states: storage for @core_count firmware cores
  * @commands: storage, @command_count entries, a power of two
@@ -278,19 +278,19 @@ struct ovt_fw_config {
 
 /* The firmware's view of a core. */
 struct ovt_fw_core {
-	struct ovt_list parts[OVT_RING_COUNT];	/* with FCs that have not started */
+	struct ovt_list parts[OVT_RING_COUNT];	/* parts with FCs that have not started */
 	struct ovt_list *refill[OVT_RING_COUNT]; /* first of @parts with FCs not in the ring */
 	struct ovt_list circle;			/* fair: turns of contexts with ready FCs */
 	struct ovt_tree ready;			/* deferred parts of groups, next FC ready */
-	u32 deferred;				/* parts with FCs that are yet to be taken */
+	u32 deferred;				/* deferred parts with FCs not taken yet */
 	u32 held;				/* NORMAL parts with FCs whose stage is not open */
-	u64 batch_sequence;			/* FCs of deferred parts that arrived before, and */
-	u32 batch_index;			/* these first ones of its own, are committed */
+	u64 batch_sequence;			/* committed: all FCs of deferred parts before */
+	u32 batch_index;			/* this arrival, and so many first ones of it */
 	u64 next_position[OVT_RING_COUNT];
 	u64 waiting[OVT_RING_COUNT];		/* FCs arrived, not started, not dropped */
-	u64 unfinished;				/* FCs running, committed or in a ring */
+	u64 unfinished;				/* FCs running, and all of @waiting */
 	u64 submitted;				/* FCs of jobs for this core in the command queue */
-	u64 resting;				/* of them, held back by quotas */
+	u64 resting;				/* FCs of @unfinished held back by quotas */
 	u32 executed;				/* the running FC has nothing left to execute */
 	u64 start_ns;
 	u64 end_ns;				/* OVT_TIME_NEVER until known */
@@ -298,7 +298,7 @@ struct ovt_fw_core {
 	u64 faults;
 	u64 resets;
 	struct ovt_fw_part *running;
-	struct ovt_fw_part *last_normal;	/* started, not finished, most recent on NORMAL */
+	struct ovt_fw_part *last_normal;	/* last NORMAL part started; NULL: no FC left */
 };
 
 struct ovt_fw {
@@ -307,12 +307,12 @@ struct ovt_fw {
 	u64 next_sequence;
 	u32 command_head, command_tail, commands_reserved;
 	u32 event_head, event_tail;
-	u64 lag_ns;				/* the greatest with a command taken early */
-	u64 lagged_commands;			/* that were */
+	u64 lag_ns;				/* longest lag with a command taken early */
+	u64 lagged_commands;			/* commands that were taken early */
 	u64 stretched_fcs;			/* FCs that took longer than their model says */
-	u64 stretched_ns;			/* by so much together */
-	struct ovt_list windows;		/* of quotas: contexts with one open, by its end */
-	struct ovt_list openings;		/* groups of which a stage opens, by when */
+	u64 stretched_ns;			/* sum of the times beyond their model */
+	struct ovt_list windows;		/* contexts with an open quota window, by its end */
+	struct ovt_list openings;		/* groups with a stage that opens, by that time */
 	bool choose;				/* an idle core may have work at now_ns */
 	bool held;				/* between HOLD and RELEASE */
 };
@@ -321,8 +321,8 @@ void ovt_fw_init(struct ovt_fw *fw, const struct ovt_fw_config *config);
 void ovt_fw_context_init(struct ovt_fw_context *context);
 
 /*
- * What a context of a fair device needs beside: @turns, storage for @core_count of them, which is
- * the firmware's until the KILLED event.
+ * Gives a context of a fair device its turns: @turns is storage for @core_count of them, which
+ * belongs to the firmware until the KILLED event.
  */
 void ovt_fw_context_take_turns(struct ovt_fw_context *context, struct ovt_fw_turn *turns,
 			       u32 core_count);
@@ -330,17 +330,18 @@ void ovt_fw_context_take_turns(struct ovt_fw_context *context, struct ovt_fw_tur
 /*
  * Room in the command queue is reserved before a host commits to anything: 2 for a job
  * (SUBMIT and one CANCEL), 1 for a context (KILL_CONTEXT), and 1 for each other command.
- * A command gives its slot back when it is consumed, unless its job keeps it; a job that ends
- * uncancelled gives back its CANCEL's through ovt_fw_unreserve().  False: no room, nothing changed.
+ * A command gives its slot back when it is consumed, unless its job keeps it.  For a job that ends
+ * uncancelled, the host gives back the slot of CANCEL through ovt_fw_unreserve().  Returns false
+ * without room; then nothing has changed.
  */
 bool ovt_fw_reserve(struct ovt_fw *fw, u32 slots);
 void ovt_fw_unreserve(struct ovt_fw *fw, u32 slots);
 
 /*
- * Queue a command for which a slot is reserved.  @now_ns is the host's clock and does not run
- * backwards; a command stamped before what is already processed is taken as of then.
- * ovt_fw_cancel() at most once a job: the command refers to the job until its CANCELLED
- * event, which may come after ENDED, so the host holds a reference for it.
+ * These queue a command for which a slot is reserved.  @now_ns is the host's clock and does not run
+ * backwards.  A command whose stamp is earlier than the last processed instant is taken as of that
+ * instant.  A host calls ovt_fw_cancel() at most once for each job: the command refers to the job
+ * until its CANCELLED event, which may come after ENDED, so the host holds a reference for it.
  */
 void ovt_fw_submit(struct ovt_fw *fw, struct ovt_fw_job *job, u64 now_ns);
 void ovt_fw_cancel(struct ovt_fw *fw, struct ovt_fw_job *job, u64 now_ns);
@@ -352,30 +353,30 @@ void ovt_fw_normal_floor(struct ovt_fw *fw, u32 core, u32 floor, u64 now_ns);
 /*
  * ovt_fw_stop - an FC of @job that executes at @stop_ns, or starts later, is to be stopped
  *
- * What the host adds to a CANCEL: by itself a cancelled job's running FC ends normally, but not
- * whenever it likes.  @stop_ns, not 0, is host time, as ovt_core_watch() gets it.  The job
- * ends with OVT_JOB_STOPPED, unless its FC has nothing left to execute: then nothing changes.  From
- * SUBMIT to ENDED; a later @stop_ns than an earlier call's has no effect.
+ * A host adds this call to a CANCEL, which by itself lets the running FC of the job end normally:
+ * the call bounds the time until then.  @stop_ns, not 0, is host time, as ovt_core_watch() gets it.
+ * The job ends with OVT_JOB_STOPPED, unless its FC has nothing left to execute: then nothing
+ * changes.  Allowed from SUBMIT to ENDED; a later @stop_ns than an earlier call's has no effect.
  */
 void ovt_fw_stop(struct ovt_fw *fw, struct ovt_fw_job *job, u64 stop_ns);
 
 /*
- * Between HOLD and RELEASE no FC starts.  What runs ends, jobs arrive and are cancelled;
- * the first choices after that are made at RELEASE's instant.
+ * Between HOLD and RELEASE no FC starts.  Running FCs end, and jobs arrive and are cancelled.  The
+ * first choices after the HOLD are made at RELEASE's instant.
  */
 void ovt_fw_hold(struct ovt_fw *fw, u64 now_ns);
 void ovt_fw_release(struct ovt_fw *fw, u64 now_ns);
 
 enum ovt_advance {
 	OVT_ADVANCE_DONE,	/* up to the horizon, or to what cores must execute first */
-	OVT_ADVANCE_EVENTS,	/* the event queue is full, or it is enough for one call: pop */
+	OVT_ADVANCE_EVENTS,	/* the event queue is full, or the call has done enough: pop */
 				/* events and call again */
 };
 
 enum ovt_advance ovt_fw_advance(struct ovt_fw *fw, u64 horizon_ns);
 
 /*
- * ovt_fw_prepare - everything up to @now_ns but the choices of that instant
+ * ovt_fw_prepare - process everything up to @now_ns except the choices of that instant
  *
  * For a host that answers to the end of an FC within the same instant (the simulator; a test with a
  * stepped clock): its commands stamped @now_ns still precede the choices, which the next
@@ -384,49 +385,54 @@ enum ovt_advance ovt_fw_advance(struct ovt_fw *fw, u64 horizon_ns);
 enum ovt_advance ovt_fw_prepare(struct ovt_fw *fw, u64 now_ns);
 
 /*
- * True if ovt_fw_prepare() for @now_ns has nothing left to do, and no core executes: what remains
- * of the instant is the choices.
+ * Returns true if ovt_fw_prepare() for @now_ns has nothing left to do, and no core executes: only
+ * the choices of the instant remain.
  */
 bool ovt_fw_prepared(const struct ovt_fw *fw, u64 now_ns);
 
-/* FCs of @core (from 1) that run, are committed or wait in a ring. */
+/* Returns the number of FCs of @core (from 1) that run or wait. */
 u64 ovt_fw_unfinished(const struct ovt_fw *fw, u32 core);
 
 /*
- * ovt_fw_place - which of several cores takes the next job of @context
- * @cores: bit k - 1: core k may; at least one of the device's
+ * ovt_fw_place - choose the core that takes the next job of @context
+ * @cores: bit k - 1: core k may take it; at least one core of the device
  *
- * The one with the fewest unfinished FCs, those of jobs that were submitted to it and have not
- * arrived yet included; the lowest number on a tie.  For a host that has to know before the job
- * arrives: it sets @core of the job, and submits it under the same lock.  Jobs for OVT_CORE_ANY
- * that have not arrived count for no core yet.
+ * Returns the core with the fewest unfinished FCs, including those of jobs that were submitted to
+ * it and have not arrived yet; the lowest number on a tie.  FCs held back by quotas do not count,
+ * unless @context rests as well.  A host that has to know the core before the job arrives sets
+ * @core of the job, and submits it in the same hold of the lock.  Jobs for OVT_CORE_ANY that have
+ * not arrived count for no core yet.
  */
 u32 ovt_fw_place(const struct ovt_fw *fw, const struct ovt_fw_context *context, u64 cores);
 
 /*
- * The earliest horizon at which ovt_fw_advance() has something to do; OVT_TIME_NEVER.  That may be
- * the instant from which on the timeline has lagged for too long for a command that waits.
+ * Returns the earliest horizon at which ovt_fw_advance() has something to do, or OVT_TIME_NEVER.
+ * It may be the instant at which the timeline has lagged for too long, for a command that waits or
+ * for an FC that executes.
  */
 u64 ovt_fw_next(const struct ovt_fw *fw);
 
 /*
- * Under the lock, by the execution thread of @core (from 1) after ovt_core_step() said
- * OVT_STEP_FINISHED.  Functional mode: the FC ends at @now_ns.  Without a running FC, or said
- * twice, it changes nothing.
+ * Called under the lock by the execution thread of @core (from 1) after ovt_core_step() returned
+ * OVT_STEP_FINISHED.  In functional mode the FC ends at @now_ns.  Without a running FC, and when
+ * called twice, it changes nothing.
  */
 void ovt_fw_executed(struct ovt_fw *fw, u32 core, u64 now_ns);
 
-/* Under the lock: @core (from 1) has an FC whose execution thread must run. */
+/* Returns whether @core (from 1) has an FC that is yet to be executed.  Under the lock. */
 bool ovt_fw_runnable(const struct ovt_fw *fw, u32 core);
 
 /*
- * Under the lock, by the execution thread of @core after ovt_core_step() said OVT_STEP_PRICED
- * (mode both): the modelled end is known, so other cores need not wait for the arithmetic.
- * Then ovt_fw_advance(), and on with the steps.
+ * Called under the lock by the execution thread of @core after ovt_core_step() returned
+ * OVT_STEP_PRICED (mode both): the modelled end is known, so other cores need not wait for the
+ * arithmetic.  The thread then calls ovt_fw_advance(), and goes on with the steps.
  */
 void ovt_fw_priced(struct ovt_fw *fw, u32 core);
 
-/* True if nothing is left to do up to @horizon_ns, i.e. no core executes and no command waits. */
+/*
+ * Returns true if nothing is left to do up to @horizon_ns: no core executes, no command or choice
+ * waits, and no FC, quota window or opening of a stage is due.
+ */
 bool ovt_fw_settled(const struct ovt_fw *fw, u64 horizon_ns);
 
 bool ovt_fw_pop_event(struct ovt_fw *fw, struct ovt_event *event);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* What the files of the firmware share; hosts include fw/fw.h only. */
+/* Declarations that the files of the firmware share; hosts include fw/fw.h only. */
 #ifndef OVT_FW_INTERNAL_H
 #define OVT_FW_INTERNAL_H
 
@@ -42,17 +42,17 @@ void ovt_fw_push_command(struct ovt_fw *fw, const struct ovt_command *command);
 const struct ovt_command *ovt_fw_peek_command(const struct ovt_fw *fw);
 void ovt_fw_consume_command(struct ovt_fw *fw);
 
-/* commands.c: false: out of event room, the command stays at the head of its queue. */
+/* commands.c: false: the command is not finished and stays at the head of its queue. */
 bool ovt_fw_run_command(struct ovt_fw *fw, const struct ovt_command *command);
 
-/* job.c: what the commands do.  Event room: EVENTS_PER_ACTION. */
+/* job.c: effects of the commands.  Each needs room for OVT_EVENTS_PER_ACTION events. */
 #define OVT_EVENTS_PER_ACTION	4u
 void ovt_job_arrive(struct ovt_fw *fw, struct ovt_fw_job *job);
 void ovt_job_cancel(struct ovt_fw *fw, struct ovt_fw_job *job);
 void ovt_job_drop_waiting(struct ovt_fw *fw, struct ovt_fw_job *job);
-/* Its FC that runs has ended: the job does, if nothing of it is left. */
+/* An FC of @job that ran has ended: the job ends, if no other runs and none is to start. */
 void ovt_job_fc_ended(struct ovt_fw *fw, struct ovt_fw_job *job);
-/* False: jobs are left, since the event queue is full or it is enough for one call; call again. */
+/* False: jobs are left, since the event queue is full or the call has done enough; call again. */
 bool ovt_context_kill(struct ovt_fw *fw, struct ovt_fw_context *context);
 
 /* ring.c */
@@ -63,16 +63,16 @@ void ovt_ring_commit(struct ovt_fw *fw, u32 core);
 void ovt_ring_push(struct ovt_core *core, enum ovt_ring_index index, struct ovt_fw_part *part,
 		   u64 position);
 
-/* The next FC of NORMAL, which was not taken yet, into the ring, which is empty. */
+/* Puts the next FC of NORMAL, which was not taken yet, into the ring, which is empty. */
 void ovt_ring_take(struct ovt_fw *fw, u32 core);
 
 /* group.c: the stages of groups. */
 void ovt_group_arrive(struct ovt_fw_group *group);
-/* FC @index of @part waits for its stage. */
+/* Whether FC @index of @part waits for its stage. */
 bool ovt_group_holds(const struct ovt_fw_part *part, u32 index);
-/* There is a next FC of @part that is in no ring, and it does not wait. */
+/* Whether @part has a next FC that is in no ring, and does not wait for its stage. */
 bool ovt_group_is_ready(const struct ovt_fw_part *part);
-/* The last FC of @part waits. */
+/* Whether the last FC of @part waits for its stage. */
 bool ovt_group_holds_some(const struct ovt_fw_part *part);
 /* An FC of @part has ended well, and the group goes on. */
 void ovt_group_fc_ended(struct ovt_fw *fw, struct ovt_fw_part *part);
@@ -82,19 +82,19 @@ void ovt_group_stop(struct ovt_fw_group *group);
 void ovt_group_charge(struct ovt_fw *fw, struct ovt_fw_part *part, u64 duration_ns);
 /* The group has ended. */
 void ovt_group_end(struct ovt_fw *fw, struct ovt_fw_group *group);
-/* When the next stage opens; OVT_TIME_NEVER. */
+/* Returns the time at which the next stage opens, or OVT_TIME_NEVER. */
 u64 ovt_group_next(const struct ovt_fw *fw);
-/* Opens the stages that open now; how many. */
+/* Opens the stages that open now, and returns their number. */
 u32 ovt_group_open_stages(struct ovt_fw *fw);
 
 /* ready.c: parts of NORMAL whose FCs are taken in order of arrival, if they are ready. */
 void ovt_ready_insert(struct ovt_tree *tree, struct ovt_fw_part *part);
 void ovt_ready_remove(struct ovt_tree *tree, struct ovt_fw_part *part);
-/* The one that arrived first: of the part at @link, unless that is @head, and the one at @node. */
+/* Of the parts at @link (unless that is @head) and at @node, returns the one that arrived first. */
 struct ovt_fw_part *ovt_ready_first(struct ovt_list *link, const struct ovt_list *head,
 				    struct ovt_tree_node *node);
 void ovt_ready_forget(struct ovt_fw *fw, struct ovt_fw_part *part);
-/* Into the ring what is committed, and to the arbiter what is next. */
+/* Puts committed FCs into the ring, and tells the arbiter which arrival is next. */
 void ovt_ready_refill(struct ovt_fw *fw, u32 core);
 void ovt_ready_take(struct ovt_fw *fw, u32 core);
 void ovt_ready_commit(struct ovt_fw *fw, u32 core, u32 count);
@@ -110,17 +110,17 @@ void ovt_fair_take(struct ovt_fw *fw, u32 core, u32 most);
 void ovt_fair_leave(struct ovt_fw *fw, struct ovt_fw_context *context);
 void ovt_fair_return(struct ovt_fw *fw, struct ovt_fw_context *context);
 
-/* quota.c: an FC of NORMAL starts; and it ends, after @duration_ns. */
+/* quota.c: an FC of NORMAL starts; an FC of NORMAL ends, after @duration_ns. */
 void ovt_quota_start(struct ovt_fw *fw, struct ovt_fw_context *context);
 void ovt_quota_charge(struct ovt_fw *fw, struct ovt_fw_context *context, u64 duration_ns);
-/* Ends the windows that end now; how many. */
+/* Ends the windows that end now, and returns their number. */
 u32 ovt_quota_end_windows(struct ovt_fw *fw);
-/* When the next one ends; OVT_TIME_NEVER. */
+/* Returns the time at which the next window ends, or OVT_TIME_NEVER. */
 u64 ovt_quota_next(const struct ovt_fw *fw);
 /* Nothing refers to @context any more. */
 void ovt_quota_forget(struct ovt_fw_context *context);
 
-/* Stop the FC that @core runs, as of now_ns, with @fault. */
+/* Stops the FC that @core runs, as of now_ns, with @fault. */
 void ovt_fw_abort(struct ovt_fw *fw, u32 core, u32 fault);
 
 #endif

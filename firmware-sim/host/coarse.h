@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What strangers may see of a core's counters.
+ * Coarse counters of a core, which strangers may see.
  *
- * How long an FC takes tells of what it computes, and counters that are read often enough tell how
- * long each FC takes.  So strangers see coarse ones:
+ * The time of an FC is a hint of what it computes, and counters that are read often enough show the
+ * time of each FC.  So strangers see coarse counters:
  *
- *	when	they change at whole multiples of OVT_COARSE_PERIOD_NS of the host's clock, to what
- *		they were then.  The first caller after that instant takes the values, before the
+ *	when	they change at whole multiples of OVT_COARSE_PERIOD_NS of the host's clock, to their
+ *		values at that instant.  The first caller after it takes the values, before the
  *		device moves on: it does not matter which caller that is, nor how many there are
  *	what	the work of each client is rounded down for itself, and then added up.  A client
  *		that adds work of its own to change the sum does not learn what others' work was
@@ -22,13 +22,13 @@
 #define OVT_COARSE_FCS		16u
 #define OVT_COARSE_PREEMPTIONS	16u
 
-/* Of a client on a core: what is not shown yet.  The rest when it goes is never shown. */
+/* Work of a client on a core that is not shown yet.  When the client goes, it is never shown. */
 struct ovt_coarse_rest {
 	u64 busy_ns;
 	u32 fcs[OVT_RING_COUNT];
 };
 
-/* Of a core: what is shown of all clients together, once the period is over. */
+/* Work of all clients together on a core that is shown once the period is over. */
 struct ovt_coarse_sum {
 	u64 busy_ns;
 	u64 fcs[OVT_RING_COUNT];

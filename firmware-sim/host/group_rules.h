@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What a client may ask of several cores at once: the rules of jobs with parts, as job_rules.h has
- * those of all jobs.  Pure functions, each with the reason and, where there are several of a kind,
- * the index of what is wrong.
+ * The rules of jobs with parts on several cores; job_rules.h has the rules of all jobs.  These are
+ * pure functions.  Each returns a reason and, where there are several of a kind, the index of the
+ * one that is wrong.
  */
 #ifndef OVT_HOST_GROUP_RULES_H
 #define OVT_HOST_GROUP_RULES_H
@@ -10,17 +10,17 @@
 #include "host/job_rules.h"
 
 /*
- * ovt_check_group - what can be said of a group without looking at its parts
- * @open_cores: of a struct overtake_extension_placement; 0 if the job has none
- * @cores: how many the device has
+ * ovt_check_group - check a group without looking at its parts
+ * @open_cores: cores of a struct overtake_extension_placement; 0 if the job has none
+ * @cores: number of cores of the device
  */
 struct ovt_verdict ovt_check_group(const struct drm_overtake_submit *job,
 				   const struct overtake_extension_parts *group, u64 open_cores,
 				   u32 cores);
 
 /*
- * ovt_check_parts - its parts, once they are a copy
- * @fc_count: of the job
+ * ovt_check_parts - check the parts of a group, once they are a copy
+ * @fc_count: number of FCs of the job
  *
  * @count is 1..@cores.  Takes @count steps.
  */
@@ -28,24 +28,24 @@ struct ovt_verdict ovt_check_parts(const struct overtake_part *parts, u32 count,
 				   u32 cores);
 
 /*
- * ovt_check_parts_of_task - the same besides, of a segment of a task: the task has its cores
+ * ovt_check_parts_of_task - check besides that parts of a task's segment name no core
  *
  * Takes @count steps.
  */
 struct ovt_verdict ovt_check_parts_of_task(const struct overtake_part *parts, u32 count);
 
 /*
- * ovt_check_stages - the stages of its FCs, once they are a copy
- * @parts: as ovt_check_parts() found them right
- * @stages: one for each FC of the job
- * @stage_fcs: @stage_count numbers, which receive how many FCs each stage has
+ * ovt_check_stages - check the stages of a group's FCs, once they are a copy
+ * @parts: parts that ovt_check_parts() has accepted
+ * @stages: the stage of each FC of the job
+ * @stage_fcs: receives the number of FCs of each of @stage_count stages
  *
  * Takes a step for each FC and each stage.
  */
 struct ovt_verdict ovt_check_stages(const struct overtake_part *parts, u32 part_count,
 				    const u32 *stages, u32 *stage_fcs, u32 stage_count);
 
-/* Bytes of a struct overtake_group_record with @part_count parts. */
+/* Returns the bytes of a struct overtake_group_record with @part_count parts. */
 static inline u64 ovt_group_record_bytes(u32 part_count)
 {
 	return sizeof(struct overtake_group_record) +

@@ -8,22 +8,23 @@
 #include "overtake_accel.h"
 
 /*
- * ovt_job_error - the status of a job that the firmware has let go of, 0 or a negative errno
- * @cancel_error: why the host cancelled it; 0 if it did not: then it was its context that died
+ * ovt_job_error - the status of a job that has ended in the firmware, 0 or a negative errno
+ * @cancel_error: error with which the host cancelled it; 0 if the host did not: a cancelled job
+ *	then ended because its context died
  * @gone: the device is going away
  */
 s32 ovt_job_error(const struct ovt_fw_job *job, s32 cancel_error, bool gone);
 
 /*
  * ovt_job_result - the result record
- * @error: ovt_job_error(), or why a job ended that the firmware never had
+ * @error: ovt_job_error(), or the error of a job that the firmware never had
  */
 struct overtake_result ovt_job_result(const struct ovt_fw_job *job, u64 tag, s32 error);
 
-/* The record of a group that the firmware has let go of. */
+/* Returns the record of a group that has ended in the firmware. */
 struct overtake_group_record ovt_group_record(const struct ovt_fw_group *group);
 
-/* And of a part of it. */
+/* Returns the record of a part of such a group. */
 struct overtake_part_record ovt_part_record(const struct ovt_fw_part *part);
 
 #endif

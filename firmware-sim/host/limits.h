@@ -11,41 +11,41 @@
 #define OVT_WATCHDOG_MS		1000
 /* CPU time that executing one FC may take, where clients share a device. */
 #define OVT_FC_CLOCK_MS		2000
-/* Device time that a job may be in flight. */
+/* Device time that a job without a deadline of its own may be in flight. */
 #define OVT_QUEUE_TIMEOUT_MS	10000
 
-/* Device time may fall so far behind before commands are taken early; see fw/fw.h. */
+/* Longest lag of device time before commands are taken early; see fw/fw.h. */
 #define OVT_LAG_MAX_NS		1000000u
-/* And so far before an FC that still executes takes longer than its model says. */
+/* Longest lag of device time before an FC that still executes takes longer than its model says. */
 #define OVT_STRETCH_MAX_NS	100000000u
 
 /*
- * The most there may be of @limit, OVERTAKE_LIMIT_*; 0 where it is the host's own: of commands,
- * whose queue it has made.
+ * Returns the value of @limit, OVERTAKE_LIMIT_*; 0 for the limits of commands, which are the
+ * host's own.
  */
 u64 ovt_limit_value(u32 limit);
 
-/* Cycles of @profile in @ms of device time. */
+/* Returns the cycles of @profile in @ms of device time. */
 u64 ovt_watchdog_cycles(const struct ovt_profile *profile, u32 ms);
 
 /*
- * ovt_fc_clock - what one FC may take a host of whose CPU time it may have @cpu_ns
+ * ovt_fc_clock - the clock of an FC that may have @cpu_ns of a host's CPU time
  *
- * A host whose CPUs are taken by others gets an FC executed five times later; then it is too late
- * for those who wait.
+ * The FC may take five times @cpu_ns by the clock on the wall, for a host whose CPUs do other work;
+ * after that it is too late for clients that wait.
  */
 struct ovt_clock ovt_fc_clock(u64 cpu_ns);
 
-/* The tightest of two core limits, of which 0 is none. */
+/* Returns the tighter of two core limits, where 0 is no limit. */
 u32 ovt_tightest_limit(u32 one, u32 other);
 
 /*
- * ovt_job_deadline - when a job that arrives at @now_ns ends at the latest, in device time
- * @asked_ns: what its client asks for: 0: the default; OVERTAKE_DEADLINE_NEVER
- * @timeout_ns: the device's default, from now on
- * @max_ns: from now on, whatever was asked for; OVT_TIME_NEVER: no maximum
+ * ovt_job_deadline - device time at which a job that arrives at @now_ns is cancelled
+ * @asked_ns: the client's deadline; 0: the default; OVERTAKE_DEADLINE_NEVER: none
+ * @timeout_ns: the device's default, counted from @now_ns
+ * @max_ns: greatest time from @now_ns, whatever the client asks; OVT_TIME_NEVER: no maximum
  *
- * Returns OVT_TIME_NEVER if it has none.
+ * Returns OVT_TIME_NEVER if the job has no deadline.
  */
 u64 ovt_job_deadline(u64 asked_ns, u64 now_ns, u64 timeout_ns, u64 max_ns);
 

@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What a client may record, and how it may replay it: the rules beside job_rules.h.  A recording
- * is looked at as a submission is, and so is a replay: what one of the two does not say, the other
- * does.  Pure functions.
+ * The rules of recordings and replays, beside those of job_rules.h.  A recording is checked like a
+ * submission, and so is a replay: each has the fields that the other lacks.  These are pure
+ * functions.
  */
 #ifndef OVT_HOST_RECORD_RULES_H
 #define OVT_HOST_RECORD_RULES_H
 
 #include "host/job_rules.h"
 
-/* The submission that a recording is, but for what a replay says. */
+/* Returns a recording as a submission, without the fields of a replay. */
 struct drm_overtake_submit ovt_submit_of_record(const struct drm_overtake_record *record);
 
-/* The submission that a replay is, but for what the recording says: one FC and one binding. */
+/* Returns a replay as a submission, with one FC and one binding in place of the recording's. */
 struct drm_overtake_submit ovt_submit_of_replay(const struct drm_overtake_replay *replay);
 
-/* What can be said without looking anything up; @cores: how many the device has. */
+/* Check all that needs no look-up; @cores: number of cores of the device. */
 struct ovt_verdict ovt_check_record(const struct drm_overtake_record *record, u32 cores);
 struct ovt_verdict ovt_check_replay(const struct drm_overtake_replay *replay, u32 cores);
 
 /*
- * ovt_check_replay_cores - the cores of a replay, once its recording is known
- * @parts: of a group, 0 if it is none
- * @open_cores: of a struct overtake_extension_placement; 0 if the replay has none
+ * ovt_check_replay_cores - check the cores of a replay, once its recording is known
+ * @parts: number of parts of a group, 0 if it is no group
+ * @open_cores: cores of a struct overtake_extension_placement; 0 if the replay has none
  */
 struct ovt_verdict ovt_check_replay_cores(const struct drm_overtake_replay *replay, u32 parts,
 					  u64 open_cores);
 
 /*
- * ovt_check_replay_parts - the parts of a group that is replayed
- * @count: of its parts, as recorded
+ * ovt_check_replay_parts - check the parts of a group that is replayed
+ * @count: number of its parts, as recorded
  */
 struct ovt_verdict ovt_check_replay_parts(const struct overtake_extension_replay_parts *parts,
 					  u32 count);

@@ -19,8 +19,9 @@
 #define OVT_RING_ENTRIES	64u
 
 /*
- * An FC may fetch an instruction for every so many cycles that it may execute, and at least so
- * many.  A fetch takes a host about as long as so many cycles of a core.
+ * An FC may fetch one instruction for each OVT_CYCLES_PER_FETCH cycles that it may execute, and at
+ * least OVT_FETCHES_MIN.  A fetch takes a host about as long as OVT_CYCLES_PER_FETCH cycles of a
+ * core.
  */
 #define OVT_CYCLES_PER_FETCH	128u
 #define OVT_FETCHES_MIN		4096u
@@ -30,13 +31,16 @@ enum ovt_ring_index { OVT_RING_HIGH, OVT_RING_NORMAL, OVT_RING_COUNT };
 
 enum ovt_mode { OVT_MODE_FUNCTIONAL, OVT_MODE_TIMED, OVT_MODE_BOTH };
 
-/* Register offsets; 64-bit registers.  Unknown ones read 0, ignore writes and are counted. */
+/*
+ * Offsets of the 64-bit registers.  A read of an unknown or write-only register returns 0, a write
+ * to an unknown or read-only one is ignored; both are counted.
+ */
 enum ovt_register {
 	OVT_REG_ID = 0x00,		/* RO core number from 1 */
 	OVT_REG_CAPS = 0x08,		/* RO ring entries */
 	OVT_REG_CONTROL = 0x10,		/* WO OVT_CONTROL_*: stop the running FC */
 	OVT_REG_STATUS = 0x18,		/* RO bit 0: busy; not empty: 1: HIGH, 2: NORMAL */
-	OVT_REG_LIMIT = 0x20,		/* RW core limit asked for */
+	OVT_REG_LIMIT = 0x20,		/* RW core limit that the firmware asks for */
 	OVT_REG_LIMIT_ACTIVE = 0x28,	/* RO core limit in force */
 	OVT_REG_COMMIT_END = 0x30,	/* RW first NORMAL position that is not committed */
 	OVT_REG_MODE = 0x38,		/* RO enum ovt_mode */
@@ -46,15 +50,15 @@ enum ovt_register {
 	OVT_REG_HIGH_TAIL = 0x58,	/* RW doorbell */
 	OVT_REG_NORMAL_HEAD = 0x60,	/* RO */
 	OVT_REG_NORMAL_TAIL = 0x68,	/* RW doorbell */
-	OVT_REG_IRQ_STATUS = 0x70,	/* RO; write 1 to clear */
+	OVT_REG_IRQ_STATUS = 0x70,	/* RW; write 1 to clear */
 	OVT_REG_IRQ_MASK = 0x78,	/* RW */
 	OVT_REG_CURRENT = 0x80,		/* RO arrival sequence of the running FC's job, 0 = idle */
 	OVT_REG_BUSY_NS = 0x88,		/* RO device time spent executing */
 	OVT_REG_HIGH_DONE = 0x90,	/* RO FCs ended from HIGH */
 	OVT_REG_NORMAL_DONE = 0x98,	/* RO FCs ended from NORMAL */
 	OVT_REG_RETIRED = 0xa0,		/* RO cycles retired by the running FC */
-	OVT_REG_BAD_ACCESS = 0xa8,	/* RO accesses to unknown registers */
-	OVT_REG_NORMAL_NEXT = 0xb0,	/* RW arrival of what enters NORMAL next, 0 = none */
+	OVT_REG_BAD_ACCESS = 0xa8,	/* RO bad accesses (see above), and refused tails */
+	OVT_REG_NORMAL_NEXT = 0xb0,	/* RW arrival of the next job to enter NORMAL, 0 = none */
 	OVT_REG_HIGH_HELD = 0xb8,	/* RW 1: the first FC of HIGH waits for its stage */
 };
 
@@ -65,7 +69,7 @@ enum ovt_register {
 
 /**
  * struct ovt_descriptor - an FC in a ring
- * @part: whose FC it is; opaque to the core
+ * @part: the part that has the FC; opaque to the core
  * @regions: the job's regions, OVERTAKE_MAX_REGIONS of them
  * @first_insn: first instruction
  * @insn_count: instructions
@@ -98,20 +102,21 @@ enum ovt_step {
 };
 
 /**
- * struct ovt_clock - what an FC may take its host, in nanoseconds; 0: any time
+ * struct ovt_clock - time that an FC may take its host, in nanoseconds; 0: any time
  * @cpu_ns: CPU time of the core's execution thread
  * @wall_ns: time from its first step, for a host too busy to give that thread its CPU time
  *
- * The watchdog counts modelled cycles, and what a cycle takes a host depends on the operator: two
- * orders of magnitude lie between a dense convolution and a pool of one channel.  Only what still
- * executes is stopped.  An FC that holds its core to its modelled end takes the host no time.
+ * The watchdog counts modelled cycles, and the time that a cycle takes a host depends on the
+ * operator: two orders of magnitude lie between a dense convolution and a pool of one channel.
+ * Only an FC that still executes is stopped.  An FC that holds its core to its modelled end takes
+ * the host no time.
  */
 struct ovt_clock {
 	u64 cpu_ns;
 	u64 wall_ns;
 };
 
-/* Who executes an instruction: settled before its first step, kept to its last. */
+/* Whether vectors execute an instruction: decided before its first step, kept to its last. */
 enum ovt_simd_use { OVT_SIMD_USE_NO, OVT_SIMD_USE_ASK, OVT_SIMD_USE_YES };
 
 /**
@@ -124,20 +129,20 @@ struct ovt_exec {
 	struct ovt_descriptor descriptor;
 	u64 cycle_limit;	/* watchdog */
 	u64 fetch_limit;	/* watchdog: instructions */
-	u64 fetches;		/* of this pass */
+	u64 fetches;		/* instructions fetched by this pass */
 	u64 cycles;		/* the FC's modelled cost once @priced */
-	u64 retired;		/* by this pass */
+	u64 retired;		/* cycles retired by this pass */
 	u32 pc;
 	u32 fault;
 	u32 fault_insn;
 	u32 abort;		/* set by the firmware at any time, with release */
-	u32 expired;		/* fault that ovt_core_watch() found; the execution thread's */
+	u32 expired;		/* fault that ovt_core_watch() found; only for its thread */
 	u64 stop_ns;		/* host time when it is to stop, 0 = never; ovt_fw_stop() */
 	u32 priced;		/* modelled cost known (timed modes) */
 	u32 in_insn;		/* @insn is being executed */
 	u32 pricing;		/* the pass that only adds up costs */
 	u32 time_factor;	/* the core's when the FC started */
-	enum ovt_simd_use simd_use;	/* of @insn */
+	enum ovt_simd_use simd_use;	/* for @insn */
 	struct overtake_insn insn;
 	struct ovt_operands operands;
 	struct ovt_cursor cursor;
@@ -146,7 +151,7 @@ struct ovt_exec {
 struct ovt_core {
 	const struct ovt_profile *profile;
 	enum ovt_mode mode;
-	struct ovt_simd_scratch *simd;	/* of the host; NULL: scalar operators only */
+	struct ovt_simd_scratch *simd;	/* memory of the host; NULL: scalar operators only */
 	u32 number;			/* from 1 */
 	u32 limit;
 	u32 limit_active;
@@ -158,8 +163,8 @@ struct ovt_core {
 	u64 normal_next;
 	u32 high_held;
 	struct ovt_clock clock;
-	u64 watchdog_cycles;		/* that one FC may execute */
-	u32 time_factor;		/* of the modelled time, percent; 0 = 100 */
+	u64 watchdog_cycles;		/* cycles that one FC may execute */
+	u32 time_factor;		/* percent of the modelled time that FCs take; 0 = 100 */
 	u64 commit_end;
 	u64 busy_ns;
 	u64 done[OVT_RING_COUNT];
@@ -173,8 +178,9 @@ void ovt_core_init(struct ovt_core *core, u32 number, const struct ovt_profile *
 		   enum ovt_mode mode);
 
 /*
- * Let a core execute by vectors what it can, the same bytes sooner.  Before its first FC, by a
- * host for which ovt_simd_supported() holds; @scratch outlives the core.
+ * Lets a core execute by vectors the instructions that have such operators: the same bytes, sooner.
+ * Called before its first FC, by a host for which ovt_simd_supported() holds; @scratch outlives the
+ * core.
  */
 static inline void ovt_core_use_simd(struct ovt_core *core, struct ovt_simd_scratch *scratch)
 {
@@ -182,8 +188,8 @@ static inline void ovt_core_use_simd(struct ovt_core *core, struct ovt_simd_scra
 }
 
 /*
- * A core that is unlike the others of its device: its own prices, clock, opcodes and watchdog.
- * Before its first FC; @profile outlives the core.
+ * Gives a core prices, a clock, opcodes and a watchdog that differ from those of other cores of its
+ * device.  Called before its first FC; @profile outlives the core.
  */
 static inline void ovt_core_set_profile(struct ovt_core *core, const struct ovt_profile *profile,
 					u64 watchdog_cycles)
@@ -201,13 +207,13 @@ static inline void ovt_core_set_time_factor(struct ovt_core *core, u32 percent)
 	core->time_factor = percent;
 }
 
-/* Device time that the running FC takes, whose cost is known; at least 1. */
+/* Returns the device time that the running FC takes, whose cost is known; at least 1. */
 u64 ovt_core_time_ns(const struct ovt_core *core);
 
-/* Fetch the head of @ring, which is not empty, and make it the running FC.  Firmware only. */
+/* Fetches the head of @ring, which is not empty, and makes it the running FC.  Firmware only. */
 void ovt_core_start(struct ovt_core *core, enum ovt_ring_index ring, u64 cycle_limit);
 
-/* Drop cancelled descriptors from the heads of both rings.  Firmware only. */
+/* Drops cancelled descriptors from the heads of both rings.  Firmware only. */
 void ovt_core_skip_cancelled(struct ovt_core *core);
 
 static inline u32 ovt_ring_used(const struct ovt_ring *ring)
@@ -221,35 +227,36 @@ void ovt_core_write(struct ovt_core *core, u32 offset, u64 value);
 /*
  * ovt_core_step - execute the running FC for at most @budget cycles
  *
- * Outside all locks, by the core's execution thread only, while the host knows that an FC
- * runs and is not finished.  A step is bounded by its budget whatever the program.
+ * Called outside all locks, by the core's execution thread only, while the host knows that an FC
+ * runs and is not finished.  A step is bounded by its budget, whatever the program, plus one unit
+ * of work.
  */
 enum ovt_step ovt_core_step(struct ovt_core *core, u64 budget);
 
 /*
  * ovt_core_watch - hold the running FC to its clock
  * @cpu_ns: CPU time that the execution thread has taken since the FC's first step
- * @wall_ns: time since then
- * @now_ns: the host's time, that of ovt_fw_stop()
+ * @wall_ns: time since the FC's first step
+ * @now_ns: the host's time, on the clock of ovt_fw_stop()
  *
- * By the execution thread between steps.  If the FC's time is up, the next step ends it: with
- * OVERTAKE_FAULT_CLOCK, or OVERTAKE_FAULT_STOPPED where a stop was requested.
+ * Called by the execution thread between steps.  If the FC's time is up, the next step ends it:
+ * with OVERTAKE_FAULT_CLOCK, or OVERTAKE_FAULT_STOPPED where a requested stop is due.
  */
 void ovt_core_watch(struct ovt_core *core, u64 cpu_ns, u64 wall_ns, u64 now_ns);
 
 /*
  * ovt_step_budget - cycles for the next step, after one of @budget that took the host @took_ns
- * @most: never more, and at least 1
+ * @most: greatest number that it returns; the least is 1
  *
- * Steps are to take tens of microseconds, whatever the operator: that is how soon a core stops.
+ * Steps are to take tens of microseconds, whatever the operator, so that a core stops that soon.
  */
 u64 ovt_step_budget(u64 budget, u64 took_ns, u64 most);
 
 /*
  * ovt_core_charge - the running FC takes @cycles, whatever its program
  *
- * In place of ovt_core_step(), for a host that knows what an FC costs and has no program for
- * it (the simulator), modes timed only.  The watchdog holds.  Then ovt_fw_executed().
+ * Called in place of ovt_core_step() by a host that knows what an FC costs and has no program for
+ * it (the simulator), in mode timed only.  The watchdog applies.  ovt_fw_executed() follows.
  */
 void ovt_core_charge(struct ovt_core *core, u64 cycles);
 

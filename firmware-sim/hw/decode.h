@@ -2,8 +2,8 @@
 /*
  * Validation of one instruction against a job's regions.
  *
- * Works on the core's private copy of the instruction, so what it accepts is what is
- * executed whatever the client does to its program meanwhile.
+ * It works on the core's private copy of the instruction, so the core executes exactly the
+ * instruction that was accepted, whatever the client does to its program meanwhile.
  */
 #ifndef OVT_HW_DECODE_H
 #define OVT_HW_DECODE_H
@@ -15,8 +15,8 @@
 #define OVT_REGION_WRITE	(1u << 1)
 
 /**
- * struct ovt_region - memory a job may touch
- * @base: where the host has it; owned by the host, valid until the job's ENDED event
+ * struct ovt_region - memory that a job may access
+ * @base: the host's address of it; owned by the host, valid until the job's ENDED event
  * @length: bytes; 0 = not bound
  * @flags: OVT_REGION_*
  */
@@ -30,10 +30,10 @@ struct ovt_region {
 /**
  * struct ovt_operands - pointers of a validated instruction
  *
- * Only what the opcode uses is set, the rest is NULL.  Every access that the operator makes through
- * them stays inside the regions.  Under speculation a loop may go beyond its end, and by the
- * client's strides far beyond; so no operator makes an address of what it reads, but for those
- * that look it up in a table, which clamp all that leads there (ovt_index_at()).
+ * Only the pointers that the opcode uses are set; the rest are NULL.  Every access that the
+ * operator makes through them stays inside the regions.  Under speculation a loop may go beyond its
+ * end, and with the client's strides far beyond.  So no operator makes an address of a value that
+ * it reads, except those that look the value up in a table: they clamp it (ovt_index_at()).
  */
 struct ovt_operands {
 	u8 *out;
@@ -53,13 +53,13 @@ struct ovt_operands {
 u32 ovt_insn_check(const struct overtake_insn *insn, const struct ovt_region *regions,
 		   struct ovt_operands *operands);
 
-/* Rows or columns from tap to tap: 0 is how programs of minor version 0 say 1. */
+/* Returns the rows or columns from tap to tap: programs of minor version 0 have 0 for 1. */
 static inline u32 ovt_dilation(u16 field)
 {
 	return field ? field : 1;
 }
 
-/* Bytes of an element of @operand, whose type is valid and that is no float tensor. */
+/* Returns the bytes of an element of @operand, whose type is valid and which is no float tensor. */
 static inline u32 ovt_element_bytes(const struct overtake_operand *operand)
 {
 	return operand->type == OVERTAKE_TYPE_INT16 ? 2 : 1;
@@ -71,7 +71,7 @@ static inline bool ovt_insn_is_wide(const struct overtake_insn *insn)
 	return insn->out.type || insn->in[0].type || insn->in[1].type;
 }
 
-/* Bytes of the weights (or table) and of the parameters that a validated @insn reads. */
+/* Return the bytes of weights (or table), and of parameters, that a validated @insn reads. */
 u64 ovt_insn_weights_bytes(const struct overtake_insn *insn);
 u64 ovt_insn_params_bytes(const struct overtake_insn *insn);
 

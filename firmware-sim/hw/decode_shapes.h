@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* The decoder's second half: do the operands of one instruction fit each other? */
+/* The decoder's second half: checks whether the operands of one instruction fit each other. */
 #ifndef OVT_HW_DECODE_SHAPES_H
 #define OVT_HW_DECODE_SHAPES_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What the operators share: one function per opcode computes one unit of work.
+ * Declarations that the operators share: one function per opcode computes one unit of work.
  *
  * A unit is @count channels of output pixel (at->y, at->x), from at->c on; it never crosses
  * a multiple of the opcode's run length, so the bytes do not depend on where a caller
- * paused.  Those that add up many inputs leave at->row and at->column at what comes next, 0 when
- * the outputs are stored.  Returns the elementary operations spent.
+ * paused.  Functions that add up many inputs leave at->row and at->column at the inputs that come
+ * next, 0 when the outputs are stored.  Each returns the elementary operations spent.
  */
 #ifndef OVT_HW_OPERATOR_UNITS_H
 #define OVT_HW_OPERATOR_UNITS_H
@@ -44,13 +44,16 @@ ovt_unit_function ovt_unit_quantise;
 ovt_unit_function ovt_unit_dequantise;
 ovt_unit_function ovt_unit_nv12;
 
-/* value / 2^shift rounded half to even; shift is taken into 1..62, value is within 2^62 + 2^56. */
+/*
+ * Returns value / 2^shift, rounded half to even.  The shift is clamped to 1..62; the value is
+ * within 2^62 + 2^56.
+ */
 s64 ovt_round_shift(s64 value, u32 shift);
 
 /**
  * union ovt_sums - accumulators of the outputs of a unit
- * @narrow: of products of bytes; they wrap
- * @wide: where an input has 16 bits; they do not
+ * @narrow: sums of products of bytes; they wrap
+ * @wide: sums where an input has 16 bits; they do not wrap
  */
 union ovt_sums {
 	u32 narrow[OVT_UNIT_CHANNELS];
@@ -58,15 +61,15 @@ union ovt_sums {
 };
 
 /*
- * Accumulators @sums of @count outputs from at->c on, @count at most OVT_UNIT_CHANNELS, to outputs
- * by bias, multiplier and shift of each channel.
+ * Turns the accumulators @sums of @count outputs from at->c on into outputs, by bias, multiplier
+ * and shift of each channel, and stores them.  @count is at most OVT_UNIT_CHANNELS.
  */
 void ovt_store_sums(const struct overtake_insn *insn, const struct ovt_operands *operands,
 		    const struct ovt_cursor *at, u32 count, const union ovt_sums *sums);
 
 /**
  * struct ovt_block_weights - CONV's and TRANSPOSED_CONV's weights of a block of 8 outputs
- * @weights: of the first tap
+ * @weights: weights of the first tap
  * @row: bytes from one row of taps to the next
  * @tap: bytes from one tap to the next
  * @first_input: first input channel of the block's group
@@ -100,14 +103,17 @@ static inline struct ovt_block_weights ovt_block_weights_at(const struct overtak
 	};
 }
 
-/* Adds @inputs elements of in[0] from @in on, of one pixel, times [i / 2][8 o][2 i] to 8 sums. */
+/*
+ * Adds to 8 sums the products of @inputs elements of in[0], of one pixel from @in on, with weights
+ * [i / 2][8 o][2 i].
+ */
 void ovt_multiply_pixel(union ovt_sums *sums, const struct overtake_insn *insn, const s8 *in,
 			const s8 *weights, u32 inputs);
 
 /*
- * The taps of a window that lie inside the input: @rows * @columns of them (rows is 0 when there is
- * none) from tap (@kernel_y, @kernel_x) on, which is at (@y, @x) of the input.  From one tap to
- * the next are @row_step rows, @column_step columns.
+ * The taps of a window that lie inside the input: @rows x @columns taps (@rows is 0 if there is
+ * none) from tap (@kernel_y, @kernel_x) on, which is at (@y, @x) of the input.  Neighbouring taps
+ * are @row_step rows or @column_step columns apart.
  */
 struct ovt_window {
 	u32 kernel_y;
@@ -157,7 +163,10 @@ static inline struct ovt_window ovt_window_at(const struct overtake_insn *insn,
 	return window;
 }
 
-/* Positions of one axis of a window up to @after behind the input: the window begins inside it. */
+/*
+ * Returns the positions of one axis of a window that lie at most @after behind the input, inside
+ * which the window begins.
+ */
 static inline u32 ovt_clipped_axis(u32 output, u32 stride, u32 pad, u32 kernel, u32 inputs,
 				   u32 after)
 {
@@ -167,7 +176,7 @@ static inline u32 ovt_clipped_axis(u32 output, u32 stride, u32 pad, u32 kernel, 
 	return left < kernel ? (u32)left : kernel;
 }
 
-/* How many positions of the window an average is over, at least 1. */
+/* Returns the number of positions of the window that an average is over, at least 1. */
 static inline u32 ovt_positions_counted(const struct overtake_insn *insn,
 					const struct ovt_cursor *at, u32 inside)
 {
@@ -203,8 +212,8 @@ static inline const s8 *ovt_input_at(const struct overtake_insn *insn,
 }
 
 /*
- * Element at->c + @i of the pixel, of @count that there are, for operators that look something up
- * by it.  Where a loop goes beyond its end under speculation, strides lead anywhere: what is read
+ * Returns element at->c + @i of the pixel, @i below @count, for operators that use it as an index.
+ * Where a loop goes beyond its end under speculation, strides lead anywhere: a value that is read
  * there must not become an address, of which the client could see traces in its own memory.  So
  * each coordinate stays inside the tensor, under speculation as well.
  */
@@ -224,7 +233,7 @@ static inline u32 ovt_index_at(const struct overtake_insn *insn,
 	return (element[0] | (u32)element[last] << 8) & ((256u << 8 * last) - 1);
 }
 
-/* Where tap (@row, @column) of @window finds channel @c of in[0]. */
+/* Returns the address of channel @c of in[0] at tap (@row, @column) of @window. */
 static inline const s8 *ovt_tap_at(const struct overtake_insn *insn,
 				   const struct ovt_operands *operands,
 				   const struct ovt_window *window, u32 row, u32 column, u32 c)
@@ -233,7 +242,7 @@ static inline const s8 *ovt_tap_at(const struct overtake_insn *insn,
 			    window->x + column * window->column_step, c);
 }
 
-/* A word of the parameters; regions need not be aligned in the host's memory. */
+/* Returns word @index of the parameters; regions need not be aligned in the host's memory. */
 static inline u32 ovt_param(const struct ovt_operands *operands, u64 index)
 {
 	u32 word;
@@ -242,7 +251,7 @@ static inline u32 ovt_param(const struct ovt_operands *operands, u64 index)
 	return word;
 }
 
-/* Element @i of those at @elements, which are of type @type. */
+/* Returns element @i of @elements, which have type @type. */
 static inline s32 ovt_load(const s8 *elements, u32 type, u64 i)
 {
 	s16 wide;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * The operators, resumable.  A unit of work is a run of channels of one output pixel: up to 8
- * (convolutions, MATMUL, pools, reductions, NV12), up to 512 or 1024 (what gathers elements,
- * QUANTISE) or up to 4096 (the others).  Where outputs are made of many inputs a unit is a part of
- * that (hw/terms.h).  A unit is not interrupted; it counts at most OVT_UNIT_WORK_MAX and reads at
- * most 512 places that may each be cached nowhere: some 100 us.
+ * The operators, which are resumable.  A unit of work is a run of channels of one output pixel: up
+ * to 8 (convolutions, MATMUL, pools, reductions, NV12), up to 512 or 1024 (operators that gather
+ * elements, QUANTISE) or up to 4096 (the others).  Where outputs are made of many inputs, a unit is
+ * a part of such a run (hw/terms.h).  A unit is not interrupted; it counts at most
+ * OVT_UNIT_WORK_MAX and reads at most 512 places that may each be cached nowhere: some 100 us.
  *
  * The count of a unit bounds its time on the host: windows and reductions count 8 channels even
  * where there are fewer, an element that is rounded counts as 4, one made of a float or gathered
@@ -17,11 +17,11 @@
 #include <ovt_port.h>
 #include "hw/decode.h"
 
-/* About what going from one unit to the next takes, in elementary operations. */
+/* Approximate cost of going from one unit to the next, in elementary operations. */
 #define OVT_UNIT_WORK_MIN	32
-/* No unit counts more. */
+/* Greatest count of a unit. */
 #define OVT_UNIT_WORK_MAX	(16 * 1024)
-/* Of an output that is made of many inputs, what a unit adds up of them. */
+/* Work of the inputs that a unit adds up, for an output that is made of many inputs. */
 #define OVT_PART_WORK		4096u
 
 /**
@@ -29,9 +29,9 @@
  * @y: next output row
  * @x: next output column
  * @c: next output channel
- * @row: of the inputs that make up these outputs, what is to be added up next (hw/terms.h)
- * @column: likewise
- * @results: of what has been: sums of 64 bits, or as many smaller ones
+ * @row: row of the next inputs to be added up for these outputs (hw/terms.h)
+ * @column: column of these inputs
+ * @results: results of the inputs that have been added up: sums of 64 bits, or as many smaller ones
  * @strip: vector operators (hw/simd/simd.h) only: how far they are with these outputs
  * @filled: vector operators only: their scratch holds the inputs of these outputs
  */
@@ -46,7 +46,7 @@ struct ovt_cursor {
 	u32 filled;
 };
 
-/* Moves @cursor past a block of @rows x @columns output pixels; false past the last. */
+/* Moves @cursor past a block of @rows x @columns output pixels; returns false past the last. */
 static inline bool ovt_cursor_next_pixels(const struct overtake_insn *insn,
 					  struct ovt_cursor *cursor, u32 rows, u32 columns)
 {
@@ -59,7 +59,7 @@ static inline bool ovt_cursor_next_pixels(const struct overtake_insn *insn,
 	return cursor->y < insn->out.height;
 }
 
-/* Moves @cursor past @count channels of its pixel; false past the last pixel. */
+/* Moves @cursor past @count channels of its pixel; returns false past the last pixel. */
 static inline bool ovt_cursor_next(const struct overtake_insn *insn, struct ovt_cursor *cursor,
 				   u32 count)
 {
@@ -81,7 +81,7 @@ static inline bool ovt_cursor_next(const struct overtake_insn *insn, struct ovt_
 bool ovt_operator_run(const struct overtake_insn *insn, const struct ovt_operands *operands,
 		      struct ovt_cursor *cursor, s64 *work);
 
-/* acc * multiplier / 2^shift, rounded half to even; acc is within 2^38 + 2^32. */
+/* Returns acc * multiplier / 2^shift, rounded half to even; acc is within 2^38 + 2^32. */
 s64 ovt_requantise(s64 acc, u32 multiplier, u32 shift);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * The numbers of a device, and the cycle model that follows from them.
+ * Profiles: the numbers of a device, and the cycle model that follows from them.
  *
  * The same model prices an instruction for the core that executes it and for the
- * compiler that splits a network into FCs; clients never say what work costs.
+ * compiler that splits a network into FCs; clients never state the cost of work.
  */
 #ifndef OVT_HW_PROFILE_H
 #define OVT_HW_PROFILE_H
@@ -19,15 +19,15 @@
 #define OVT_COST_MAX	(1u << 22)
 
 /**
- * struct ovt_insn_cost - what one opcode costs on a device that was measured
- * @fixed_cycles: of every instruction, at most 2^32 - 1
+ * struct ovt_insn_cost - the cost of one opcode on a device that was measured
+ * @fixed_cycles: for each instruction, at most 2^32 - 1
  * @per_operation: for each multiply-accumulate or other operation of the arithmetic table in
- *	docs/reference/isa.md; those of CONV and TRANSPOSED_CONV with whole tiles of weights
+ *	docs/reference/isa.md; operations of CONV and TRANSPOSED_CONV count whole tiles of weights
  * @per_output: for each element of the output
  * @per_input_byte: for each byte read from inputs
  * @per_constant_byte: for each byte of weights, table and parameters
  *
- * The sum of all.  All zeroes: the opcode was not measured.
+ * An instruction costs the sum of all.  All zeroes: the opcode was not measured.
  */
 struct ovt_insn_cost {
 	u32 fixed_cycles;
@@ -39,7 +39,7 @@ struct ovt_insn_cost {
 
 /**
  * struct ovt_profile - the numbers of a device
- * @name: stable, as users give it
+ * @name: the stable name by which users choose it
  * @clock_khz: cycles per millisecond
  * @macs_per_cycle: multiply-accumulates per cycle (CONV, MATMUL)
  * @vector_per_cycle: elements per cycle of everything else (DEPTHWISE MACs included)
@@ -47,9 +47,9 @@ struct ovt_insn_cost {
  * @insn_overhead_cycles: fixed cost of an instruction other than DELAY
  * @fc_overhead_cycles: fixed cost of an FC
  * @sync_cycles: from the end of a stage of a group to the start of the next one on other cores
- * @costs: NULL, or by opcode (OVERTAKE_OP_COUNT of them) what replaces the formula of the
- *	numbers above where it was measured; outlives the profile
- * @without: opcodes that its cores lack, one bit each
+ * @costs: NULL, or OVERTAKE_OP_COUNT costs by opcode, which replace the formula of the numbers
+ *	above for each opcode that was measured; they outlive the profile
+ * @without: opcodes that its cores lack, a bit for each
  */
 struct ovt_profile {
 	const char *name;
@@ -64,25 +64,25 @@ struct ovt_profile {
 	u64 without;
 };
 
-/* True if cores of @profile lack @opcode; false of one that there is not. */
+/* Returns true if cores of @profile lack @opcode; false for an opcode that does not exist. */
 static inline bool ovt_profile_lacks(const struct ovt_profile *profile, u32 opcode)
 {
 	return opcode < OVERTAKE_OP_COUNT && (profile->without >> opcode & 1);
 }
 
-/* Those built in, with their sources: docs/design/profiles.md. */
+/* Built-in profiles, by name and by index.  docs/design/profiles.md names their sources. */
 const struct ovt_profile *ovt_profile_find(const char *name);
 const struct ovt_profile *ovt_profile_at(u32 index);	/* NULL past the last */
 
 /*
- * ovt_insn_cycles - cycles that @insn occupies a core
+ * ovt_insn_cycles - number of cycles for which @insn occupies a core
  *
- * The slower of arithmetic and memory traffic, plus the overhead; or the sum of @profile's
+ * Returns the slower of arithmetic and memory traffic, plus the overhead; or the sum of @profile's
  * costs of its opcode.  @insn has passed ovt_insn_check().  At least 1.
  */
 u64 ovt_insn_cycles(const struct ovt_profile *profile, const struct overtake_insn *insn);
 
-/* Device time that @cycles take, rounded up; 64-bit safe for a year of cycles. */
+/* Returns the device time that @cycles take, rounded up; 64-bit safe for a year of cycles. */
 u64 ovt_cycles_to_ns(const struct ovt_profile *profile, u64 cycles);
 
 #endif

@@ -8,13 +8,13 @@
 
 #define OVT_FRACTION_BITS	8u
 #define OVT_FRACTION_ONE	(1u << OVT_FRACTION_BITS)
-/* Of a value weighted along both axes. */
+/* Fraction bits of a value that is weighted along both axes. */
 #define OVT_SAMPLE_BITS		(2 * OVT_FRACTION_BITS)
 
 /*
  * struct ovt_sample - two neighbours along an axis and the weight of the second, 0..255 of 256
  *
- * Without weight the second is the first: there may be no other.
+ * If the weight is 0, the second is the first: there may be no other neighbour.
  */
 struct ovt_sample {
 	u32 first;
@@ -31,7 +31,7 @@ static inline s64 ovt_position_clamp(s64 position, u32 size)
 	return position > last ? last : position;
 }
 
-/* Where output row or column @output looks, in 1/2^20 pixels.  The decoder bounds the sum. */
+/* Returns the position of output row or column @output, in 1/2^20 pixels.  No sum overflows. */
 static inline s64 ovt_position(s64 start, u32 step, u32 output, u32 size)
 {
 	return ovt_position_clamp(start + (s64)((u64)output * step), size);
@@ -48,7 +48,7 @@ static inline struct ovt_sample ovt_sample_at(s64 position)
 	return sample;
 }
 
-/* Weighted along x: between @first and @second, times 256. */
+/* Returns the weighted mean of @first and @second, times 256. */
 static inline s32 ovt_blend(s32 first, s32 second, u32 fraction)
 {
 	return first * (s32)(OVT_FRACTION_ONE - fraction) + second * (s32)fraction;

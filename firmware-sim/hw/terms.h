@@ -2,26 +2,26 @@
 /*
  * Outputs that are made of many terms: taps of a window, elements of a row.
  *
- * A term may be a miss of cache and TLB, and an output may have 2^17 of them.  So a unit of work
- * adds up as many as OVT_PART_WORK allows; the cursor says which one is next and keeps the results
- * so far.  Terms lie in rows, so that the inner loop of an operator is over neighbours.
+ * A term may be a miss of cache and TLB, and an output may have 2^17 terms.  So a unit of work
+ * adds up as many terms as OVT_PART_WORK allows; the cursor holds the place of the next term and
+ * the results so far.  Terms lie in rows, so that the inner loop of an operator is over neighbours.
  */
 #ifndef OVT_HW_TERMS_H
 #define OVT_HW_TERMS_H
 
 #include "hw/operators.h"
 
-/* Inputs of a tap, or elements of a pixel, that are one term. */
+/* Greatest number of inputs of a tap, or elements of a pixel, that are one term. */
 #define OVT_TERM_INPUTS	(OVT_PART_WORK / OVERTAKE_WEIGHT_BLOCK)
 
 /**
  * struct ovt_terms - the terms of one part
- * @rows: of the output
+ * @rows: rows of terms of the output
  * @columns: terms of a row
- * @row: where the next are
- * @column: the first of them
- * @count: how many of this row are to be added up at once
- * @left: how many may follow in this part
+ * @row: row of the next terms
+ * @column: first of the next terms in @row
+ * @count: number of terms of @row that are to be added up at once
+ * @left: number of terms that may follow in this part
  */
 struct ovt_terms {
 	u32 rows;
@@ -32,7 +32,7 @@ struct ovt_terms {
 	u32 left;
 };
 
-/* The part of @rows x @columns terms that is next, where a term counts @work. */
+/* Returns the next part of @rows x @columns terms, where a term counts @work. */
 static inline struct ovt_terms ovt_terms_at(const struct ovt_cursor *at, u32 rows, u32 columns,
 					    u32 work)
 {
@@ -45,7 +45,7 @@ static inline struct ovt_terms ovt_terms_at(const struct ovt_cursor *at, u32 row
 	};
 }
 
-/* Goes on to the next neighbours; false when the part is over. */
+/* Moves on to the next neighbours; returns false when the part is over. */
 static inline bool ovt_terms_next(struct ovt_terms *terms)
 {
 	u32 columns;
@@ -64,13 +64,16 @@ static inline bool ovt_terms_next(struct ovt_terms *terms)
 	return true;
 }
 
-/* Nothing of the output has been added up. */
+/* Whether no term of the output has been added up yet. */
 static inline bool ovt_terms_begin(const struct ovt_cursor *at)
 {
 	return !at->row && !at->column;
 }
 
-/* After a part.  True if it was the last; else @results, @size bytes, are kept for the next one. */
+/*
+ * Called after a part.  Returns true if it was the last part; else @results, @size bytes, are kept
+ * for the next one.
+ */
 static inline bool ovt_terms_end(const struct ovt_terms *terms, struct ovt_cursor *at,
 				 const void *results, size_t size)
 {
@@ -85,13 +88,13 @@ static inline bool ovt_terms_end(const struct ovt_terms *terms, struct ovt_curso
 	return false;
 }
 
-/* Of @inputs of one tap: how many terms they are. */
+/* Returns the number of terms that @inputs of one tap are. */
 static inline u32 ovt_terms_of(u32 inputs)
 {
 	return (inputs + OVT_TERM_INPUTS - 1) / OVT_TERM_INPUTS;
 }
 
-/* Inputs of one such term, at most. */
+/* Returns the greatest number of inputs of one of these terms. */
 static inline u32 ovt_term_inputs(u32 inputs)
 {
 	return inputs < OVT_TERM_INPUTS ? inputs : OVT_TERM_INPUTS;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* What the files of the task scheduler share; hosts include sched/sched.h only. */
+/* Declarations that the files of the task scheduler share; hosts include sched/sched.h only. */
 #ifndef OVT_SCHED_INTERNAL_H
 #define OVT_SCHED_INTERNAL_H
 
 #include "sched/sched.h"
 
-/* The segment that @task would begin with now. */
+/* Whether the current segment of @task is a BPU segment. */
 static inline bool ovt_sched_next_is_bpu(const struct ovt_sched_task *task)
 {
 	return task->segments[task->segment].fc_count != 0;
@@ -21,25 +21,25 @@ static inline u64 ovt_sched_core_bit(u32 core)
 	return 1ull << (core - 1);
 }
 
-/* Those that it takes at once. */
+/* Returns the number of cores that @task takes at once. */
 static inline u32 ovt_sched_width(const struct ovt_sched_task *task)
 {
 	return task->span ? task->span->width : 1;
 }
 
-/* Those that it has, once it is placed. */
+/* Returns the cores that @task has, once it is placed. */
 static inline u64 ovt_sched_own_cores(const struct ovt_sched_task *task)
 {
 	return task->span ? task->span->cores : ovt_sched_core_bit(task->placed_core);
 }
 
-/* The core on which it wants a slot; 0: any. */
+/* Returns the core on which @task wants a slot; 0: any. */
 static inline u32 ovt_sched_wanted_core(const struct ovt_sched_task *task)
 {
 	return task->placed_core ? task->placed_core : task->core;
 }
 
-/* The line of its process in which it waits for its dispatch; of no task with priority 255. */
+/* Returns the line of its process in which @task waits for its dispatch; not for priority 255. */
 static inline struct ovt_sched_line *ovt_sched_line_of(const struct ovt_sched_task *task)
 {
 	struct ovt_sched_process *process = task->process;
@@ -49,15 +49,15 @@ static inline struct ovt_sched_line *ovt_sched_line_of(const struct ovt_sched_ta
 	return task->core ? &process->cores[task->core - 1] : &process->any;
 }
 
-/* It wants several cores that it has had. */
+/* Whether @task takes several cores and has been placed on them. */
 static inline bool ovt_sched_is_spanning(const struct ovt_sched_task *task)
 {
 	return task->span && task->placed_core;
 }
 
 /*
- * Of those who wait for a place in the queue and for nothing else that is counted.  A task that
- * spans cores is in that of its first core, too.
+ * Returns the tree of tasks that wait for a slot and need no place of the task limit.  A task that
+ * spans cores is in the tree of its first core, too.
  */
 static inline struct ovt_tree *ovt_sched_ready_tree_of(const struct ovt_sched_task *task)
 {
@@ -74,7 +74,7 @@ static inline bool ovt_sched_waits_in_line(const struct ovt_sched_task *task)
 	return task->state == OVT_SCHED_WAITING && !ovt_sched_is_high(task);
 }
 
-/* A place of the task limit is kept for the process if it waits. */
+/* Whether a place of the task limit is kept for @process while it has tasks that wait. */
 static inline bool ovt_sched_is_without_place(const struct ovt_sched_process *process)
 {
 	return process->queue->sched->settings.share && !process->no_kept_place &&
@@ -86,36 +86,36 @@ bool ovt_sched_goes_before(struct ovt_sched *sched, const struct ovt_sched_task 
 			   const struct ovt_sched_task *b);
 void ovt_sched_enter_waiting(struct ovt_sched_task *task);
 void ovt_sched_leave_waiting(struct ovt_sched_task *task);
-/* None of the process's tasks that wait for their dispatch is the next to go any more. */
+/* No task in a line of @process is the next to go any more; tasks of 255 are in no line. */
 void ovt_sched_withdraw_lines(struct ovt_sched_process *process);
 void ovt_sched_enter_cpu_waiting(struct ovt_sched_task *task);
 void ovt_sched_leave_cpu_waiting(struct ovt_sched_task *task);
-/* The best placed one; NULL: none. */
+/* Returns the best placed task of @tree, or NULL. */
 struct ovt_sched_task *ovt_sched_first(const struct ovt_tree *tree);
-/* Of a tree of lines. */
+/* Returns the best placed task of a tree of lines, or NULL. */
 struct ovt_sched_task *ovt_sched_first_in_line(const struct ovt_tree *lines);
 /* @task counts for the task limit from now on, or no longer. */
 void ovt_sched_count(struct ovt_sched_task *task);
 void ovt_sched_discount(struct ovt_sched_task *task);
 
-/* gap.c: of those who hold a slot; of others the three do nothing. */
+/* gap.c: for tasks that hold a slot; for others the first three do nothing. */
 void ovt_sched_open_gap(struct ovt_sched_task *holder);	/* its CPU segment waits for a worker */
-void ovt_sched_run_gap(struct ovt_sched_task *holder, u64 now);		/* runs */
-void ovt_sched_close_gap(struct ovt_sched_task *holder);		/* is over */
-/* Into how many a task with @bpu_time may be inserted. */
+void ovt_sched_run_gap(struct ovt_sched_task *holder, u64 now);		/* it runs */
+void ovt_sched_close_gap(struct ovt_sched_task *holder);		/* it is over */
+/* Returns the number of gaps into which a task with @bpu_time may be inserted. */
 u32 ovt_sched_gaps_open_to(struct ovt_sched *sched, struct ovt_sched_gaps *gaps, u64 bpu_time,
 			   u64 now);
 
 /* overdue.c */
-/* What a task may spend in CPU segments, waits for workers included, that take @cpu_time. */
+/* Returns the time that CPU segments expected to take @cpu_time may take, waits included. */
 u64 ovt_sched_cpu_allowance(const struct ovt_sched_settings *settings, u64 cpu_time);
-/* From @now the current CPU segment has its time to end, unless it is overdue already. */
+/* From @now on the current CPU segment has its time to end, unless it is overdue already. */
 void ovt_sched_watch(struct ovt_sched_task *task, u64 now);
-/* Its time until @now is taken from the allowance. */
+/* Takes the time of the current CPU segment until @now from the allowance. */
 void ovt_sched_unwatch(struct ovt_sched_task *task, u64 now);
 struct ovt_sched_task *ovt_sched_next_overdue(const struct ovt_sched *sched);	/* NULL: none */
 
-/* dispatch.c: NULL: none may.  @cores: where its BPU segment may go, if it begins with one. */
+/* dispatch.c: NULL: no task may go.  @cores: cores for its BPU segment, if it begins with one. */
 struct ovt_sched_task *ovt_sched_first_that_may_go(struct ovt_sched *sched,
 						   struct ovt_sched_queue *queue, u64 now,
 						   u64 *cores);

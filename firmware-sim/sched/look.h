@@ -14,7 +14,7 @@ struct ovt_sched_look {
 	struct ovt_sched_queue *queue;
 	u64 now;
 	bool full;			/* the task limit is reached */
-	bool rest_kept;			/* as many of its places as are left are kept */
+	bool rest_kept;			/* all places of it that are left are kept */
 };
 
 static inline struct ovt_sched_look ovt_sched_look(struct ovt_sched *sched,
@@ -35,7 +35,7 @@ static inline u64 ovt_sched_all_cores(const struct ovt_sched *sched)
 	return ~0ull >> (OVT_SCHED_MAX_CORES - sched->core_count);
 }
 
-/* Those that a task which names none may go to. */
+/* Returns the cores to which @task, which names none, may go. */
 static inline u64 ovt_sched_cores_of(const struct ovt_sched *sched,
 				     const struct ovt_sched_task *task)
 {
@@ -51,7 +51,7 @@ static inline bool ovt_sched_is_better(const struct ovt_sched_look *look,
 	return task && (!than || ovt_sched_goes_before(look->sched, task, than));
 }
 
-/* The best placed task in @lines for which there is room below the task limit; NULL: none. */
+/* Returns the best placed task in @lines for which the task limit has a place, or NULL. */
 static inline struct ovt_sched_task *
 ovt_sched_first_with_room(const struct ovt_sched_look *look, const struct ovt_sched_lines *lines)
 {
@@ -63,7 +63,7 @@ ovt_sched_first_with_room(const struct ovt_sched_look *look, const struct ovt_sc
 	return ovt_sched_is_better(look, first_place, more) ? first_place : more;
 }
 
-/* The best placed task that wants a slot and waits for nothing else; NULL: none. */
+/* Returns the best placed task that wants a slot and waits for nothing else, or NULL. */
 static inline struct ovt_sched_task *
 ovt_sched_first_for_slot(const struct ovt_sched_look *look, const struct ovt_sched_wanting *wanting)
 {
@@ -73,7 +73,7 @@ ovt_sched_first_for_slot(const struct ovt_sched_look *look, const struct ovt_sch
 	return ovt_sched_is_better(look, ready, waiting) ? ready : waiting;
 }
 
-/* The same of those that want @core, alone or with others that they have had. */
+/* The same among tasks that want @core, alone or with other cores that they have had. */
 static inline struct ovt_sched_task *ovt_sched_first_for_core(const struct ovt_sched_look *look,
 							      u32 core)
 {

@@ -38,7 +38,7 @@ static inline struct ovt_wide ovt_wide_add(struct ovt_wide a, struct ovt_wide b)
 	return (struct ovt_wide){ .high = a.high + b.high + (low < a.low), .low = low };
 }
 
-/* @b is not above @a. */
+/* @b is at most @a. */
 static inline struct ovt_wide ovt_wide_subtract(struct ovt_wide a, struct ovt_wide b)
 {
 	return (struct ovt_wide){ .high = a.high - b.high - (a.low < b.low), .low = a.low - b.low };
@@ -58,7 +58,7 @@ static inline struct ovt_wide ovt_wide_multiply(u64 a, u64 b)
 	};
 }
 
-/* Rounded up: what is below @a / 100 is what is below this, in whole numbers. */
+/* Returns @a / 100, rounded up: the whole numbers below the quotient are those below the result. */
 static inline struct ovt_wide ovt_wide_hundredth(struct ovt_wide a)
 {
 	u64 upper = a.high % 100 << 32 | a.low >> 32;

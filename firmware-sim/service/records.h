@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * How long segments took when they ran, for each host that runs them.  Until a segment has a record
- * its client's estimate counts.
+ * Records of the times that segments took when they ran, for each host that runs them.  Until a
+ * segment has a record, its client's estimate counts.
  *
- * A table of fixed size that belongs to one process.  Segments that are recorded often stay.  When
- * there is no more room, a new record replaces the one that was used longest ago.  No record needs
- * a lock of its own.
+ * The records of a process are a table of fixed size, in OVT_RECORD_SETS sets by key.  Records that
+ * are used often stay: in a full set, a new record replaces the one that was used longest ago.  No
+ * record needs a lock of its own.
  */
 #ifndef OVT_SERVICE_RECORDS_H
 #define OVT_SERVICE_RECORDS_H
@@ -20,8 +20,8 @@
 
 struct ovt_record {
 	u64 key;
-	u64 time;	/* with OVT_RECORD_FRACTION_BITS behind the point */
-	u64 used;	/* 0: there is none */
+	u64 time;	/* in nanoseconds, with FRACTION_BITS (records.c) behind the point */
+	u64 used;	/* order of its last use; 0: there is no record */
 };
 
 /* Empty if all zero. */
@@ -30,19 +30,19 @@ struct ovt_records {
 	u64 uses;
 };
 
-/* The key of the FCs of a program that lies at @address: which program, and which parts of it. */
+/* Returns the key of the FCs of a program at @address: the program, and which parts of it. */
 u64 ovt_record_key_of_fcs(u64 address, const struct overtake_fc *fcs, u32 fc_count);
 
-/* The same of a group. */
+/* Returns the key of a group of such FCs. */
 u64 ovt_record_key_of_group(u64 address, const struct ovt_fw_group *group);
 
-/* The key of what a process calls @cpu_key and runs itself; never that of FCs but by chance. */
+/* Returns the key of a CPU segment that its process calls @cpu_key; equals one of FCs by chance. */
 u64 ovt_record_key_of_cpu(u64 cpu_key);
 
-/* Nanoseconds that @key takes, rounded to the nearest; @guess if it never ran. */
+/* Returns the nanoseconds of @key's record, rounded to the nearest; @guess if it has none. */
 u64 ovt_records_time(struct ovt_records *records, u64 key, u64 guess);
 
-/* It took @took ns.  The first time replaces the guess, later ones have a weight of one tenth. */
+/* Notes that @key took @took ns.  The first time is the record, later ones weigh one tenth. */
 void ovt_records_note(struct ovt_records *records, u64 key, u64 took);
 
 #endif

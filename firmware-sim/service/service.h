@@ -3,9 +3,9 @@
  * Service mode: the tasks of all processes in one queue of the task scheduler, where no process can
  * corrupt or stall it.
  *
- * This part is the same for every host that has clients: it knows which tasks live, how their
- * segments ended, and which events their process has not fetched yet.  The host has the memory, the
- * lock under which everything here is called, the jobs, and the time.
+ * This part is the same for every host that has clients: it knows the live tasks, how their
+ * segments ended, and the events that their processes have not fetched yet.  The host has the
+ * memory, the lock under which everything here is called, the jobs, and the time.
  *
  * Life of a task in a host:
  *
@@ -37,11 +37,11 @@
 #define OVT_SERVICE_MAX_TASKS		OVERTAKE_MAX_TASKS
 #define OVT_SERVICE_MAX_SEGMENTS	OVERTAKE_MAX_SEGMENTS
 #define OVT_SERVICE_MAX_WORKERS		OVERTAKE_MAX_WORKERS
-#define OVT_SERVICE_MAX_CPU_NS		1000000000u	/* believed of a task's CPU segments */
+#define OVT_SERVICE_MAX_CPU_NS		1000000000u	/* most expected of a task's CPU segments */
 #define OVT_SERVICE_MAX_ERRNO		4095
-/* In one call, since hosts hold a lock; a client may have prepared a thousand times as much. */
+/* Actions of one call, since hosts hold a lock; a client may prepare a thousand times as much. */
 #define OVT_SERVICE_STEPS_AT_ONCE	64u
-/* Tasks of a process that has gone, in one call: there may be one such call after the other. */
+/* Tasks of a process that has gone, ended in one call: many such calls may follow each other. */
 #define OVT_SERVICE_ABANDONED_AT_ONCE	16u
 
 struct ovt_service_task;
@@ -54,19 +54,19 @@ enum ovt_service_step {
 	OVT_SERVICE_ENDED,
 	OVT_SERVICE_READY,	/* it waits for a slot, before its current segment */
 	OVT_SERVICE_CPU_STARTED,
-	OVT_SERVICE_CPU_DONE,	/* as its process says */
+	OVT_SERVICE_CPU_DONE,	/* as its process reports */
 };
 
 /**
  * struct ovt_service_host - calls of the service to its host; none of them can fail
- * @submit_job: hands the job of BPU segment @segment to the device: to core @core, or to one of
- *	@cores if that is 0.  Returns the core.  Of a task with @cores, part i goes to the i-th of
- *	these, and @core is the first
- * @place: the one of @cores that has the least to do, for a task with @cores
+ * @submit_job: hands the job of BPU segment @segment to the device: to core @core, or if @core is 0
+ *	to one of @cores.  Returns the core.  If the task has a list @cores, part i goes to entry i
+ *	of it, and @core is the first entry
+ * @place: returns the core of @cores that has the least to do, for a task with a list @cores
  * @cancel_job: cancels the job that @task has on the device; does nothing if that has just ended
  * @wake: @process has an event to fetch
  * @release: @task is over, and its process is gone: free it.  The last call about it
- * @note: @task has taken the step, for traces
+ * @note: @task has taken step @step, for traces
  */
 struct ovt_service_host {
 	u32 (*submit_job)(struct ovt_service_task *task, u32 segment, u32 core, u64 cores);
@@ -77,7 +77,7 @@ struct ovt_service_host {
 	void (*note)(const struct ovt_service_task *task, enum ovt_service_step step);
 };
 
-/* Embedded in the host's own, one of a device; all fields are the service's. */
+/* Embedded in the host's own struct, one for each device; all fields are the service's. */
 struct ovt_service {
 	struct ovt_sched sched;
 	struct ovt_sched_queue queue;
@@ -93,18 +93,18 @@ struct ovt_service_process {
 	struct ovt_list events;		/* tasks with an event to fetch */
 	struct ovt_records records;
 	u64 ended;			/* tasks, ever */
-	u64 waited_ns;			/* from their arrivals to their dispatches, of all */
+	u64 waited_ns;			/* sum of the times from arrival to dispatch of all tasks */
 	u64 overdue;			/* CPU segments, ever */
 	bool gone;
 };
 
 /**
  * struct ovt_service_task - a task, embedded in the host's own
- * @tag: the host's to set, like those below: the process's name for it
+ * @tag: the process's name for it; the host sets it, and the fields up to @cores
  * @segments: storage, one for each segment; @fc_count and, as a guess, @time are set
- * @keys: by segment, of its record
+ * @keys: key of the record of each segment
  * @results: storage, one for each segment, zero
- * @cores: of a task with groups: storage, one for each core that it takes at once; else NULL
+ * @cores: for a task with groups: storage, one for each core that it takes at once; else NULL
  *
  * The host also sets @segments, @segment_count, @priority, @core, @custom_id and @deadline of
  * @sched, and @span of a task that takes several cores.  The rest is the service's.
@@ -117,9 +117,9 @@ struct ovt_service_task {
 	struct overtake_result *results;
 	u32 *cores;
 
-	s32 status;			/* once it has ended: 0 or a negative errno */
+	s32 status;			/* set when it has ended: 0 or a negative errno */
 	u64 end_time;
-	bool segment_ok;		/* of the one in ends */
+	bool segment_ok;		/* its segment in the tree of ends has ended well */
 	bool is_dispatch_noted;
 	struct ovt_tree_node of_tasks;
 	struct ovt_tree_node of_ends;
@@ -143,96 +143,101 @@ void ovt_service_init(struct ovt_service *service, u32 core_count,
 		      const struct ovt_service_host *host, struct ovt_sched_queue_core *cores);
 
 /*
- * @workers: its CPU segments at a time, 1..OVT_SERVICE_MAX_WORKERS; @lines: one for each core.
+ * @workers: CPU segments that it runs at a time, 1..OVT_SERVICE_MAX_WORKERS.  @lines: storage, one
+ * for each core.
  * @keeps_place: where the task limit is shared, a place of it is kept for the process.
  */
 void ovt_service_open(struct ovt_service *service, struct ovt_service_process *process,
 		      u32 workers, bool keeps_place, struct ovt_sched_line *lines);
 
 /*
- * For how many processes of a user who need not be trusted a place is kept: a quarter of the limit,
- * so that it takes more than three of them to have all.
+ * Returns the number of processes of an untrusted user for which a place is kept: a quarter of the
+ * limit, at least 1.  So from a limit of 4 on, it takes at least four such users to have all.
  */
 u32 ovt_service_places_of_a_user(u32 task_limit);
 
 /*
- * It has gone, however: its tasks end, those with a job on the device when that has ended.  What
- * had ended is released at once.  Nothing is called for it any more but ovt_service_job_ended()
- * and, as long as it returns true, this again: a call ends some of the tasks only.  Other calls may
- * come between two of these: none of the tasks goes on, from the first call on.
+ * @process has gone, in whatever way: its tasks end; a task with a job on the device ends when the
+ * job has ended.  Tasks that had ended are released.  A call ends some of the tasks only, so the
+ * host calls this again as long as it returns true.  The host calls nothing else for @process any
+ * more but ovt_service_job_ended().  Other calls may come between two of these: no task of @process
+ * goes on from the first call on.
  */
 bool ovt_service_abandon(struct ovt_service_process *process, u64 now);
 
-/* No task of it is left, so it may be closed. */
+/* Whether @process has no task left, so that it may be closed. */
 bool ovt_service_is_idle(const struct ovt_service_process *process);
 void ovt_service_close(struct ovt_service_process *process);
 
 /*
- * A task by itself, its BPU segments apart: 0, -EINVAL (no segment, no such priority or core),
+ * Checks a task without its segments: returns 0, -EINVAL (no segment, no such priority or core),
  * -E2BIG for too many segments, -EPERM for a priority above @max_priority.
  */
 s32 ovt_service_check_task(u32 segment_count, u32 priority, u32 core, u32 cores, u32 max_priority);
 
 /*
- * That a task with groups takes @width cores at once, and @most is the most parts that one of its
- * segments has: 0, or -EINVAL, also if it names a core.
+ * Checks the @width of a task with groups, the cores that it takes at once: it must be from 1 to
+ * @cores and equal to @most, the parts of its widest segment.  Returns 0, or -EINVAL, also if the
+ * task names a @core.
  */
 s32 ovt_service_check_width(u32 width, u32 most, u32 core, u32 cores);
 
-/* 0, -EEXIST for a tag in use, -ENOSPC for one task too many. */
+/* Returns 0, -EEXIST for a tag in use, -ENOSPC for one task too many. */
 s32 ovt_service_check_room(struct ovt_service_process *process, u64 tag);
 
-/* Of a process with room for it.  Its expected time is known from now on. */
+/* Submits @task of a process with room for it.  Its expected time is known from now on. */
 void ovt_service_submit(struct ovt_service_process *process, struct ovt_service_task *task,
 			u64 now);
 
-/* NULL: there is none with that tag. */
+/* Returns the task of @process with @tag, or NULL. */
 struct ovt_service_task *ovt_service_find(struct ovt_service_process *process, u64 tag);
 
 /*
- * The process says that CPU segment @segment of @task is over, with @status 0 or a negative errno.
- * 0, or -EINVAL if that is none, or the process was not to run that, or has reported it before.
+ * The process reports that CPU segment @segment of @task is over, with @status 0 or a negative
+ * errno.  Returns 0; or -EINVAL if @status is no errno, or if the process was not to run that
+ * segment, has not fetched its event, or has reported it before.
  */
 s32 ovt_service_cpu_done(struct ovt_service_task *task, u32 segment, s32 status, u64 now);
 
 /*
- * The job of the current segment of @task is over.  @took: device time that what it executed takes
- * on cores without other work.
+ * The job of the current segment of @task is over.  @took: device time that its FCs take on cores
+ * without other work.
  */
 void ovt_service_job_ended(struct ovt_service_task *task, const struct overtake_result *result,
 			   u64 took);
 
-/* Work that has not started never runs.  -ENOENT if it has ended. */
+/* Cancels @task: work that has not started never runs.  Returns -ENOENT if @task has ended. */
 s32 ovt_service_cancel(struct ovt_service_task *task, u64 now);
 
 /*
- * The tasks of @process are cancelled, OVT_SERVICE_STEPS_AT_ONCE in a call.  *@left: how many are
- * to be looked at, at first ovt_service_live(); none arrives meanwhile.  True: to be called again.
- * Between two calls tasks may change places, so a round may pass one over: there is another round
- * until one leaves *@found false.
+ * Cancels the tasks of @process, OVT_SERVICE_STEPS_AT_ONCE in a call.  *@left is the number of
+ * tasks to be looked at, at first ovt_service_live(); no task arrives meanwhile.  Returns true if
+ * it is to be called again.  Between two calls tasks may change places, so a round may miss a task:
+ * the host starts another round until one leaves *@found false.
  */
 bool ovt_service_cancel_all(struct ovt_service_process *process, u32 *left, bool *found, u64 now);
 
-/* Segments that are over, in order; nothing else goes on. */
+/* Handles the segments that are over, in order; nothing else goes on. */
 void ovt_service_handle_ends(struct ovt_service *service, u64 now);
 
 /*
- * What is to happen at @now: ends in order, then what may go on.  True if there was anything: then
- * it is to be called again, since one call does no more than OVT_SERVICE_STEPS_AT_ONCE things.
+ * Does what is to happen at @now: first all ends in order, then actions of tasks that may go on.
+ * Returns true if there was anything: then it is to be called again, since one call carries out no
+ * more than OVT_SERVICE_STEPS_AT_ONCE actions.
  */
 bool ovt_service_settle(struct ovt_service *service, u64 now);
 
-/* When ovt_service_settle() is to be called though nothing happens; ~0: never. */
+/* Returns when ovt_service_settle() is to be called though nothing happens; ~0: never. */
 u64 ovt_service_next_time(const struct ovt_service *service);
 
 /*
- * The next task with an event for the process, or NULL.  If the task has ended, the host reports
- * that and calls ovt_service_collect().  Otherwise the process is to run the CPU segment
+ * Returns the next task with an event for the process, or NULL.  If the task has ended, the host
+ * reports its end and calls ovt_service_collect().  Otherwise the process is to run CPU segment
  * @sched.segment, and the host calls ovt_service_told().
  */
 struct ovt_service_task *ovt_service_next_event(struct ovt_service_process *process);
 
-/* The event of @task, which ovt_service_next_event() returned. */
+/* Returns the event of @task, which ovt_service_next_event() returned. */
 struct overtake_task_event ovt_service_event_of(const struct ovt_service_task *task);
 void ovt_service_told(struct ovt_service_task *task);
 
@@ -244,13 +249,13 @@ static inline bool ovt_service_has_ended(const struct ovt_service_task *task)
 void ovt_service_collect(struct ovt_service_task *task);
 
 /**
- * struct ovt_service_counts - what a process has now, for people
+ * struct ovt_service_counts - numbers of a process at the moment, for people
  * @waiting: tasks that were not dispatched
- * @ready: dispatched, and waiting for a slot
- * @dispatched: dispatched and not over
- * @overdue: of these: in a CPU segment that is
- * @slots: held
- * @uncollected: ended, and the end was not fetched
+ * @ready: tasks that were dispatched and wait for a slot
+ * @dispatched: tasks that were dispatched and are not over
+ * @overdue: dispatched tasks in a CPU segment that is overdue
+ * @slots: slots that its tasks hold
+ * @uncollected: tasks that ended and whose ends were not fetched
  */
 struct ovt_service_counts {
 	u32 waiting;
@@ -261,10 +266,10 @@ struct ovt_service_counts {
 	u32 uncollected;
 };
 
-/* Takes the same few steps however many tasks there are. */
+/* Counts in the same few steps however many tasks there are. */
 struct ovt_service_counts ovt_service_count(const struct ovt_service_process *process);
 
-/* Tasks that have arrived and are not over. */
+/* Returns the number of tasks that have arrived and are not over. */
 static inline u32 ovt_service_live(const struct ovt_service_process *process)
 {
 	struct ovt_service_counts counts = ovt_service_count(process);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* What firmware-sim needs of its host, when the host is the kernel. */
+/* The functions that firmware-sim needs from its host, when the host is the kernel. */
 #ifndef OVT_PORT_H
 #define OVT_PORT_H
 
@@ -17,7 +17,7 @@
 #define ovt_store_release(pointer, value)	smp_store_release(pointer, value)
 #define ovt_index_nospec(index, size)		array_index_nospec(index, size)
 #define ovt_barrier_nospec()			barrier_nospec()
-/* Keeps the compiler from reading again what was copied from shared memory. */
+/* Prevents the compiler from reading shared memory again after a copy was taken. */
 #define ovt_compiler_barrier()			barrier()
 /* A counter that one thread writes and others may read at any time. */
 #define ovt_read_once(value)			READ_ONCE(value)

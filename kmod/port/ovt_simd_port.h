@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* What hw/simd needs of its host, when the host is the kernel.  Not for hw/simd's own files. */
+/* Functions for callers of hw/simd, when the host is the kernel.  Not for hw/simd's own files. */
 #ifndef OVT_SIMD_PORT_H
 #define OVT_SIMD_PORT_H
 
@@ -15,7 +15,7 @@
 struct ovt_simd_section {
 };
 
-/* Whether the CPU has what hw/simd is compiled for, and its registers are switched with tasks. */
+/* Whether the CPU has the instructions of hw/simd, and its registers are switched with tasks. */
 static inline bool ovt_simd_supported(void)
 {
 	return boot_cpu_has(X86_FEATURE_AVX2) && boot_cpu_has(X86_FEATURE_FMA) &&
@@ -23,8 +23,8 @@ static inline bool ovt_simd_supported(void)
 }
 
 /*
- * Takes the vector registers; preemption is off until ovt_simd_end().  False while another task
- * waits for the CPU: it goes first.
+ * Takes the vector registers; preemption is off until ovt_simd_end().  Returns false while another
+ * task waits for the CPU: that task goes first.
  */
 static inline bool ovt_simd_begin(struct ovt_simd_section *section)
 {

@@ -9,8 +9,8 @@
 #define OVT_STRIP_PIXELS	6u
 
 /**
- * struct ovt_conv_run - what of a window follows itself in scratch and weights
- * @length: of a run: pairs of inputs (words), or four at a time (bytes)
+ * struct ovt_conv_run - the runs of a window, each contiguous in scratch and weights
+ * @length: length of a run: pairs of inputs (words), or four at a time (bytes)
  * @rows: rows of runs in a window
  * @columns: runs in such a row
  * @row_step: elements of the scratch from one row of runs to the next
@@ -31,15 +31,15 @@ struct ovt_conv_run {
 /**
  * struct ovt_conv_plan - how an instruction is cut
  * @inputs: the layout of the inputs as words
- * @bytes: as bytes
+ * @bytes: the layout of the inputs as bytes
  * @words_run: runs of a window of words
- * @bytes_run: of a window of bytes
+ * @bytes_run: runs of a window of bytes
  * @group_inputs: input channels of a group
  * @group_outputs: output channels of a group
- * @block_bytes: weights of 8 outputs
+ * @block_bytes: bytes of the weights of 8 outputs
  * @block_step: bytes from these weights to those of the next 8 outputs of a group
- * @first_weight: from them to those of the first tap
- * @strip: pixels of a strip, at most
+ * @first_weight: bytes from these weights to those of the first tap
+ * @strip: greatest number of pixels of a strip
  * @ordered: the weights of 8 outputs follow each other in the order of the taps
  */
 struct ovt_conv_plan {
@@ -58,13 +58,13 @@ struct ovt_conv_plan {
 
 /**
  * struct ovt_conv_steps - packed weights of some rows of taps
- * @weights: of the first step
- * @at: what of a window it multiplies
- * @end: behind the last step's
- * @extra: second parts of bytes, of the first vectors and of the second ones of steps
- * @extra_at: what they multiply
- * @extra_end: behind the last's
- * @has_extras: whether there are any
+ * @weights: weights of the first step
+ * @at: places in a window of the inputs that the steps multiply
+ * @end: behind the place of the last step
+ * @extra: second parts of bytes, for the first vectors and for the second ones of steps
+ * @extra_at: places of the inputs that these multiply
+ * @extra_end: behind the places of the last of these
+ * @has_extras: whether there are second parts
  */
 struct ovt_conv_steps {
 	const s8 *weights;
@@ -78,14 +78,14 @@ struct ovt_conv_steps {
 
 /**
  * struct ovt_conv_block - 16 output channels, or 8
- * @channels: how their sums are finished; if there are 8 at most, those come twice
- * @start: what a pixel's sums begin with
+ * @channels: how their sums are finished; a block of at most 8 channels has them twice
+ * @start: the values with which a pixel's sums begin
  * @steps: packed weights
- * @first_row: of the rows of taps that these are for
- * @end_row: behind the last of them
- * @weights: of the first 8, as the client has them
+ * @first_row: first row of taps of @steps
+ * @end_row: the row of taps behind the last of @steps
+ * @weights: weights of the first 8 channels, as the client has them
  * @block_step: bytes from them to those of the second 8
- * @count: output channels, at most 16
+ * @count: number of output channels, at most 16
  */
 struct ovt_conv_block {
 	struct ovt_simd_channels channels;
@@ -100,10 +100,10 @@ struct ovt_conv_block {
 
 /**
  * struct ovt_conv_strip - a unit of work
- * @windows: of each pixel, in the scratch
- * @outputs: of each pixel
- * @pixels: how many
- * @sums: room for those of each pixel
+ * @windows: window of each pixel, in the scratch
+ * @outputs: outputs of each pixel
+ * @pixels: number of pixels
+ * @sums: room for the sums of each pixel
  */
 struct ovt_conv_strip {
 	const u8 *windows[OVT_STRIP_PIXELS];
@@ -115,19 +115,19 @@ struct ovt_conv_strip {
 /*
  * ovt_conv_plan_init - cut an instruction whose weights are in the order of its taps
  *
- * False if its windows do not fit.
+ * Returns false if its windows do not fit.
  */
 bool ovt_conv_plan_init(struct ovt_conv_plan *plan, const struct overtake_insn *insn);
 
-/* Whether a unit of work is short enough and less than what the scalar operator takes. */
+/* Whether a unit of work is short enough, and takes less than the scalar operator. */
 bool ovt_conv_plan_pays(const struct ovt_conv_plan *plan, const struct overtake_insn *insn);
 
-/* As ovt_simd_run(), of an instruction that has been cut. */
+/* Does the work of ovt_simd_run() for an instruction that has been cut. */
 bool ovt_conv_plan_run(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 		       const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
 		       struct ovt_cursor *cursor, s64 *work);
 
-/* The outputs of a strip: of the words that the windows are. */
+/* Computes the outputs of a strip whose windows are words. */
 void ovt_conv_words(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
 		    const struct ovt_conv_block *block);
 
@@ -135,12 +135,12 @@ void ovt_conv_words(const struct ovt_conv_strip *strip, const struct ovt_conv_ru
 bool ovt_conv_single_fits(const struct ovt_conv_run *run);
 
 /*
- * Spreads the words of the scratch, in the place of packed weights: true if they have been taken
- * apart into digits.
+ * Spreads the words of the scratch, in the place of packed weights.  Returns true if they have been
+ * taken apart into digits.
  */
 bool ovt_conv_single_spread(const struct ovt_conv_run *run, struct ovt_simd_scratch *scratch);
 
-/* The outputs of a strip of one pixel, whose window has been spread; as digits. */
+/* Compute the outputs of a strip of one pixel whose window has been spread: as words, as digits. */
 void ovt_conv_single_words(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
 			   const struct ovt_conv_block *block,
 			   const struct ovt_simd_scratch *scratch);
@@ -148,32 +148,32 @@ void ovt_conv_single_digits(const struct ovt_conv_strip *strip, const struct ovt
 			    const struct ovt_conv_block *block,
 			    const struct ovt_simd_scratch *scratch);
 
-/* Whether the weights of 16 outputs are few enough to be packed as bytes; as words. */
+/* Whether the weights of 16 outputs are few enough to be packed: as bytes, as words. */
 bool ovt_conv_bytes_fit(const struct ovt_conv_plan *plan);
 bool ovt_conv_words_fit(const struct ovt_conv_plan *plan);
 
 /*
  * ovt_conv_pack_bytes - copy the weights of @count outputs for multiplication as bytes
- * @pixels: of the group
+ * @pixels: number of pixels of the group
  *
- * False if there are too many for which that would not be exact.  See hw/simd/conv_pack.c.
+ * Returns false if too many weights would have to be split to be exact.  See hw/simd/conv_pack.c.
  */
 bool ovt_conv_pack_bytes(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
 			 u32 pixels, struct ovt_simd_scratch *scratch);
 
-/* As words. */
+/* Copies the weights of @count outputs for multiplication as words. */
 void ovt_conv_pack_words(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
 			 struct ovt_simd_scratch *scratch);
 
-/* The steps of @block->first_row to before @end_row, of bytes or words of windows like @run. */
+/* Loads the steps from @block->first_row to before @end_row, for bytes or words of windows @run. */
 void ovt_conv_load_steps(struct ovt_conv_block *block, const struct ovt_conv_run *run,
 			 const struct ovt_simd_scratch *scratch);
 
-/* Of bytes: their second parts too, and what sums begin with if @zero was added to each input. */
+/* Loads the steps of bytes and their second parts, and @start if @zero was added to each input. */
 void ovt_conv_load_bytes(struct ovt_conv_block *block, const struct ovt_conv_run *run,
 			 const struct ovt_simd_scratch *scratch, s32 zero);
 
-/* The outputs of a strip: of the block's steps, and of the bytes or words that the windows are. */
+/* Compute the outputs of a strip with the block's steps: its windows are bytes, or words. */
 void ovt_conv_packed_bytes(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block);
 void ovt_conv_packed_words(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block);
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* From the sums of a strip of CONV, in registers, to its outputs. */
+/* Turns the sums of a strip of CONV, which are in registers, into its outputs. */
 #ifndef OVT_HW_SIMD_CONV_FINISH_H
 #define OVT_HW_SIMD_CONV_FINISH_H
 
 #include "hw/simd/conv.h"
 
-/* strip->sums, with doubles; of 16 outputs, or of 8, which are the low sums. */
+/* Finish strip->sums with doubles: of 16 outputs, or of 8, which are the low sums. */
 void ovt_conv_finish_double_16(const struct ovt_conv_strip *strip,
 			       const struct ovt_conv_block *block);
 void ovt_conv_finish_double_8(const struct ovt_conv_strip *strip,
 			      const struct ovt_conv_block *block);
 
-/* The bytes that strip->sums holds, 16 for each of two pixels: the first @count of them. */
+/* Stores the first @count of 16 bytes of each pixel; strip->sums[i] holds those of two pixels. */
 void ovt_conv_store_some(const struct ovt_conv_strip *strip, u32 count);
 
-/* The first @count of 8, without a call of memcpy() for each pixel. */
+/* Stores the first @count of 8 bytes, without a call of memcpy() for each pixel. */
 static __always_inline void ovt_conv_store_8(s8 *out, u64 bytes, u32 count)
 {
 	if (count == OVERTAKE_WEIGHT_BLOCK) {
@@ -36,7 +36,7 @@ static __always_inline void ovt_conv_store_8(s8 *out, u64 bytes, u32 count)
 		out[0] = (s8)bytes;
 }
 
-/* Two pixels' 8 outputs, as they are packed, into the order of memory. */
+/* Puts the 8 outputs of two pixels, in packed order, into the order of memory. */
 static __always_inline ovt_s64x2 ovt_conv_pixels_of_8(ovt_s8x16 bytes)
 {
 	return (ovt_s64x2)__builtin_ia32_pshufd((ovt_i32x4)bytes, 0xd8);
@@ -50,7 +50,7 @@ ovt_conv_all_small(const struct ovt_simd_sums *sums, const u32 pixels, const u32
 	ovt_u32x8 bits = { 0 };
 	u32 p;
 
-	/* Beyond: below -2^24, or 2^24 and above. */
+	/* Numbers that are too large are below -2^24, or 2^24 and above. */
 #pragma GCC unroll 6
 	for (p = 0; p < pixels; p++) {
 		bits |= sums[p].low + most;

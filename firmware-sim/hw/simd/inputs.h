@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * The part of in[0] that a group of windows needs, made ready for multiplication: 16-bit
- * elements, zero point subtracted, zeros where a window leaves the tensor.  Or unsigned bytes, 128
- * added, zero points where it leaves the tensor.
+ * The part of in[0] that a group of windows needs, made ready for multiplication: either 16-bit
+ * elements, with the zero point subtracted, and zeros where a window leaves the tensor; or unsigned
+ * bytes, with 128 added, and zero points where a window leaves the tensor.
  */
 #ifndef OVT_HW_SIMD_INPUTS_H
 #define OVT_HW_SIMD_INPUTS_H
@@ -11,15 +11,15 @@
 
 /**
  * struct ovt_simd_inputs - the layout of a group of @height x @width output pixels' windows
- * @height: rows of output pixels of a group, at most
- * @width: columns of output pixels of a group, at most
+ * @height: greatest number of rows of output pixels of a group
+ * @width: greatest number of columns of output pixels of a group
  * @step_y: rows of inputs from one row of windows to the next
  * @step_x: columns of inputs from one window to the next
  * @sample_y: rows of the tensor from one row of inputs to the next
  * @sample_x: columns of the tensor from one column of inputs to the next
  * @extent_y: rows of inputs that a window spans
  * @extent_x: columns of inputs that a window spans
- * @channels: of the tensor, that a window sees
+ * @channels: channels of the tensor that a window sees
  * @pixel: elements from one column of inputs to the next
  * @row: elements from one row of inputs to the next, if the group is @width wide
  * @size: bytes of an element
@@ -41,18 +41,18 @@ struct ovt_simd_inputs {
 
 /*
  * ovt_simd_inputs_plan - lay out windows that see @channels channels
- * @align: elements that a column of inputs is a multiple of: 2 or OVT_SIMD_OUTPUTS
+ * @align: the elements of a column of inputs are a multiple of this: 2 or OVT_SIMD_OUTPUTS
  *
- * False if the window of one pixel does not fit into the scratch, or fills it with more than
- * OVT_SIMD_UNIT of work.  No group does.
+ * Returns false if the window of one pixel does not fit into the scratch, or if filling it takes
+ * more work than OVT_SIMD_UNIT.  No group takes more.
  */
 bool ovt_simd_inputs_plan(struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
 			  u32 channels, u32 align);
 
 /*
- * Whether filling takes less than the scalar operators do for the outputs that it is for: @outputs
- * of each pixel, @products in each for a tap.  Much of what dilated or far strided windows span is
- * not multiplied at all.
+ * Whether filling takes less than the scalar operators take for its outputs: @outputs for each
+ * pixel, with @products in each for a tap.  Many inputs that dilated or far strided windows span
+ * are not multiplied at all.
  */
 bool ovt_simd_inputs_pay(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
 			 u32 outputs, u32 products);
@@ -60,10 +60,10 @@ bool ovt_simd_inputs_pay(const struct ovt_simd_inputs *inputs, const struct over
 /* Makes groups no wider than @width, at least 1. */
 void ovt_simd_inputs_narrow(struct ovt_simd_inputs *inputs, u32 width);
 
-/* The layout of the same groups as bytes, a column a multiple of 4 of them. */
+/* Makes the layout of the same groups as bytes, where a column is a multiple of 4 bytes. */
 void ovt_simd_inputs_as_bytes(struct ovt_simd_inputs *bytes, const struct ovt_simd_inputs *words);
 
-/* Rows and columns of output pixels in the group that begins at (@y, @x). */
+/* Return the rows and columns of output pixels in the group that begins at (@y, @x). */
 static inline u32 ovt_simd_group_height(const struct ovt_simd_inputs *inputs,
 					const struct overtake_insn *insn, u32 y)
 {
@@ -80,7 +80,7 @@ static inline u32 ovt_simd_group_width(const struct ovt_simd_inputs *inputs,
 	return left < inputs->width ? left : inputs->width;
 }
 
-/* Moves @cursor to the next group's pixels; false past the last. */
+/* Moves @cursor to the next group's pixels; returns false past the last. */
 static inline bool ovt_simd_next_group(const struct ovt_simd_inputs *inputs,
 				       const struct overtake_insn *insn, struct ovt_cursor *cursor)
 {
@@ -89,14 +89,15 @@ static inline bool ovt_simd_next_group(const struct ovt_simd_inputs *inputs,
 }
 
 /*
- * Fills @to for the group at (@y, @x) with channels from @first_channel on; what aligns a column
- * weighs nothing, as what is outside the tensor.  Returns what that takes, in nanoseconds or less.
+ * Fills @to for the group at (@y, @x) with channels from @first_channel on.  Elements that align a
+ * column add nothing to sums, like those outside the tensor.  Returns the work: it takes about as
+ * many nanoseconds, or fewer.
  */
 s64 ovt_simd_inputs_fill(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
 			 const struct ovt_operands *operands, u32 y, u32 x, u32 first_channel,
 			 void *to);
 
-/* Where the window of the group's pixel (@y, @x), counted from its first, begins: in elements. */
+/* Returns the first element of the window of the group's pixel (@y, @x), counted from its first. */
 static inline u32 ovt_simd_window(const struct ovt_simd_inputs *inputs, u32 y, u32 x)
 {
 	return y * inputs->step_y * inputs->row + x * inputs->step_x * inputs->pixel;

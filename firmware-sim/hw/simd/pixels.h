@@ -8,8 +8,8 @@
 
 /*
  * struct ovt_simd_run - elements that follow each other in out and in all inputs
- * @elements: how many from the cursor on, at most 4096
- * @length: of the run that they are part of: a pixel's, or a whole row's if no tensor has padding
+ * @elements: number of elements from the cursor on, at most 4096
+ * @length: length of their run: a pixel, or a whole row if no tensor has padding
  */
 struct ovt_simd_run {
 	u32 elements;
@@ -18,13 +18,13 @@ struct ovt_simd_run {
 
 #define OVT_SIMD_RUN_ELEMENTS	4096u
 
-/* No padding from pixel to pixel. */
+/* Whether @operand has no padding from pixel to pixel. */
 static inline bool ovt_simd_is_dense(const struct overtake_operand *operand)
 {
 	return operand->pixel_stride == (u64)operand->channels * ovt_element_bytes(operand);
 }
 
-/* Of a pixel, or of a @row: its bytes are below 2^32 as row strides are. */
+/* Returns the run of a pixel, or of a @row, whose bytes are below 2^32 as row strides are. */
 static inline struct ovt_simd_run ovt_simd_run_of(const struct overtake_insn *insn,
 						  const struct ovt_cursor *cursor, bool row)
 {
@@ -37,7 +37,10 @@ static inline struct ovt_simd_run ovt_simd_run_of(const struct overtake_insn *in
 	return run;
 }
 
-/* False past the last pixel.  In a row that is one run, @c goes beyond a pixel. */
+/*
+ * Moves @cursor past @run; returns false past the last pixel.  In a row that is one run, @c goes
+ * beyond a pixel.
+ */
 static inline bool ovt_simd_run_next(const struct overtake_insn *insn, struct ovt_cursor *cursor,
 				     const struct ovt_simd_run *run)
 {
@@ -47,7 +50,7 @@ static inline bool ovt_simd_run_next(const struct overtake_insn *insn, struct ov
 	return ovt_cursor_next_pixels(insn, cursor, 1, run->length / insn->out.channels);
 }
 
-/* 8 or, where @readable allows, 16 bytes from @from on, zeros behind them. */
+/* Loads 8 or, where @readable allows, 16 bytes from @from on, with zeros behind them. */
 static __always_inline ovt_s8x16 ovt_simd_load_channels(const s8 *from, u64 readable)
 {
 	if (readable >= 16)
@@ -55,7 +58,7 @@ static __always_inline ovt_s8x16 ovt_simd_load_channels(const s8 *from, u64 read
 	return (ovt_s8x16)(ovt_s64x2) { (s64)ovt_load_u64(from), 0 };
 }
 
-/* Exactly @count bytes, at most 16, zeros behind them. */
+/* Loads exactly @count bytes, at most 16, with zeros behind them. */
 static __always_inline ovt_s8x16 ovt_simd_load_exactly(const s8 *from, u32 count)
 {
 	s8 bytes[16] = { 0 };

@@ -62,7 +62,7 @@ struct ovt_simd_factors {
 	ovt_f32x8 high;
 };
 
-/* To requantise with floats. */
+/* Constants of the requantisation with floats. */
 struct ovt_simd_single {
 	ovt_u32x8 zero;		/* bits that make 0, less the zero point */
 	ovt_s8x32 least;
@@ -70,9 +70,9 @@ struct ovt_simd_single {
 };
 
 /*
- * struct ovt_simd_channels - what 16 output channels need to be finished
+ * struct ovt_simd_channels - data with which 16 output channels are finished
  * @factors_fit: floats are exact where sums are at most OVT_SINGLE_MAX
- * @sums_fit: and all are
+ * @sums_fit: @factors_fit, and no sum can be larger
  */
 struct ovt_simd_channels {
 	struct ovt_simd_range range;
@@ -84,10 +84,10 @@ struct ovt_simd_channels {
 };
 
 /*
- * ovt_simd_channels_load - parameters of CONV, DEPTHWISE, MATMUL
- * @most: the magnitude of what is added to an output's bias, at most
+ * ovt_simd_channels_load - load parameters of CONV, DEPTHWISE, MATMUL
+ * @most: greatest magnitude of the sum that is added to an output's bias
  *
- * Of @count channels, at most 16, from @first on; those of others are not read.
+ * Loads those of @count channels, at most 16, from @first on; others are not read.
  */
 void ovt_simd_channels_load(struct ovt_simd_channels *channels, const struct overtake_insn *insn,
 			    const struct ovt_operands *operands, u32 first, u32 count,
@@ -103,7 +103,7 @@ ovt_simd_range_init(struct ovt_simd_range *range, const struct overtake_insn *in
 	range->zero_point = ovt_broadcast_s16((s16)zero_point);
 }
 
-/* As the client has them, in range; as unsigned numbers: so does the scalar code. */
+/* Loads 8 multipliers of the client as unsigned numbers, taken into range as by the scalar code. */
 static __always_inline ovt_i32x8 ovt_simd_multipliers(const u32 *multipliers)
 {
 	return (ovt_i32x8)ovt_load_s32x8(multipliers) & (int)OVERTAKE_MULTIPLIER_MAX;
@@ -117,7 +117,7 @@ static __always_inline ovt_i32x8 ovt_simd_shifts(const u32 *shifts)
 	return __builtin_ia32_pminud256(shift, (ovt_i32x8)ovt_broadcast_s32(OVERTAKE_SHIFT_MAX));
 }
 
-/* multiplier / 2^shift of 8 outputs: as a float each is exact. */
+/* Returns multiplier / 2^shift of 8 outputs: each is exact as a float. */
 static __always_inline ovt_f32x8
 ovt_simd_factors_of(const u32 *multipliers, const u32 *shifts)
 {
@@ -126,7 +126,7 @@ ovt_simd_factors_of(const u32 *multipliers, const u32 *shifts)
 	return __builtin_ia32_cvtdq2ps256(ovt_simd_multipliers(multipliers)) * (ovt_f32x8)powers;
 }
 
-/* What has been added to OVT_ROUNDING_BIAS, in the instruction's range. */
+/* Clamps numbers that were added to OVT_ROUNDING_BIAS to the instruction's range. */
 static __always_inline ovt_f64x4
 ovt_simd_clamp(ovt_f64x4 rounded, const struct ovt_simd_range *range)
 {
@@ -134,7 +134,7 @@ ovt_simd_clamp(ovt_f64x4 rounded, const struct ovt_simd_range *range)
 				       range->greatest);
 }
 
-/* Of 4 outputs. */
+/* Rounds and clamps the results of 4 outputs. */
 static __always_inline ovt_f64x4
 ovt_simd_round(ovt_s32x4 sums, ovt_s32x4 factors, const struct ovt_simd_range *range)
 {
@@ -151,7 +151,7 @@ static __always_inline ovt_i32x8 ovt_simd_low_words(ovt_f64x4 low, ovt_f64x4 hig
 	return (ovt_i32x8)__builtin_ia32_shufps256((ovt_f32x8)low, (ovt_f32x8)high, 0x88);
 }
 
-/* Clamped and rounded doubles of outputs 0..15 to their bytes. */
+/* Turns clamped and rounded doubles of outputs 0..15 into their bytes. */
 static __always_inline ovt_s8x16
 ovt_simd_pack(const ovt_f64x4 *rounded, const struct ovt_simd_range *range)
 {
@@ -168,7 +168,7 @@ ovt_simd_pack(const ovt_f64x4 *rounded, const struct ovt_simd_range *range)
 	return (ovt_s8x16)__builtin_ia32_punpcklwd128((ovt_i16x8)low, (ovt_i16x8)high);
 }
 
-/* Sums to the bytes of outputs 0..15. */
+/* Turns sums into the bytes of outputs 0..15. */
 static __always_inline ovt_s8x16
 ovt_simd_requantise_double(const struct ovt_simd_sums *sums,
 			   const struct ovt_simd_channels *channels)
@@ -186,7 +186,7 @@ ovt_simd_requantise_double(const struct ovt_simd_sums *sums,
 	return ovt_simd_pack(rounded, range);
 }
 
-/* Sums of 8 outputs to words; beyond the range of the result they may be as far as they like. */
+/* Turns sums of 8 outputs into words, which may be far beyond the range of the result. */
 static __always_inline ovt_i32x8
 ovt_simd_single_round(ovt_u32x8 sums, ovt_f32x8 factors, const struct ovt_simd_single *single)
 {
@@ -208,7 +208,7 @@ ovt_simd_single_words(const struct ovt_simd_sums *sums, const struct ovt_simd_ch
 								single));
 }
 
-/* Sums of two pixels to the bytes of their outputs 0..15, where floats are exact. */
+/* Turns sums of two pixels into the bytes of their outputs 0..15, where floats are exact. */
 static __always_inline ovt_s8x32
 ovt_simd_requantise_single(const struct ovt_simd_sums *first, const struct ovt_simd_sums *second,
 			   const struct ovt_simd_channels *channels)
@@ -222,7 +222,7 @@ ovt_simd_requantise_single(const struct ovt_simd_sums *first, const struct ovt_s
 	return (ovt_s8x32)__builtin_ia32_pminsb256(bytes, (ovt_c8x32)single->greatest);
 }
 
-/* Either way. */
+/* Turns sums of two pixels into bytes, with floats where they are exact, else with doubles. */
 static __always_inline ovt_s8x32
 ovt_simd_requantise_2(const struct ovt_simd_sums *first, const struct ovt_simd_sums *second,
 		      const struct ovt_simd_channels *channels)
@@ -233,7 +233,7 @@ ovt_simd_requantise_2(const struct ovt_simd_sums *first, const struct ovt_simd_s
 				   (ovt_s32x4)ovt_simd_requantise_double(second, channels));
 }
 
-/* Bytes of the first pixel and of the second. */
+/* Return the bytes of the first pixel, and of the second. */
 static __always_inline ovt_s8x16 ovt_simd_first(ovt_s8x32 bytes)
 {
 	return (ovt_s8x16)ovt_low_half((ovt_u32x8)bytes);
@@ -244,7 +244,7 @@ static __always_inline ovt_s8x16 ovt_simd_second(ovt_s8x32 bytes)
 	return (ovt_s8x16)ovt_high_half((ovt_u32x8)bytes);
 }
 
-/* @count outputs, at most 16. */
+/* Stores @count outputs, at most 16. */
 static __always_inline void ovt_simd_store(s8 *out, ovt_s8x16 bytes, u32 count)
 {
 	if (count == OVT_SIMD_OUTPUTS) {

@@ -3,12 +3,12 @@
  * Vector operators: the operators implemented with AVX2, which give the same bytes faster.
  *
  * The scalar operators (hw/operators.h) are the definition.  A vector operator covers an
- * instruction or leaves it to them, and whichever begins an instruction ends it: the two order
- * their units of work differently, so a cursor of one means nothing to the other.
+ * instruction or leaves it to them.  The operator that begins an instruction ends it: the two kinds
+ * order their units of work differently, so a cursor of one means nothing to the other.
  *
  * The files of this directory need a CPU with AVX2 and FMA and a host that lets them use its
- * registers (<ovt_simd_port.h>): no other file may call them but between ovt_simd_begin() and
- * ovt_simd_end().  They round to nearest, ties to even, which ovt_simd_begin() sees to.
+ * registers (<ovt_simd_port.h>): other files may call them only between ovt_simd_begin() and
+ * ovt_simd_end().  They round to nearest, ties to even, which ovt_simd_begin() ensures.
  *
  * Their inputs may change under them, as under the scalar operators: no address and no count
  * depends on anything but the validated instruction and the cursor (and, in TABLE, on a byte that
@@ -24,15 +24,15 @@
 /* Elements of the inputs as vector operators multiply them: 16 bits, less the zero point. */
 #define OVT_SIMD_INPUTS		(64u * 1024u)
 
-/* The same as bytes: 3 channels and more, rounded up to 4. */
+/* These elements as bytes: 3 channels and more, rounded up to 4. */
 #define OVT_SIMD_BYTES		(OVT_SIMD_INPUTS * 4u / 3u)
-/* Weights of 16 outputs of CONV, if they are multiplied as bytes. */
+/* Bytes of packed weights of 16 outputs of CONV. */
 #define OVT_SIMD_PACKED		(96u * 1024u)
-/* Of them, 32 each, that are multiplied in two parts: of each of two kinds. */
+/* Vectors of 32 such weights that are multiplied in two parts, of each of two kinds. */
 #define OVT_SIMD_EXTRAS		(OVT_SIMD_PACKED / 64u * 3u / 10u)
 /* Rows of taps of CONV that can be left out where they are outside the tensor. */
 #define OVT_SIMD_TAP_ROWS	8u
-/* Sums of a unit of work, at most. */
+/* Greatest number of sums of a unit of work. */
 #define OVT_SIMD_SUMS		96u
 /* Taps of a window whose weights DEPTHWISE keeps. */
 #define OVT_SIMD_TAPS		128u
@@ -40,18 +40,18 @@
 /**
  * struct ovt_simd_scratch - memory of a core's vector operators
  * @inputs: the inputs of the units of work to come
- * @bytes: the same as bytes
- * @packed: CONV: weights of 16 outputs, as bytes or words; of one pixel, its inputs for each step
- * @step_at: CONV: the inputs that each vector or two of these multiply: where in a window, in bytes
- * @steps: CONV: how many
- * @extra: CONV: second parts of some bytes, of a step's first vectors and of its second ones
- * @extra_at: CONV: the inputs that they multiply
- * @extras: CONV: how many there are of the first 0, 1, ... rows of taps, the last of all
- * @totals: CONV: sums of these weights, of each output: of the first 0, 1, ... rows of taps, the
- *          last of all
- * @sums: of the present unit of work
- * @weights: DEPTHWISE: of 16 channels: pairs of taps, widened and interleaved
- * @taps: DEPTHWISE: where in a window the pairs of taps are
+ * @bytes: these inputs as bytes
+ * @packed: CONV: weights of 16 outputs, as bytes or words; for one pixel, its inputs for each step
+ * @step_at: CONV: place in a window, in bytes, of the inputs that each step's vectors multiply
+ * @steps: CONV: number of steps
+ * @extra: CONV: second parts of some bytes, for a step's first vectors and for its second ones
+ * @extra_at: CONV: place of the inputs that each of @extra multiplies
+ * @extras: CONV: number of @extra for the first 0, 1, ... rows of taps; the last entry is for all
+ * @totals: CONV: sum of the weights of each output for the first 0, 1, ... rows of taps; the last
+ *          entry is for all
+ * @sums: sums of the present unit of work
+ * @weights: DEPTHWISE: weights of 16 channels: pairs of taps, widened and interleaved
+ * @taps: DEPTHWISE: places of the pairs of taps in a window
  *
  * 353 KiB, aligned to 64 bytes, owned by the host; its contents mean nothing between two
  * instructions.
@@ -72,15 +72,14 @@ struct ovt_simd_scratch {
 } __attribute__((aligned(64)));
 
 /*
- * What a host has to bear at once: ovt_simd_run() called with this much work or less takes well
- * below 200 us (docs/reference/operators.md), for it exceeds it by less than a unit of
- * OVT_SIMD_UNIT.  What bounds the units: groups are made small enough to be filled
- * (hw/simd/inputs.h) and strips short enough to be multiplied; larger windows of pools, CONV and
- * DEPTHWISE, and longer rows of MATMUL, have no vector operator.  Reads that no cache holds count:
- * see OVT_SIMD_FAR_WORK.
+ * Work that a host has to wait for at once: ovt_simd_run() called with this much work or less takes
+ * well below 200 us (docs/reference/operators.md), for it exceeds it by less than a unit of
+ * OVT_SIMD_UNIT.  Units are bounded: groups are small enough to be filled (hw/simd/inputs.h) and
+ * strips short enough to be multiplied; larger windows of pools, CONV and DEPTHWISE, and longer
+ * rows of MATMUL, have no vector operator.  Reads that no cache holds count: see OVT_SIMD_FAR_WORK.
  */
 #define OVT_SIMD_SLICE		(16 * 1024)
-/* The most that one unit counts. */
+/* Greatest count of one unit. */
 #define OVT_SIMD_UNIT		(32 * 1024)
 
 /* Pixels or rows this many bytes apart are on a page of their own soon: misses of cache and TLB. */
@@ -92,20 +91,20 @@ static inline u32 ovt_simd_far_work(u64 bytes_apart)
 	return bytes_apart < OVT_SIMD_FAR ? 0 : OVT_SIMD_FAR_WORK;
 }
 
-/* What storing to a pixel of out takes more than to its neighbour in the cache. */
+/* Returns the work of a store to a pixel of out beyond that of a store to a pixel in the cache. */
 static inline u32 ovt_simd_store_work(const struct overtake_insn *insn)
 {
 	return ovt_simd_far_work(insn->out.row_stride / insn->out.width);
 }
 
-/* Whether a vector operator covers @insn.  Inside a section too: this code may use vectors. */
+/* Whether a vector operator covers @insn.  Only inside a section: this code may use vectors. */
 bool ovt_simd_covers(const struct overtake_insn *insn);
 
 /*
  * ovt_simd_run - execute part of a validated instruction that is covered
- * @work: in: what to spend, at least 1; out: what is left, possibly below zero by one unit
+ * @work: in: work to spend, at least 1; out: work that is left, possibly below zero by one unit
  *
- * As ovt_operator_run(), but one of work is about a nanosecond, whatever the operator.  @scratch
+ * Like ovt_operator_run(), but 1 of @work is about a nanosecond, whatever the operator.  @scratch
  * and @cursor stay with the instruction from its start, where @cursor is all zero, to its end.
  */
 bool ovt_simd_run(const struct overtake_insn *insn, const struct ovt_operands *operands,

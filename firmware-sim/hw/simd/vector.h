@@ -6,8 +6,8 @@
 #include <ovt_port.h>
 
 /*
- * From here on: a file that includes this one does so last, but for its like, and is called
- * where the CPU is known to have both (hw/simd/simd.h).
+ * The pragma applies from here on.  A file that includes this one does so last, except for similar
+ * headers, and is called only where the CPU is known to have both (hw/simd/simd.h).
  */
 #pragma GCC target("avx2,fma")
 
@@ -25,7 +25,7 @@ typedef s64 ovt_s64x4 __attribute__((vector_size(32)));
 typedef double ovt_f64x4 __attribute__((vector_size(32)));
 typedef float ovt_f32x8 __attribute__((vector_size(32)));
 
-/* What the compiler's builtins call the same. */
+/* The same vectors with the element types of the compiler's builtins. */
 typedef char ovt_c8x16 __attribute__((vector_size(16)));
 typedef char ovt_c8x32 __attribute__((vector_size(32)));
 typedef short ovt_i16x8 __attribute__((vector_size(16)));
@@ -35,16 +35,16 @@ typedef int ovt_i32x8 __attribute__((vector_size(32)));
 typedef long long ovt_i64x2 __attribute__((vector_size(16)));
 typedef long long ovt_i64x4 __attribute__((vector_size(32)));
 
-/* A frame and registers of its own. */
+/* Gives a function a stack frame and registers of its own. */
 #define OVT_SIMD_NOINLINE	__attribute__((__noinline__))
 
-/* What memory held before is not kept in a register. */
+/* Makes the compiler read memory again: no earlier value stays in a register. */
 static __always_inline void ovt_simd_reload(void)
 {
 	__asm__ volatile("" : : : "memory");
 }
 
-/* What a register holds is computed here, neither sooner nor later. */
+/* Makes the compiler compute @vector at this place, neither sooner nor later. */
 #define ovt_simd_settle(vector)	({ __asm__ volatile("" : "+x"(vector)); })
 
 /* Loads and stores at any address. */
@@ -89,19 +89,19 @@ static __always_inline ovt_f64x4 ovt_broadcast_f64(double value)
 	return (ovt_f64x4) { value, value, value, value };
 }
 
-/* 16 bytes as 16-bit elements. */
+/* Returns 16 bytes as 16-bit elements. */
 static __always_inline ovt_s16x16 ovt_widen_s8(ovt_s8x16 bytes)
 {
 	return (ovt_s16x16)__builtin_ia32_pmovsxbw256((ovt_c8x16)bytes);
 }
 
-/* 8 elements of 16 bits as 32-bit ones. */
+/* Returns 8 elements of 16 bits as 32-bit ones. */
 static __always_inline ovt_u32x8 ovt_widen_s16(ovt_s32x4 words)
 {
 	return (ovt_u32x8)__builtin_ia32_pmovsxwd256((ovt_i16x8)words);
 }
 
-/* Products of 16-bit elements, neighbours added up. */
+/* Returns the products of 16-bit elements, with neighbours added up. */
 static __always_inline ovt_u32x8 ovt_multiply_pairs(ovt_s16x16 a, ovt_s16x16 b)
 {
 	return (ovt_u32x8)__builtin_ia32_pmaddwd256((ovt_i16x16)a, (ovt_i16x16)b);
@@ -124,7 +124,7 @@ static __always_inline ovt_c8x32 ovt_join(ovt_s32x4 low, ovt_s32x4 high)
 	return (ovt_c8x32)__builtin_ia32_insert128i256(both, (ovt_i64x2)high, 1);
 }
 
-/* 4 floats. */
+/* Returns 4 floats as doubles. */
 static __always_inline ovt_f64x4 ovt_single_to_f64(ovt_s32x4 vector)
 {
 	return __builtin_ia32_cvtps2pd256((ovt_f32x4)vector);

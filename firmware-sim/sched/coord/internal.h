@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* What the files of the coordinator share; hosts include sched/coord/coord.h only. */
+/* Declarations that the files of the coordinator share; hosts include sched/coord/coord.h only. */
 #ifndef OVT_COORD_INTERNAL_H
 #define OVT_COORD_INTERNAL_H
 
@@ -30,7 +30,7 @@ static inline u64 ovt_coord_min(u64 a, u64 b)
 	return a < b ? a : b;
 }
 
-/* Of two times; as far as they can be counted. */
+/* Returns the sum of two times, at most OVT_COORD_NEVER. */
 static inline u64 ovt_coord_add(u64 a, u64 b)
 {
 	return a < OVT_COORD_NEVER - b ? a + b : OVT_COORD_NEVER;
@@ -56,22 +56,22 @@ static inline u32 ovt_coord_unit_at(const struct ovt_coord_model *model, u32 cha
 	return model->chain_units[model->chain_begin[chain] + place];
 }
 
-/* Its number in a chain. */
+/* Returns the place of @unit in its chain, from 0. */
 static inline u32 ovt_coord_place_in_chain(const struct ovt_coord_model *model, u32 unit)
 {
 	return model->place_of[unit] - model->chain_begin[model->chain_of[unit]];
 }
 
 /* model.c */
-/* Processors that can run @unit of @task, in use or not. */
+/* Returns the processors that can run @unit of @task, in use or not. */
 u64 ovt_coord_can_run(const struct ovt_coord *coord, const struct ovt_coord_task *task, u32 unit);
-/* Of a piece, or of all units if @chain is OVT_COORD_WHOLE. */
+/* Returns the record of a piece, or of all units if @chain is OVT_COORD_WHOLE. */
 struct ovt_coord_record *ovt_coord_record_of(const struct ovt_coord_model *model, u32 class_index,
 					     u32 chain, u32 first, u32 last);
 u64 ovt_coord_units_of(const struct ovt_coord_model *model, u32 chain, u32 first, u32 last);
 
 /* expected.c */
-/* Expected times on @processor are those of its class until the records say otherwise. */
+/* Expected times on @processor are those of its class until runs show otherwise. */
 void ovt_coord_forget_throttling(const struct ovt_coord *coord,
 				 struct ovt_coord_processor *processor, u64 now);
 u64 ovt_coord_expected(const struct ovt_coord_processor *processor,
@@ -79,7 +79,7 @@ u64 ovt_coord_expected(const struct ovt_coord_processor *processor,
 void ovt_coord_learn(struct ovt_coord *coord, const struct ovt_coord_run *run, u64 executed);
 
 /* free_time.c */
-/* As a task of 255 sees it, or one below; with what tasks other than @task have reserved. */
+/* Finds the free times as a task of 255, or one below, sees them; plan.c adds reservations. */
 void ovt_coord_free_times(struct ovt_coord *coord, bool is_high, u64 now,
 			  struct ovt_coord_free_times *times);
 u64 ovt_coord_soonest(const struct ovt_coord_processor *processor,
@@ -87,35 +87,35 @@ u64 ovt_coord_soonest(const struct ovt_coord_processor *processor,
 /* The smallest free time of a processor grows by @amount. */
 void ovt_coord_count(const struct ovt_coord_processor *processor,
 		     struct ovt_coord_free_times *times, u64 amount);
-/* It becomes @end. */
+/* The smallest free time of a processor becomes @end. */
 void ovt_coord_occupy(const struct ovt_coord_processor *processor,
 		      struct ovt_coord_free_times *times, u64 end);
 bool ovt_coord_is_idle(const struct ovt_coord_processor *processor);
 
 /* plan.c */
-/* Of a task with a plan, under the free times of the look (scratch.base). */
+/* Plans @task, for which a plan exists, with the free times of the look (scratch.base). */
 void ovt_coord_make_plan(struct ovt_coord *coord, const struct ovt_coord_task *task, u64 now,
 			 struct ovt_coord_plan *plan);
-/* Time for @bytes from one processor to another. */
+/* Returns the time that @bytes take from one processor to another. */
 u64 ovt_coord_move(const struct ovt_coord *coord, u32 from, u32 to, u64 bytes);
 
-/* look.c: what a policy picks. */
+/* look.c: the choices of policies. */
 bool ovt_coord_pick_in_window(struct ovt_coord *coord, u64 now, struct ovt_coord_choice *choice);
 bool ovt_coord_pick_whole(struct ovt_coord *coord, u64 now, struct ovt_coord_choice *choice);
-/* Of 255 the one to dispatch; below what the policy picks.  False: nothing. */
+/* Chooses a task of 255 to dispatch, else what the policy picks below.  False: nothing. */
 bool ovt_coord_look(struct ovt_coord *coord, u64 now, struct ovt_coord_choice *choice);
 
 /* waiting.c: the places in which tasks wait. */
 bool ovt_coord_has_ready_unit(const struct ovt_coord_task *task);
 void ovt_coord_enter(struct ovt_coord *coord, struct ovt_coord_task *task);
 void ovt_coord_leave(struct ovt_coord *coord, struct ovt_coord_task *task);
-/* A processor went out of use or came back: which tasks have a plan changes. */
+/* A processor went out of use or came back: looks again which tasks have a plan. */
 void ovt_coord_sort_anew(struct ovt_coord *coord);
 struct ovt_coord_task *ovt_coord_first(const struct ovt_tree *queue);
 struct ovt_coord_task *ovt_coord_after(struct ovt_coord_task *task);
-/* Of a processor with such tasks. */
+/* Returns the first task that may go to @processor whole; there is one. */
 struct ovt_coord_task *ovt_coord_first_whole(const struct ovt_coord *coord, u32 processor);
-/* Of those whose deadline has come the one that arrived first; NULL: none. */
+/* Returns the first to arrive of the tasks whose deadline has come, or NULL. */
 struct ovt_coord_task *ovt_coord_late_task(struct ovt_coord *coord, u64 now);
 
 #endif
