@@ -50,8 +50,8 @@ private:
     std::vector<std::vector<ValueId>> last_reads_;  // by node: what no later one reads, no outputs
     std::vector<std::vector<float>> free_;          // free buffers
     std::vector<std::vector<std::size_t>> readers_; // for run_with()
-    FloatValues kept_;            // of run(), by value, if run_with() changed it
-    std::vector<ValueId> others_; // the changed values
+    FloatValues kept_;            // of run(), by value, where run_with() has others
+    std::vector<ValueId> others_; // the values in kept_
     std::vector<std::unique_ptr<Convolution>> convolutions_; // by node, null for other operators
     std::vector<cpu::Kernel> kernels_;                       // by node, for nodes on the CPU
 };
