@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* What firmware-sim needs of its host, when the host is a process. */
+/* The functions that firmware-sim needs from its host, for a host that is a process. */
 #ifndef OVT_PORT_H
 #define OVT_PORT_H
 
@@ -26,7 +26,7 @@ typedef int64_t s64;
 
 #define ovt_load_acquire(pointer)		__atomic_load_n(pointer, __ATOMIC_ACQUIRE)
 #define ovt_store_release(pointer, value)	__atomic_store_n(pointer, value, __ATOMIC_RELEASE)
-/* A process attacks only itself by speculation, so the plain index will do. */
+/* By speculation a process can attack only itself, so the plain index is enough. */
 #define ovt_index_nospec(index, size)		((void)(size), (index))
 #define ovt_barrier_nospec()			((void)0)
 #define ovt_compiler_barrier()			__asm__ volatile("" ::: "memory")

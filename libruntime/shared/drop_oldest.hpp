@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Room in a map that has a limit.
+// Makes room in a map that has a limit.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,10 @@
 
 namespace overtake {
 
-/// Erases the oldest entries of `map`, a sixteenth of all and at least one, so that an entry that
-/// is added at the limit costs as much as a constant number of others.  `age_of` takes an element:
-/// the smaller, the older.  `erase` takes an iterator and returns the next one.  Returns how many.
+/// Erases the oldest entries of a map that is not empty: a sixteenth of all, rounded down, and one
+/// more.  So adding an entry at the limit costs as much as a constant number of others.  `age_of`
+/// takes an element: the smaller, the older.  `erase` takes an iterator and returns the next one.
+/// Returns the number of erased entries.
 template <typename Map, typename AgeOf, typename Erase>
 std::size_t drop_oldest(Map& map, const AgeOf& age_of, const Erase& erase) {
     if (map.empty())

@@ -6,7 +6,7 @@
 
 namespace overtake {
 
-/// Closes what it holds.
+/// Closes its descriptor when it is destroyed.
 class Descriptor {
 public:
     explicit Descriptor(int fd = -1) noexcept : fd_(fd) {}

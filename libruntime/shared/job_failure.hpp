@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Why a job failed, and what to do about it: the same words from every interface.
+// Why a job failed, and what to do about it, in the same words in every interface.
 #pragma once
 
 #include <cerrno>
@@ -11,8 +11,8 @@
 
 namespace overtake {
 
-/// Of a job that the device ended because of one of its limits: which one, and the remedy.  Empty
-/// for any other failure.  To be read behind "the task failed: ".
+/// Returns which of its limits the device enforced when it ended a job, and the remedy.  Empty for
+/// any other failure.  The text is to follow "the task failed: ".
 inline std::string limit_remedy(std::int32_t status, std::uint32_t fault) {
     if (fault == OVERTAKE_FAULT_CLOCK)
         return "one of its FCs took the host longer than the device allows: compile the model with "
@@ -30,7 +30,7 @@ inline std::string limit_remedy(std::int32_t status, std::uint32_t fault) {
     return "";
 }
 
-/// The same of any job that failed.
+/// Does the same for any job that failed.
 inline std::string why_job_failed(const Completion& job) {
     if (std::string remedy = limit_remedy(job.status, job.fault); !remedy.empty())
         return remedy;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Names and texts that others chose, made fit to be printed.
+// Makes names and texts of others fit to be printed.
 //
-// Other users and the authors of files choose names of processes, models and tensors.  Printed as
-// they are, those could move the cursor of a terminal, show a line in another order than it has, or
-// hide a part of it.
+// Other users and the authors of files choose names of processes, models and tensors.  Printed
+// unchanged, such names could move the cursor of a terminal, show a line in another order than it
+// has, or hide a part of it.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace overtake {
 /// One character of UTF-8 at the beginning of a text.
 struct Utf8Character {
     char32_t value = 0;
-    std::size_t bytes = 0; ///< 0: the text begins with none
+    std::size_t bytes = 0; ///< 0: the text does not begin with one
     bool cut_off = false;  ///< the text ends within one
 };
 
@@ -39,14 +39,14 @@ inline Utf8Character first_character(std::string_view text) {
             return {};
         value = value << 6 | (byte(i) & 0x3fu);
     }
-    // Longer than it need be, half of a pair of UTF-16, or behind the last character.
+    // Encoded longer than needed, half of a UTF-16 pair, or beyond the last character.
     const bool is_none = (bytes == 3 && (value < 0x800 || (value >= 0xd800 && value < 0xe000))) ||
                          (bytes == 4 && (value < 0x10000 || value > 0x10ffff));
     return is_none ? Utf8Character{} : Utf8Character{value, bytes};
 }
 
 /// Control characters, line and paragraph separators, and format characters (Unicode's category
-/// Cf): those change the direction of text, such as U+202E, or are invisible.
+/// Cf).  These change the direction of text, such as U+202E, or are invisible.
 constexpr bool is_control_or_format(char32_t character) {
     struct Range {
         char32_t first, last;
@@ -65,8 +65,8 @@ constexpr bool is_control_or_format(char32_t character) {
     return false;
 }
 
-/// `text` with a question mark for each character that is_control_or_format(), and for each byte
-/// that is no UTF-8; lines may stay apart.
+/// Returns `text` with a question mark for each character that is_control_or_format() and for each
+/// byte that is no UTF-8; lines may stay separate.
 inline std::string printable(std::string_view text, bool keep_lines = false) {
     std::string out;
     out.reserve(text.size());
@@ -82,8 +82,8 @@ inline std::string printable(std::string_view text, bool keep_lines = false) {
     return out;
 }
 
-/// The JSON text with the same values, and with such characters of its strings as escapes of four
-/// hexadecimal digits (\u001b).  Line ends between values stay.
+/// Returns the JSON text with the same values.  Such characters in its strings become escapes of
+/// four hexadecimal digits (\u001b).  Line ends between values stay.
 inline std::string printable_json(std::string_view json) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string out;
@@ -96,8 +96,8 @@ inline std::string printable_json(std::string_view json) {
     while (!json.empty()) {
         const Utf8Character next = first_character(json);
         const std::size_t bytes = next.bytes != 0 ? next.bytes : 1;
-        // A writer of JSON leaves control characters of ASCII between values alone, where an
-        // escape would be none.
+        // A writer of JSON does not change ASCII control characters between values, where an escape
+        // would have no meaning.
         if (next.value < 0x7f || !is_control_or_format(next.value)) {
             out += json.substr(0, bytes);
         } else if (next.value < 0x10000) {

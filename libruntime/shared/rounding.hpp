@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How a number becomes an int8 or an int16: in the runtime, and the same in the compiler.
+// The rounding of a number to an int8 or an int16, the same in the runtime and in the compiler.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace overtake {
 
-/// q = value / scale rounded half to even in float32, plus the zero point, saturated; not-a-number
+/// Returns q = value / scale, rounded half to even in float32, plus the zero point, saturated; NaN
 /// becomes the zero point.
 inline std::int8_t quantise(float value, float scale, float zero_point) {
     const float q = std::nearbyint(value / scale) + zero_point;
@@ -18,7 +18,7 @@ inline std::int8_t quantise(float value, float scale, float zero_point) {
     return static_cast<std::int8_t>(std::clamp(q, -128.0f, 127.0f));
 }
 
-/// The same in 16 bits, whose zero point is 0.
+/// Does the same in 16 bits, where the zero point is 0.
 inline std::int16_t quantise_int16(float value, float scale) {
     const float q = std::nearbyint(value / scale);
     if (std::isnan(q))

@@ -10,7 +10,7 @@
 
 namespace overtake {
 
-/// Where the CPU has it, unless OVERTAKE_SIMD=off is in the environment.
+/// True if the CPU has AVX2, unless OVERTAKE_SIMD=off is in the environment.
 inline bool simd_is_on() {
     const char* environment = std::getenv("OVERTAKE_SIMD");
     return !(environment && std::string_view(environment) == "off") && ovt_simd_supported();

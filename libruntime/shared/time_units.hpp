@@ -12,7 +12,7 @@
 
 namespace overtake {
 
-/// A finite number and the text behind it; nothing if the text does not begin with one.
+/// Returns a finite number and the text after it; nothing if the text does not begin with one.
 inline std::optional<std::pair<double, std::string_view>> read_number(std::string_view text) {
     double value = 0;
     const char* const end = text.data() + text.size();
@@ -22,8 +22,8 @@ inline std::optional<std::pair<double, std::string_view>> read_number(std::strin
     return std::pair(value, std::string_view(stop, static_cast<std::size_t>(end - stop)));
 }
 
-/// Nanoseconds of 30s, 1.5ms or 5min.  A number without a unit counts `unit_ns` nanoseconds each.
-/// Nothing if the text is neither.
+/// Returns the nanoseconds of 30s, 1.5ms or 5min.  A number without a unit counts in `unit_ns`
+/// nanoseconds.  Nothing for any other text.
 inline std::optional<double> read_time_ns(std::string_view text, double unit_ns) {
     constexpr std::array<std::pair<std::string_view, double>, 6> units{
         {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 6e10}, {"h", 3.6e12}}};
@@ -39,7 +39,7 @@ inline std::optional<double> read_time_ns(std::string_view text, double unit_ns)
     return std::nullopt;
 }
 
-/// The whole number nearest to `value`, which it is but for rounding; nothing otherwise.
+/// Returns the whole number that `value` is except for rounding; nothing if it is none.
 inline std::optional<double> whole_of(double value) {
     const double nearest = std::nearbyint(value);
     const bool is_whole = std::abs(value - nearest) <= 1e-9 * std::abs(value);

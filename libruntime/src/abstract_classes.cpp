@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What of the interfaces is compiled: their destructors, and with them one vtable and one type
+// The compiled part of the interfaces: their destructors, and with them one vtable and one type
 // description for all users of the library.
 #include <cerrno>
 

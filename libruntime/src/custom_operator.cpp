@@ -21,7 +21,7 @@ namespace {
 
 struct Registry {
     std::mutex mutex;
-    std::map<std::pair<std::string, std::string>, OperatorFactory> factories; ///< domain and type
+    std::map<std::pair<std::string, std::string>, OperatorFactory> factories; ///< domain, type
     std::set<void*> objects;                                                  ///< loaded
 };
 
@@ -38,9 +38,9 @@ void unlock_registry() {
     registry().mutex.unlock();
 }
 
-/// A child of fork() keeps what is registered, and finds the lock free.  As the library is loaded:
-/// fork() then takes the locks of libraries that use this one, libdnn's, before this lock, in the
-/// order in which they do.
+/// A child of fork() keeps the registered operators, and finds the lock free.  The handlers are
+/// installed as the library is loaded: fork() then takes the locks of libraries that use this one,
+/// libdnn's, before this lock, in the order in which those libraries take them.
 __attribute__((constructor)) void watch_registry_for_fork() {
     registry();
     (void)pthread_atfork(lock_registry, unlock_registry, unlock_registry);
@@ -50,7 +50,7 @@ void load(const std::filesystem::path& file) {
     const auto fail = [&](int code, const std::string& why) {
         throw Error(code, fmt::format("{}: {}", file.string(), why));
     };
-    std::error_code error; // dlopen() would wait for a pipe
+    std::error_code error; // dlopen() would wait if the file were a pipe
     if (const auto status = std::filesystem::status(file, error);
         std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
         fail(EINVAL, "not a regular file; name a shared object of custom operators");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The C face of custom operators.
+// The C interface of custom operators.
 #include "overtake/custom_operator.h"
 
 #include <cerrno>
@@ -16,7 +16,7 @@ namespace overtake {
 
 namespace {
 
-/// A description as C sees it; refers to the one that it was made of.
+/// A description as C sees it; refers to the description that it was made from.
 class CNode {
 public:
     explicit CNode(const OperatorDescription& node) {

@@ -9,7 +9,7 @@
 
 namespace overtake {
 
-/// The greatest that fits in place of one that does not: that is refused as well.
+/// Returns the number, or the greatest that fits the field: a device refuses that as well.
 template <class Field>
 Field cut(std::uint64_t value) {
     return static_cast<Field>(std::min<std::uint64_t>(value, std::numeric_limits<Field>::max()));

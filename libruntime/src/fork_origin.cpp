@@ -16,9 +16,9 @@ void count_fork() {
     generation.fetch_add(1, std::memory_order_relaxed);
 }
 
-/// As the library is loaded, before any object of it can be made.
+/// Runs as the library is loaded, before any object of it can be made.
 __attribute__((constructor)) void watch_for_fork() {
-    // It fails only without memory, and then a child has no message for what it does.
+    // It fails only without memory, and then a child gets no message for its mistakes.
     (void)pthread_atfork(nullptr, nullptr, count_fork);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What fork() makes of devices and of all that is made from them.
+// The effect of fork() on devices and on everything that is made from them.
 //
 // A child of fork() has copies of its parent's objects, but none of its threads, and shares its
 // descriptors and its rings.  A call on such an object would wait for a thread that does not exist,
@@ -18,7 +18,7 @@
 
 namespace overtake {
 
-/// 0 in the process that loaded the library, and one more in each child of fork().
+/// Returns 0 in the process that loaded the library, and one more in each child of fork().
 /// Thread safe.
 OVERTAKE_HIDDEN unsigned fork_generation() noexcept;
 
@@ -26,7 +26,7 @@ OVERTAKE_HIDDEN unsigned fork_generation() noexcept;
 class OVERTAKE_HIDDEN ForkOrigin {
 public:
     bool is_here() const noexcept { return generation_ == fork_generation(); }
-    /// Throws Error ENOTSUP in a child of the process; `what` is the object, in plain words.
+    /// Throws Error ENOTSUP in a child of the process; `what` names the object in plain words.
     void require(const char* what) const {
         if (!is_here())
             fail(what);
@@ -41,7 +41,7 @@ private:
     unsigned generation_ = fork_generation();
 };
 
-/// Destroys an object in the process that made it; in a child of it the object stays as it is.
+/// Destroys an object in the process that made it; in a child the object stays as it is.
 template <class Object>
 class OVERTAKE_HIDDEN DeleteWhereMade {
 public:
@@ -62,7 +62,7 @@ std::shared_ptr<Object> make_shared_where_made(Arguments&&... arguments) {
 }
 
 /// A value for the whole process, made at its first use and never destroyed.  A child of fork()
-/// makes one of its own: a lock of the parent's may be held there for ever.  Thread safe.
+/// makes its own: a lock of the parent's value may be held there for ever.  Thread safe.
 template <class Value>
 class OnePerProcess {
 public:

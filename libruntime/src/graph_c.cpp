@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The C face of the life cycle.
+// The C interface of the life cycle.
 #include "overtake/graph.h"
 
 #include <cerrno>
@@ -34,7 +34,7 @@ namespace overtake {
 
 namespace {
 
-// No string: the C library ends the process where it has no memory to note a thread's destructor.
+// No std::string: the C library ends the process if it has no memory to note a thread's destructor.
 constexpr std::size_t most_error_text = 4096;
 thread_local char last_error_text[most_error_text];
 
@@ -80,12 +80,12 @@ void give_values(std::span<Value> from, Value** values, size_t* elements) {
 
 void set_last_error(const char* text) noexcept {
     std::size_t length = std::strlen(text);
-    if (length >= most_error_text) { // whole characters of UTF-8
+    if (length >= most_error_text) { // cut at a whole character of UTF-8
         length = most_error_text - 1;
         while (length > 0 && (text[length] & 0xc0) == 0x80)
             --length;
     }
-    std::memmove(last_error_text, text, length); // it may be the text of before
+    std::memmove(last_error_text, text, length); // `text` may be the previous text
     last_error_text[length] = '\0';
 }
 

@@ -6,9 +6,9 @@
 
 namespace overtake {
 
-/// What an engine or a session calls its next job: no two jobs of a process are called the same, so
-/// that a watcher of the process knows them apart before it knows their contexts.  Of `count`
-/// jobs, which have consecutive tags, that of the first.  Thread safe.
+/// Returns the tag of an engine's or a session's next job.  No two jobs of a process get the same
+/// tag here, so that a watcher of the process distinguishes them before it knows their contexts.
+/// For `count` jobs, which have consecutive tags, returns the tag of the first.  Thread safe.
 inline std::uint64_t next_job_tag(std::uint64_t count = 1) noexcept {
     static std::atomic<std::uint64_t> next{1};
     return next.fetch_add(count, std::memory_order_relaxed);

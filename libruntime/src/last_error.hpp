@@ -11,10 +11,11 @@
 
 namespace overtake {
 
-/// What overtake_last_error() gives this thread from now on.
+/// Sets the text that overtake_last_error() gives this thread from now on.
 void set_last_error(const char* text) noexcept;
 
-/// 0, or a negative errno for what `call` throws, whose text is then the thread's last error.
+/// Returns 0, or a negative errno for an exception of `call`, whose text becomes the thread's last
+/// error.
 template <class Call>
 int result_in_c(const Call& call) noexcept {
     try {
@@ -26,7 +27,7 @@ int result_in_c(const Call& call) noexcept {
     } catch (const std::bad_alloc&) {
         set_last_error("there is not enough memory");
         return -ENOMEM;
-    } catch (const std::exception& exception) { // of a program's own operator
+    } catch (const std::exception& exception) { // a program's own operator threw
         set_last_error(exception.what());
         return -EIO;
     }

@@ -5,8 +5,8 @@
 
 namespace overtake {
 
-/// Which permission this process lacks to connect to the socket, and who can give it; empty if it
-/// lacks none.
+/// Returns the permission that this process lacks to connect to the socket, and who can grant it;
+/// empty if it lacks none.
 std::string missing_permission(const std::string& socket);
 
 } // namespace overtake

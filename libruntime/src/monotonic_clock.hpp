@@ -17,7 +17,7 @@ inline std::uint64_t monotonic_ns() {
         std::chrono::duration_cast<std::chrono::nanoseconds>(since_boot).count());
 }
 
-/// Waits for a notification, at the longest until deadline_ns.  From INT64_MAX on that is for ever.
+/// Waits for a notification, but no later than deadline_ns.  From INT64_MAX on it waits for ever.
 inline void wait_until(std::condition_variable& condition, std::unique_lock<std::mutex>& lock,
                        std::uint64_t deadline_ns) {
     if (deadline_ns >= static_cast<std::uint64_t>(INT64_MAX)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Which device a name means.
+// Opens the device that a name means.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -26,14 +26,14 @@ std::shared_ptr<Device> open_socket(const std::string& path) {
     try {
         return open_server(path);
     } catch (const Error& error) {
-        // A server that turns a client away is reached, and says why itself.
+        // A server that refuses a client is reached, and says why itself.
         if (error.code() == EACCES && !missing_permission(path).empty())
             throw Error(EACCES, error.what() + std::string(own_device));
         throw;
     }
 }
 
-/// An error names the variable that names the server, if one does.
+/// An error names the environment variable that names the server, if it does.
 std::shared_ptr<Device> open_default_server() {
     const char* const named = std::getenv("OVERTAKE_SERVER");
     try {
@@ -45,8 +45,8 @@ std::shared_ptr<Device> open_default_server() {
     }
 }
 
-/// Null if none is where servers are.  One that is there and turns this process away is an error,
-/// and so is one that the environment names and this process may not reach.
+/// Returns null if there is no server in the usual places.  A server that refuses this process is
+/// an error, and so is one that the environment names and this process may not reach.
 std::shared_ptr<Device> server_that_answers() {
     const std::string path = default_server_path();
     const char* named = std::getenv("OVERTAKE_SERVER");
@@ -60,7 +60,7 @@ std::shared_ptr<Device> server_that_answers() {
         return open_default_server();
     } catch (const Error& error) {
         if (error.code() == ECONNREFUSED || error.code() == ENOENT)
-            return nullptr; // what one that is gone has left
+            return nullptr; // left by a server that has ended
         throw;
     }
 }

@@ -12,7 +12,7 @@ namespace overtake {
 
 namespace {
 
-/// An object of a backend.  In a child of fork() nothing of it is called, its destructor included.
+/// An object of a backend.  A child of fork() calls none of its functions, not even its destructor.
 template <class Object>
 class Bound {
 public:
@@ -23,7 +23,7 @@ public:
         return *object_;
     }
     bool is_here() const noexcept { return origin_.is_here(); }
-    /// Only for what takes no lock.
+    /// Only for calls that take no lock.
     Object& anywhere() const noexcept { return *object_; }
 
 private:
@@ -161,7 +161,7 @@ public:
 private:
     Device& inner() const noexcept { return *device_.anywhere(); }
 
-    /// Shared, for what a backend makes keeps its device.
+    /// Shared, since the objects that a backend makes keep its device.
     Bound<std::shared_ptr<Device>> device_;
     std::unique_ptr<BoundClock> clock_;
 };

@@ -9,11 +9,11 @@
 
 namespace overtake {
 
-/// The same device, whose functions, and those of what it makes, throw Error ENOTSUP in a child of
-/// fork() (fork_origin.hpp).
+/// Returns the same device, whose functions, and those of the objects that it makes, throw Error
+/// ENOTSUP in a child of fork() (fork_origin.hpp).
 std::shared_ptr<Device> bind_to_process(std::shared_ptr<Device> device);
-/// The backend's device behind such a one; another one itself.  Throws Error ENOTSUP in a child of
-/// fork().
+/// Returns the backend's device behind such a device; any other device is returned itself.  Throws
+/// Error ENOTSUP in a child of fork().
 Device& unbound(Device& device);
 
 } // namespace overtake

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The C face of processors of the program's.
+// The C interface of the program's own processors.
 #include "overtake/processor.h"
 
 #include <cerrno>
@@ -21,7 +21,7 @@ class CProcessor;
 
 } // namespace overtake
 
-/// Without the call once that is done.
+/// A call; it refers to no UnitCall once that is done.
 struct overtake_unit_call {
     overtake::CProcessor* processor;
     std::mutex mutex;
@@ -77,7 +77,7 @@ public:
             call.swap(handle.call);
         }
         if (!call)
-            return; // said twice
+            return; // done() was called twice
         {
             const std::lock_guard lock(mutex_);
             const auto known = handles_.find(call.get());
@@ -96,7 +96,7 @@ private:
             if (known != handles_.end())
                 handle = known->second;
         }
-        if (handle && function) // else another thread has just said that it is done
+        if (handle && function) // else another thread has just called done()
             function(context_, handle.get());
     }
 
@@ -104,7 +104,7 @@ private:
     void* const context_;
     std::mutex mutex_;
     std::map<UnitCall*, std::shared_ptr<overtake_unit_call>> handles_; ///< of calls under way
-    /// So that a second done() in a row finds that there is no call any more.
+    /// Lets a second done() in a row find that there is no call any more.
     std::shared_ptr<overtake_unit_call> last_done_;
 };
 
@@ -115,7 +115,7 @@ int describe_unit_tensor(std::span<const UnitTensor> tensors, std::size_t index,
     if (index >= tensors.size() || !to)
         return -EINVAL;
     const Tensor& tensor = tensors[index].tensor;
-    if (tensor.is_int16) // the struct has no place to say so
+    if (tensor.is_int16) // the struct has no field for it
         return -ENOTSUP;
     const std::span<std::byte> bytes = tensors[index].bytes;
     *to = {bytes.data(),        bytes.size(),        tensor.name.data(),  tensor.name.size(),

@@ -12,7 +12,7 @@ namespace overtake {
 
 namespace {
 
-/// Of the group's record.
+/// Returns the binding for the group's record.
 overtake_binding record_binding(const Replay& replay, std::size_t parts) {
     overtake_binding record{};
     record.address = replay.group_record;
@@ -192,7 +192,7 @@ std::string replay_refusal_text(const ovt_verdict& verdict, const Replay& replay
     default:
         break;
     }
-    // Its parts by the numbers of those that were recorded.
+    // Its parts get the numbers of the recorded parts.
     std::vector<overtake_part> parts;
     for (std::size_t i = 0; recorded && i < recorded->part_fcs.size(); i++)
         parts.push_back({.fc_count = recorded->part_fcs[i],

@@ -20,7 +20,7 @@ struct LimitText {
     const char* remedy;
 };
 
-/// By OVERTAKE_LIMIT_*.
+/// The texts by OVERTAKE_LIMIT_*.
 constexpr std::array<LimitText, OVERTAKE_LIMIT_COUNT> limit_texts{{
     {"queues", "close one, or open the device again"},
     {"jobs of a queue", "reap before submitting more"},
@@ -43,7 +43,7 @@ constexpr std::array<LimitText, OVERTAKE_LIMIT_COUNT> limit_texts{{
     {"instances of a recording", "record the job twice"},
 }};
 
-/// Where the record of a group goes.
+/// Returns the binding for the record of a group.
 overtake_binding record_of(const Job& job) {
     overtake_binding record{};
     record.address = job.group_record;
@@ -208,7 +208,7 @@ overtake_extension_parts group_of(const Job& job) {
     group.stages = user_pointer(job.stages.data());
     group.record = job.group_record;
     group.part_count = cut<std::uint32_t>(job.parts.size());
-    // One for each FC; as many stages as the greatest says.
+    // One stage for each FC; there are as many stages as the greatest number plus 1.
     if (!job.stages.empty() && job.stages.size() == job.fcs.size())
         group.stage_count =
             cut<std::uint32_t>(std::uint64_t{*std::ranges::max_element(job.stages)} + 1);
@@ -353,7 +353,7 @@ void check_segment_parts(std::uint64_t tag, std::size_t index, bool on_bpu,
                                         "has neither parts nor stages",
                                         tag, index));
     if (parts.size() > OVERTAKE_MAX_CORES)
-        return; // which is refused as of a job
+        return; // the check of the job refuses it
     const ovt_verdict verdict =
         ovt_check_parts_of_task(parts.data(), static_cast<u32>(parts.size()));
     if (verdict.reason != OVT_ACCEPTED)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Why a device refuses a job: the rules are those of firmware-sim/host, the words are here.
+// Why a device refuses a job: the rules are in firmware-sim/host, the texts are here.
 //
-// An embedded device asks the rules before it takes a job.  A driver has asked them itself and says
-// only an errno: then they are asked again, of what was submitted, to name the field that is wrong.
+// An embedded device applies the rules before it takes a job.  A driver has applied them itself and
+// returns only an errno: then the submitted job is checked again, to name the field that is wrong.
 #pragma once
 
 #include <cstdint>
@@ -26,64 +26,66 @@ extern "C" {
 
 namespace overtake {
 
-/// A job as the device's interface has it.  Points into the job; a number that does not fit is cut
-/// to one that is refused as well.
+/// Returns a job in the form of the device's interface.  It points into the job; a number that does
+/// not fit is cut to one that is refused as well.
 drm_overtake_submit submission(const Job& job);
 
-/// What makes a job a group, as the device's interface has it: of a job that has parts.
+/// Returns the extension that makes a job with parts a group, in the form of the device's
+/// interface.
 overtake_extension_parts group_of(const Job& job);
 
-/// It says what is only of groups, and has no parts: EINVAL on every device.
+/// Whether a job without parts has fields that only groups may have: EINVAL on every device.
 bool is_group_without_parts(const Job& job);
 
-/// What a job is held against.
+/// The bounds that a job is checked against.
 struct JobBounds {
     unsigned cores;        ///< of the device
     unsigned max_priority; ///< of the queue
 };
 
-/// OVERTAKE_MAP_* of the buffer that holds all of bindings[index], 0 if there is none.  With the
-/// index behind the last: of a group's record.
+/// Returns OVERTAKE_MAP_* of the buffer that holds all of bindings[index], or 0 if there is none.
+/// The index after the last binding means a group's record.
 using FindMemory = std::function<std::uint32_t(std::size_t index, const overtake_binding& binding)>;
 
-/// bound: regions that are bound already, one bit each.
+/// `bound`: regions that are bound already, one bit each.
 ovt_verdict check_bindings(std::span<const overtake_binding> bindings, std::uint32_t bound,
                            const FindMemory& find_memory);
 
-/// Everything that does not depend on what else is in flight.
+/// Checks everything that does not depend on what else is in flight.
 ovt_verdict check_job(const Job& job, const JobBounds& bounds, const FindMemory& find_memory);
 
 /// "job 3: fcs[7].insn_count is 0", for a verdict of check_job().
 std::string refusal_text(const ovt_verdict& verdict, const Job& job, const JobBounds& bounds);
 
-/// The same for a job that is right by itself, of ovt_check_room().
-/// used: where a limit refused, how much of it is in use.
+/// Returns the text for a job that is right by itself, for a verdict of ovt_check_room().  `used`:
+/// how much of the limit that refused is in use.
 std::string admission_text(const ovt_verdict& verdict, std::uint64_t tag, std::uint64_t used);
 
 /// "the limit is 1024 jobs of a queue (1024 in use): reap before submitting more"
-/// limit: OVERTAKE_LIMIT_*; used: 0 where that is not the question.
+/// `limit`: OVERTAKE_LIMIT_*; `used`: 0 where that does not apply.
 std::string limit_text(std::uint32_t limit, std::uint64_t value, std::uint64_t used);
 
-/// The most parts that one of its segments has.
+/// Returns the number of parts of the segment that has most.
 std::size_t width_of(const ServiceTask& task);
-/// A segment on the device as a job, for check_job().
+/// Returns a segment on the device as a job, for check_job().
 Job job_of(const ServiceTask& task, const ServiceSegment& segment);
-/// A task of service mode by itself, its BPU segments apart.  Throws Error.
+/// Checks a task of service mode by itself, without its BPU segments.  Throws Error.
 void check_service_task(std::uint64_t tag, std::size_t segments, unsigned priority, unsigned core,
                         const JobBounds& bounds);
-/// One segment of it on the CPU, which has nothing that belongs to the device.  Throws Error.
+/// Checks a segment on the CPU: it has nothing that belongs to the device.  Throws Error.
 void check_cpu_segment(std::uint64_t tag, std::size_t index, std::size_t bindings,
                        std::uint32_t scratch_bytes);
-/// What is only of groups in one of its segments, which has FCs if `on_bpu`.  Throws Error.
+/// Checks the fields of groups in a segment, which has FCs if `on_bpu`.  Throws Error.
 void check_segment_parts(std::uint64_t tag, std::size_t index, bool on_bpu,
                          std::span<const overtake_part> parts,
                          std::span<const std::uint32_t> stages);
-/// That it takes so many cores at once for its groups, and names none.  Throws Error.
+/// Checks that a task which takes several cores for its groups names none and finds as many.
+/// Throws Error.
 void check_task_width(std::uint64_t tag, std::size_t width, unsigned core, unsigned cores);
-/// What is refused about a BPU segment, as the task's.
+/// Returns the error of a job that is a BPU segment as the error of its task.
 Error segment_refusal(std::uint64_t tag, std::size_t index, const Error& of_job);
 
-/// What ServiceQueue::cpu_done() is refused for.  code: positive; ENOENT, or EINVAL.
+/// Returns the error of ServiceQueue::cpu_done().  `code`: positive; ENOENT, or EINVAL.
 Error cpu_done_refusal(int code, std::uint64_t tag, std::uint32_t segment, std::int32_t status);
 
 /// The positive errno of a refusal, for Error.
@@ -91,15 +93,15 @@ inline int refusal_code(const ovt_verdict& verdict) {
     return -ovt_refusal_error(verdict.reason);
 }
 
-/// Of Queue::interrupt().  Throws Error EINVAL.
+/// Checks a call of Queue::interrupt().  Throws Error EINVAL.
 void require_interruptible(const QueueOptions& options);
 
-/// Of a buffer or a queue that is to be created.
+/// Return the error for a buffer or a queue that must not be created.
 std::optional<Error> buffer_refusal(std::size_t bytes);
 std::optional<Error> queue_refusal(const QueueOptions& options);
-/// Of a queue of service mode, besides.
+/// Returns the further error of a queue of service mode.
 std::optional<Error> workers_refusal(std::uint32_t workers);
-/// Of a queue of service mode on a device whose cores are unlike.
+/// Returns the error of service mode on a device whose cores have different profiles.
 Error unlike_cores_refusal();
 
 } // namespace overtake

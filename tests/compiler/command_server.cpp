@@ -4,8 +4,9 @@
 //
 //     command_server COMMANDS ANSWERS
 //
-// Both are numbers of open files. Reads a command a line from COMMANDS: a JSON array of a directory
-// and arguments. Runs it there, as main() does, and writes a line with its exit status to ANSWERS.
+// Both are numbers of open files.  Reads one command a line from COMMANDS: a JSON array of a
+// directory and arguments.  Runs the command there, as main() does, and writes a line with its exit
+// status to ANSWERS.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

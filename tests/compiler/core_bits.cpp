@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Compiles networks, each for COUNT random plans of several cores (blocks, schemes, speeds, limits
-// of FCs), and runs these in random orders by the device's operators: all have to give the bits of
-// the one-core program.  Prints what the plans were like.
+// of FCs), and runs the plans in random orders by the device's operators.  All have to give the
+// bits of the one-core program.  Prints statistics of the plans.
 //
 //     core_bits COUNT SEED FILE.onnx...
 #include <cstdio>
@@ -22,7 +22,7 @@ namespace overtake::test {
 namespace {
 
 using namespace compiler;
-// Not the library's.
+// The compiler's, not the library's.
 using compiler::CorePlan;
 using compiler::CoreSegment;
 using compiler::LayerReport;
@@ -71,7 +71,8 @@ std::vector<std::shared_ptr<const ovt_profile>> random_cores(Random& random, std
     return cores;
 }
 
-// Thirty in a row have each number of cores with each scheme forced, and with none.
+// Of thirty rounds in a row, each number of cores has each scheme forced once, and none forced
+// once.
 CorePlan random_plan(Random& random, CoreNetwork& network, std::size_t round, Counts& counts) {
     constexpr std::optional<Scheme> forced[] = {Scheme::row,      Scheme::column, Scheme::grid,
                                                 Scheme::balanced, std::nullopt,   Scheme::channel};

@@ -14,7 +14,7 @@
 namespace overtake::test {
 
 using namespace compiler;
-// Not the library's.
+// These are the compiler's, not the library's.
 using compiler::CorePlan;
 using compiler::CoreSegment;
 using compiler::LayerReport;
@@ -48,7 +48,7 @@ std::vector<double> random_speeds(Random& random, std::size_t cores, bool equal)
     return speeds;
 }
 
-// Cuts at random until enough boxes are there, and deals them out.
+// Cuts boxes at random until there are enough, and deals them out to the cores.
 Shares random_boxes(Random& random, const overtake_insn& insn, std::size_t cores) {
     std::vector<Box> boxes{whole(insn)};
     const std::uint32_t steps[] = {row_step(insn), column_step(insn), channel_step(insn)};
@@ -96,7 +96,7 @@ Block random_block(Random& random, const overtake_insn& insn, std::size_t cores,
     return {0, 1, Scheme::single, single_share(insn, below(random, cores), cores)};
 }
 
-// The regions of a job on one segment.
+// The regions of a job that runs one segment.
 class Memory {
 public:
     Memory(const CoreNetwork& network, const ProgramSegment& segment, std::uint64_t scratch_bytes,
@@ -114,7 +114,7 @@ public:
                 fill(inputs, io_[index]);
     }
 
-    // Parts may do so at once.
+    // Several parts may call this at the same time.
     void execute(std::size_t part, const overtake_insn& insn) {
         std::array<ovt_region, OVERTAKE_MAX_REGIONS> regions{};
         const auto bind = [&](std::size_t region, std::vector<std::uint8_t>& bytes) {
@@ -146,10 +146,10 @@ private:
     const ProgramSegment& segment_;
     std::vector<std::uint8_t> weights_, scratch_;
     std::vector<std::vector<std::uint8_t>> io_;
-    std::vector<ovt_simd_scratch> simd_; // of each part
+    std::vector<ovt_simd_scratch> simd_; // one for each part
 };
 
-// Who touches which byte in a stage.
+// Records which part touches which byte in a stage.
 class Touched {
 public:
     Touched(const ProgramSegment& segment, std::uint64_t scratch_bytes) {
@@ -161,7 +161,7 @@ public:
 
     void begin_stage() { ++stage_; }
 
-    // False if the parts of a stage are not apart.
+    // Returns false if one part of a stage writes a byte that another part touches.
     bool add(std::uint32_t part, const overtake_insn& insn) {
         const std::uint32_t mine = stage_ * 256 + part + 1;
         bool apart = true;
@@ -337,7 +337,7 @@ std::vector<std::size_t> random_stages(Random& random, const SegmentLayers& segm
         }
         stages.push_back(stage + below(random, 3) / 2);
     }
-    // A stage without blocks is none.
+    // No stage may be without blocks, so the stages are numbered anew.
     std::vector<std::size_t> used(stages);
     std::ranges::sort(used);
     const auto same = std::ranges::unique(used);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Plans for several cores against the one-core program, bit by bit, in any order that stages
-// permit.
+// Compares plans for several cores with the one-core program, bit by bit, in any order that the
+// stages permit.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +29,14 @@ inline constexpr compiler::Scheme cutting[] = {compiler::Scheme::row, compiler::
 /// The profile `default`.
 const ovt_profile& usual();
 
-/// One of first..last.
+/// A random number from first to last.
 std::uint32_t pick(Random& random, std::uint32_t first, std::uint32_t last);
 
-/// How random_blocks() draws.
+/// How random_blocks() draws blocks.
 struct BlockChoice {
-    std::optional<compiler::Scheme> scheme; ///< of all blocks where it cuts the last layer
-    std::size_t most_layers = 8;            ///< of a block
-    bool any_boxes = false;                 ///< shares of boxes that no scheme makes
+    std::optional<compiler::Scheme> scheme; ///< of each block whose last layer it can cut
+    std::size_t most_layers = 8;            ///< that a block may have
+    bool any_boxes = false;                 ///< whether shares may be boxes that no scheme makes
     bool equal_speeds = false;
 };
 
@@ -44,14 +44,15 @@ struct BlockChoice {
 std::vector<compiler::Block> random_blocks(Random& random, const compiler::SegmentLayers& segment,
                                            std::size_t cores, const BlockChoice& choice);
 
-/// For blocks of a segment, stages in which they may run: each block in the first, or later.
+/// Returns a stage for each block of a segment: the first stage in which it may run, or a later
+/// one.
 std::vector<std::size_t> random_stages(Random& random, const compiler::SegmentLayers& segment,
                                        const std::vector<compiler::Block>& blocks);
 
-/// Runs each segment by the program's steps and by the plan's: stage by stage, the parts of one in
-/// random order, step by step in turns or in threads, in memory that holds anything before. Returns
-/// what is wrong: outputs that differ, or bytes that one part writes and another one touches in a
-/// stage.
+/// Runs each segment by the program's steps, and then by the plan's steps, stage by stage.  The
+/// parts of a stage run in random order: step by step in turns, or in threads.  Their memory holds
+/// random bytes before.  Returns what is wrong: outputs that differ, or bytes that one part of a
+/// stage writes and another part touches.
 std::string compare_plan(Random& random, const CoreNetwork& network,
                          const compiler::CorePlan& plan);
 

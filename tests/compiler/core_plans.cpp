@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Models with plans for several cores on embedded devices that have these: every bit is that of one
-// core, through sessions and engines, and the device's time is what the compiler predicts.
+// Runs models with plans for several cores on embedded devices with these cores.  Every bit is that
+// of one core, through sessions and engines, and the device's time is the time that the compiler
+// predicts.
 //
 //     core_plans MODEL...
 //
-// Prints a line for each: predicted time of one core and of the plan, and the device's.
+// Prints a line for each: the predicted times of one core and of the plan, and the device's.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -120,7 +121,7 @@ void check_bits(const std::shared_ptr<const Model>& model, const CorePlan& plan)
     }
 }
 
-/// Device time from the first FC to the last of each segment.
+/// Returns the device time from the first FC to the last of each segment.
 std::uint64_t device_ns(const std::shared_ptr<const Model>& model, const CorePlan& plan,
                         unsigned core) {
     EmbeddedOptions options = device_of(plan);

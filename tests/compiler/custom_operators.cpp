@@ -50,7 +50,7 @@ struct Affine : CustomOperator {
     bool is_on;
 };
 
-/// Where its input's first element is above 100.
+/// Fails if its input's first element is above 100.
 struct Fails : CustomOperator {
     void compute(std::span<const std::span<const float>> inputs, std::span<float> output) override {
         if (inputs[0][0] > 100)

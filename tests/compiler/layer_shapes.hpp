@@ -12,7 +12,8 @@ namespace overtake::test {
 
 using Cores = std::vector<std::shared_ptr<const ovt_profile>>;
 
-// A cycle takes so many whole nanoseconds: others would round in other places than the test does.
+// Returns a core whose cycle takes so many whole nanoseconds: others would round in other places
+// than the test.
 inline std::shared_ptr<const ovt_profile> core_of(std::uint32_t slower, std::uint64_t sync_cycles) {
     auto profile = std::make_shared<ovt_profile>(*ovt_profile_find("default"));
     profile->clock_khz = 1000000 / slower;
@@ -26,7 +27,7 @@ inline overtake_operand tensor(std::uint64_t offset, std::uint32_t height, std::
     return {OVERTAKE_REGION_SCRATCH, 0, offset, height, width, channels, width * pixel, pixel, 0};
 }
 
-// A convolution of so many rows and columns, of 3 x 3 positions.
+// Returns a convolution of so many rows and columns, of 3 x 3 positions.
 inline overtake_insn convolution(std::uint32_t height, std::uint32_t width) {
     overtake_insn insn{};
     insn.opcode = OVERTAKE_OP_CONV;

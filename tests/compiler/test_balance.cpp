@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Balanced shares: what moves between cores, and by which prices.
+// Balanced shares: the positions that move between cores, and the prices by which they move.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ double longest_ns(const overtake_insn& insn, const Shares& shares, const Cores& 
 TEST(Balance, MovesPositionsFromSlowCoresToFastOnes) {
     const Cores cores{core_of(1, 0), core_of(1, 0), core_of(2, 0)};
     const overtake_insn insn = convolution(40, 40);
-    // As if all were equally fast.
+    // All cores count as equally fast.
     const double speeds[] = {1, 1, 1};
     const auto first = shares(insn, Scheme::balanced, speeds);
     const auto shared = balance(insn, speeds, model_price(cores), {});
@@ -52,7 +52,7 @@ TEST(Balance, EndsWithinTheThreshold) {
 }
 
 TEST(Balance, TheBestSharesThatWereSeenCount) {
-    // Moves of half of all positions only make it worse.
+    // Moves of half of all positions only make the shares worse.
     const Cores cores{core_of(1, 0), core_of(2, 0)};
     const overtake_insn insn = convolution(40, 40);
     const double speeds[] = {3, 1};
@@ -104,7 +104,7 @@ TEST(Balance, LooksNoMoreOftenThanItMay) {
 }
 
 TEST(Balance, TakesWhatIsMeasuredForWhatItIs) {
-    // A core that takes twice as long as its speed lets expect.
+    // A core that takes twice as long as its speed predicts.
     const Cores cores{core_of(1, 0), core_of(1, 0)};
     const overtake_insn insn = convolution(64, 64);
     const double speeds[] = {1, 1};
@@ -141,6 +141,6 @@ TEST(Balance, OfASearchIsByThePriceOfSharesThatItIsGiven) {
     EXPECT_NEAR(first_part(), 1.0 / 2, 0.01);
     options.share_price = &measured;
     EXPECT_NEAR(first_part(), 2.0 / 3, 0.02);
-    options.balance.threshold = 1; // nothing is out of balance
+    options.balance.threshold = 1; // nothing counts as out of balance
     EXPECT_NEAR(first_part(), 1.0 / 2, 0.01);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The search for the best blocks against all blocks there are, on layers of random shapes.  More
-// networks by OVERTAKE_TEST_NETWORKS.
+// Compares the search for the best blocks with all possible blocks, on layers of random shapes.
+// OVERTAKE_TEST_NETWORKS asks for more networks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using namespace overtake::test;
 
 namespace {
 
-// Convolutions, depthwise and others, and sums, each of earlier layers.
+// Convolutions, depthwise and others, and sums, each reading earlier layers.
 class RandomLayers {
 public:
     explicit RandomLayers(Random& random) : random_(random) {}
@@ -58,7 +58,7 @@ private:
         segment.layers.push_back(layer);
     }
 
-    // An earlier layer, but for the last, whose output has this shape.
+    // Returns an earlier layer, except the last, whose output has this shape.
     std::optional<std::size_t> partner(const SegmentLayers& segment, const overtake_operand& in) {
         for (std::size_t index = 0; index + 1 < segment.layers.size(); ++index) {
             const overtake_operand& out = segment.layers[index].step.insn.out;
@@ -172,7 +172,7 @@ private:
         read(0, from);
     }
 
-    // Of the last layer.
+    // Makes the last layer read `from`.
     void read(std::size_t input, std::size_t from) {
         segment_.layers.back().writers[input] = {from};
         std::vector<std::size_t>& readers = segment_.layers[from].readers;
@@ -183,7 +183,7 @@ private:
     SegmentLayers segment_;
 };
 
-// The cycle model's, and how often they were asked for.
+// The cycle model's prices, which count how often they are asked for.
 class CountingPrices final : public CorePrices {
 public:
     explicit CountingPrices(const Cores& cores) : model_(cores, 500) {}
@@ -200,7 +200,7 @@ private:
     ModelPrices model_;
 };
 
-// Meetings cost by cores and bytes as well.
+// Prices in which meetings also cost by cores and bytes.
 class MeetingPrices final : public CorePrices {
 public:
     explicit MeetingPrices(const Cores& cores) : model_(cores, 0) {}
@@ -216,16 +216,16 @@ private:
     ModelPrices model_;
 };
 
-// By core; a stage's cycles without overhead.
+// By core: a stage's cycles without overhead.
 using Cycles = std::vector<std::uint64_t>;
 
 struct Stage {
     Cycles cycles;
-    std::size_t only; // core, or no_core
+    std::size_t only; // the core, or no_core
 };
 
-// The contract's time alone: of each stage the longest part, and the sync before it unless the part
-// alone was busy in the stage before.
+// Returns the contract's time alone: the longest part of each stage, and the sync before it unless
+// only this part was busy in the stage before.
 std::uint64_t time_alone(const std::vector<Stage>& stages, const Cores& cores, std::uint64_t sync) {
     std::uint64_t all = 0;
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
@@ -244,7 +244,7 @@ std::uint64_t time_alone(const std::vector<Stage>& stages, const Cores& cores, s
     return all;
 }
 
-// Every way to cut layers into blocks, each by every scheme.
+// Every way to cut layers into blocks, each with every scheme.
 class Exhaustive {
 public:
     Exhaustive(const SegmentLayers& segment, const SearchOptions& options, const Cores& cores)
@@ -353,7 +353,7 @@ TEST(CoreSearch, FindsWhatTryingAllFinds) {
     EXPECT_GT(shared, networks / 3);
 }
 
-// A core that was alone does not wait for the stage behind: it has to be the one with most to do.
+// A core that was alone does not wait for the next stage: it has to be the core with most to do.
 TEST(CoreSearch, OfAlikeCoresTheOneWithTheLargestShareRunsWhatIsInFront) {
     Random random(613);
     std::size_t others = 0;
@@ -369,8 +369,8 @@ TEST(CoreSearch, OfAlikeCoresTheOneWithTheLargestShareRunsWhatIsInFront) {
     EXPECT_GT(others, 0u);
 }
 
-// For 1 to 8 cores: at each layer for the speeds, for each round of balancing, and for each block
-// and scheme that it is part of.
+// For 1 to 8 cores: looks at each layer for the speeds, for each round of balancing, and for each
+// block and scheme that it is part of.
 TEST(CoreSearch, LooksAtADeepNetworkAsOftenAsItHasLayersSchemesAndBlocks) {
     const SegmentLayers segment = Bottlenecks().make();
     ASSERT_EQ(segment.layers.size(), 2 + 33 * 4 + 4u);
@@ -535,7 +535,7 @@ TEST(CoreCounts, TakeMoreCoresWhereTheyGainTwoPercent) {
     EXPECT_EQ(plan.ns, plan.by_cores.back());
     EXPECT_GT(plan.by_cores[0], 5 * plan.by_cores[5]);
 
-    // Two layers of so little that waiting for others takes longer.
+    // Two layers with so little work that waiting for others takes longer.
     segment.layers[0].step.insn = convolution(1, 1);
     segment.layers[0].step.insn.out.channels = segment.layers[0].step.insn.in[0].channels = 8;
     segment.layers.push_back(segment.layers[0]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Blocks of layers that do not need each other share a stage: which ones, what time and memory that
-// takes, and that every bit stays.
+// Blocks of layers that do not need each other share a stage: which blocks, the time and memory
+// that it takes, and that every bit stays.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ Cores alike_cores(std::size_t count, std::uint64_t speed = 1) {
     return Cores(count, profile);
 }
 
-// A network that grows node by node, all values of one shape.
+// A network that grows node by node; all values have one shape.
 class NetworkBuilder {
 public:
     NetworkBuilder(std::uint32_t size, std::uint32_t channels) : graph_(chain(size, channels, 1)) {
@@ -51,7 +51,7 @@ public:
         return add(std::move(node), a);
     }
 
-    // Sums them up.
+    // Adds their sum.
     std::size_t sum_of(const std::vector<std::size_t>& values) {
         std::size_t all = values[0];
         for (std::size_t index = 1; index < values.size(); ++index)
@@ -79,7 +79,7 @@ public:
     std::size_t values() const { return graph_.values.size(); }
 
 private:
-    // A node whose output is like another value.
+    // Adds a node whose output is like another value.
     std::size_t add(Node node, std::size_t like = 0) {
         node.output = graph_.values.size();
         node.name = std::to_string(node.output);
@@ -93,8 +93,8 @@ private:
     Node convolution_;
 };
 
-// So many chains of `depth` convolutions of the input.  What they make is concatenated, so no core
-// can have it for itself.
+// Returns a network of so many chains of `depth` convolutions of the input.  Their outputs are
+// concatenated, so no core can keep one for itself.
 CoreNetwork branches(std::size_t count, std::size_t depth, std::uint32_t size = 8,
                      std::uint32_t channels = 16) {
     NetworkBuilder builder(size, channels);
@@ -105,7 +105,7 @@ CoreNetwork branches(std::size_t count, std::size_t depth, std::uint32_t size = 
     return builder.network({builder.concatenation(ends)});
 }
 
-// The sum of so many convolutions of the input.
+// Returns the sum of so many convolutions of the input.
 CoreNetwork sums(std::size_t count) {
     NetworkBuilder builder(8, 16);
     std::vector<std::size_t> ends;
@@ -119,7 +119,8 @@ CoreNetwork network_of_chain(std::size_t length) {
     return layered_network(graph, std::vector<Range>(graph.values.size(), {-1, 1}));
 }
 
-// Each node reads any earlier values; those that no node reads are outputs.
+// Returns a network in which each node reads any earlier values; values that no node reads are
+// outputs.
 CoreNetwork random_network(Random& random) {
     NetworkBuilder builder(pick(random, 4, 20), 8 * pick(random, 1, 4));
     std::set<std::size_t> unread;
@@ -138,7 +139,7 @@ CoreNetwork random_network(Random& random) {
     std::vector<std::size_t> outputs(unread.begin(), unread.end());
     if (outputs.size() > 3 && pick(random, 0, 1) == 0)
         outputs = {builder.sum_of(outputs)};
-    if (outputs.size() > 3) { // in scratch memory
+    if (outputs.size() > 3) { // the others go to scratch memory
         const std::size_t all = builder.concatenation(outputs);
         outputs = {builder.sum(all, all)};
     }
@@ -159,7 +160,7 @@ CorePlan made(CoreNetwork& of, const SearchOptions& options, const FoundPlan& pl
                     plan.blocks, plan.stages);
 }
 
-// The greatest number of blocks in one stage.
+// Returns the greatest number of blocks in one stage.
 std::size_t widest(const FoundPlan& plan) {
     std::size_t most = 0;
     for (const std::size_t stage : plan.stages.at(0))
@@ -205,7 +206,7 @@ TEST(JoinedStages, ChainsThatDoNotNeedEachOtherRunSideBySide) {
     const Cores cores = alike_cores(4);
     const SearchOptions options = options_for(cores, 50'000);
     const FoundPlan plan = find_plan(of.segments, options);
-    // Meetings are so dear that each core takes one of the chains, whole.
+    // Meetings cost so much that each core takes one whole chain.
     std::set<std::size_t> used;
     for (std::size_t block = 0; block < plan.blocks.at(0).size(); ++block)
         if (plan.stages[0][block] == 0)
@@ -238,7 +239,7 @@ TEST(JoinedStages, RandomNetworksHaveTheSameBitsTheTimeThatWasFoundAndNeverMoreO
         const FoundPlan plan = find_plan(of.segments, options);
         EXPECT_LE(plan.by_cores.back(), ns_in_order(of, options));
         const CorePlan core_plan = made(of, options, plan);
-        // Layers that one core runs in a row are each rounded to nanoseconds by the search.
+        // The search rounds layers that one core runs in a row to nanoseconds one by one.
         EXPECT_LE(core_plan.segments.at(0).ns, plan.ns);
         EXPECT_LE(plan.ns, core_plan.segments[0].ns + of.segments[0].layers.size());
         EXPECT_EQ(core_plan.layers.size(), of.segments[0].layers.size());
@@ -248,7 +249,7 @@ TEST(JoinedStages, RandomNetworksHaveTheSameBitsTheTimeThatWasFoundAndNeverMoreO
     EXPECT_GT(joined, 12u);
 }
 
-// Cores that need an exact time for what they read together.
+// Prices for cores that need an exact time for what they read together.
 class BytePrices final : public CorePrices {
 public:
     explicit BytePrices(const Cores& cores) : model_(cores, 0) {}
@@ -274,7 +275,8 @@ TEST(JoinedStages, CountBytesThatAllLayersOfAStageRead) {
         FoundBlocks found = search(of.segments.at(0), options);
         join_stages(of.segments[0], options, found);
         joined += found.stages != stages_in_order(found.blocks);
-        // Layer by layer: bytes of a block's inputs count unless the block needs one of its stage.
+        // Layer by layer: bytes of a block's inputs count unless the block needs another one of its
+        // stage.
         const auto needs = needed_blocks(of.segments[0], found.blocks);
         std::uint64_t ns = 0;
         std::size_t before = no_stage_before;
@@ -323,7 +325,7 @@ TEST(JoinedStages, WhatIsLeftOverIsShared) {
     EXPECT_EQ(made(of, options, plan).segments.at(0).ns, plan.ns);
 }
 
-// Layers that one core has in a row, and the last of which reads all others.
+// Layers that one core has in a row, the last of which reads all others.
 TEST(JoinedStages, LayersThatOneCoreHadMoveToOthersThoughOneReadsThemAll) {
     NetworkBuilder builder(8, 8);
     std::vector<std::size_t> ends;
@@ -342,7 +344,7 @@ TEST(JoinedStages, LayersThatOneCoreHadMoveToOthersThoughOneReadsThemAll) {
     EXPECT_LT(plan.ns, found.ns);
 }
 
-// What the search finds in order fits, and stages that are joined would not.
+// The blocks that the search finds in order fit, and joined stages would not.
 TEST(JoinedStages, AreLeftOutWhereTheyNeedMoreScratchMemoryThanThereMayBe) {
     NetworkBuilder builder(1024, 64);
     std::size_t all = builder.convolution(0);
@@ -377,12 +379,12 @@ TEST(JoinedStages, SegmentsAreJoinedEachForItself) {
     EXPECT_EQ(find_plan({}, options).ns, 0u);
 }
 
-// A core has a chain of small layers to itself, whose blocks have several layers by the search.
+// A core has a chain of small layers to itself; the search makes blocks of several layers from it.
 TEST(JoinedStages, BlocksOfSeveralLayersFallApartWhereCoresHaveThemWhole) {
     Random random(9);
     NetworkBuilder builder(32, 16);
     std::vector<std::size_t> ends;
-    while (ends.size() < 4) // one chain behind the other
+    while (ends.size() < 4) // one chain after the other
         ends.push_back(builder.convolution(builder.convolution(builder.convolution(0))));
     CoreNetwork of = builder.network({builder.concatenation(ends)});
     const Cores cores = alike_cores(4);
@@ -448,7 +450,7 @@ TEST(JoinedStages, OnlyTheSchemesThatMayBeUsedAre) {
         EXPECT_TRUE(block.scheme == Scheme::column || block.scheme == Scheme::single);
 }
 
-// Twelve pairs: each first value is 2.3 MiB, and in order one of them is alive.
+// Twelve pairs: each first value has 2.3 MiB, and in order only one of them is alive.
 TEST(JoinedStages, ValuesThatWouldNeedMuchMemoryAtOnceAreMadeInOrder) {
     NetworkBuilder builder(192, 64);
     std::size_t all = builder.convolution(0);
@@ -476,7 +478,7 @@ TEST(JoinedStages, AStageThatRunsBeforeWhatItNeedsIsRefused) {
     EXPECT_NE(refusal_of_stages(of, apart, {0, 0, 2}), "none") << "no block is in stage 1";
 }
 
-// The second layer writes over a part of what the first one wrote and the third one has read.
+// The second layer overwrites a part of what the first one wrote and the third one has read.
 TEST(NeededBlocks, AreThoseReadAndThoseOverwritten) {
     SegmentLayers segment;
     segment.layers.resize(4);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How cores share layers, and what becomes of it: boxes, stages, memory, time and limits.  That
-// every plan computes the same is test_core_bits.py's.
+// How cores share layers, and the results: boxes, stages, memory, time and limits.
+// test_core_bits.py tests that every plan computes the same.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ CoreNetwork network(const Graph& graph) {
     return layered_network(graph, std::vector<Range>(graph.values.size(), {-1, 1}));
 }
 
-// A window over a tensor, which is all that geometry looks at.
+// Returns a window over a tensor: geometry looks at nothing else.
 overtake_insn window(Random& random) {
     overtake_insn insn{};
     insn.opcode = OVERTAKE_OP_CONV;
@@ -52,14 +52,14 @@ overtake_insn window(Random& random) {
                                 width * pixel,           pixel, 0};
     };
     const std::uint32_t height = pick(random, 1, 30), width = pick(random, 1, 30);
-    // As many windows as begin inside.
+    // As many windows as begin inside the tensor.
     insn.in[0] = shape(height, width, pick(random, 1, 40));
     insn.out = shape((height - 1 + insn.pad_top) / insn.stride_height + 1,
                      (width - 1 + insn.pad_left) / insn.stride_width + 1, pick(random, 1, 60));
     return insn;
 }
 
-// Rows [first, last] that windows over these outputs reach.
+// Returns the rows [first, last] that windows over these outputs reach.
 std::pair<std::int64_t, std::int64_t> reached(std::uint32_t first, std::uint32_t count,
                                               std::int64_t stride, std::int64_t pad,
                                               std::int64_t kernel, std::int64_t dilation,
@@ -69,7 +69,7 @@ std::pair<std::int64_t, std::int64_t> reached(std::uint32_t first, std::uint32_t
     return {std::max<std::int64_t>(begin, 0), std::min(begin + rows, size) - 1};
 }
 
-// How often each element of the output is in a box.
+// Returns how often each element of the output is in a box.
 std::vector<int> painted(const overtake_insn& insn, const Shares& shares) {
     std::vector<int> counts(elements(whole(insn)));
     for (const std::vector<Box>& boxes : shares)
@@ -166,7 +166,7 @@ TEST(CoreGeometry, SharesMakeAllOfAnOutputOnceInProportionToTheSpeeds) {
             const auto has = static_cast<double>(elements_of((*made)[core]));
             EXPECT_LE((*made)[core].size(), scheme == Scheme::balanced ? 3u : 1u);
             EXPECT_TRUE(speeds[core] > 0 || has == 0);
-            if (scheme == Scheme::balanced) { // to a position
+            if (scheme == Scheme::balanced) { // exact to a position
                 EXPECT_LE(std::abs(has - ideal), insn.out.channels);
             } else if (scheme == Scheme::row) {
                 EXPECT_LE(std::abs(has - ideal), double(insn.out.width) * insn.out.channels);
@@ -325,7 +325,7 @@ TEST(CoreMemory, RandomPlansOfResidualNetworksGiveTheSameBits) {
     }
 }
 
-// Cores that make nothing but what stands around the input have none to read.
+// Cores that make only padding around the input have no input to read.
 TEST(CoreMemory, PiecesOfPaddingAloneReadNoInput) {
     Graph graph = chain(8, 8, 1);
     Node pad;
@@ -429,7 +429,7 @@ TEST(CoreLimits, TooManyCoresStagesFcsOrBytesAreRefused) {
     EXPECT_EQ(plan_of(deep, {cores_of(2), 500, 0}, blocks).segments.at(0).stage_count, 4096u);
 
     CoreNetwork wide = network(chain(256, 8, 2));
-    ovt_profile exact = usual(); // a pixel takes a microsecond
+    ovt_profile exact = usual(); // so that a pixel takes a microsecond
     exact.fc_overhead_cycles = 0;
     exact.clock_khz = 1000 * static_cast<u32>(smallest_max_cycles(wide.program, exact));
     const std::vector<Block> both{shared_block(wide, 0, 1, Scheme::row, 2),

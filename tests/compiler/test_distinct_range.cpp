@@ -21,7 +21,7 @@ void expect_same(Range range, Range wanted) {
 
 TEST(ToldApart, FlatEndsAreCutOff) {
     const Range below = distinct_range({-10000, 5}, sigmoid);
-    EXPECT_NEAR(below.low, -6.2f, 0.7f); // sigmoid is 1 / 510 there
+    EXPECT_NEAR(below.low, -6.2f, 0.7f); // there sigmoid is 1 / 510
     EXPECT_NEAR(below.high, 5, 0.3f);
     const Range both = distinct_range({-300, 200}, [](float x) { return std::tanh(x); });
     EXPECT_NEAR(both.low, -2.9f, 0.7f);

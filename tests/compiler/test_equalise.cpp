@@ -11,7 +11,7 @@ using namespace overtake::compiler;
 
 namespace {
 
-// x (2 channels) -> first -> middle -> second -> y; all of one pixel.
+// x (2 channels) -> first -> middle -> second -> y; all values have one pixel.
 class Chain {
 public:
     Chain() {
@@ -141,7 +141,7 @@ TEST(Equalise, GroupsOfChannelsKeepTheirs) {
 
 namespace {
 
-// x (1 channel) -> small, great -> Concat -> y; all of one pixel.
+// x (1 channel) -> small, great -> Concat -> y; all values have one pixel.
 Chain two_ranges() {
     Chain chain;
     chain.graph.values = {{"x", {1, 1, 1, 1}, 1, 1, 1},
@@ -167,7 +167,7 @@ Chain two_ranges() {
 TEST(Equalise, WhatConcatBringsTogetherGetsOneRange) {
     Chain chain = two_ranges(), before = two_ranges();
     chain.equalise();
-    EXPECT_GT(chain.operation(0).weights[0], 0.3f); // beyond what a single channel may grow by
+    EXPECT_GT(chain.operation(0).weights[0], 0.3f); // more than a single channel may grow
     EXPECT_EQ(chain.operation(1).weights[0], 5);
     EXPECT_LT(chain.operation(3).weights[0], 3);
     for (const FloatValues& sample : {FloatValues{{1}}, FloatValues{{-2}}, FloatValues{{7}}}) {

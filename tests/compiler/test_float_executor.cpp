@@ -11,7 +11,7 @@ using namespace overtake::compiler;
 namespace {
 
 /// One convolution of 1x1x2x2 by a 1x3 kernel, stride 2, two columns of padding on the left: the
-/// one output pixel sees input (0, 0) with the last of the three weights.
+/// only output pixel sees input (0, 0) with the last of the three weights.
 Graph narrow_convolution() {
     Graph graph;
     graph.values = {{"x", {1, 1, 2, 2}, 1, 2, 2}, {"y", {1, 1, 1, 1}, 1, 1, 1}};
@@ -34,7 +34,7 @@ Graph narrow_convolution() {
 
 } // namespace
 
-// oneDNN 3.7 computes this one wrongly with AVX-512.
+// oneDNN 3.7 computes this convolution wrongly with AVX-512.
 TEST(FloatExecutor, AConvolutionMostlyOverPaddingIsRight) {
     const Graph graph = narrow_convolution();
     FloatExecutor executor(graph);
@@ -51,7 +51,7 @@ TEST(FloatExecutor, OneDnnIsKeptToAvx2) {
         << static_cast<int>(isa);
 }
 
-// oneDNN is given no convolution with windows in padding alone: an operator of the CPU computes it.
+// oneDNN gets no convolution with windows of only padding: an operator of the CPU computes it.
 TEST(FloatExecutor, AConvolutionWithoutAPrimitiveIsRightInEachOrder) {
     for (const bool is_rows : {false, true}) {
         Graph graph = narrow_convolution();
@@ -81,7 +81,7 @@ TEST(FloatExecutor, AConvolutionWithoutAPrimitiveIsRightInEachOrder) {
 
 namespace {
 
-/// y = -(-(... x)), a chain of `length`; the middle of it is read once more at its end, and an
+/// y = -(-(... x)), a chain of `length`; its end reads its middle once more, which is also an
 /// output.
 Graph long_chain(std::size_t length) {
     Graph graph;

@@ -17,7 +17,7 @@ namespace {
 using Nodes = std::vector<std::size_t>;
 
 TEST(FloatOrder, TheGreatestLossForTheLeastWorkComesFirst) {
-    // Three equal errors: of little work, of much, and of two nodes.
+    // Three equal errors: of little work, of much work, and of two nodes.
     const std::vector<ErrorSource> sources = {{{0}, {0.1}}, {{1}, {0.1}}, {{2, 3}, {0.1}}};
     const auto steps = float_order(sources, {1000, 1, 1, 1}, 0.02);
     ASSERT_EQ(steps.size(), 3u);
@@ -29,7 +29,7 @@ TEST(FloatOrder, TheGreatestLossForTheLeastWorkComesFirst) {
 }
 
 TEST(FloatOrder, ASourceEndsWithTheLastOfItsNodes) {
-    // The value between nodes 0 and 1, and what node 0 adds, end together.
+    // The error of the value between nodes 0 and 1, and the error that node 0 adds, end together.
     const std::vector<ErrorSource> sources = {{{0, 1}, {0.5}}, {{0}, {0.01}}, {{1, 2}, {0.1}}};
     const auto steps = float_order(sources, {1, 1, 1}, 0.02);
     ASSERT_EQ(steps.size(), 2u);
@@ -86,7 +86,7 @@ TEST(Losses, ARoundingReachesTheOutputsBehindItAlone) {
     const std::vector<Rounding> roundings = {{1, whole}, {0, whole}, {1, halves}};
     const auto losses = losses_of(graph, samples, roundings, [](double) {});
     ASSERT_EQ(losses.size(), 3u);
-    // Of twice = 1 2 4 6 and 2.5 0 8 2 only the 2.5 is rounded, to 2 or 3.
+    // Of the elements of twice, 1 2 4 6 and 2.5 0 8 2, only 2.5 is rounded, to 2 or 3.
     const double all = 1 + 4 + 16 + 36 + 6.25 + 64 + 4;
     EXPECT_NEAR(losses[0].value, 0.25 / all, 1e-9);
     EXPECT_NEAR(losses[0].outputs[0], 0.25 / all, 1e-9);
@@ -109,7 +109,7 @@ TEST(Losses, TheWorstAreThoseWithTheGreatestErrors) {
     EXPECT_EQ(worst_of(graph, sample, roundings, 4).size(), 4u);
 }
 
-// An index that rounding takes beyond the table.
+// An index that rounding moves beyond the table.
 TEST(Losses, WhatCannotRunWithTheRoundedValueIsALossLikeAnother) {
     Graph graph;
     for (const char* name : {"x", "index", "y"})
@@ -159,7 +159,7 @@ TEST(Losses, TimeBoundsTheSamplesAndSpreadsThem) {
     EXPECT_EQ(samples_in_time(large, samples, 10).size(), 8u);
     EXPECT_EQ(samples_in_time(large, samples, 100).size(), 2u);
     EXPECT_EQ(samples_in_time(large, samples, 1000).size(), 1u);
-    // Of small nodes the calls count.
+    // For small nodes the calls count.
     EXPECT_GT(effort_of(small), 3 * 1000u);
 }
 

@@ -61,7 +61,7 @@ TEST(Histogram, DivergenceCutsOffALoneOutlier) {
     EXPECT_LT(range.low, -3);
 }
 
-/// Of so few values the shape is chance.
+/// With so few values the shape is random.
 TEST(Histogram, DivergenceCutsNothingOffOfFewerValuesThanBins) {
     std::vector<float> data = normal(200, 1);
     data.push_back(100);
@@ -83,7 +83,7 @@ TEST(Histogram, DivergenceKeepsWhatIsFull) {
 
 TEST(Histogram, LeastErrorOfANormalDistributionIsNearFourDeviations) {
     const Range range = of(normal(300000, 2)).least_error();
-    EXPECT_NEAR(range.low, -7.8f, 0.6f); // 3.9 for 8 bits
+    EXPECT_NEAR(range.low, -7.8f, 0.6f); // 8 bits would have 3.9
     EXPECT_NEAR(range.high, 7.8f, 0.6f);
 }
 

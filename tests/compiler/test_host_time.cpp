@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// When a network is warned of, because a host takes long to compute one of its FCs.
+// When the compiler warns that a host takes long to compute one FC of a network.
 #include "compiler/lower/host_time.hpp"
 
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t s = 1'000'000'000;
 
-// 2.4 GMAC each.
+// Each convolution takes 2.4 GMAC.
 Graph convolutions(std::size_t length) {
     return overtake::test::chain(256, 64, length);
 }
@@ -30,7 +30,7 @@ Program split_at(const Graph& graph, const ovt_profile& profile, std::uint64_t u
     return program;
 }
 
-/// The number behind --max-time-per-fc; 0: there is none.
+/// The number behind --max-time-per-fc; 0 if there is none.
 std::uint64_t advised(const std::string& text) {
     const std::string option = "--max-time-per-fc ";
     const std::size_t at = text.find(option);
@@ -79,7 +79,7 @@ TEST(HostTime, ALimitThatIsTooHighIsWarnedOfAsWell) {
 
 TEST(HostTime, WhereNoValueHelpsTheLimitIsToBeRaised) {
     ovt_profile fast = *ovt_profile_find("default");
-    fast.macs_per_cycle = 65536; // 65 GMAC in the least max_time_per_fc
+    fast.macs_per_cycle = 65536; // the least max_time_per_fc holds 65 GMAC
     const Graph graph = convolutions(4);
     const Program whole = split_at(graph, fast, 0);
     const std::string text = long_fc_warning(graph, whole, fast, HostPath::scalar);

@@ -63,7 +63,7 @@ TEST_F(GrowingGraph, is_what_it_was_when_nodes_are_taken_back) {
     EXPECT_FALSE(is_read_by_cpu(context, kept));
     EXPECT_TRUE(is_read_by_cpu(context, input));
     EXPECT_EQ(writer_of(context, kept), &context.graph.nodes[0]);
-    // The same numbers again, for others.
+    // The next value has the same number as the one that was taken back.
     EXPECT_EQ(add(op::Cpu{}, kept, "other"), on_device);
     EXPECT_FALSE(is_on_device(context, on_device));
     EXPECT_EQ(writer_of(context, on_device), &context.graph.nodes[1]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Learned costs: what trees and formulas say, files of them, and files that are none.
+// Learned costs: the results of trees and formulas, files of costs, and files that are refused.
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -32,7 +32,7 @@ overtake_insn convolution(std::uint32_t size, std::uint32_t channels) {
     return insn;
 }
 
-// feature 0 below 10: 1; else feature 1 below 0.1f: 2; else 4.
+// If feature 0 is below 10: 1.  Else, if feature 1 is below 0.1f: 2.  Else: 4.
 CostTree small_tree() {
     CostTree tree;
     tree.nodes = {
@@ -99,7 +99,7 @@ TEST(CostTree, GoesLeftBelowAndRightElsewhere) {
     EXPECT_EQ(tree.evaluate(std::vector<double>{9.999, 5}), 1);
     EXPECT_EQ(tree.evaluate(std::vector<double>{10, 0}), 2);
     EXPECT_EQ(tree.evaluate(std::vector<double>{11, 0.2}), 4);
-    // Compared as floats: 0.1 is 0.1f, which is not below itself.
+    // Features are compared as floats: 0.1 becomes 0.1f, which is not below itself.
     EXPECT_EQ(tree.evaluate(std::vector<double>{11, 0.1}), 4);
     const CostTrees both{{tree, tree}};
     EXPECT_EQ(both.evaluate(std::vector<double>{10, 0}), 4);
@@ -231,7 +231,7 @@ TEST(CostsFile, RefusesNumbersThatNoCostHas) {
               "calibrate --partition");
 }
 
-// A tree that leads through so many nodes, and leaves beside them.
+// A tree with one path through so many nodes, each of which has a leaf beside the path.
 CostTree tree_of_levels(std::size_t levels) {
     CostTree tree;
     for (std::size_t level = 1; level < levels; ++level) {

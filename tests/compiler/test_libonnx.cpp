@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// libonnx in its child process: what becomes of a child that does not come back.
+// What becomes of a call of libonnx whose child process does not come back.
 #include "compiler/onnx/libonnx.hpp"
 
 #include <cerrno>
@@ -19,7 +19,7 @@ class LibonnxTest : public ::testing::Test {
 protected:
     void TearDown() override { Libonnx::start_child = fork; }
 
-    // What a call says that is refused.
+    // Returns the message of the call's refusal.
     template <typename Refusal>
     std::string refusal(std::chrono::milliseconds patience = std::chrono::minutes(1)) {
         onnx::ModelProto model;

@@ -24,7 +24,7 @@ protected:
 
     void put(const std::string& bytes) { std::ofstream(path_, std::ios::binary) << bytes; }
 
-    // A version 1 file with this dictionary.
+    // Makes a version 1 file with this dictionary.
     static std::string file(const std::string& header, const std::string& data) {
         std::string bytes("\x93NUMPY\x01\x00", 8);
         bytes += static_cast<char>(header.size() & 0xff);

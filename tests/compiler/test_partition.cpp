@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t cpu = 1, npu = 2, dsp = 4;
 
-// "0-2,5" as numbers.
+// Reads a list such as "0-2,5" as numbers.
 std::vector<std::size_t> listed_numbers(const std::string& text) {
     std::vector<std::size_t> result;
     std::istringstream parts(text);
@@ -38,7 +38,7 @@ nlohmann::json magenta_file() {
     return nlohmann::json::parse(std::ifstream(TEST_DATA "/partition-magenta.json"));
 }
 
-// So many copies of the network, each behind the one before.
+// Makes so many copies of the network, each behind the one before.
 OperatorGraph magenta(std::size_t copies = 1) {
     const nlohmann::json file = magenta_file();
     const auto unsupported = listed_numbers(file["npu_unsupported"]);
@@ -80,7 +80,7 @@ OperatorGraph random_graph(std::mt19937& random) {
     return graph;
 }
 
-// Fronts as the page has them, found by looking at everything again and again.
+// Finds the fronts as the documentation defines them, by looking at every operator again and again.
 std::vector<std::vector<std::size_t>> slow_fronts(const OperatorGraph& graph,
                                                   const std::vector<std::uint64_t>& keys) {
     std::vector<bool> done(keys.size());
@@ -229,7 +229,8 @@ TEST(Partition, TakesStepsInProportionToTheNetwork) {
         std::size_t size = graph.support.size();
         for (const auto& predecessors : graph.predecessors)
             size += predecessors.size();
-        // Joining moves an operator a few times; fronts look at it once for each class.
+        // Joining moves each operator a few times; finding the fronts looks at each one once for
+        // each class.
         EXPECT_LT(partition(graph, options_of(npu, 1, 64)).steps, 6 * size) << copies << " copies";
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Where values lie: what a concat joins and a slice shows is not moved if it need not be.  That the
-// result computes the same is test_agreement.py's.
+// Where values lie: what a concat joins and what a slice shows is not moved unless it must be.
+// test_agreement.py checks that the result stays the same.
 #include "compiler/lower/memory_plan.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t size = 4;
 
-// Grows a graph of values of size x size pixels whose input has 8 channels.
+// Builds a graph whose values have size x size pixels and whose input has 8 channels.
 struct Builder {
     Graph graph;
 

@@ -12,7 +12,7 @@ using namespace overtake::compiler;
 
 namespace {
 
-// One convolution of one pixel: channels in, one channel out for each row of weights.
+// One convolution of one pixel, with `inputs` input channels and one output channel for each bias.
 Graph pixel_convolution(std::uint32_t inputs, std::vector<float> weights, std::vector<float> bias) {
     Graph graph;
     const auto outputs = static_cast<std::uint32_t>(bias.size());
@@ -95,7 +95,7 @@ TEST(Quantise, AccumulatorsCannotOverflowWhateverTheInput) {
             std::vector<float> weights(2 * inputs);
             for (float& weight : weights)
                 weight = normal(random);
-            std::fill(weights.begin() + inputs, weights.end(), 1.0f); // all of them greatest
+            std::fill(weights.begin() + inputs, weights.end(), 1.0f); // all become the greatest
             Graph graph = pixel_convolution(inputs, weights, {size, -size});
             const QuantisedGraph quantised =
                 quantise(graph, choose_quantisations(graph, {{-1, 1}, {-size, size}}));

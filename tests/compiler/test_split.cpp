@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The shape of splits; that they compute the same is test_agreement.py's.
+// Tests the shape of splits; test_agreement.py tests that they compute the same.
 #include "compiler/lower/split.hpp"
 
 #include <random>
@@ -93,7 +93,8 @@ TEST(Split, TheSmallestLimitWorksAndOneLessIsRefused) {
 
 namespace {
 
-// The first pixel of the first channels that an instruction can be cut to.
+// The cycles of the smallest part that an instruction can be cut to: the first pixel of the first
+// channels.
 std::uint64_t smallest_start(const overtake_insn& insn, const ovt_profile& device) {
     const overtake_insn row = cut_rows(insn, 0, row_step(insn));
     const overtake_insn pixel = cut_columns(row, 0, column_step(row));
@@ -195,8 +196,8 @@ TEST(Split, AnFcEndsEarlyOnlyWhereTheSmallestPieceOfWhatFollowsDoesNotFit) {
     EXPECT_GT(early, 0u) << "nothing was to be checked";
 }
 
-// At the end of convolutions that can be cut finely stands a layer that cannot: eight of its
-// outputs fill an FC.
+// The convolutions can be cut finely, but the layer at their end cannot: eight of its outputs fill
+// an FC.
 TEST(Split, FcsBeforeALongPieceLeaveEnoughForTheLastOfThem) {
     Graph graph = chain(24, 16, 12);
     Node layer;
@@ -222,7 +223,7 @@ TEST(Split, FcsBeforeALongPieceLeaveEnoughForTheLastOfThem) {
         split(graph, program, profile(), limit);
         expect_sound(graph, program, limit);
         EXPECT_EQ(outputs_of(program), outputs_of(whole));
-        if (before / limit < 10) // too few FCs to take from
+        if (before / limit < 10) // there are too few FCs to take cycles from
             continue;
         ++checked;
         for (std::size_t index = 0; index + 1 < program.fcs.size(); ++index)

@@ -38,7 +38,7 @@ struct Problem {
             equations.add(rows[row], right[row]);
         return equations.solve_non_negative();
     }
-    // Of half the squared error.
+    // The slope of half the squared error.
     double slope(std::size_t column, const std::vector<double>& x) const {
         double sum = 0;
         for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -64,7 +64,7 @@ Problem random_problem(Random& random) {
         std::vector<double>& values = problem.rows.emplace_back(columns);
         double right = 0.1 * noise(random);
         for (std::size_t column = 0; column < columns; ++column) {
-            const double value = noise(random) + 2; // columns are much alike
+            const double value = noise(random) + 2; // the columns are much alike
             values[column] = value * scale[column];
             right += value * truth[column];
         }
@@ -112,8 +112,8 @@ TEST(NonNegativeLeastSquares, NoStepMakesTheErrorLess) {
     EXPECT_GT(positives, 2000u);
 }
 
-// The third column is about the sum of the others, and so the first that is taken; beside both it
-// would be below 0.
+// The third column is about the sum of the others, so it is taken first.  Beside both of them, its
+// factor would be below 0.
 TEST(NonNegativeLeastSquares, LeavesOutAColumnThatBetterOnesReplace) {
     for (const double beyond : {0.01, 0.05, 0.4}) {
         Problem problem{{{1, 0, 1}, {0, 1, 1}, {0, 0, 0.5}}, {1, 1, -beyond}};
@@ -167,7 +167,7 @@ TEST(LeaveOut, EachLayerIsInOneFoldAndLayersTakeTurns) {
 }
 
 TEST(LeaveOut, ErrorsAreOfLayersThatNothingWasLearnedFrom) {
-    // Two layers, of which one costs twice what the other does: each foretells the other badly.
+    // One of the two layers costs twice what the other does, so each foretells the other badly.
     std::vector<CostSample> samples;
     for (int index = 1; index <= 50; ++index) {
         samples.push_back(sample(OVERTAKE_OP_CONV, 0, index * 100, index * 1000));
@@ -182,7 +182,7 @@ TEST(LeaveOut, ErrorsAreOfLayersThatNothingWasLearnedFrom) {
 }
 
 TEST(LeaveOut, TreesAreUsedWhereTheyHelpAlone) {
-    // Half of the pieces of one kind take longer, by a feature that no formula has.
+    // Half of the pieces of one kind take longer, because of a feature that no formula has.
     Random random(7);
     constexpr auto channels = static_cast<std::size_t>(compiler::PieceFeature::channels);
     std::vector<CostSample> samples;
@@ -295,7 +295,7 @@ TEST(PartitionCosts, OfTheCycleModelAreWithinOnePercentAndSoAreTheirPlans) {
     double sum = 0, samples = 0;
     for (const KindErrors& kind : learned.trained.kinds) {
         std::cout << kind.name << ": " << kind.layers << " layers, error " << kind.formula << "\n";
-        if (kind.layers < 2) // there is nothing to learn it from when it is left out
+        if (kind.layers < 2) // when the only layer is left out, there is nothing to learn from
             continue;
         sum += kind.formula * static_cast<double>(kind.samples);
         samples += static_cast<double>(kind.samples);

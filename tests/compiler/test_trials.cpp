@@ -30,8 +30,8 @@ protected:
 
     enum class Ranges { fit, miss, wide };
 
-    // A network that is near float, one whose outputs are all far beyond its range, or one whose
-    // steps are 4 wide.
+    // Makes a network that is near float, one whose outputs are all far beyond its range, or one
+    // whose steps are 4 wide.
     Trials::Make make(Ranges of) {
         return [this, of](const Samples& samples) -> std::optional<Trial> {
             asked_.push_back(samples.size());
@@ -55,7 +55,7 @@ protected:
     CompileOptions options_;
     const std::shared_ptr<const DeviceProfile> device_ = find_profile("default");
     const Progress progress_;
-    std::vector<std::size_t> asked_; // samples that trials were made of
+    std::vector<std::size_t> asked_; // the number of samples of each trial that was made
 };
 
 TEST_F(TrialsOfASmallNetwork, SmallNetworksAreComparedByAllSamples) {

@@ -131,7 +131,7 @@ private:
     const std::unique_ptr<ovt_simd_scratch> simd_ = std::make_unique<ovt_simd_scratch>();
 };
 
-// Of the class where it supports the unit; else of the first that does.
+// The work of class `index` if it supports the unit; else that of the first class that does.
 const UnitWork& work_of(const Unit& unit, std::size_t index) {
     if (unit.work[index])
         return *unit.work[index];
@@ -150,7 +150,8 @@ void expect_same_bits(const std::string& path) {
         by_segments.run(segment);
     const std::vector<std::byte> expected = by_segments.outputs();
     std::mt19937 random(2);
-    // Each class, then random ones.
+    // Each class computes all units that it supports; in the last two rounds the classes are
+    // random.
     for (std::size_t round = 0; round < contents.classes.size() + 2; round++) {
         Tensors by_units(contents, 1);
         for (const Unit& unit : contents.units)

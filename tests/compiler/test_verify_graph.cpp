@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// check_node() passes what fits and nothing that would leave its values: of every operator of the
-// device one node, and the same node with something that is one too many or one too few.
+// check_node() passes nodes that fit, and refuses nodes that would leave their values.  For every
+// operator of the device there is one node that fits, and the same node with something that is one
+// too many or one too few.
 #include "compiler/ir/verify_graph.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// Whether a node of these inputs and this output passes; shapes are (1, C, H, W).
+// Whether a node with these inputs and this output passes; shapes are (1, C, H, W).
 bool passes(const Operation& operation, const std::vector<Shape>& inputs, const Shape& output) {
     Graph graph;
     Node node;
@@ -96,7 +97,7 @@ TEST(Soundness, WhatSpreadsAndGathers) {
     pad.front[axis_width] = 7;
     EXPECT_TRUE(passes(pad, {image}, {1, 4, 6, 15}));
     EXPECT_FALSE(passes(pad, {image}, {1, 4, 6, 14})); // ends in front of the tensor's end
-    EXPECT_FALSE(passes(pad, {image}, {1, 4, 6, 23})); // reflects more than there is
+    EXPECT_FALSE(passes(pad, {image}, {1, 4, 6, 23})); // reflects more pixels than there are
     EXPECT_TRUE(passes(op::Broadcast{}, {{1, 4, 1, 1}}, image));
     EXPECT_FALSE(passes(op::Broadcast{}, {{1, 4, 3, 1}}, image));
     const op::Reduce reduce{op::Reduce::Kind::sum, OVERTAKE_AXIS_HEIGHT};

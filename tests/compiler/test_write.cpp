@@ -28,14 +28,14 @@ TEST(Limits, OfBuffersAreThoseOfDevices) {
               "weights: takes 1029 MiB, of 1024 that are possible; divide the model");
 }
 
-// FlatBuffers stops the program beyond 2 GiB.
+// FlatBuffers ends the program if a file is larger than 2 GiB.
 TEST(Limits, OfFilesLeaveRoomForWhatIsBesideTheWeights) {
     EXPECT_EQ(refusal([] { check_file_bytes("pack", OVERTAKE_MAX_BUFFER_BYTES); }), "");
     EXPECT_NE(refusal([] { check_file_bytes("pack", (2ull << 30) - (1 << 20)); }), "");
 }
 
-// A value of more than a buffer on the device, and one in host memory that is no tensor of the
-// file.
+// Both x and y are larger than a buffer of the device can be.  They are refused only while they are
+// tensors of the file: y while a node reads it, x while it is an input of the graph.
 TEST(Limits, OfTensorsAreThoseOfTheFile) {
     Graph graph;
     graph.values = {{"x", {1 << 15, 1 << 15}}, {"y", {1 << 15, 1 << 15}}, {"z", {1}}};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Runs a compiled network as one queue of one device does, and then by COUNT random plans: engines
-// whose processors take random times for its units, so that each goes another way.  Every output is
-// to have the same bits.  Prints how many different ways there were.
+// Runs a compiled network as one queue of one device does, and then by COUNT random plans.  A plan
+// is made by an engine whose processors claim random times for the network's units, so that each
+// plan goes another way.  All outputs must have the same bits.  Prints how many different ways
+// there were.
 //
 //     unit_plans MODEL.ovm COUNT SEED
 #include <algorithm>
@@ -25,7 +26,7 @@ namespace {
 
 using Arrays = std::vector<std::vector<float>>;
 
-/// Computes what it is given, and is said to take a random time for it.
+/// Computes each call at once, and expects a random time for each unit.
 class RandomProcessor final : public OwnProcessor {
 public:
     explicit RandomProcessor(std::mt19937& random) : random_(random) {}
@@ -53,7 +54,7 @@ std::vector<TensorMemory> memory_of(Arrays& arrays) {
     return memory;
 }
 
-/// Throws Error if it fails.
+/// Throws Error if the run fails.
 Arrays run(Engine& engine, const std::shared_ptr<const Model>& model, Arrays& inputs,
            std::string& way) {
     Arrays outputs = arrays_for(*model, model->outputs());

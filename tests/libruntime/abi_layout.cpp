@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Prints what programs have compiled in of the public headers: size and alignment of each struct
-// and class, where its fields are, which place of the vtable a virtual function has, and the
-// numbers behind names. scripts/abi.py compares it with libruntime/abi/layout.
+// Prints the parts of the public headers that programs have compiled in: size and alignment of each
+// struct and class, the offsets of its fields, the vtable place of each virtual function, and the
+// numbers behind names.  scripts/abi.py compares it with libruntime/abi/layout.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -12,7 +12,8 @@
 #include "overtake/overtake.hpp"
 #include "overtake/processor.h"
 
-// Of classes that are not of standard layout it is only conditionally supported; gcc and clang do.
+// For classes that are not of standard layout it is only conditionally supported; gcc and clang do
+// support it.
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 
 namespace {
@@ -107,7 +108,7 @@ void print_jobs() {
     FIELD(FcRecord, high);
     FIELD(FcRecord, start_ns);
     FIELD(FcRecord, end_ns);
-    // Structs of the driver's that the library hands out by value.
+    // Structs of the driver that the library returns by value.
     TYPE(Completion);
     TYPE(overtake_fc);
     TYPE(overtake_binding);

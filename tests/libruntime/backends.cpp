@@ -68,7 +68,7 @@ EmbeddedOptions embedded_options(const Backend& backend, const Wanted& wanted) {
     return options;
 }
 
-/// Serves until the process ends, as a server does that others use as well.
+/// Opens a server that serves until the process ends, like a server that others use as well.
 std::shared_ptr<Device> open_served(const EmbeddedOptions& embedded) {
     static std::vector<std::unique_ptr<TestServer>> servers;
     servers.push_back(std::make_unique<TestServer>(embedded));
@@ -115,7 +115,7 @@ TestServer::TestServer(const EmbeddedOptions& embedded)
 
 namespace {
 
-/// Runs until `from_parent` is written to or closed; `ready`: written to when it can be reached.
+/// Runs until `from_parent` is written to or closed.  Writes to `ready` when clients can reach it.
 [[noreturn]] void run_server(const ServerOptions& options, int from_parent, int ready) {
     int status = 0;
     try {
@@ -148,7 +148,7 @@ namespace {
 } // namespace
 
 pid_t fork_test() {
-#ifndef __SANITIZE_THREAD__ // which has a thread of its own
+#ifndef __SANITIZE_THREAD__ // it has a thread of its own
     const auto threads = std::filesystem::directory_iterator("/proc/self/task");
     EXPECT_EQ(std::distance(begin(threads), end(threads)), 1) << "a child might wait for ever";
 #endif
@@ -195,7 +195,7 @@ TestServer::~TestServer() {
     if (is_killed_) {
         close(to_child_);
     } else if (child_ > 0) {
-        // Closing alone would not do: other children may have copies.
+        // Closing alone is not enough: other children may have copies.
         EXPECT_EQ(write(to_child_, "", 1), 1) << "the server has gone";
         close(to_child_);
         int status = 0;

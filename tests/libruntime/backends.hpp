@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The backends that one suite is run on.
+// The backends on which one suite runs.
 //
 // "embedded" and "server", a device server in this process, always work.  "ioctl" and "io_uring"
-// need a node of the driver, named by the environment variable OVERTAKE_TEST_DEVICE; without it
-// their tests are skipped, saying so.
+// need a node of the driver, which the environment variable OVERTAKE_TEST_DEVICE names; without it
+// their tests are skipped with a message.
 #pragma once
 
 #include <memory>
@@ -22,39 +22,39 @@ namespace overtake::test {
 
 struct Backend {
     std::string name;
-    /// Of an embedded or a served device without a manual clock.
+    /// The mode of an embedded or a served device without a manual clock.
     unsigned mode = OVERTAKE_MODE_FUNCTIONAL;
 };
 
 std::ostream& operator<<(std::ostream& out, const Backend& backend);
 
-/// What a test wants of its device.  An embedded device is made so; a kernel device has to be so
+/// The device that a test needs.  An embedded device is made so.  A kernel device has to be so
 /// already, or the test is skipped.
 struct Wanted {
     bool manual_clock = false; ///< with mode timed and the profile "ideal"
     EmbeddedOptions embedded;  ///< the rest, for the embedded device only
 };
 
-/// fork() for a test.  A child of a process that has more threads than one may call little, and
-/// under AddressSanitizer not even malloc(): it is a failure to have more.
+/// fork() for a test.  A child of a process with more threads than one may call few functions, and
+/// under AddressSanitizer not even malloc(): so having more threads is a failure.
 pid_t fork_test();
 
-/// Where a TestServer runs.  `process`: for tests that fork while it runs, with what it takes from
-/// the test (an observer, say) being a copy.
+/// The place where a TestServer runs.  `process`: for tests that fork while it runs; what it takes
+/// from the test (an observer, say) is a copy.
 enum class ServerIn { thread, process };
 
 /// A device server in a thread or a child of this process, at a socket of its own.
 class TestServer {
 public:
     explicit TestServer(const EmbeddedOptions& embedded);
-    /// `options`: but for the socket.
+    /// `options`: all but the socket.
     explicit TestServer(ServerOptions options, ServerIn where = ServerIn::thread);
     ~TestServer();
     TestServer(const TestServer&) = delete;
     TestServer& operator=(const TestServer&) = delete;
 
     std::string path() const { return directory_ + "/device"; }
-    /// Of one in a process.
+    /// Kills a server that is a process.
     void kill();
 
 private:
@@ -62,16 +62,16 @@ private:
     std::string directory_;
     std::unique_ptr<Server> server_;
     std::thread thread_;
-    pid_t child_ = 0;   ///< where it is a process,
-    int to_child_ = -1; ///< which ends as soon as this is written to or closed
+    pid_t child_ = 0;   ///< the server's process
+    int to_child_ = -1; ///< the process ends when this is written or closed
 };
 
-/// A device made here, in this process: whether there can be one of the backend.
+/// Whether the backend's device can be made here, in this process.
 inline bool is_made_here(const Backend& backend) {
     return backend.name.starts_with("embedded") || backend.name.starts_with("server");
 }
 
-/// Such a device, and the server that it may need.
+/// A device that is made here, and the server that it may need.
 class MadeDevice {
 public:
     MadeDevice(const Backend& backend, const EmbeddedOptions& options);
@@ -79,16 +79,16 @@ public:
 
 private:
     std::unique_ptr<TestServer> server_;
-    std::shared_ptr<Device> device_; ///< goes first
+    std::shared_ptr<Device> device_; ///< destroyed first
 };
 
-/// Null, with the test marked as skipped, if there is no such device here.
+/// Returns null, with the test marked as skipped, if there is no such device here.
 std::shared_ptr<Device> open_backend(const Backend& backend, const Wanted& wanted);
 
 std::vector<Backend> all_backends();
-/// The same, with the embedded device in each of its modes.
+/// Returns all backends, with the embedded device in each of its modes.
 std::vector<Backend> all_backends_and_modes();
-/// The same without mode timed.  A kernel device's mode is the module's.
+/// Does the same without mode timed.  The module's parameter sets the mode of a kernel device.
 std::vector<Backend> all_computing_backends_and_modes();
 std::string backend_name(const testing::TestParamInfo<Backend>& info);
 
@@ -97,9 +97,10 @@ std::string backend_name(const testing::TestParamInfo<Backend>& info);
     if (!(device))                                                                                 \
     return
 
-/// Absolute CLOCK_MONOTONIC in this many milliseconds: a bound for tests that fail, not a measure.
+/// Returns absolute CLOCK_MONOTONIC in this many milliseconds: a bound for tests that fail, not a
+/// measure.
 std::int64_t in_ms(std::int64_t milliseconds);
-/// Long enough for anything to end that ends at all.
+/// Returns a time that is long enough for everything that ends at all.
 inline std::int64_t patience() {
     return in_ms(60'000);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// An inference of copy_and_softmax() (model_spec.hpp) in arrays of the test's.
+// An inference of copy_and_softmax() (model_spec.hpp) in the test's own arrays.
 #pragma once
 
 #include <array>
@@ -19,13 +19,13 @@ inline TensorMemory dense_floats(std::vector<float>& values) {
     return memory;
 }
 
-/// What it takes and gives.  The output `copied` is to equal the input `in`.
+/// Its inputs and outputs.  The output `copied` is to equal the input `in`.
 struct CopyInference {
     static constexpr std::size_t elements = 4 * 5 * 3;
 
     explicit CopyInference(float first = 1) { std::iota(in.begin(), in.end(), first); }
 
-    /// This lives until the request has ended.
+    /// This object lives until the request has ended.
     void add_to(Request& request, const std::shared_ptr<LoadedModel>& model) {
         const TensorMemory from = dense_floats(in);
         const std::array to = {dense_floats(softmax), dense_floats(copied)};

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t model_input = 0, model_output = 1, first_between = 3;
 
-/// Of copy_and_softmax(): a file's tensor for each of a case.
+/// Returns, for copy_and_softmax(), the file's tensor for each tensor of a case.
 std::map<std::uint32_t, std::uint32_t> numbers_of(const std::vector<Subgraph>& subgraphs) {
     std::map<std::uint32_t, std::pair<bool, bool>> uses; // read, written
     for (const Subgraph& each : subgraphs) {
@@ -32,7 +32,7 @@ std::map<std::uint32_t, std::uint32_t> numbers_of(const std::vector<Subgraph>& s
     return numbers;
 }
 
-/// Two instructions that take the first row of one region and the others of the next one.
+/// Adds two instructions that take the first row of one region and the other rows of the next one.
 void add_joining_program(fbs::ModelT& model) {
     overtake_insn copies[2];
     std::memcpy(copies, model.program.data(), sizeof(copies));
@@ -61,7 +61,7 @@ std::unique_ptr<fbs::ModelT> graph_of(const std::vector<Subgraph>& subgraphs) {
         auto unit = std::make_unique<fbs::UnitT>();
         for (std::size_t other = 0; other < subgraphs.size(); other++)
             for (const std::uint32_t in : each.in)
-                if (other < 64 && // a file has no more units, and is refused with more
+                if (other < 64 && // more units are refused, as no file has more
                     std::ranges::find(subgraphs[other].out, in) != subgraphs[other].out.end())
                     unit->after |= std::uint64_t{1} << other;
         auto segment = std::make_unique<fbs::SegmentT>(*model->segments[0]);
@@ -142,7 +142,7 @@ std::int32_t BoardProcessor::prepare(const UnitDescription& unit, std::uint64_t&
         return -ENOTSUP;
     }
     prepared++;
-    expected_ns = 1; // so that plans prefer it
+    expected_ns = 1; // plans prefer it then
     return 0;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Models of subgraphs that are made by hand, and processors that say what they were handed and wait
-// for the test.
+// Models of subgraphs that are made by hand, and processors that report their calls and wait for
+// the test.
 #pragma once
 
 #include <atomic>
@@ -23,31 +23,31 @@ namespace overtake::test {
 
 constexpr std::size_t graph_elements = 4 * 5 * 3; ///< of each tensor
 
-/// Copies its input to its output; of two inputs it takes the first row of one and the rest of the
-/// other.
+/// Copies its input to its output; from two inputs it takes the first row of one and the other rows
+/// of the other.
 struct Subgraph {
-    std::vector<std::uint32_t> in, out; ///< numbers of tensors, as a case has them
+    std::vector<std::uint32_t> in, out; ///< numbers of tensors in the case
 };
 
-/// A unit of the class "cpu" for each, in this order.  What only one of them has is the model's
-/// input or output.
+/// Makes a unit of the class "cpu" for each subgraph, in this order.  A tensor that only one of
+/// them has is an input or output of the model.
 std::unique_ptr<fbs::ModelT> graph_of(const std::vector<Subgraph>& subgraphs);
 
-/// Values whose int8 is exact.
+/// Returns values whose int8 is exact.
 std::vector<float> graph_values(int round);
 
-/// What is under way on the processors of a test.
+/// The calls that are under way on the processors of a test.
 class Board {
 public:
     using Call = std::shared_ptr<UnitCall>;
 
     void add(Call call);
-    /// Until so many are under way: their units, sorted.  Fewer after nine seconds, which is a
-    /// failure of the test.
+    /// Waits until so many are under way and returns their units, sorted.  Returns fewer after nine
+    /// seconds, which is a failure of the test.
     std::vector<std::size_t> await(std::size_t count);
-    /// Computes what is under way and calls done(); of `failing` with `status`.
+    /// Computes all calls under way and calls done(); the unit `failing` gets `status`.
     void finish(std::size_t failing = ~std::size_t{0}, std::int32_t status = 0);
-    /// Units in the order in which they were started, since the last call.
+    /// Returns the units that were started since the last call, in their order.
     std::vector<std::size_t> take_started();
     /// From now on calls are finished as they come.
     void be_automatic();
@@ -60,7 +60,7 @@ private:
     std::vector<std::size_t> started_;
 };
 
-/// Takes units of its mask and puts them on the board.
+/// Takes the units of its mask and puts them on the board.
 class BoardProcessor final : public OwnProcessor {
 public:
     BoardProcessor(Board& board, std::uint64_t units) : board_(board), units(units) {}
@@ -77,7 +77,7 @@ private:
 public:
     std::uint64_t units;
     std::atomic<bool> works = true;
-    std::atomic<bool> throws = false; ///< in prepare(), instead of a refusal
+    std::atomic<bool> throws = false; ///< prepare() throws instead of refusing
     std::atomic<int> prepared = 0, released = 0;
     std::function<void()> on_release = [] {};
 };

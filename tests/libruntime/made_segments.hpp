@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Segments of tasks that a test makes itself, without a model.
+// Segments of tasks that a test makes by itself, without a model.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ public:
     engine::Estimate estimate;
 };
 
-/// One segment of a task, and what it works on.
+/// One segment of a task, and the memory that it works on.
 struct MadeSegment {
     engine::TaskSegment segment;
     std::shared_ptr<SegmentWork> work;
@@ -53,7 +53,7 @@ inline MadeSegment made_computation(
     return {computation->segment(), computation};
 }
 
-/// `memory`: kept like the segments until its end.
+/// `memory` is kept, like the segments, until the end of the run.
 inline std::shared_ptr<engine::Run> made_run(const std::vector<MadeSegment>& made,
                                              const engine::RunOptions& options = {},
                                              std::shared_ptr<void> memory = nullptr) {

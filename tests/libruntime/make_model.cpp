@@ -2,7 +2,7 @@
 //
 // Writes a small model file: make_model FILE.ovm [CYCLES | endless]
 //
-// CYCLES: for how long, at the device's clock, its last FC does nothing else.
+// CYCLES: the device cycles for which its last FC does nothing else.
 // endless: its last FC never ends.
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Model files for tests, from a description that a test can spoil anywhere.
+// Model files for tests, made from a description that a test can spoil anywhere.
 #pragma once
 
 #include <cstddef>
@@ -38,9 +38,9 @@ struct CpuOpSpec {
     std::vector<std::uint32_t> inputs;
     std::vector<std::uint32_t> outputs;
     int axis = -1;
-    std::string domain = {}; ///< of a custom one
+    std::string domain = {}; ///< of a custom operator
     std::string custom_type = {};
-    std::vector<std::int64_t> numbers = {}; ///< its attribute "numbers"
+    std::vector<std::int64_t> numbers = {}; ///< the attribute "numbers" of a custom operator
 };
 
 struct SegmentSpec {
@@ -50,7 +50,7 @@ struct SegmentSpec {
     std::vector<fbs::Binding> bindings;
     std::uint32_t scratch_bytes = 0;
     std::vector<CpuOpSpec> ops;
-    std::uint64_t expected_ns = 0; ///< CPU
+    std::uint64_t expected_ns = 0; ///< of a CPU segment
 };
 
 struct ModelSpec {
@@ -63,7 +63,7 @@ struct ModelSpec {
     std::vector<std::uint32_t> outputs;
     std::vector<SegmentSpec> segments;
     std::vector<overtake_insn> program;
-    std::size_t program_bytes_cut = 0; ///< off the end of the program
+    std::size_t program_bytes_cut = 0; ///< bytes cut off the end of the program
     std::vector<std::uint8_t> weights;
     bool on_two_cores = false; ///< with a plan: the first FC of each BPU segment on core 1, the
                                ///< rest on core 2, in one stage
@@ -72,22 +72,22 @@ struct ModelSpec {
 /// An int8 tensor of height x width x channels in device memory.
 TensorSpec device_tensor(const std::string& name, std::uint32_t height, std::uint32_t width,
                          std::uint32_t channels, float scale, std::int32_t zero_point);
-/// The float32 array of the same shape in host memory.
+/// Returns the float32 array of the same shape in host memory.
 TensorSpec host_tensor(const std::string& name, const std::vector<std::uint32_t>& shape);
 
-/// Two FCs that copy the input's rows to "copied", then softmax over the channels into "softmax".
+/// Two FCs copy the input's rows to "copied", then softmax over the channels writes "softmax".
 /// Outputs: softmax, copied.
 ModelSpec copy_and_softmax(std::uint32_t height = 4, std::uint32_t width = 5,
                            std::uint32_t channels = 3);
 
-/// Softmax of "input", in host memory, into "softmax" on the device, which the BPU copies to
-/// "copied". The elements of both are rows, so [1, height, width, channels]. Output: copied.
+/// Softmax of "input", in host memory, writes "softmax" on the device, which the BPU copies to
+/// "copied".  The elements of both are rows: [1, height, width, channels].  Output: copied.
 ModelSpec softmax_and_copy(std::uint32_t height = 4, std::uint32_t width = 5,
                            std::uint32_t channels = 3);
 
 std::vector<std::byte> build(const ModelSpec& spec);
 
-/// The model's file as a program may change it, and the model that comes of it.
+/// The model's file as a program may change it, and the model that is made from it.
 std::unique_ptr<fbs::ModelT> unpacked(const ModelSpec& spec);
 std::shared_ptr<const Model> loaded(const fbs::ModelT& model);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What is said to a user without rights.
+// The errors that a user without permissions gets.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 
 namespace overtake::test {
 
-/// Code and text of the Error that `action` throws in a process of its own, where root becomes user
-/// 65534; empty: none.
+/// Returns code and text of the Error that `action` throws in a process of its own, in which root
+/// becomes user 65534; empty: none.
 inline std::string said_to_an_ordinary_user(const std::function<void()>& action) {
     std::array<int, 2> ends{};
     EXPECT_EQ(pipe(ends.data()), 0);

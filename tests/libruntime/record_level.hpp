@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What tests of record levels share: a model that copies, and a device that counts.
+// The common parts of tests of record levels: a model that copies, and a device that counts.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ inline std::shared_ptr<const Model> model_of(const ModelSpec& spec) {
     return Model::from_bytes(build(spec));
 }
 
-/// Values that survive quantisation by 0.5 and zero point -3.
+/// Returns values that quantisation by 0.5 and zero point -3 does not change.
 inline std::vector<float> half_steps(std::size_t count, int seed) {
     std::vector<float> values(count);
     for (std::size_t i = 0; i < count; i++)
@@ -47,7 +47,7 @@ protected:
         EXPECT_EQ(task.output(1), half_steps(60, seed));
     }
 
-    /// Five rounds of seven tasks in flight together, each with its own input.
+    /// Runs five rounds of seven tasks that are in flight together, each with its own input.
     static void run_seven_at_a_time(Session& session) {
         std::vector<Task> tasks;
         for (int i = 0; i < 7; i++)

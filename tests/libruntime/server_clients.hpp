@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Clients of a device server: one that does no wrong, and some that are no Overtake library.
+// Clients of a device server: one that behaves well, and some that do not use the Overtake library.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ namespace overtake::test {
 
 using namespace server;
 
-/// A client that does no wrong: works if the device and the client's own things do.
+/// A client that behaves well: it works if the device and the client's own objects do.
 class Victim {
 public:
     explicit Victim(const std::string& path)
@@ -45,7 +45,7 @@ public:
         program_.bind(OVERTAKE_REGION_IO + 1, *target_, OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE);
     }
 
-    /// Every byte of a job's result.
+    /// Checks every byte of a job's result.
     void expect_to_work() {
         const int value = ++rounds_ % 255 + 1;
         std::memset(source_->data(), value, 512);
@@ -72,14 +72,14 @@ inline std::size_t clients_of(const std::string& path) {
     return nlohmann::json::parse(server_status(path)).at("clients").size();
 }
 
-/// Soon: one that has gone is counted until its thread has seen it.
+/// Waits for it: a client that has gone is counted until its thread has noticed.
 inline void expect_clients(const std::string& path, std::size_t count) {
     const std::int64_t deadline = patience();
     while (clients_of(path) != count)
         ASSERT_LT(in_ms(0), deadline);
 }
 
-/// Soon, of all clients together.
+/// Waits until all clients together have so many queues.
 inline void expect_queues(const std::string& path, std::size_t count) {
     const std::int64_t deadline = patience();
     const auto queues = [&] {
@@ -100,7 +100,7 @@ inline ServerOptions options_of(unsigned cores, unsigned mode = OVERTAKE_MODE_FU
     return options;
 }
 
-/// A connection on which a test may say anything.
+/// A connection on which a test may send anything.
 class RawClient {
 public:
     explicit RawClient(const std::string& path) {
@@ -125,7 +125,7 @@ public:
         std::string payload;
         std::array<Descriptor, most_descriptors> descriptors;
     };
-    /// Nothing if the server has closed the connection.
+    /// Returns nothing if the server has closed the connection.
     std::optional<Heard> hear() {
         std::vector<std::byte> bytes(sizeof(Reply) + reply_payload_bytes);
         pollfd source{socket_.get(), POLLIN, 0};
@@ -156,7 +156,7 @@ private:
     Descriptor socket_;
 };
 
-/// One with a queue, whose memory a test may fill with anything.
+/// A raw client with a queue, whose memory a test may fill with anything.
 class RawQueue : public RawClient {
 public:
     explicit RawQueue(const std::string& path) : RawClient(path) {
@@ -173,7 +173,7 @@ public:
     int memory() const { return memory_.get(); }
     void close_channel() { channel_ = Descriptor(); }
     void wake() { send_wake_up(channel()); }
-    /// A call of so many bytes, already written.
+    /// Makes a call of so many bytes, which are already written.
     void call(std::uint32_t bytes) {
         area().job_bytes = bytes;
         area().calls++;
@@ -183,7 +183,7 @@ public:
         std::memcpy(area().jobs.data(), &job, sizeof(job));
         call(sizeof(job));
     }
-    /// False if the connection is closed instead.
+    /// Returns false if the connection is closed instead.
     bool is_answered() {
         while (area().answers != area().calls) {
             std::array<pollfd, 2> sources{{{channel(), POLLIN, 0}, {socket_fd(), POLLIN, 0}}};
@@ -206,7 +206,7 @@ private:
 
 inline constexpr uid_t a_stranger = 65534;
 
-/// Runs in a process of another user; what it returns is the exit status.
+/// Runs `action` in a process of another user; its result is the exit status.
 inline int as_stranger(const std::vector<gid_t>& groups, const std::function<int()>& action) {
     const pid_t child = fork_test();
     if (child == 0) {
@@ -228,7 +228,8 @@ inline int as_stranger(const std::vector<gid_t>& groups, const std::function<int
     return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
 }
 
-/// Otherwise the directory of its socket is this user's alone.
+/// Opens the directory of the server's socket to all users; without it the directory is this user's
+/// alone.
 inline void open_to_all(const TestServer& server) {
     using std::filesystem::perms;
     std::filesystem::permissions(std::filesystem::path(server.path()).parent_path(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Processes of service mode in tests: one that does no wrong, and what its tasks are made of.
+// Processes of service mode in tests: one that behaves well, and the segments of its tasks.
 #pragma once
 
 #include <cerrno>
@@ -17,7 +17,7 @@ namespace overtake::test {
 
 inline constexpr std::uint64_t ms = 1'000'000; ///< in nanoseconds
 
-/// Segments of one task, which live as long as it is being submitted.
+/// The segments of one task.  They live as long as the task is being submitted.
 class Segments {
 public:
     Segments& bpu(const Program& program) {
@@ -32,7 +32,8 @@ public:
         segment.expected_ns = expected_ns;
         return *this;
     }
-    /// With all FCs of the program in each of so many parts, in as many stages as it has FCs.
+    /// Adds a group with all FCs of the program in each of so many parts, in as many stages as it
+    /// has FCs.
     Segments& group(const Program& program, std::size_t parts) {
         bpu(program);
         Group& group = *groups_.emplace_back(std::make_shared<Group>());
@@ -47,7 +48,7 @@ public:
         segments_.back().stages = group.stages;
         return *this;
     }
-    /// To be spoilt.
+    /// Returns the last segment, which a test may spoil.
     ServiceSegment& last() { return segments_.back(); }
     std::vector<overtake_part>& last_parts() { return groups_.back()->parts; }
     std::vector<std::uint32_t>& last_stages() { return groups_.back()->stages; }
@@ -66,7 +67,7 @@ private:
         std::vector<std::uint32_t> stages;
     };
     std::vector<ServiceSegment> segments_;
-    std::vector<std::shared_ptr<Group>> groups_; ///< to which segments point, in copies too
+    std::vector<std::shared_ptr<Group>> groups_; ///< segments point to these, also in copies
 };
 
 /// A process with a queue of service mode; each has a connection of its own.
@@ -77,7 +78,7 @@ public:
     explicit ServiceProcess(const std::string& path, const ServiceQueueOptions& options = {})
         : ServiceProcess(open_server(path), options) {}
 
-    /// The next event; the test fails if none comes.
+    /// Returns the next event; the test fails if none comes.
     ServiceEvent next() {
         while (events_.empty()) {
             events_ = queue->reap(patience());
@@ -90,7 +91,7 @@ public:
         events_.erase(events_.begin());
         return event;
     }
-    /// Computes the CPU segments of its events, until a task has ended.
+    /// Computes the CPU segments of its events until a task has ended.
     ServiceEvent next_end() {
         for (;;) {
             ServiceEvent event = next();
@@ -107,8 +108,8 @@ private:
     std::vector<ServiceEvent> events_;
 };
 
-/// A client that does no wrong: copies bytes on the device and computes in between, and checks
-/// every byte.
+/// A client that behaves well: it copies bytes on the device, computes in between, and checks every
+/// byte.
 class ServiceVictim {
 public:
     explicit ServiceVictim(const std::string& path) : ServiceVictim(open_server(path)) {}
@@ -132,7 +133,7 @@ public:
         EXPECT_EQ(std::memcmp(source_->data(), target_->data(), 512), 0);
         worst_ns_ = std::max(worst_ns_, ended.ended_ns - ended.arrived_ns);
     }
-    /// Device time that a task of its took at most.
+    /// The most device time that one of its tasks took.
     std::uint64_t worst_ns() const noexcept { return worst_ns_; }
     int tasks() const noexcept { return rounds_; }
     ServiceSettings settings() const { return process_.queue->settings(); }
@@ -146,7 +147,7 @@ private:
     std::uint64_t worst_ns_ = 0;
 };
 
-/// In mode timed with a clock that the test steps, and times that are exact.
+/// Returns options for mode timed with a clock that the test steps, and exact times.
 inline ServerOptions stepped_options(unsigned cores = 1) {
     ServerOptions options = options_of(cores, OVERTAKE_MODE_TIMED);
     options.device.profile = "ideal";

@@ -2,9 +2,9 @@
 //
 // A task of a session that is started again allocates nothing.
 //
-// Every allocation of the process is counted.  Those inside a call of oneDNN are oneDNN's.  Those
-// inside a call of an embedded device, and those of other threads, are the device's: it runs in
-// this process.  All others are the library's.
+// The test counts every allocation of the process.  Allocations inside a call of oneDNN belong to
+// oneDNN. Those inside a call of an embedded device, and those of other threads, belong to the
+// device: it runs in this process.  All others belong to the library.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -39,7 +39,7 @@ struct Counts {
 
 Counts counts;
 std::atomic<bool> is_counting = false;
-std::atomic<bool> is_in_onednn = false;  ///< to recognise its own threads
+std::atomic<bool> is_in_onednn = false;  ///< distinguishes oneDNN's own threads
 thread_local bool is_of_library = false; ///< the thread that calls it, outside of a device
 
 void count_one() {
@@ -77,8 +77,8 @@ int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
     return *memory != nullptr ? 0 : ENOMEM;
 }
 
-/// All that the library calls of oneDNN once its primitives are made, but for two that store a
-/// pointer.
+/// All functions of oneDNN that the library calls once its primitives are made, except two that
+/// store a pointer.
 dnnl_status_t dnnl_sgemm(char transa, char transb, dnnl_dim_t m, dnnl_dim_t n, dnnl_dim_t k,
                          float alpha, const float* a, dnnl_dim_t lda, const float* b,
                          dnnl_dim_t ldb, float beta, float* c, dnnl_dim_t ldc) {
@@ -103,7 +103,7 @@ dnnl_status_t dnnl_primitive_execute(const_dnnl_primitive_t primitive, dnnl_stre
 namespace overtake::test {
 namespace {
 
-/// Allocations in a device of this process are the device's.
+/// Allocations in a device of this process belong to the device.
 class MarkedQueue final : public Queue {
 public:
     explicit MarkedQueue(std::unique_ptr<Queue> queue) : queue_(std::move(queue)) {}
@@ -154,7 +154,7 @@ private:
     std::shared_ptr<Device> device_;
 };
 
-/// How often the recorded job runs: $OVERTAKE_TEST_REPLAYS, 100,000 in `make soak`.
+/// Returns how often the recorded job runs: $OVERTAKE_TEST_REPLAYS, 100,000 in `make soak`.
 int replays() {
     const char* const text = std::getenv("OVERTAKE_TEST_REPLAYS");
     return text ? std::stoi(text) : 10'000;
@@ -168,8 +168,8 @@ protected:
             device_ = std::make_shared<MarkedDevice>(std::move(device_));
     }
 
-    /// Of inferences of two tasks, which are in flight together.  Recorded: none of the device's
-    /// in this process either.
+    /// Checks inferences of two tasks that are in flight together.  When they are recorded, the
+    /// device does not allocate in this process either.
     void expect_none(const std::string& what, const std::shared_ptr<const Model>& model,
                      int inferences = 1000, unsigned record = 0) {
         constexpr int warm_up = 20;
@@ -263,11 +263,11 @@ TEST_P(SessionAllocations, AreOnlyThoseOfOneDnnOfAProduct) {
     SKIP_WITHOUT(device_);
     const auto file = unpacked(copy_and_softmax(20, 20, 3));
     *file->segments[1]->cpu->ops[0] =
-        operator_of(fbs::CpuOpType::MatrixProduct, {1, 0}, 2); // of both that are on the device
+        operator_of(fbs::CpuOpType::MatrixProduct, {1, 0}, 2); // both are on the device
     expect_none("a job, MatrixProduct", loaded(*file));
 }
 
-/// One window over all of what the job copied, with weights that are on the device, too.
+/// One window over everything that the job copied, with weights that are on the device, too.
 TEST_P(SessionAllocations, AreOnlyThoseOfOneDnnOfAConvolution) {
     SKIP_WITHOUT(device_);
     const auto file = unpacked(copy_and_softmax(20, 20, 3));

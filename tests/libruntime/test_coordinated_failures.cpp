@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// An engine with several processors of which some fail, become slow, and come back.
+// An engine with several processors, some of which fail, become slow and come back.
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -98,7 +98,7 @@ TEST(CoordinatedFailures, ATaskForAFailedCoreAloneWaitsForIt) {
     const auto request = inference.submit(engine, model, on_second);
     wait_until([&] { return !state_of(engine, "npu.2").in_use; });
     const auto elsewhere = other.submit(engine, model);
-    ASSERT_TRUE(elsewhere->wait()); // a task without a plan holds up no other
+    ASSERT_TRUE(elsewhere->wait()); // a task without a plan delays no other task
     EXPECT_EQ(request->status(), -EINPROGRESS);
     faulty.faults->recover(2);
     ASSERT_TRUE(request->wait());
@@ -132,7 +132,7 @@ TEST(JobTable, AnEntryWhoseJobIsForgottenMayHaveAnother) {
     EXPECT_EQ(table.take(2), &owner);
 }
 
-/// A second device ends while it has work: that is done on the first one, jobs after it included.
+/// A second device ends while it has work: the first one does that work, later jobs included.
 TEST(CoordinatedFailures, ADeviceThatEndsLosesNoJob) {
     const auto second = std::make_shared<WatchedDevice>();
     ProcessorOptions npu, other, cpu;
@@ -164,7 +164,7 @@ TEST(CoordinatedFailures, ADeviceThatEndsLosesNoJob) {
     EXPECT_EQ(right, 400);
 }
 
-/// What has no other processor does not wait for one that never comes back.
+/// A request without another processor does not wait for one that never comes back.
 TEST(CoordinatedFailures, ARequestForADeviceThatHasEndedEndsWithENODEV) {
     const auto second = std::make_shared<WatchedDevice>();
     ProcessorOptions npu, other, cpu;
@@ -201,8 +201,8 @@ TEST(CoordinatedFailures, ARequestForADeviceThatHasEndedEndsWithENODEV) {
     EXPECT_EQ(elsewhere.copied, elsewhere.in);
 }
 
-/// What a stopped server was given may be written by it: nothing else works on that, and all that
-/// comes later goes elsewhere.
+/// A stopped server may still write into memory that it was given: nothing else works on that
+/// memory, and all later requests run elsewhere.
 TEST(CoordinatedFailures, AServerThatIsStoppedHoldsWhatItWasGivenAlone) {
     const auto second = std::make_shared<WatchedDevice>();
     second->called = "server";
@@ -250,7 +250,7 @@ TEST(CoordinatedFailures, AServerThatIsStoppedHoldsWhatItWasGivenAlone) {
     wait_until([&] { return states() == 2; });
 }
 
-/// Nothing is lost, and every result has its bits, whenever cores fail, slow down and come back.
+/// No request is lost and every result has its bits, whenever cores fail, slow down and come back.
 TEST(CoordinatedFailures, LoseNothingAtAnyTime) {
     constexpr int changes = 1000;
     constexpr int clients = 3;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Models with a plan for several cores: who runs it, and who runs one core's program.
+// Models with a plan for several cores: which tasks run the plan, and which run the program for one
+// core.
 #include <array>
 #include <cerrno>
 #include <memory>
@@ -32,7 +33,7 @@ std::vector<float> numbers() {
     return values;
 }
 
-/// What became of its job, whose outputs are right.
+/// Returns the completion of the task's job, whose outputs are checked.
 Completion run(Session& session, const TaskOptions& options = {}) {
     const std::vector<float> input = numbers();
     Task task = session.submit(input, options);
@@ -95,7 +96,7 @@ TEST(CorePlans, OfUnlikeCoresEachPartHasItsOwn) {
     EXPECT_EQ(run({"default", "default"}, *model).fcs_done, on_one_core);
 }
 
-/// A device whose queues take no jobs with parts, as an old driver's.
+/// A device whose queues take no jobs with parts, like an old driver.
 class OldDevice final : public Device {
 public:
     std::string_view backend() const noexcept override { return device_->backend(); }
@@ -121,7 +122,7 @@ TEST(CorePlans, AnOldDriverRunsOneCoresProgram) {
     EXPECT_EQ(run(session).fcs_done, on_one_core);
 }
 
-/// FCs that a request of an engine took.
+/// Returns the FCs that a request of an engine took.
 unsigned fcs_of(const EngineOptions& options, const std::shared_ptr<Device>& device,
                 const TaskOptions& task = {}) {
     Engine engine(device, options);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What operators of one, two and three elements compute, worked out by hand.
+// Results of operators of one, two and three elements, worked out by hand.
 #include <cmath>
 #include <limits>
 
@@ -15,7 +15,7 @@ namespace {
 using Type = CpuOpType;
 using Values = std::vector<float>;
 
-/// Equal to within rounding; what is not a number equals what is not a number.
+/// Expects equality up to rounding; NaN equals NaN.
 void expect_near(const Values& got, const Values& wanted, const std::string& what) {
     ASSERT_EQ(got.size(), wanted.size()) << what;
     for (std::size_t i = 0; i < got.size(); i++) {
@@ -170,7 +170,7 @@ TEST(CpuElementwise, SigmoidIsExactToThreeUnitsInTheLastPlace) {
         const double unit = std::ldexp(1.0, std::max(std::ilogb(exact), -126) - 23);
         const double allowed = in[i] < -87 ? 1e-37 : 3 * unit;
         ASSERT_NEAR(got[i], exact, allowed) << in[i];
-        ASSERT_EQ(got[i], of_one(in[i])) << in[i]; // whatever vectors there are
+        ASSERT_EQ(got[i], of_one(in[i])) << in[i]; // with any vector instructions
     }
     EXPECT_TRUE(std::isnan(got.back()));
 }

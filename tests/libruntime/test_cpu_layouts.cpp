@@ -18,7 +18,7 @@ namespace {
 using Type = CpuOpType;
 using Values = std::vector<float>;
 
-/// Of the test that runs.
+/// The blocks of the running test.
 Layout blocks = Layout::blocked_8;
 
 class CpuLayoutTest : public testing::TestWithParam<Layout> {
@@ -26,7 +26,7 @@ protected:
     void SetUp() override { blocks = GetParam(); }
 };
 
-/// By the definition: (batch, block, position, lane).
+/// Computes blocks by their definition: (batch, block, position, lane).
 Values blocked_by_loop(const Shape& shape, const Values& planes) {
     const std::size_t channels = shape[1], area = planes.size() / shape[0] / channels;
     const std::size_t width = lanes_of(blocks), count = (channels + width - 1) / width;
@@ -124,7 +124,8 @@ TEST_P(CpuLayoutTest, FunctionsOfOneElement) {
                       2u);
 }
 
-/// With the second operand of shape `other`, known or not; how many forms there are.
+/// Checks forms with the second operand of shape `other`, known or not; returns how many forms
+/// there are.
 std::size_t check_binary_forms(const Shape& shape, const Shape& other, std::int64_t function,
                                bool is_known, std::mt19937& random) {
     const std::vector<Values> inputs = {random_values(random, elements(shape)),
@@ -356,7 +357,7 @@ TEST_P(CpuLayoutTest, Convolutions) {
             }
     EXPECT_GE(with_primitive, 40u);
     const bool has_such_vectors = blocks == blocks_of_this_cpu() && __builtin_cpu_supports("avx2");
-    EXPECT_GE(direct, has_such_vectors ? 30u : 0u); // others are copied
+    EXPECT_GE(direct, has_such_vectors ? 30u : 0u); // other forms are copied
 }
 
 TEST_P(CpuLayoutTest, AllKernelsOfAConvolutionShareItsWeights) {
@@ -373,7 +374,7 @@ TEST_P(CpuLayoutTest, AllKernelsOfAConvolutionShareItsWeights) {
     std::vector<Kernel> kernels;
     for (int i = 0; i < 3; i++)
         kernels.push_back(prepared->kernel(prepared->forms().front()));
-    inputs[1].assign(inputs[1].size(), infinity); // they read what was prepared
+    inputs[1].assign(inputs[1].size(), infinity); // kernels read the prepared weights
     for (const Kernel& kernel : kernels) {
         kernel({inputs[0], inputs[1], inputs[2]}, out);
         EXPECT_EQ(out, expected);
@@ -391,7 +392,7 @@ TEST_P(CpuLayoutTest, SpareLanesBehindAConvolutionAreClearWhateverItsSource) {
             inputs[0].front() = infinity;
             inputs[0].back() = -infinity;
             operation.known = {{}, inputs[1], inputs[2]};
-            check_forms(operation, inputs, c.name); // of all lanes
+            check_forms(operation, inputs, c.name); // checks all lanes
         }
 }
 

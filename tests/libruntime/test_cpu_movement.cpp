@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What operators compute that move, choose and mix elements, worked out by hand.
+// Results of operators that move, choose and mix elements, worked out by hand.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(CpuMovement, AViewStepsAlongEachAxis) {
     EXPECT_EQ(run({Type::view, {5, -3, -1}, {}, {{2, 3}}, {2, 3}}, {six}),
               (Values{6, 5, 4, 3, 2, 1}));
     EXPECT_EQ(run({Type::view, {1, 0, 3}, {}, {{2, 3}}, {2, 2}}, {six}), (Values{2, 5, 2, 5}));
-    // Of 2 x 3 x 2 the last axis first.
+    // A view of 2 x 3 x 2 with the last axis first.
     EXPECT_EQ(run({Type::view, {0, 1, 6, 2}, {}, {{2, 3, 2}}, {2, 2, 3}}, {twelve}),
               (Values{1, 3, 5, 7, 9, 11, 2, 4, 6, 8, 10, 12}));
 }
@@ -92,11 +92,11 @@ TEST(CpuMovement, NegativePaddingCutsOff) {
 }
 
 TEST(CpuMovement, AnInterpolatedPositionIsAWeightedSum) {
-    // Along the middle axis of 2 x 3 x 2: a quarter of one position and the rest of another.
+    // Along the middle axis of 2 x 3 x 2: a quarter of one position and three quarters of another.
     const Operation operation{
         Type::interpolate, {1, 2, 0, 1, 2, 1}, {0.25f, 0.75f, 1, 0}, {{2, 3, 2}}, {2, 2, 2}};
     EXPECT_EQ(run(operation, {twelve}), (Values{2.5f, 3.5f, 5, 6, 8.5f, 9.5f, 11, 12}));
-    // A weight of 0 counts for nothing, whatever it weighs.
+    // A weight of 0 ignores its element, even infinity.
     Values broken = twelve;
     broken[2] = INFINITY;
     Operation skipping = operation;
@@ -128,7 +128,7 @@ Operation suppression(std::int64_t centre, std::int64_t most, float overlap, flo
         Type::non_max_suppression, {centre, most}, {overlap, score}, {boxes, scores}, {rows, 3}};
 }
 
-/// Rows of (batch, class, box) without those that are not used.
+/// Returns the rows of (batch, class, box) without unused ones.
 Values kept(const Operation& operation, const std::vector<Values>& inputs) {
     Values rows = run(operation, inputs);
     while (!rows.empty() && rows.back() == -1)
@@ -136,7 +136,7 @@ Values kept(const Operation& operation, const std::vector<Values>& inputs) {
     return rows;
 }
 
-// Boxes of 4 x 2: the second is half the first (1/3 of their union), the third lies apart.
+// Boxes of 4 x 2: the second overlaps half of the first (1/3 of their union), the third is apart.
 TEST(CpuSelection, BoxesThatOverlapABetterOneAreSuppressed) {
     const Values boxes{0, 0, 4, 2, 0, 1, 4, 3, 10, 10, 14, 12};
     const auto kept_at = [&](float overlap, float score, std::int64_t most, const Values& scores) {
@@ -159,7 +159,7 @@ TEST(CpuSelection, BoxesThatOnlyTouchDoNotOverlap) {
 }
 
 TEST(CpuSelection, CornersComeInAnyOrder) {
-    // The same box four times, which is one box.
+    // The same box four times, in four notations.
     const Values boxes{0, 0, 4, 2, 4, 2, 0, 0, 0, 2, 4, 0, 4, 0, 0, 2};
     EXPECT_EQ(kept(suppression(0, 9, 0.99f, 0, {1, 4, 4}, {1, 1, 4}, 4),
                    {boxes, {0.1f, 0.2f, 0.4f, 0.3f}}),
@@ -173,7 +173,7 @@ TEST(CpuSelection, BoxesMayBeGivenByCentreAndSize) {
     const auto kept_at = [&](float overlap) {
         return kept(suppression(1, 9, overlap, 0, {1, 4, 4}, {1, 1, 4}, 4), {boxes, scores});
     };
-    // 6 of 10, 4 of 12, none; the second and the third have 3 of 13 in common.
+    // Overlaps: 6 of 10, 4 of 12, none; the second and the third share 3 of 13.
     EXPECT_EQ(kept_at(0.61f), (Values{0, 0, 0, 0, 0, 1, 0, 0, 2, 0, 0, 3}));
     EXPECT_EQ(kept_at(0.59f), (Values{0, 0, 0, 0, 0, 2, 0, 0, 3}));
     EXPECT_EQ(kept_at(0.34f), (Values{0, 0, 0, 0, 0, 2, 0, 0, 3}));

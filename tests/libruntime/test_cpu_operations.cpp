@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Operators of the CPU as a hostile model file may ask for them: each way to leave an array is
-// refused before it runs, and what is let through takes no longer than its arrays are large.
+// Operators of the CPU as a hostile model file may ask for them.  Each way to leave an array is
+// refused before it runs, and an accepted operator takes time only in proportion to its arrays.
 #include <cmath>
 #include <limits>
 #include <string_view>
@@ -109,7 +109,7 @@ const Row rows[] = {
     {"do not fit", {Type::pool, {0, 2, 1, 1, 0}, {}, {{1, 4, 5}}, {1, 4, 4}}},
     {"do not fit", {Type::pool, {0, 2, 1, 1, 0, 0}, {}, {{1, 4, 5}}, {1, 3, 4}}},
     {"do not fit", {Type::pool, std::vector<std::int64_t>(36, 1), {}, {Shape(9, 1)}, Shape(9, 1)}},
-    // How many inputs, numbers and axes each needs.
+    // The numbers of inputs, integers and axes that each operator needs.
     {"one input and one number", {Type::unary, {0}, {}, {{4}, {4}}, {4}}},
     {"two inputs and one number", {Type::binary, {0}, {}, {{4}}, {4}}},
     {"two inputs and one number", {Type::binary, {0, 0}, {}, {{4}, {4}}, {4}}},
@@ -214,7 +214,7 @@ const Row rows[] = {
     {"do not fit", {Type::pool, {0, 2, 1, 1, 0, 0}, {}, {{1, 4, 5}}, {1, 4}}},
     {"do not fit", {Type::pool, {0, 2, 1, 1, 0, 0}, {}, {{1, 4, 5}}, {2, 4, 4}}},
     {"no such pool", {Type::pool, {-1, 2, 1, 1, 0, 0}, {}, {{1, 4, 5}}, {1, 4, 4}}},
-    // What just fits, and what just does not.
+    // An operation that just fits, and one that just does not.
     {"", {Type::view, {0, 1ll << 31}, {}, {{4}}, {1}}},
     {"", {Type::view, {0, -(1ll << 31)}, {}, {{4}}, {1}}},
     {"steps out", {Type::view, {0, (1ll << 31) + 1}, {}, {{4}}, {1}}},
@@ -284,7 +284,7 @@ TEST(CpuOperations, HaveNames) {
     EXPECT_EQ(name_of(static_cast<Type>(99)), nullptr);
 }
 
-// Of 2^120 taps all but the one element lie in the padding.
+// There are 2^120 taps, and all except that of the one element are in the padding.
 TEST(CpuOperations, PoolWalksOverItsInputOnly) {
     constexpr std::int64_t far = 1 << 20;
     std::vector<std::int64_t> integers{2};
@@ -299,7 +299,8 @@ TEST(CpuOperations, PoolWalksOverItsInputOnly) {
 }
 
 TEST(CpuOperations, PoolCountsPaddingButNotWhatIsBehindIt) {
-    // Windows of 3 in steps of 3 from -1 on: two of the first, three, one and its padding.
+    // Windows of 3 in steps of 3 from -1 on: the first two elements, the next three, one and its
+    // padding.
     const Shape shape{1, 1, 6};
     const std::vector<float> in{3, 6, 9, 12, 15, 18};
     EXPECT_EQ(run({Type::pool, {1, 3, 3, 1, 1, 1}, {}, {shape}, {1, 1, 3}}, {in}),
@@ -311,7 +312,7 @@ TEST(CpuOperations, PoolCountsPaddingButNotWhatIsBehindIt) {
               (std::vector<float>{6, 9, 9, 12, 12, 15}));
 }
 
-// Two pictures of 2 x 3, by rows and by columns, and windows of padding alone.
+// Two pictures of 2 x 3, by rows and by columns, with windows of only padding.
 TEST(CpuOperations, PoolFindsTheFirstOfTheGreatest) {
     const Shape in{2, 1, 2, 3}, out{2, 1, 1, 2};
     const std::vector<float> pixels{9, 9, 9, 1, 7, 7, 0, 0, 0, -1, NAN, -2};
@@ -340,7 +341,7 @@ TEST(CpuOperations, RegionsThatAreNoneEndTheRun) {
         EXPECT_THROW(run(align, {pixels, {0, 0, 2, number}, {0}}), Error) << number;
 }
 
-// 16 million samples of each output, of which one lies in the picture, in both directions.
+// 16 million samples of each output, one of which is in the picture, in both directions.
 TEST(CpuOperations, RegionsWalkOverTheirPictureOnly) {
     constexpr std::int64_t size = 200, regions = 50;
     constexpr float far = 4096.0f * size;
@@ -358,7 +359,7 @@ TEST(CpuOperations, RegionsWalkOverTheirPictureOnly) {
         ASSERT_EQ(out[index], index % (size * size) == 0 ? 1 / (4096.0f * 4096.0f) : 0.0f) << index;
 }
 
-// With samples that are given, a region may run to the left and up.
+// With a given number of samples, a region may run to the left and up.
 TEST(CpuOperations, RegionsMayRunBackwards) {
     const Operation align{
         Type::roi_align, {0, 1, 2}, {1}, {{1, 1, 1, 4}, {1, 4}, {1}}, {1, 1, 1, 2}};

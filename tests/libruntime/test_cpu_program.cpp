@@ -35,7 +35,7 @@ public:
         spec.tensors.push_back(device_tensor("last", height, width, channels, 0.25f, 2));
         spec.tensors.push_back(device_tensor("output", height, width, channels, 0.25f, 2));
         spec.outputs = {3};
-        if (below(3) == 0) // channels last: no blocks can be read from these
+        if (below(3) == 0) // channels last: these cannot be read as blocks
             for (TensorSpec& tensor : spec.tensors) {
                 tensor.shape = {1, height, width, channels};
                 tensor.order = static_cast<std::uint8_t>(fbs::Order::Rows);
@@ -43,7 +43,7 @@ public:
         spec.segments.push_back(spec.segments[0]);
         spec.segments[2].bindings = {fbs::Binding(OVERTAKE_REGION_IO, 2, false),
                                      fbs::Binding(OVERTAKE_REGION_IO + 1, 3, true)};
-        spec.segments[1].ops.resize(1); // stands for those that are made here
+        spec.segments[1].ops.resize(1); // replaced by the operators that are made here
         model_ = unpacked(spec);
         ops_ = &model_->segments[1]->cpu->ops;
         ops_->clear();
@@ -56,7 +56,7 @@ public:
             if (shape(value) == whole && below(2) == 0)
                 from = value;
         add(fbs::CpuOpType::Unary, {0}, {}, {from}, 2);
-        values_.push_back(2); // rounded, for those that follow
+        values_.push_back(2); // rounded, for later operators
         for (std::uint32_t count = below(4); count > 0; count--)
             add_operator();
         for (const std::uint32_t value : values_)
@@ -68,8 +68,8 @@ public:
 
     using Change = std::function<void(fbs::CpuOpT&)>;
 
-    /// With the layouts of `program` and the weights that it reads, as a compiler stores them, and
-    /// with a change of the operators that have weights.
+    /// Returns the model with the layouts of `program` and the weights that it reads, as a compiler
+    /// stores them, and with a change of the operators that have weights.
     std::shared_ptr<const Model> model_with(const CpuProgram& program,
                                             const Change& change = {}) const {
         std::vector<std::unique_ptr<fbs::CpuOpT>>& ops = model_->segments[1]->cpu->ops;
@@ -205,7 +205,7 @@ Values as_on_device(const Tensor& tensor, const Values& values) {
     return result;
 }
 
-/// Each operator by itself, in planes; by tensor.
+/// Computes each operator by itself, in planes; the results are by tensor.
 std::vector<Values> expected_values(const Model& model, const Values& input) {
     const std::span<const Tensor> tensors = model.tensors();
     std::vector<Values> values(tensors.size());
@@ -219,7 +219,7 @@ std::vector<Values> expected_values(const Model& model, const Values& input) {
         Values& out = values[op.output];
         out.resize(tensors[op.output].elements());
         cpu::Operation operation = cpu::operation_of(tensors, op);
-        operation.blocks = cpu::blocks_of_this_cpu(); // whose sums are the program's
+        operation.blocks = cpu::blocks_of_this_cpu(); // sums as in the program
         cpu::make_kernel(operation)(inputs, out);
         if (tensors[op.output].on_device())
             out = as_on_device(tensors[op.output], out);
@@ -248,7 +248,7 @@ TEST(CpuProgram, RandomSegmentsGiveTheSameBitsInEachLayout) {
         for (const CpuLayout layout :
              {CpuLayout::planes, CpuLayout::automatic, CpuLayout::blocked}) {
             Session session(device, model, {.cpu_layout = layout});
-            for (int round = 0; round < 2; round++) { // the second with memory that was used
+            for (int round = 0; round < 2; round++) { // the second round uses memory again
                 Task task = session.submit(input);
                 ASSERT_TRUE(task.wait());
                 ASSERT_EQ(task.status(), 0);
@@ -284,7 +284,7 @@ TEST(CpuProgram, RandomSegmentsGiveTheSameBitsInEachLayout) {
                     << "network " << seed << ", stored, output " << i;
         }
     }
-    EXPECT_GT(blocked, 1000u); // else nothing has been compared
+    EXPECT_GT(blocked, 1000u); // else nothing was compared
     EXPECT_GT(copies, 300u);
     EXPECT_GT(internal, 1000u);
     EXPECT_GT(weights, 1000u);
@@ -313,7 +313,7 @@ TEST(CpuProgram, StoredWeightsAreReadWhereTheyAreIfTheyFit) {
             const auto stored = network.model_with(made, change);
             return reads_the_file(device, stored);
         };
-        if (!reads({})) // none has weights, or all have spare lanes
+        if (!reads({})) // no weights, or all with spare lanes
             continue;
         in_place++;
         EXPECT_FALSE(reads([](fbs::CpuOpT& op) { op.weights_format += " of another"; }));
@@ -379,14 +379,14 @@ TEST(CpuProgram, ValuesThatHaveEndedGiveTheirMemoryToOthers) {
     std::vector<CpuOp> ops;
     for (std::uint32_t i = 0; i < 100; i++) {
         tensors.push_back(host("t", {1, 16, 10, 10}));
-        if (i > 0) // not in place, as functions of one element are
+        if (i > 0) // not in place, unlike functions of one element
             ops.push_back({CpuOpType::dequantize, "op", {i - 1}, i, {}, {}});
     }
     std::vector<bool> internal(100, true);
     internal.front() = internal.back() = false;
     const CpuProgram program = make_cpu_program(ops, tensors, internal, CpuLayout::planes);
     EXPECT_EQ(program.steps.size(), 99u);
-    EXPECT_EQ(program.own_floats, 2u * 1600); // of a chain two are alive at once
+    EXPECT_EQ(program.own_floats, 2u * 1600); // two values of a chain live at once
 }
 
 TEST(CpuProgram, NoTwoValuesThatAreAliveShareMemory) {
@@ -402,7 +402,7 @@ TEST(CpuProgram, NoTwoValuesThatAreAliveShareMemory) {
         std::vector<bool> internal(tensors.size(), true);
         internal.front() = internal.back() = false;
         const CpuProgram program = make_cpu_program(ops, tensors, internal, CpuLayout::blocked);
-        // Memory as a run leaves it: by float, which tensor was put there last.
+        // The memory as a run leaves it: by float, the tensor that was put there last.
         std::vector<std::uint32_t> owner(program.own_floats, 0);
         for (const CpuStep& step : program.steps) {
             for (const CpuSlot& slot : step.inputs)
@@ -418,7 +418,7 @@ CpuOp sum(std::uint32_t left, std::uint32_t right, std::uint32_t to) {
     return {CpuOpType::binary, "op", {left, right}, to, {0}, {}};
 }
 
-/// By chain: its first operator, its last one, and what its sums add.
+/// Returns, by chain, its first operator, its last one, and the tensors that its sums add.
 std::vector<std::vector<std::uint32_t>> chains_of(const std::vector<CpuOp>& ops,
                                                   const std::vector<Tensor>& tensors,
                                                   const std::vector<bool>& internal) {
@@ -439,12 +439,12 @@ TEST(CpuChains, FunctionsAndSumsFollowWhatTheyAloneRead) {
                                         true,  true, true, false, false};
     const CpuOp pool{CpuOpType::dequantize, "op", {0}, 1, {}, {}};
     const CpuOp other{CpuOpType::dequantize, "op", {0}, 3, {}, {}};
-    // Two branches: the later one takes the sum, and the function behind it.
+    // Two branches: the later one takes the sum, and the function after it.
     EXPECT_EQ(chains_of({pool, unary(1, 2), other, sum(2, 3, 4), unary(4, 8)}, tensors, internal),
               (Numbers{{0, 1}, {2, 4, 2}}));
     EXPECT_EQ(chains_of({pool, unary(1, 2), other, sum(3, 2, 4), unary(4, 8)}, tensors, internal),
               (Numbers{{0, 1}, {2, 4, 2}}));
-    // A value that two operators read stays; so does one that others know.
+    // A value that two operators read stays; so does a value that others know.
     EXPECT_EQ(chains_of({pool, unary(1, 2), unary(1, 8)}, tensors, internal),
               (Numbers{{0, 0}, {1, 1}, {2, 2}}));
     EXPECT_EQ(chains_of({unary(0, 8), unary(8, 9)}, tensors, internal), (Numbers{{0, 0}, {1, 1}}));
@@ -463,7 +463,7 @@ TEST(CpuChains, WhatAnOperatorReadsStaysUntilItsChainRuns) {
     EXPECT_EQ(chains_of({unary(0, 1), of_input, sum(2, 1, 3), unary(0, 1), unary(3, 4)}, tensors,
                         internal),
               (Numbers{{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}}));
-    // A tensor that an earlier segment made, and that this one makes anew once it has read it.
+    // A tensor that an earlier segment made, and that this segment makes again once it has read it.
     EXPECT_EQ(chains_of({first, unary(0, 1), unary(2, 4)}, tensors, internal),
               (Numbers{{0, 0}, {1, 1}, {2, 2}}));
     EXPECT_EQ(chains_of({first, unary(2, 1)}, tensors, internal), (Numbers{{0, 0}, {1, 1}}));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What checks say of recurrences, and that none allocates once it has run.  What they compute is
-// compared with numpy, form by form, in tests/compiler/test_recurrence.py.
+// Checks of recurrences, and that none allocates once it has run.
+// tests/compiler/test_recurrence.py compares their results with numpy, form by form.
 #include <gtest/gtest.h>
 
 #include "cpu/operation.hpp"
@@ -72,7 +72,7 @@ TEST(CpuRecurrence, NumbersNameAKind) {
     EXPECT_EQ(check(operation), "needs three inputs and the numbers of its kind");
 }
 
-// A state that is kept as it is: forget 1, take in 0.
+// A cell that is kept as it is: forget 1, input 0.
 TEST(CpuRecurrence, AnLstmThatForgetsNothingKeepsItsCell) {
     Operation operation{
         CpuOpType::recurrence,
@@ -85,7 +85,7 @@ TEST(CpuRecurrence, AnLstmThatForgetsNothingKeepsItsCell) {
               (Values{7, 7, 7, 7}));
 }
 
-// Lengths that are none read and write nothing outside.
+// Impossible lengths read and write nothing outside.
 TEST(CpuRecurrence, OddLengthsEndWithTheSequence) {
     Operation operation{CpuOpType::recurrence,
                         {0, 1, 2, 0, 0, static_cast<std::int64_t>(Unary::identity)},

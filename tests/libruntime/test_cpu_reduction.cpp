@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What reductions, softmax and normalisation compute.
+// Results of reductions, softmax and normalisation.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -78,7 +78,7 @@ TEST(CpuReduction, OfEqualsTheFirstOrTheLastIsTaken) {
 }
 
 TEST(CpuReduction, TheFirstElementIsTakenWhateverItIs) {
-    // Nothing is better than what is not a number, and it is better than nothing.
+    // The first element is taken even if it is NaN, and no number replaces it.
     EXPECT_EQ(reduce(Reduction::first_greatest, {0}, {3}, {1}, {NAN, 1, 2}), Values{0});
     EXPECT_EQ(reduce(Reduction::last_least, {0}, {3}, {1}, {NAN, 1, 2}), Values{0});
     EXPECT_EQ(reduce(Reduction::first_greatest, {0}, {2}, {1}, {-infinity, -infinity}), Values{0});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Matrix products, convolutions and pools, compared with loops over what their definitions say.
+// Matrix products, convolutions and pools, compared with loops over their definitions.
 #include <cmath>
 #include <limits>
 #include <string_view>
@@ -81,7 +81,8 @@ void for_each_tap(const Window& w, std::uint32_t y, std::uint32_t x,
         }
 }
 
-/// The gather form: each pixel of the output is a sum.  Transposed, each of the input is spread.
+/// The gather form: each pixel of the output is a sum.  In a transposed one each input pixel is
+/// spread.
 Values convolved(const Window& w, const Values& in, const Values& weights, const Values& bias) {
     const std::size_t area = std::size_t{w.out[0]} * w.out[1];
     Values out(w.batch * w.out_channels * area);
@@ -129,7 +130,7 @@ const Window windows[] = {
     {"transposed, strides", true, 1, {2, 3}, {1, 1}, {0, 0}, 2, 2, 3, {2, 3}, {4, 8}, {2, 2}},
     {"transposed, padding", true, 1, {2, 2}, {1, 2}, {1, 2}, 1, 2, 2, {3, 3}, {5, 5}, {3, 3}},
     {"transposed, groups", true, 2, {2, 1}, {1, 1}, {0, 1}, 2, 4, 6, {2, 3}, {4, 3}, {2, 3}},
-    // Channels that fill vectors of eight and sixteen, and that do not.
+    // Channels that fill vectors of eight and sixteen, and channels that do not.
     {"wide", false, 1, {1, 1}, {1, 1}, {1, 1}, 1, 32, 16, {6, 7}, {6, 7}, {3, 3}},
     {"nearly wide", false, 1, {1, 1}, {1, 1}, {1, 1}, 2, 17, 9, {5, 6}, {5, 6}, {3, 3}},
     {"wide, one tap, strides", false, 1, {2, 2}, {1, 1}, {0, 0}, 1, 16, 24, {7, 7}, {4, 4}, {1, 1}},
@@ -185,7 +186,7 @@ TEST(CpuProduct, ConvolutionsAreWhatTheirDefinitionSays) {
         }
 }
 
-/// A window with its operands, and what comes of them.
+/// A window with its operands, and its result.
 struct Example {
     Example(const Window& window, bool has_bias, int seed)
         : shape(shape_of_convolution(operation_of(window, has_bias))),
@@ -198,7 +199,7 @@ struct Example {
     Values source, weights, bias, target;
 };
 
-/// Of one batch, with channels behind the axes.
+/// Returns values of one batch with channels after the axes.
 Values channels_last(const Values& values, const Shape& shape) {
     const std::size_t area = elements(shape) / shape[0] / shape[1];
     Values result(values.size());
@@ -220,7 +221,7 @@ TEST(CpuProduct, APrimitiveKeepsTheWeightsThatItKnows) {
             if (!convolution)
                 continue;
             made++;
-            example.weights.assign(example.weights.size(), infinity); // it has copies
+            example.weights.assign(example.weights.size(), infinity); // the primitive has copies
             example.bias.assign(example.bias.size(), infinity);
             for (int round = 0; round < 2; round++) {
                 Values out(example.target.size(), infinity);
@@ -265,7 +266,8 @@ TEST(CpuProduct, APrimitiveTakesChannelsBehindTheAxes) {
         }
 }
 
-// What oneDNN counts otherwise than we do, and what some of its implementations are not made for.
+// Windows that oneDNN counts in another way than we do, or that some of its implementations do not
+// support.
 TEST(CpuProduct, NoPrimitiveHasWindowsInPaddingAlone) {
     int count = 0;
     for (const Window& w : windows) {

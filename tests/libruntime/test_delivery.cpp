@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Which thread of a device server delivers to a client, and which frees its ended jobs.
+// The threads of a device server that deliver to a client, and those that free its ended jobs.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -29,7 +29,7 @@ struct Noted {
         times++;
         times.notify_all();
     }
-    /// Once, and by this thread?
+    /// Whether it was delivered once, and by this thread.
     bool is_delivered_here() const { return times == 1 && by.load() == get_id(); }
 
     std::atomic<std::thread::id> by;
@@ -54,7 +54,7 @@ TEST(Delivery, IsMadeByTheThreadThatStandsIn) {
     Noted warm_up(delivery);
     warm_up.source.post();
     warm_up.times.wait(0);
-    // The delivery's own thread may be just about to fall asleep: then it delivers.
+    // The delivery's own thread may be about to fall asleep: then it delivers.
     const std::int64_t deadline = patience();
     for (bool is_delivered_here = false; !is_delivered_here;) {
         ASSERT_LT(in_ms(0), deadline);
@@ -77,7 +77,7 @@ TEST(Delivery, IsMadeWhenTheThreadThatStoodInStepsBack) {
         const Delivery::StandIn stand_in(delivery);
         noted.source.post();
     }
-    noted.times.wait(0); // at the latest then
+    noted.times.wait(0); // it is delivered by then
     post_elsewhere(noted);
     noted.times.wait(1);
     EXPECT_NE(noted.by.load(), get_id()) << "no thread stands in any more";
@@ -184,7 +184,7 @@ TEST(Disposal, IsMadeOfEverythingBeforeDrainReturns) {
     EXPECT_TRUE(jobs[1].expired());
 }
 
-/// The caller of drain() may be the only thread that would free them.
+/// The caller of drain() may be the only thread that would free the jobs.
 TEST(Disposal, DrainDoesNotWaitForJobsThatNoThreadFrees) {
     Disposal disposal([] {});
     std::atomic<std::thread::id> by;

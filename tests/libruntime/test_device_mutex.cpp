@@ -41,7 +41,7 @@ private:
     std::vector<std::thread> threads_;
 };
 
-/// More than the lock remembers (8); it wakes the others at once.
+/// More waiting threads than the lock remembers (8); it wakes the others at once.
 constexpr std::size_t many = 20;
 
 TEST(DeviceMutex, NotifiesOnceItIsFree) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Recordings of an embedded device and of a server: whose memory they keep, and for how long.
+// Recordings of an embedded device and of a server: the memory that they keep, and for how long.
 #include <cerrno>
 #include <memory>
 

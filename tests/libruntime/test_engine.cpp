@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The engine: what its estimates keep, what its threads do, and that every task ends once.
+// The engine: its estimates, its threads, and that every task ends once.
 #include <atomic>
 #include <cerrno>
 #include <future>
@@ -107,7 +107,7 @@ TEST_F(EngineTest, MeasuresWhatItRuns) {
     EXPECT_GE(computation.estimate().ns(), 2'000'000u);
 }
 
-/// Whose server ends while an FC runs that takes an hour.
+/// An engine whose server ends while an FC runs that takes an hour.
 class EngineOfAServer : public testing::Test {
 protected:
     static EmbeddedOptions timed() {
@@ -116,7 +116,7 @@ protected:
         return options;
     }
     MadeSegment endless() const { return made_job({{0, 1}}, program.bindings); }
-    /// Of segments, or of an endless one.
+    /// Submits a run of these segments, or of an endless one.
     std::shared_ptr<engine::Run> submit(std::vector<MadeSegment> segments = {}) {
         if (segments.empty())
             segments.push_back(endless());
@@ -141,7 +141,7 @@ TEST_F(EngineOfAServer, WhatItHasAndWhatComesLaterEndsWhenItIsGone) {
     const auto expect_to_end = [](const auto& runs) {
         for (const auto& run : runs) {
             ASSERT_TRUE(run->wait(patience()));
-            // What runs as the server stops is cancelled by it.
+            // The server cancels jobs that run as it stops.
             EXPECT_TRUE(run->status() == -ENODEV || run->status() == -ECANCELED) << run->status();
         }
         EXPECT_EQ(runs.back()->status(), -ENODEV);
@@ -149,12 +149,12 @@ TEST_F(EngineOfAServer, WhatItHasAndWhatComesLaterEndsWhenItIsGone) {
     auto runs = submit_some();
     server.reset();
     expect_to_end(runs);
-    runs.clear(); // they have no holder any more
+    runs.clear(); // no task has an owner any more
     for (int i = 0; i < 3; i++)
         expect_to_end(submit_some());
 }
 
-/// It has the caller's memory.
+/// A segment that is being computed has the caller's memory, so its task ends after it.
 TEST_F(EngineOfAServer, WhatIsComputedWhenItIsGoneEndsWhenThatIsDone) {
     std::promise<void> begun, may_end;
     const auto end = may_end.get_future().share();
@@ -171,12 +171,12 @@ TEST_F(EngineOfAServer, WhatIsComputedWhenItIsGoneEndsWhenThatIsDone) {
     const auto later = submit();
     ASSERT_TRUE(later->wait(patience()));
     EXPECT_EQ(later->status(), -ENODEV);
-    engine.cancel(computed); // which does not end it either
+    engine.cancel(computed); // this does not end it either
     ASSERT_TRUE(submit()->wait(patience()));
     EXPECT_EQ(computed->status(), -EINPROGRESS);
     may_end.set_value();
     ASSERT_TRUE(computed->wait(patience()));
-    // The engine may not have heard of it, as long as nothing of it was on the device.
+    // The engine may not have noticed the end, as long as none of its jobs was on the device.
     EXPECT_TRUE(computed->status() == -ENODEV || computed->status() == -ECANCELED);
 }
 
@@ -250,7 +250,7 @@ TEST_F(EngineTest, ACancelledTaskDoesNotGoOn) {
     ASSERT_TRUE(running->wait(patience()));
     EXPECT_EQ(running->status(), -ECANCELED);
     EXPECT_EQ(later, 0);
-    engine.cancel(running); // it has ended
+    engine.cancel(running); // it has ended already
 }
 
 TEST_F(EngineTest, CallsBackOnceAlsoWhenAskedAfterTheEnd) {
@@ -353,7 +353,7 @@ TEST_F(EngineTest, ManyThreadsShareIt) {
     EXPECT_EQ(callbacks, threads * tasks);
 }
 
-/// A device that fails after some jobs.
+/// A queue of a device that fails after some jobs.
 class FailingQueue final : public Queue {
 public:
     FailingQueue(std::unique_ptr<Queue> queue, std::atomic<bool>& fails, std::atomic<int>& reaps)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The public Engine: requests, what they report, and the forms of their tensors.
+// The public Engine: requests, their reports, and the forms of their tensors.
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -44,7 +44,7 @@ TensorMemory packed(std::vector<std::uint8_t>& bytes) {
     return memory;
 }
 
-/// One BPU segment that copies a tensor of 4 x 5 x 3 to another of its kind.
+/// Returns a model with one BPU segment that copies a tensor of 4 x 5 x 3 to another of its kind.
 ModelSpec copying(std::uint8_t data_type) {
     ModelSpec spec = copy_and_softmax();
     spec.tensors.pop_back();
@@ -60,7 +60,7 @@ ModelSpec copying(std::uint8_t data_type) {
 
 constexpr std::size_t elements = 4 * 5 * 3;
 
-/// Of one inference of a model with one input and one output.
+/// Returns the status of one inference of a model with one input and one output.
 std::int32_t status_of(Engine& engine, const std::shared_ptr<LoadedModel>& model,
                        const TensorMemory& from, const TensorMemory& to) {
     const auto request = engine.create_request();
@@ -82,7 +82,7 @@ TEST(EngineRequests, BytesOfEitherSignPassThroughAsTheyAre) {
         EXPECT_EQ(run(dense(in, element), dense(out, element)), 0);
         EXPECT_EQ(out, in);
         EXPECT_EQ(run(packed(in), packed(out_packed)), 0);
-        // Packed are pixels, dense is the array's order.
+        // Packed elements are in pixels, dense ones in the array's order.
         std::vector<std::uint8_t> sorted_in = in, sorted_out = out_packed;
         EXPECT_EQ(sorted_out, sorted_in);
 
@@ -100,7 +100,7 @@ TEST(EngineRequests, BytesOfEitherSignPassThroughAsTheyAre) {
     }
 }
 
-/// `copying` of elements of 16 bits.
+/// Returns `copying` with elements of 16 bits.
 ModelSpec copying_words() {
     ModelSpec spec = copying(1);
     for (TensorSpec& tensor : spec.tensors) {
@@ -148,7 +148,7 @@ TEST(EngineRequests, SaysWhatEachSegmentDid) {
     request->submit({});
     ASSERT_TRUE(request->wait());
     const std::vector<SegmentRecord> segments = request->segments();
-    ASSERT_EQ(segments.size(), 3u); // the input is not where the device can reach it
+    ASSERT_EQ(segments.size(), 3u); // the device cannot reach the input
     EXPECT_FALSE(segments[0].on_bpu);
     EXPECT_TRUE(segments[1].on_bpu);
     EXPECT_EQ(segments[1].job.status, 0);
@@ -170,7 +170,7 @@ TEST(EngineRequests, SaysWhatEachSegmentDid) {
     }
 }
 
-/// What a worker waits at.
+/// A gate at which a worker waits.
 class Gate {
 public:
     std::int32_t pass() {

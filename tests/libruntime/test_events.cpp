@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a device tells of what happens on it: the same on an embedded one and through a server.
+// The events that a device reports: the same on an embedded device and through a server.
 #include <algorithm>
 #include <cerrno>
 #include <map>
@@ -114,7 +114,7 @@ TEST_P(Events, AJobIsToldFromItsQueueToItsEnd) {
     EXPECT_EQ(source->lost(), 0u);
 }
 
-/// Two FCs in part 0, stages 0 and 1, and one in part 1, stage 0. The profile has no sync.
+/// Part 0 has an FC in each of stages 0 and 1, part 1 has one in stage 0.  The profile has no sync.
 TEST_P(Events, AReplayIsToldAsOne) {
     auto queue = device->create_queue();
     const Program program = delays(*device, {100});
@@ -191,7 +191,7 @@ TEST_P(Events, APreemptionNamesWhoGoesAhead) {
     EXPECT_EQ(resumed.time_ns, origin + 150 * us);
     EXPECT_EQ(resumed.tag, 1u);
     EXPECT_EQ(resumed.fc_index, 1u);
-    // Just before the FC that they announce.
+    // The events come just before the FC that they announce.
     for (std::size_t i = 0; i < events.size(); i++)
         if (events[i].type == EventType::fc_preempt || events[i].type == EventType::fc_resume) {
             ASSERT_LT(i + 1, events.size());
@@ -277,7 +277,7 @@ TEST_P(Events, AReaderThatWaitsIsWoken) {
     const auto source = device->events({});
     const auto queue = device->create_queue();
     std::vector<Event> one(1);
-    EXPECT_EQ(source->read(one, patience()), 1u); // the queue
+    EXPECT_EQ(source->read(one, patience()), 1u); // of the queue
     EXPECT_EQ(source->read(one, in_ms(1)), 0u);
     std::thread later([&] {
         submit(*queue, 1, {10});
@@ -303,7 +303,7 @@ TEST_P(Events, ImpossibleOptionsAreRefused) {
 INSTANTIATE_TEST_SUITE_P(Sources, Events, testing::Values(Backend{"embedded"}, Backend{"server"}),
                          backend_name);
 
-/// Every FC of several threads once, with its start and end, in the order of time per core.
+/// Every FC of several threads is reported once, with start and end, in the order of time per core.
 TEST(EventsOfManyJobs, NoneIsMissingAndTimesDoNotRunBack) {
     constexpr unsigned jobs = 2000, fcs = 8;
     EmbeddedOptions options;

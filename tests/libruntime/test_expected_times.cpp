@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Expected times: measured on an engine's processors, written, read, and refused where they are of
-// something else.
+// Expected times: measured on an engine's processors, written, read, and refused if they are of
+// another model or of other processors.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -57,7 +57,7 @@ std::shared_ptr<const Model> small_model() {
     return Model::from_bytes(build(copy_and_softmax()));
 }
 
-/// A file with these classes for small_model() on this machine.
+/// Returns a file with these classes for small_model() on this machine.
 json file_of(const std::shared_ptr<const Model>& model, const json& classes) {
     return {{"version", 1},
             {"kind", "expected-times"},
@@ -98,7 +98,7 @@ const ovt_coord_record& record(const Engine& engine, const LoadedModel& model,
     return *ovt_coord_record_of(&loaded->described(), static_cast<u32>(c), 0, first, last);
 }
 
-/// What the first unit takes on a core: always the same, since it is modelled.
+/// Returns the time of the first unit on a core: always the same, since it is modelled.
 std::uint64_t taken_on_npu(Engine& engine, const std::shared_ptr<LoadedModel>& model) {
     CopyInference inference;
     const auto request = inference.submit(engine, model, "npu");
@@ -125,9 +125,9 @@ TEST(ExpectedTimes, AreMeasuredOnEachClass) {
     const auto has = [&](const char* name, std::uint64_t units) {
         return std::ranges::count(pieces, std::pair(std::string(name), units)) == 1;
     };
-    EXPECT_TRUE(has("npu", 0b01)); // copies; what CPU workers do behind it is theirs
+    EXPECT_TRUE(has("npu", 0b01)); // the copies; the later operators belong to CPU workers
     EXPECT_TRUE(has("cpu", 0b10));
-    EXPECT_TRUE(has("cpu", both_units)); // by itself the whole model is one piece
+    EXPECT_TRUE(has("cpu", both_units)); // without cores the whole model is one piece
     const std::vector<ExpectedTime> all = times.times();
     EXPECT_EQ(all.front().class_name, "npu");
     EXPECT_EQ(all.front().time_ns, taken_on_npu(engine, model));
@@ -156,12 +156,12 @@ TEST(ExpectedTimes, AreTheSameTextAfterAnotherRound) {
     EXPECT_EQ(json::parse(ExpectedTimes::parse(text).text()), json::parse(text));
 }
 
-/// P11: of workers nothing is known but the largest piece; of cores, which take the modelled time,
-/// all is.
+/// P11: for workers only the time of the largest piece is known.  For cores, which take the
+/// modelled time, all times are known.
 TEST(ExpectedTimes, AreScaledFromTheLargestPieceWhereThereIsNoModel) {
     const auto file = small_model();
     json classes = json::array({workers(5000, 9'000'000)});
-    classes[0]["pieces"].erase(0); // the largest one alone
+    classes[0]["pieces"].erase(0); // leaves only the largest piece
     Engine usual(open_embedded(with_modelled_times()), cores_and_pool());
     const auto modelled = usual.load(file);
     Engine engine(open_embedded(with_modelled_times()), cores_and_pool());
@@ -181,7 +181,7 @@ TEST(ExpectedTimes, AreScaledFromTheLargestPieceWhereThereIsNoModel) {
     EXPECT_EQ(record(engine, *model, "npu", 0, 0).time, record(usual, *modelled, "npu", 0, 0).time);
 }
 
-/// Two units of one FC each on a core, and the softmax of CPU workers.
+/// Returns a model with two units of one FC each on a core, and the softmax of CPU workers.
 std::shared_ptr<const Model> model_of_two_units_on_cores() {
     ModelSpec spec = copy_and_softmax();
     spec.segments.insert(spec.segments.begin(), spec.segments.front());
@@ -209,7 +209,7 @@ TEST(ExpectedTimes, OfCoresAreScaledIfThoseComputeAsFastAsTheyCan) {
     }
 }
 
-/// The first plan goes by them.
+/// The first plan uses the times.
 TEST(ExpectedTimes, DecideWhereTheFirstRequestRuns) {
     for (const bool is_core_slow : {false, true}) {
         Engine engine(open_embedded(with_modelled_times()), cores_and_pool());
@@ -244,7 +244,7 @@ TEST(ExpectedTimes, AreSmoothed) {
     EXPECT_EQ(record(engine, *model, "npu", 0, 0).time, (before + taken + 1) / 2);
 }
 
-/// A text of which something is changed, and what is said then.
+/// A text with a change, and the message about it.
 struct Wrong {
     const char* what;
     std::function<void(json&)> change;
@@ -340,7 +340,7 @@ TEST(ExpectedTimes, OfAnythingElseAreRefused) {
                 << error.what();
         }
     }
-    // Nothing of them is left: the engine loads the model, with times or without.
+    // Nothing of the refused times is left: the engine loads the model, with times or without.
     EXPECT_NE(engine.load(file, ExpectedTimes::parse(right.dump())), nullptr);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Children of fork(): each call on what the parent opened is one clear error, destructors and
-// exit() return, and a device of the child's own works.
+// Children of fork(): each call on an object that the parent opened is one clear error, destructors
+// and exit() return, and a device that the child opens works.
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -27,11 +27,12 @@
 namespace overtake::test {
 namespace {
 
-/// A child that waits for a thread which it has not is killed by then.
+/// A child that waits for a thread which it does not have is killed after this time.
 constexpr unsigned seconds_until_killed = 120;
 constexpr std::uint64_t long_us = 20'000;
 
-/// In the child: what went wrong, for the parent's log; the status of its exit().
+/// Used in the child: prints what went wrong to the parent's log; the exit status counts the
+/// faults.
 int faults = 0;
 
 void expect_in_child(bool is_right, const std::string& what) {
@@ -41,7 +42,7 @@ void expect_in_child(bool is_right, const std::string& what) {
     std::fprintf(stderr, "child: %s\n", what.c_str());
 }
 
-/// In the child: the call throws ENOTSUP and names fork().
+/// Used in the child: expects that the call throws ENOTSUP and names fork().
 void expect_refused(const char* what, const std::function<void()>& call) {
     try {
         call();
@@ -53,7 +54,8 @@ void expect_refused(const char* what, const std::function<void()>& call) {
     }
 }
 
-/// Runs `child` in a child, which then ends by exit(), with all destructors of static objects.
+/// Runs `child` in a child process, which then ends by exit(), with all destructors of static
+/// objects.
 void run_in_child(const std::function<void()>& child) {
     const pid_t pid = fork();
     ASSERT_GE(pid, 0);
@@ -90,7 +92,7 @@ void expect_right(Task& task) {
 class ForkTest : public testing::TestWithParam<Backend> {
 protected:
     void SetUp() override {
-        if (GetParam().name == "server") // a process, which is not copied with this one
+        if (GetParam().name == "server") // a process, so that it is not copied with this one
             server.emplace(ServerOptions{}, ServerIn::process);
         device = open();
     }
@@ -99,7 +101,7 @@ protected:
         return server ? open_server(server->path()) : open_backend(GetParam(), {});
     }
 
-    /// In the child: a device of the same kind is opened and computes.
+    /// Used in the child: opens a device of the same kind, which computes.
     void expect_new_device_works() const {
         const std::shared_ptr<Device> own = open();
         Session session(own, model());
@@ -160,7 +162,7 @@ TEST_P(ForkTest, CallsOnADeviceAreRefusedInAChild) {
         expect_new_device_works();
     });
 
-    // The parent's device, queue and buffer are as they were.
+    // The parent's device, queue and buffer are unchanged.
     EXPECT_EQ(reap_all(*queue, 1).front().status, 0);
     buffer->data()[0] = std::byte{1};
     Session session(device, model());
@@ -266,11 +268,11 @@ TEST_P(ForkTest, CallsOnAnEngineAreRefusedInAChild) {
     ASSERT_TRUE(idle->wait(patience()));
     EXPECT_EQ(idle->status(), 0);
     EXPECT_EQ(copied, input());
-    engine.reset(); // which waits for callbacks
+    engine.reset(); // waits for callbacks
     EXPECT_EQ(callbacks, 1);
 }
 
-/// exit() in the child while the objects live, as a static or a leaked one would.
+/// exit() in the child while the objects live, as with static or leaked ones.
 TEST_P(ForkTest, AChildMayExitWithEverythingAlive) {
     SKIP_WITHOUT(device);
     static std::shared_ptr<Device> kept;
@@ -289,8 +291,8 @@ TEST_P(ForkTest, AChildMayExitWithEverythingAlive) {
     kept.reset();
 }
 
-/// Forks while other threads load models, submit and end: the locks that they hold in that moment
-/// are held in the child for ever.
+/// Forks while other threads load models, submit and end tasks: the locks that they hold at that
+/// moment stay locked in the child for ever.
 TEST_P(ForkTest, LocksOfOtherThreadsDoNotStopAChild) {
     SKIP_WITHOUT(device);
     constexpr int forks = 50;
@@ -317,7 +319,7 @@ TEST_P(ForkTest, LocksOfOtherThreadsDoNotStopAChild) {
         thread.join();
 }
 
-/// OpenMP's threads of the thread that forks are not there in the child.
+/// The child does not have the OpenMP threads of the thread that forks.
 TEST(ForkOfThreads, AChildComputesWithThreadsOfItsOwn) {
     const auto run = [](unsigned threads) {
         SessionOptions options;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The life cycle of a graph: which calls each state allows, and what is left when one fails.
+// The life cycle of a graph: the calls that each state allows, and what is left when a call fails.
 //
-// Tests whose comment says "defect N" fail on code with that one of the eleven defects which were
-// found in another framework's scheduler: OAID/Tengine at c73708ce (Apache-2.0),
+// Tests whose comment has "defect N" fail on code with that defect, one of eleven which were found
+// in another framework's scheduler: OAID/Tengine at c73708ce (Apache-2.0),
 // source/scheduler/scheduler.c and source/api/c_api.c.
 #include <algorithm>
 #include <array>
@@ -43,7 +43,7 @@ protected:
         graph = std::make_unique<GraphRun>(*engine, model);
     }
     ~Graphs() override {
-        board.be_automatic(); // what a test that failed has left
+        board.be_automatic(); // ends calls that a failed test has left
         graph.reset();
         engine.reset();
     }
@@ -62,7 +62,7 @@ protected:
         const auto output = graph->output(0);
         EXPECT_EQ(std::vector<float>(output.begin(), output.end()), graph_values(round));
     }
-    /// One unit after the other, from the first.
+    /// Expects one unit after the other, from the first.
     void expect_run(int round) {
         begin(round);
         for (std::size_t unit = 0; unit < 3; unit++) {
@@ -86,7 +86,7 @@ protected:
     std::unique_ptr<GraphRun> graph;
 };
 
-/// Defect 13, and the text of each refusal.
+/// Defect 13, and the text of each error.
 TEST_F(Graphs, RefuseCallsThatTheirStateDoesNotAllow) {
     const auto refuses = [&](int code, const std::string& text, auto call) {
         expect_error(code, ("graph 'test': " + text).c_str(), call);
@@ -247,7 +247,7 @@ TEST_F(Graphs, WaitUntilTheDeadlineOrTheEnd) {
     expect_values(1);
 }
 
-/// Defect 9: it is not released before it is; and no message speaks of another call.
+/// Defect 9: a graph is not released before its end, and no message names another call.
 TEST_F(Graphs, AreOnlyCreatedOnceAllIsReleased) {
     struct Seen {
         std::vector<GraphState> states;
@@ -293,7 +293,7 @@ TEST_F(Graphs, ThatCannotGoOnMayBeCancelled) {
     board.finish(1, -EIO);
     while (engine->processors()[1].in_use)
         std::this_thread::yield();
-    EXPECT_FALSE(graph->wait(0)); // for B, which is tried now and then
+    EXPECT_FALSE(graph->wait(0)); // it waits for B, which gets trials
     graph->cancel();
     expect_error(ECANCELED, "graph 'test': run(): it was cancelled: Operation canceled",
                  [&] { graph->wait(); });
@@ -405,7 +405,7 @@ TEST(GraphStates, HaveNames) {
     EXPECT_STREQ(name_of(static_cast<GraphState>(9)), "?");
 }
 
-/// The same from C: the program is in graph_in_c.c.
+/// The same life cycle from C: the program is in graph_in_c.c.
 TEST(GraphsInC, HaveTheSameLifeCycle) {
     const auto model = loaded(*graph_of({{{0}, {1}}, {{1}, {2}}, {{2}, {3}}}));
     const std::string path = testing::TempDir() + "graph_in_c.ovm";

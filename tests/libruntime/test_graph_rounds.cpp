@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Which units of a graph run in which round.  The cases were found in another framework's scheduler
-// (OAID/Tengine at c73708ce, Apache-2.0: source/scheduler/scheduler.c, source/graph/subgraph.h) and
-// are models of ours here.  "Defect N" is as in test_graph.cpp.
+// The units of a graph that run in each round.  The cases were found in another framework's
+// scheduler (OAID/Tengine at c73708ce, Apache-2.0: source/scheduler/scheduler.c,
+// source/graph/subgraph.h) and are models of Overtake here.  "Defect N" is as in test_graph.cpp.
 #include <algorithm>
 #include <cerrno>
 #include <memory>
@@ -25,7 +25,7 @@ using Rounds = std::vector<std::vector<std::size_t>>;
 
 struct RoundCase {
     const char* name;
-    std::vector<Subgraph> subgraphs;    ///< each reads only what those before it wrote
+    std::vector<Subgraph> subgraphs;    ///< each reads only outputs of earlier ones
     std::vector<std::uint64_t> devices; ///< units of each
     Rounds rounds;
 };
@@ -42,7 +42,7 @@ const std::vector<RoundCase> round_cases = {
     {"one tensor to two inputs", {{{0}, {1}}, {{1, 1}, {2}}}, {0b01, 0b10}, {{0}, {1}}},
 };
 
-/// Defects 2 and 6: a round starts all units that are ready and no other, in later runs as well.
+/// Defects 2 and 6: a round starts all units that are ready and no others, in later runs as well.
 TEST(GraphRounds, AreThoseOfTheDependencies) {
     for (const RoundCase& each : round_cases) {
         SCOPED_TRACE(each.name);
@@ -112,7 +112,7 @@ TEST(GraphRounds, BeginAnewAfterAFailureInABranch) {
     }
 }
 
-/// A file lists each unit behind those whose output it reads, so it cannot hold a cycle.
+/// A file lists each unit after those whose output it reads, so it cannot hold a cycle.
 TEST(GraphRounds, OfACircleAreRefusedAtLoad) {
     const auto refused = [](const std::vector<Subgraph>& subgraphs, std::uint64_t after,
                             const char* text) {
@@ -140,8 +140,8 @@ TEST(GraphRounds, OfACircleAreRefusedAtLoad) {
     EXPECT_TRUE(std::ranges::equal(graph.output(0), graph_values(1)));
 }
 
-/// A chain of copies, counts[u] of them in unit u.  Tensors between them have numbers from `first`
-/// on.
+/// Returns a chain of copies, counts[u] of them in unit u.  Tensors between them have numbers from
+/// `first` on.
 std::unique_ptr<fbs::ModelT> long_chain(std::uint32_t first,
                                         const std::vector<std::size_t>& counts) {
     std::vector<Subgraph> units;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Groups whose client is killed or goes, which are cancelled or late, and of which a part faults,
-// hangs, is stopped or has its core reset, at random moments: each ends once, another client's jobs
-// have right outputs, and nothing is left behind.
+// Groups whose client is killed or closes, groups that are cancelled or late, and groups with a
+// part that faults, hangs, is stopped or has its core reset, at random moments.  Each group ends
+// once, another client's jobs have right outputs, and nothing is left behind.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -63,7 +63,7 @@ struct Client {
     Program program;
 };
 
-/// Parts on some or all cores, in a few stages; `odd` is one of its FCs.
+/// Parts on some or all cores, in a few stages; `odd` is one of the FCs.
 struct Group {
     Group(Random& random, const Client& client, std::uint64_t tag, Kind odd)
         : job(client.program.job(tag)) {
@@ -105,7 +105,7 @@ struct Group {
     Job job;
 };
 
-/// A client that has done no wrong, with a job in flight while others end.
+/// A client that behaves well, with a job in flight while others end.
 class Neighbour {
 public:
     explicit Neighbour(std::shared_ptr<Device> device)
@@ -136,11 +136,11 @@ private:
     int fill_ = 0;
 };
 
-/// What of the device its clients hold, as a server or the driver counts it.  Of an embedded device
-/// there is no such count.
+/// What clients hold of the device, as a server or the driver counts it.  An embedded device has no
+/// such count.
 struct Held {
     std::uint64_t clients = 0, queues = 0, buffers = 0, jobs = 0;
-    std::uint64_t bytes = 0; ///< those of jobs that have ended are kept for others
+    std::uint64_t bytes = 0; ///< the bytes of ended jobs are kept for others
     bool has_as_much(const Held& other) const {
         return clients == other.clients && queues == other.queues && buffers == other.buffers &&
                jobs == other.jobs;
@@ -167,7 +167,7 @@ Held held_of_server(const std::string& path) {
     return held;
 }
 
-/// Commands in flight, of all clients together.
+/// Commands in flight of all clients together.
 Held held_of_driver(const char* node) {
     std::array<drm_overtake_limit, OVERTAKE_LIMIT_COUNT> limits{};
     drm_overtake_query query{};
@@ -182,15 +182,15 @@ Held held_of_driver(const char* node) {
     return held;
 }
 
-/// `stopped`: a part that never ends is cancelled.  `reset`: of a core, which a driver can be asked
-/// for.
+/// `stopped`: a part that never ends is cancelled.  `reset`: a core is reset, which a driver can be
+/// asked for.
 enum class Harm { killed, gone, cancelled, late, faulted, hung, stopped, reset };
 constexpr std::array harms{Harm::killed,  Harm::gone, Harm::cancelled, Harm::late,
                            Harm::faulted, Harm::hung, Harm::stopped,   Harm::reset};
 constexpr std::array harm_names{"killed",  "gone", "cancelled", "late",
                                 "faulted", "hung", "stopped",   "reset"};
 
-/// The driver's next FC but so many is on a core that is reset in the middle of it.
+/// Resets the core of the driver's FC number `fc` from now, in the middle of that FC.
 void reset_core_at(std::uint64_t fc) {
     std::ofstream inject("/sys/kernel/debug/accel/overtake.0/inject");
     inject << "reset:" << fc << std::flush;
@@ -216,7 +216,7 @@ protected:
             first_.reset();
     }
 
-    /// As another client, where the device is not the process's own.
+    /// Opens it as another client, if the device is not the process's own.
     std::shared_ptr<Device> open() {
         if (server_)
             return open_server(server_->path());
@@ -231,7 +231,7 @@ protected:
         return is_made_here(GetParam()) ? Held{}
                                         : held_of_driver(std::getenv("OVERTAKE_TEST_DEVICE"));
     }
-    /// Soon: a client that was killed is counted until it has been cleaned up after.
+    /// Waits for it: a client that was killed is counted until it has been cleaned up.
     void expect_held(const Held& wanted) const {
         const std::int64_t deadline = patience();
         Held now = held();
@@ -241,7 +241,7 @@ protected:
         EXPECT_LE(now.bytes, wanted.bytes + most_kept_bytes);
     }
 
-    /// Groups without end, some of which fault or hang, in a process that is killed.
+    /// Runs endless groups, some of which fault or hang, in a process that is killed.
     void kill_a_client(Random& random) {
         std::array<int, 2> ready{};
         ASSERT_EQ(pipe2(ready.data(), O_CLOEXEC), 0);
@@ -278,7 +278,7 @@ protected:
                 if (queue->in_flight() > 3)
                     queue->reap({&ended, 1}, patience());
             }
-        } catch (const Error&) { // too many of its jobs faulted
+        } catch (const Error&) { // too many of its jobs have faulted
             for (;;)
                 pause();
         }
@@ -323,7 +323,7 @@ protected:
             EXPECT_EQ(completion.status, -EIO);
             EXPECT_EQ(completion.fault, static_cast<unsigned>(OVERTAKE_FAULT_RESET));
             break;
-        case Harm::stopped: // the watchdog may come first
+        case Harm::stopped: // the watchdog may be first
             EXPECT_TRUE(completion.status == -ECANCELED || completion.status == -ETIMEDOUT)
                 << completion.status;
             break;
@@ -358,7 +358,7 @@ std::uint64_t resets_of(const Device& device) {
     return sum;
 }
 
-/// 100 of them, or as many as OVERTAKE_GROUP_KILLS says.
+/// Runs 100 of them, or as many as OVERTAKE_GROUP_KILLS says.
 TEST_P(GroupKillsTest, AGroupEndsOnceAndHarmsNoOtherClient) {
     SKIP_WITHOUT(first_);
     if (first_->info().core_count < 2)
@@ -373,13 +373,13 @@ TEST_P(GroupKillsTest, AGroupEndsOnceAndHarmsNoOtherClient) {
     const std::uint64_t resets = resets_of(*first_);
     std::array<unsigned, harms.size()> counts{};
     for (std::uint64_t round = 0; round < rounds; round++) {
-        // A process takes its embedded device along.
+        // An embedded device ends with its process.
         const bool is_alone = GetParam().name.starts_with("embedded");
         const std::size_t index =
             pick(random, is_alone ? 1 : 0, harms.size() - (is_made_here(GetParam()) ? 2 : 1));
         SCOPED_TRACE(std::string("round ") + std::to_string(round) + ": " + harm_names[index]);
         neighbour.begin(round);
-        if (harms[index] == Harm::reset) // of the group's FCs
+        if (harms[index] == Harm::reset) // an FC of the group
             neighbour.expect_right_outputs();
         if (harms[index] == Harm::killed)
             kill_a_client(random);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// How long HIGH work waits beside groups on a device whose time goes on by itself: FCs that it
-// meets are counted, and times are printed beside the bounds of docs/reference/scenarios.md,
-// "Groups".  How late the host is with an end is printed apart.
+// How long HIGH work waits beside groups on a device whose time runs by itself.  The FCs that HIGH
+// work meets are counted, and times are printed beside the bounds of docs/reference/scenarios.md,
+// "Groups".  The host's delay in reporting an end is printed separately.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -28,13 +28,13 @@ namespace {
 using Random = std::mt19937_64;
 
 constexpr unsigned core_count = 4;
-constexpr std::uint64_t high_tags = 1'000'000; // from there on
+constexpr std::uint64_t high_tags = 1'000'000; // HIGH work has tags from here on
 
 std::uint64_t pick(Random& random, std::uint64_t first, std::uint64_t last) {
     return std::uniform_int_distribution<std::uint64_t>(first, last)(random);
 }
 
-/// FCs as they ended.
+/// FCs in the order in which they ended.
 struct Records {
     std::mutex mutex;
     std::vector<FcRecord> all;
@@ -46,7 +46,7 @@ struct Records {
     }
 };
 
-/// FC i takes i + 1 times 5 us, up to 100 us.
+/// FC i takes (i + 1) * 5 us, up to 100 us.
 struct Delays {
     explicit Delays(Device& device) : program(device, insns()) {
         program.fcs.clear();
@@ -62,7 +62,7 @@ struct Delays {
     Program program;
 };
 
-/// A part on each core in stages of one to three FCs of each, or a job on one core.
+/// A part on each core in stages of one to three FCs each, or a job on one core.
 struct Work {
     Work(Random& random, const Program& program, std::uint64_t tag, unsigned width,
          std::uint32_t longest)
@@ -132,12 +132,12 @@ private:
 
 struct Ended {
     Completion completion;
-    unsigned core = 0; ///< of a job; 0: a group
+    unsigned core = 0; ///< the core of a job; 0: a group
     std::uint64_t alone_ns = 0;
-    std::int64_t late_ns = 0; ///< that the host was with the end
+    std::int64_t late_ns = 0; ///< the host's delay in reporting the end
 };
 
-/// HIGH work, one at a time, at random moments.
+/// Runs HIGH work, one job at a time, at random moments.
 std::vector<Ended> run_high(Device& device, const Program& program, unsigned width,
                             std::size_t count) {
     Random random(5);
@@ -167,11 +167,11 @@ std::vector<Ended> run_high(Device& device, const Program& program, unsigned wid
     return all;
 }
 
-/// Of one core.
+/// What was seen on one core.
 struct Seen {
-    std::uint64_t longest_ns = 0; ///< FC of NORMAL
-    std::uint64_t most_fcs = 0;   ///< of NORMAL that HIGH work met
-    std::uint64_t wait_ns = 0;    ///< longest, from the arrival to the first FC
+    std::uint64_t longest_ns = 0; ///< of NORMAL FCs
+    std::uint64_t most_fcs = 0;   ///< NORMAL FCs that HIGH work met
+    std::uint64_t wait_ns = 0;    ///< the longest, from the arrival to the first FC
 };
 
 std::array<Seen, core_count> seen_of(const std::vector<FcRecord>& records,
@@ -249,7 +249,7 @@ void print_lateness(const std::vector<Ended>& all) {
 
 } // namespace
 
-/// A detector on one core beside networks that have all four cores busy without a gap.
+/// A detector on one core beside networks that keep all four cores busy without a gap.
 TEST(GroupWaits, ADetectorBesideAGroupMeetsNoMoreFcsThanTheLimit) {
     for (const unsigned limit : {1u, 2u, 4u}) {
         const Waits run = run_beside_load(limit, true, 1, 300);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Conformance: jobs with a part for each of several cores, on every way into a device. Their timing
-// is in tests/scenarios/test_drive_groups.cpp.
+// Conformance: jobs with a part for each of several cores, through every way into a device.  Their
+// timing is tested in tests/scenarios/test_drive_groups.cpp.
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -48,7 +48,8 @@ protected:
             {memory->address() + 512, 512, OVERTAKE_REGION_IO + 1, read_write});
     }
 
-    /// A part on each of two cores: stage 0 has an FC of each, stage 1 the second part's alone.
+    /// Returns a group with a part on each of two cores: both have an FC in stage 0, only the
+    /// second part has one in stage 1.
     Job group(std::uint64_t tag, const std::vector<Kind>& kinds) {
         Job job = program->job(tag);
         fcs.clear();
@@ -68,7 +69,7 @@ protected:
         const std::vector<Completion> ended = reap_all(*queue, 1);
         return ended.empty() ? Completion{} : ended.front();
     }
-    /// The neighbours' work is right: a copy of its input.
+    /// Expects the neighbours' work to be right: a copy of its input.
     void expect_a_copy(std::uint64_t tag) {
         std::memset(memory->data(), static_cast<int>(tag), 512);
         std::memset(memory->data() + 512, 0, 512);
@@ -94,7 +95,7 @@ TEST_P(GroupsTest, ABadGroupIsRefusedAndNothingChanges) {
     using Spoil = std::function<void(Job&)>;
     struct Case {
         int code;
-        const char* text; ///< behind "job 2: "
+        const char* text; ///< after "job 2: "
         Spoil spoil;
     };
     const Case cases[] = {
@@ -214,8 +215,9 @@ TEST_P(GroupsTest, GroupsOfAQueueThatGoesAreGone) {
     expect_a_copy(4);
 }
 
-/// Random groups, some of whose FCs fault, of which some are cancelled: each ends once, and what
-/// ends well has done everything. 100 rounds, or as many as OVERTAKE_TEST_ROUNDS says.
+/// Random groups, some of which have FCs that fault and some of which are cancelled.  Each ends
+/// once, and a group that ends well has done everything.  There are 100 rounds, or as many as
+/// OVERTAKE_TEST_ROUNDS says.
 TEST_P(GroupsTest, WhateverBecomesOfThemEachEndsOnce) {
     SKIP_WITHOUT(device);
     std::uint64_t rounds = 100;
@@ -252,7 +254,7 @@ TEST_P(GroupsTest, WhateverBecomesOfThemEachEndsOnce) {
     expect_a_copy(4);
 }
 
-/// Those before it are in flight, as with any other job that is refused.
+/// The jobs before the refused one are in flight, as with any other refused job.
 TEST_P(GroupsTest, StagesWithoutPartsAreRefusedInTheMiddleOfABatchToo) {
     SKIP_WITHOUT(device);
     Job jobs[3];

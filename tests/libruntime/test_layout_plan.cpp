@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Plans of layouts: compared with all choices there are, with times that others measured, and by
-// the steps that they take.
+// Plans of layouts, compared with all possible choices, with times that others measured, and by the
+// steps that planning takes.
 #include "cpu/layout_plan.hpp"
 
 #include <algorithm>
@@ -22,8 +22,8 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-/// What a plan takes by its own lists of forms and conversions; fails where a node lacks a layout
-/// that it reads.
+/// Returns the time of a plan by its own lists of forms and conversions.  Fails if a node lacks a
+/// layout that it reads.
 double time_of(const LayoutProblem& problem, const LayoutPlan& plan) {
     std::vector<LayoutSet> there;
     for (const auto& value : problem.values)
@@ -54,8 +54,8 @@ double time_of(const LayoutProblem& problem, const LayoutPlan& plan) {
     return ns;
 }
 
-/// What these forms take if a value is converted when a layout is asked for, from where it costs
-/// least, and to what is wanted of it behind its last reader.
+/// Returns the time of these forms if a value is converted when a layout is asked for, from the
+/// cheapest layout, and to the wanted layouts after its last reader.
 double time_with(const LayoutProblem& problem, const std::vector<std::size_t>& forms) {
     std::vector<LayoutSet> there;
     for (const auto& value : problem.values)
@@ -84,7 +84,7 @@ double time_with(const LayoutProblem& problem, const std::vector<std::size_t>& f
     return ns;
 }
 
-/// The least time over all forms.
+/// Returns the least time over all forms.
 double least_time(const LayoutProblem& problem) {
     double least = never;
     std::vector<std::size_t> forms;
@@ -103,7 +103,7 @@ double least_time(const LayoutProblem& problem) {
     return least;
 }
 
-/// A graph of `count` nodes, of one or two inputs each, among three layouts.
+/// Returns a graph of `count` nodes, of one or two inputs each, among three layouts.
 LayoutProblem random_problem(std::mt19937& random, std::size_t count) {
     const auto below = [&](std::size_t limit) { return random() % limit; };
     LayoutProblem problem;
@@ -135,7 +135,7 @@ LayoutProblem random_problem(std::mt19937& random, std::size_t count) {
             value.wanted = static_cast<LayoutSet>(1u << below(3));
     problem.values.back().wanted = 1;
     for (std::size_t i = 0; i < 2; i++)
-        problem.values[i].wanted = 0; // they may be read by none
+        problem.values[i].wanted = 0; // perhaps no node reads them
     problem.conversion = [sizes](std::uint32_t value, LayoutNumber from, LayoutNumber to) {
         return sizes[value] * (1 + (5 * from + 3 * to + value) % 7);
     };
@@ -201,7 +201,7 @@ TEST(LayoutPlan, ATimeThatIsInfiniteIsAvoided) {
     EXPECT_EQ(plan.ns, 101);
 }
 
-// Chains that split into many values, which all are read at the end.
+// Chains that split into many values, all of which are read at the end.
 TEST(LayoutPlan, ItsWorkIsBoundedHoweverManyValuesAreAlive) {
     for (const std::uint32_t width : {10u, 100u, 1000u}) {
         LayoutProblem problem;
@@ -229,14 +229,15 @@ TEST(LayoutPlan, ItsWorkIsBoundedHoweverManyValuesAreAlive) {
     }
 }
 
-/// Times that were measured on ResNet-18 with several layouts, by shapes.
+/// Times of ResNet-18 that were measured with several layouts, by shapes.
 class Measured {
 public:
     Measured() : file_(nlohmann::json::parse(std::ifstream(TEST_DATA "/layout-cases.json"))) {}
 
     static constexpr LayoutNumber nchw = 0, nchw44 = 1, nchw88 = 2;
 
-    /// Of a convolution in each layout that it was measured in; of others that lack one, the same.
+    /// Returns the forms of a convolution in each layout in which it was measured, with the same
+    /// times for other nodes that lack one.
     std::vector<NodeForm> forms(const std::string& shapes, std::size_t inputs) const {
         for (const auto& entry : file_["operators"]) {
             if (joined(entry["shapes"]) != shapes)
@@ -277,8 +278,8 @@ private:
     const nlohmann::json file_;
 };
 
-/// The graph of ResNet-18 as those times have it: bias and activation in the convolutions, inputs
-/// of four channels.
+/// The graph of ResNet-18 as those measurements have it: bias and activation are in the
+/// convolutions, and inputs have four channels.
 class ResNet18 {
 public:
     explicit ResNet18(const Measured& measured) : measured_(measured) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a device's buffers and scratch regions may hold together.
+// The bounds of a device's buffers and scratch regions together.
 #include <barrier>
 #include <cstddef>
 #include <sched.h>
@@ -14,7 +14,7 @@
 namespace overtake::test {
 namespace {
 
-/// The calling thread stays on the first or on the last CPU that the process may use.
+/// Keeps the calling thread on the first or on the last CPU that the process may use.
 void stay_on_cpu(bool last) {
     cpu_set_t allowed;
     ASSERT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
@@ -27,7 +27,7 @@ void stay_on_cpu(bool last) {
 }
 
 TEST(MemoryAccount, EveryChargeCountsWhateverAnotherThreadCharges) {
-    constexpr std::size_t charges = 1 << 21; // enough for threads to meet
+    constexpr std::size_t charges = 1 << 21; // enough for threads to collide
     constexpr std::size_t bytes = OVERTAKE_MAX_CLIENT_BYTES / charges / 2;
     MemoryAccount account;
     std::barrier both(2);

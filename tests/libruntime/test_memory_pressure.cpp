@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Each allocation of a load and of a run fails in turn, those inside oneDNN too: it is refused in
-// words, nothing crashes, and the next round works.
+// Each allocation of a load and of a run fails in turn, also inside oneDNN.  The failure is
+// reported in words, nothing crashes, and the next round works.
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -33,7 +33,7 @@ void* __libc_memalign(std::size_t alignment, std::size_t size);
 
 namespace {
 
-/// Allocations of this thread until one is refused; 0: none is.
+/// Allocations of this thread until one fails; 0: none fails.
 thread_local unsigned long until_refusal = 0;
 
 bool is_refused() {
@@ -72,8 +72,8 @@ namespace {
 
 constexpr unsigned long most_allocations = 20'000;
 
-/// Runs `round` with its first allocation refused, then its second, ... until it needs no more of
-/// them; and without a refusal after each.  Returns how many were refused.
+/// Runs `round` with its first allocation refused, then its second, ... until it needs no more
+/// allocations, and without a refusal after each.  Returns how many rounds were refused.
 unsigned long refuse_each(const std::function<void()>& round) {
     for (unsigned long number = 1; number < most_allocations; number++) {
         until_refusal = number;
@@ -99,7 +99,7 @@ unsigned long refuse_each(const std::function<void()>& round) {
     return most_allocations;
 }
 
-/// The same in a process for each, which has computed nothing yet.
+/// Does the same in a new process for each, which has computed nothing yet.
 unsigned long refuse_each_of_first(const cpu::Operation& operation) {
     enum Result : std::uint8_t { passed, failed, not_reached };
     std::vector<std::vector<float>> values;
@@ -133,7 +133,7 @@ unsigned long refuse_each_of_first(const cpu::Operation& operation) {
     return most_allocations;
 }
 
-/// The first product in a process is made once, before: see the next test.
+/// Makes the first product of the process before: see the next test.
 unsigned long refuse_each_of_later(const cpu::Operation& operation) {
     std::vector<std::vector<float>> values;
     for (const cpu::Shape& shape : operation.inputs)
@@ -142,7 +142,7 @@ unsigned long refuse_each_of_later(const cpu::Operation& operation) {
     return refuse_each([&] { cpu::run(operation, values); });
 }
 
-/// Runs of a kernel that is made.
+/// Tests runs of a kernel that has been made.
 unsigned long refuse_each_of_runs(const cpu::Operation& operation) {
     std::vector<std::vector<float>> values;
     for (const cpu::Shape& shape : operation.inputs)
@@ -164,19 +164,19 @@ TEST(MemoryPressure, OperatorsRefuseInWordsAndWorkAfterwards) {
                                         {},
                                         {{1, 3, 20, 20}, {8, 3, 3, 3}},
                                         {1, 8, 20, 20}};
-    // Of a thread that has none of the memory yet that its operators share.
+    // This thread has none of the memory yet that its operators share.
     std::thread([&] { EXPECT_GT(refuse_each_of_runs(convolution), 0u); }).join();
 }
 
-/// Bytes of addresses that this process has.
+/// Returns the bytes of addresses that this process uses.
 std::size_t addresses() {
     std::size_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
     return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// Runs `round` in a process for each, with `room` more bytes of addresses than it has, and then
-/// without a limit; true if it was refused.
+/// Runs `round` in a new process, with `room` more bytes of addresses than it uses, and then
+/// without a limit.  Returns true if the round was refused.
 bool is_refused_with(std::size_t room, const std::function<void()>& round) {
     enum Result : std::uint8_t { passed, refused, failed };
     const pid_t child = fork();
@@ -206,8 +206,8 @@ bool is_refused_with(std::size_t room, const std::function<void()>& round) {
     return WIFEXITED(status) && WEXITSTATUS(status) == refused;
 }
 
-// oneDNN 2.6.3 crashes where a single allocation fails while it makes a primitive, so none is
-// refused there by itself: the process has ever more addresses left.
+// oneDNN 2.6.3 crashes if a single allocation fails while it makes a primitive.  So no allocation
+// fails by itself there: the process gets ever more addresses.
 TEST(MemoryPressure, TheFirstOfOneDnnIsRefusedInWordsAndWorksAfterwards) {
     const cpu::Operation operations[] = {
         {CpuOpType::convolution,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Model files: what a sound one says, and that no other gets in.
+// Model files: the contents of sound ones, and that no other is accepted.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -22,7 +22,8 @@
 namespace overtake::test {
 namespace {
 
-/// Touches everything that a loaded model offers: what verification let through must be readable.
+/// Reads everything that a loaded model offers: everything that passed verification must be
+/// readable.
 std::uint64_t read_everything(const Model& model) {
     std::uint64_t sum = model.name().size() + model.profile_name().size();
     for (const Tensor& tensor : model.tensors()) {
@@ -107,7 +108,7 @@ TEST(Model, IsLoadedFromAFile) {
     read_everything(*model);
 }
 
-/// What the system says of the file, and what the library does.
+/// Loads the file, expects this errno, and returns the error's text after the path.
 std::string refusal_of_file(const std::string& path, int code) {
     try {
         Model::load(path);
@@ -130,10 +131,10 @@ TEST(Model, IsNotLoadedFromWhatCannotBeMapped) {
               ": is a directory; name a compiled model (.ovm)");
     EXPECT_EQ(refusal_of_file("/dev/zero", EINVAL),
               ": not a regular file; name a compiled model (.ovm)");
-    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); // which no process writes to
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); // no process writes to it
     EXPECT_EQ(refusal_of_file(path, EINVAL), ": not a regular file; name a compiled model (.ovm)");
     std::remove(path.c_str());
-    const std::string unmappable = "/sys/kernel/uevent_seqnum"; // where there is a /sys
+    const std::string unmappable = "/sys/kernel/uevent_seqnum"; // if there is a /sys
     if (std::ifstream(unmappable)) {
         EXPECT_EQ(refusal_of_file(unmappable, ENODEV), ": cannot map: No such device");
     }
@@ -167,11 +168,11 @@ TEST(Model, NeedsNoMoreMemoryThanAClientHas) {
 }
 
 struct SpoiltField {
-    const char* reason; ///< behind the offset: the place and what is wrong with it
+    const char* reason; ///< after the offset: the place and what is wrong
     std::function<void(ModelSpec&)> spoil;
 };
 
-/// With elements of 16 bits.
+/// Gives the tensor elements of 16 bits.
 TensorSpec& widen(TensorSpec& tensor) {
     tensor.is_int16 = true;
     tensor.zero_point = 0;
@@ -364,7 +365,7 @@ const SpoiltField spoilt_fields[] = {
      }},
 };
 
-/// What stands behind "file.ovm: offset N: ", where N is in the file; nothing for any other text.
+/// Returns the text after "file.ovm: offset N: ", where N is in the file; empty for any other text.
 std::string placed_reason(const std::string& text, std::size_t size) {
     static const std::regex form("file\\.ovm: offset (\\d+): (.+)");
     std::smatch match;
@@ -412,12 +413,13 @@ std::size_t offset_in(const std::vector<std::byte>& bytes, const void* place) {
     return static_cast<std::size_t>(static_cast<const std::byte*>(place) - bytes.data());
 }
 
-/// The offset of the vector, string or table that a field of the file's root table refers to.
+/// Returns the offset of the vector, string or table that a field of the file's root table refers
+/// to.
 std::size_t place_of(const std::vector<std::byte>& bytes, flatbuffers::voffset_t field) {
     return offset_in(bytes, root_of(bytes).GetPointer<const std::uint8_t*>(field));
 }
 
-/// What a damaged field of the root is refused with.
+/// Returns the message about a damaged field of the root.
 std::string damaged(const char* name, std::size_t offset) {
     return "file.ovm: offset " + std::to_string(offset) + ": " + name +
            " is damaged (an offset or a size leaves the file, or a required field is missing); "
@@ -438,7 +440,7 @@ TEST(Model, SaysWhichFieldOfTheRootLeavesTheFile) {
         EXPECT_EQ(refusal(bytes),
                   damaged(name, offset_in(whole, root_of(whole).GetAddressOf(field))));
     }
-    // Where the field itself would lie behind the end, it is the offset of the root.
+    // If the field itself would be beyond the end, the message has the offset of the root.
     std::vector<std::byte> bytes = whole;
     const std::size_t entry = offset_in(whole, root_of(whole).GetVTable()) + Model::VT_NAME;
     std::memset(bytes.data() + entry, 0x7f, sizeof(flatbuffers::voffset_t));
@@ -479,7 +481,7 @@ TEST(Model, AllModelsOfAPackAreLoaded) {
     EXPECT_EQ(refusal_of_pack(pack_of({})).find("file.ovm: offset "), 0u);
 }
 
-/// The name of the model that is loaded, or why none is.
+/// Returns the name of the model that is loaded, or why none is.
 std::string loaded_from(const std::string& path, std::string_view name) {
     try {
         return std::string(Model::load(path, name)->name());
@@ -520,7 +522,7 @@ TEST(Model, RefusesAPackThatIsCutOff) {
     for (std::size_t size = 8; size < whole.size() - 64; size++) {
         const std::vector<std::byte> part(whole.begin(),
                                           whole.begin() + static_cast<std::ptrdiff_t>(size));
-        // Where the root table is, or would be.
+        // The place where the root table is, or would be.
         const std::string place = std::to_string(root < size ? root : 0);
         EXPECT_EQ(refusal_of_pack(part), "file.ovm: offset " + place + reason) << size << " bytes";
     }
@@ -547,7 +549,7 @@ TEST(Model, SurvivesFlippedBits) {
         bytes[bit / 8] ^= std::byte{1} << (bit % 8);
         refused += !refusal(bytes).empty();
     }
-    // Instructions are the device's to check, names are free; structure is not.
+    // The device checks instructions, and names are free, but structure is checked here.
     EXPECT_GT(refused, 1000u);
 }
 
@@ -558,7 +560,7 @@ TEST(Model, SurvivesRandomDamage) {
     for (int round = 0; round < 20'000; round++) {
         std::vector<std::byte> bytes = whole;
         for (std::size_t change = 1 + below(4); change-- != 0;) {
-            // Mostly whole words that look like offsets and sizes.
+            // Mostly changes whole words that look like offsets and sizes.
             const std::size_t at = below(bytes.size() / 4) * 4;
             std::uint32_t word = static_cast<std::uint32_t>(random());
             if (below(2))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Plans for several cores in model files: what sound ones say, and that no others get in.
+// Plans for several cores in model files: the contents of sound ones, and that no others are
+// accepted.
 #include <cerrno>
 #include <cstring>
 #include <functional>
@@ -19,7 +20,7 @@
 namespace overtake::test {
 namespace {
 
-/// Touches what verification let through.
+/// Reads everything that passed verification.
 std::uint64_t read_plan(const ModelContents& contents) {
     std::uint64_t sum = 0;
     if (!contents.core_plan)
@@ -115,7 +116,7 @@ overtake_insn& instruction(fbs::ModelT& model, std::size_t number) {
 }
 
 struct SpoiltPlan {
-    const char* reason; ///< behind the offset: the place and what is wrong with it
+    const char* reason; ///< after the offset: the place and what is wrong
     std::function<void(fbs::ModelT&)> spoil;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a model's segments are expected to take, as its file says it.
+// The expected times of a model's segments, from its file.
 #include <cstdint>
 #include <vector>
 
@@ -12,7 +12,7 @@
 namespace overtake::test {
 namespace {
 
-/// Of each segment.
+/// Returns the expected time of each segment.
 std::vector<std::uint64_t> expected_ns(const ModelSpec& spec) {
     const auto model = Model::from_bytes(build(spec));
     std::vector<std::uint64_t> times;
@@ -34,7 +34,7 @@ TEST(ModelTimes, OfTheDeviceAreItsCyclesRoundedUpOnce) {
     ModelSpec spec = copy_and_softmax();
     spec.clock_khz = 800'000;
     spec.segments[0].fcs = {fbs::Fc(0, 1, 1), fbs::Fc(1, 1, 1)};
-    EXPECT_EQ(expected_ns(spec)[0], 3u); // of 2.5
+    EXPECT_EQ(expected_ns(spec)[0], 3u); // 2.5, rounded up
     spec.segments[0].fcs = {fbs::Fc(0, 1, 1), fbs::Fc(1, 1, 3)};
     EXPECT_EQ(expected_ns(spec)[0], 5u);
     spec.clock_khz = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Units of model files: what sound ones say, and that no others get in.
+// Units of model files: the contents of sound ones, and that no others are accepted.
 #include <cerrno>
 #include <cstring>
 #include <functional>
@@ -33,8 +33,8 @@ std::unique_ptr<fbs::UnitT> unit(std::uint64_t after) {
     return result;
 }
 
-/// copy_and_softmax() with cores "npu" and workers "cpu": one copies into a tensor of its own, the
-/// next copies that, the last is the softmax.
+/// Returns copy_and_softmax() with cores "npu" and workers "cpu": one unit copies into a tensor of
+/// its own, the next one copies that, and the last is the softmax.
 std::unique_ptr<fbs::ModelT> with_units() {
     auto model = unpacked(copy_and_softmax());
     for (const char* name : {"npu", "cpu"}) {
@@ -70,7 +70,7 @@ std::vector<std::byte> packed(const fbs::ModelT& model) {
     return {bytes.begin(), bytes.end()};
 }
 
-/// Touches what verification let through.
+/// Reads everything that passed verification.
 std::uint64_t read_units(const ModelContents& contents) {
     std::uint64_t sum = contents.units.size();
     for (const UnitClass& of : contents.classes)
@@ -148,7 +148,7 @@ fbs::Binding& binding_of(fbs::ModelT& model, std::size_t unit, std::size_t of_cl
 }
 
 struct SpoiltUnit {
-    const char* reason; ///< behind the offset: the place and what is wrong with it
+    const char* reason; ///< after the offset: the place and what is wrong
     std::function<void(fbs::ModelT&)> spoil;
 };
 
@@ -242,7 +242,7 @@ TEST(ModelUnits, HaveNoMoreFcsThanTheLimit) {
         for (std::size_t of_class : {0, 1})
             segment_of(*model, unit, of_class).bpu->fcs.assign(OVERTAKE_MAX_FCS, fbs::Fc(0, 1, 1));
     EXPECT_EQ(refusal_of_units(packed(*model)), "");
-    auto& segments = model->units[0]->work[1]->segments; // of workers, as many as there are
+    auto& segments = model->units[0]->work[1]->segments; // workers may have any number
     while (segments.size() < 14)
         segments.push_back(std::make_unique<fbs::SegmentT>(*segments[0]));
     EXPECT_NE(refusal_of_units(packed(*model)).find("units have more than 1048576 FCs together"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Names of devices, and what is said of those that cannot be had.
+// Names of devices, and the errors for devices that cannot be opened.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -80,7 +80,7 @@ TEST(OpenDevice, AnEmbeddedDeviceSaysItsProfileAndItsClock) {
 
 TEST(OpenDevice, AutoIsAnEmbeddedDeviceWhereThereIsNoNodeAndSaysSo) {
     if (std::filesystem::exists("/dev/accel/accel0"))
-        return; // then it is that one
+        return; // then auto means that one
     testing::internal::CaptureStderr();
     EXPECT_EQ(open_device("auto")->backend(), "embedded");
     EXPECT_EQ(
@@ -90,7 +90,7 @@ TEST(OpenDevice, AutoIsAnEmbeddedDeviceWhereThereIsNoNodeAndSaysSo) {
         "one\n");
 }
 
-/// A /dev of this process's own, with nothing but a file where the first device's node would be.
+/// Makes a /dev for this process, with only a file where the first device's node would be.
 bool enter_dev_with_a_node() {
     const auto map = [](const char* file, unsigned id) {
         std::ofstream(file) << "0 " << id << " 1";
@@ -136,7 +136,7 @@ TEST(OpenDevice, AutoIsTheFirstNodeWhereThereIsOne) {
 
 TEST(OpenDevice, AServerThatMayNotBeReachedIsAnErrorThatNamesTheDirectory) {
     if (std::filesystem::exists("/dev/accel/accel0"))
-        return; // then auto is that one
+        return; // then auto means that one
     std::string directory = "/tmp/overtake_open_XXXXXX";
     ASSERT_NE(mkdtemp(directory.data()), nullptr);
     const std::string closed = directory + "/closed", socket = closed + "/socket";
@@ -158,7 +158,7 @@ TEST(OpenDevice, AServerThatMayNotBeReachedIsAnErrorThatNamesTheDirectory) {
     expect_named(false, [&] { server_report(socket, std::chrono::seconds(1)); });
     std::filesystem::permissions(closed, std::filesystem::perms(0755));
     EXPECT_EQ(said_to_an_ordinary_user([] { open_device("auto"); }), ""); // no server: embedded
-    // A socket that is there, and is not to be written to.
+    // A socket that exists, but may not be written to.
     std::ofstream file(socket);
     file.close();
     std::filesystem::permissions(socket, std::filesystem::perms(0400));

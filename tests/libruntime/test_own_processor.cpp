@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Processors of the program's own: what they are handed, and what becomes of tasks when they are
+// Processors of the program's own: the calls that they get, and what happens to tasks when they are
 // slow, fail, lie or never answer.
 #include <array>
 #include <atomic>
@@ -26,7 +26,7 @@
 namespace overtake::test {
 namespace {
 
-/// Does what the test says.
+/// A processor that does what the test says.
 class Scripted : public OwnProcessor {
 public:
     std::function<void(std::shared_ptr<UnitCall>)> on_start = [](const auto& call) {
@@ -44,7 +44,7 @@ public:
         if (!(runs_units >> unit.unit & 1))
             return -ENOTSUP;
         prepared++;
-        expected_ns = 1; // so that plans prefer it
+        expected_ns = 1; // plans prefer it then
         return 0;
     }
     void start(std::shared_ptr<UnitCall> call) override {
@@ -132,7 +132,7 @@ TEST_F(OwnProcessors, RunWhatTheyPrepared) {
     own->runs_units = 0b01;
     make();
     CopyInference inference;
-    const auto request = inference.submit(*engine, model, "mine"); // its rest falls back
+    const auto request = inference.submit(*engine, model, "mine"); // its other units fall back
     expect_done(request, inference);
     ASSERT_EQ(request->runs().size(), 2u);
     EXPECT_EQ(request->runs()[0].processor, "mine");
@@ -207,7 +207,7 @@ TEST_F(OwnProcessors, AnErrorThatIsNotTheirsIsTheTasks) {
     EXPECT_TRUE(state().in_use);
 }
 
-/// Each of these ends up on other processors, while others go on.
+/// Each of these tasks ends on other processors, while others go on.
 TEST_F(OwnProcessors, ThatNeverAnswerAreGivenUp) {
     std::shared_ptr<UnitCall> kept;
     std::atomic<bool> has_started = false, answers = false;
@@ -226,11 +226,11 @@ TEST_F(OwnProcessors, ThatNeverAnswerAreGivenUp) {
     EXPECT_FALSE(state().in_use);
     CopyInference other;
     expect_done(other.submit(*engine, model, "npu"), other);
-    // On a busy host it may be given up before its thread comes to the call.
+    // On a busy host the call may be given up before its thread comes to it.
     while (!has_started)
         std::this_thread::yield();
     answers = true;
-    // It answers at last: to tensors of its own, and then it may be tried.
+    // It answers at last, to tensors of its own, and then it may be tried.
     EXPECT_EQ(kept->compute(), 0);
     kept->done(0);
     kept->done(0);
@@ -240,7 +240,7 @@ TEST_F(OwnProcessors, ThatNeverAnswerAreGivenUp) {
     expect_done(inference.submit(*engine, model, "mine"), inference);
 }
 
-/// A call that its processor drops is one that failed, at once or when it is given up.
+/// A call that its processor drops has failed, at once or when it is given up.
 TEST_F(OwnProcessors, ThatDropACallHaveFailed) {
     own->patience_ns = 1'000'000;
     std::atomic<bool> answers = false;
@@ -265,7 +265,7 @@ TEST_F(OwnProcessors, MayThrowAnything) {
     expect_done(inference.submit(*engine, model, ""), inference);
 }
 
-/// What a request keeps goes on a thread that holds nothing of the engine.
+/// The objects that a request keeps are destroyed in a thread that holds no lock of the engine.
 TEST_F(OwnProcessors, WhatARequestKeepsMayAskTheEngine) {
     make();
     CopyInference inference;
@@ -297,7 +297,7 @@ TEST_F(OwnProcessors, ThatDoNotReturnDoNotHoldTheEngine) {
     expect_done(inference.submit(*engine, model, ""), inference);
     expect_done(other.submit(*engine, model, ""), other);
     model.reset();
-    engine.reset(); // while it is in start()
+    engine.reset(); // while the thread is in start()
     std::unique_lock lock(mutex);
     may_return = true;
     changed.notify_all();

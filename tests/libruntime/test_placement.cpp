@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Conformance: what a host that schedules by itself needs of a queue. It leaves the device a choice
-// of cores, and is made to go on while it waits.
+// Conformance: what a host that schedules by itself needs from a queue.  It leaves the device a
+// choice of cores, and it is woken while it waits.
 #include <cerrno>
 #include <future>
 #include <optional>
@@ -98,7 +98,7 @@ TEST_P(Placement, EveryJobOfABatchLearnsItsCore) {
 TEST_P(Placement, AChoiceThatIsNoneIsRefused) {
     SKIP_WITHOUT(device);
     auto queue = device->create_queue();
-    EXPECT_EQ(refusal(*queue, 1, 0x3), EINVAL); // this core and those
+    EXPECT_EQ(refusal(*queue, 1, 0x3), EINVAL); // both this core and those
     EXPECT_EQ(refusal(*queue, 0, 0x4), EINVAL); // there is no core 3
     EXPECT_EQ(refusal(*queue, 0, 0x5), EINVAL);
     EXPECT_EQ(refusal(*queue, 0, ~std::uint64_t{0}), EINVAL);
@@ -129,7 +129,7 @@ TEST_P(PlacementOnTheClock, TheDeviceTakesTheCoreWithTheFewestFcsThoseOnTheirWay
     EXPECT_EQ(submit(*queue, 5, 0x3), 1u); // a tie
     ManualClock& clock = *device->manual_clock();
     clock.advance_to(clock.now_ns() + 20'000);
-    EXPECT_EQ(submit(*queue, 6, 0x3), 2u); // 4 of core 1 are left, 2 of core 2
+    EXPECT_EQ(submit(*queue, 6, 0x3), 2u); // core 1 has 4 left, core 2 has 2
     clock.advance_to(clock.now_ns() + 1'000'000);
     for (const Completion& ended : reap_all(*queue, 6))
         EXPECT_EQ(ended.status, 0);
@@ -183,7 +183,7 @@ TEST_P(Interruption, SeveralBeforeAReapCountAsOne) {
     queue->interrupt();
     queue->interrupt();
     EXPECT_EQ(reap(deadline_never), 0u);
-    EXPECT_EQ(reap(in_ms(20)), 0u); // at its deadline: there was nothing to hurry it
+    EXPECT_EQ(reap(in_ms(20)), 0u); // at its deadline: nothing interrupted it
 }
 
 TEST_P(Interruption, WhatHasEndedIsReturnedAllTheSame) {
@@ -193,7 +193,7 @@ TEST_P(Interruption, WhatHasEndedIsReturnedAllTheSame) {
     clock.advance_to(clock.now_ns() + 2'000'000'000);
     Completion ended{};
     std::size_t count = 0;
-    // The device reports the end on a thread of its own, as late as the host likes.
+    // The device reports the end in a thread of its own, as late as the host likes.
     const std::int64_t deadline = patience();
     while (count == 0 && in_ms(0) < deadline) {
         queue->interrupt();

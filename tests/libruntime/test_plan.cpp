@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Plans and uploads: what the library remembers of them.
+// Plans and uploads that the library remembers.
 #include <memory>
 #include <vector>
 
@@ -65,7 +65,7 @@ TEST(Plan, HasTheBindingsOfItsJobsButForAddresses) {
     EXPECT_EQ(program.own_floats, 64u) << "the values of its operand, which is on the device";
 }
 
-/// Which cores take the jobs of a model compiled for "default", on a device of these.
+/// Returns which cores of such a device take the jobs of a model that was compiled for "default".
 std::uint64_t cores_of(std::vector<std::string> profiles) {
     EmbeddedOptions options;
     options.cores = static_cast<unsigned>(profiles.size());

@@ -20,7 +20,7 @@
 namespace overtake::test {
 namespace {
 
-/// Cycles after which the watchdog bites: quick on an embedded device.
+/// Cycles after which the watchdog acts: soon on an embedded device.
 constexpr std::uint64_t watchdog_cycles = 10'000'000;
 
 class QueueTest : public testing::TestWithParam<Backend> {
@@ -59,7 +59,7 @@ TEST_P(QueueTest, AJobCompletesWithItsTagAndTimes) {
     EXPECT_EQ(queue->in_flight(), 0u);
 }
 
-/// Where results can be looked at: mode timed does no arithmetic.
+/// Tests that look at results: mode timed computes nothing.
 class ComputingQueueTest : public QueueTest {};
 
 TEST_P(ComputingQueueTest, AJobComputesWhatItsProgramSays) {
@@ -242,7 +242,7 @@ TEST_P(QueueTest, QueuesMayComeAndGoWhileOthersWork) {
     second.join();
 }
 
-// Racing with the device is this test's business, so the thread sanitizer does not see it.
+// This test races with the device on purpose, so the thread sanitizer does not see it.
 #ifndef __SANITIZE_THREAD__
 TEST_P(QueueTest, AProgramRewrittenWhileItRunsHurtsOnlyItsOwnJob) {
     SKIP_WITHOUT(device);
@@ -301,13 +301,13 @@ TEST_P(QueueTest, ABufferMayGoWhileItsJobRuns) {
     EXPECT_EQ(reap_all(*queue, 1).front().status, 0);
 }
 
-// Faults: each ends its own job, with the fault and the instruction, and no other.
+// Faults: each ends its own job, with the fault and the instruction, and no other job.
 
 struct FaultCase {
     const char* description;
     std::uint32_t fault;
-    std::uint32_t at;                                    ///< instruction
-    std::function<void(Program&, overtake_insn*)> spoil; ///< of a program of three copies
+    std::uint32_t at;                                    ///< the number of the instruction
+    std::function<void(Program&, overtake_insn*)> spoil; ///< changes a program of three copies
 };
 
 const FaultCase fault_cases[] = {
@@ -347,7 +347,7 @@ TEST_P(QueueTest, AFaultEndsItsJobAndNoOther) {
     for (const FaultCase& row : fault_cases) {
         SCOPED_TRACE(row.description);
         Program bad = three_copies();
-        // The program's memory is longer than the region that holds it.
+        // The program's memory is longer than its region.
         row.spoil(bad, reinterpret_cast<overtake_insn*>(bad.buffer->data()));
         const std::vector<Job> jobs{good.job(1, 0, 1), bad.job(2, 0, 1), good.job(3, 0, 1)};
         queue->submit(jobs);
@@ -379,8 +379,8 @@ TEST_P(QueueTest, AnEndlessProgramEndsByTheWatchdog) {
     EXPECT_EQ(ended[1].status, 0);
 }
 
-// In mode timed, where an FC holds its core for its modelled time. The wait ends at its bound only
-// where the test fails: then the job ends when that FC does, in 137 s.
+// Runs in mode timed, where an FC keeps its core busy for its modelled time.  The wait reaches its
+// bound only if the test fails: then the job ends with that FC, in 137 s.
 TEST(EmbeddedQueue, CancelEndsAWaitingJobWhileItsCoreIsBusy) {
     EmbeddedOptions options;
     options.mode = OVERTAKE_MODE_TIMED;
@@ -410,8 +410,8 @@ std::chrono::nanoseconds process_cpu_time() {
     return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-// Where the CPU has nothing else to do, an FC that counted none would end by wall time, having had
-// 5 times as much.
+// If the CPU has nothing else to do, an FC that counted no CPU time would end by wall time, after 5
+// times as much.
 TEST(EmbeddedQueue, AnEndlessFcEndsByTheCpuTimeThatItTook) {
     constexpr std::chrono::milliseconds fc_clock(100);
     EmbeddedOptions options;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Recording level 1 of sessions and engines: a segment that comes for the second time is recorded,
-// and replayed from then on.
+// Recording level 1 of sessions and engines: a segment is recorded when it runs for the second
+// time, and replayed from then on.
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -68,7 +68,7 @@ TEST_F(RecordLevel, OtherLevelsAreRefused) {
     EXPECT_THROW(Engine(device, options), Error);
 }
 
-/// Each has buffers of its own, and a recording of its own while they are in flight together.
+/// Each task has buffers of its own, and a recording of its own while they are in flight together.
 TEST_F(RecordLevel, TasksInFlightTogetherHaveRecordingsOfTheirOwn) {
     Session session(device, model_of(copy_and_softmax()), at_record_level(1));
     run_seven_at_a_time(session);
@@ -150,7 +150,7 @@ TEST_F(RecordLevel, ACancelledTaskGivesItsRecordingBack) {
     EXPECT_EQ(device->submitted, 1u);
 }
 
-/// Memory that the caller lends, in place, other in each run.
+/// Memory that the caller lends, used in place, different in each run.
 TEST_F(RecordLevel, OtherInputAndOutputBuffersInEachRun) {
     EngineOptions options;
     options.record = 1;
@@ -188,7 +188,7 @@ TEST_F(RecordLevel, OtherInputAndOutputBuffersInEachRun) {
     expect_counts(1, 1, runs - 1);
 }
 
-/// Recordings of models that are gone are forgotten when another one comes.
+/// Recordings of unloaded models are forgotten when another model comes.
 TEST_F(RecordLevel, ModelsThatAreUnloadedAreForgotten) {
     EngineOptions options;
     options.record = 1;

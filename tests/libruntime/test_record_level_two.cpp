@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Recording level 2 of sessions and engines: all is recorded, what cannot be is refused, and the
-// model's file goes as soon as no owner of the model is left.
+// Recording level 2 of sessions and engines: everything is recorded, what cannot be recorded is
+// refused, and the model's file is released as soon as the model has no owner.
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -41,7 +41,7 @@ std::vector<std::vector<float>> outputs_of(Session& session, const std::vector<f
     return outputs;
 }
 
-/// A folder of its own, with a model in a file.
+/// A directory of its own, with a model in a file.
 class ModelFile {
 public:
     explicit ModelFile(std::span<const std::byte> bytes) {
@@ -107,7 +107,7 @@ TEST_F(RecordLevelTwo, KernelsHaveTheirConstants) {
         }
 }
 
-/// Another session of a plan that is there makes its kernels when the file has gone.
+/// Another session of an existing plan makes its kernels when the file is gone.
 TEST_F(RecordLevelTwo, LaterSessionsOfThePlanNeedNoFile) {
     for (const std::size_t axes : {2, 4}) {
         const ModelFile file(convolution_and_sum(axes));
@@ -189,7 +189,8 @@ TEST_F(RecordLevelTwo, TheFileGoesWithTheLastOwnerOfTheModel) {
     EXPECT_EQ(session.model().input(0).name, "input");
 }
 
-/// Addresses of what went may be those of the next model, whose program and weights are others.
+/// The addresses of a released model may be reused by the next model, whose program and weights
+/// differ.
 TEST_F(RecordLevelTwo, AModelThatIsLoadedAgainIsItself) {
     std::vector<std::unique_ptr<Session>> sessions;
     for (std::uint8_t i = 0; i < 8; i++) {
@@ -252,7 +253,7 @@ TEST_F(RecordLevelTwo, MoreTasksAtATimeThanLevelOneRecordsAreRecorded) {
     EXPECT_EQ(device->replayed, 35u);
 }
 
-/// Its end is known, and the device keeps it for another moment.
+/// The job's end is known, and the device keeps the recording for another moment.
 TEST_F(RecordLevelTwo, ARecordingThatTheDeviceHasLeavesItsPlaceToAnother) {
     Session session(device, model_of(copy_and_softmax()), at_record_level(2));
     Task task = session.create_task();
@@ -260,14 +261,14 @@ TEST_F(RecordLevelTwo, ARecordingThatTheDeviceHasLeavesItsPlaceToAnother) {
     device->is_busy_next = true;
     run(task, 1);
     expect_counts(0, 2, 2);
-    for (int i = 2; i < 9; i++) { // the other one is idle each time
+    for (int i = 2; i < 9; i++) { // the other recording is idle each time
         device->is_busy_next = true;
         run(task, i);
     }
     expect_counts(0, 2, 9);
 }
 
-/// Memory that the caller lends, other in each run, of an engine with several tasks at once.
+/// Memory that the caller lends, different in each run, for an engine with several tasks at once.
 TEST_F(RecordLevelTwo, AnEngineRunsSeveralTasksAtOnce) {
     Engine engine(device, engine_recorded());
     const ModelFile file(build(copy_and_softmax()));
@@ -302,7 +303,7 @@ TEST_F(RecordLevelTwo, AnEngineRunsSeveralTasksAtOnce) {
     EXPECT_EQ(device->replayed, 12u);
 }
 
-/// The copy alone, which an engine runs in memory that the caller lends.
+/// Returns only the copy, which an engine runs in memory that the caller lends.
 ModelSpec copy_alone(const std::string& name) {
     ModelSpec spec = copy_and_softmax(4, 5, 8);
     spec.name = name;
@@ -320,8 +321,8 @@ TensorMemory lent(Buffer& buffer) {
     return memory;
 }
 
-/// One model's output is the other's input, in buffers that are others in each run.  The callback
-/// waits for its request in one half of the runs.
+/// One model's output is the other's input, in buffers that differ in each run.  In half of the
+/// runs the callback waits for its request.
 TEST_F(RecordLevelTwo, TwoModelsThatShareMemoryAreReplayedInTurns) {
     Engine engine(device, engine_recorded());
     const auto first = engine.load(model_of(copy_alone("first")));
@@ -432,7 +433,7 @@ TEST_F(RecordLevelTwo, WithoutRoomTheSegmentIsNamed) {
     EXPECT_EQ(request->error(), text);
 }
 
-/// One whose driver is older than recordings.
+/// A device whose driver is older than recordings.
 class OldDevice final : public WatchedDevice {
 public:
     bool records() const noexcept override { return false; }

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::uint32_t read_write = OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE;
 
-/// Copies 512 bytes from region OVERTAKE_REGION_IO to the one behind it; then there are a
-/// wait, an endless loop and a fault.
+/// FC 0 copies 512 bytes from region OVERTAKE_REGION_IO to the next one; then there are a wait, an
+/// endless loop and a fault.
 class RecordingsTest : public testing::TestWithParam<Backend> {
 protected:
     enum Kind : std::uint32_t { copies, waits, loops, faults };
@@ -89,7 +89,7 @@ TEST_P(RecordingsTest, AReplayIsAJobWithTheBuffersOfItsTime) {
     SKIP_WITHOUT(device);
     EXPECT_TRUE(device->records());
     const std::uint32_t recording = record(copies, 2);
-    fcs.assign(fcs.size(), {3, 1}); // they were read
+    fcs.assign(fcs.size(), {3, 1}); // the recording has read them
     for (unsigned i = 0; i < 3; i++) {
         std::memset(memory[i]->data(), static_cast<int>(i) + 1, 512);
         const auto with = bindings(i, i + 1);
@@ -227,7 +227,7 @@ TEST_P(RecordingsTest, ABadRecordingIsRefused) {
             job.bindings = {&nowhere, 1};
         },
         1, ENOENT, "job 0: bindings[0]: no buffer holds 4096 bytes at device address 0x8");
-    // What a replay says is not looked at.
+    // Fields that a replay sets are ignored.
     Job job = recorded(copies);
     job.priority = 1000;
     job.core = 77;
@@ -303,7 +303,7 @@ TEST_P(RecordingsTest, ATagIsUsedOnceAtATime) {
     EXPECT_EQ(queue->in_flight(), 1u);
     EXPECT_TRUE(queue->cancel(5));
     reap_all(*queue, 1);
-    // The refused one did not keep its instance.
+    // The refused replay did not keep its instance.
     const std::vector<Replay> both{replay_of(recording, 6, with), replay_of(recording, 7, with)};
     queue->replay(both);
     EXPECT_TRUE(queue->cancel(6));
@@ -322,7 +322,7 @@ TEST_P(RecordingsTest, AForgottenOneGoesOnToItsEnd) {
     EXPECT_TRUE(queue->cancel(5));
     EXPECT_EQ(reap_all(*queue, 1)[0].status, -ECANCELED);
     EXPECT_THROW(queue->replay({&replay, 1}), Error);
-    // Its queue may go with some in flight, and with some recorded.
+    // A queue may be closed with some in flight and some recorded.
     const Replay other = replay_of(record(loops, 3), 6, with);
     queue->replay({&other, 1});
     queue.reset();
@@ -387,7 +387,7 @@ TEST_P(RecordingsTest, AGroupIsRecorded) {
         EXPECT_EQ(each[1].fcs_done, 1u);
     }
     Replay replay = replay_of(recording, 9, with);
-    EXPECT_EQ(run(replay).status, 0); // on any, without a record
+    EXPECT_EQ(run(replay).status, 0); // on any core, without a record
     replay.core = 1;
     expect_refused(
         [&] {
@@ -406,7 +406,7 @@ TEST_P(RecordingsTest, AGroupIsRecorded) {
         EINVAL, "job 9: parts[1].core is 1, which a part before it has");
 }
 
-/// The core that takes a replay is said as that of a job is.
+/// The core of a replay is reported like that of a job.
 TEST_P(RecordingsTest, AChoiceOfCoresIsAnswered) {
     SKIP_WITHOUT(device);
     const std::uint32_t recording = record(copies, 1);
@@ -424,7 +424,7 @@ TEST_P(RecordingsTest, AChoiceOfCoresIsAnswered) {
 INSTANTIATE_TEST_SUITE_P(Conformance, RecordingsTest,
                          testing::ValuesIn(all_computing_backends_and_modes()), backend_name);
 
-/// Random jobs of all priorities, some cancelled, some that fault, in device time.
+/// Random jobs of all priorities, some cancelled and some that fault, in device time.
 class RecordedTimeTest : public testing::TestWithParam<Backend> {
 protected:
     struct Kind {
@@ -466,7 +466,7 @@ protected:
             std::vector<overtake_insn> insns;
             for (unsigned k = random() % 6 + 1; k != 0; k--)
                 insns.push_back(i % 5 == 4 && k == 1 && is_made_here(GetParam())
-                                    ? bad // a driver bans those who make many of them
+                                    ? bad // a driver bans clients with many of these
                                     : delay_insn(random() % 5'000 + 1));
             Program program(*device, insns);
             program.fcs.clear();
@@ -515,7 +515,7 @@ protected:
                 queue->cancel(tag - random() % 4);
             now += random() % 12'000;
             clock.advance_to(now);
-            // So many are in flight at most.
+            // At most so many are in flight.
             if (tag % 32 == 31) {
                 now += 2'000'000;
                 clock.advance_to(now);
@@ -524,7 +524,7 @@ protected:
         }
         clock.advance_to(now + 100'000'000);
         collect();
-        // A driver tells of HIGH ones first, of those that it has to tell of.
+        // A driver reports HIGH jobs first, of those that it has to report.
         std::ranges::sort(result.ended, {}, &Completion::tag);
         for (FcRecord& record : result.fcs) {
             record.start_ns -= begin;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Conformance: what is refused, on every way into a device by the same errno and in the same words.
+// Conformance: refusals have the same errno and the same words on every way into a device.
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -24,7 +24,7 @@ std::ostream& operator<<(std::ostream& out, const Refusal& refusal) {
     return out << refusal.code << " (" << refusal.text << ")";
 }
 
-/// A kernel device says which one it is, in front of what all say.
+/// Removes the path of a kernel device, which comes before the common text.
 std::string without_path(const std::string& text) {
     const char* path = std::getenv("OVERTAKE_TEST_DEVICE");
     const std::string prefix = path ? std::string(path) + ": " : "";
@@ -75,7 +75,7 @@ protected:
 struct RefusalCase {
     const char* description;
     int code;
-    const char* text; ///< behind "job 2: "; null: of bindings[1], which no buffer holds
+    const char* text; ///< after "job 2: "; null: the text that no buffer holds bindings[1]
     std::function<void(Program&, Job&)> spoil;
 };
 
@@ -93,7 +93,7 @@ constexpr const char* text_of_too_many_fcs =
     "65537 FCs; the limit is 65536 FCs of a job: compile with longer FCs, or split the job";
 constexpr const char* text_of_core_65 = "core 65, but the device has 2";
 
-/// Of two FCs and two bindings.
+/// Each job has two FCs and two bindings.
 const RefusalCase refusal_cases[] = {
     {"no FC", EINVAL, "no FC", [](Program&, Job& job) { job.fcs = {}; }},
     {"too many FCs", E2BIG, text_of_too_many_fcs,
@@ -145,7 +145,7 @@ const RefusalCase refusal_cases[] = {
      [](Program&, Job& job) { job.priority = 255; }},
     {"a negative deadline", EINVAL, "deadline_ns is negative",
      [](Program&, Job& job) { job.deadline_ns = -1; }},
-    // Two mistakes: the same one is named everywhere.
+    // Two mistakes: every device names the same one.
     {"too many FCs, on a core that does not exist", EINVAL, text_of_core_65,
      [](Program&, Job& job) {
          job.fcs = too_many_fcs;
@@ -314,7 +314,7 @@ TEST_P(RefusalTest, AReapIsRefusedForANegativeDeadline) {
     expect_refusal(refusal(0), 0, "");
 }
 
-// What is full.  The clock stands still, so that nothing makes room.
+// Full limits.  The clock stands still, so that nothing makes room.
 
 TEST_P(RefusalTest, AFullQueueIsRefusedForATagInUseOrForItsRoom) {
     open(true);
@@ -354,7 +354,7 @@ TEST_P(RefusalTest, AClientHas8192JobsInAllItsQueues) {
     expect_refusal(submit(*queue, good.job(1)), ENOSPC,
                    "job 1: no room; the limit is 8192 jobs of a client (8192 in use): reap before "
                    "submitting more");
-    // A queue that goes takes its jobs with it.
+    // A queue that is closed takes its jobs with it.
     full.pop_back();
     for (std::uint64_t tag = 0; tag < OVERTAKE_MAX_JOBS; tag++)
         expect_accepted(*queue, good.job(tag));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // An engine with cores of two devices: how tensors get from one to the other.  Kernel devices of
-// one driver share the memory; the nodes are OVERTAKE_TEST_DEVICE and OVERTAKE_TEST_SECOND_DEVICE.
+// one driver share the memory.  The nodes are OVERTAKE_TEST_DEVICE and OVERTAKE_TEST_SECOND_DEVICE.
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -32,7 +32,8 @@ using coordination::UnitInference;
 
 constexpr const char* second_node = "OVERTAKE_TEST_SECOND_DEVICE";
 
-/// Segments on cores that copy the input to "copied", one after the other, and softmax on the CPU.
+/// Returns segments on cores that copy the input to "copied", one after the other, and softmax on
+/// the CPU.
 ModelSpec chain_and_softmax() {
     ModelSpec spec = copy_and_softmax();
     SegmentSpec copy = spec.segments.front();
@@ -57,7 +58,7 @@ EngineOptions options_for(const std::shared_ptr<Device>& other, const char* poli
     return options;
 }
 
-/// Files that this process can open from now on.
+/// Limits the files that this process can still open.
 class FileLimit {
 public:
     explicit FileLimit(rlim_t limit) {
@@ -126,7 +127,7 @@ CopyInference expected(float first = 1) {
 
 class SecondDevice : public testing::TestWithParam<Backend> {
 protected:
-    /// False: the test is skipped.
+    /// Returns false if the test is skipped.
     bool open() {
         devices = std::make_unique<TwoDevices>(GetParam());
         return devices->other != nullptr;
@@ -205,7 +206,7 @@ TEST_P(SecondDevice, ManyRequestsCrossAtATime) {
     }
 }
 
-/// Memory of a caller's on the home device, as the model has it.
+/// Memory of a caller on the home device, in the model's layout.
 struct LentCopy {
     LentCopy(Device& device, std::uint64_t in_bytes, std::uint64_t offset)
         : in(device.create_buffer(in_bytes + offset)), out(device.create_buffer(in_bytes)) {
@@ -252,7 +253,7 @@ TEST_P(SecondDevice, ACallersBufferIsSharedAsLongAsItLives) {
         EXPECT_GE(devices->model->copied_bytes(), bytes);
         devices->model.reset();
         devices->engine.reset();
-        if (round == 1) // the other device goes first, then buffers that it had
+        if (round == 1) // the other device is closed first, then the buffers that it had
             devices->other = TwoDevices(GetParam()).other;
     }
     if (!shares())
@@ -282,9 +283,9 @@ TEST_P(SecondDevice, WhereMemoryCannotBeSharedItIsCopied) {
         EXPECT_TRUE(inference == wanted);
     };
     CopyInference first, second, third;
-    run(first); // which sets up what needs descriptors for itself
+    run(first); // sets up what needs descriptors of its own
     EXPECT_EQ(devices->model->copied_bytes(), 0u);
-    std::vector<std::shared_ptr<UnitInference>> taken; // its memory, which is shared already
+    std::vector<std::shared_ptr<UnitInference>> taken; // the memory that is shared already
     const TensorMemory in = dense_floats(third.in);
     const std::array out = {dense_floats(third.softmax), dense_floats(third.copied)};
     taken.push_back(devices->model->make_inference({&in, 1}, out));
@@ -294,7 +295,7 @@ TEST_P(SecondDevice, WhereMemoryCannotBeSharedItIsCopied) {
     }
     const std::uint64_t copied = devices->model->copied_bytes();
     EXPECT_GT(copied, 0u);
-    run(third); // in the same memory, which can be shared now
+    run(third); // the same memory, which can be shared now
     EXPECT_EQ(devices->model->copied_bytes(), copied);
 }
 
@@ -317,7 +318,7 @@ TEST_P(SecondDevice, WithoutRoomOnItTheOthersRunTheRequest) {
     EXPECT_EQ(task->status(), 0) << task->error();
     EXPECT_TRUE(inference == wanted);
     EXPECT_THROW(devices->submit(inference, "other"), Error);
-    // Room for one tensor: that is shared, and the rest does not fit.
+    // Room for one tensor: that tensor is shared, and the rest does not fit.
     all.pop_back();
     EXPECT_THROW(devices->submit(inference, "other"), Error);
     all.clear();
@@ -327,15 +328,15 @@ TEST_P(SecondDevice, WithoutRoomOnItTheOthersRunTheRequest) {
     EXPECT_EQ(devices->model->copied_bytes(), 0u);
 }
 
-/// "unbind" or "bind" of one of the driver's devices.
+/// Writes "unbind" or "bind" for one of the driver's devices.
 void tell_driver(const char* what, const char* device) {
     std::ofstream file(std::string("/sys/bus/platform/drivers/overtake/") + what);
     file << device << std::flush;
     ASSERT_TRUE(file) << what << ' ' << device;
 }
 
-/// Binds it again and waits until its node is there: the last references to the device before go by
-/// themselves, and it has another name until then.
+/// Binds it again and waits until its node exists.  The last references to the former device are
+/// dropped by themselves, and the new one has another name until then.
 void bring_back(const char* device, const char* node) {
     tell_driver("bind", device);
     for (int i = 0; i < 1000 && access(std::getenv(node), F_OK) != 0; i++) {
@@ -346,7 +347,7 @@ void bring_back(const char* device, const char* node) {
     EXPECT_EQ(access(std::getenv(node), F_OK), 0);
 }
 
-/// 64 inferences end as they should though the device goes meanwhile.
+/// Expects 64 inferences to end as they should although the device goes meanwhile.
 void expect_no_loss_without(TwoDevices& devices, const char* device, const CopyInference& wanted) {
     std::vector<CopyInference> inferences(64);
     std::vector<std::shared_ptr<engine::SubmittedTask>> tasks;
@@ -360,7 +361,7 @@ void expect_no_loss_without(TwoDevices& devices, const char* device, const CopyI
     }
 }
 
-/// Last, since its name may be another one then.
+/// Runs last, since the device may have another name afterwards.
 TEST_P(SecondDevice, TheOneThatStaysHasTheTensorsOfTheOneThatGoes) {
     if (!open() || !shares() || geteuid() != 0)
         return;
@@ -376,7 +377,7 @@ TEST_P(SecondDevice, TheOneThatStaysHasTheTensorsOfTheOneThatGoes) {
     bring_back("overtake.1", second_node);
 }
 
-/// And the home device, whose buffers the other one has.
+/// Does the same with the home device, whose buffers the other one has.
 TEST_P(SecondDevice, BuffersOfADeviceThatGoesAreThereForTheOther) {
     if (!open() || !shares() || geteuid() != 0)
         return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What a device server promises its clients: rights, room, and an end of every call.  The
-// conformance suite runs on it as well ("server").
+// The promises of a device server to its clients: rights, room, and an end of every call.  The
+// conformance suite also runs on it ("server").
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -44,7 +44,7 @@ TEST(Server, AClientsMemoryIsCountedAndGivenBack) {
 
 // Rights
 
-/// What a stranger gets who asks for priority 255.
+/// Returns what a stranger gets who asks for priority 255.
 int ask_for_high(const TestServer& server, const std::vector<gid_t>& groups) {
     return as_stranger(groups, [&] {
         open_server(server.path())->create_queue({.max_priority = 255});
@@ -110,7 +110,7 @@ TEST(Server, AStrangerLeavesHalfOfEverythingToOthers) {
     options.memory_bytes = 64 << 20;
     const TestServer server(options, ServerIn::process);
     open_to_all(server);
-    RawClient mine(server.path()); // root's, which the stranger only lends a thread
+    RawClient mine(server.path()); // root's client, used by the stranger's thread
     mine.greet();
     const Descriptor half = make_shared_memory("test", 32 << 20);
     EXPECT_EQ(as_stranger(
@@ -125,7 +125,7 @@ TEST(Server, AStrangerLeavesHalfOfEverythingToOthers) {
                                   buffers.push_back(devices.back()->create_buffer(1 << 20));
                           }
                       } catch (const Error& error) {
-                          // The connections and the tables have taken some of it.
+                          // The connections and the tables have used some of it.
                           if (error.code() != ENOSPC || buffers.size() < 28 || buffers.size() > 31)
                               return 1;
                       }
@@ -143,7 +143,7 @@ TEST(Server, AStrangersSmallBuffersAreCounted) {
     EXPECT_EQ(as_stranger(
                   {},
                   [&] {
-                      // One file of one page is enough: it is the mappings that are many.
+                      // One file of one page is enough: the mappings are what counts.
                       const Descriptor memory = make_shared_memory("test", 4096);
                       std::vector<std::unique_ptr<RawClient>> clients;
                       std::size_t mapped = 0;
@@ -186,7 +186,7 @@ TEST(Server, WakeUpsWithoutEndDoNotKeepItFromEnding) {
 
 TEST(Server, SoManyClientsAndNoMore) {
     ServerOptions options = options_of(1);
-    options.clients = 3; // and four more for whom it trusts
+    options.clients = 3; // and four more for trusted users
     const TestServer server(options);
     std::vector<std::shared_ptr<Device>> clients;
     for (int i = 0; i < 7; i++)
@@ -246,13 +246,13 @@ TEST(Server, JobsInFlightOfAKilledClientDelayNoOtherClient) {
         kill(child, SIGKILL);
         waitpid(child, nullptr, 0);
         expect_clients(server.path(), 1);
-        // 5 s of FCs are ahead of it, unless they went with their client.
+        // 5 s of FCs would be ahead of it, unless they ended with their client.
         victim.expect_to_work();
     }
 }
 
-#ifndef __SANITIZE_ADDRESS__ // which itself needs descriptors to look at an exception
-/// It takes two descriptors, and others lose nothing.
+#ifndef __SANITIZE_ADDRESS__ // it needs descriptors itself to look at an exception
+/// A queue takes two descriptors; without them it is refused, and other clients lose nothing.
 TEST(Server, AQueueForWhichThereIsNoDescriptorIsRefused) {
     TestServer server(options_of(1), ServerIn::process);
     const auto device = open_server(server.path());
@@ -260,7 +260,7 @@ TEST(Server, AQueueForWhichThereIsNoDescriptorIsRefused) {
     const Program program = delays(*device, {10});
     rlimit before{};
     ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-    for (const rlim_t free : {0, 1, 2}) { // with the last the event that interrupts finds none
+    for (const rlim_t free : {0, 1, 2}) { // with 2 the event that interrupts finds none
         const int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
         ASSERT_GE(lowest, 0);
         close(lowest);
@@ -282,7 +282,7 @@ TEST(Server, AQueueForWhichThereIsNoDescriptorIsRefused) {
 }
 #endif
 
-/// A user who may write in the directory could have the server open any file of its user.
+/// A user who may write in the directory could make the server open any file of the server's user.
 TEST(Server, ALockThatIsALinkIsRefused) {
     std::string directory = "/tmp/overtake-server-XXXXXX";
     ASSERT_NE(mkdtemp(directory.data()), nullptr);
@@ -344,7 +344,7 @@ TEST(Server, EveryCallEndsWhenTheServerDoes) {
             client.join();
         EXPECT_EQ(gone, 8);
         expect_error(ECONNREFUSED, "start one", [&] { open_server(path); });
-        // What it has left is no obstacle to the next.
+        // Files that it has left do not hinder the next server.
         ServerOptions options = options_of(1);
         options.socket_path = path;
         Server next(options);
@@ -385,7 +385,7 @@ TEST(Server, RunReturnsWhenNoClientComesForLong) {
             return open_server(options.socket_path);
         }();
         std::this_thread::sleep_for(std::chrono::milliseconds(2500));
-        EXPECT_EQ(device->info().core_count, 1u); // it waits for those that are there
+        EXPECT_EQ(device->info().core_count, 1u); // the server waits for clients that are there
     }
     client.join();
     std::filesystem::remove_all(directory);

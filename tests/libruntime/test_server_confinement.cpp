@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What a device server that was taken over could still ask of the kernel; the other tests that have
-// a server as a process show that what it needs is among it.
+// What a device server that an attacker controls could still ask of the kernel.  Other tests, whose
+// server is a process, show that everything it needs is allowed.
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
@@ -74,12 +74,12 @@ void expect_refused(const char* what, const std::function<long()>& call) {
     });
 }
 
-/// Whether `check` finds nothing wrong in a process that is confined.
+/// Returns whether `check` finds nothing wrong in a confined process.
 [[maybe_unused]] bool holds_confined(const std::function<void()>& check) {
     const pid_t child = fork_test();
     if (child == 0) {
         std::promise<void> confined;
-        // Threads that there are already are not left out.
+        // Existing threads are confined as well.
         std::thread there_before([&] {
             confined.get_future().wait();
             check();

@@ -63,7 +63,7 @@ TEST(ServerConnection, IsRefusedWhereTheServerDoesNotGreet) {
     EXPECT_EQ(code_of([&] { Connection(listener.path(), 50ms); }), ETIMEDOUT);
 }
 
-/// What comes late would be the answer to another question.
+/// A late answer would be taken for the answer to another call.
 TEST(ServerConnection, IsOverAfterACallThatWasNotAnswered) {
     const Listener listener;
     std::thread server([&] {
@@ -73,11 +73,11 @@ TEST(ServerConnection, IsOverAfterACallThatWasNotAnswered) {
         Reply reply{};
         send(client.get(), &reply, sizeof(reply), MSG_NOSIGNAL);
         ASSERT_EQ(recv(client.get(), &request, sizeof(request), 0), ssize_t{sizeof(request)});
-        // Its client goes without having had an answer.
+        // Its client closes without having had an answer.
         EXPECT_EQ(recv(client.get(), &request, sizeof(request), 0), 0);
     });
     {
-        const Connection connection(listener.path(), 3s); // in which this test greets
+        const Connection connection(listener.path(), 3s); // the time in which this test greets
         EXPECT_EQ(code_of([&] { connection.call(Operation::info); }), ETIMEDOUT);
         EXPECT_EQ(code_of([&] { connection.call(Operation::info); }), ENODEV);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a stranger learns from a device server's counters of how long others' FCs take.
+// What a stranger learns from a device server's counters about how long others' FCs take.
 #include <array>
 #include <cstdio>
 #include <random>
@@ -11,8 +11,8 @@ namespace overtake::test {
 namespace {
 
 constexpr std::uint64_t ns_per_us = 1'000;
-constexpr std::uint64_t step_us = 10'000;    ///< of what strangers see of a core's time
-constexpr std::uint64_t period_us = 100'000; ///< in which it changes
+constexpr std::uint64_t step_us = 10'000;    ///< the step in which strangers see a core's time
+constexpr std::uint64_t period_us = 100'000; ///< the period in which it changes
 constexpr std::uint64_t probe_us = 500;
 constexpr int rounds = 24;
 constexpr std::array<std::uint64_t, 4> secrets_us{2'000, 4'000, 6'000, 8'000};
@@ -37,18 +37,18 @@ private:
     std::unique_ptr<Queue> queue_;
 };
 
-/// As a new client, who has seen nothing before.
+/// Returns it for a new client, which has seen nothing before.
 std::uint64_t seen_busy_us(const std::string& path) {
     return open_server(path)->cores().front().busy_ns / ns_per_us;
 }
 
-/// After each FC of another, runs short ones of its own until the sum that is shown has grown: if
-/// that is rounded as a sum, the other's FC took what its own lack to the next step.
+/// After each FC of another client, runs short FCs of its own until the shown sum has grown: if the
+/// sum is rounded as a whole, the other's FC took the time that its own lack to the next step.
 int recover(const std::string& path) {
     Worker victim(path);
     Worker attacker(path);
     std::mt19937 random(33);
-    std::uint64_t rest_us = 0; // what the sum exceeds the last step by, as far as it knows
+    std::uint64_t rest_us = 0; // how far the sum exceeds the last step, as far as it knows
     int recovered = 0;
     for (int round = 0; round < rounds; round++) {
         const std::uint64_t before_us = seen_busy_us(path);
@@ -97,7 +97,7 @@ TEST(ServerCounters, TheDeviceTimeOfAClientIsThatOfItsFcs) {
 }
 
 TEST(ServerCounters, MoreClientsThanAReplyHoldsAreAllShown) {
-    constexpr std::size_t count = 200; // some 300 bytes each, and a reply has 32,768
+    constexpr std::size_t count = 200; // some 300 bytes each; a reply has 32,768
     ServerOptions options = options_of(1);
     options.clients = count;
     const TestServer server(options);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Who may hear of others on a device server, and what a reader can do to it: nothing.
+// Which users may read events of others on a device server, and that a reader can do it no harm.
 #include <cerrno>
 #include <set>
 

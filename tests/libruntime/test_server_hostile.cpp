@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What clients that are no Overtake library can do to a device server and to its other clients:
-// nothing.
+// Clients without the Overtake library can do nothing to a device server and to its other clients.
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -193,7 +192,7 @@ TEST(Server, AJobThatIsWrongIsRefusedInWords) {
     EXPECT_EQ(client.area().accepted, 0u);
     EXPECT_EQ(client.area().code, EINVAL);
     EXPECT_STREQ(client.area().text.data(), "job 0: no FC");
-    client.call(0); // and one without jobs
+    client.call(0); // also a call without jobs
     ASSERT_TRUE(client.is_answered());
     EXPECT_EQ(client.area().code, 0);
 }
@@ -231,21 +230,21 @@ TEST(Server, MemoryThatCouldGoAwayIsRefused) {
     refused(in.get(), "no memory file");
     const Descriptor file(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
     refused(file.get(), "no memory file");
-    // What cannot be written any more cannot be shared for writing.
+    // Memory that cannot be written any more cannot be shared for writing.
     for (const int seal : {F_SEAL_WRITE, F_SEAL_FUTURE_WRITE})
         refused(memory(MFD_ALLOW_SEALING, 4096, right_seals | seal).get(), "against writing");
     const Descriptor right = make_shared_memory("test", 4096);
     EXPECT_EQ(client.answer(Operation::create_buffer, 0, 0, right.get()).reply.code, 0);
 }
 
-/// Pages that its memory has.
+/// Returns the pages that the file's memory has.
 std::int64_t blocks_of(int fd) {
     struct stat file {};
     EXPECT_EQ(fstat(fd, &file), 0);
     return file.st_blocks;
 }
 
-/// A client cannot keep, by a descriptor, what is charged to it no longer.
+/// A client cannot keep, by a descriptor, memory that is no longer charged to it.
 TEST(Server, MemoryThatIsGivenUpIsGivenBack) {
     const TestServer server(options_of(1));
     const Descriptor memory = make_shared_memory("test", 1 << 20);
@@ -260,7 +259,7 @@ TEST(Server, MemoryThatIsGivenUpIsGivenBack) {
         EXPECT_EQ(blocks_of(memory.get()), 0);
         EXPECT_GT(blocks_of(area.get()), 0);
     }
-    // Soon after the connection.
+    // Soon after the connection is closed.
     for (const std::int64_t deadline = patience(); blocks_of(area.get()) != 0;)
         ASSERT_LT(in_ms(0), deadline);
 }
@@ -274,7 +273,7 @@ TEST(Server, WhatItHasComputedOutlivesTheServer) {
     EXPECT_EQ(std::to_integer<int>(buffer->data()[4095]), 7);
 }
 
-/// Scratch is memory in a mapping of its own, and a process has only so many.
+/// Scratch is memory in a mapping of its own, and a process has a limited number of mappings.
 TEST(Server, ScratchCountsAsAMapping) {
     auto account = std::make_shared<MemoryAccount>(std::size_t{1} << 30, nullptr, 3);
     auto one = std::make_unique<PrivateAllocation>(account, 1);
@@ -353,7 +352,7 @@ TEST(Server, ABusErrorOfAnotherEndsTheProcess) {
     const pid_t child = fork_test();
     ASSERT_GE(child, 0);
     if (child == 0) {
-        signal(SIGBUS, SIG_DFL); // not a sanitizer's
+        signal(SIGBUS, SIG_DFL); // without a sanitizer's handler
         guard_mappings();
         static_cast<volatile std::byte*>(mapping.data())[0];
         _exit(0);
@@ -372,7 +371,7 @@ TEST(Server, NobodysMemoryIsAnothers) {
     const auto queue = thief->create_queue();
     Program program(*thief, {copy_insn(64)});
     const auto mine = thief->create_buffer(1 << 20);
-    // Every address the victim may have, from the beginning of all addresses.
+    // Tries every address that the victim may have, from the beginning of all addresses.
     std::set<std::uint64_t> found;
     for (std::uint64_t address = 0; address < (4u << 20); address += 4096) {
         Job job = program.job(1);
@@ -392,7 +391,7 @@ TEST(Server, NobodysMemoryIsAnothers) {
         EXPECT_NE(std::memcmp(mine->data(), victim.source().data(), 512), 0) << address;
         found.insert(address);
     }
-    EXPECT_GE(found.size(), mine->size() / 4096); // its own
+    EXPECT_GE(found.size(), mine->size() / 4096); // its own addresses
     victim.expect_to_work();
 }
 
@@ -400,7 +399,7 @@ TEST(Server, AClientThatStandsStillDelaysNoOther) {
     const TestServer server(options_of(2));
     Victim victim(server.path());
     RawQueue client(server.path());
-    // It asks and asks and hears nothing.
+    // It sends calls and reads no answers.
     for (int i = 0; i < 100'000; i++) {
         const Request request{Operation::cores, 0, {}};
         if (!send_packet(client.socket_fd(), bytes_of(request), {}, {}, MSG_DONTWAIT) &&
@@ -458,7 +457,7 @@ TEST(Server, RandomMessagesAndMemoryHarmNoOtherClient) {
                 continue;
             }
         }
-        // What it says is not listened to, but has to go somewhere.
+        // Its answers are ignored, but have to be read.
         std::array<std::byte, 8> rest{};
         while (auto packet = receive_packet(client->socket_fd(), rest, MSG_DONTWAIT)) {
             if (packet->bytes == 0) {

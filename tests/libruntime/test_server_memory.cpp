@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Memory that a device server keeps for one user, measured from outside, against what the user may
-// have; and how much that is if it was not said.
+// The memory that a device server keeps for one user, measured from outside, against the limit for
+// the user; and the limit if none was set.
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -18,10 +18,11 @@ namespace {
 
 constexpr std::size_t mib = std::size_t{1} << 20;
 constexpr std::size_t share = 128 * mib;
-/// What is not charged: the server's own, stacks of those it trusts, the allocator's rests.
+/// What is not charged: the server's own memory, stacks of trusted clients, the allocator's
+/// remains.
 constexpr std::size_t allowance = 16 * mib;
 
-/// Of the process itself, without what it shares.
+/// Returns the memory of the process itself, without shared memory.
 std::size_t anonymous_bytes(pid_t process) {
     std::ifstream in("/proc/" + std::to_string(process) + "/smaps_rollup");
     for (std::string key; in >> key;) {
@@ -40,7 +41,7 @@ pid_t server_of(const RawClient& client) {
     return credentials.pid;
 }
 
-/// Everything that one user can make the server keep, in as many clients as it takes.
+/// Everything that one user can make the server keep, in as many clients as needed.
 class Greedy {
 public:
     explicit Greedy(std::string path) : path_(std::move(path)) {}
@@ -49,13 +50,13 @@ public:
     /// Bytes of memory files that the server has mapped.
     std::size_t files() const { return files_; }
 
-    /// Until the server has no more room; at the most so often.
+    /// Repeats `action` until the server has no more room, but at most so often.
     void repeat(int times, const std::function<void()>& action) {
         try {
             for (int i = 0; i < times; i++)
                 action();
         } catch (const Error& refused) {
-            // EBADF: a raw client that has got no descriptor.
+            // EBADF: a raw client that got no descriptor.
             EXPECT_TRUE(refused.code() == ENOSPC || refused.code() == EBUSY ||
                         refused.code() == ENOMEM || refused.code() == EBADF)
                 << refused.what();
@@ -79,7 +80,7 @@ public:
         buffers_.push_back(device.create_buffer(bytes));
         files_ += bytes;
     }
-    /// A queue, and a call of the greatest length there is.
+    /// Adds a queue and a call of the greatest possible length.
     void add_raw_queue() {
         raw_.push_back(std::make_unique<RawQueue>(path_));
         files_ += round_to_pages(sizeof(QueueArea));
@@ -95,7 +96,7 @@ public:
             EXPECT_TRUE(raw_.back()->is_answered());
         }
     }
-    /// In a program's place: FCs that take for ever, unless a time is given.
+    /// Returns a program of FCs that take for ever, unless a time is given.
     const Program& program(Device& device, std::size_t fcs, std::uint64_t us = 3'600'000'000u) {
         programs_.push_back(std::make_unique<Program>(delays(device, {us})));
         files_ += programs_.back()->buffer->size();
@@ -114,9 +115,9 @@ private:
     std::vector<std::unique_ptr<RawQueue>> raw_;
 };
 
-/// A core for each.
+/// One part for each core.
 constexpr std::uint32_t most_parts = 16;
-/// A queue for tasks that is closed waits for the instruction that runs.
+/// A queue of tasks that is closed waits for the running instruction.
 constexpr std::uint64_t us_until_a_queue_closes = 20'000;
 
 struct MemoryAttack {
@@ -142,7 +143,7 @@ void fill_with_jobs(Greedy& greedy, std::size_t fcs) {
     });
 }
 
-/// With so many FCs in each part, each in a stage of its own.
+/// Fills it with groups that have so many FCs in each part, each in a stage of its own.
 void fill_with_groups(Greedy& greedy, std::uint32_t parts, std::uint32_t fcs) {
     std::vector<overtake_part> all(parts);
     std::vector<std::uint32_t> stages;
@@ -257,9 +258,9 @@ INSTANTIATE_TEST_SUITE_P(Server, ServerMemory, testing::ValuesIn(attacks),
                          [](const auto& attack) { return std::string(attack.param.name); });
 #endif
 
-// How much there is
+// The default limit
 
-/// Control groups in a directory, as the system shows them.
+/// Control groups in a directory, in the form in which the system shows them.
 class Groups {
 public:
     Groups() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What one client of a device server cannot make the others, or the server, wait for: its wake-ups,
-// the memory of its jobs, long calls, and the descriptors that it sends.
+// What one client of a device server cannot make other clients, or the server, wait for: its
+// wake-ups, the memory of its jobs, long calls, and the descriptors that it sends.
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 namespace overtake::test {
 namespace {
 
-/// CPU time for which a hold may be longer than in the control: those of attacks are ten times as
+/// CPU time by which a hold may be longer than in the control; holds of attacks are ten times as
 /// long.
 constexpr std::uint64_t allowance_ns = 5'000'000;
 
@@ -34,7 +34,7 @@ struct Hold {
     unsigned steps;
 };
 
-/// The longest of the server's device lock so far.
+/// Returns the longest hold of the server's device lock so far.
 Hold longest_hold(const std::string& path) {
     const auto lock = nlohmann::json::parse(server_status(path)).at("lock");
     return {lock.value("longest_cpu_ns", std::uint64_t{0}), lock.value("where", ""),
@@ -58,7 +58,7 @@ public:
         address_ = answer(Operation::create_buffer, 0, 0, program_.get()).reply.values[0];
     }
 
-    /// Submits a job, and says that it waits for the end.
+    /// Submits a job, and tells the server that it waits for the end.
     void submit(std::uint64_t tag) {
         const overtake_fc fc{.first_insn = 0, .insn_count = 1};
         const overtake_binding binding{.address = address_,
@@ -97,7 +97,7 @@ private:
     std::uint64_t address_;
 };
 
-/// Many that look at one descriptor: a wake-up of it walks all of them.
+/// Many pollers of one descriptor: a wake-up of it walks through all of them.
 class Watchers {
 public:
     Watchers(int watched, int count) {
@@ -117,8 +117,8 @@ private:
     std::vector<Descriptor> all_;
 };
 
-/// Of jobs whose client is woken each time, with as many watchers of the client's descriptor, or of
-/// another.
+/// Measures jobs whose client is woken each time, with many watchers of the client's descriptor or
+/// of another.
 Hold hold_with_watchers(bool of_its_own) {
     const TestServer server(measured(1));
     RawWorker client(server.path());
@@ -132,11 +132,12 @@ Hold hold_with_watchers(bool of_its_own) {
     return longest_hold(server.path());
 }
 
-/// Wake-ups of a client are its own: they are not sent under the lock that all others need.
+/// Wake-ups of a client delay only itself: they are not sent under the lock that all others need.
 TEST(ServerWaits, AClientsWakeUpsAreSentWithoutTheLock) {
     const Hold control = hold_with_watchers(false);
     Hold attack = hold_with_watchers(true);
-    // The attack lasts much longer, so an interrupt may fall into one of its holds; not each time.
+    // The attack lasts much longer, so an interrupt may come in one of its holds, but not in each
+    // run.
     for (int again = 0; again < 2 && attack.cpu_ns >= control.cpu_ns + allowance_ns / 5; again++)
         attack = hold_with_watchers(true);
     std::printf("longest hold of the device's lock: %.3f ms in %s, without watchers %.3f ms\n",
@@ -147,7 +148,7 @@ TEST(ServerWaits, AClientsWakeUpsAreSentWithoutTheLock) {
 using server::WakeUpRests;
 constexpr std::uint64_t cheap_ns = 10'000, dear_ns = 5'000'000;
 
-/// A client with two queues cannot have the wake-ups of one make those of the other unmeasured.
+/// A client with two queues cannot make wake-ups of one stay unmeasured by those of the other.
 TEST(WakeUpRests, ADearOneIsFollowedByARestHoweverManyCheapOnesCameBefore) {
     WakeUpRests rests;
     std::uint64_t now_ns = 1;
@@ -188,7 +189,7 @@ TEST(WakeUpRests, ARestHasALimit) {
     EXPECT_EQ(rest_ns, 500'000'000u);
 }
 
-/// Of a job that has the last reference to a large buffer, or not.
+/// Measures a job that has the last reference to a large buffer, or does not.
 Hold hold_with_last_buffer(bool is_last) {
     const TestServer server(measured(1, OVERTAKE_MODE_TIMED));
     const auto device = open_server(server.path());
@@ -205,7 +206,7 @@ Hold hold_with_last_buffer(bool is_last) {
     return longest_hold(server.path());
 }
 
-/// To give back the memory of a job takes long: never under the lock.
+/// Freeing the memory of a job takes long: it never happens under the lock.
 TEST(ServerWaits, AJobsMemoryIsFreedWithoutTheLock) {
     const Hold control = hold_with_last_buffer(false);
     const Hold attack = hold_with_last_buffer(true);
@@ -228,14 +229,14 @@ TEST(ServerWaits, EachHoldOfTheLockHasABoundedNumberOfSteps) {
     };
     {
         const auto queue = device->create_queue();
-        submit_all(*queue, program); // that end one by one
+        submit_all(*queue, program); // jobs that end one by one
         reap_all(*queue, OVERTAKE_MAX_JOBS);
     }
-    for (int i = 0; i < 2; i++) { // that end with their queue
+    for (int i = 0; i < 2; i++) { // jobs that end with their queue
         const auto queue = device->create_queue();
         submit_all(*queue, long_program);
     }
-    for (int i = 0; i < 2; i++) { // tasks, the same
+    for (int i = 0; i < 2; i++) { // the same with tasks
         ServiceProcess process(device);
         for (std::uint64_t tag = 0; tag < OVERTAKE_MAX_TASKS; tag++)
             process.queue->submit(Segments().cpu(1).bpu(program).task(tag, 10));
@@ -245,14 +246,14 @@ TEST(ServerWaits, EachHoldOfTheLockHasABoundedNumberOfSteps) {
     const Hold hold = longest_hold(server.path());
     std::printf("longest hold of the device's lock: %.3f ms in %s; most steps %u\n",
                 hold.cpu_ns / 1e6, hold.where.c_str(), hold.steps);
-    // One call of the firmware or of the task scheduler more than it takes to pause: the longest,
-    // ovt_service_abandon(), does one thing more of both kinds.
+    // At most one call of the firmware or of the task scheduler more than a pause takes.  The
+    // longest call, ovt_service_abandon(), does one thing more of both kinds.
     EXPECT_LE(hold.steps, 2 * steps_per_hold + 2);
 }
 
 // Descriptors
 
-/// A connected socket whose close() waits for its data to be taken, which is never.
+/// A connected socket whose close() waits for its data to be taken, which never happens.
 class LingeringSocket {
 public:
     LingeringSocket() {
@@ -276,8 +277,8 @@ public:
             ;
     }
     int fd() const { return socket_.get(); }
-    /// From then on who has it last waits in close(): the server, or, if that was sooner, a thread
-    /// of the test's.
+    /// From then on the last owner waits in close(): the server, or, if it has closed it earlier, a
+    /// thread of the test.
     void give_up() {
         closing_ = std::async(std::launch::async,
                               [mine = std::move(socket_)]() mutable { mine = Descriptor(); });
@@ -287,11 +288,12 @@ public:
 
 private:
     Descriptor socket_;
-    std::future<void> closing_; ///< waits for its thread, once the peer has gone
+    std::future<void> closing_; ///< waits for its thread, once the peer is closed
     Descriptor peer_;
 };
 
-/// Threads that are left behind end once what they close can be, or other tests could not fork.
+/// Threads that were left behind end once they can close their sockets; else other tests could not
+/// fork.
 void wait_for_threads_to_end() {
     const std::int64_t deadline = patience();
     const auto threads = [] {
@@ -302,7 +304,7 @@ void wait_for_threads_to_end() {
         std::this_thread::yield();
 }
 
-/// The server's end, and whether it came before the sockets were let go.
+/// Expects the server to end, and to end before the sockets were released.
 void expect_to_end(std::unique_ptr<TestServer> server, std::vector<LingeringSocket>& sockets) {
     auto ends = std::async(std::launch::async, [&] { server.reset(); });
     EXPECT_EQ(ends.wait_for(std::chrono::seconds(30)), std::future_status::ready)
@@ -325,15 +327,15 @@ TEST(ServerWaits, ARefusedDescriptorIsClosedByAThreadOfItsOwn) {
         const auto heard = client.hear();
         ASSERT_TRUE(heard);
         EXPECT_EQ(heard->reply.code, EINVAL);
-        // The client itself is answered as well.
+        // The client itself gets an answer as well.
         EXPECT_EQ(client.answer(Operation::info).reply.code, 0);
     }
     victim.expect_to_work();
     expect_to_end(std::move(server), sockets);
 }
 
-/// Where descriptors are thrown away: in a channel, which takes wake-ups alone, in a connection
-/// that is closed, and in one that is refused.
+/// The places where descriptors are dropped: a channel, which takes only wake-ups, a connection
+/// that is closed, and one that is refused.
 TEST(ServerWaits, TheServerEndsWhateverItsClientsHaveSent) {
     ServerOptions options = options_of(1);
     options.clients = 1;
@@ -347,15 +349,16 @@ TEST(ServerWaits, TheServerEndsWhateverItsClientsHaveSent) {
             what.give_up();
     };
     throw_at(client.channel(), sockets[0]);
-    client.say({}); // after which it hears no more
+    client.say({}); // after this it gets no answer
     throw_at(client.socket_fd(), sockets[1]);
     RawClient refused(server->path());
     throw_at(refused.socket_fd(), sockets[2]);
     expect_to_end(std::move(server), sockets);
 }
 
-/// A socket that listens, as systemd gives it, and does not refuse descriptors as the server's own
-/// does where the system can: what is connected to it before the server starts may send some.
+/// Returns a listening socket, as systemd passes it.  It does not refuse descriptors, as the
+/// server's own socket does if the system can: clients that connect before the server starts may
+/// send some.
 Descriptor listen_at(const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -374,7 +377,7 @@ TEST(ServerWaits, RefusedConnectionsDoNotHoldUpThoseWhoConnect) {
     ServerOptions options = options_of(1);
     options.clients = 1;
     Descriptor listener = listen_at(path);
-    std::vector<std::unique_ptr<RawClient>> holders; // of all places, and those of the trusted
+    std::vector<std::unique_ptr<RawClient>> holders; // they hold all places, also the trusted ones
     for (int i = 0; i < 5; i++)
         holders.push_back(std::make_unique<RawClient>(path));
     std::vector<LingeringSocket> sockets(Closer::most_waiting + 10);
@@ -389,7 +392,7 @@ TEST(ServerWaits, RefusedConnectionsDoNotHoldUpThoseWhoConnect) {
     auto server = std::make_unique<TestServer>(options);
     for (const auto& client : refused) {
         auto heard = client->hear();
-        if (!heard) // ECONNRESET comes before what the server said
+        if (!heard) // ECONNRESET comes before the server's answer
             heard = client->hear();
         ASSERT_TRUE(heard);
         EXPECT_EQ(heard->reply.code, EBUSY);
@@ -400,7 +403,7 @@ TEST(ServerWaits, RefusedConnectionsDoNotHoldUpThoseWhoConnect) {
     std::filesystem::remove_all(directory);
 }
 
-/// Until its thread is in close().
+/// Waits until the closer's thread is in close().
 void wait_until_it_closes(const Closer& closer) {
     const std::int64_t deadline = patience();
     while (closer.waiting() != 1) {
@@ -428,7 +431,7 @@ TEST(Closer, GivesBackWhatItHasNoRoomFor) {
     EXPECT_EQ(closer.waiting(), 0u);
 }
 
-/// Of several users, each with a socket that nothing takes the data of: there is one deadline.
+/// Several users, each with a socket whose data nothing takes, share one deadline.
 TEST(Closer, LeavesWhatIsNotClosedAtTheDeadline) {
     std::vector<LingeringSocket> sockets(20);
     std::vector<Closer> closers(sockets.size());
@@ -436,7 +439,7 @@ TEST(Closer, LeavesWhatIsNotClosedAtTheDeadline) {
         closers[i].close(sockets[i].hand_over());
     for (const Closer& closer : closers)
         wait_until_it_closes(closer);
-    const auto deadline = static_cast<std::uint64_t>(in_ms(0)); // has passed
+    const auto deadline = static_cast<std::uint64_t>(in_ms(0)); // it has passed
     for (Closer& closer : closers) {
         closer.finish_by(deadline);
         EXPECT_EQ(closer.waiting(), 1u);
@@ -446,7 +449,7 @@ TEST(Closer, LeavesWhatIsNotClosedAtTheDeadline) {
     wait_for_threads_to_end();
 }
 
-/// A client that has gone has its descriptors until its jobs have ended.
+/// A client that has closed keeps its descriptors until its jobs have ended.
 TEST(ServerLimits, DescriptorsAreEnoughForClientsThatAreEnding) {
     const pid_t child = fork_test();
     if (child == 0) {
@@ -457,7 +460,7 @@ TEST(ServerLimits, DescriptorsAreEnoughForClientsThatAreEnding) {
             _exit(1);
         const TestServer server(options_of(1));
         constexpr rlim_t of_a_client = OVERTAKE_MAX_CONTEXTS + 2;
-        constexpr rlim_t clients = 64 + 4 + 256; // connected, of those it trusts, ending
+        constexpr rlim_t clients = 64 + 4 + 256; // connected, trusted, ending
         getrlimit(RLIMIT_NOFILE, &limit);
         _exit(limit.rlim_cur == limit.rlim_max || limit.rlim_cur >= clients * of_a_client ? 0 : 2);
     }
@@ -485,7 +488,7 @@ TEST(ServerWaits, APlaceIsFreeForTheNextClientAtOnce) {
     if (geteuid() == 0) {
         EXPECT_EQ(as_stranger({}, one_after_the_other), 0);
     }
-    // A trusted user has four more.
+    // A trusted user has four more places.
     std::vector<std::unique_ptr<RawClient>> others;
     for (int i = 0; i < 4; i++) {
         others.push_back(std::make_unique<RawClient>(server.path()));

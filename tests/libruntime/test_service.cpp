@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Service mode: what a queue of it promises to its process, and what processes
-// owe each other.  The order of tasks is tested with scenarios (tests/dnn).
+// Service mode: what its queue promises to a process, and what processes owe each other.  The order
+// of tasks is tested with scenarios (tests/dnn).
 #include <atomic>
 #include <cerrno>
 #include <future>
@@ -21,7 +21,7 @@ Program empty_program(Device& device) {
     return {device, {delay_insn(1)}};
 }
 
-/// On each kind of device, with two cores that compute.
+/// Tests on each kind of device, with two cores that compute.
 class ServiceTest : public testing::TestWithParam<Backend> {
 protected:
     void SetUp() override {
@@ -34,7 +34,7 @@ protected:
             GTEST_SKIP() << "SKIPPED: the device does not compute, or has not two cores";
         made_.emplace(device);
     }
-    /// By another process, as far as the device can see.
+    /// Opens the device as another process, as far as the device can see.
     std::shared_ptr<Device> open() {
         return server_ ? open_server(server_->path()) : open_backend(GetParam(), {});
     }
@@ -63,7 +63,7 @@ TEST(Service, IsRefusedWhereCoresAreUnlike) {
     EXPECT_NE(open_server(alike.path())->create_service_queue({}), nullptr);
 }
 
-/// A server for which nothing is overdue, on a slow host either.
+/// A server for which nothing is overdue, even on a slow host.
 class ServiceOnServer : public testing::Test {
 protected:
     ServiceOnServer() : server(patient_options()), process(server.path()) {}
@@ -149,7 +149,7 @@ TEST_P(ServiceTest, ATaskThatIsWrongIsRefusedAndNothingChanges) {
     refuse(ENOENT, "task 3: segment 0: bindings[0]", Segments().bpu(elsewhere).task(3));
     Program huge = empty();
     huge.fcs.resize(OVERTAKE_MAX_FCS, {0, 1});
-    if (GetParam().name == "server") // which has an area of a certain size for each
+    if (GetParam().name == "server") // the server has an area of fixed size for each task
         refuse(E2BIG, "make several tasks of it", Segments().bpu(huge).bpu(huge).bpu(huge).task(3));
     ServiceSegment half;
     half.bindings = program.bindings;
@@ -244,7 +244,7 @@ TEST_P(ServiceTest, AGroupThatIsWrongIsRefusedAndNothingChanges) {
     EXPECT_EQ(process().next_end().status, 0);
 }
 
-/// Of several, while all parts run, wait for stages, or for slots.
+/// Closes a queue with several groups, while all parts run, wait for stages, or wait for slots.
 TEST_P(ServiceTest, AQueueThatGoesEndsItsGroups) {
     Program endless(*process().device, {jump_insn(0)});
     endless.fcs.assign(3, endless.fcs.front());
@@ -274,7 +274,7 @@ TEST_P(ServiceTest, ATagIsUsedOnceAtATime) {
     expect_error(EEXIST, "tag 5 is in use",
                  [&] { process().queue->submit(Segments().cpu(1).task(5)); });
     ServiceProcess other(open());
-    other.queue->submit(Segments().cpu(1).task(5)); // is another's
+    other.queue->submit(Segments().cpu(1).task(5)); // belongs to another process
     EXPECT_EQ(process().next_end().tag, 5u);
     process().queue->submit(Segments().cpu(1).task(5));
     EXPECT_EQ(process().next_end().tag, 5u);
@@ -294,7 +294,8 @@ TEST_P(ServiceTest, SoManyTasksAndNoMore) {
     EXPECT_EQ(process().queue->live(), 0u);
 }
 
-/// They follow each other: twelve tasks of a thousand are no more than twelve jobs at a time.
+/// Jobs follow each other: twelve tasks with a thousand segments have at most twelve jobs at a
+/// time.
 TEST_P(ServiceTest, SegmentsOfTheDeviceCountAsOneJob) {
     const Program program = empty();
     Segments many;
@@ -318,7 +319,7 @@ TEST_P(ServiceTest, WhatASegmentOfTheCpuSaysIsChecked) {
     };
     refuse(ENOENT, "no task 7", 7, 0);
     process().queue->submit(Segments().cpu(1).cpu(2).task(7));
-    refuse(EINVAL, "segment 0 is not to be run", 7, 0); // its event was not fetched yet
+    refuse(EINVAL, "segment 0 is not to be run", 7, 0); // its event has not been fetched yet
     ASSERT_EQ(process().next().segment, 0u);
     refuse(EINVAL, "segment 1 is not to be run", 7, 1);
     refuse(EINVAL, "segment 4294967295 is not", 7, ~0u);
@@ -354,10 +355,10 @@ TEST_P(ServiceTest, AFaultEndsItsTaskAndNoOther) {
 TEST_P(ServiceTest, ATaskIsCancelledWhereverItIs) {
     EXPECT_FALSE(process().queue->cancel(1));
     const Program endless(*process().device, {jump_insn(0)});
-    process().queue->submit(Segments().bpu(endless).task(1)); // runs
-    process().queue->submit(Segments().cpu(1).task(2));       // with its process
+    process().queue->submit(Segments().bpu(endless).task(1)); // it runs
+    process().queue->submit(Segments().cpu(1).task(2));       // it is with its process
     for (std::uint64_t tag = 10; tag < 20; tag++)
-        process().queue->submit(Segments().bpu(endless).task(tag)); // waits, or runs
+        process().queue->submit(Segments().bpu(endless).task(tag)); // it waits, or runs
     ASSERT_EQ(process().next().tag, 2u);
     for (std::uint64_t tag = 10; tag < 20; tag++)
         EXPECT_TRUE(process().queue->cancel(tag));
@@ -527,7 +528,7 @@ TEST(Service, AnEngineEndsWhatItHasWhenTheServerDies) {
     waiting->submit();
     EXPECT_TRUE(waiting->wait(patience()));
     EXPECT_EQ(waiting->status(), -ENODEV);
-    EXPECT_EQ(busy->status(), -EINPROGRESS); // it is computing
+    EXPECT_EQ(busy->status(), -EINPROGRESS); // it is being computed
     may_end.set_value();
     EXPECT_TRUE(busy->wait(patience()));
     EXPECT_EQ(busy->status(), -ENODEV);
@@ -557,7 +558,7 @@ TEST(Service, WhatIsNoErrnoEndsItsOwnRequestAlone) {
     }
 }
 
-/// At whatever moment it dies: while tasks arrive, segments are reported or events come.
+/// The server dies at any moment: while tasks arrive, segments are reported or events come.
 TEST(Service, EveryRequestEndsWhenTheServerIsKilled) {
     for (int round = 0; round < 30; round++) {
         TestServer server(options_of(1), ServerIn::process);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What processes in service mode that need not trust each other owe each other, to the nanosecond:
+// What processes in service mode that do not trust each other owe each other, to the nanosecond:
 // docs/use/service.md, "How long a neighbour can delay a task".
 #include <algorithm>
 #include <thread>
@@ -25,7 +25,7 @@ protected:
           clock(*other.device->manual_clock()), begin(clock.now_ns()) {}
 
     void step_to(std::uint64_t ns) { clock.advance_to(begin + ns); }
-    /// Everything of that instant happens.
+    /// Everything of the present instant happens.
     void settle() { clock.advance_to(clock.now_ns()); }
     ServiceEvent end_of(ServiceProcess& process) { return process.next_end(); }
 
@@ -41,18 +41,18 @@ protected:
 TEST_F(SteppedServiceTest, AProcessThatStopsInAGapHoldsTheCoreForTheOverdueTime) {
     const Program first = delays(*stopped.device, {10'000});
     const Program long_one = delays(*other.device, {50'000});
-    // Gaps are open to none of 50 ms.
+    // No task of 50 ms may use a gap.
     stopped.queue->submit(Segments().bpu(first).cpu(1, 5 * ms).bpu(first).task(1, 100));
     settle();
     other.queue->submit(Segments().bpu(long_one).task(1, 200));
     step_to(1000 * ms);
     settle();
     const ServiceEvent end = other.next_end();
-    // Its first FC, and twice the overdue time: to wait for a worker, which it has at once, and to
-    // run: 4 * 5 ms.
+    // Its first FC, and twice the overdue time, 4 * 5 ms each: first for its wait for a worker,
+    // which it gets at once, then for its run.
     EXPECT_EQ(end.dispatched_ns - begin, (10 + 20) * ms);
     EXPECT_EQ(end.ended_ns - begin, (10 + 20 + 50) * ms);
-    // When it goes on after all, it waits for a slot like any task.
+    // When it goes on after all, it waits for a slot like any other task.
     const ServiceEvent run = stopped.next();
     EXPECT_EQ(run.start_ns - begin, 10 * ms);
     stopped.queue->cpu_done(1, 1, 0);
@@ -61,7 +61,7 @@ TEST_F(SteppedServiceTest, AProcessThatStopsInAGapHoldsTheCoreForTheOverdueTime)
     EXPECT_EQ(stopped.next_end().ended_ns - begin, 1010 * ms);
 }
 
-/// Those in leading CPU segments leave the task limit to others.
+/// Stopped tasks in leading CPU segments do not use up the task limit of others.
 TEST_F(SteppedServiceTest, AProcessThatStopsInLeadingSegmentsDoesNotFillTheTaskLimit) {
     const Program one = delays(*other.device, {1'000});
     const Program same = delays(*stopped.device, {1'000});
@@ -74,12 +74,13 @@ TEST_F(SteppedServiceTest, AProcessThatStopsInLeadingSegmentsDoesNotFillTheTaskL
     step_to(1000 * ms);
     settle();
     const ServiceEvent end = other.next_end();
-    // Four have a worker and are overdue after 20 ms, and four wait for one as long.
+    // Four have a worker and are overdue after 20 ms, and four wait as long for one.
     EXPECT_EQ(end.dispatched_ns - begin, 20 * ms);
     EXPECT_EQ(end.ended_ns - begin, 21 * ms);
 }
 
-/// What a process says of a CPU segment counts for a second at most, and until it was measured.
+/// A process's own time for a CPU segment counts for at most a second, and only until it was
+/// measured.
 // The bounds of docs/use/service.md, "How long a neighbour can delay a task"
 
 struct Bounds {
@@ -110,8 +111,9 @@ class BoundTest : public SteppedServiceTest {
 protected:
     BoundTest() : SteppedServiceTest(without_short_tasks()) {}
 
-    /// Of `stopped`, with one worker: a task of priority 255, for which no limit holds, whose CPU
-    /// segment is over a nanosecond before another's has waited for too long; then comes nothing.
+    /// Runs, for a process with one worker, a task of priority 255, for which no limit holds.  Its
+    /// CPU segment is over a nanosecond before another's has waited for too long; then the process
+    /// stops.
     void stop_with(ServiceProcess& process, const Program& program, std::uint64_t claim_ns,
                    std::uint64_t wait_ns) {
         process.queue->submit(Segments().bpu(program).cpu(2, claim_ns).bpu(program).task(1, 100));
@@ -127,7 +129,7 @@ protected:
     }
 };
 
-/// The overdue time twice: first it waits for a worker, then it runs.
+/// Twice the overdue time: first the task waits for a worker, then it runs.
 TEST_F(BoundTest, AProcessThatStopsAndLiesHoldsASlotForSoLong) {
     ServiceProcess liar(server.path(), {.max_priority = 255, .workers = 1});
     const Program segment = delays(*liar.device, {10'000});
@@ -138,7 +140,7 @@ TEST_F(BoundTest, AProcessThatStopsAndLiesHoldsASlotForSoLong) {
     other.queue->submit(Segments().bpu(longer).task(1, 200));
     step_to(100'000 * ms);
     settle();
-    // The nanosecond is that before which it got its worker.
+    // It got its worker a nanosecond earlier.
     EXPECT_EQ(other.next_end().dispatched_ns - begin, of.of_lie_for_a_slot() - 1);
     EXPECT_EQ(of.of_lie_for_a_slot(), (10 + 160) * ms) << "as documented";
 }
@@ -164,7 +166,7 @@ TEST_F(BoundTest, AProcessThatDiesHoldsTheCoreForAnFc) {
     step_to(1);
     other.queue->submit(Segments().bpu(one).task(1, 10));
     settle();
-    // Its queue goes once its last FC has.
+    // Its queue is closed once its last FC has ended.
     std::thread dies([&] { stopped.queue.reset(); });
     while (nlohmann::json::parse(server_status(server.path())).at("clients")[0].at("jobs") != 0)
         clock.advance_to(begin + of.of_death());
@@ -185,7 +187,8 @@ TEST_F(DefaultSteppedServiceTest, AClaimIsBelievedForASecondAtMost) {
     const Program longer = delays(*other.device, {1'500'000});
     stopped.queue->submit(Segments().bpu(first).cpu(1, 1ull << 63).bpu(first).task(1, 100));
     settle();
-    // It fits into no gap of a second.  The gap is longer than what takes any task, so it is open.
+    // The task fits into no gap of a second.  This gap is longer than any task's time, so it is
+    // open.
     other.queue->submit(Segments().bpu(longer).task(1, 10));
     step_to(10'000 * ms);
     settle();
@@ -222,8 +225,9 @@ protected:
     }
 };
 
-/// Eight tasks of one process have all places of the limit; the first that ends leaves its own to
-/// the process that has none, though others of the first go before it in the queue.
+/// Eight tasks of one process have all places of the limit.  The first one that ends leaves its
+/// place to the process that has none, although tasks of the first process are before it in the
+/// queue.
 TEST_P(SharingServiceTest, APlaceIsKeptForAProcessThatHasNone) {
     const Program one = delays(*other.device, {1'000});
     const Program same = delays(*stopped.device, {1'000});

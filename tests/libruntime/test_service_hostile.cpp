@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What neighbours in service mode can do to each other and to the device, the driver's or a
-// server's: nothing, but for the delays that docs/use/service.md counts.
+// Neighbours in service mode can do nothing to each other and to the device, of a driver or of a
+// server, except for the delays that docs/use/service.md counts.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -48,7 +48,7 @@ public:
         (put(values), ...);
         call(static_cast<std::uint32_t>(operation), static_cast<std::uint32_t>(at));
     }
-    /// False if the connection is closed instead.
+    /// Returns false if the connection is closed instead.
     bool is_answered() {
         while (area().answers != area().calls) {
             std::array<pollfd, 2> sources{{{channel_.get(), POLLIN, 0}, {socket_fd(), POLLIN, 0}}};
@@ -56,7 +56,7 @@ public:
                 !take_wake_ups(channel_.get()) || sources[1].revents != 0)
                 return false;
         }
-        // Of a connection that is closed nothing is an answer.
+        // A closed connection sends no answer.
         pollfd connection{socket_fd(), POLLIN, 0};
         return poll(&connection, 1, 0) == 0;
     }
@@ -296,7 +296,7 @@ TEST(HostileService, AnAreaThatIsOverwrittenHurtsItsOwnerAlone) {
 
 // Neighbours that die, stop and lie, as processes
 
-/// In a process of its own; it ends by a signal, or with 0 if `action` returns.
+/// Runs in a process of its own, which ends by a signal, or with 0 if `action` returns.
 pid_t start(const std::function<void()>& action) {
     const pid_t child = fork_test();
     if (child == 0) {
@@ -310,17 +310,18 @@ pid_t start(const std::function<void()>& action) {
     return child;
 }
 
-/// The device, as another process.
+/// Opens the device as another process.
 using Open = std::function<std::shared_ptr<Device>()>;
 
 struct Misbehaviour {
     const char* name;
     /// Goes on until it is killed, or for a while.
     std::function<void(const Open& open)> act;
-    std::uint64_t claim_ns = ms; ///< of what it says of its CPU segments, what counts
+    std::uint64_t claim_ns = ms; ///< the claim about its CPU segments that counts
 };
 
-/// Tasks of which all have a CPU segment in front, one in the middle, and work for the device.
+/// Submits tasks that all have a CPU segment at the beginning, one in the middle, and work for the
+/// device.
 void submit_some(ServiceProcess& process, const Program& program, unsigned count,
                  std::uint64_t expected_ns = ms) {
     for (std::uint64_t tag = 0; tag < count; tag++) {
@@ -417,7 +418,7 @@ const std::vector<Misbehaviour>& misbehaviours() {
              submit_some(process, program, 20);
              if (fork() == 0) {
                  usleep(2000);
-                 _exit(0); // its copies of the descriptors go
+                 _exit(0); // closes its copies of the descriptors
              }
              pause();
          }},
@@ -447,13 +448,14 @@ unsigned rounds_of_hostility() {
     return wanted ? static_cast<unsigned>(std::stoul(wanted)) : 3;
 }
 
-/// How long a neighbour is stopped before it goes on; 0: for a task of each victim.
+/// Returns how long a neighbour is stopped before it goes on; 0: for one task of each victim.
 std::chrono::milliseconds length_of_a_stop() {
     const char* wanted = std::getenv("OVERTAKE_TEST_STOP_MS");
     return std::chrono::milliseconds(wanted ? std::stoul(wanted) : 0);
 }
 
-/// docs/use/service.md, "How long a neighbour can delay a task": for a slot and for a place.
+/// Returns the bounds of docs/use/service.md, "How long a neighbour can delay a task": for a slot
+/// and for a place.
 std::uint64_t bound_ns(const ServiceSettings& of, std::uint64_t claim_ns) {
     const auto overdue_ns = [&](std::uint64_t expected_ns) {
         return std::max(of.overdue_factor * expected_ns, of.overdue_min_time_ns);
@@ -463,7 +465,8 @@ std::uint64_t bound_ns(const ServiceSettings& of, std::uint64_t claim_ns) {
 
 class HostileNeighbour : public testing::TestWithParam<std::tuple<std::size_t, Backend>> {};
 
-/// Two victims beside it get every byte right, however it goes; and nothing of it is left.
+/// Two victims beside the neighbour get every byte right, however it ends; and nothing of it is
+/// left.
 TEST_P(HostileNeighbour, HurtsNoOtherClient) {
     const auto& [number, backend] = GetParam();
     const Misbehaviour& of = misbehaviours()[number];
@@ -506,8 +509,8 @@ TEST_P(HostileNeighbour, HurtsNoOtherClient) {
         EXPECT_TRUE(WIFSIGNALED(status)) << of.name << " ended with " << WEXITSTATUS(status);
         two.expect_to_work();
     }
-    // The host may be late by as much again as it likes, which is not what a neighbour can do; a
-    // neighbour that could hold them up for good would be above this.
+    // The host may be late by as much again, which a neighbour cannot cause.  A neighbour that
+    // could delay them for ever would exceed this.
     constexpr std::uint64_t host_lateness = 5000 * ms;
     const std::uint64_t bound = bound_ns(one.settings(), of.claim_ns);
     for (const ServiceVictim* victim : {&one, &two}) {
@@ -540,7 +543,7 @@ INSTANTIATE_TEST_SUITE_P(All, HostileNeighbour,
                              return name + "_" + std::get<1>(info.param).name;
                          });
 
-/// With eight clients that wait for ends, compute and submit: every call returns.
+/// Eight clients wait for ends, compute and submit: every call returns.
 TEST(HostileService, AServerThatIsKilledLeavesNoClientWaiting) {
     for (unsigned round = 0; round < rounds_of_hostility(); round++) {
         int ready[2];
@@ -571,7 +574,7 @@ TEST(HostileService, AServerThatIsKilledLeavesNoClientWaiting) {
                                     process.queue->cpu_done(event.tag, event.segment, 0);
                     }
                 } catch (const Error& error) {
-                    // Of those that never reap, some have all tasks that they may.
+                    // Some clients that never reap have all the tasks that they may have.
                     if (error.code() == ENODEV || error.code() == ECONNREFUSED ||
                         (i % 2 == 1 && error.code() == ENOSPC))
                         ended++;

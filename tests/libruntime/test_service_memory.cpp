@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A device server that gets no memory while it takes a task: it refuses, and nothing has changed.
+// A device server that gets no memory while it takes a task refuses the task, and nothing has
+// changed.
 #include <cerrno>
 #include <chrono>
 #include <thread>
@@ -15,7 +16,7 @@ std::uint64_t memory_of(const std::string& path) {
     return nlohmann::json::parse(server_status(path)).at("clients")[0].at("memory_bytes");
 }
 
-/// Once what has ended is freed.
+/// Returns the memory once ended jobs have been freed.
 std::uint64_t settled_memory_of(const std::string& path) {
     const std::int64_t deadline = patience();
     std::uint64_t before = memory_of(path);
@@ -29,7 +30,7 @@ std::uint64_t settled_memory_of(const std::string& path) {
 }
 
 TEST(ServiceMemory, EachAllocationOfASubmissionIsRefusedOnce) {
-    const MemoryForTests own; // this thread's: what is refused is the server's
+    const MemoryForTests own; // for this thread: only the server's allocations are refused
     const TestServer server(options_of(1));
     ServiceProcess process(server.path());
     Program program(*process.device, {delay_insn(1)});
@@ -53,7 +54,7 @@ TEST(ServiceMemory, EachAllocationOfASubmissionIsRefusedOnce) {
             is_taken = false;
         }
         refuse_allocation(0);
-        if (refused_allocations() == before) { // it needs no more than that
+        if (refused_allocations() == before) { // it needs no more allocations
             EXPECT_TRUE(is_taken);
             EXPECT_EQ(process.next_end().status, 0);
             break;

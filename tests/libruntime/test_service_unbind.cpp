@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A kernel device that goes away under four processes in service mode.  For root in the virtual
-// machine: it unbinds the driver's first device, and binds it again.
+// A kernel device is removed under four processes in service mode.  For root in the virtual
+// machine: the test unbinds the driver's first device, and binds it again.
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -19,14 +19,15 @@
 namespace overtake::test {
 namespace {
 
-/// "unbind" or "bind" of the driver's first device.
+/// Writes "unbind" or "bind" for the driver's first device.
 void tell_driver(const char* what) {
     std::ofstream file(std::string("/sys/bus/platform/drivers/overtake/") + what);
     file << "overtake.0" << std::flush;
     ASSERT_TRUE(file) << what;
 }
 
-/// The number may be another each time: a file that is still being closed keeps the one before.
+/// Returns the device's node.  Its number may change each time: a file that is still being closed
+/// keeps the former number.
 std::string node_of_device() {
     for (const auto& entry :
          std::filesystem::directory_iterator("/sys/bus/platform/devices/overtake.0/accel"))
@@ -34,18 +35,18 @@ std::string node_of_device() {
     return {};
 }
 
-/// For those who come after: under its first name.
+/// Binds the device again under its first name, for later tests.
 void bind_as(const std::string& node) {
     for (int i = 0; i < 1000 && node_of_device() != node; i++) {
         tell_driver("unbind");
-        usleep(1000); // the last references to the one before go by themselves
+        usleep(1000); // the last references to the former device are dropped by themselves
         tell_driver("bind");
     }
     EXPECT_EQ(node_of_device(), node);
 }
 
-/// Tasks of both kinds until the device has gone; true if that is how it ends.  Writes a byte to
-/// `begun` when there are some.
+/// Runs tasks of both kinds until the device is gone; returns true if that ends them.  Writes a
+/// byte to `begun` when tasks run.
 bool work_until_it_goes(const std::string& node, bool reports, int begun) {
     try {
         ServiceProcess process(open_kernel(node, KernelBackend::ioctl));
@@ -84,7 +85,7 @@ TEST(KernelDevice, EveryCallForATaskEndsWhenItIsUnbound) {
         for (std::size_t i = 0; i < children.size(); i++) {
             children[i] = fork_test();
             if (children[i] == 0) {
-                alarm(60); // a call that does not return
+                alarm(60); // for a call that does not return
                 _exit(work_until_it_goes(node, i != 3, begun[1]) ? 0 : 1);
             }
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Sessions: a model's segments run in order on any device, with the user's arrays around them.
+// Sessions: a model's segments run in order on any device, between the user's arrays.
 #include <cerrno>
 #include <cmath>
 #include <functional>
@@ -35,7 +35,7 @@ protected:
     static std::shared_ptr<const Model> load(const ModelSpec& spec) {
         return Model::from_bytes(build(spec));
     }
-    /// Values that survive quantisation by 0.5 and zero point -3.
+    /// Returns values that quantisation by 0.5 and zero point -3 does not change.
     static std::vector<float> values(std::size_t count, int seed) {
         std::vector<float> values(count);
         for (std::size_t i = 0; i < count; i++)
@@ -80,7 +80,7 @@ TEST_P(SessionTest, WhatTheCpuMakesReachesTheBpu) {
         double sum = 0;
         for (std::size_t c = 0; c < 3; c++)
             sum += std::exp(double{input[pixel * 3 + c]});
-        // In steps of 1 / 256, of which 255 is the last.
+        // In steps of 1 / 256; the last is 255.
         for (std::size_t c = 0; c < 3; c++)
             EXPECT_NEAR(copied[pixel * 3 + c], std::exp(double{input[pixel * 3 + c]}) / sum,
                         1.01 / 256)
@@ -113,7 +113,7 @@ TEST_P(SessionTest, ATaskMayBeStartedAgain) {
         ASSERT_TRUE(task.wait(patience()));
         EXPECT_EQ(task.output(1), values(60, round));
         ASSERT_EQ(task.completions().size(), 1u);
-        // Behind its BPU segment there is one for the CPU.
+        // A CPU segment follows its BPU segment.
         EXPECT_GT(task.ended_ns(), static_cast<std::int64_t>(task.completions()[0].end_ns));
     }
 }
@@ -126,7 +126,7 @@ TEST_P(SessionTest, QuantisationRoundsHalfToEvenAndSaturates) {
         tensor.zero_point = tensor.height ? 1 : 0;
     }
     Session session(device, load(spec));
-    // In units of the scale: ties both ways, both ends, and not-a-number, which becomes 0.
+    // In units of the scale: ties both ways, both ends, and NaN, which becomes 0.
     const std::vector<float> input{1.0f, 3.0f, -1.0f, -3.0f, 1e30f, -1e30f, NAN, 2.5f};
     Task task = session.submit(input);
     ASSERT_TRUE(task.wait(patience()));
@@ -136,7 +136,7 @@ TEST_P(SessionTest, QuantisationRoundsHalfToEvenAndSaturates) {
 
 TEST_P(SessionTest, InputsOfBytesAreBytesWhateverTheyStandFor) {
     SKIP_WITHOUT(device);
-    // A byte q stands for 0.5 * (q + 3).
+    // A byte q means 0.5 * (q + 3).
     for (const auto& [type, input, wanted] :
          {std::tuple{DataType::uint8, std::vector<float>{0, 255, 128, 300},
                      std::vector<float>{-62.5f, 65.0f, 1.5f, 65.0f}},
@@ -386,7 +386,7 @@ TEST(Session, ARefusedStartSaysWhyUntilTheNextOne) {
     EXPECT_EQ(why(), "there is an output");
 }
 
-/// What an empty task or session says to each call; anything but EINVAL is an error of the test.
+/// Returns the error of a call of an empty task or session; any code except EINVAL fails the test.
 std::string refusal_of(const std::function<void()>& action) {
     try {
         action();
@@ -412,7 +412,7 @@ void expect_empty(Task& task) {
     EXPECT_TRUE(task.completions().empty());
 }
 
-/// Runs programs of the instruction set before tensors of 16 bits.
+/// A device that runs programs of the instruction set before tensors of 16 bits.
 class OlderDevice final : public WatchedDevice {
 public:
     drm_overtake_device_info info() const override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The structs in which C++ programs and the driver have the settings of the scheduler, against the
+// The structs in which C++ programs and the driver have the scheduler's settings, compared with the
 // table of firmware-sim/sched.
 #include <algorithm>
 #include <initializer_list>
@@ -17,7 +17,7 @@ extern "C" {
 namespace overtake {
 namespace {
 
-/// Each number is another one.
+/// Returns settings in which each number differs from its default.
 ovt_sched_settings different_settings() {
     ovt_sched_settings settings = usual_settings(true);
     for (u32 i = 0; const ovt_setting* setting = ovt_setting_at(i); i++)
@@ -25,7 +25,7 @@ ovt_sched_settings different_settings() {
     return settings;
 }
 
-/// Those that `owners` set are those of `settings`, all others the defaults.
+/// Expects the settings that `owners` set to be those of `settings`, and all others the defaults.
 void expect_same(const ovt_sched_settings& found, const ovt_sched_settings& settings,
                  std::initializer_list<ovt_setting_owner> owners, bool is_shared) {
     const ovt_sched_settings usual = usual_settings(is_shared);

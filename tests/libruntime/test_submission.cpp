@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A job as the device's interface has it.
+// A job in the form of the device's interface.
 #include <array>
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Tasks: why one has no outputs, what its operands are, and which core it keeps.
+// Tasks: why a task has no outputs, what its operands are, and which core it keeps.
 #include <cerrno>
 #include <functional>
 #include <memory>
@@ -39,7 +39,7 @@ void advance(Device& device, std::uint64_t ns) {
     device.manual_clock()->advance_to(device.manual_clock()->now_ns() + ns);
 }
 
-/// The code and the text of what the action throws.
+/// Returns the code and the text of the error that the action throws.
 std::string code_and_text_of(const std::function<void()>& action) {
     try {
         action();
@@ -63,7 +63,7 @@ TEST(Session, WaitsForAnyOfItsTasks) {
     spec.program = {delay_insn(100'000)};
     spec.segments[0].fcs = {fbs::Fc(0, 1, 100'000)};
     Session session(device, load(spec));
-    EXPECT_FALSE(session.wait_any()); // there is none
+    EXPECT_FALSE(session.wait_any()); // there is no task
     Task first = session.submit(ones, {.core = 1});
     Task behind = session.submit(ones, {.core = 1});
     Task other = session.submit(ones, {.core = 2});
@@ -252,7 +252,7 @@ TEST(Task, PutsAnOutputWhereItsCallerWantsIt) {
     }
 }
 
-/// Chooses rows of the tensor by its own elements, which are no indices.
+/// A model that chooses rows of a tensor by its own elements, which are no valid indices.
 ModelSpec choosing_outside(std::uint32_t from, std::uint32_t to) {
     ModelSpec spec = copy_and_softmax();
     spec.tensors.push_back(host_tensor("chosen", {60, 3, 4, 5}));
@@ -268,7 +268,7 @@ ModelSpec choosing_outside(std::uint32_t from, std::uint32_t to) {
 TEST(Task, AnOperatorThatDataMakeImpossibleEndsItWithItsName) {
     const std::string reason =
         "operator 'op': an index leaves the 1 elements that it chooses from; check the inputs";
-    for (const std::uint32_t from : {0, 1}) { // in the first segment, and behind the BPU's
+    for (const std::uint32_t from : {0, 1}) { // in the first segment, and after the BPU segment
         const auto file = unpacked(choosing_outside(from, 3));
         for (const auto& segment : file->segments)
             if (segment->cpu && segment->cpu->ops[0]->type == fbs::CpuOpType::Gather)

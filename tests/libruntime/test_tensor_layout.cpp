@@ -94,7 +94,7 @@ TEST(TensorLayoutOfABatch, ImagesLieOneBehindTheOther) {
     EXPECT_EQ(returned, values);
 }
 
-/// The same tensor with elements of 16 bits.
+/// Returns the same tensor with elements of 16 bits.
 Tensor int16_tensor_of(Order order) {
     Tensor tensor = tensor_of(order);
     tensor.is_int16 = true;
@@ -139,7 +139,7 @@ TEST_P(TensorLayout, ElementsOf16BitsHaveTwoBytes) {
     EXPECT_EQ(returned, values);
 }
 
-/// Channels 0..3 of one block of 8, and zeros behind them.
+/// Channels 0..3 of one block of 8, then zeros.
 TEST(TensorLayoutInBlocks, ElementsOf16BitsHaveTwoBytes) {
     Tensor tensor = int16_tensor_of(Order::planes);
     tensor.shape = {1, 4, 2, 3};
@@ -171,9 +171,9 @@ TEST(TensorLayoutOfBytes, TheyAreBytesWhateverTheyStandFor) {
         return first;
     };
     EXPECT_EQ(first_bytes(DataType::int8), (std::vector{128, 128, 0, 127, 127, 127, 127}));
-    // The device has them as int8, less 128.
+    // The device has them as int8, smaller by 128.
     EXPECT_EQ(first_bytes(DataType::uint8), (std::vector{128, 128, 128, 0, 0, 127, 127}));
-    // The device has them as cameras give them.
+    // The device has them in the form of cameras.
     EXPECT_EQ(first_bytes(DataType::nv12), (std::vector{0, 0, 0, 128, 128, 255, 255}));
 }
 

@@ -35,7 +35,7 @@ protected:
         const Job job = program.job(tag, priority, core);
         queue.submit({&job, 1});
     }
-    /// Completions by tag, with times in microseconds from the origin.
+    /// Returns completions by tag, with times in microseconds from the origin.
     std::map<std::uint64_t, Completion> ended(Queue& queue, std::size_t count) {
         std::map<std::uint64_t, Completion> all;
         for (Completion completion : reap_all(queue, count)) {

@@ -41,7 +41,7 @@ Completion run(Device& device, Queue& queue, const Job& job) {
     return reap_all(queue, 1).at(0);
 }
 
-/// Modelled time of one FC of `insn`, by firmware-sim's own function.
+/// Returns the modelled time of one FC of `insn`, by firmware-sim's own function.
 std::uint64_t time_of(const char* profile_name, const overtake_insn& insn) {
     const ovt_profile& profile = *ovt_profile_find(profile_name);
     return ovt_cycles_to_ns(&profile,
@@ -125,7 +125,7 @@ TEST(CoreProfiles, WrongOnesAreRefusedWithPlaceAndRemedy) {
                  });
 }
 
-/// What a class derived outside of the library says, which knows of info() alone.
+/// A class that a program derives from Device, and that implements only info().
 TEST(CoreProfiles, ADeviceThatDoesNotKnowHasTheNumbersOfItsInfo) {
     const auto device = open_embedded();
     const auto profiles = device->Device::core_profiles();
@@ -136,7 +136,7 @@ TEST(CoreProfiles, ADeviceThatDoesNotKnowHasTheNumbersOfItsInfo) {
     EXPECT_EQ(profiles[1].watchdog_cycles, device->info().watchdog_cycles);
 }
 
-/// Two cores, stepped by hand.
+/// A device of two cores whose clock is stepped by hand.
 struct Faulty {
     explicit Faulty(unsigned mode = OVERTAKE_MODE_TIMED, bool manual = true)
         : opened(open_faulty([&] {
@@ -187,11 +187,11 @@ TEST(CoreFaults, ACoreFailsInEveryModeOnTheRealClock) {
          {OVERTAKE_MODE_FUNCTIONAL, OVERTAKE_MODE_TIMED, OVERTAKE_MODE_BOTH}) {
         Faulty faulty(mode, false);
         const Program endless(faulty.device, {jump_insn(0)});
-        const Program held = delays(faulty.device, {20'000'000}); // longer than this test
+        const Program held = delays(faulty.device, {20'000'000}); // it lasts longer than this test
         const Program quick = delays(faulty.device, {1});
         for (const Program* program : {&endless, &held}) {
             if (mode != OVERTAKE_MODE_FUNCTIONAL && program == &endless)
-                continue; // its watchdog prices it at once
+                continue; // its watchdog knows its price at once
             const Job job = program->job(1, 0, 1);
             faulty.queue->submit({&job, 1});
             faulty.faults.fail(1);
@@ -199,7 +199,7 @@ TEST(CoreFaults, ACoreFailsInEveryModeOnTheRealClock) {
             faulty.faults.recover(1);
             EXPECT_EQ(run(faulty.device, *faulty.queue, quick.job(2, 0, 1)).status, 0) << mode;
             if (mode == OVERTAKE_MODE_FUNCTIONAL)
-                break; // the other one takes no time there
+                break; // the other core takes no time there
         }
     }
 }
@@ -242,7 +242,7 @@ TEST(CoreFaults, ACoreWithoutAnOpcodeFaultsIt) {
     EXPECT_EQ(device.core_profiles()[1].without, 1ull << OVERTAKE_OP_COPY);
 }
 
-/// Of every job something becomes, whenever its core fails, throttles and comes back.
+/// Every job ends, whenever its core fails, throttles and recovers.
 TEST(CoreFaults, ThreadsMayFailAndThrottleCoresUnderLoad) {
     Faulty faulty(OVERTAKE_MODE_BOTH, false);
     const Program program = delays(faulty.device, {3, 5, 2});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// An embedded device of which a test sees what it was asked for, and whose queues may refuse a
-// submission, say each completion twice or another one than there was, as a broken device would.
+// An embedded device whose requests a test can see.  Its queues may refuse a submission, report
+// each completion twice, or report a wrong one, as a broken device would.
 #pragma once
 
 #include <atomic>
@@ -22,20 +22,20 @@ namespace overtake::test {
 
 class WatchedDevice : public Device {
 public:
-    std::atomic<unsigned> buffers = 0;        ///< that it was asked for
-    std::atomic<unsigned> cancels = 0;        ///< of jobs
+    std::atomic<unsigned> buffers = 0;        ///< buffers that were created
+    std::atomic<unsigned> cancels = 0;        ///< jobs that were cancelled
     std::atomic<unsigned> submitted = 0;      ///< jobs
     std::atomic<unsigned> recorded = 0;       ///< recordings
-    std::atomic<unsigned> forgotten = 0;      ///< of these
+    std::atomic<unsigned> forgotten = 0;      ///< recordings that were forgotten
     std::atomic<unsigned> replayed = 0;       ///< replays
-    bool refuses_recordings = false;          ///< each
+    bool refuses_recordings = false;          ///< refuses each recording
     bool is_busy_next = false;                ///< the next replay: its recording is in flight
-    bool says_it_twice = false;               ///< each completion
-    bool refuses_next = false;                ///< the next submission
-    std::atomic<bool> is_gone = false;        ///< each call of a queue then fails with ENODEV
-    std::function<void(Completion&)> changes; ///< each completion, if set
-    std::string_view called{};                ///< as backend(), if set
-    std::atomic<bool> is_stopped = false;     ///< as a server that gets SIGSTOP: calls hang
+    bool says_it_twice = false;               ///< reports each completion twice
+    bool refuses_next = false;                ///< refuses the next submission
+    std::atomic<bool> is_gone = false;        ///< then each call of a queue fails with ENODEV
+    std::function<void(Completion&)> changes; ///< changes each completion, if set
+    std::string_view called{};                ///< the result of backend(), if set
+    std::atomic<bool> is_stopped = false;     ///< calls hang, as with a server that gets SIGSTOP
 
     std::string_view backend() const noexcept override {
         return called.empty() ? device_->backend() : called;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Events written by hand.
+// Functions that make events for tests.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace overtake::test {
 
 inline constexpr std::uint64_t ms = 1'000'000;
-/// A pid and those above it, which Linux gives to no process: so it has no name on any machine.
+/// Linux gives this pid and those above it to no process, so they have no name on any machine.
 inline constexpr std::uint32_t unused_pid = 1u << 22;
 
 inline Event event(EventType type, std::uint64_t time_ms, std::uint32_t pid, std::uint64_t tag) {

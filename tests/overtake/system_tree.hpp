@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A sysfs, a procfs and a /dev that are built by hand.
+// A sysfs, a procfs and a /dev that a test builds by hand.
 #pragma once
 
 #include <filesystem>
@@ -30,7 +30,7 @@ protected:
         std::ofstream(root_ / path) << text;
     }
 
-    /// accelN of the platform device `name`, with these files; it has no node.
+    /// Adds accelN of the platform device `name`, with these files; it gets no node.
     void add_device(unsigned number, const std::string& name, const std::string& driver,
                     const std::vector<std::pair<std::string, std::string>>& files) {
         const std::filesystem::path device = root_ / "sys/devices/platform" / name;

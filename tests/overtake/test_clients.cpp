@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Loads on an embedded device that counts what it is asked for.
+// Loads on an embedded device that counts the buffers it is asked for.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::uint64_t us = 1000;
 
-/// An embedded device in mode timed, and what was made on it.
+/// An embedded device in mode timed that counts the buffers that are made on it.
 class CountingDevice final : public Device {
 public:
     CountingDevice() {
@@ -57,7 +57,7 @@ private:
     std::shared_ptr<Device> device_;
 };
 
-/// One FC of so many us, and nothing behind it unless `ends_on_cpu`.
+/// A model of one FC of so many us, and nothing behind it unless `ends_on_cpu`.
 std::shared_ptr<const Model> model_of(std::uint64_t service_us, bool ends_on_cpu = false) {
     test::ModelSpec spec = test::copy_and_softmax();
     spec.program = {test::delay_insn(service_us * 1000)};
@@ -87,7 +87,7 @@ struct Fixture {
     load::Outcome run() { return load::run(loads, stop).front(); }
 };
 
-/// Keeps each call until it may go on, as a processor that hangs.
+/// A processor that hangs: it keeps each call until go_on().
 class Hanging final : public OwnProcessor {
 public:
     std::int32_t prepare(const UnitDescription& unit, std::uint64_t& expected_ns) override {
@@ -178,7 +178,7 @@ TEST(Load, ThreadsShareTheRequestsOfAModel) {
     }
 }
 
-// None counts before all have warmed up.
+// No request counts before all models have warmed up.
 TEST(Load, SeveralModelsBeginAtTheSameTime) {
     Fixture fixture({.requests = 30}, 300);
     load::Load& other = fixture.loads.emplace_back();
@@ -195,8 +195,8 @@ TEST(Load, SeveralModelsBeginAtTheSameTime) {
     EXPECT_LT(outcomes[0].begin_ns, outcomes[1].requests.back().done_ns);
 }
 
-// 400 requests at once to a device that takes 500 us for each: most wait, none is lost, and few
-// have buffers.
+// 400 requests come 1 us apart, to a device that takes 500 us for each.  Most of them wait, none is
+// lost, and few have buffers.
 TEST(Load, OverloadIsBoundedAndLosesNothing) {
     Fixture fixture({.requests = 400, .period_us = 1}, 500);
     const std::size_t limit = load::open_loop_limit(fixture.loads[0].sources[0]->model(), 1);
@@ -205,11 +205,11 @@ TEST(Load, OverloadIsBoundedAndLosesNothing) {
     EXPECT_EQ(outcome.waiting, 0u);
     EXPECT_GE(outcome.most_waiting, 400 - limit - 2);
     EXPECT_EQ(outcome.tasks, limit);
-    EXPECT_EQ(fixture.device->buffers, 2 * limit); // input and output of each
+    EXPECT_EQ(fixture.device->buffers, 2 * limit); // the input and the output of each task
     for (std::size_t index = 0; index < 400; index++) {
         const load::Request& request = outcome.requests[index];
-        EXPECT_EQ(request.due_ns, outcome.begin_ns + index * us); // whenever it was made
-        // The device takes one after the other, and the wait in the client counts.
+        EXPECT_EQ(request.due_ns, outcome.begin_ns + index * us); // whenever the client made it
+        // The device takes one request after the other, and the time in the client counts.
         EXPECT_GE(request.done_ns - request.due_ns, index * 499 * us);
     }
 }
@@ -217,7 +217,7 @@ TEST(Load, OverloadIsBoundedAndLosesNothing) {
 TEST(Load, WhatWaitsAtTheEndIsCounted) {
     Fixture fixture({.requests = 0, .period_us = 10, .longest_ns = 20'000 * us}, 500);
     const load::Outcome outcome = fixture.run();
-    // Due from 0 on every 10 us, at 20 ms no more.
+    // Requests are due every 10 us from 0 to 20 ms.
     EXPECT_EQ(outcome.end_ns, outcome.begin_ns + 20'000 * us);
     EXPECT_EQ(outcome.requests.size() + outcome.waiting, 2001u);
     EXPECT_GT(outcome.waiting, 1000u);

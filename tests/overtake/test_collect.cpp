@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Metrics of a sysfs and a procfs that were built by hand.
+// Metrics of a sysfs and a procfs that a test builds by hand.
 #include <filesystem>
 #include <string>
 
@@ -18,7 +18,7 @@ namespace {
 
 class Collect : public overtake::test::SystemTree {
 protected:
-    /// A process's descriptor of /dev/accel/accelN.
+    /// Makes a process's descriptor of /dev/accel/accelN.
     void open(const std::string& pid, const std::string& descriptor, const std::string& target,
               const std::string& info) {
         fs::create_directories(root_ / "proc" / pid / "fd");
@@ -87,11 +87,11 @@ TEST_F(Collect, CountsEachOpenFileOnce) {
                                        "drm-total-memory:\t3 KiB\novertake-tasks-waiting:\t2\n");
     open("20", "3", "/dev/accel/accel0", mine);
     open("20", "4", "/dev/accel/accel0", mine);
-    open("100", "3", "/dev/accel/accel0", mine); // a child
+    open("100", "3", "/dev/accel/accel0", mine); // a child that has inherited the file
     open("20", "5", "/dev/accel/accel0",
          fdinfo(6, "drm-engine-core1-high:\t500000000 ns\ndrm-total-memory:\t1 MiB\n"
                    "overtake-tasks-waiting:\t5\n"));
-    open("21", "3", "/dev/accel/accel1", fdinfo(5, "")); // of another device
+    open("21", "3", "/dev/accel/accel1", fdinfo(5, "")); // a file of another device
     open("22", "3", "/dev/accel/accel0", fdinfo(9, "", "other"));
     open("23", "3", "/dev/null", "");
     has("overtake_clients{device=\"accel0\"} 2");

@@ -39,7 +39,7 @@ std::size_t count(const std::string& text, const std::string& part) {
     return found;
 }
 
-/// What the group of regex `pattern` matches, in order.
+/// What the group of the regular expression `pattern` matches, in order.
 std::vector<std::string> matches(const std::string& text, const std::string& pattern) {
     const std::regex regex(pattern);
     std::vector<std::string> found;
@@ -55,7 +55,8 @@ std::set<std::string> colours_of(const std::string& svg, const std::string& name
     return {found.begin(), found.end()};
 }
 
-/// A detector every 10 ms of 2 ms that is served at once, as if recorded a day after boot.
+/// Requests of a detector every 10 ms: each is served at once and takes 2 ms.  The first comes a
+/// day after boot.
 std::vector<load::Request> punctual(std::size_t count) {
     std::vector<load::Request> requests;
     for (std::size_t i = 0; i < count; i++) {
@@ -84,7 +85,7 @@ protected:
     }
     void TearDown() override { std::filesystem::remove_all(directory); }
 
-    /// Predicted rows, and with `runs` of each as many "measured" ones.
+    /// Predicted rows and, if `runs` is not 0, as many "measured" runs of each.
     command::DemoResults results(unsigned runs) const {
         command::DemoResults out;
         out.setup.networks = networks;
@@ -111,7 +112,8 @@ protected:
         return out;
     }
 
-    /// Standard output of `overtake demo` with options after those that say which networks.
+    /// Runs `overtake demo` with these options behind those that name the networks; returns its
+    /// output.
     std::string run(const std::vector<std::string>& options) const {
         CLI::App app;
         int status = 1;
@@ -148,9 +150,9 @@ TEST(DemoPicture, IsOfTheMiddleOfWhatWasRecorded) {
                     {"detector", 2, 0, 1, false, day + 798 * ms, day + 800 * ms}};
     const demo::Window window = demo::middle(timeline, requests, 10000);
     EXPECT_EQ(window.to_ns - window.from_ns, 60 * ms);
-    // Half a period before a request; 670 .. 730 would be the very middle.
+    // The window begins half a period before a request; the exact middle would be 670 .. 730.
     EXPECT_EQ(window.from_ns, day + 665 * ms);
-    // Nothing recorded: the middle of the run.
+    // If nothing is recorded, the window is the middle of the run.
     EXPECT_EQ(demo::middle({}, requests, 10000).from_ns, day + 495 * ms);
 }
 
@@ -168,7 +170,7 @@ TEST(DemoPicture, StartsAtZeroAndMarksWhatWasNotRecorded) {
     EXPECT_NE(whole.find("<title>detector FC 0 on core 1, HIGH: 2 ms from 5 ms</title>"),
               std::string::npos);
     EXPECT_EQ(count(whole, "<g class=\"request\">"), 6u);
-    // 495 .. 555 is drawn.
+    // The picture shows 495 .. 555.
     EXPECT_EQ(count(picture(day + 500 * ms, day + 550 * ms), "class=\"unrecorded\""), 2u);
     EXPECT_EQ(count(picture(day + 100 * ms, day + 550 * ms), "class=\"unrecorded\""), 1u);
     EXPECT_EQ(count(picture(day + 600 * ms, day + 650 * ms), "class=\"unrecorded\""), 1u);
@@ -210,7 +212,7 @@ TEST(DemoBusy, NamesEachSignOnce) {
 TEST(DemoFigures, LatenessIsBesideTheMostPunctualRequest) {
     auto requests = punctual(200);
     EXPECT_EQ(demo::summarise(requests, {}, ms, 10000).late_ns, 0u);
-    // The first was late too, so that the others seem early.
+    // The first request was late as well, so that the others seem early.
     requests[0].queued_ns += 3 * ms;
     EXPECT_EQ(demo::summarise(requests, {}, ms, 10000).late_ns, 0u);
     for (std::size_t i = 50; i < 53; i++)
@@ -249,7 +251,7 @@ TEST_F(Networks, PredictionWritesThePageAndSaysWhatIsMissing) {
         EXPECT_EQ(row["predicted"]["requests"], 40);
         EXPECT_NE(file(row["predicted_picture"]).find("<svg "), std::string::npos);
     }
-    // Priority 255 with short FCs: at most one of them, 943 us, and 2 ms of its own.
+    // With priority 255 and short FCs, a request waits for at most one FC, 943 us, and takes 2 ms.
     EXPECT_LE(json["set_ups"][4]["predicted"]["max_us"], 2944);
     EXPECT_GT(json["set_ups"][1]["predicted"]["p50_us"], 20000);
 }
@@ -281,7 +283,7 @@ TEST_F(Networks, ThePageHoldsFiveRowsAndPicturesAndNeedsNoOtherFile) {
     EXPECT_NE(page.find("its &lt;load&gt; was 9"), std::string::npos);
     EXPECT_NE(page.find("Linux 6.12; medians of 3 runs"), std::string::npos);
     EXPECT_NE(page.find("not recorded: no root"), std::string::npos);
-    // Each name once, none loaded from elsewhere.
+    // Each id occurs once, and the page loads nothing from elsewhere.
     const auto ids = matches(page, " id=\"([^\"]*)\"");
     EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), ids.size());
     for (const std::string& used : matches(page, "url\\(([^)]*)\\)"))

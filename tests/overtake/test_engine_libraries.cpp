@@ -36,10 +36,10 @@ using watch::LeftOut;
 
 constexpr uid_t nobody = 65534;
 
-/// A process that has files mapped until this ends.
+/// A process that keeps files mapped until this object ends.
 class Mapper {
 public:
-    /// `prepare` runs in it, and returns the files to map; an error ends it.
+    /// `prepare` runs in the process and returns the files to map; an error ends the process.
     template <typename Prepare>
     explicit Mapper(const Prepare& prepare) {
         std::array<int, 2> ready{};
@@ -84,8 +84,8 @@ void write_text(const char* path, const std::string& text) {
     close(file);
 }
 
-/// As any user can: root of a namespace of their own, and files of root under names of their
-/// choice.
+/// Does what any user can: becomes root of a namespace of its own, in which it can give files of
+/// root names of its choice.
 bool enter_own_namespaces() {
     if (setgid(nobody) != 0 || setuid(nobody) != 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
         return false;
@@ -97,7 +97,7 @@ bool enter_own_namespaces() {
            mount("tmpfs", "/mnt", "tmpfs", 0, nullptr) == 0;
 }
 
-/// Files of root, bind-mounted as libovertake.so.N.
+/// Bind-mounts files of root as libovertake.so.N, and opens them.
 std::vector<int> disguise(std::size_t count) {
     std::vector<int> files;
     if (!enter_own_namespaces())
@@ -164,7 +164,7 @@ TEST_F(Libraries, ThoseInAnotherMountNamespaceAreLeftOut) {
     const auto foreign = [](const EngineLibraries& libraries) {
         return libraries.left_out.count(LeftOut::foreign_mount);
     };
-    // Processes of others begin and end between two looks.
+    // Processes of others may begin and end between two looks, so the test tries again.
     constexpr int attempts = 20;
     std::optional<EngineLibraries> found;
     for (int attempt = 0; attempt < attempts && !found; ++attempt) {
@@ -190,7 +190,7 @@ TEST_F(Libraries, ThoseInAnotherMountNamespaceAreLeftOut) {
     EXPECT_LT(text.size(), 400u);
 }
 
-/// A descriptor passes from one namespace to the other.
+/// A descriptor of such a file passes from one namespace to the other.
 TEST_F(Libraries, NorIsOneThatCameFromThereAsADescriptor) {
     const EngineLibraries before = watch::find_engine_libraries();
     std::array<int, 2> pair{};

@@ -35,13 +35,13 @@ watch::ProbeHit arrives(std::uint32_t pid, std::uint64_t task, std::uint64_t que
                {7, static_cast<std::uint64_t>(-3), 2, 4, queue, model_id("large"), 3, 16, 6, 5});
 }
 
-/// Its last event.
+/// The last event that the probe causes, if it causes any.
 std::optional<Event> told(watch::EngineTasks& tasks, const watch::ProbeHit& passed) {
     const std::vector<Event> events = tasks.events_of(passed);
     return events.empty() ? std::nullopt : std::optional(events.back());
 }
 
-/// From now on the events of this engine are reported.
+/// From this call on, the events of this engine are reported.
 void engine_is_here(watch::EngineTasks& tasks, std::uint32_t pid, std::uint64_t queue = 0x5000) {
     constexpr std::uint64_t task = 0xfff000, tag = 0xfff000;
     tasks.events_of(arrives(pid, task, queue));
@@ -114,7 +114,7 @@ TEST(EngineTasks, EnginesAndTasksAreToldApart) {
     EXPECT_NE(first.client, other_engine.client);
     EXPECT_EQ((std::set{first.tag, same_place.tag, same_engine.tag, other_engine.tag}).size(), 4u);
     EXPECT_EQ(tasks.live(), 4u);
-    // Its end was lost.
+    // The next task at the same address shows that the end of the first was lost.
     const std::vector<Event> events = tasks.events_of(arrives(11, 0x1000));
     ASSERT_EQ(events.size(), 2u);
     EXPECT_EQ(events[0].type, EventType::task_end);
@@ -139,7 +139,7 @@ TEST(EngineTasks, AJobThatWasAnnouncedIsItsTasks) {
     EXPECT_EQ(job.segment, 3u);
     EXPECT_EQ(job.segment_count, 4u);
     EXPECT_EQ(job.by_tag, 6u) << "cores that the task takes";
-    Event later = queued(3, 11, 9, 7, "large"); // a queue below the engine's
+    Event later = queued(3, 11, 9, 7, "large"); // a job that no probe has announced
     tasks.look_at(later);
     EXPECT_EQ(later.task, 0u);
     Event in_service = queued(3, 11, 10, 7, "large");
@@ -149,7 +149,7 @@ TEST(EngineTasks, AJobThatWasAnnouncedIsItsTasks) {
     EXPECT_EQ(in_service.task, 77u);
 }
 
-/// As a server's events come: behind all that its clients have passed meanwhile.
+/// A server's events come late: its clients have passed many probes meanwhile.
 TEST(EngineTasks, ProbesMayBeFarAheadOfTheDevicesEvents) {
     watch::EngineTasks tasks;
     engine_is_here(tasks, 11);
@@ -167,7 +167,7 @@ TEST(EngineTasks, ProbesMayBeFarAheadOfTheDevicesEvents) {
         EXPECT_EQ(job.task, task);
         EXPECT_EQ(job.segment, segment);
     }
-    // The context of an ended task belongs to no process any more.
+    // When the process's context ends, only the task that has not ended yet is ended.
     Event gone = event(EventType::ctx_destroy, 6, 11, 0);
     const std::vector<Event> ends = tasks.look_at(gone);
     ASSERT_EQ(ends.size(), 1u);
@@ -190,7 +190,7 @@ TEST(EngineTasks, SoManyJobsAreKeptThatWereAnnounced) {
 TEST(EngineTasks, AnEngineIsToldOfFromItsFirstJobOnThisDevice) {
     watch::EngineTasks tasks;
     EXPECT_FALSE(told(tasks, arrives(11, 0x1000)));
-    EXPECT_FALSE(told(tasks, arrives(11, 0x2000, 0x6000))); // on another device
+    EXPECT_FALSE(told(tasks, arrives(11, 0x2000, 0x6000))); // of an engine on another device
     EXPECT_FALSE(told(tasks, hit(watch::Probe::task_dispatch, 11, 0x1000, 2 * ms)));
     EXPECT_FALSE(told(tasks, hit(watch::Probe::task_job, 11, 0x1000, 2 * ms, {0, 9})));
     EXPECT_FALSE(told(tasks, hit(watch::Probe::task_end, 11, 0x1000, 3 * ms)));
@@ -215,7 +215,7 @@ TEST(EngineTasks, OnlySoMuchIsHeldBack) {
     Event job = queued(2, 11, 9, 7, "large");
     const std::vector<Event> before = tasks.look_at(job);
     ASSERT_EQ(before.size(), watch::EngineTasks::most_held);
-    EXPECT_EQ(before.front().tag, watch::EngineTasks::most_held + 1); // what came before is too old
+    EXPECT_EQ(before.front().tag, watch::EngineTasks::most_held + 1); // older ones were dropped
     EXPECT_TRUE(told(tasks, arrives(11, 1u << 20)));
 }
 
@@ -229,8 +229,8 @@ TEST(EngineTasks, TimeOfATaskDoesNotRunBackwards) {
     EXPECT_EQ(told(tasks, hit(watch::Probe::task_ready, 11, 0x1000, 6 * ms))->time_ns, 6 * ms);
     const std::vector<Event> events = tasks.events_of(arrives(11, 0x1000));
     ASSERT_EQ(events.size(), 2u);
-    EXPECT_EQ(events[0].time_ns, 6 * ms); // its end
-    EXPECT_EQ(events[1].time_ns, 1 * ms); // another task
+    EXPECT_EQ(events[0].time_ns, 6 * ms); // the end of the first task
+    EXPECT_EQ(events[1].time_ns, 1 * ms); // the arrival of another task
 }
 
 TEST(EngineTasks, WhatMakesNoSenseIsRefused) {
@@ -252,7 +252,7 @@ TEST(EngineTasks, WhatMakesNoSenseIsRefused) {
 
 TEST(EngineTasks, SoManyModelsHaveAName) {
     watch::EngineTasks tasks;
-    engine_is_here(tasks, 11); // has one
+    engine_is_here(tasks, 11); // this engine has one model
     for (std::uint64_t i = 1; i <= watch::EngineTasks::most_models; i++) {
         watch::ProbeHit named = arrives(11, 0x1000);
         named.arguments[7] = i;
@@ -299,7 +299,7 @@ TEST(EngineTasks, TasksGoWithTheirProcess) {
     EXPECT_EQ(ends[0].status, -ECANCELED);
     EXPECT_EQ(tasks.processes(), (std::vector<std::uint32_t>{12}));
     EXPECT_TRUE(tasks.forget(11, 8 * ms).empty());
-    Event job = queued(9, 11, 9, 7, "large"); // of the next process of this number
+    Event job = queued(9, 11, 9, 7, "large"); // a job of the next process with this number
     EXPECT_TRUE(tasks.look_at(job).empty());
     EXPECT_EQ(job.task, 0u);
 }
@@ -320,13 +320,13 @@ TEST(EngineTasks, AProcessHasSoManyTasksAndEnginesAndNoMore) {
     EXPECT_EQ(tasks.live(), watch::EngineTasks::most_tasks);
     tasks.events_of(arrives(12, 1, 1));
     EXPECT_EQ(tasks.refused(), 2u);
-    // One that has no tasks makes room for another.
+    // An engine that has no tasks makes room for another.
     tasks.events_of(hit(watch::Probe::task_end, 11, 5, ms));
     tasks.events_of(arrives(11, 1u << 20, 1u << 20));
     EXPECT_EQ(tasks.refused(), 2u);
 }
 
-/// A task of service mode, of a client called like its process; and one job of it.
+/// A task in service mode, whose client has the name of its process, and one job of the task.
 struct ServiceTask {
     std::uint32_t pid;
     std::uint16_t asked_core = 0;
@@ -354,7 +354,7 @@ struct ServiceTask {
     }
 };
 
-using Parts = std::vector<std::pair<std::string, std::string>>; ///< causes, and by whom
+using Parts = std::vector<std::pair<std::string, std::string>>; ///< each cause, and who caused it
 
 /// What the command calls the n-th unused pid.
 std::string name(std::uint32_t n) {
@@ -371,7 +371,8 @@ Parts parts_of(command::LateJobs& late, std::uint32_t n) {
     return parts;
 }
 
-/// Three clients have a task each, which run one after the other; why the third waits.
+/// Three clients have a task each.  The tasks run one after the other.  Returns why the third
+/// waits.
 Parts why_the_third_waits(std::uint16_t slots, std::uint32_t limit) {
     command::LateJobs late(10);
     const std::array<ServiceTask, 3> tasks{{{unused_pid + 1, 0, 1, slots, limit},
@@ -404,7 +405,7 @@ TEST(LateJobs, TheDeviceHasTheCoresThatWereSeen) {
     EXPECT_EQ(parts_of(late, 4), (Parts{{"slot", name(2)}, {"running", ""}}));
 }
 
-/// A process that maps the library can jump to its probes, and root may be looking.
+/// A process that maps the library can jump to its probes while root is watching.
 TEST(EngineTasks, ProbesThatLieSpoilTheirOwnTasksAlone) {
     for (unsigned seed = 1; seed <= 100; seed++) {
         std::mt19937_64 random(seed);
@@ -437,7 +438,7 @@ TEST(EngineTasks, ProbesThatLieSpoilTheirOwnTasksAlone) {
                 see(job);
             if (below(8) != 0)
                 continue;
-            // A process that acts as an engine, on another core.
+            // This process acts as an engine, on another core.
             honest++;
             tell(hit(watch::Probe::task_arrive, unused_pid, 7, now, {0, 0, 0, 1, 0, 0}));
             tell(hit(watch::Probe::task_dispatch, unused_pid, 7, now));

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t mebibyte = 1u << 20;
 
-/// Why the heap of this process cannot lie in huge pages; empty where it can.
+/// Why the heap of this process cannot lie in huge pages; empty if it can.
 std::string reason_against() {
     std::string modes, overcommit;
     std::getline(std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"), modes);
@@ -53,7 +53,7 @@ bool is_advised(const void* address) {
     return false;
 }
 
-/// The middle of a new block, all of whose pages are written; null without memory for it.
+/// Returns the middle of a new block whose pages are all written; null without memory for it.
 const void* middle_of_block(std::size_t bytes) {
     auto* block = static_cast<volatile char*>(std::malloc(bytes));
     for (std::size_t i = 0; block && i < bytes; i += 4096)
@@ -61,7 +61,7 @@ const void* middle_of_block(std::size_t bytes) {
     return block ? const_cast<const char*>(block) + bytes / 2 : nullptr;
 }
 
-/// Free memory in the heap, below a block that stays in use.
+/// Leaves free memory in the heap, below a block that stays in use.
 void leave_a_hole(std::size_t bytes) {
     constexpr std::size_t each = 65536; // too small for a mapping of its own
     std::vector<void*> blocks(bytes / each + 1);
@@ -84,14 +84,14 @@ TEST(HugePages, AreAskedForWhereBlocksLie) {
     EXPECT_EXIT(advise(), testing::ExitedWithCode(1), "");
 }
 
-/// What this process has of addresses.
+/// The number of bytes of addresses that this process has.
 std::size_t address_bytes() {
     std::size_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
     return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// Exits with 0 if there are addresses for others beside a heap that use_huge_pages() left alone.
+/// Exits with 0 if use_huge_pages() leaves the heap alone, so that addresses for others remain.
 [[noreturn]] void use_under_limit(__rlimit_resource_t resource) {
     const std::size_t bytes = address_bytes() + 1200 * mebibyte;
     const rlimit limit{bytes, bytes};
@@ -109,9 +109,9 @@ TEST(HugePages, TakeNoAddressesWhereTheseAreLimited) {
     EXPECT_EXIT(use_under_limit(RLIMIT_AS), testing::ExitedWithCode(0), "");
 }
 
-/// Exits with 0 if a freed block of more than 2 GiB stays in the heap, or has not been there.
+/// Exits with 0 if a freed block of more than 2 GiB stays in the heap, or was never in the heap.
 [[noreturn]] void free_a_large_block() {
-    constexpr std::size_t bytes = 2500 * mebibyte; // addresses alone
+    constexpr std::size_t bytes = 2500 * mebibyte; // takes only addresses: nobody writes to it
     use_huge_pages();
     char* volatile block = static_cast<char*>(std::malloc(bytes));
     std::free(block);
@@ -134,7 +134,7 @@ TEST(HugePages, GrowTheHeapByAsMuchOnlyOnce) {
         const auto* const first = static_cast<const char*>(std::malloc(700 * mebibyte));
         const void* const second = std::malloc(700 * mebibyte);
         const auto* const end = static_cast<const char*>(sbrk(0));
-        // Elsewhere if something lies behind the heap.
+        // The second block lies elsewhere if something lies behind the heap.
         const bool is_one_heap = first < second && second < end;
         _exit(first && second &&
                       (!is_one_heap || end - first < static_cast<std::ptrdiff_t>(1500 * mebibyte))

@@ -79,8 +79,9 @@ TEST(Records, RefuseOtherFilesNamingTheLine) {
 }
 
 TEST(Demo, CountsPartsOfRequestsAndTheTimeThatIsLeft) {
-    // Window 0..100 ms; the detector takes 20 of them; the large network ends 4 of 20 ms, one of
-    // which began before the window and one of which ends behind it.
+    // The window is 0..100 ms, of which the detector takes 20 ms.  The large network has four
+    // requests: one ends when the window begins, two of 20 ms end in the window, and one of 20 ms
+    // ends behind it.
     constexpr std::uint64_t ms = 1'000'000;
     std::vector<load::Request> detector;
     for (std::uint64_t at = 0; at < 100; at += 10)
@@ -103,8 +104,8 @@ TEST(Demo, CountsPartsOfRequestsAndTheTimeThatIsLeft) {
 }
 
 TEST(Demo, CountsOnlyTheOverlapThatWasExecution) {
-    // A window of 2.9 ms in which an FC of the large network ends after 0.9 ms and the detector's
-    // runs then: the large network gets all the time that is left.
+    // In a window of 2.9 ms, an FC of the large network ends after 0.9 ms, and then the detector's
+    // FC runs.  So the large network gets all the time that is left.
     constexpr std::uint64_t us = 1000;
     const std::vector<load::Request> detector = {
         {10'000 * us, 10'900 * us, 12'900 * us, 2'000 * us, 0, 0}};
@@ -126,7 +127,7 @@ TEST(Demo, PredictsPeriodsShorterThanTheScenariosJitter) {
         }
 }
 
-// Two detector requests behind one large one, as a host that is late would send them.
+// Two detector requests come behind a large one, as a host that is late would send them.
 TEST(Demo, ReplaysTheArrivalsOfAMeasurement) {
     const std::string detector = temporary("replay-detector.ovm");
     const std::string large = temporary("replay-large.ovm");
@@ -143,7 +144,8 @@ TEST(Demo, ReplaysTheArrivalsOfAMeasurement) {
         return std::pair{figures.p50_ns / us, figures.max_ns / us};
     };
     const auto& rows = demo::rows();
-    // Without priority both wait for the 600 us of the large one, with it for its first FC.
+    // Without priority, both wait for the 600 us of the large request; with priority, for its first
+    // FC.
     EXPECT_EQ(latencies(rows.at(1)), (std::pair<std::uint64_t, std::uint64_t>(650, 680)));
     EXPECT_EQ(latencies(rows.at(2)), (std::pair<std::uint64_t, std::uint64_t>(350, 380)));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Device nodes as a sysfs that was built by hand shows them.
+// Device nodes as a sysfs that a test builds by hand shows them.
 #include <filesystem>
 #include <string>
 
@@ -16,7 +16,7 @@ namespace {
 
 class Nodes : public overtake::test::SystemTree {
 protected:
-    /// Node accelN of the platform device `name`, with core limits.
+    /// Adds node accelN of the platform device `name`, with core limits.
     void add(unsigned number, const std::string& name, const std::string& driver,
              const std::vector<unsigned>& limits) {
         write("dev/accel/accel" + std::to_string(number), "");
@@ -45,7 +45,7 @@ TEST_F(Nodes, HaveTheSettingsOfTheirDevice) {
     EXPECT_EQ(nodes[0].facts.core_limits, std::vector<unsigned>{1});
     EXPECT_EQ(nodes[1].driver, "other");
     EXPECT_EQ(nodes[1].facts.cores, 0u);
-    // The last value of a parameter holds for those behind it too.
+    // The last value of a parameter also holds for each later device.
     EXPECT_EQ(nodes[2].facts.mode, "timed");
     EXPECT_EQ(nodes[2].facts.profile, "ideal");
     EXPECT_EQ(nodes[2].facts.cores, 3u);
@@ -84,7 +84,7 @@ TEST_F(Nodes, ThatAreNoDevicesSaySo) {
     EXPECT_FALSE(nodes[0].may_use_255.has_value());
     EXPECT_NE(nodes[0].refusal.find("not an Overtake device"), std::string::npos)
         << nodes[0].refusal;
-    EXPECT_EQ(nodes[0].facts.mode, ""); // no parameters to be read
+    EXPECT_EQ(nodes[0].facts.mode, ""); // there are no parameters to read
     EXPECT_NE(one_line(nodes[0].facts).find("mode unknown"), std::string::npos);
 }
 

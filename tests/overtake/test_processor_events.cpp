@@ -111,7 +111,8 @@ TEST(ProcessorProbes, ArgumentsThatMakeNoSenseAreNotTold) {
         << "names of others do not control a terminal";
 }
 
-// Events by hand: an engine 1 of process 11 with npu.1, npu.2 and a pool of two.
+// The functions below make events of engine 1 of process 11, which has npu.1, npu.2 and a pool of
+// two.
 
 ProcessorEvent of(ProcessorEventType type, std::uint64_t time_ms) {
     ProcessorEvent event;

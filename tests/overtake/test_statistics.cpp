@@ -22,7 +22,7 @@ load::Request request(std::uint64_t due_ns, std::uint64_t done_ns, int status = 
     return made;
 }
 
-/// Requests every 10 ms of which each takes so long, one after the other.
+/// Requests that come every 10 ms, take so long each, and run one after the other.
 load::Outcome one_after_the_other(std::uint64_t count, std::uint64_t service_ns) {
     load::Outcome outcome;
     outcome.begin_ns = 1000 * ms;
@@ -60,7 +60,8 @@ TEST(Percentile, LeavesSoManyValuesBeyondIt) {
             const auto beyond = static_cast<std::size_t>(
                 std::ranges::count_if(values, [&](std::uint64_t value) { return value > found; }));
             EXPECT_EQ(load::beyond(count, percent), beyond) << count << ", " << percent;
-            // At least that part is not above it, and with one value less it would not be.
+            // At least `percent` of the values are not above `found`; with one value less they
+            // would be fewer.
             const double part = static_cast<double>(count - beyond) / static_cast<double>(count);
             EXPECT_GE(part * 100, percent - 1e-9);
             EXPECT_LT((part - 1.0 / static_cast<double>(count)) * 100, percent);
@@ -79,7 +80,8 @@ TEST(Latencies, LeaveOutWhatFailed) {
 }
 
 TEST(Latencies, BeginWithTheArrivalWhereTheHostWasLate) {
-    // Due at 30 or 60, and stamped before; a request of the CPU alone arrives nowhere.
+    // Two of these arrive before they are due at 30 and 60; the last one uses the CPU alone and
+    // arrives nowhere.
     const std::vector<load::Request> requests = {{10, 10, 20, 10, 0, 0, 30, 25},
                                                  {50, 60, 70, 10, 0, 0, 60, 75},
                                                  {60, 60, 70, 10, 0, 0, 60, 80},
@@ -140,7 +142,7 @@ TEST(Rates, SayWhatWasServedOfWhatWasOffered) {
 }
 
 TEST(Rates, AShortRunOfLongRequestsIsNoOverload) {
-    // Each takes 35 ms, and they do not wait for each other.
+    // Each request takes 35 ms, and none waits for another.
     load::Outcome outcome;
     for (std::uint64_t index = 0; index < 10; index++)
         outcome.requests.push_back(request(index * 10 * ms, index * 10 * ms + 35 * ms));

@@ -45,7 +45,7 @@ Event fc_done(std::uint64_t time_ms, std::uint32_t pid, std::uint64_t tag, std::
 
 TEST(Watching, AServerThatMayNotBeReachedIsAnErrorThatNamesTheDirectory) {
     if (fs::exists("/dev/accel/accel0"))
-        return; // then auto is that one
+        return; // then auto is that device
     std::string directory = "/tmp/overtake_watch_XXXXXX";
     ASSERT_NE(mkdtemp(directory.data()), nullptr);
     const std::string closed = directory + "/closed", socket = closed + "/socket";
@@ -59,7 +59,7 @@ TEST(Watching, AServerThatMayNotBeReachedIsAnErrorThatNamesTheDirectory) {
         EXPECT_TRUE(said.starts_with(std::to_string(EACCES))) << name << ": " << said;
         EXPECT_NE(said.find("may not enter the directory " + closed + ":"), std::string::npos)
             << name << ": " << said;
-        EXPECT_EQ(said.find("embedded"), std::string::npos) << said; // another cannot watch that
+        EXPECT_EQ(said.find("embedded"), std::string::npos) << said; // none can watch it
     }
     unsetenv("OVERTAKE_SERVER");
     fs::permissions(closed, fs::perms(0755));
@@ -115,16 +115,16 @@ TEST(Jobs, AreKnownFromTheirQueueToTheirEnd) {
     EXPECT_EQ(watch::model_name(job->model), "detector");
     for (const char* name : {"a", "größe", "模型", "a word"})
         EXPECT_EQ(watch::model_name(model_id(name)), name);
-    EXPECT_EQ(watch::model_name(model_id("größere模型")), "größer"); // at eight bytes
+    EXPECT_EQ(watch::model_name(model_id("größere模型")), "größer"); // cut at eight bytes
     EXPECT_EQ(watch::model_name(model_id("abcdefgé")), "abcdefg");
     EXPECT_EQ(watch::model_name(0), "");
     // No name controls a terminal.
     for (const char* name : {"\x1b[2J", "a\x9b", "a\xc2\x9b", "\x7f", "\xc3", "a\xe0z", "\n"})
         EXPECT_EQ(watch::model_name(model_id(name)).substr(0, 2), "0x") << model_id(name);
-    // Nor does it show a line in another order, or hide a part of it.
+    // No name shows a line in another order or hides a part of it.
     for (const char* name : {"a\u202eb", "\u2066a", "a\u200f", "\u061c", "\u2028", "\ufeff"})
         EXPECT_EQ(watch::model_name(model_id(name)).substr(0, 2), "0x") << name;
-    // Nor is it what is no character: overlong, half of a pair, behind the last one.
+    // No name holds invalid UTF-8: an overlong form, half of a pair, or a code behind the last one.
     for (const char* name : {"\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf0\x80\x80\x80",
                              "\xf4\x90\x80\x80", "\xf5"})
         EXPECT_EQ(watch::model_name(model_id(name)).substr(0, 2), "0x") << model_id(name);
@@ -232,7 +232,7 @@ TEST(Activity, SaysWhoHoldsACoreAndWhoWaitsBehindWhom) {
     EXPECT_EQ(second.processes[1].p99_ns, 70 * ms);
     EXPECT_EQ(second.processes[0].overtaken, 0u);
     EXPECT_FALSE(second.cores[0].holder);
-    // Those of whom nothing is heard go, unless they have jobs.
+    // Processes that no event has named for some time disappear, unless they have jobs.
     const watch::Snapshot last = activity.take(10'000 * ms);
     ASSERT_EQ(last.processes.size(), 1u);
     EXPECT_EQ(last.processes[0].pid, 5u);
@@ -280,7 +280,7 @@ TEST(Top, SaysTheProfilesOfUnlikeCores) {
     EXPECT_TRUE(lines()[1].starts_with("core 1  default     [")) << lines()[1];
     EXPECT_TRUE(lines()[2].starts_with("core 2  rk3588-core [")) << lines()[2];
     EXPECT_EQ(command::to_json(snapshot, view).at("cores").at(1).at("profile"), "rk3588-core");
-    snapshot.cores.push_back({.core = 3}); // which an event names
+    snapshot.cores.push_back({.core = 3}); // a core that only an event names
     EXPECT_TRUE(lines()[3].starts_with("core 3              [")) << lines()[3];
 }
 
@@ -327,7 +327,7 @@ TEST(Line, OfJsonIsTheSameAsText) {
     }
 }
 
-/// A sysfs and a procfs with one device of the driver's, built by hand.
+/// A sysfs and a procfs, built by hand, with one device of the driver.
 class Counters : public testing::Test {
 protected:
     void SetUp() override {
@@ -395,7 +395,7 @@ TEST_F(Counters, SharesAreThoseOfTheInterval) {
     EXPECT_TRUE(command::to_json(snapshot, {}).at("processes").at(0).at("waiting").is_null());
 }
 
-/// What a file had before it was closed was HIGH then, and is not NORMAL now.
+/// The HIGH time of a file that is closed does not become NORMAL time.
 TEST_F(Counters, ClosingAFileMovesNothing) {
     core(1, 5000, 0);
     info("7", 4000, 1000);
@@ -414,7 +414,7 @@ TEST_F(Counters, WhatGoesAwayIsNotThere) {
     command::TopCounters counters("accel3", root_ / "sys", root_ / "proc");
     EXPECT_EQ(counters.take(1000 * ms).processes.size(), 1u);
     fs::remove_all(root_ / "proc/7");
-    core(1, 10, 0); // loaded anew
+    core(1, 10, 0); // the driver was loaded anew
     const watch::Snapshot snapshot = counters.take(2000 * ms);
     EXPECT_TRUE(snapshot.processes.empty());
     EXPECT_EQ(snapshot.cores.at(0).normal, 0);

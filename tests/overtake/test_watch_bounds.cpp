@@ -44,7 +44,7 @@ watch::ProbeHit arrives(std::uint32_t pid, std::uint64_t task, std::uint64_t eng
     return hit(watch::Probe::task_arrive, pid, task, {7, 0, 0, 1, engine, model_id("large"), 1, 8});
 }
 
-/// The process has a job on this device.
+/// Gives the process a job on this device.
 void use_device(EngineTasks& tasks, std::uint32_t pid, std::uint64_t task) {
     tasks.events_of(hit(watch::Probe::task_job, pid, task, {0, task}));
     Event job = queued(2, pid, task, 7, "large");
@@ -52,7 +52,7 @@ void use_device(EngineTasks& tasks, std::uint32_t pid, std::uint64_t task) {
     EXPECT_NE(job.task, 0u) << pid;
 }
 
-/// In all, not of each: any user can start as many processes as that takes.
+/// The bound is for all of them together, because any user can start any number of processes.
 TEST(EngineTasks, ProcessesThatNeverOpenTheDeviceTakeNoMoreTogetherThanOne) {
     constexpr std::uint32_t honest = 11, first = 1000, processes = 40;
     EngineTasks tasks;
@@ -91,7 +91,7 @@ TEST(EngineTasks, OfProcessesThatUseTheDeviceTheLargestLoseTheirOldestTasks) {
     EXPECT_EQ(ends.size(), processes);
     for (const auto& [pid, count] : ends) // the reader drops them once it has seen them
         EXPECT_GT(count, 1000u) << pid;
-    // The newest are there.
+    // The newest tasks are still known.
     for (std::uint32_t pid = first; pid < first + processes; pid++) {
         EXPECT_FALSE(tasks.events_of(hit(watch::Probe::task_end, pid, 39'999)).empty()) << pid;
         EXPECT_TRUE(tasks.events_of(hit(watch::Probe::task_end, pid, 2)).empty()) << pid;
@@ -150,7 +150,7 @@ TEST(Jobs, WhoseEndsWereLostGoWithTheirContextTheirProcessOrTheLimit) {
 TEST(Activity, WhatADeadProcessLeftIsNotShownForEver) {
     watch::Activity activity(0, 1);
     activity.add(queued(1, 5, 1, 0, "large"));
-    activity.add(event(EventType::fc_start, 1, 5, 1)); // the end is lost
+    activity.add(event(EventType::fc_start, 1, 5, 1)); // the event of its end is lost
     activity.add(queued(2, 6, 1, 0, "detector"));
     EXPECT_EQ(activity.pids(), (std::vector<std::uint32_t>{5, 6}));
     watch::Snapshot snapshot = activity.take(20'000 * ms);
@@ -187,7 +187,7 @@ TEST(EndedProcesses, AreThoseGoneForTwoLooksAndThoseThatAreOthersByNow) {
     using Pids = std::vector<std::uint32_t>;
     EXPECT_EQ(ended.look(all), Pids{});
     running.erase(1);
-    running[2] = "21"; // another of the same number
+    running[2] = "21"; // another process has this number now
     EXPECT_EQ(ended.look(all), Pids{2});
     EXPECT_EQ(ended.look({1, 3}), Pids{1});
     EXPECT_EQ(ended.look({3}), Pids{});
@@ -205,7 +205,7 @@ private:
     std::uint64_t lost_;
 };
 
-/// Who is forgotten if this process and one that has ended are watched.
+/// Returns which processes are forgotten if this process and one that has ended are watched.
 std::set<std::uint32_t> forgotten(std::uint64_t lost, bool knows_processes) {
     const pid_t child = fork();
     if (child == 0)
@@ -275,7 +275,7 @@ void run_job(command::LateJobs& late, std::uint64_t time_ms, std::uint32_t pid, 
     }
 }
 
-/// A client calls each of its jobs otherwise.
+/// A client gives each of its jobs another model.
 TEST(LateJobs, KeepsSoManyOwnersAndReports) {
     command::LateJobs late(3);
     const std::uint64_t jobs = command::LateJobs::most_owners + 20'000;
@@ -293,7 +293,7 @@ TEST(LateJobs, KeepsSoManyOwnersAndReports) {
     EXPECT_EQ(honest->at("latency_ns"), ms);
 }
 
-/// Of each other's jobs before it.
+/// The job waits behind many jobs of another client.
 TEST(LateJobs, AReportHasSoManyPartsAndTheyAddUp) {
     command::LateJobs late(1);
     constexpr std::uint64_t others = 300;

@@ -23,7 +23,7 @@ namespace {
 
 using CoreProfiles = std::vector<std::shared_ptr<const ovt_profile>>;
 
-// One for each core; the same object for the same name.
+// Returns one profile for each core; the same object for the same name.
 CoreProfiles profiles_of(const CompileOptions& options) {
     std::vector<std::string> names = options.core_profiles;
     names.resize(options.cores, options.profile);
@@ -47,7 +47,7 @@ std::uint64_t plan_ns(const CorePlan& plan) {
         [](std::uint64_t ns, const CoreSegment& segment) { return ns + segment.ns; });
 }
 
-// The program that cores run without the plan.
+// Returns the time of the program that cores run without the plan.
 std::uint64_t program_ns(const Program& program, const ovt_profile& profile) {
     std::uint64_t ns = 0;
     for (const FunctionCall& fc : program.fcs)
@@ -64,7 +64,8 @@ bool uses_several_cores(const CorePlan& plan) {
                                [](const CoreSegment& segment) { return segment.parts.size() > 1; });
 }
 
-// By the prices that the plan was made with: learned ones chose the number of cores as well.
+// Decides by the prices that the plan was made with: learned ones chose the number of cores as
+// well.
 bool gains_time(const CorePlan& plan, bool has_costs) {
     return has_costs ? uses_several_cores(plan) : is_faster(plan_ns(plan), plan.one_core_ns);
 }
@@ -103,7 +104,7 @@ void warn_of_no_plan(const CompileOptions& options, const CorePlan& plan) {
                     options.model, options.cores, than));
 }
 
-// Without several cores.
+// Refuses options for several cores where there are none.
 void refuse_core_options(const CompileOptions& options) {
     const BalanceOptions usual;
     const std::pair<bool, const char*> given[] = {

@@ -27,9 +27,9 @@
 namespace overtake::compiler {
 namespace {
 
-// Shorter FCs would cost more than they bring; boards have the same bound.
+// Shorter FCs would cost more than they gain; boards have the same bound.
 constexpr std::uint32_t least_max_time_us = 1000;
-// The device's operators are exact and slow: as many samples are compared as fit in this.
+// The device's operators are exact and slow: only so many samples are compared as fit in this.
 constexpr std::uint64_t compared_macs = 1ull << 31;
 constexpr std::size_t compared_samples = 16;
 
@@ -44,7 +44,7 @@ std::span<const FloatValues> some_of(const Graph& graph, const Samples& samples)
     return std::span(samples).first(count);
 }
 
-// Outputs that a program gets as the device has them.
+// Keeps in 8 bits the outputs that a program gets as the device has them.
 void keep_in_8_bits(Graph& graph, const CompileOptions& options) {
     check_names(graph, options.int8_output_names, graph.outputs, "output", options.warn);
     const std::vector<bool> on_device = device_values(graph);
@@ -81,7 +81,7 @@ Candidate best_candidate(const Graph& graph, const Calibration& calibration, con
     return with(methods[best_method(errors)]);
 }
 
-// By the method that the options name.
+// Quantises by the method that the options name.
 Candidate calibrated(const Graph& graph, const Samples& samples, const CompileOptions& options,
                      const std::function<std::function<void(double)>(const char*)>& tell) {
     const Calibration calibration(graph, samples, options.method, tell("calibrating"));
@@ -94,7 +94,7 @@ Candidate calibrated(const Graph& graph, const Samples& samples, const CompileOp
                           options.corrects_bias);
 }
 
-// What importing has left where cores cannot run it.
+// Refuses instructions that import has left although cores cannot run them.
 void check_opcodes(const Graph& graph, const Program& program, const ovt_profile& profile) {
     for (const Step& step : program.steps)
         if (profile.without >> step.insn.opcode & 1)
@@ -123,7 +123,7 @@ UnitOptions unit_options(const CompileOptions& options,
     return units;
 }
 
-// None, and a warning, of a network that cannot have them for the classes that were not asked for.
+// Returns no units, and warns, if a network cannot have them and the options ask for no classes.
 std::optional<CompiledUnits> units_of(Candidate& chosen, const CompileOptions& options,
                                       const std::shared_ptr<const DeviceProfile>& device) {
     const UnitOptions asked = unit_options(options, device);

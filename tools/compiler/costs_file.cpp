@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Files of learned costs: written, read, and refused where they are not what they ought to be.
+// Files of learned costs: written, read, and refused if they are not sound.
 #include "compiler/costs_file.hpp"
 
 #include <algorithm>
@@ -27,13 +27,13 @@ using Json = nlohmann::ordered_json;
 constexpr const char* costs_kind = "partition-costs";
 constexpr unsigned costs_version = 1;
 constexpr const char* anew = "write the file with overtake calibrate --partition";
-constexpr std::size_t most_costs_levels = 8; // of which such a file has six
+constexpr std::size_t most_costs_levels = 8; // a costs file has six
 constexpr std::size_t most_trees = 1024, most_tree_nodes = 1024, most_sums = 4;
-constexpr std::size_t most_tree_levels = 16; // each price of a search walks a way of every tree
+constexpr std::size_t most_tree_levels = 16; // each price of a search walks through every tree
 constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 28; // all trees of all nodes
 constexpr double greatest_coefficient = 1e12, greatest_leaf = 1e3, greatest_bound = 1e30;
 
-// A key as a message shows it.
+// Returns a key as messages show it.
 std::string short_name(const std::string& key) {
     constexpr std::size_t most_bytes_shown = 60;
     const std::string line = one_line(key);
@@ -45,7 +45,7 @@ std::string short_name(const std::string& key) {
     return line.substr(0, end) + "...";
 }
 
-// A value of the file and where it stands.
+// A value of the file, with its place.
 class CostsPlace {
 public:
     CostsPlace(const Json& value, const std::string& file, std::string path = "")
@@ -64,7 +64,7 @@ public:
             CostsPlace(value_, file_, join(key)).fail(fmt::format("is missing; {}", anew));
         return CostsPlace(*found, file_, join(key));
     }
-    // Refuses others, which may be misspelt.
+    // Refuses other keys, which may be misspelt.
     void allow(std::initializer_list<std::string_view> keys) const {
         if (!value_.is_object())
             fail(fmt::format("is not an object {{...}}; {}", anew));
@@ -119,8 +119,8 @@ private:
     std::string path_;
 };
 
-// Follows the parser, and refuses what the document would not show any more: a key that is given
-// twice, and great depth.
+// Follows the parser, and refuses what the parsed document would not show any more: a repeated key,
+// and great depth.
 class CostsStructure {
 public:
     explicit CostsStructure(const std::string& file) : file_(file) {}
@@ -149,7 +149,7 @@ public:
 
 private:
     const std::string& file_;
-    std::vector<std::set<std::string>> levels_; // keys of each
+    std::vector<std::set<std::string>> levels_; // the keys of each level
 };
 
 Json parse_costs_json(const std::string& text, const std::string& file) {
@@ -193,7 +193,7 @@ CostTree parse_tree(const CostsPlace& place, std::size_t features) {
         node.feature = nodes[index].member("feature").whole_number(0, features - 1);
         node.below = static_cast<float>(
             nodes[index].member("below").number(-greatest_bound, greatest_bound));
-        // Behind this one: a way through the tree ends.
+        // The child has to come after this node: so every way through the tree ends.
         if (index + 1 == nodes.size())
             nodes[index].fail(fmt::format("has nothing behind it; {}", anew));
         node.left = nodes[index].member("left").whole_number(index + 1, nodes.size() - 1);
@@ -265,7 +265,7 @@ std::string costs_file(const LearnedCosts& costs) {
                  {"exchange_formula", costs.meeting.formula.sums},
                  {"exchange_trees", costs.meeting.uses_trees},
                  {"exchange", trees_of(costs.exchange)}};
-    // A line for each member, and for each of their entries.
+    // Writes a line for each member, and for each of their entries.
     std::string text = "{\n";
     for (const auto& [key, value] : file.items()) {
         text += text.size() > 2 ? ",\n" : "";
@@ -320,7 +320,7 @@ LearnedCosts parse_costs(const std::string& text, const std::string& name) {
 
 LearnedCosts read_costs(const std::string& path) {
     const std::string option = "--costs " + path;
-    // A pipe is not waited for, nor is a device read that never ends.
+    // Does not wait for a pipe, nor read a device that never ends.
     std::error_code error;
     if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
         throw CompileError(option, fmt::format("is not a regular file; {}", anew));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Files of what operators and conversions take on one machine's CPU (docs/use/cpu.md).
+// Files with the times of operators and conversions on one machine's CPU (docs/use/cpu.md).
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace overtake::compiler {
 
-/// The text of such a file; it reads back as the same costs.  `machine` is a line about where they
-/// were measured.
+/// Returns the text of such a file, which reads back as the same costs.  `machine` is a line about
+/// where they were measured.
 std::string layout_costs_file(const cpu::LayoutCosts& costs, const std::string& machine);
 
-/// Throws CompileError: the file, line and key of what is wrong, and the remedy.
+/// Throws CompileError with the file, line and key of what is wrong, and the remedy.
 cpu::LayoutCosts read_layout_costs(const std::string& path);
 
 } // namespace overtake::compiler

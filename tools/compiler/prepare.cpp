@@ -27,9 +27,9 @@ namespace overtake::compiler {
 namespace {
 
 constexpr std::size_t random_sample_count = 4;
-constexpr std::size_t most_random_elements = 1 << 26; // of all of these samples
+constexpr std::size_t most_random_elements = 1 << 26; // of all these samples together
 
-// Folded, and with the scales that follow from those that the model gives.
+// Folds the graph, and spreads the scales that the model gives to their neighbours.
 void prepare(Graph& graph) {
     fold(graph);
     if (!graph.comes_quantised)
@@ -38,7 +38,7 @@ void prepare(Graph& graph) {
     spread_given_scales(graph);
 }
 
-// "5 nodes ('a', 'b', 'c', ...)"
+// Returns "5 nodes ('a', 'b', 'c', ...)".
 std::string listed(const std::set<std::string>& names) {
     constexpr std::size_t most = 3;
     std::string list;
@@ -50,7 +50,7 @@ std::string listed(const std::set<std::string>& names) {
            (count > most ? ", ...)" : ")");
 }
 
-// The inputs' options, with those that a program hands in as the device has them.
+// Returns the inputs' options, with those of inputs that a program passes as the device has them.
 std::vector<InputOptions> inputs_of(const Graph& graph, const CompileOptions& options) {
     std::vector<InputOptions> inputs = options.inputs;
     for (const ValueId id : graph.inputs)
@@ -61,7 +61,7 @@ std::vector<InputOptions> inputs_of(const Graph& graph, const CompileOptions& op
     return inputs;
 }
 
-// Nodes of the device with instructions that its cores lack.
+// Returns the nodes of the device with instructions that its cores lack.
 std::set<std::string> nodes_that_lack(const Graph& graph, std::uint64_t without) {
     std::set<std::string> names;
     for (const Node& node : graph.nodes)
@@ -70,14 +70,14 @@ std::set<std::string> nodes_that_lack(const Graph& graph, std::uint64_t without)
     return names;
 }
 
-// Says of nodes that run on the CPU why they do; nothing of none.
+// Says why nodes run on the CPU; says nothing if there are none.
 void tell_of(const std::set<std::string>& names, const CompileOptions& options,
              const std::string& before, const std::string& behind) {
     if (!names.empty() && options.warn)
         options.warn(options.model + ": " + before + listed(names) + behind);
 }
 
-// Empty: the device shall compute it.
+// Returns why a recurrence is not unrolled; empty: the device shall compute it.
 std::string why_not_unrolled(const RecurrenceSize& size, const CompileOptions& options,
                              const DeviceProfile& device) {
     constexpr std::uint64_t one = 1;
@@ -93,7 +93,7 @@ std::string why_not_unrolled(const RecurrenceSize& size, const CompileOptions& o
     return "";
 }
 
-// Both outlive it.
+// Both arguments outlive the result.
 ImportOptions with_choice_of_recurrences(const CompileOptions& options,
                                          const DeviceProfile& device) {
     ImportOptions result = options.import;
@@ -103,23 +103,23 @@ ImportOptions with_choice_of_recurrences(const CompileOptions& options,
     return result;
 }
 
-// A part of a recurrence stands for the whole of it, which is one operator of the CPU.
+// Adds the whole of each part of a recurrence: the whole is one operator of the CPU.
 void add_wholes(const Graph& graph, const std::set<std::string>& names,
                 std::set<std::string>& wholes) {
     for (const std::string& name : names)
         wholes.insert(recurrence_of(graph, name));
 }
 
-// Imports the model with `attempt`, which returns its graph, or null to end.  To the CPU, in float,
-// go nodes whose instructions cores lack; of a model that comes quantised, without samples to
-// choose a scale by, those that have none in it.
+// Imports the model with `attempt`, which returns its graph, or null to end.  Nodes whose
+// instructions cores lack go to the CPU, in float.  So do nodes without scales in a model that
+// comes quantised, if there are no samples to choose a scale by.
 void import_with(const CompileOptions& options,
                  const std::function<const Graph*(const ImportOptions&)>& attempt) {
     const auto device = find_profile(options.profile);
     const std::uint64_t without = device->numbers.without;
     std::set<std::string> lacking, unscaled;
     ImportOptions import = with_choice_of_recurrences(options, *device);
-    for (;; import.warn = nullptr) { // what it says is the same each time
+    for (;; import.warn = nullptr) { // its warnings are the same each time
         const Graph* graph = attempt(import);
         const bool wants_scales = graph && graph->comes_quantised && options.calibration.empty();
         if (!graph || (!wants_scales && without == 0))
@@ -148,14 +148,14 @@ void import_with(const CompileOptions& options,
     }
 }
 
-// A node of the network as users name it.
+// A node of the network with the names that users know.
 struct NamedNode {
     const Graph& graph;
     const Node& node;
-    const std::set<std::string>& origins; // nodes of the file that it is
-    const std::set<std::string>& kinds;   // their operators, and of those that they are parts of
+    const std::set<std::string>& origins; // the nodes of the file that it is from
+    const std::set<std::string>& kinds;   // their operators, and those of nodes they are parts of
 
-    // By a node of the file, of which it may be a part, or by its output.
+    // Whether the name is that of a node of the file, of which it may be a part, or of its output.
     bool is_called(const std::string& name) const {
         return graph.values[node.output].name == name ||
                std::ranges::any_of(origins, [&](const std::string& origin) {
@@ -164,7 +164,7 @@ struct NamedNode {
     }
 };
 
-// Whether its sums go on from step to step.
+// Whether the node's sums go on from step to step.
 bool accumulates(const NamedNode& node) {
     return std::ranges::any_of(node.origins, [&](const std::string& origin) {
         return node.graph.accumulators.contains(origin);
@@ -184,15 +184,15 @@ bool asks_for_int16(const CompileOptions& options, const NamedNode& node) {
            });
 }
 
-// Whether the node makes pixels of a camera's picture, which are bytes.
+// Whether the node makes the pixels, which are bytes, of a camera's picture.
 bool reads_picture(const Graph& graph, const Node& node) {
     return std::ranges::any_of(node.inputs, [&](ValueId input) {
         return graph.values[input].user_type == UserType::nv12;
     });
 }
 
-// 16 bits for the activations of the nodes that the options, or a configuration file, name.
-// `kinds` are those of each node.
+// Gives 16 bits to the activations of the nodes that the options, or a configuration file, name.
+// `kinds` has the kinds of each node.
 void apply_int16(PreparedNetwork& network, const std::vector<std::set<std::string>>& kinds,
                  const CompileOptions& options) {
     Graph& graph = network.graph;
@@ -235,7 +235,7 @@ bool is_whole(const Survey& survey) {
            });
 }
 
-// Of large inputs fewer, as long as there is one.
+// Returns fewer samples for large inputs, but at least one.
 std::size_t random_samples_of(const Graph& graph) {
     std::size_t elements = 1;
     for (const ValueId id : graph.inputs)
@@ -329,7 +329,7 @@ Survey survey_network(const CompileOptions& options) {
     return survey;
 }
 
-// Samples of a network with states are steps of one sequence.
+// Returns the samples; those of a network with states are steps of one sequence.
 Samples samples_for(const PreparedNetwork& network, const CompileOptions& options) {
     const std::vector<StateLink> states = read_states(options.states, network.graph);
     Samples samples =

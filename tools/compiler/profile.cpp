@@ -27,7 +27,7 @@ struct NumberKey {
     std::uint32_t least;
 };
 
-// The clock's bound keeps times within 64 bits; rates are divided by.
+// The bound of the clock keeps times within 64 bits; rates are divisors.
 constexpr NumberKey number_keys[] = {
     {"clock_khz", &ovt_profile::clock_khz, 1},
     {"macs_per_cycle", &ovt_profile::macs_per_cycle, 1},
@@ -37,7 +37,7 @@ constexpr NumberKey number_keys[] = {
     {"fc_overhead_cycles", &ovt_profile::fc_overhead_cycles, 0},
 };
 
-/// Optional: as in the profile `default`.
+/// Optional; the default is that of the profile `default`.
 constexpr const char* sync_key = "sync_cycles";
 
 u64 usual_sync() {
@@ -104,7 +104,7 @@ constexpr OpcodeName opcode_names[] = {
 };
 static_assert(std::size(opcode_names) == OVERTAKE_OP_COUNT - 2, "all but 0 and DELAY");
 
-// Reads one file; messages begin with FILE:LINE.
+// Reads one file; its messages begin with FILE:LINE.
 class ProfileReader {
 public:
     ProfileReader(const std::string& path, const char* option) : path_(path), option_(option) {}
@@ -255,7 +255,7 @@ private:
         return bits;
     }
 
-    // The key at the smallest edit distance.
+    // Returns the key at the smallest edit distance.
     static std::string nearest(const std::string& word, const std::vector<const char*>& keys) {
         const auto distance = [&](const std::string& key) {
             std::vector<std::size_t> row(key.size() + 1);
@@ -275,7 +275,7 @@ private:
     }
 
     std::string path_;
-    std::string option_; // that named it
+    std::string option_; // the option that named the file
 };
 
 std::string quoted(const std::string& text) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The board's C interface for running compiled networks (libdnn, first generation: dnn/hb_dnn.h),
- * on an Overtake device.  docs/start/board.md says what maps to what, and what differs.
+ * on an Overtake device.  docs/start/board.md lists what maps to what, and what differs.
  *
  * A program loads model files, allocates tensors with hbSysAllocMem() or hbSysAllocCachedMem(),
- * fills in what it got from hbDNNGetInputTensorProperties(), submits a task with hbDNNInfer(),
- * waits for it and releases it.  Which device that is, and how tasks are scheduled, is said in the
- * environment (docs/start/board.md).
+ * fills in the properties from hbDNNGetInputTensorProperties(), submits a task with hbDNNInfer(),
+ * waits for it and releases it.  Environment variables choose the device and the scheduling of
+ * tasks (docs/start/board.md).
  *
  * All functions may be called from any thread.  They return 0 or one of the statuses of
  * hb_dnn_status.h, write a line about each error to standard error (HB_DNN_LOG_LEVEL), never throw
@@ -37,11 +37,11 @@ typedef void* hbPackedDNNHandle_t; /* the models of one call of hbDNNInitializeF
 typedef void* hbDNNHandle_t;       /* one of them */
 typedef void* hbDNNTaskHandle_t;
 
-/* The order in which the elements of a tensor lie. */
+/* The order of the elements of a tensor in memory. */
 typedef enum {
     HB_DNN_LAYOUT_NHWC = 0,
     HB_DNN_LAYOUT_NCHW = 2,
-    HB_DNN_LAYOUT_NONE = 255 /* not an image: as validShape says */
+    HB_DNN_LAYOUT_NONE = 255 /* not an image: in the order of validShape */
 } hbDNNTensorLayout;
 
 typedef enum {
@@ -72,7 +72,7 @@ typedef struct {
     int32_t numDimensions;
 } hbDNNTensorShape;
 
-/* value = data / 2^shift.  No model of ours has it. */
+/* value = data / 2^shift.  No model of Overtake has it. */
 typedef struct {
     int32_t shiftLen;
     uint8_t* shiftData;
@@ -113,7 +113,7 @@ typedef enum {
 } hbDNNTaskPriority;
 
 typedef struct {
-    hbSysMem sysMem[4]; /* only those that the type needs are looked at */
+    hbSysMem sysMem[4]; /* only those that the type needs are read */
     hbDNNTensorProperties properties;
 } hbDNNTensor;
 
@@ -169,7 +169,7 @@ typedef struct {
         (param)->reserved4 = 0;                                                                    \
     }
 
-/* "1.23.0" and which library it is.  Lives for ever. */
+/* Returns "1.23.0" and the name of the library.  The text is valid for ever. */
 const char* hbDNNGetVersion(void);
 
 /*
@@ -182,12 +182,12 @@ const char* hbDNNGetVersion(void);
 int32_t hbDNNInitializeFromFiles(hbPackedDNNHandle_t* packedDNNHandle, const char** modelFileNames,
                                  int32_t modelFileCount);
 
-/* The same of files in memory, which is copied. */
+/* Does the same with files in memory, which is copied. */
 int32_t hbDNNInitializeFromDDR(hbPackedDNNHandle_t* packedDNNHandle, const void** modelData,
                                int32_t* modelDataLengths, int32_t modelDataCount);
 
 /*
- * Gives the models back, and their handles with them.
+ * Releases the models and their handles.
  * HB_DNN_MODEL_IS_RUNNING: tasks of one of them have not been released; nothing has changed.
  */
 int32_t hbDNNRelease(hbPackedDNNHandle_t packedDNNHandle);
@@ -206,7 +206,7 @@ int32_t hbDNNGetInputCount(int32_t* inputCount, hbDNNHandle_t dnnHandle);
 /* The text lives as long as the model.  HB_DNN_INVALID_ARGUMENT: no such input. */
 int32_t hbDNNGetInputName(const char** name, hbDNNHandle_t dnnHandle, int32_t inputIndex);
 
-/* What the input has to look like.  HB_DNN_INVALID_ARGUMENT: no such input. */
+/* Returns the properties that the input must have.  HB_DNN_INVALID_ARGUMENT: no such input. */
 int32_t hbDNNGetInputTensorProperties(hbDNNTensorProperties* properties, hbDNNHandle_t dnnHandle,
                                       int32_t inputIndex);
 
@@ -222,23 +222,25 @@ int32_t hbDNNGetOutputTensorProperties(hbDNNTensorProperties* properties, hbDNNH
  * its handle appends one more model, at most 255 of them.  The call with `more` 0 submits them all
  * as one task, which takes priority, core and customId from that call.
  * `output` points to an array of as many tensors as the model has outputs, `input` to one of its
- * inputs.  The library reads both during the call only; the memory they name is used until the task
- * has ended, and kept that long even if it is freed.
- * HB_DNN_INVALID_ARGUMENT: NULL, a core that the device has not, a priority above 255, tensors that
- * do not fit the model, memory that is too small or not ours; the open task is as it was.
+ * inputs.  The library reads both during the call only.  It uses the memory that they name until
+ * the task has ended, and keeps it that long even if it is freed.
+ * HB_DNN_INVALID_ARGUMENT: NULL, a core that the device does not have, a priority outside 0..255,
+ * tensors that do not fit the model, memory that is too small or not of hbSysAllocMem(); the open
+ * task is unchanged.
  * HB_DNN_TASK_NUM_EXCEED_LIMIT: 32 tasks have not been released.
  * HB_DNN_TASK_BATCH_SIZE_EXCEED_LIMIT: 255 models in the task.
  * HB_DNN_INVALID_TASK_HANDLE: released, never made, or submitted already.
- * HB_DNN_API_USE_ERROR: priority 255 without the right to it; the log names the remedy.
+ * HB_DNN_API_USE_ERROR: priority 255 without the permission for it; the log names the remedy.
  */
 int32_t hbDNNInfer(hbDNNTaskHandle_t* taskHandle, hbDNNTensor** output, const hbDNNTensor* input,
                    hbDNNHandle_t dnnHandle, hbDNNInferCtrlParam* inferCtrlParam);
 
 /*
- * The same for a model compiled with input_source resizer: each of its resizer inputs takes one
- * region of an NV12 picture, which the device crops and resizes.  `rois` has roiCount regions, one
- * for each resizer input of each batch; `input` has the inputs of all batches one after the other.
- * Each output tensor receives the batches one behind the other.
+ * Does the same for a model that was compiled with input_source resizer: each of its resizer inputs
+ * takes one region of an NV12 picture, which the device crops and resizes.  `rois` has roiCount
+ * regions, one for each resizer input of each batch; `input` has the inputs of all batches one
+ * after the other.
+ * Each output tensor receives the batches one after the other.
  */
 int32_t hbDNNRoiInfer(hbDNNTaskHandle_t* taskHandle, hbDNNTensor** output, const hbDNNTensor* input,
                       hbDNNRoi* rois, int32_t roiCount, hbDNNHandle_t dnnHandle,
@@ -255,9 +257,9 @@ int32_t hbDNNResize(hbDNNTaskHandle_t* taskHandle, hbDNNTensor* output, const hb
 typedef void (*hbDNNTaskDoneCb)(hbDNNTaskHandle_t taskHandle, int32_t status, void* userdata);
 
 /*
- * Calls `callback` exactly once when the task has ended, or soon if it has, from a thread of the
- * library.  The callback may call every function, hbDNNReleaseTask() of its own task included.  A
- * later call replaces a callback that has not been called.
+ * Calls `callback` exactly once when the task has ended, or soon if it has ended already, from a
+ * thread of the library.  The callback may call every function, hbDNNReleaseTask() of its own task
+ * included.  A later call replaces a callback that has not been called.
  */
 int32_t hbDNNSetTaskDoneCb(hbDNNTaskHandle_t taskHandle, hbDNNTaskDoneCb callback, void* userdata);
 
@@ -269,8 +271,8 @@ int32_t hbDNNSetTaskDoneCb(hbDNNTaskHandle_t taskHandle, hbDNNTaskDoneCb callbac
 int32_t hbDNNWaitTaskDone(hbDNNTaskHandle_t taskHandle, int32_t timeout);
 
 /*
- * Gives the task back, and returns at once.  One that waits is cancelled; one that runs ends at its
- * next FC or behind its CPU segment, and keeps its memory until then.
+ * Releases the task, and returns at once.  A task that waits is cancelled.  A task that runs ends
+ * at its next FC or after its CPU segment, and keeps its memory until then.
  */
 int32_t hbDNNReleaseTask(hbDNNTaskHandle_t taskHandle);
 

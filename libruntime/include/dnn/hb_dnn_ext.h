@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the inputs of a model come from.
+ * The sources of the inputs of a model.
  */
 #ifndef OVERTAKE_DNN_HB_DNN_EXT_H
 #define OVERTAKE_DNN_HB_DNN_EXT_H

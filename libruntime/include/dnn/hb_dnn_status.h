@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the functions of dnn/hb_dnn.h and dnn/hb_sys.h return.  Names and numbers are the board's.
+ * The statuses that functions of dnn/hb_dnn.h and dnn/hb_sys.h return.  Names and numbers are those
+ * of the board.
  */
 #ifndef OVERTAKE_DNN_HB_DNN_STATUS_H
 #define OVERTAKE_DNN_HB_DNN_STATUS_H
@@ -37,8 +38,8 @@ enum {
 };
 
 /*
- * One line about a status, in English; for a number that is no status, a line that reports that.
- * The text lives for ever.  From any thread.
+ * Returns one line about a status, in English; for a number that is no status, a line that reports
+ * that.  The text is valid for ever.  Any thread may call it.
  */
 const char* hbDNNGetErrorDesc(int32_t errorCode);
 

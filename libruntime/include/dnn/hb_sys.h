@@ -17,15 +17,15 @@
 extern "C" {
 #endif
 
-/* Cores are bits.  The device decides which one it is with HB_BPU_CORE_ANY. */
+/* Cores are bits.  With HB_BPU_CORE_ANY the device chooses the core. */
 typedef enum { HB_BPU_CORE_ANY = 0, HB_BPU_CORE_0 = 1 << 0, HB_BPU_CORE_1 = 1 << 1 } hbBPUCore;
 
 /* There are no DSP cores here: accepted and ignored. */
 typedef enum { HB_DSP_CORE_ANY = 0, HB_DSP_CORE_0 = 1 << 0, HB_DSP_CORE_1 = 1 << 1 } hbDSPCore;
 
 /*
- * A range of device memory.  A caller that slices an allocation adds to both addresses.  What
- * tensors point to is found by virAddr, wherever in an allocation that is.
+ * A range of device memory.  A caller that slices an allocation adds to both addresses.  The
+ * library finds the memory of a tensor by virAddr, which may be anywhere in an allocation.
  */
 typedef struct {
     uint64_t phyAddr; /* on the device; unique in the process, never 0 */
@@ -44,7 +44,7 @@ typedef enum {
  */
 int32_t hbSysAllocMem(hbSysMem* mem, uint32_t size);
 
-/* The same: all memory is cached and coherent here. */
+/* Does the same: all memory is cached and coherent here. */
 int32_t hbSysAllocCachedMem(hbSysMem* mem, uint32_t size);
 
 /*
@@ -62,13 +62,14 @@ int32_t hbSysWriteMem(hbSysMem* dest, char* src, uint32_t size);
 int32_t hbSysReadMem(char* dest, hbSysMem* src, uint32_t size);
 
 /*
- * Gives back an allocation, by its first byte.  A task in flight that uses it keeps it until it
+ * Frees an allocation, by its first byte.  A task in flight that uses it keeps it until it
  * has ended.  HB_SYS_INVALID_ARGUMENT: NULL, not ours, not the first byte, or freed already.
  */
 int32_t hbSysFreeMem(hbSysMem* mem);
 
 /*
- * Makes a range with a known phyAddr usable: of memory of ours, by phyAddr; fills in virAddr.
+ * Makes a range usable whose phyAddr is known: finds memory of hbSysAllocMem() by phyAddr, and
+ * fills in virAddr.
  * HB_SYS_REGISTER_MEM_FAILED for any other memory, since nothing else is on the device.
  */
 int32_t hbSysRegisterMem(hbSysMem* mem);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Custom operators from C: custom_operator.hpp says what they are.
+ * Custom operators from C: custom_operator.hpp explains them.
  *
  *     static int swish(void *state, const float *const *inputs, float *output) { ... }
  *     static const struct overtake_operator_functions functions = { .compute = swish };
@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/* As ONNX has it; a scalar's is {1}. */
+/* The shape as ONNX has it; that of a scalar is {1}. */
 struct overtake_operator_shape {
     const uint32_t* sizes;
     size_t dimensions;
@@ -52,18 +52,18 @@ struct overtake_operator_node {
 };
 
 struct overtake_operator_functions {
-    /* Makes the state of one node into *state.  0, or a negative errno: the model is refused then.
-     * May be NULL: the state is NULL. */
+    /* Makes the state of one node and stores it in *state.  Returns 0, or a negative errno: then
+     * the model is refused.  May be NULL: the state is NULL. */
     int (*create)(const struct overtake_operator_node* node, void** state);
-    /* Dense row-major arrays of the node's shapes.  0, or a negative errno: the task
-     * fails then. */
+    /* Computes with dense row-major arrays of the node's shapes.  Returns 0, or a negative errno:
+     * then the task fails. */
     int (*compute)(void* state, const float* const* inputs, float* output);
     /* May be NULL. */
     void (*destroy)(void* state);
 };
 
-/* From now on models find it.  `functions` is copied.  0; -EEXIST if the domain has such a type
- * already; -EINVAL for NULL, an empty type or no compute(); -ENOMEM. */
+/* From now on models find the operator.  `functions` is copied.  Returns 0; -EEXIST if the domain
+ * has the type already; -EINVAL for NULL, an empty type or no compute(); -ENOMEM. */
 __attribute__((visibility("default"))) int
 overtake_register_custom_operator(const char* domain, const char* type,
                                   const struct overtake_operator_functions* functions);

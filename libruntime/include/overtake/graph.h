@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life cycle of a model on several processors, from C: graph.hpp says what it is, and which
- * calls are allowed in which state.
+ * The life cycle of a model on several processors, from C: graph.hpp explains it, and which calls
+ * are allowed in which state.
  *
  *     struct overtake_engine_options options = {.processors = "npu,cpu"};
  *     struct overtake_engine *engine;
@@ -23,8 +23,8 @@
  * Functions that return int return 0 or a negative errno unless they say otherwise; -EINVAL for a
  * handle or a place for a result that is NULL.  The text of an error is overtake_last_error().
  *
- * Thread safety: every function, from any thread, but for the two that destroy: no other call may
- * use the handle then.
+ * Thread safety: any thread may call every function.  While one of the two destroy functions runs,
+ * no other call may use the handle.
  */
 #ifndef OVERTAKE_GRAPH_H
 #define OVERTAKE_GRAPH_H
@@ -62,19 +62,19 @@ struct overtake_engine_options {
 /* Zero and NULL are the defaults. */
 struct overtake_graph_options {
     const char* model_name; /* in a file of several models */
-    const char* on;         /* a processor or an entry; NULL: each may run it */
+    const char* on;         /* a processor or an entry; NULL: any */
     uint32_t priority;
     int64_t custom_id; /* within one priority the smaller goes first */
-    uint64_t slo_ns;   /* a run's deadline is so long after its beginning; 0: none */
+    uint64_t slo_ns;   /* from a run's beginning to its deadline; 0: none */
 };
 
-/* Of the last function here, or in processor.h, that failed in this thread; empty if none has.
- * Valid until the next one fails in this thread. */
+/* Returns the error of the last function here, or in processor.h, that failed in this thread; empty
+ * if none has.  The text is valid until the next one fails in this thread. */
 OVERTAKE_GRAPH_API const char* overtake_last_error(void);
 
 OVERTAKE_GRAPH_API int overtake_engine_create(const struct overtake_engine_options* options,
                                               struct overtake_engine** engine);
-/* Graphs keep the engine that they are of.  NULL is allowed. */
+/* Graphs keep the engine that they were made with.  NULL is allowed. */
 OVERTAKE_GRAPH_API void overtake_engine_destroy(struct overtake_engine* engine);
 
 /* Loads the file and prepares nothing.  `options` may be NULL. */
@@ -87,18 +87,18 @@ OVERTAKE_GRAPH_API void overtake_graph_destroy(struct overtake_graph* graph);
 OVERTAKE_GRAPH_API int overtake_graph_prerun(struct overtake_graph* graph);
 /* With `block` other than 0 it waits for the end and returns the status of the run. */
 OVERTAKE_GRAPH_API int overtake_graph_run(struct overtake_graph* graph, int block);
-/* Until the run has ended or deadline_ns (absolute CLOCK_MONOTONIC): the status of the run, or
- * -EINPROGRESS if it has not ended. */
+/* Waits until the run has ended or until deadline_ns (absolute CLOCK_MONOTONIC).  Returns the
+ * status of the run, or -EINPROGRESS if it has not ended. */
 OVERTAKE_GRAPH_API int overtake_graph_wait(struct overtake_graph* graph, int64_t deadline_ns);
 OVERTAKE_GRAPH_API int overtake_graph_cancel(struct overtake_graph* graph);
 OVERTAKE_GRAPH_API int overtake_graph_postrun(struct overtake_graph* graph);
 
-/* One of enum overtake_graph_state, or -EINVAL. */
+/* Returns one of enum overtake_graph_state, or -EINVAL. */
 OVERTAKE_GRAPH_API int overtake_graph_get_state(const struct overtake_graph* graph);
-/* 0 for NULL. */
+/* Return 0 for NULL. */
 OVERTAKE_GRAPH_API size_t overtake_graph_input_count(const struct overtake_graph* graph);
 OVERTAKE_GRAPH_API size_t overtake_graph_output_count(const struct overtake_graph* graph);
-/* Dense row-major arrays, valid until postrun.  `elements` may be NULL. */
+/* Return dense row-major arrays, valid until postrun.  `elements` may be NULL. */
 OVERTAKE_GRAPH_API int overtake_graph_input(struct overtake_graph* graph, size_t index,
                                             float** values, size_t* elements);
 OVERTAKE_GRAPH_API int overtake_graph_output(struct overtake_graph* graph, size_t index,

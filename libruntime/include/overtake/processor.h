@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A processor of the program's, from C: processor.hpp says what it is.
+ * The program's own processors, from C: processor.hpp explains them.
  *
  *     static int prepare(void *context, const struct overtake_unit *unit, uint64_t *expected_ns)
  *     {
@@ -11,16 +11,18 @@
  *     {
  *         overtake_unit_call_done(call, overtake_unit_call_compute(call));
  *     }
- *     static const struct overtake_processor_functions gpu = { .prepare = prepare, .start = start
- * }; overtake_register_processor("gpu", &gpu, NULL);
+ *     static const struct overtake_processor_functions gpu = {.prepare = prepare,
+ *                                                             .start = start};
+ *     overtake_register_processor("gpu", &gpu, NULL);
  *
- * and "gpu" is a processor of the engines that are made later: {.processors = "gpu,cpu"} (graph.h).
+ * Then engines that are made later can have the processor "gpu": {.processors = "gpu,cpu"}
+ * (graph.h).
  *
  * Thread safety: overtake_register_processor() may be called from any thread.  The functions that
  * it is given are called by one thread at a time: prepare() and release() by threads that load and
  * release models, the others by the engine's thread for the processor.  Functions of a call may be
- * called from any thread, from start() until overtake_unit_call_done().  A processor of two engines
- * is called by threads of both at the same time, and takes a lock then.
+ * called from any thread, from start() until overtake_unit_call_done().  Threads of two engines may
+ * call the functions of one processor at the same time: then the processor has to take a lock.
  */
 #ifndef OVERTAKE_PROCESSOR_H
 #define OVERTAKE_PROCESSOR_H
@@ -42,15 +44,14 @@ struct overtake_unit {
     uint64_t expected_ns; /* on CPU workers, by the compiler; 0 = they cannot run it */
 };
 
-/* A tensor of a call.  With height 0 a dense row-major array of float; else int8 (one of int16 is not
- * given out), height x width x
- * channels: element (y, x, c) is byte y * row_stride + x * pixel_stride + c, and stands for
- * scale * (q - zero_point). */
+/* A tensor of a call.  With height 0 it is a dense row-major array of float.  Else it is an array
+ * of int8, height x width x channels: element (y, x, c) is the byte q at y * row_stride + x *
+ * pixel_stride + c, and its value is scale * (q - zero_point).  There are no tensors of int16. */
 struct overtake_unit_tensor {
-    void* data; /* of an input not to be changed */
+    void* data; /* an input must not be changed */
     size_t bytes;
-    const char* name;      /* not ended by a 0: name_length bytes */
-    size_t name_length;    /* of `name` */
+    const char* name;      /* name_length bytes, without a 0 */
+    size_t name_length;    /* bytes of `name` */
     const uint32_t* shape; /* as in ONNX; a scalar's is {1} */
     size_t dimensions;
     uint32_t height;
@@ -66,27 +67,28 @@ struct overtake_unit_tensor {
 struct overtake_unit_call;
 
 struct overtake_processor_functions {
-    /* A model is loaded.  0, and what the unit takes here, at least 1; or a negative errno: this
-     * processor cannot run it. */
+    /* Called when a model is loaded.  Returns 0, and in *expected_ns the time that the unit takes
+     * here, at least 1; or a negative errno: this processor cannot run the unit. */
     int (*prepare)(void* context, const struct overtake_unit* unit, uint64_t* expected_ns);
-    /* Begins; overtake_unit_call_done() says when it is over, from within start() or later. */
+    /* Begins a call, which ends with overtake_unit_call_done(), from within start() or later. */
     void (*start)(void* context, struct overtake_unit_call* call);
     /* Called every poll_ns while a call is under way.  May be NULL. */
     void (*poll)(void* context, struct overtake_unit_call* call);
-    /* The call is not needed any more; it is to be done all the same, and soon.  May be NULL. */
+    /* The call is not needed any more; it still has to end, and soon.  May be NULL. */
     void (*cancel)(void* context, struct overtake_unit_call* call);
-    /* The model that the unit is of goes.  May be NULL. */
+    /* The model of the unit is released.  May be NULL. */
     void (*release)(void* context, const struct overtake_unit* unit);
-    /* After a failure: 0 if it works again, or a negative errno.  May be NULL: it does. */
+    /* Called after a failure.  Returns 0 if the processor works again, or a negative errno.  May be
+     * NULL: it works. */
     int (*probe)(void* context);
     /* 0: poll() is not called. */
     uint64_t poll_ns;
-    /* A call that is not done after so long is a failure of the processor; 0: ten seconds. */
+    /* A call that is not done after this time is a failure of the processor; 0: ten seconds. */
     uint64_t timeout_ns;
 };
 
-/* From now on `class_name` means this processor where an engine is given no workers, device and
- * cores for it.  `functions` is copied.  0; -EEXIST if the class has a processor already; -EINVAL
+/* From now on `class_name` means this processor if an engine is given no workers, device and cores
+ * for it.  `functions` is copied.  Returns 0; -EEXIST if the class has a processor already; -EINVAL
  * for NULL, an empty name, or no prepare() or start(); -ENOMEM. */
 OVERTAKE_PROCESSOR_API int
 overtake_register_processor(const char* class_name,
@@ -96,17 +98,18 @@ overtake_register_processor(const char* class_name,
 OVERTAKE_PROCESSOR_API size_t overtake_unit_call_unit(struct overtake_unit_call* call);
 OVERTAKE_PROCESSOR_API size_t overtake_unit_call_input_count(struct overtake_unit_call* call);
 OVERTAKE_PROCESSOR_API size_t overtake_unit_call_output_count(struct overtake_unit_call* call);
-/* 0, and what the unit reads or writes, valid until the call is done; -EINVAL if there is no such
- * tensor, -ENOTSUP if its elements have 16 bits on the device. */
+/* Return 0, and a tensor that the unit reads or writes, valid until the call is done; -EINVAL if
+ * there is no such tensor, -ENOTSUP if its elements have 16 bits on the device. */
 OVERTAKE_PROCESSOR_API int overtake_unit_call_input(struct overtake_unit_call* call, size_t index,
                                                     struct overtake_unit_tensor* tensor);
 OVERTAKE_PROCESSOR_API int overtake_unit_call_output(struct overtake_unit_call* call, size_t index,
                                                      struct overtake_unit_tensor* tensor);
-/* Computes the unit here and now, with the operators of the device: 0, or a negative errno.  One
- * thread at a time. */
+/* Computes the unit in the calling thread, with the operators of the device.  Returns 0, or a
+ * negative errno.  One thread at a time. */
 OVERTAKE_PROCESSOR_API int overtake_unit_call_compute(struct overtake_unit_call* call);
-/* The unit is computed, with 0, or has failed: -EIO and -ENODEV are failures of the processor, any
- * other negative errno is one of the task.  Once, and the call is gone.  Any thread. */
+/* Ends the call.  `status` is 0 if the unit is computed; -EIO and -ENODEV are failures of the
+ * processor, any other negative errno is one of the task.  Any thread may call it, once: then the
+ * call is gone. */
 OVERTAKE_PROCESSOR_API void overtake_unit_call_done(struct overtake_unit_call* call, int status);
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Operators of two elements, and of three (Select), of which one may be used several times.
+// Operators of two inputs, and of three (Select), element by element; elements may be used several
+// times.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,8 +14,8 @@ namespace overtake::cpu {
 
 namespace {
 
-// Where operands lie for each element of a shape, whose axes are joined where all operands go on
-// alike.  Along the last axis that is left, each operand goes on by one or stays.
+// Finds the elements of operands for each element of a shape.  Axes are joined where all operands
+// advance alike.  Along the last remaining axis each operand advances by one or stays.
 template <std::size_t Count>
 class Rows {
 public:
@@ -32,8 +33,8 @@ public:
         position_.resize(axes_.size());
     }
 
-    // Calls visit(offsets of the operands, index of the output) for each count() rows that lie one
-    // behind the other.
+    // Calls visit(offsets of the operands, index of the output) for each count() rows that follow
+    // each other.
     template <typename Visit>
     void for_each(const Visit& visit) {
         std::array<std::size_t, Count> offsets{};
@@ -94,7 +95,7 @@ float truth(bool value) {
     return value ? 1.0f : 0.0f;
 }
 
-float modulo(float a, float b) { // of integers, the sign of the divisor
+float modulo(float a, float b) { // of integers; the result has the sign of the divisor
     return b == 0 ? 0.0f : a - b * std::floor(a / b);
 }
 
@@ -144,7 +145,7 @@ inline float apply(Binary function, float a, float b) {
     return 0;
 }
 
-// Rows one behind the other.  A step is 0 or 1, along a row; a stride leads to the next row.
+// Rows that follow each other.  A step along a row is 0 or 1; a stride leads to the next row.
 struct RowShape {
     std::size_t length, count;
     std::array<std::size_t, 2> steps, strides;
@@ -169,7 +170,8 @@ inline void one_row(const float* a, std::size_t step_a, const float* b, std::siz
     }
 }
 
-// Lanes of a block have a loop of their own, since a call for each would take longer than they do.
+// The lanes of a block have a loop of their own, since a call for each block would take longer than
+// the lanes.
 template <Binary function>
 void rows_of(const float* a, const float* b, float* out, const RowShape& shape) {
     with_vectors([a, b, out, shape]() mutable {
@@ -240,10 +242,10 @@ Kernel make_binary(const Operation& operation) {
     };
 }
 
-// How an operand takes part where the output is in blocks.
+// The part of an operand where the output is in blocks.
 enum class Part { none, one_element, blocked, known };
 
-// With as many dimensions as the output.
+// Returns the shape with as many dimensions as the output has.
 Shape aligned(const Shape& shape, const Shape& output) {
     Shape result(output.size() - shape.size(), 1);
     result.insert(result.end(), shape.begin(), shape.end());
@@ -274,7 +276,7 @@ std::vector<float> blocked_copy(const Shape& shape, Layout blocks, std::span<con
     return result;
 }
 
-// Known operands are copied into blocks.
+// Copies known operands into blocks.
 Kernel make_blocked_binary(const Operation& operation) {
     std::array<Shape, 2> shapes;
     std::array<std::vector<float>, 2> known;

@@ -47,7 +47,7 @@ private:
         std::size_t reads = 0, writer = none;
     };
 
-    // The operator whose output `i` continues, or none.
+    // Returns the operator whose output `i` continues, or none.
     std::size_t leader(std::size_t i) {
         if (!is_in_order_)
             return none;
@@ -69,7 +69,7 @@ private:
         return latest;
     }
 
-    // The operator that writes `tensor`, if `i` can continue it.
+    // Returns the operator that writes `tensor`, if `i` can continue it.
     std::size_t writer_before(std::size_t i, std::uint32_t tensor) {
         const Use& use = uses_[tensor];
         if (!is_internal_[tensor] || use.reads != 1 || use.writer == none || use.writer >= i ||
@@ -97,8 +97,8 @@ private:
     const std::span<const Tensor> tensors_;
     const std::vector<bool>& is_internal_;
     std::unordered_map<std::uint32_t, Use> uses_; // by tensor
-    // Each tensor is written once at most, before it is read.  A chain's first operator runs later
-    // than its place, and finds what it reads as it was only then.
+    // Each tensor is written at most once, and before it is read.  The first operator of a chain
+    // runs later than its place, where it reads the same data only if this holds.
     bool is_in_order_ = true;
     std::vector<CpuChain> chains_;
     std::vector<std::size_t> chain_of_; // by operator

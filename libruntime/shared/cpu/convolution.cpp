@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Convolution of any number of dimensions: a primitive of oneDNN's or, where it has none, its
-// matrix product.
+// Convolution of any number of dimensions: by a primitive of oneDNN, or by a matrix product of
+// oneDNN where there is no such primitive.
 #include <algorithm>
 #include <utility>
 
@@ -13,19 +13,19 @@ namespace overtake::cpu {
 
 namespace {
 
-// What integers of a convolution say: transposed (0 or 1), groups, then strides, dilations and
-// padding in front, one for each spatial axis.
+// The integers of a convolution: transposed (0 or 1), groups, then strides, dilations and padding
+// in front, one of each for every spatial axis.
 struct Geometry {
     bool transposed = false;
     std::size_t groups = 1, axes = 0;
     std::vector<std::int64_t> strides, dilations, pads;
-    Shape kernel, few, many; // spatial; `few` is what windows are, `many` what they look at
+    Shape kernel, few, many; // spatial; `few`: the windows, `many`: what they look at
     std::size_t few_channels = 0, many_channels = 0; // of all groups
 
     std::size_t taps() const { return elements(kernel); }
     std::size_t windows() const { return elements(few); }
 
-    // Where tap `tap` of window `window` looks, or -1 for padding.
+    // Returns the position at which tap `tap` of window `window` looks, or -1 for padding.
     std::int64_t source(std::size_t window, std::size_t tap) const {
         std::int64_t offset = 0, stride = 1;
         for (std::size_t axis = axes; axis-- > 0;) {
@@ -89,8 +89,8 @@ std::string check_convolution(const Operation& operation) {
     return "";
 }
 
-// What oneDNN has no primitive for.  Windows are gathered into a matrix some at a time; weights
-// times that matrix is the output.
+// Computes what oneDNN has no primitive for.  It gathers some windows at a time into a matrix; the
+// product of weights and matrix is the output.
 class WindowSums {
 public:
     explicit WindowSums(const Operation& operation)
@@ -117,7 +117,7 @@ public:
     }
 
 private:
-    // In one matrix, which takes no more than most_elements of memory if a window allows it.
+    // For one matrix, which has at most most_elements unless a single window has more.
     static constexpr std::size_t most_windows = 2048, most_elements = 1u << 25;
 
     std::size_t inner() const {
@@ -178,7 +178,7 @@ std::span<const float> known(const Operation& operation, std::size_t input) {
 }
 
 Kernel make_window_sums(const Operation& operation) {
-    onednn::require_room("convolution"); // of the first product, in run()
+    onednn::require_room("convolution"); // for the first product, in run()
     auto sums = std::make_shared<WindowSums>(operation);
     return [sums](const Inputs& in, std::span<float> out) { sums->run(in, out); };
 }
@@ -188,7 +188,8 @@ double macs_of(const ConvolutionShape& shape) {
            static_cast<double>(elements(shape.few()));
 }
 
-// Its source and target in planes or in blocks, and copied where the primitive has them otherwise.
+// Takes source and target in planes or in blocks, and copies them if the primitive needs another
+// layout.
 class PreparedConvolution : public Prepared {
 public:
     PreparedConvolution(const Operation& operation, const ConvolutionShape& shape,

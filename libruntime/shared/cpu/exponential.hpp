@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Exponentials of many numbers, the same bits on every CPU.
+// Exponentials of many numbers, with the same bits on every CPU.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 
 namespace overtake::cpu {
 
-/// e to the power of `x`, which is not positive, to two units in the last place; what is less than
-/// e to the -87 is 0, and what is no number stays so.  After Cephes' expf: a power of two, and a
-/// polynomial between -ln(2)/2 and ln(2)/2.  Comparisons are those of integers, without branches or
-/// calls, so that a compiler computes several at once.
+/// Returns e to the power of `x`, which is not positive, to two units in the last place.  Results
+/// below e to the -87 are 0, and NaN stays NaN.  The method is that of Cephes' expf: a power of
+/// two, and a polynomial between -ln(2)/2 and ln(2)/2.  Comparisons are of integers, without
+/// branches or calls, so that a compiler computes several at once.
 inline float exponential(float x) {
     constexpr float most = 87.0f, log2_e = 1.44269504088896341f;
     constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
@@ -39,11 +39,11 @@ inline float exponential(float x) {
     return std::bit_cast<float>((value & kept) | none);
 }
 
-/// 1 / (1 + e^-x), to three units in the last place; below -87 it is 0.
+/// Returns 1 / (1 + e^-x), to three units in the last place; below -87 it is 0.
 inline float sigmoid(float x) {
     const auto bits = std::bit_cast<std::int32_t>(x);
     const float small = exponential(-std::bit_cast<float>(bits & 0x7fffffff));
-    const std::int32_t is_negative = bits >> 31; // all bits
+    const std::int32_t is_negative = bits >> 31; // all bits set, or none
     const auto numerator = std::bit_cast<float>((std::bit_cast<std::int32_t>(small) & is_negative) |
                                                 (std::bit_cast<std::int32_t>(1.0f) & ~is_negative));
     return numerator / (1.0f + small);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Functions and sums that follow an operation, computed on its output where it lies: activations
-// and residual connections.  Not post-operations of oneDNN's, whose Relu makes 0 of what is no
-// number, and whose sums come before the others: here the bits are those of the operators alone.
+// Functions and sums that follow an operation and are computed in place on its output: activations
+// and residual connections.  They are not post-operations of oneDNN, whose Relu turns NaN into 0
+// and whose sums come before the others: here the bits are those of the separate operators.
 #include <algorithm>
 #include <utility>
 
@@ -76,7 +76,7 @@ private:
     const Shape output_;
     const LayoutCosts costs_;
     const std::shared_ptr<const Prepared> alone_;
-    std::vector<InPlace> steps_; // empty: adds
+    std::vector<InPlace> steps_; // empty: it adds an input
     std::size_t added_ = 0;
 };
 

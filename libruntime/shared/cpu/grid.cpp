@@ -11,8 +11,8 @@ namespace overtake::cpu {
 
 namespace {
 
-// integers: GridMode, GridPadding, whether -1 and 1 are the middles of the outermost pixels (1) or
-// their outer edges (0).  Inputs: pictures (batch, channels, height, width), positions (batch,
+// integers: GridMode, GridPadding, and whether -1 and 1 are the middles of the outermost pixels (1)
+// or their outer edges (0).  Inputs: pictures (batch, channels, height, width), positions (batch,
 // rows, columns, 2), x first.
 std::string check_grid_sample(const Operation& operation) {
     if (operation.inputs.size() != 2 || operation.integers.size() != 3)
@@ -30,7 +30,7 @@ std::string check_grid_sample(const Operation& operation) {
                : "no such mode";
 }
 
-// Beyond any picture, and whole in float32.
+// Beyond any picture, and an integer in float32.
 constexpr float far = 1 << 24;
 
 struct Axis {
@@ -38,12 +38,12 @@ struct Axis {
     bool is_aligned;
     GridPadding padding;
 
-    // In pixels, 0 the middle of the first one.
+    // Returns the position in pixels; 0 is the middle of the first pixel.
     float position(float given) const {
         const auto count = static_cast<float>(size);
         const float pixels =
             is_aligned ? (given + 1) / 2 * (count - 1) : ((given + 1) * count - 1) / 2;
-        return pixels >= -far && pixels <= far ? pixels : -far; // also what is no number
+        return pixels >= -far && pixels <= far ? pixels : -far; // -far also for NaN
     }
 
     float reflected(float at) const {
@@ -63,14 +63,14 @@ struct Axis {
         return padding == GridPadding::zeros ? at : std::clamp(at, 0.0f, last);
     }
 
-    // Of a pixel; -1: it is outside, and 0.
+    // Returns the number of a pixel; -1: it is outside and counts as 0.
     std::int64_t pixel(float at) const {
         const auto number = static_cast<std::int64_t>(padded(at));
         return number >= 0 && number < size ? number : -1;
     }
 };
 
-// Up to four pixels of an axis, and what each counts.
+// Up to four pixels of an axis, and their weights.
 struct Taps {
     int count;
     std::array<std::int64_t, 4> pixels;

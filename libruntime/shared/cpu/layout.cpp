@@ -55,7 +55,7 @@ void clear_spare_lanes(const Shape& shape, Layout blocks, std::span<float> value
     const std::size_t lanes = lanes_of(blocks), last = shape[1] % lanes;
     if (last == 0)
         return;
-    const std::size_t each = values.size() / shape[0]; // of the batch
+    const std::size_t each = values.size() / shape[0]; // of one sample of the batch
     const std::size_t in_block = elements(shape) / shape[0] / shape[1] * lanes;
     for (std::size_t end = each; end <= values.size(); end += each)
         for (std::size_t at = end - in_block; at < end; at += lanes)

@@ -12,13 +12,13 @@ namespace overtake::cpu {
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
-constexpr std::size_t most_work = 1 << 15; // in a state's key times states, of one node
+constexpr std::size_t most_work = 1 << 15; // limits a state's key times the states of one node
 
 LayoutSet bit(LayoutNumber layout) {
     return static_cast<LayoutSet>(1u << layout);
 }
 
-// The values that are needed between two nodes, and where each has its place in a state's key.
+// The values that are needed between two nodes, and the place of each in a state's key.
 class Alive {
 public:
     explicit Alive(const LayoutProblem& problem) : problem_(problem) {
@@ -26,7 +26,7 @@ public:
         for (std::size_t node = 0; node < problem.nodes.size(); node++) {
             for (const std::uint32_t input : problem.nodes[node].inputs)
                 last_use_[input] = node;
-            last_use_[problem.nodes[node].output] = node; // if nothing reads it
+            last_use_[problem.nodes[node].output] = node; // kept if nothing reads it
         }
         place_.resize(problem.values.size(), none);
     }
@@ -37,7 +37,7 @@ public:
     std::size_t count() const { return values_.size(); }
     bool dies_at(std::uint32_t value, std::size_t node) const { return last_use_[value] == node; }
 
-    // The given values that `node` reads first, and its output, get places at the end.
+    // Gives places at the end to the given values that `node` reads first, and to its output.
     std::vector<std::uint32_t> enter(std::size_t node) {
         std::vector<std::uint32_t> entered;
         const auto add = [&](std::uint32_t value) {
@@ -53,7 +53,7 @@ public:
         return entered;
     }
 
-    // Places that stay behind `node`, ascending.
+    // Removes values that are not needed after `node`; returns the other places, ascending.
     std::vector<std::size_t> leave(std::size_t node) {
         std::vector<std::size_t> kept;
         std::vector<std::uint32_t> staying;
@@ -77,7 +77,7 @@ private:
     std::vector<std::uint32_t> values_;
 };
 
-// The cheapest layout to convert a value from, and what that takes.
+// Returns the cheapest layout to convert a value from, and the time of the conversion.
 std::pair<LayoutNumber, double> cheapest(const LayoutProblem& problem, std::uint32_t value,
                                          LayoutSet there, LayoutNumber to) {
     std::pair<LayoutNumber, double> best{0, infinite};
@@ -91,7 +91,7 @@ std::pair<LayoutNumber, double> cheapest(const LayoutProblem& problem, std::uint
     return best;
 }
 
-// What one node does to the layouts of values.
+// The effect of one node on the layouts of values.
 class Transition {
 public:
     Transition(const LayoutProblem& problem, const Alive& alive, std::size_t node)
@@ -102,8 +102,9 @@ public:
         touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
     }
 
-    // Nanoseconds of the node in this form and of conversions around it, in the order in which
-    // visit(before, value, from, to) hears of them; infinite where there is no such conversion.
+    // Returns the nanoseconds of the node in this form and of the conversions around it, and calls
+    // visit(before, value, from, to) for each conversion in order.  Infinite if there is no such
+    // conversion.
     template <typename Visit>
     double apply(const NodeForm& form, std::string& key, const Visit& visit) const {
         double ns = form.ns;
@@ -143,7 +144,7 @@ private:
 };
 
 struct State {
-    std::string key; // a LayoutSet for each value that is alive
+    std::string key; // a LayoutSet for each value that is still needed
     double ns;
     std::uint32_t parent, form;
 };
@@ -168,7 +169,7 @@ private:
         std::vector<State> next;
         std::unordered_map<std::string, std::size_t> known;
         const Transition transition(problem_, alive, node);
-        std::vector<std::pair<std::string, State>> reached; // whole keys, in the next's order
+        std::vector<std::pair<std::string, State>> reached; // with whole keys, in the next's order
         for (std::uint32_t parent = 0; parent < states_.size(); parent++)
             for (std::uint32_t form = 0; form < problem_.nodes[node].forms.size(); form++) {
                 std::string key = states_[parent].key + entered;
@@ -230,7 +231,7 @@ private:
     bool is_whole_ = true;
 };
 
-// Goes the chosen way once more and writes down what is converted.
+// Applies the chosen forms once more and notes the conversions.
 void list_conversions(const LayoutProblem& problem, LayoutPlan& plan) {
     Alive alive(problem);
     std::string key;

@@ -32,12 +32,13 @@ std::shared_ptr<const Prepared> prepare_copy(const Operation& operation) {
                          make_copy);
 }
 
-// integers: offset of the first element, then the step along each axis of the output, in elements
-// of the input.  Transposing, slicing, expanding are all such views.
+// integers: the offset of the first element, then the step along each axis of the output, in
+// elements of the input.  Transpositions, slices and expansions are all such views.
 std::string check_view(const Operation& operation) {
     if (operation.inputs.size() != 1 || operation.integers.size() != 1 + operation.output.size())
         return "needs one input and a step for each axis of the output";
-    // Reader and compiler bound dimensions by 2^32 and elements by 2^31: no sum below wraps.
+    // The reader and the compiler bound dimensions by 2^32 and elements by 2^31: no sum below
+    // wraps.
     constexpr std::int64_t far = 1ll << 31;
     const auto size = static_cast<std::int64_t>(elements(operation.inputs[0]));
     std::int64_t low = operation.integers[0], high = operation.integers[0];
@@ -81,7 +82,7 @@ std::string check_axis(const Operation& operation, const Shape& shape) {
     return "";
 }
 
-// integers: axis.  Inputs: data, indices (from the end where negative).
+// integers: axis.  Inputs: data, indices (negative ones count from the end).
 std::string check_gather(const Operation& operation) {
     if (operation.inputs.size() != 2)
         return "needs two inputs";
@@ -117,8 +118,8 @@ Kernel make_gather(const Operation& operation) {
     };
 }
 
-// Of GatherElements and ScatterElements: indices may be fewer than data along any axis, and choose
-// along one.
+// For GatherElements and ScatterElements: indices may be fewer than data along any axis, and they
+// choose along one.
 bool have_places(const Shape& data, const Shape& indices, std::size_t axis) {
     if (indices.size() != data.size())
         return false;
@@ -128,7 +129,7 @@ bool have_places(const Shape& data, const Shape& indices, std::size_t axis) {
     return true;
 }
 
-// Where in the data the index at `position` of the indices points.
+// Returns the place in the data that the index at `position` of the indices selects.
 std::size_t place_of(std::size_t position, float index, const Shape& data, const Shape& indices,
                      std::size_t axis) {
     std::size_t offset = 0, stride = 1;
@@ -162,7 +163,7 @@ Kernel make_gather_elements(const Operation& operation) {
     };
 }
 
-// integers: axis, Scatter.  Inputs: data, indices, and for each of them an update.
+// integers: axis, Scatter.  Inputs: data, indices, and an update for each index.
 std::string check_scatter_elements(const Operation& operation) {
     if (operation.inputs.size() != 3 || operation.integers.size() != 2)
         return "needs three inputs and two numbers";
@@ -239,7 +240,8 @@ Kernel make_concat(const Operation& operation) {
     };
 }
 
-// Of channels, whole blocks in front of the last input's.
+// Concatenates in blocks along any axis except the batch; along channels only if the inputs before
+// the last one fill whole blocks.
 std::shared_ptr<const Prepared> prepare_concat(const Operation& operation) {
     const double each = operation.costs.copied;
     const std::int64_t axis = operation.integers[0];
@@ -252,7 +254,7 @@ std::shared_ptr<const Prepared> prepare_concat(const Operation& operation) {
                          make_concat);
 }
 
-// integers: Padding, then elements in front of each axis (negative: cut off).  reals: the constant.
+// integers: Padding, then the elements before each axis (negative: cut off).  reals: the constant.
 std::string check_pad(const Operation& operation) {
     if (operation.inputs.size() != 1 || operation.integers.size() != 1 + operation.output.size() ||
         operation.inputs[0].size() != operation.output.size())
@@ -273,7 +275,7 @@ std::string check_pad(const Operation& operation) {
     return "";
 }
 
-// Where a padded position of one axis comes from; -1 for the constant.
+// Returns the source of a padded position of one axis; -1 for the constant.
 std::int64_t padded_source(Padding mode, std::int64_t position, std::int64_t size) {
     if (position >= 0 && position < size)
         return position;
@@ -324,7 +326,7 @@ std::shared_ptr<const Prepared> prepare_pad(const Operation& operation) {
     const Shape &from = operation.inputs[0], &to = operation.output;
     if (can_be_blocked(to) && from[1] == to[1] && operation.integers[2] == 0) {
         std::vector<std::int64_t> integers = operation.integers;
-        integers.push_back(0); // in front of the lanes
+        integers.push_back(0); // before the lanes
         return prepare_in_blocks(operation, each, make_pad, integers);
     }
     return prepare_forms(operation, operation.costs.elements_ns(elements(to), each), make_pad);

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t alignment = 64, room = std::size_t{32} << 20;
 
-// oneDNN brings OpenMP along, whichever it was built with; null where it was built with none.
+// Finds a function of the OpenMP that oneDNN uses; null if it was built without OpenMP.
 template <typename Function>
 Function of_openmp(const char* name) {
     return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
@@ -43,18 +43,18 @@ int threads() {
     return get ? get() : 0;
 }
 
-// Of those wanted, as many as a parallel region here gets: with fewer than it counts on, oneDNN's
-// matrix product is wrong.
+// Returns the threads that a parallel region gets here, at most `wanted`: with fewer than it counts
+// on, oneDNN's matrix product is wrong.
 int threads_to_be_had(unsigned wanted) {
     static const auto limit = of_openmp<Get>("omp_get_thread_limit");
     static const auto level = of_openmp<Get>("omp_get_active_level");
     static const auto most_levels = of_openmp<Get>("omp_get_max_active_levels");
     if (wanted == 1 || !limit || !level || !most_levels || level() >= most_levels())
-        return 1; // a program's own region, where another one has one thread
+        return 1; // in a parallel region of the program, where another region has one thread
     return std::min(static_cast<int>(wanted), limit());
 }
 
-// OpenMP may give fewer where the machine is busy; returns what was before.
+// Sets whether OpenMP may give fewer threads on a busy machine; returns the former value.
 int set_dynamic(int value) {
     static const auto get = of_openmp<Get>("omp_get_dynamic");
     static const auto set = of_openmp<void (*)(int)>("omp_set_dynamic");
@@ -64,9 +64,9 @@ int set_dynamic(int value) {
     return before;
 }
 
-thread_local bool has_threads = false; // OpenMP's, which wait for the next operator
+thread_local bool has_threads = false; // OpenMP's threads, which wait for the next operator
 
-/// A child has none of them, and would wait for them for ever.
+/// A child has none of these threads, and would wait for them for ever.
 void end_threads_before_fork() {
     if (!has_threads)
         return;
@@ -101,7 +101,7 @@ dnnl::stream make_stream() {
     }
 }
 
-// What a thread keeps for its operators.
+// The data that a thread keeps for its operators.
 struct OfThread {
     struct Own {
         Bytes bytes;
@@ -111,7 +111,7 @@ struct OfThread {
     std::array<Own, static_cast<std::size_t>(Room::count)> rooms;
 };
 
-// With thread_local, the C library ends the process where it has no memory to note the destructor.
+// Not thread_local: the C library would end the process if it had no memory to note the destructor.
 OfThread& of_thread() {
     static const pthread_key_t key = [] {
         pthread_key_t made{};
@@ -263,7 +263,7 @@ Owned::Owned(const dnnl::memory::desc& description)
 
 Step::Step(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad)
     : primitive_(std::move(primitive)), scratchpad_size_(scratchpad.get_size()) {
-    stream(); // now, since run() is to allocate nothing
+    stream(); // made now, since run() must allocate nothing
     if (scratchpad_size_ > 0)
         scratchpad_ =
             dnnl::memory(scratchpad, engine(), room_for(Room::scratchpad, scratchpad_size_));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What operators of the CPU need of oneDNN, versions 2.6 and 3: so many threads, refusals in words,
-// and primitives that run without an allocation.
+// The use of oneDNN, versions 2.6 and 3, by operators of the CPU: a number of threads, errors in
+// words, and primitives that run without an allocation.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 namespace overtake::cpu::onednn {
 
-/// The one engine.  Thread safe.
+/// The only engine.  Thread safe.
 const dnnl::engine& engine();
 
-/// While it lives, oneDNN computes with ThreadCount's threads where this thread calls it, or with
-/// as many of them as OpenMP lets it have: a primitive has to run with as many as it was made for.
+/// While it lives, oneDNN computes on this thread's calls with ThreadCount's threads, or with as
+/// many of them as OpenMP allows: a primitive must run with the number that it was made for.
 class Threads {
 public:
     Threads();
@@ -33,25 +33,25 @@ private:
 };
 
 /// Throws Error ENOMEM, naming `what`, unless there is room for what oneDNN allocates while it
-/// makes a primitive: version 2.6 crashes where one of those allocations fails.
+/// makes a primitive: version 2.6 crashes if one of those allocations fails.
 void require_room(const char* what);
 
 /// The calling thread's stream.
 const dnnl::stream& stream();
 
-/// Of a value of three to five dimensions.
+/// Describes a value of three to five dimensions.
 dnnl::memory::desc description(const Shape& shape, Layout layout);
-/// Of floats in row-major order.
+/// Describes floats in row-major order.
 dnnl::memory::desc dense(const dnnl::memory::dims& dims);
 
-/// Sizes, strides and blocks in words; empty for a format that is made of more than these.
+/// Returns sizes, strides and blocks as a text; empty if the format has more than these.
 std::string format_of(const dnnl::memory::desc& description);
-/// Whether there are elements in memory that are none of the value's.
+/// Whether memory has elements that do not belong to the value.
 bool has_spare_lanes(const dnnl::memory::desc& description);
-/// As Bytes are.
+/// Whether the data is aligned as Bytes are.
 bool is_aligned(const void* data);
 
-/// Bytes for a memory of oneDNN's, zero, aligned as its kernels like them.
+/// Zeroed bytes for a memory of oneDNN, aligned as its kernels prefer.
 class Bytes {
 public:
     Bytes() = default;
@@ -66,14 +66,14 @@ private:
     std::unique_ptr<void, Free> memory_;
 };
 
-/// What one primitive at a time has of a thread's memory, all of them in turns.
+/// The rooms of a thread's memory; one primitive at a time uses them, all primitives in turns.
 enum class Room { scratchpad, source, target, weights, count };
 
-/// At least so many bytes of the calling thread, until it asks for more of the same room.
-/// Allocates where it has had fewer.  Throws std::bad_alloc.
+/// Returns at least so many bytes of the calling thread, valid until it asks for more of the same
+/// room.  Allocates if the room has had fewer.  Throws std::bad_alloc.
 void* room_for(Room room, std::size_t size);
 
-/// A memory that owns its bytes, or none.
+/// A memory with its own bytes, or with none.
 struct Owned {
     Owned() = default;
     explicit Owned(const dnnl::memory::desc& description);
@@ -82,32 +82,32 @@ struct Owned {
     dnnl::memory memory;
 };
 
-/// A primitive.  Its scratchpad is the thread's, which all primitives share.
+/// A primitive.  Its scratchpad belongs to the thread; all primitives share it.
 class Step {
 public:
     Step() = default;
     Step(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad);
 
-    /// The same primitive for another thread: one step runs in one thread at a time.
+    /// Returns the same primitive for another thread: one step runs in one thread at a time.
     Step another() const;
 
-    /// Allocates nothing, but in a thread that has run no primitive of this size.  Throws Error
+    /// Allocates nothing, except in a thread that has run no primitive of this size.  Throws Error
     /// ENOMEM and std::bad_alloc.
     void run(std::initializer_list<dnnl_exec_arg_t> arguments) const;
 
 private:
     dnnl::primitive primitive_;
-    dnnl::memory scratchpad_; // empty where none is needed
+    dnnl::memory scratchpad_; // empty if none is needed
     std::size_t scratchpad_size_ = 0;
 };
 
-/// Copies from one layout to another; nothing to be made where they are the same.
+/// Returns a copy from one layout to another; must not be made if they are the same.
 Step reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to);
 
-/// Attributes of all our primitives: the caller has the scratchpad.
+/// Returns the attributes of all our primitives: the caller provides the scratchpad.
 dnnl::primitive_attr attributes();
 
-/// Where `memory` is from now on.  Allocates nothing.
+/// Sets the data of `memory`.  Allocates nothing.
 void place(const dnnl::memory& memory, const void* data);
 
 } // namespace overtake::cpu::onednn

@@ -39,8 +39,9 @@ Dims dims_of_weights(const ConvolutionShape& shape) {
     return dims;
 }
 
-// Padding behind each axis with which oneDNN counts as many windows; nothing if there is none, if
-// windows may lie in padding alone, or if they are longer than generated code can address.
+// Returns the padding behind each axis with which oneDNN counts as many windows.  Returns nothing
+// if there is none, if windows may lie in padding alone, or if they are too long for generated code
+// to address.
 std::optional<Dims> padding_behind(const ConvolutionShape& shape) {
     Dims behind;
     for (std::size_t axis = 0; axis < shape.kernel.size(); axis++) {
@@ -59,13 +60,13 @@ std::optional<Dims> padding_behind(const ConvolutionShape& shape) {
     return behind;
 }
 
-// What a convolution is to oneDNN.
+// A convolution in the terms of oneDNN.
 struct Request {
     Description few, weights, many;
     Dims strides, dilations, front, behind;
 };
 
-// oneDNN chooses the layouts of source and target, unless they are to be in blocks.
+// oneDNN chooses the layouts of source and target, unless they must be in blocks.
 Request request_of(const ConvolutionShape& shape, const Dims& behind, bool in_blocks) {
     const auto value = [&](const Shape& its) {
         return in_blocks ? onednn::description(its, shape.blocks)
@@ -83,7 +84,8 @@ Request request_of(const ConvolutionShape& shape, const Dims& behind, bool in_bl
     return request;
 }
 
-// Those by products of small matrices ("brgemm") want channels last, which we have no operators in.
+// Implementations by products of small matrices ("brgemm") want channels last, which no operator
+// here has.
 bool is_wanted(std::string_view implementation, bool may_use_avx512) {
     for (const char* unwanted : {"avx10", "amx", "brg", "brdg", "ref"})
         if (implementation.find(unwanted) != std::string_view::npos)
@@ -113,7 +115,7 @@ bool choose(Chosen& chosen, bool may_use_avx512) {
 constexpr auto inference = dnnl::prop_kind::forward_inference;
 constexpr auto direct = dnnl::algorithm::convolution_direct;
 
-// A description of version 2 is looked at by next_impl(), and so lives as long.
+// In version 2 next_impl() reads the description, so it lives as long.
 #if DNNL_VERSION_MAJOR >= 3
 struct Forward {
     explicit Forward(const Request& r, const Description& bias)
@@ -154,7 +156,7 @@ struct ConvolutionPrimitive::Primitive {
     Description source, weights, target, bias; // as it has them; no bias of a transposed one
     onednn::Owned known_weights;
 
-    // Null: there is no implementation that is wanted.
+    // Returns null if there is no implementation that is wanted.
     static std::unique_ptr<Primitive> chosen(const ConvolutionShape& shape, const Dims& behind,
                                              bool in_blocks);
     bool make(const ConvolutionShape& shape, const Request& request);
@@ -218,7 +220,7 @@ void ConvolutionPrimitive::take_weights(std::span<const float> weights,
     onednn::Owned& known = primitive_->known_weights;
     const bool has_format = !format_.empty() && stored.format == format_ &&
                             stored.values.size() * sizeof(float) == its.get_size();
-    // Spare lanes of a file may hold anything.
+    // The spare lanes of a file may hold anything.
     if (has_format && !onednn::has_spare_lanes(its) && onednn::is_aligned(stored.values.data())) {
         known.memory =
             dnnl::memory(its, onednn::engine(), const_cast<float*>(stored.values.data()));
@@ -230,7 +232,8 @@ void ConvolutionPrimitive::take_weights(std::span<const float> weights,
         return;
     }
     const dnnl::memory from(given, onednn::engine(), const_cast<float*>(weights.data()));
-    // With one thread: OpenMP keeps what it starts here, and then has more threads than CPUs.
+    // One thread: OpenMP keeps threads that it starts here, and would then have more threads than
+    // CPUs.
     const ThreadCount one(1);
     const onednn::Threads threads;
     onednn::reorder(given, its)
@@ -258,7 +261,7 @@ bool ConvolutionPrimitive::writes(Layout layout) const {
 
 namespace {
 
-// What `step` throws as an Error; null where oneDNN cannot.
+// Calls `step` and throws its errors as Error; returns null if oneDNN cannot.
 template <typename Step>
 auto translated(const Step& step) -> decltype(step()) {
     onednn::require_room("convolution");
@@ -270,7 +273,7 @@ auto translated(const Step& step) -> decltype(step()) {
             throw Error(ENOMEM, "convolution: oneDNN has not enough memory for it");
         return nullptr;
     } catch (const std::future_error&) {
-        return nullptr; // oneDNN's cache keeps what was refused once as a broken promise
+        return nullptr; // oneDNN's cache returns what it refused once as a broken promise
     }
 }
 
@@ -286,7 +289,7 @@ ConvolutionPrimitive::make(const ConvolutionShape& shape, std::span<const float>
         auto primitive = Primitive::chosen(shape, *behind, false);
         if (!primitive)
             return nullptr;
-        // Where oneDNN likes another layout best, each run would copy source and target.
+        // If oneDNN prefers another layout, each run would copy source and target.
         const auto is_ours = [&](const Shape& its, const Description& description) {
             return description == onednn::description(its, Layout::planes) ||
                    description == onednn::description(its, shape.blocks);
@@ -300,7 +303,8 @@ ConvolutionPrimitive::make(const ConvolutionShape& shape, std::span<const float>
 }
 
 struct OneDnnConvolution::Sides {
-    // The user's memory, and what the primitive reads or writes; one where they are the same.
+    // The user's memory, and the memory that the primitive uses; one memory if the layouts are the
+    // same.
     struct Side {
         Side() = default;
         Side(const Description& mine, const Description& its, onednn::Room room)
@@ -315,7 +319,7 @@ struct OneDnnConvolution::Sides {
 
         dnnl_memory_t memory() const { return is_direct ? user.get() : own.get(); }
 
-        // What the primitive reads or writes is the thread's, which all convolutions share.
+        // The memory that the primitive uses belongs to the thread, and all convolutions share it.
         void begin(const float* data) const {
             onednn::place(user, data);
             if (!is_direct)
@@ -421,7 +425,7 @@ void OneDnnConvolution::run(std::span<const float> source, std::span<const float
     s.target.write();
     if (is_transposed)
         add_bias(added, target);
-    if (is_blocked(target_layout_)) // they are the source times 0, which may be no number
+    if (is_blocked(target_layout_)) // the lanes are the source times 0, which may be NaN
         clear_spare_lanes(primitive_->shape_.target, target_layout_, target);
 }
 

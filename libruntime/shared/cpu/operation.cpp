@@ -21,7 +21,7 @@ const Entry* find(CpuOpType type) {
     return nullptr;
 }
 
-// Two at most: planes, and blocks.
+// At most two forms: in planes, and in blocks.
 class Forms : public Prepared {
 public:
     Forms(const Operation& operation, double planes_ns, Kernel (*planes)(const Operation&),
@@ -45,7 +45,7 @@ private:
     std::vector<NodeForm> forms_;
 };
 
-// Of operators that do the same in blocks, on other shapes.
+// For operators that do the same in blocks, on other shapes.
 class InBlocks : public Prepared {
 public:
     InBlocks(const Operation& operation, double ns_of_each, Kernel (*make)(const Operation&),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Operators of the CPU: float32 in and out, dense row-major arrays of any rank.  One table serves
-// the runtime (CPU segments), the model reader (checks) and the compiler (float execution), so all
-// three mean the same.  Integers and truth values are held as float32, exact up to 2^24.
+// Operators of the CPU: float32 in and out, dense row-major arrays of any rank.  The runtime (CPU
+// segments), the model reader (checks) and the compiler (float execution) use the same table, so an
+// operator means the same in all three.  Integers and truth values are held as float32, exact up to
+// 2^24.
 #pragma once
 
 #include <cstdint>
@@ -25,57 +26,59 @@ using Inputs = std::vector<std::span<const float>>;
 
 enum class Unary : std::int64_t;
 
-/// Weights as a primitive of oneDNN's reads them.
+/// Weights in the layout that a primitive of oneDNN reads.
 struct StoredWeights {
     std::string_view format; ///< sizes, strides and blocks; empty: none
     std::span<const float> values;
 };
 
-/// What is done to an operation's output in place, in the same layout.
+/// An operation in place on an operation's output, in the same layout.
 struct Following {
-    std::optional<Unary> function; ///< of each element; none: the next input is added
-    std::vector<float> reals;      ///< the function's
+    std::optional<Unary> function; ///< applied to each element; none: adds the next input
+    std::vector<float> reals;      ///< the parameters of the function
 };
 
-/// One operator with everything known before it runs.  What `integers` and `reals` mean is said
-/// beside each operator's check.
+/// One operator with everything that is known before it runs.  The comment at each operator's check
+/// explains `integers` and `reals`.
 struct Operation {
     CpuOpType type;
     std::vector<std::int64_t> integers;
     std::vector<float> reals;
     std::vector<Shape> inputs;
     Shape output;
-    /// Of a custom one; its shapes are those above.
+    /// The description of a custom operator; its shapes are those above.
     std::shared_ptr<const OperatorDescription> custom = nullptr;
-    /// By input, its values where each run has the same ones, empty where it has not.  They
-    /// outlive what prepare() makes of the operation.
+    /// By input: its values if each run has the same ones, else empty.  They outlive the result of
+    /// prepare().
     std::vector<std::span<const float>> known = {};
     /// The blocks that its forms have beside planes.  With blocks of 16 a convolution may use
-    /// AVX-512, and adds in another order than with blocks of 8; a form's layout changes no sum.
+    /// AVX-512, and then adds in another order than with blocks of 8; the layout of a form changes
+    /// no sum.
     Layout blocks = Layout::blocked_8;
-    /// Of a convolution whose weights are known: the same as `format` has them, or none.  They
-    /// outlive what prepare() makes of the operation.
+    /// The weights of a convolution, if they are known: the same values in the layout of `format`,
+    /// or none.  They outlive the result of prepare().
     StoredWeights stored = {};
-    LayoutCosts costs = {}; ///< by which forms() are priced
-    /// In this order; what they add are the last of `inputs`, of the output's shape.
+    LayoutCosts costs = {}; ///< the costs that forms() uses
+    /// Applied in this order; the inputs that they add are the last of `inputs`, of the output's
+    /// shape.
     std::vector<Following> following = {};
 };
 
-/// Computes the output from arrays of exactly the operation's shapes, in the layouts that it was
-/// made for.  Throws Error where data make it impossible (an index that leaves its tensor).  From
-/// its second run on it allocates nothing; oneDNN and a program's own operator may.  One thread at
-/// a time.
+/// Computes the output from arrays of exactly the operation's shapes, in the layouts that the
+/// kernel was made for.  Throws Error if data make it impossible (an index that leaves its tensor).
+/// From its second run on it allocates nothing, except that oneDNN and a program's own operator
+/// may.  One thread at a time.
 using Kernel = std::function<void(const Inputs&, std::span<float>)>;
 
-/// What an operator of a model is.
+/// Returns the operation of a model's operator.
 Operation operation_of(std::span<const Tensor> tensors, const CpuOp& op);
 
-/// Why the operation is unsound, or nothing.  What passes cannot leave its arrays, whatever the
-/// data.
+/// Returns why the operation is unsound, or nothing.  An operation that passes cannot leave its
+/// arrays, whatever the data.
 std::string check(const Operation& operation);
 
-/// What all kernels of one operation share: weights as they are read, code that was generated.
-/// Thread safe.
+/// The data that all kernels of one operation share: weights in the layout that is read, generated
+/// code.  Thread safe.
 class Prepared {
 public:
     Prepared() = default;
@@ -83,30 +86,30 @@ public:
     Prepared& operator=(const Prepared&) = delete;
     virtual ~Prepared() = default;
 
-    /// In which layouts it can compute, and how long that takes by the operation's costs; the
-    /// first one has planes alone.
+    /// The layouts in which it can compute, with the times by the operation's costs; the first form
+    /// has only planes.
     virtual std::vector<NodeForm> forms() const = 0;
-    /// A kernel for one of forms(), which shares what is prepared.  Throws Error ENOMEM, and
-    /// ENOENT for a custom operator that is not registered.
+    /// Returns a kernel for one of forms(), which shares the prepared data.  Throws Error ENOMEM,
+    /// and ENOENT for a custom operator that is not registered.
     virtual Kernel kernel(const NodeForm& form) const = 0;
-    /// Those of a convolution that knows its weights; its own, as long as it lives.
+    /// Returns the weights of a convolution that knows them; this object owns them.
     virtual StoredWeights weights() const { return {}; }
-    /// Whether kernels have a copy of what Operation::known says of this input: then they read
-    /// neither that nor what a run gives them for it.
+    /// Whether kernels have a copy of Operation::known of this input: then they read neither that
+    /// nor the input that a run passes.
     virtual bool has_copy_of(std::size_t /*input*/) const { return false; }
 };
 
-/// The operation has passed check().  Throws Error ENOMEM.
+/// Takes an operation that has passed check().  Throws Error ENOMEM.
 std::shared_ptr<const Prepared> prepare(const Operation& operation);
 
-/// In planes, of an operation whose known values are needed no longer.  Throws Error as prepare()
-/// and Prepared::kernel().
+/// Makes a kernel in planes; the operation's known values are not needed any more.  Throws Error as
+/// prepare() and Prepared::kernel().
 Kernel make_kernel(const Operation& operation);
 
-/// "Softmax", ...; null for a number that is no operator.
+/// Returns "Softmax", ...; null for a number that is no operator.
 const char* name_of(CpuOpType type);
 
-// Numbers in Operation::integers.
+// The numbers in Operation::integers.
 
 enum class Unary : std::int64_t {
     identity,
@@ -153,7 +156,7 @@ enum class Unary : std::int64_t {
     is_infinite,
     truncate,
     truth,
-    count // one behind the last
+    count // one after the last
 };
 
 enum class Binary : std::int64_t {
@@ -199,32 +202,32 @@ enum class Reduction : std::int64_t {
 
 enum class Padding : std::int64_t { constant, edge, reflect, wrap, count };
 
-/// What an update makes of an element.
+/// The effect of an update on an element.
 enum class Scatter : std::int64_t { replace, add, multiply, maximum, minimum, count };
 
 enum class GridMode : std::int64_t { bilinear, nearest, bicubic, count };
 
-/// Of positions outside a picture.
+/// The values of positions outside a picture.
 enum class GridPadding : std::int64_t { zeros, border, reflection, count };
 
-/// What is kept of the samples of a region.
+/// The value that is made from the samples of a region.
 enum class RegionPool : std::int64_t { average, maximum, count };
 
 enum class Recurrence : std::int64_t { rnn, gru, lstm, count };
 
-/// The function of one element; `reals` are its parameters (missing ones count as 0).
+/// Returns the function of one element; `reals` are its parameters (missing ones count as 0).
 std::function<float(float)> unary_function(Unary function, const std::vector<float>& reals);
 
-// What the operators' files give the table.
+// The functions that the operators' files use for the table.
 
-/// Elements in front of, along and behind an axis.
+/// The elements before, along and after an axis.
 struct Extents {
     std::size_t outer, length, inner;
 };
 Extents around(const Shape& shape, std::size_t axis);
-/// Row-major strides, 0 where `shape` has 1 and `target` (of at least its rank) does not.
+/// Returns row-major strides, 0 where `shape` has 1 and `target` (of at least its rank) does not.
 std::vector<std::size_t> broadcast_strides(const Shape& shape, const Shape& target);
-/// Empty if the shapes do not fit each other.
+/// Returns the joint shape; empty if the shapes do not fit each other.
 Shape broadcast(const Shape& left, const Shape& right);
 
 } // namespace overtake::cpu

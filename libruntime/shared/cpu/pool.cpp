@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Pool over windows of any number of dimensions, of one channel after the other or of a block at
+// Pool over windows of any number of dimensions, for one channel after the other or for a block at
 // once.
 #include <algorithm>
 #include <array>
@@ -15,10 +15,11 @@ namespace overtake::cpu {
 
 namespace {
 
-constexpr std::size_t most_axes = 6; // behind batch and channels
+constexpr std::size_t most_axes = 6; // beside batch and channels
 
-// The last two give where the greatest is, counted over the whole tensor, and the first of equals.
-// Of the spatial axes the last one, or the first one, has its elements side by side.
+// The last two return the place of the greatest element, counted over the whole tensor; of equal
+// elements the first counts.  By rows, elements along the last spatial axis are adjacent; by
+// columns, along the first.
 enum class Kind : std::int64_t {
     maximum,
     average,
@@ -33,8 +34,8 @@ bool gives_places(const Operation& operation) {
     return operation.integers[0] >= static_cast<std::int64_t>(Kind::place_by_rows);
 }
 
-// integers: Kind, then kernel, strides, dilations, padding in front and padding behind, one for
-// each spatial axis.  What lies beyond the padding never counts.
+// integers: Kind, then kernel, strides, dilations, padding in front and padding behind, one of each
+// for every spatial axis.  Elements beyond the padding never count.
 std::string check_pool(const Operation& operation) {
     if (operation.inputs.size() != 1)
         return "needs one input";
@@ -66,7 +67,7 @@ public:
                 numbers_[part].push_back(operation.integers[1 + part * axes + axis]);
     }
 
-    // Of planes, or of blocks: `lanes` channels side by side.
+    // Pools planes, or blocks of `lanes` adjacent channels.
     template <std::size_t lanes>
     void run(std::span<const float> in, std::span<float> out) const {
         switch (kind_) {
@@ -83,14 +84,14 @@ public:
     }
 
 private:
-    // Where one window lies along one axis.
+    // The taps of one window along one axis.
     struct Stretch {
         std::int64_t first;   // position of its first tap inside the tensor
-        std::int64_t count;   // taps inside
-        std::int64_t counted; // and in the padding that counts
+        std::int64_t count;   // taps inside the tensor
+        std::int64_t counted; // those and taps in the padding that counts
     };
 
-    // Only what lies inside is looked at, however great kernel and padding are.
+    // Looks only at taps inside, however large kernel and padding are.
     Stretch stretch(std::size_t axis, std::int64_t window) const {
         const std::int64_t kernel = numbers_[0][axis], dilation = numbers_[2][axis],
                            behind = numbers_[4][axis], size = in_[axis];
@@ -104,7 +105,7 @@ private:
                 taps_before(size + behind)};
     }
 
-    // What is kept of a lane's taps.
+    // The values that are kept of a lane's taps.
     struct Greatest {
         void add(float here, std::int64_t) { value = here > value ? here : value; }
         float value = -std::numeric_limits<float>::infinity();
@@ -172,7 +173,7 @@ private:
             index /= out_[axis];
             inside *= static_cast<double>(stretches[axis].count);
             counted *= static_cast<double>(stretches[axis].counted);
-            if (stretches[axis].count > 0) // what lies outside may be too far to count
+            if (stretches[axis].count > 0) // a position outside may be too large to count
                 offset += stretches[axis].first * strides[axis];
             if (axis > 0)
                 strides[axis - 1] = strides[axis] * in_[axis];
@@ -190,7 +191,7 @@ private:
                 offset -= step * taps[axis];
                 taps[axis] = 0;
             }
-            if (axis > axes) // wrapped: the last tap has been added
+            if (axis > axes) // it wrapped: the last tap has been added
                 break;
         }
         for (std::size_t lane = 0; lane < lanes; lane++)
@@ -215,7 +216,7 @@ Kernel make_blocked_pool(const Operation& operation) {
             pool.run<8>(in[0], out);
         else
             pool.run<16>(in[0], out);
-        clear_spare_lanes(shape, blocks, out); // a greatest value of padding alone is none
+        clear_spare_lanes(shape, blocks, out); // the maximum of padding alone is no value
     };
 }
 

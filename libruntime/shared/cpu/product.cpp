@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// MatrixProduct of any number of dimensions, on oneDNN's.
+// MatrixProduct of any number of dimensions, by that of oneDNN.
 #include <cerrno>
 
 #include <oneapi/dnnl/dnnl.h>
@@ -21,7 +21,7 @@ void multiply(const float* a, const float* b, float* c, std::size_t rows, std::s
 
 namespace {
 
-// Batch dimensions: all but the last two.
+// Returns the batch dimensions: all but the last two.
 Shape batch_of(const Shape& shape) {
     Shape batch(shape.begin(), shape.end() - 2);
     if (batch.empty())
@@ -29,7 +29,7 @@ Shape batch_of(const Shape& shape) {
     return batch;
 }
 
-// Inputs (..., rows, inner) and (..., inner, columns); batches broadcast.
+// Inputs: (..., rows, inner) and (..., inner, columns); batches broadcast.
 std::string check_matrix_product(const Operation& operation) {
     if (operation.inputs.size() != 2)
         return "needs two inputs";
@@ -44,7 +44,7 @@ std::string check_matrix_product(const Operation& operation) {
 }
 
 Kernel make_matrix_product(const Operation& operation) {
-    onednn::require_room("matrix product"); // of the first one, in run()
+    onednn::require_room("matrix product"); // for the first product, in run()
     const Shape &a = operation.inputs[0], &b = operation.inputs[1];
     const Shape batch = broadcast(batch_of(a), batch_of(b));
     const auto steps_a = broadcast_strides(batch_of(a), batch);

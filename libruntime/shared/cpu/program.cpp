@@ -20,7 +20,7 @@ namespace {
 using cpu::LayoutNumber;
 using cpu::LayoutSet;
 
-// What a plan numbers: layouts of host memory, and the device's own.
+// The numbers in a plan: layouts of host memory, and the device's own layout.
 constexpr auto planes = static_cast<LayoutNumber>(cpu::Layout::planes);
 constexpr LayoutNumber on_device = 4;
 constexpr std::size_t most_wasted = 1 << 22; // floats
@@ -34,7 +34,7 @@ bool is_blocked(LayoutNumber layout) {
     return layout != on_device && cpu::is_blocked(static_cast<cpu::Layout>(layout));
 }
 
-// As layouts of a file, which are those of any CPU's blocks: whether a value is in blocks.
+// Returns the layout as a file has it, for blocks of any CPU: whether a value is in blocks.
 std::uint8_t in_file(LayoutNumber layout) {
     return is_blocked(layout) ? 1 : 0;
 }
@@ -59,7 +59,7 @@ double conversion_ns(const cpu::LayoutCosts& costs, const Tensor& tensor, Layout
     return costs.conversion_ns(floats_of(tensor, is_blocked(from) ? from : to));
 }
 
-// First fit in an array of floats that is as long as it has to be.
+// First fit in an array of floats, which is as long as needed.
 class OwnMemory {
 public:
     std::size_t take(std::size_t count) {
@@ -105,11 +105,11 @@ public:
 private:
     static std::size_t rounded(std::size_t count) { return (count + 15) / 16 * 16; }
 
-    std::map<std::size_t, std::size_t> gaps_; // by place; no two side by side
+    std::map<std::size_t, std::size_t> gaps_; // by place; no two are adjacent
     std::size_t size_ = 0;
 };
 
-// Of this CPU, if there are convolutions; others do not need oneDNN to be asked.
+// Returns this CPU's blocks, if there are convolutions; other operators need not ask oneDNN.
 cpu::Layout blocks_for(std::span<const CpuOp> ops) {
     return std::ranges::find(ops, CpuOpType::convolution, &CpuOp::type) == ops.end()
                ? cpu::Layout::blocked_8
@@ -154,20 +154,21 @@ public:
     }
 
 private:
-    // What a node of the problem is: an operator, or the copy of its output to the device.
+    // The meaning of a node of the problem: an operator, or the copy of its output to the device.
     struct NodeOf {
         const CpuOp* op;
         std::shared_ptr<const cpu::Prepared> prepared; // null: the copy
         const CpuChain* chain;
     };
-    // What a value of the problem is: a tensor or, of one on the device, what an operator computes
-    // for it.  The tensor holds that rounded, so operators read the tensor from the device.
+    // The meaning of a value of the problem: a tensor or, for one on the device, the result that an
+    // operator computes for it.  The tensor holds the rounded result, so operators read the tensor
+    // from the device.
     struct ValueOf {
         std::uint32_t tensor;
         bool is_unrounded;
     };
 
-    // Leaves the problem with the forms that the plan numbers.
+    // Makes the plan, and leaves the problem with the forms whose numbers the plan has.
     cpu::LayoutPlan plan_for(CpuLayout layout) {
         const cpu::LayoutProblem all = problem_;
         program_.is_stored = layout == CpuLayout::automatic && keep_stored_forms();
@@ -177,7 +178,7 @@ private:
             cpu::LayoutPlan plan = cpu::plan_layouts(problem_);
             if (std::isfinite(plan.ns))
                 return plan;
-            program_.is_stored = false; // tensors of the device have pixels that are no blocks
+            program_.is_stored = false; // the device's tensors have pixels that are no blocks
         }
         problem_ = all;
         cpu::LayoutPlan plan = cpu::plan_layouts(problem_);
@@ -186,7 +187,7 @@ private:
         return plan;
     }
 
-    // Whether the file asks for blocks that are nearly empty, of a large value.
+    // Whether the file asks for nearly empty blocks of a large value.
     bool is_waste(const CpuChain& chain) const {
         const Tensor& tensor = tensors_[ops_[chain.last].output];
         if (ops_[chain.last].layouts.back() == 0 || !cpu::can_be_blocked(tensor.shape))
@@ -195,7 +196,7 @@ private:
         return stored > most_wasted && stored > 4 * tensor.elements();
     }
 
-    // False where the file has none, or where this CPU's kernels lack one.
+    // Returns false if the file has no forms, or if this CPU's kernels lack one.
     bool keep_stored_forms() {
         for (std::size_t node = 0; node < nodes_.size(); node++) {
             const CpuChain* chain = nodes_[node].chain;
@@ -218,7 +219,7 @@ private:
         return true;
     }
 
-    // Of the chain's operators, which have no other layouts between them.
+    // Notes the layouts of the chain's operators, which have no other layouts between them.
     void note_layouts(const CpuChain& chain, const cpu::NodeForm& form) {
         const std::uint8_t inside = in_file(form.output);
         std::vector<std::uint8_t>& first = program_.layouts[chain.first];
@@ -281,8 +282,8 @@ private:
         problem_.nodes.push_back(std::move(store));
     }
 
-    // The slot of a value in a layout; what is in memory of the segment's own gets its place later,
-    // and has a number of its own until then.
+    // Returns the slot of a value in a layout.  A value in the segment's own memory gets its place
+    // later, and has a number of its own until then.
     CpuSlot slot_of(std::uint32_t value, LayoutNumber layout) const {
         const auto [tensor, is_unrounded] = value_of_[value];
         const Tensor& its = tensors_[tensor];
@@ -405,7 +406,7 @@ std::vector<bool> internal_tensors(std::span<const Segment* const> segments,
                                    std::span<const std::uint32_t> kept) {
     constexpr auto none = std::numeric_limits<std::size_t>::max();
     std::vector<std::size_t> written(tensors.size(), none); // by the last segment that does
-    std::vector<bool> is_known(tensors.size());             // to others
+    std::vector<bool> is_known(tensors.size());             // to other segments
     for (const std::uint32_t tensor : kept)
         is_known[tensor] = true;
     for (std::size_t number = 0; number < segments.size(); number++)

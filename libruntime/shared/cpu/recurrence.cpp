@@ -16,15 +16,15 @@ namespace {
 // integers: the kind (Recurrence); the directions: 0 (forward), 1 (reverse) or 2 (both); the
 // optional inputs that are there (bits of Given); whether a GRU applies its reset gate to the
 // product of its hidden gate, instead of to the states before it; whether an LSTM's forget gate is
-// 1 less its input gate; then, for each direction and gate function, a Unary.
+// 1 minus its input gate; then, for each direction and gate function, a Unary.
 // reals: the bound at which arguments of gate functions are clamped (0: none), then two parameters
 // for each of these functions.
 // Inputs: X (steps, batch, features), W (directions, gates * hidden, features), R (directions,
 // gates * hidden, hidden), then the optional ones in the order of Given: bias (directions, 2 *
-// gates * hidden), lengths (batch), states (directions, batch, hidden), cells (the same), peepholes
+// gates * hidden), lengths (batch), states (directions, batch, hidden), cells (likewise), peepholes
 // (directions, 3 * hidden).  Gates and their order are those of ONNX.
-// Output: (steps + 1, directions, batch, hidden), of an LSTM steps + 2: what each step gives, the
-// last states, and the last cells.
+// Output: (steps + 1, directions, batch, hidden), of an LSTM steps + 2: the result of each step,
+// the last states, and the last cells.
 namespace given {
 constexpr std::int64_t bias = 1, lengths = 2, states = 4, cells = 8, peepholes = 16, all = 31;
 } // namespace given
@@ -121,7 +121,7 @@ void transpose(const float* from, std::size_t rows, std::size_t columns, float* 
             to[column * rows + row] = from[row * columns + column];
 }
 
-// One direction, or both one after the other.
+// Computes one direction, or both one after the other.
 class Recurrent {
 public:
     explicit Recurrent(const Operation& operation)
@@ -185,7 +185,8 @@ private:
         }
     }
 
-    // Sets the pointers to optional inputs of one direction; null for those that are not there.
+    // Sets the pointers to the optional inputs of one direction; null for inputs that are not
+    // there.
     void prepare(const Inputs& in, std::size_t direction) {
         std::size_t next = 3;
         const auto take = [&](std::int64_t bit, std::size_t each) -> const float* {
@@ -202,7 +203,7 @@ private:
         return out.data() + (step * sizes_.directions + direction) * sizes_.state();
     }
 
-    // How many steps the sequence of this entry of the batch has.
+    // Returns the steps of this batch entry's sequence.
     std::size_t length(std::size_t batch) const {
         if (!lengths_)
             return sizes_.steps;
@@ -227,7 +228,7 @@ private:
         }
     }
 
-    // Computes the hidden gate's product anew, from states that the reset gate has multiplied.
+    // Computes the hidden gate's product again, from states that the reset gate has multiplied.
     void reset_states(const float* states, std::size_t direction, std::size_t step,
                       bool is_reverse) {
         const std::size_t hidden = sizes_.hidden, rows = sizes_.rows();
@@ -241,7 +242,7 @@ private:
             for (std::size_t i = 0; i < hidden; i++)
                 reset_[batch * hidden + i] *= gates_[hidden + i];
         }
-        // Columns of the hidden gate alone.
+        // Only the columns of the hidden gate.
         const float* recurrent = recurrent_.data() + direction * rows * hidden;
         for (std::size_t batch = 0; batch < sizes_.batch; batch++) {
             float* sums = from_states_.data() + batch * rows + 2 * hidden;
@@ -255,8 +256,8 @@ private:
         }
     }
 
-    // Writes to gates_ the sum of a gate's inputs, states and bias, to which peepholes and the
-    // gate's function are then applied.
+    // Writes the sum of a gate's inputs, states and bias to gates_.  The peepholes and the gate's
+    // function are applied later.
     void add(std::size_t batch, std::size_t at, std::size_t gate, bool with_states) {
         const std::size_t hidden = sizes_.hidden, first = gate * hidden;
         const float* input = from_inputs_.data() + (at * sizes_.batch + batch) * sizes_.rows();
@@ -277,7 +278,7 @@ private:
         functions_[direction * sizes_.functions + function](values, count);
     }
 
-    // Replaces the state by that of the next step.
+    // Replaces the state with the state of the next step.
     void compute(std::size_t batch, std::size_t at, std::size_t direction, float* state) {
         switch (kind_) {
         case Recurrence::lstm:

@@ -52,7 +52,7 @@ Kernel make_log_softmax(const Operation& operation) {
     };
 }
 
-// integers: first axis that is normalised over; all behind it are too.  reals: epsilon.
+// integers: the first axis that is normalised over; all later axes are too.  reals: epsilon.
 // Inputs: data, then scale and bias of the normalised elements, if wanted.
 std::string check_normalize(const Operation& operation) {
     if (operation.inputs.empty() || operation.inputs.size() > 3 || operation.integers.size() != 1 ||
@@ -99,7 +99,7 @@ bool wants_position(Reduction function) {
     return function >= Reduction::first_greatest;
 }
 
-// integers: Reduction, then the axes, ascending; one axis for those that give positions.
+// integers: Reduction, then the axes, ascending; one axis for reductions that return positions.
 std::string check_reduce(const Operation& operation) {
     if (operation.inputs.size() != 1 || operation.integers.empty())
         return "needs one input";
@@ -122,7 +122,7 @@ std::string check_reduce(const Operation& operation) {
                                                                    : "shapes do not fit each other";
 }
 
-// What is kept while the elements of one output go by.
+// The values that are kept while the elements of one output pass.
 struct Accumulator {
     double value;
     double greatest = -std::numeric_limits<double>::infinity(); // log_sum_exp
@@ -217,7 +217,7 @@ struct Accumulator {
     }
 };
 
-// Adds each element to that of `sums` that it belongs to, in the order of the elements.
+// Adds each element to the entry of `sums` that it belongs to, in the order of the elements.
 class Reduce {
 public:
     explicit Reduce(const Operation& operation)
@@ -253,7 +253,7 @@ public:
         end(out);
     }
 
-    // Of all axes behind the channels, whose input is in blocks and whose output is in planes.
+    // Reduces all axes after the channels; the input is in blocks and the output in planes.
     void run_blocked(std::span<const float> in, std::size_t width, std::span<float> out) {
         begin();
         const std::size_t channels = shape_[1], batch = shape_[0];

@@ -16,15 +16,16 @@ namespace overtake::cpu {
 
 namespace {
 
-constexpr std::int64_t most_samples = 256; // along an axis, of each output
-constexpr std::int64_t most_pixels = 4096; // along an axis, of each output of a region
+constexpr std::int64_t most_samples = 256; // of each output, along an axis
+constexpr std::int64_t most_pixels = 4096; // of each output of a region, along an axis
 
-constexpr std::size_t most_taps = 1 << 16; // of the columns that are found at a time
+constexpr std::size_t most_taps = 1 << 16; // of the columns that are computed at a time
 
-// integers: RegionPool, whether the middle of a pixel lies half a pixel behind its number (1) or at
-// it (0), samples of each output along each axis, 0: one for each pixel.  reals: pixels of the
-// picture for one of the region's numbers.  Inputs: pictures (batch, channels, height, width),
-// regions (number, 4) as x and y of one corner and then of the other, and of which picture each is.
+// integers: RegionPool; whether the middle of a pixel is half a pixel after its number (1) or at it
+// (0); the samples of each output along each axis, 0: one for each pixel.  reals: the pixels of the
+// picture for 1 in the region's coordinates.  Inputs: pictures (batch, channels, height, width),
+// regions (number, 4) as x and y of one corner and then of the other, and the number of each
+// region's picture.
 std::string check_regions(const Operation& operation) {
     if (operation.inputs.size() != 3 || operation.integers.size() != 3 ||
         operation.reals.size() != 1)
@@ -41,7 +42,7 @@ std::string check_regions(const Operation& operation) {
     return samples < 0 || samples > most_samples ? "samples are out of range" : "";
 }
 
-// Between two pixels; the first counts 1 - share, the second share.
+// A position between two pixels; the first has the weight 1 - share, the second share.
 struct Tap {
     std::size_t first, second;
     float share;
@@ -49,7 +50,7 @@ struct Tap {
 
 // One axis of a region.
 struct Stretch {
-    float start, step; // in pixels: where it begins, and the size of each output
+    float start, step; // in pixels: its beginning, and the size of each output
     std::int64_t samples;
 
     static Stretch of(float begin, float end, std::int64_t outputs, bool is_half,
@@ -74,7 +75,7 @@ struct Stretch {
                (static_cast<float>(sample) + 0.5f) * step / static_cast<float>(samples);
     }
 
-    // The first sample from which `holds` is true; it is so for all behind the first.
+    // Returns the first sample for which `holds` is true; it is true for all later ones.
     template <typename Holds>
     std::int64_t first_sample(const Holds& holds) const {
         std::int64_t begin = 0, end = samples;
@@ -88,8 +89,8 @@ struct Stretch {
         return begin;
     }
 
-    // Appends those samples of an output that lie in the picture; a pixel around it belongs to it.
-    // Positions rise or fall with the number of the sample, or none of them is a number.
+    // Appends the samples of an output that lie in the picture, to which a border of one pixel
+    // belongs.  Positions rise or fall with the number of the sample, or all of them are NaN.
     void find(std::size_t output, std::int64_t pixels, std::vector<Tap>& taps) const {
         const auto end = static_cast<float>(pixels);
         const bool is_falling = step < 0;
@@ -114,7 +115,7 @@ struct Stretch {
     }
 };
 
-// Those samples of some outputs side by side that lie in the picture.
+// The samples of some adjacent outputs that lie in the picture.
 class Samples {
 public:
     void find(const Stretch& stretch, std::size_t begin, std::size_t end, std::int64_t pixels) {
@@ -154,7 +155,8 @@ public:
     }
 
 private:
-    // Counted from the end where it is negative, as the last row of what chose no region is.
+    // Returns the picture; a negative number counts from the end: the last row of
+    // NonMaxSuppression, say.
     std::size_t picture(float number) const {
         const auto count = static_cast<float>(from_[0]);
         const float position = number < 0 ? number + count : number;
@@ -197,7 +199,7 @@ private:
                                             : greatest(plane, columns, all);
     }
 
-    // What lies outside counts as 0.
+    // Samples outside count as 0.
     float average(const float* plane, std::span<const Tap> columns, std::int64_t all) const {
         double sum = 0;
         for (const Tap& row : rows_) {
@@ -214,7 +216,8 @@ private:
         return static_cast<float>(sum / static_cast<double>(std::max<std::int64_t>(all, 1)));
     }
 
-    // ONNX's: not of the samples, but of the four pixels around each times what they count.
+    // As in ONNX, the maximum is not of the samples, but of the four pixels around each, times
+    // their weights.
     float greatest(const float* plane, std::span<const Tap> columns, std::int64_t all) const {
         const auto inside = static_cast<std::int64_t>(rows_.size() * columns.size());
         float result = all == 0 || inside < all ? 0.0f : -std::numeric_limits<float>::infinity();
@@ -237,8 +240,8 @@ private:
     const std::int64_t samples_;
     const float scale_;
     const Shape from_, to_;
-    Samples columns_;       // of a block of outputs
-    std::vector<Tap> rows_; // of one output
+    Samples columns_;       // for a block of outputs
+    std::vector<Tap> rows_; // for one output
 };
 
 Kernel make_regions(const Operation& operation) {

@@ -10,7 +10,7 @@ namespace overtake::cpu {
 
 namespace {
 
-// integers: axis, greatest (1) or least (0), indices (1) or values (0).  As many as the output has.
+// integers: axis, greatest (1) or least (0), indices (1) or values (0).  The output has the number.
 std::string check_top_k(const Operation& operation) {
     if (operation.inputs.size() != 1 || operation.integers.size() != 3 ||
         operation.inputs[0].size() != operation.output.size())
@@ -37,14 +37,14 @@ Kernel make_top_k(const Operation& operation) {
                     return in[0][(outer * from.length + i) * from.inner + inner];
                 };
                 std::iota(order.begin(), order.end(), 0);
-                // Of equals the first comes first; an order even for what is not a number.
+                // Equal elements keep their order; there is an order even for NaN.
                 const auto is_before = [&](std::size_t a, std::size_t b) {
                     const float x = value(a), y = value(b);
                     if (x != x || y != y)
                         return x == x && y != y;
                     return greatest ? x > y : x < y;
                 };
-                // Not stable_sort(), which allocates.
+                // stable_sort() would allocate.
                 std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
                     return is_before(a, b) || (a < b && !is_before(b, a));
                 });
@@ -56,8 +56,9 @@ Kernel make_top_k(const Operation& operation) {
 }
 
 // integers: centre and size (1) or corners (0), most boxes of a class.  reals: the greatest
-// intersection over union of two kept boxes, the least score.  Inputs: boxes (batch, n, 4), scores
-// (batch, classes, n).  Output: rows of (batch, class, box), those not used -1.
+// intersection over union of two kept boxes, the score that a kept box exceeds.  Inputs: boxes
+// (batch, n, 4), scores (batch, classes, n).  Output: rows of (batch, class, box); unused rows are
+// -1.
 std::string check_suppression(const Operation& operation) {
     if (operation.inputs.size() != 2 || operation.integers.size() != 2 ||
         operation.reals.size() != 2)
@@ -93,20 +94,20 @@ Box read_box(const float* numbers, bool centre) {
             std::max(numbers[0], numbers[2]), std::max(numbers[1], numbers[3])};
 }
 
-// Indices of boxes of one class, with room for all of them.
+// The indices of boxes of one class, with room for all of them.
 struct Boxes {
     explicit Boxes(std::size_t count) {
         candidates.reserve(count);
         kept.reserve(count);
     }
-    // Not what a copy has, but the room.
+    // Copies the room, not the content.
     Boxes(const Boxes& other) : Boxes(other.candidates.capacity()) {}
     Boxes& operator=(const Boxes&) = delete;
 
     std::vector<std::size_t> candidates, kept;
 };
 
-// The boxes kept of one class, best first.
+// Returns the kept boxes of one class, best first.
 const std::vector<std::size_t>& suppress(const float* boxes, const float* scores, std::size_t count,
                                          const Operation& operation, Boxes& of_class) {
     auto& [candidates, kept] = of_class;
@@ -115,7 +116,7 @@ const std::vector<std::size_t>& suppress(const float* boxes, const float* scores
     for (std::size_t i = 0; i < count; i++)
         if (scores[i] > operation.reals[1])
             candidates.push_back(i);
-    // Of equals the first comes first. Not stable_sort(), which allocates.
+    // Equal scores keep their order.  stable_sort() would allocate.
     std::ranges::sort(candidates, [&](std::size_t a, std::size_t b) {
         return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Not a primitive of oneDNN's: those crash, or stay broken for good, where an allocation fails.
+// This is no primitive of oneDNN: those crash, or stay broken for good, if an allocation fails.
 #include "cpu/softmax.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace overtake {
 
 namespace {
 
-/// `combine` of all: sixteen at once, which do not wait for each other.
+/// Combines all values, sixteen at once, which do not wait for each other.
 template <typename Combine>
 float reduce(const float* values, std::size_t count, float first, const Combine& combine) {
     constexpr std::size_t at_once = 16;

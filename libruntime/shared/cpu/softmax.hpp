@@ -14,10 +14,10 @@ namespace overtake {
 /// needs none.  One thread at a time.
 class Softmax {
 public:
-    /// 1..8 dimensions, each at least 1; axis in range.  Throws std::bad_alloc.
+    /// Takes 1..8 dimensions, each at least 1, and an axis in range.  Throws std::bad_alloc.
     Softmax(const std::vector<std::uint32_t>& shape, int axis);
 
-    /// Both hold the product of shape.
+    /// Both arrays have as many elements as the shape.
     void run(std::span<const float> in, std::span<float> out);
 
 private:
@@ -25,7 +25,7 @@ private:
     void run_columns(const float* in, float* out);
 
     std::size_t outer_ = 1, length_, inner_ = 1;
-    std::vector<float> greatest_, sums_; ///< of each place behind the axis
+    std::vector<float> greatest_, sums_; ///< by place after the axis
 };
 
 } // namespace overtake

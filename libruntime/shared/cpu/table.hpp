@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What each file of operators gives the table in operation.cpp.
+// The entries that each file of operators adds to the table in operation.cpp.
 #pragma once
 
 #include "cpu/operation.hpp"
@@ -12,34 +12,34 @@ struct Entry {
     const char* name;
     std::string (*check)(const Operation&);
     Kernel (*make)(const Operation&); ///< in planes
-    /// Null: make() has all that there is.
+    /// Null: there is only what make() makes.
     std::shared_ptr<const Prepared> (*prepare)(const Operation&) = nullptr;
 };
 
 /// The form in which all values are planes.
 NodeForm all_planes(const Operation& operation, double ns);
 
-/// What computes in planes and, unless `blocked` is null, with its output and the inputs of
-/// `blocked_form` in blocks.
+/// Prepares an operator that computes in planes and, unless `blocked` is null, with its output and
+/// the inputs of `blocked_form` in blocks.
 std::shared_ptr<const Prepared> prepare_forms(const Operation& operation, double planes_ns,
                                               Kernel (*planes)(const Operation&),
                                               const NodeForm& blocked_form = {},
                                               Kernel (*blocked)(const Operation&) = nullptr);
 
-/// What a value in blocks is as an array of its own: (batch, block, axes..., lane).
+/// Returns the shape of a value in blocks as an array of its own: (batch, block, axes..., lane).
 Shape shape_in_blocks(const Shape& shape, Layout blocks);
 
-/// As prepare_forms(), of an operator that has a form with all values in blocks: make() of the same
-/// operation on shape_in_blocks(), whose integers are `integers`.
+/// Does the same as prepare_forms() for an operator that has a form with all values in blocks:
+/// make() of the same operation on shape_in_blocks(), with `integers`.
 std::shared_ptr<const Prepared> prepare_in_blocks(const Operation& operation, double ns_of_each,
                                                   Kernel (*make)(const Operation&),
                                                   const std::vector<std::int64_t>& integers);
 
-/// A function of each of so many elements, in place.
+/// A function that changes each of so many elements in place.
 using InPlace = std::function<void(float*, std::size_t)>;
 InPlace unary_in_place(Unary function, const std::vector<float>& reals);
 
-/// `alone` with what follows it; `operation` is the whole.
+/// Adds the following operations to `alone`; `operation` is the whole.
 std::shared_ptr<const Prepared> with_following(const Operation& operation,
                                                std::shared_ptr<const Prepared> alone);
 
@@ -57,7 +57,8 @@ std::span<const Entry> grid_operators();
 std::span<const Entry> region_operators();
 std::span<const Entry> recurrence_operators();
 
-/// c (rows, columns) = a (rows, inner) * b (inner, columns); all row-major.  Throws Error ENOMEM.
+/// Computes c (rows, columns) = a (rows, inner) * b (inner, columns), all row-major.  Throws Error
+/// ENOMEM.
 void multiply(const float* a, const float* b, float* c, std::size_t rows, std::size_t inner,
               std::size_t columns);
 

@@ -49,12 +49,12 @@ void for_each_block(const Tensor& tensor, std::size_t width, Visit visit) {
                           std::min(width, tensor.channels - c));
 }
 
-/// What the bytes of a tensor count, as its user sees it.
+/// The steps in which the bytes of a tensor count, as its user sees them.
 struct Steps {
     static constexpr std::size_t size = 1;
     float scale;
     float zero_point;
-    unsigned flip; // bits in which the bytes in memory differ
+    unsigned flip; // the bits in which the bytes in memory differ
 
     void store(float value, std::byte* to) const {
         const std::int8_t q = quantise(value, scale, zero_point);
@@ -65,7 +65,7 @@ struct Steps {
     }
 };
 
-/// Of elements of 16 bits, which the host has in the device's order: little endian.
+/// The steps of elements of 16 bits, which the host has in the device's order: little endian.
 struct WideSteps {
     static constexpr std::size_t size = sizeof(std::int16_t);
     float scale;
@@ -94,12 +94,12 @@ Steps user_steps(const Tensor& tensor) {
     }
 }
 
-/// As the device computes with them, whatever the user sees.
+/// Returns the steps with which the device computes, whatever the user sees.
 Steps device_steps(const Tensor& tensor) {
     return {tensor.scale, static_cast<float>(tensor.zero_point), 0};
 }
 
-/// Calls function(steps) with those of the tensor's type.
+/// Calls function(steps) with the steps of the tensor's type.
 template <typename Function>
 void with_steps(const Tensor& tensor, const Steps& narrow, Function function) {
     if (tensor.is_int16)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// How many threads compute an operator of the CPU.
+// The number of threads that compute an operator of the CPU.
 #pragma once
 
 namespace overtake::cpu {
 
-/// While it lives, operators that this thread makes or runs use up to so many threads; 1 without
-/// one.  An operator runs with as many as it was made with.
+/// While it lives, operators that this thread makes or runs use up to so many threads; without one
+/// they use 1 thread.  An operator runs with as many threads as it was made with.
 class ThreadCount {
 public:
     explicit ThreadCount(unsigned count) noexcept : before_(current_) { current_ = count; }

@@ -24,7 +24,7 @@ float sign(float x) {
     return static_cast<float>((x > 0) - (x < 0));
 }
 
-// Hands visit() a function without parameters.
+// Passes a function without parameters to visit().
 template <typename Visit>
 auto with_plain_function(Unary function, const Visit& visit) {
     switch (function) {
@@ -101,14 +101,14 @@ auto with_plain_function(Unary function, const Visit& visit) {
     }
 }
 
-// Hands visit() the function of one element; `reals` are its parameters, missing ones 0.
+// Passes the function of one element to visit(); `reals` are its parameters, missing ones are 0.
 template <typename Visit>
 auto with_function(Unary function, const std::vector<float>& reals, const Visit& visit) {
     const float first = reals.size() > 0 ? reals[0] : 0, second = reals.size() > 1 ? reals[1] : 0;
     switch (function) {
     case Unary::clip: // reals: least, greatest
         return visit([=](float x) { return std::min(std::max(x, first), second); });
-    case Unary::is_infinite: // reals: whether it overlooks negative ones, positive ones
+    case Unary::is_infinite: // reals: whether it ignores negative ones, positive ones
         return visit(
             [=](float x) { return std::isinf(x) && (x < 0 ? first : second) == 0 ? 1.0f : 0.0f; });
     case Unary::leaky_relu: // reals: alpha
@@ -143,7 +143,7 @@ std::string check_unary(const Operation& operation) {
                : "input and output differ in shape";
 }
 
-// Over all values; in blocks, spare lanes as well.
+// Computes over all values; in blocks also over spare lanes.
 Kernel make_unary(const Operation& operation) {
     return with_function(
         static_cast<Unary>(operation.integers[0]), operation.reals, [](auto function) -> Kernel {

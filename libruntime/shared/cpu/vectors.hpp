@@ -13,8 +13,8 @@ inline bool has_avx2() {
     return has;
 }
 
-/// All that `loop` calls is part of this function.  AVX2 without FMA: each product is rounded
-/// before it is added, so results are those of the other vectors.
+/// Everything that `loop` calls is part of this function.  It uses AVX2 without FMA: each product
+/// is rounded before it is added, so results are the same as with other vectors.
 template <typename Loop>
 [[gnu::target("avx2"), gnu::flatten]] void run_with_avx2(Loop loop) {
     loop();

@@ -38,10 +38,10 @@ UnitRun* merged(UnitRun* a, UnitRun* b) {
     return first;
 }
 
-/// A list by ended_behind, sorted without memory: a great many runs may end at once.
+/// Sorts a list that is linked by ended_behind, without memory: a great many runs may end at once.
 UnitRun* sorted_by_dispatch(UnitRun* first) {
     constexpr std::size_t most_doublings = 64;
-    std::array<UnitRun*, most_doublings> sorted{}; // of 1, 2, 4, ... runs
+    std::array<UnitRun*, most_doublings> sorted{}; // lists of 1, 2, 4, ... runs
     while (first) {
         UnitRun* run = std::exchange(first, first->ended_behind);
         run->ended_behind = nullptr;
@@ -195,7 +195,7 @@ CoordinatedEngine::unit_without_processor(const UnitInference& inference,
     return coordinator_->unit_without_processor(inference, on, on_class);
 }
 
-/// What a task's `on`, or the core that it names, stands for.
+/// Finds the processors and the class that a task's `on`, or the core that it names, stands for.
 void CoordinatedEngine::resolve(const engine::RunOptions& options, std::uint64_t& on,
                                 std::uint32_t& on_class) const {
     on = 0;
@@ -370,7 +370,7 @@ void CoordinatedEngine::run_instant(Messages& messages, std::uint64_t now) {
     coordinator_->tell_all(now);
 }
 
-/// Those that were dispatched first go first.
+/// Runs that were dispatched first are handled first.
 void CoordinatedEngine::handle_ends(UnitRun* first, std::uint64_t now) {
     for (UnitRun* run = sorted_by_dispatch(first); run;) {
         UnitRun* const behind = run->ended_behind;
@@ -389,7 +389,7 @@ void CoordinatedEngine::handle_failures(const Messages& messages, std::uint64_t 
     end_lost_tasks(messages.gone);
 }
 
-/// Those that nothing can bring to their end any more.
+/// Cancels the tasks that no processor can bring to their end any more.
 void CoordinatedEngine::end_lost_tasks(std::uint64_t gone) {
     if (gone == 0)
         return;
@@ -423,7 +423,7 @@ void CoordinatedEngine::arrive(std::shared_ptr<CoordinatedTask> arriving, std::u
 }
 
 void CoordinatedEngine::cancel(CoordinatedTask& task, std::uint64_t /*now*/) {
-    task.is_cancelled_ = true; // what it does outside of the coordinator comes to its end first
+    task.is_cancelled_ = true; // side work of the task comes to its end first
     coordinator_->cancel(task);
 }
 

@@ -3,10 +3,10 @@
 // CoordinatedEngine: requests on several processors, with threads of its own.
 //
 // One thread owns the coordinator; each device has a thread that talks to it, each pool has its
-// workers, and a few threads copy and run the computations of requests.  Whatever happens is left
-// as a message.
+// workers, and a few threads copy tensors and run the computations of requests.  All threads leave
+// their news as messages.
 //
-// Thread safety: every function, from any thread, callbacks included, but for the destructor.
+// Thread safety: any thread may call every function, callbacks included, except the destructor.
 #pragma once
 
 #include <condition_variable>
@@ -33,9 +33,10 @@ class CoordinatedEngine final : public engine::TaskEngine,
                                 private RunnerHost,
                                 private CoordinatedTask::SideHost {
 public:
-    /// Throws Error EINVAL for options that are impossible, and what its queues and threads throw.
+    /// Throws Error EINVAL for options that are impossible, and the errors of its queues and
+    /// threads.
     CoordinatedEngine(std::shared_ptr<Device> device, const EngineOptions& options);
-    /// stop()
+    /// Calls stop().
     ~CoordinatedEngine() override;
 
     void stop() override;
@@ -50,23 +51,24 @@ public:
         callbacks_.on_end(std::move(task), std::move(callback));
     }
 
-    /// The one of this model, or a new one.  Throws Error as CoordinatedModel().  With what runs of
-    /// it took it is a new one: EBUSY if there is one, EINVAL as Coordinator::check().
+    /// Returns the CoordinatedModel of this model, or a new one.  Throws Error as
+    /// CoordinatedModel().  With `times` it is always a new one: throws Error EBUSY if there is one
+    /// already, and EINVAL as Coordinator::check().
     std::shared_ptr<CoordinatedModel> load(const std::shared_ptr<const Model>& model,
                                            const TimesFile* times = nullptr);
-    /// Of a model of its own: what its runs have taken is forgotten, but for these times.  Throws
-    /// Error as Coordinator::add_model().
+    /// Forgets what the runs of a model took, except for these times.  No other request uses the
+    /// model.  Throws Error as Coordinator::add_model().
     void begin_records(CoordinatedModel& model, const TimesFile* times);
-    /// The rest of what makes a task of the inference impossible.  Throws Error EINVAL.
+    /// Checks the rest of what makes a task of the inference impossible.  Throws Error EINVAL.
     void check(const UnitInference& inference, const engine::RunOptions& options) const;
-    /// The first unit that no processor may run under these options, if there is one.
+    /// Returns the first unit that no processor may run under these options, if there is one.
     std::optional<std::size_t> unit_without_processor(const UnitInference& inference,
                                                       const engine::RunOptions& options) const;
-    /// Of each unit, the processors that do not take it, and why.
+    /// Returns, for each unit, the processors that do not take it, and why.
     std::vector<UnitRefusal> refusals(const UnitInference& inference) const {
         return coordinator_->refusals(inference);
     }
-    /// In the order in which they count.
+    /// The processors in the order in which they count.
     const std::vector<CoordinatedProcessor>& processors() const noexcept {
         return coordinator_->setup().processors;
     }
@@ -76,7 +78,7 @@ public:
     std::size_t class_of(std::size_t processor) const noexcept {
         return coordinator_->setup().described[processor].class_index;
     }
-    /// Of each processor, now.
+    /// The present state of each processor.
     std::vector<ProcessorState> states() const;
 
 private:
@@ -130,10 +132,10 @@ private:
     const unsigned max_priority_;
     const CpuOptions cpu_;
     Domains domains_;
-    std::shared_ptr<const std::vector<std::string>> names_; ///< of processors
+    std::shared_ptr<const std::vector<std::string>> names_; ///< names of the processors
     engine::CallbackThread callbacks_;
     std::vector<std::unique_ptr<Runner>> runners_;
-    mutable std::mutex state_mutex_; ///< of the coordinator, for those who look
+    mutable std::mutex state_mutex_; ///< protects the coordinator
     std::unique_ptr<Coordinator> coordinator_;
 
     std::mutex models_mutex_;
@@ -146,12 +148,13 @@ private:
     bool is_gone_ = false; ///< messages are read no more
     bool is_stopped_ = false;
 
-    CoordinatedTask* first_live_ = nullptr; ///< the engine's thread's
+    CoordinatedTask* first_live_ = nullptr; ///< belongs to the engine's thread
     std::size_t live_ = 0;
-    bool refuses_arrivals_ = false; ///< it stops: they end as cancelled
+    bool refuses_arrivals_ = false; ///< the engine stops: arrivals end as cancelled
 
     std::unique_ptr<WorkThreads> side_threads_;
-    /// Tasks end here, and what they kept goes: destructors of the program's may take long.
+    /// Tasks end in this thread and release what they kept: the program's destructors may take
+    /// long.
     std::unique_ptr<WorkThreads> end_thread_;
     std::thread thread_;
 };

@@ -39,7 +39,7 @@ std::uint64_t longest_fc_ns(const Segment& segment) {
     }
     if (all == 0)
         return segment.expected_ns;
-    // In the unit of the segment's time, whose clock the file has only once.
+    // In the unit of the segment's time: the file has the clock of that unit only once.
     const auto share = static_cast<double>(most) / static_cast<double>(all);
     return static_cast<std::uint64_t>(share * static_cast<double>(segment.expected_ns));
 }
@@ -59,7 +59,7 @@ CoordinatedModel::CoordinatedModel(const std::shared_ptr<const Model>& model,
         class_of_.push_back(class_for(table(), each));
     try {
         describe();
-    } catch (...) { // no destructor will do it
+    } catch (...) { // the destructor will not run
         release_own();
         throw;
     }
@@ -69,19 +69,19 @@ CoordinatedModel::~CoordinatedModel() {
     release_own();
 }
 
-/// What was prepared.
+/// Releases the units that the program's processors have prepared.
 void CoordinatedModel::release_own() noexcept {
     for (std::size_t u = 0; u < units_.size(); u++)
         for (std::size_t c = 0; c < classes_.size(); c++)
             if (classes_[c].own && times_[u * classes_.size() + c] != 0) {
                 try {
                     classes_[c].own->release(description(u));
-                } catch (...) { // the program's
+                } catch (...) { // the program's exception
                 }
             }
 }
 
-/// By its name, or else by the profile; or else the first of its kind.
+/// Chooses the class of this name, else the first of this profile, else the first of this kind.
 std::size_t CoordinatedModel::class_for(const UnitTable& table, const ProcessorClass& wanted) {
     const bool are_cores = !wanted.profile_name.empty();
     for (std::size_t c = 0; c < table.classes.size(); c++)
@@ -129,7 +129,7 @@ void CoordinatedModel::set_work(std::size_t unit, std::size_t engine_class,
     works_[index] = &work;
 }
 
-/// What CPU workers do with it, or else what cores do: both can be computed in this process.
+/// Returns the work of CPU workers, or else that of cores: this process can compute both.
 const UnitTable::Work& CoordinatedModel::computed_work(std::size_t unit) const {
     const std::vector<UnitTable::Work>& work = table().units[unit].work;
     for (std::size_t c = 0; c < work.size(); c++)
@@ -154,7 +154,7 @@ void CoordinatedModel::describe_own(std::size_t unit, std::size_t engine_class) 
     std::int32_t status = 0;
     try {
         status = classes_[engine_class].own->prepare(described, expected_ns);
-    } catch (const std::exception& exception) { // the program's
+    } catch (const std::exception& exception) { // the program's exception
         refusal = std::string("prepare() threw: ") + exception.what();
         return;
     } catch (const abi::__forced_unwind&) { // the thread is cancelled
@@ -234,8 +234,8 @@ std::int32_t CoordinatedModel::Away::compute_segment(std::size_t segment) {
                          job.scratch_bytes);
 }
 
-/// The tensors of its source that a domain works on in place.  Those that its device cannot reach,
-/// for want of room, say, are copied.
+/// Returns the tensors of the domain's source that the domain works on in place.  A tensor that its
+/// device cannot reach, for want of room, say, is copied.
 std::vector<LentTensor> CoordinatedModel::reach(unsigned domain,
                                                 std::span<const TensorPlace> of_source) const {
     std::vector<LentTensor> reached;
@@ -284,11 +284,11 @@ CoordinatedModel::take_away(unsigned domain, std::span<const TensorPlace> of_sou
 
 void CoordinatedModel::give_back(unsigned domain, std::shared_ptr<Away> away) noexcept {
     if (away.use_count() != 1)
-        return; // a call of the program's that has not ended
+        return; // a call of the program's processor has not ended
     const std::lock_guard lock(mutex_);
     try {
         idle_[domain].push_back(std::move(away));
-    } catch (const std::bad_alloc&) { // then the next one is made anew
+    } catch (const std::bad_alloc&) { // the next inference makes a new one
     }
 }
 
@@ -310,7 +310,7 @@ UnitInference::UnitInference(std::shared_ptr<CoordinatedModel> model,
             away_[domain] = model_->take_away(domain, of_source);
             domains_ |= std::uint64_t{1} << domain;
             share(domain, source.value_or(domain));
-        } catch (const Error& error) { // of a device that has gone, say: others run it
+        } catch (const Error& error) { // the device has gone, say: other processors run it
             away_refusals_[domain] = error.what();
         }
     }
@@ -331,7 +331,7 @@ void UnitInference::share(unsigned domain, unsigned source) {
     }
 }
 
-/// Those whose memory of the tensor is that of `domain`, one bit each.
+/// Returns the domains that use the same memory for the tensor as `domain`, one bit each.
 std::uint64_t UnitInference::domains_with(std::uint32_t tensor, unsigned domain) const {
     if (memory_of_.empty())
         return std::uint64_t{1} << domain;
@@ -363,7 +363,7 @@ std::span<std::byte> UnitInference::bytes_of(std::uint32_t tensor, unsigned doma
                                       : away_[domain]->execution.places()[tensor]);
 }
 
-/// From where it is.  The caller holds copies_.
+/// Copies the tensor from a domain that has it.  The caller holds copies_.
 void UnitInference::copy(std::uint32_t tensor, unsigned domain) {
     const auto from = static_cast<unsigned>(std::countr_zero(present_[tensor]));
     const std::span<const std::byte> bytes = bytes_of(tensor, from);

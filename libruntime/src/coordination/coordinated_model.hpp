@@ -26,28 +26,29 @@ extern "C" {
 
 namespace overtake::coordination {
 
-/// What else cores of a class are.
+/// The identity of the cores of a class, besides its name and profile.
 struct CoresIdentity {
     std::string device{};             ///< embedded, kernel or server
-    std::string mode{};               ///< of it
-    std::uint64_t profile_digest = 0; ///< of the numbers of their profile
-    /// Their runs take what the compiler modelled.
+    std::string mode{};               ///< of the device
+    std::uint64_t profile_digest = 0; ///< a digest of the numbers of their profile
+    /// Their runs take the time that the compiler modelled.
     bool take_modelled_time = false;
 };
 
 /// A class of an engine's processors.
 struct ProcessorClass {
     std::string name;
-    std::string profile_name;            ///< of its cores; empty: workers
-    std::shared_ptr<OwnProcessor> own{}; ///< of the program's; null: ours
+    std::string profile_name;            ///< of its cores; empty: CPU workers
+    std::shared_ptr<OwnProcessor> own{}; ///< the program's processor; null: ours
     CoresIdentity cores{};
 };
 
-/// Where tensors can be: the memory of the engine's device, which is 0, of each other device, and
-/// of each processor of the program's, for which it is memory of the engine's device.
+/// A place where tensors can be: the memory of the engine's device, which is domain 0, of each
+/// other device, or of each of the program's processors, which is memory of the engine's device.
 struct Domain {
     std::shared_ptr<Device> device{};
-    /// Not null: the domain before it whose tensors its device works on in place.
+    /// The earlier domain on whose tensors this domain's device works in place; null: there is
+    /// none.
     std::optional<unsigned> source{};
 };
 using Domains = std::vector<Domain>;
@@ -56,12 +57,12 @@ constexpr std::size_t most_domains = 64;
 
 class UnitInference;
 
-/// The memory of a tensor, whichever it is in.
+/// Returns the memory of a tensor, whichever kind it is.
 inline std::span<std::byte> bytes_of(const TensorPlace& place) {
     return place.device.empty() ? std::as_writable_bytes(place.host) : place.device;
 }
 
-/// Thread safe, but for described(), which is the coordinator's.
+/// Thread safe, except for described(), which belongs to the coordinator.
 class CoordinatedModel : public std::enable_shared_from_this<CoordinatedModel> {
 public:
     /// Throws Error ENOSPC or ENOMEM, or EINVAL for a model with too many segments.
@@ -79,21 +80,22 @@ public:
     }
     std::size_t domain_count() const noexcept { return plans_.size(); }
     const std::vector<Domain>& domains() const noexcept { return domains_; }
-    /// From domain to domain, of all its inferences so far.
+    /// Bytes that all its inferences have copied between domains so far.
     std::uint64_t copied_bytes() const noexcept { return copied_bytes_; }
     ovt_coord_model& described() noexcept { return described_; }
-    /// By class of the engine, a run of its largest piece; 0: none.  Before its first task.
+    /// Sets the time of a run of the largest piece on each class of the engine; 0: not measured.
+    /// Called before the first task.
     void set_measured(std::vector<std::uint64_t> measured) noexcept {
         measured_ = std::move(measured);
         described_.measured = measured_.data();
     }
-    /// A unit on a class of the engine, which supports it: its segments in the plans.
+    /// The work of a unit on a class of the engine that supports it: its segments in the plans.
     const UnitTable::Work& work(std::size_t unit, std::size_t engine_class) const noexcept {
         return *works_[unit * classes_.size() + engine_class];
     }
-    /// Why a class of the engine, which does not support the unit, does not.
+    /// Says why a class of the engine does not support the unit.
     std::string refusal(std::size_t unit, std::size_t engine_class) const;
-    /// Those of the model that have the unit: "npu or cpu".
+    /// Names the model's classes that have the unit: "npu or cpu".
     std::string classes_with(std::size_t unit) const;
 
     /// Throws Error as Request::add() does.
@@ -102,21 +104,21 @@ public:
 
     /// An inference's memory in another domain than the home.
     struct Away {
-        /// Of the tensors that are not `shared` (by number).
+        /// `shared`: by tensor number, the tensors that get no memory here.
         Away(const std::shared_ptr<const Plan>& plan, std::vector<bool> shared);
-        /// The shared ones, which are another domain's, for the next inference.
+        /// Takes the shared tensors, which are another domain's, for the next inference.
         void use(std::span<const LentTensor> tensors) {
             execution.bind(workspace, nullptr, tensors);
         }
-        /// On the thread that calls: 0, or a negative errno.  May throw Error and std::bad_alloc.
-        /// One thread at a time.
+        /// Computes on the calling thread, one thread at a time.  Returns 0 or a negative errno.
+        /// May throw Error and std::bad_alloc.
         std::int32_t compute(const UnitTable::Work& work);
 
-        const std::vector<bool> shared; ///< by tensor number; none beyond its end
+        const std::vector<bool> shared; ///< by tensor number; false beyond its end
         Workspace workspace;
         Execution execution;
-        std::unique_ptr<CpuSegments> cpu; ///< once it has computed
-        std::unique_ptr<HostCore> core;   ///< once it has computed
+        std::unique_ptr<CpuSegments> cpu; ///< null before the first computation
+        std::unique_ptr<HostCore> core;   ///< null before the first computation
 
     private:
         std::int32_t compute_segment(std::size_t segment);
@@ -139,10 +141,10 @@ private:
 
     const Domains domains_;
     std::vector<std::shared_ptr<const Plan>> plans_; ///< by domain
-    const std::vector<ProcessorClass> classes_;      ///< the engine's
-    std::vector<std::size_t> class_of_;              ///< the model's, by the engine's; or no_class
+    const std::vector<ProcessorClass> classes_;      ///< the engine's classes
+    std::vector<std::size_t> class_of_;              ///< the model's class, or no_class
     std::vector<const UnitTable::Work*> works_;      ///< [unit * classes + class]
-    std::vector<std::string> own_refusals_;          ///< likewise; empty: none
+    std::vector<std::string> own_refusals_;          ///< [unit * classes + class]; empty: none
     std::shared_ptr<engine::InferencePool> inferences_;
     engine::PicturePrograms pictures_;
     ovt_coord_model described_{};
@@ -171,25 +173,26 @@ public:
     const std::shared_ptr<CoordinatedModel::Away>& away(unsigned domain) const noexcept {
         return away_[domain];
     }
-    /// Why it has none in a domain; empty: it has.
+    /// Says why the inference has no memory in a domain; empty: it has.
     const std::string& away_refusal(unsigned domain) const noexcept {
         return away_refusals_[domain];
     }
-    /// What makes the jobs of a domain.
+    /// Returns what makes the jobs of a domain.
     const SegmentWork& work(unsigned domain) const noexcept;
 
-    // Of several runs at a time.
+    // Several runs may call these at a time.
 
-    /// Copies to a domain what the unit reads and is not there yet.  What units of `made_there`,
-    /// one bit each, write is not looked at: they run there before it.
+    /// Copies to a domain the tensors that the unit reads and the domain does not have yet.
+    /// Tensors that units of `made_there`, one bit each, write are skipped: those units run there
+    /// before it.
     void bring(std::size_t unit, unsigned domain, std::uint64_t made_there = 0);
-    /// The unit has run there: other copies of what it writes are old.
+    /// The unit has run in the domain: other copies of the tensors that it writes are out of date.
     void note_written(std::size_t unit, unsigned domain);
-    /// Computes a unit in the home domain on the thread that calls: 0, or a negative errno.  May
-    /// throw Error and std::bad_alloc.
+    /// Computes a unit in the home domain on the calling thread.  Returns 0 or a negative errno.
+    /// May throw Error and std::bad_alloc.
     std::int32_t compute(const UnitTable::Work& work, HostCore& core);
 
-    // Before its first run and behind its last one.
+    // Called before its first run and after its last one.
 
     void fill();
     void drain();
@@ -204,13 +207,13 @@ private:
 
     const std::shared_ptr<CoordinatedModel> model_;
     const std::shared_ptr<engine::Inference> home_;
-    std::vector<std::shared_ptr<CoordinatedModel::Away>> away_; ///< by domain; the home's is null
+    std::vector<std::shared_ptr<CoordinatedModel::Away>> away_; ///< by domain; null for the home
     std::vector<std::string> away_refusals_;                    ///< by domain
     std::uint64_t domains_ = 1u << home_domain;
-    std::vector<unsigned> memory_of_; ///< [tensor * domains + domain]: the domain that has it
+    std::vector<unsigned> memory_of_; ///< [tensor * domains + domain]: whose memory it uses
     bool has_copies_ = false;         ///< a domain has memory of its own for a tensor
     std::mutex copies_;
-    std::vector<std::uint64_t> present_; ///< domains, by tensor
+    std::vector<std::uint64_t> present_; ///< by tensor: the domains that have it, one bit each
     std::mutex cpu_;                     ///< CPU operators of an inference share memory
 };
 

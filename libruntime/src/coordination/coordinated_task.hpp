@@ -19,18 +19,18 @@
 
 namespace overtake::coordination {
 
-/// What a piece took on a processor.
+/// The time that a piece took on a processor.
 struct MeasuredRun {
     std::uint64_t units;
     std::uint32_t processor;
     std::uint64_t executed_ns;
 };
 
-/// Made by any thread; from its submission to its end the coordinator's.  All the memory that it
-/// takes to bring it to its end is allocated when it is made.
+/// Any thread makes a task; from its submission to its end it belongs to the coordinator.  All the
+/// memory that bringing it to its end takes is allocated when it is made.
 class CoordinatedTask final : public engine::SubmittedTask {
 public:
-    /// What is done for a task outside of its runs: copies, and the program's own computations.
+    /// The work for a task outside of its runs: copies, and the program's own computations.
     class SideWork final : public ThreadWork {
     public:
         explicit SideWork(CoordinatedTask& task) : task_(task) {}
@@ -39,7 +39,7 @@ public:
     private:
         CoordinatedTask& task_;
     };
-    /// The end of a task: its owner learns of it, and what the task kept goes.
+    /// The end of a task: its owner is notified, and the task releases what it kept.
     class EndWork final : public ThreadWork {
     public:
         explicit EndWork(CoordinatedTask& task) : task_(task) {}
@@ -48,7 +48,7 @@ public:
     private:
         CoordinatedTask& task_;
     };
-    /// Threads report to it when side work is over, and when a task has ended.
+    /// Threads report to the host when side work is over, and when a task has ended.
     class SideHost {
     public:
         virtual ~SideHost() = default;
@@ -57,14 +57,14 @@ public:
     };
     enum class Side : std::uint8_t { none, fill, compute, drain };
 
-    /// At least one segment; `whole` of one is an inference.
+    /// Takes at least one segment; a segment with `whole` is an inference.
     CoordinatedTask(std::span<const engine::TaskSegment> segments,
                     const engine::RunOptions& options, std::shared_ptr<void> memory,
                     std::size_t processors, bool takes_whole_tasks);
 
     const engine::RunOptions& options() const noexcept { return options_; }
     const std::vector<engine::TaskSegment>& stages() const noexcept { return stages_; }
-    /// Of the stage that is next or under way; null: a computation.
+    /// The inference of the stage that is next or under way; null: a computation.
     UnitInference* inference() const noexcept { return stages_[stage_].whole; }
 
     std::uint64_t dispatched_ns() const noexcept override { return dispatched_ns_; }
@@ -77,14 +77,14 @@ public:
     std::uint32_t retries() const noexcept {
         return retries_ + (is_in_coordinator_ ? coord_.retries : 0);
     }
-    /// Of its last stage: 0, or a negative errno.
+    /// The status of its last stage: 0, or a negative errno.
     std::int32_t failure() const noexcept { return failure_; }
-    /// Processors that may run it, one bit each, and the class of the one that was named; 0: each.
+    /// Sets the processors that may run it, one bit each (0: each), and the class of the named one.
     void set_on(std::uint64_t processors, std::uint32_t class_index) {
         on_ = processors;
         on_class_ = class_index;
     }
-    /// Processors by number.
+    /// Sets the names of the processors, by number.
     void set_processor_names(std::shared_ptr<const std::vector<std::string>> names) {
         names_ = std::move(names);
     }
@@ -96,7 +96,7 @@ private:
     friend class DeviceRunner;
     friend class PoolRunner;
 
-    /// What became of one run.
+    /// The result of one run.
     struct Record {
         std::uint32_t number;
         std::uint64_t units;
@@ -115,21 +115,21 @@ private:
         return std::static_pointer_cast<CoordinatedTask>(shared_from_this());
     }
     void add_record(const UnitRun& run);
-    /// It fails with ENODEV: those that could run the unit have ended.
+    /// The task fails with ENODEV: all processors that could run the unit have ended.
     void lose_processors(std::size_t unit) noexcept;
 
     const std::vector<engine::TaskSegment> stages_;
     const engine::RunOptions options_;
     std::size_t stage_ = 0;
 
-    /// The coordinator's, with the way back.
+    /// The coordinator's task, with a pointer back to this one.
     struct Coord : ovt_coord_task {
         CoordinatedTask* owner;
     };
     Coord coord_{};
     std::vector<ovt_coord_run> runs_;
     std::vector<ovt_coord_link> links_;
-    std::deque<UnitRun> unit_runs_; ///< beside `runs_`
+    std::deque<UnitRun> unit_runs_; ///< one for each of `runs_`
     std::deque<UnitJob> unit_jobs_; ///< by unit
     std::uint64_t on_ = 0;          ///< processors that may run it; 0: each
     std::uint32_t on_class_ = 0;
@@ -137,11 +137,11 @@ private:
     bool is_in_coordinator_ = false;
 
     std::shared_ptr<const std::vector<std::string>> names_;
-    std::vector<Record> records_; ///< has room for those that it may have
+    std::vector<Record> records_; ///< has room for all records that it may get
     std::uint64_t dispatched_ns_ = 0;
     unsigned core_ = 0;
     std::uint32_t retries_ = 0;
-    std::int32_t failure_ = 0; ///< of a run, or of side work
+    std::int32_t failure_ = 0; ///< the status of a run or of side work that failed
     bool is_cancelled_ = false;
 
     // Side work.
@@ -153,7 +153,7 @@ private:
     Side side_ = Side::none;
     std::int32_t side_status_ = 0;
 
-    // The engine's.
+    // Belongs to the engine.
     std::shared_ptr<CoordinatedTask> live_self_; ///< null if it is not live
     CoordinatedTask* live_before_ = nullptr;
     CoordinatedTask* live_behind_ = nullptr;

@@ -44,7 +44,7 @@ bool Coordinator::takes(std::uint32_t q, u32 unit, const UnitInference& inferenc
            inference.domains() & bit(setup_.processors[q].domain);
 }
 
-/// Of all processors, those that may run the unit, one bit each.
+/// Returns the processors that may run the unit, one bit each, out of all processors.
 std::uint64_t Coordinator::able(u32 unit, const UnitInference& inference, std::uint64_t on,
                                 std::uint32_t on_class) const {
     const ovt_coord_model& described = inference.model().described();
@@ -125,7 +125,7 @@ void Coordinator::run_ended(UnitRun& run, std::uint64_t now) {
     CoordinatedTask& task = *run.task;
     run.is_with_runner = false;
     ended_ns_[run.described->processor] = now;
-    // What comes back from a processor that was given up has failed, whatever became of it.
+    // A run that a processor with a timeout has done after it was given up counts as failed.
     if (run.outcome == RunOutcome::done && !coord_.processors[run.described->processor].in_use &&
         setup_.processors[run.described->processor].has_timeout)
         run.outcome = RunOutcome::failed;
@@ -146,7 +146,7 @@ void Coordinator::run_ended(UnitRun& run, std::uint64_t now) {
     counts.retries += run.outcome == RunOutcome::failed && run.has_started;
     if (run.job.core != 0)
         task.core_ = run.job.core;
-    // Of a task that ends, a run which came to its end all the same has been cancelled.
+    // A run of a task that ends counts as cancelled, even if it came to its own end.
     if (ovt_coord_run_ended(&coord_, described, &end, now) == OVT_COORD_CANCELLED)
         run.outcome = RunOutcome::cancelled;
     task.add_record(run);
@@ -165,7 +165,7 @@ void Coordinator::processor_failed(std::uint32_t processor, std::uint64_t now) {
     leave_nothing_to_do(now);
 }
 
-/// Of a pool: dispatched to it, and not yet with a worker.
+/// Returns the first run that was dispatched to a pool and is not yet with a worker.
 UnitRun* Coordinator::first_waiting(const ovt_coord_processor& pool) const {
     const ovt_coord_run* first = nullptr;
     if (!ovt_coord_is_pool(&pool))
@@ -180,7 +180,7 @@ UnitRun* Coordinator::first_waiting(const ovt_coord_processor& pool) const {
     return first ? static_cast<UnitRun*>(first->host) : nullptr;
 }
 
-/// It waited for a worker.
+/// Ends a run that waited for a worker.
 void Coordinator::end_unstarted(UnitRun& run, RunOutcome outcome, std::uint64_t now) {
     run.outcome = outcome;
     run.end_ns = now;
@@ -209,7 +209,7 @@ void Coordinator::arrive(CoordinatedTask& task, std::uint64_t now) {
     coord.custom_id = task.options_.custom_id;
     coord.on = task.on_;
     coord.on_class = task.on_class_;
-    coord.barred = 0; // where it has no memory
+    coord.barred = 0; // processors in whose domain it has no memory
     for (u32 q = 0; q < coord_.processor_count; q++)
         if (!(inference.domains() & bit(setup_.processors[q].domain)))
             coord.barred |= bit(q);
@@ -256,7 +256,7 @@ void Coordinator::begin_trials(std::uint64_t now) {
     }
 }
 
-/// When a processor counts as failed, unless it ends something; OVT_COORD_NEVER: never.
+/// Returns when a processor counts as failed unless it ends a run before; OVT_COORD_NEVER: never.
 std::uint64_t Coordinator::overdue_time(std::uint32_t processor) const {
     const ovt_coord_processor& of = coord_.processors[processor];
     if (setup_.run_timeout_ns == 0 || !setup_.processors[processor].has_timeout || !of.in_use ||
@@ -332,7 +332,7 @@ void Coordinator::carry_out(const ovt_coord_action& action, std::uint64_t now) {
 
 // What it tells
 
-/// Processors that could run its first unit for this task, working or not.
+/// Returns the processors that could run the run's first unit for this task, working or not.
 std::uint64_t Coordinator::able(const CoordinatedTask& task, const ovt_coord_run& run) const {
     const ovt_coord_task& coord = task.coord_;
     const auto first = static_cast<u32>(std::countr_zero(run.units));
@@ -383,7 +383,7 @@ Runner& Coordinator::runner_of(const UnitRun& run) const {
     return *setup_.processors[run.described->processor].runner;
 }
 
-/// To a core; a pool's run waits for its start.
+/// Hands the run to a core; a run of a pool waits for its start.
 void Coordinator::dispatch(const ovt_coord_action& action, std::uint64_t now) {
     CoordinatedTask& task = CoordinatedTask::of(action.task);
     if (task.dispatched_ns_ == 0)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Coordinator: the second host of firmware-sim/sched/coord, beside the simulator.  It brings it
-// what happens, carries its actions out by runners, and knows which task is at which stage.
+// Coordinator: the second host of firmware-sim/sched/coord; the first is the simulator.  It passes
+// events to the scheduler, carries out the scheduler's actions by runners, and knows which task is
+// at which stage.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -21,32 +22,32 @@
 
 namespace overtake::coordination {
 
-/// A core, or a pool.
+/// A core, or a pool of CPU workers.
 struct CoordinatedProcessor {
     std::string name;
     std::string entry_name;
     unsigned core = 0;             ///< on its device, from 1; 0: a pool
-    unsigned domain = home_domain; ///< of its device
-    Runner* runner = nullptr;      ///< the engine's
-    bool has_timeout = false;      ///< its device may stop without a word
+    unsigned domain = home_domain; ///< the domain of its device
+    Runner* runner = nullptr;      ///< belongs to the engine
+    bool has_timeout = false;      ///< its device may stop without a report
 };
 
 struct CoordinatorSetup {
     std::vector<CoordinatedProcessor> processors;
-    std::vector<ovt_coord_processor> described; ///< beside them
+    std::vector<ovt_coord_processor> described; ///< one for each of `processors`
     std::vector<ProcessorClass> classes;
     std::uint32_t entries = 0;
     std::vector<std::uint64_t> rates; ///< bytes per nanosecond, as of ovt_coord
     ovt_coord_settings settings{};
-    std::uint64_t run_timeout_ns = 0; ///< of those with a timeout; 0: none
+    std::uint64_t run_timeout_ns = 0; ///< for processors with has_timeout; 0: none
 };
 
-/// A class as a file of expected times has it, without times.
+/// Returns a class as a file of expected times has it, without times.
 TimesFile::Class described_class(const ProcessorClass& of);
 
 class Coordinator {
 public:
-    /// Keeps nothing of `setup` but a copy.
+    /// Copies `setup`, and keeps nothing else of it.
     explicit Coordinator(CoordinatorSetup setup);
     ~Coordinator();
     Coordinator(const Coordinator&) = delete;
@@ -54,50 +55,52 @@ public:
 
     const CoordinatorSetup& setup() const noexcept { return setup_; }
     const ovt_coord& state() const noexcept { return coord_; }
-    /// Before its first task arrives.  Thread safe.
+    /// Adds a model before its first task arrives.  Thread safe.
     void add_model(CoordinatedModel& model) { ovt_coord_add_model(&coord_, &model.described()); }
-    /// The same, with what runs of it took.  Throws Error EINVAL, naming the place in the file.
+    /// Adds a model with the times that its runs took before.  Throws Error EINVAL, naming the
+    /// place in the file.
     void add_model(CoordinatedModel& model, const TimesFile& times);
-    /// Throws Error EINVAL, naming the place, for a file of another model, or of processors that
-    /// are not these.  Thread safe.
+    /// Throws Error EINVAL, naming the place in the file, if the file is of another model, or of
+    /// other processors than these.  Thread safe.
     void check(const Model& model, const TimesFile& times) const;
     /// Throws Error EINVAL, naming a unit, for a stage that no processor, or no set of processors,
     /// can bring to its end.  Thread safe.
     void check(const UnitInference& inference, const engine::RunOptions& options, std::uint64_t on,
                std::uint32_t on_class) const;
-    /// The first one, if there is one.  Thread safe.
+    /// Returns the first unit that no processor may run, if there is one.  Thread safe.
     std::optional<std::size_t> unit_without_processor(const UnitInference& inference,
                                                       std::uint64_t on,
                                                       std::uint32_t on_class) const;
-    /// Of each unit, the processors that do not take it, and why.  Thread safe.
+    /// Returns, for each unit, the processors that do not take it, and why.  Thread safe.
     std::vector<UnitRefusal> refusals(const UnitInference& inference) const;
 
-    // An instant, in this order.
+    // The caller calls these in one instant, in this order.
 
     void run_ended(UnitRun& run, std::uint64_t now);
     void processor_failed(std::uint32_t processor, std::uint64_t now);
     void trial_ended(std::uint32_t processor, bool works, std::uint64_t now);
-    /// It will not come back.
+    /// The processor will not come back.
     void processor_gone(std::uint32_t processor) { gone_ |= std::uint64_t{1} << processor; }
-    /// A unit that the task's stage still needs, each processor of which is gone: the first one.
+    /// Returns the first unit that the task's stage still needs and all of whose processors are
+    /// gone.
     std::optional<std::size_t> lost_unit(const CoordinatedTask& task) const;
     void begin_trials(std::uint64_t now);
-    /// Processors that have ended nothing for too long.
+    /// Counts processors with a timeout as failed if they have ended no run for that long.
     void fail_overdue(std::uint64_t now);
     /// The task's stage begins.
     void arrive(CoordinatedTask& task, std::uint64_t now);
     void cancel(CoordinatedTask& task);
-    /// The same, and its runs are cancelled in this instant rather than in act().
+    /// Cancels the task, and its runs in this instant rather than in act().
     void cancel_now(CoordinatedTask& task, std::uint64_t now);
     void act(std::uint64_t now);
-    /// Tells those who watch of each processor, also of those that had nothing to do.  Now and
-    /// then: most calls do nothing.
+    /// Reports each processor to tracers, also processors that had nothing to do.  Most calls do
+    /// nothing: it reports at most every 200 ms.
     void tell_all(std::uint64_t now);
 
     std::vector<ProcessorState> states(std::uint64_t now) const;
-    /// When act() is to be called though nothing happens; OVT_COORD_NEVER: never.
+    /// Returns when act() is to be called even if nothing happens; OVT_COORD_NEVER: never.
     std::uint64_t next_time() const;
-    /// Tasks whose stage is over since the last call, and how: task.failure_ or 0.
+    /// Returns the tasks whose stage has ended since the last call; task.failure_ has its status.
     engine::OwningList<CoordinatedTask, &CoordinatedTask::stage_link_> take_ended();
 
 private:
@@ -126,8 +129,8 @@ private:
     std::uint64_t gone_ = 0;              ///< processors that do not come back
     std::vector<std::uint64_t> ended_ns_; ///< by processor: its last end, or when it began
     std::vector<probe::Counts> counts_;   ///< by processor
-    std::vector<probe::Name> names_;      ///< likewise
-    std::uint64_t next_tell_ns_ = 0;      ///< of tell_all()
+    std::vector<probe::Name> names_;      ///< by processor
+    std::uint64_t next_tell_ns_ = 0;      ///< when tell_all() reports again
     engine::OwningList<CoordinatedTask, &CoordinatedTask::stage_link_> ended_;
 };
 

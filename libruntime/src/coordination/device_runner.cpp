@@ -21,7 +21,7 @@ QueueOptions interruptible(QueueOptions options) {
     return options;
 }
 
-/// One instruction that takes a cycle.
+/// Makes a program of one instruction that takes a cycle.
 std::unique_ptr<Buffer> make_trial_program(Device& device) {
     overtake_insn nothing{};
     nothing.opcode = OVERTAKE_OP_DELAY;
@@ -35,7 +35,7 @@ bool is_of_processor(std::int32_t status) {
     return status == -EIO || status == -ENODEV;
 }
 
-/// The jobs of a run as one: they follow each other.
+/// Adds a job to the record of its run: the jobs of a run follow each other.
 void add_to(Completion& all, const Completion& job) {
     const Completion before = all;
     all = job;
@@ -87,7 +87,7 @@ void DeviceRunner::post(Write write) noexcept {
     }
     try {
         queue_.interrupt();
-    } catch (const Error&) { // the device has failed, which its thread learns by itself
+    } catch (const Error&) { // the device has failed, and its thread notices by itself
     }
 }
 
@@ -150,7 +150,7 @@ void DeviceRunner::handle(const Inbox& inbox) {
     }
 }
 
-/// Until there may be something to do.
+/// Waits until there may be something to do.
 void DeviceRunner::wait() {
     std::unique_lock lock(mutex_);
     const auto has_news = [&] { return !inbox_.is_empty() || inbox_.is_stopping; };
@@ -226,7 +226,7 @@ void DeviceRunner::submit_jobs(UnitRun& run) {
         UnitJob& job = task.unit_jobs_[unit];
         job.run = &run;
         job.tag = tag++;
-        // What the units before it in the run write is there when it begins.
+        // The results of earlier units of the run are in the domain when the unit begins.
         inference.bring(unit, domain_, run.described->units);
         queue_.submit(job.entry, work, inference.model().work(unit, run.engine_class).segment,
                       plain_job(run, job.tag));
@@ -255,7 +255,7 @@ void DeviceRunner::cancel_jobs(UnitRun& run) noexcept {
             continue;
         try {
             queue_.cancel(job.tag);
-        } catch (const std::exception&) { // it ends when it ends
+        } catch (const std::exception&) { // the run ends without being cancelled
         }
     }
 }
@@ -269,7 +269,7 @@ void DeviceRunner::cancel_wanted() noexcept {
 
 void DeviceRunner::job_ended(UnitJob& job, const Completion& completion) {
     job.is_in_flight = false;
-    if (!job.run) { // a trial
+    if (!job.run) { // the job of a trial
         const auto core =
             std::ranges::find_if(cores_, [&](const auto& state) { return &state->trial == &job; });
         (*core)->is_failed = completion.status != 0;
@@ -301,7 +301,7 @@ void DeviceRunner::job_ended(UnitJob& job, const Completion& completion) {
         end(run);
 }
 
-/// The run is over here.
+/// Ends a run on its core.
 void DeviceRunner::end(UnitRun& run) noexcept {
     CoreState& core = state_of(run.described->processor);
     (run.before ? run.before->behind : core.runs.first) = run.behind;
@@ -317,7 +317,7 @@ void DeviceRunner::end(UnitRun& run) noexcept {
     host_.run_ended(run);
 }
 
-/// The report of the failure precedes the run, so that the run has failed at the host, too.
+/// Reports the failure before the run, so that the run has failed at the host, too.
 void DeviceRunner::fail(CoreState& core) noexcept {
     if (std::exchange(core.is_failed, true))
         return;
@@ -358,13 +358,14 @@ void DeviceRunner::try_core(CoreState& core) noexcept {
     host_.trial_ended(core.core.processor, false);
 }
 
-/// A device that still works writes into memory that is the callers' again when their tasks end.
+/// Cancels all jobs and waits for their ends: a device that still works writes into memory that
+/// belongs to the callers again when their tasks end.
 void DeviceRunner::lose_device() noexcept {
     try {
         queue_.cancel_all();
         while (queue_.in_flight() != 0)
             queue_.reap(deadline_never, [](const UnitJob&, const Completion&) {});
-    } catch (const std::exception&) { // it does not
+    } catch (const std::exception&) { // the device does not work
     }
     queue_.forget_all();
     is_lost_ = true;

@@ -3,9 +3,9 @@
 // DeviceRunner: cores of one device as processors.  A thread of its own submits the jobs of runs
 // and waits for their ends, so that a device which is slow or dead delays no other.
 //
-// A run is a job for each of its units, all on its core and in their order.  What follows a unit
-// that did not end well is cancelled.  A core has failed when a job ends with -EIO (a reset), and
-// all have for good when the device itself ends.
+// A run is one job for each of its units, all on its core and in their order.  When a unit does not
+// end well, the units after it are cancelled.  A core has failed when a job ends with -EIO (a
+// reset).  All cores have failed for good when the device itself ends.
 #pragma once
 
 #include <condition_variable>
@@ -29,11 +29,11 @@ public:
     };
 
     /// Throws Error as Device::create_queue() and create_buffer() do, and EAGAIN if no thread can
-    /// be had.
+    /// be created.
     DeviceRunner(std::shared_ptr<Device> device, unsigned domain, QueueOptions options,
                  std::vector<Core> cores, RunnerHost& host, bool is_stepped = false,
                  unsigned record = 0);
-    /// When it has nothing any more.
+    /// Called when the runner has no runs any more.
     ~DeviceRunner() override;
 
     void start(UnitRun& run) noexcept override;
@@ -41,10 +41,11 @@ public:
     void stop(std::uint32_t processor) noexcept override;
     void begin_trial(std::uint32_t processor) noexcept override;
 
-    /// Of one that is stepped, and so has no thread: carries out its messages, and reports what
-    /// has ended.  For tests that step a manual clock.
+    /// Carries out the messages of a stepped runner, which has no thread, and reports the jobs that
+    /// have ended.  For tests that step a manual clock.
     void step();
-    /// The same, in place of a trial, which takes device time: the core works.
+    /// Takes runs for a processor again.  Replaces a trial, which takes device time: the core
+    /// works.
     void take_again(std::uint32_t processor) noexcept { state_of(processor).is_failed = false; }
 
 private:
@@ -52,7 +53,7 @@ private:
         UnitRun* first = nullptr;
         UnitRun* last = nullptr;
     };
-    /// What the coordinator's thread has left for this one.
+    /// Messages that the coordinator's thread has left for this thread.
     struct Inbox {
         RunQueue starts;
         std::uint64_t stops = 0;  ///< processors

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// OwnCall: what a processor of the program's is handed: one unit, and copies of its tensors.
+// OwnCall: a call of one of the program's own processors: one unit, and copies of its tensors.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace overtake::coordination {
 
 class OwnCall final : public UnitCall {
 public:
-    /// Calls `ended` once, from the thread that says done().
+    /// Calls `ended` once, on the thread that calls done().
     OwnCall(std::shared_ptr<CoordinatedModel> model, std::shared_ptr<CoordinatedModel::Away> away,
             std::size_t unit, const UnitTable::Work& work, std::function<void(std::int32_t)> ended);
 
-    /// One that is not done is done now, with -EIO.
+    /// A call that is not done ends now with -EIO.
     ~OwnCall() override { done(-EIO); }
 
     const Model& model() const noexcept override { return plan_->model(); }
@@ -29,8 +29,9 @@ public:
     std::span<const UnitTensor> outputs() const noexcept override { return outputs_; }
     std::int32_t compute() override;
     void done(std::int32_t status) noexcept override;
-    /// It is done, and a function that still refers to it does not keep the model on the
-    /// engine.  Before the task lets go of that.
+    /// Ends the call's hold on the model, so that a function which still refers to the call does
+    /// not keep the model on the engine.  Called when the call is done and before the task releases
+    /// the model.
     void let_go() noexcept;
 
 private:

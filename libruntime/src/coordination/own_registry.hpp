@@ -8,7 +8,7 @@
 
 namespace overtake::coordination {
 
-/// What register_processor() was given; null if nothing was.  Thread safe.
+/// Returns the processor that register_processor() was given; null if there is none.  Thread safe.
 std::shared_ptr<OwnProcessor> registered_processor(const std::string& class_name);
 
 } // namespace overtake::coordination

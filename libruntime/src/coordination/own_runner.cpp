@@ -20,12 +20,12 @@ namespace overtake::coordination {
 
 namespace {
 
-/// Longer than any wait, and added to a time it still is one.
+/// Longer than any wait; a time plus this does not overflow.
 constexpr std::uint64_t never_ns = std::uint64_t{1} << 62;
 
 } // namespace
 
-/// What both threads, and calls that are never done, refer to.
+/// The state that both threads use, and also calls that are never done.
 class OwnRunner::Shared : public std::enable_shared_from_this<Shared> {
 public:
     Shared(std::shared_ptr<OwnProcessor> own, std::uint32_t processor, unsigned domain,
@@ -40,11 +40,11 @@ public:
     void begin_trial() noexcept;
     void call();
     void watch();
-    /// Returns whether the thread that calls is idle, and so can be joined.
+    /// Returns whether the calling thread of the runner is idle, and so can be joined.
     bool leave();
 
 private:
-    /// What the thread that calls is to do.
+    /// The next action of the thread that calls the program's functions.
     enum class Order : std::uint8_t { none, start, poll, cancel, probe };
 
     void begin_unit(std::unique_lock<std::mutex>& lock);
@@ -67,21 +67,21 @@ private:
 
     UnitRun* run_ = nullptr;   ///< one at a time
     std::uint64_t left_ = 0;   ///< its units that are not done
-    std::uint64_t number_ = 0; ///< of the call that is under way, or was the last
+    std::uint64_t number_ = 0; ///< the number of the call that is under way, or was the last
     std::shared_ptr<OwnCall> call_;
     std::uint64_t begun_ns_ = 0;
     std::uint64_t next_poll_ns_ = 0;
-    bool is_done_ = false; ///< the call, with status_
+    bool is_done_ = false; ///< the call is done, with status_
     std::int32_t status_ = 0;
     bool is_cancel_told_ = false;
     bool is_failed_ = false;
     std::atomic<std::uint64_t> unanswered_ = 0;      ///< calls that were given up and are not done
-    std::shared_ptr<std::atomic<bool>> is_given_up_; ///< of the call that is under way
+    std::shared_ptr<std::atomic<bool>> is_given_up_; ///< flag of the call that is under way
     bool wants_trial_ = false;
 
     Order order_ = Order::none;
     std::shared_ptr<OwnCall> order_call_;
-    bool is_calling_ = false; ///< a function of the program's
+    bool is_calling_ = false; ///< a function of the program's is running
 };
 
 // From the coordinator's thread
@@ -120,7 +120,7 @@ bool OwnRunner::Shared::leave() {
     return !is_calling_;
 }
 
-// The thread that calls
+// The thread that calls the program's functions
 
 void OwnRunner::Shared::give_order(Order order) {
     order_ = order;
@@ -179,7 +179,7 @@ void OwnRunner::Shared::call() {
 void OwnRunner::Shared::call_done(std::uint64_t number, std::int32_t status) noexcept {
     const std::lock_guard lock(mutex_);
     if (number != number_ || !call_) {
-        unanswered_--; // one that was given up
+        unanswered_--; // a call that was given up
         return;
     }
     is_done_ = true;
@@ -202,7 +202,7 @@ void OwnRunner::Shared::begin_unit(std::unique_lock<std::mutex>& lock) {
             inference.model().shared_from_this(), inference.away(domain_), unit,
             inference.model().work(unit, run.engine_class),
             [self = shared_from_this(), number, given_up](std::int32_t status) {
-                // Perhaps from a destructor, with the lock held.
+                // The caller may be a destructor that runs with the lock held.
                 if (given_up->load())
                     self->unanswered_--;
                 else
@@ -232,13 +232,13 @@ void OwnRunner::Shared::end_run(RunOutcome outcome, std::int32_t status) noexcep
     host_->run_ended(run);
 }
 
-/// It counts as unanswered until it is done, or goes.
+/// The call counts as unanswered until it is done or destroyed.
 void OwnRunner::Shared::give_up_call() noexcept {
     unanswered_++;
     is_given_up_->store(true);
 }
 
-/// The host learns of it before it gets the run back.
+/// Reports the failure to the host before the host gets the run back.
 void OwnRunner::Shared::fail() noexcept {
     if (!std::exchange(is_failed_, true))
         host_->processor_failed(processor_);
@@ -256,7 +256,7 @@ void OwnRunner::Shared::watch() {
                 host_->trial_ended(processor_, false);
             else
                 give_order(Order::probe);
-        } else if (wants_trial_ && is_calling_) { // in a function that has not returned
+        } else if (wants_trial_ && is_calling_) { // the function has not returned
             wants_trial_ = false;
             host_->trial_ended(processor_, false);
         }

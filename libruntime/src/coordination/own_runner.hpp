@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// OwnRunner: a processor of the program's.  One thread calls its functions, another watches it, so
-// a function that does not return is a failure of the processor and not of the engine.
+// OwnRunner: runs one of the program's own processors.  One thread calls its functions, another
+// watches it, so that a function which does not return fails the processor and not the engine.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace overtake::coordination {
 
 class OwnRunner final : public Runner {
 public:
-    /// Throws Error EAGAIN if no thread can be had.
+    /// Throws Error EAGAIN if no thread can be created.
     OwnRunner(std::shared_ptr<OwnProcessor> own, std::uint32_t processor, unsigned domain,
               RunnerHost& host);
-    /// When it has no runs any more.  A function of the program's that does not return goes on in a
-    /// thread that is left to itself.
+    /// Called when it has no runs any more.  A function of the program's that does not return goes
+    /// on in a thread that is detached.
     ~OwnRunner() override;
 
     void start(UnitRun& run) noexcept override;

@@ -45,7 +45,7 @@ unsigned number_of(std::string_view text, std::string_view entry) {
     return number;
 }
 
-/// As of the classes that `overtake compile` takes: NAME.1 is a core of an entry NAME.
+/// Checks a name as `overtake compile` checks those of classes: NAME.1 is a core of an entry NAME.
 void check_name(const std::string& name, std::string_view entry) {
     if (name.empty())
         refuse_entry(entry, "it has no name");
@@ -59,14 +59,14 @@ void check_name(const std::string& name, std::string_view entry) {
                                  name));
 }
 
-/// Cores of the devices that no entry has yet.
+/// The cores of the devices that no entry has taken yet.
 class FreeCores {
 public:
     void take(const std::shared_ptr<Device>& device, const std::vector<unsigned>& cores) {
         for (const unsigned core : cores)
             std::erase(left_of(device), core);
     }
-    /// Those that are like the first one that is left.
+    /// Takes the cores that have the same profile as the first core that is left.
     std::vector<unsigned> take_group(const std::shared_ptr<Device>& device,
                                      std::string_view entry) {
         std::vector<unsigned>& left = left_of(device);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // PoolRunner: CPU workers as a processor.  A worker computes the units of a run one after the
-// other: FCs with the device's operators, CPU operators as an engine's workers do.
+// other: FCs with the device's operators, CPU operators in the same way as the workers of an
+// engine.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +19,9 @@ public:
     PoolRunner(std::uint32_t workers, const std::vector<unsigned>& cpus, RunnerHost& host);
 
     void start(UnitRun& run) noexcept override;
-    /// A worker ends what it has begun.
+    /// A worker finishes the run that it has begun.
     void note_cancel() noexcept override {}
-    void stop(std::uint32_t /*processor*/) noexcept override {} // all comes back by itself
+    void stop(std::uint32_t /*processor*/) noexcept override {} // all runs come back without it
     void begin_trial(std::uint32_t processor) noexcept override;
 
 private:

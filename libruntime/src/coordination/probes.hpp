@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// USDT probes of an engine with several processors: what becomes of its requests, and how its
-// processors do.  A probe is a nop until something attaches to it.
+// USDT probes of an engine with several processors, which report its requests and the state of its
+// processors.  A probe is a nop until a tracer attaches to it.
 //
-// Stable, provider `overtake`; docs/reference/tracepoints.md has the table.  Times are of the host,
-// CLOCK_MONOTONIC, but `start` and `end` of run_end, which are device time.  `task` tells the
-// process's live requests apart, `engine` its engines, and processors count from 0.  The engine's
-// thread alone passes them, so they come in the order of time.
+// Stable, provider `overtake`; docs/reference/tracepoints.md has the table.  Times are host time,
+// CLOCK_MONOTONIC, except `start` and `end` of run_end, which are device time.  `task`
+// distinguishes the process's live requests, `engine` its engines, and processors count from 0.
+// Only the engine's thread passes the probes, so they fire in the order of time.
 #pragma once
 
 #include <algorithm>
@@ -20,16 +20,16 @@
 
 namespace overtake::coordination::probe {
 
-/// What a processor does, as the probe says it.
+/// The state of a processor, as the probe reports it.
 enum class State : std::uint8_t {
     works,
     throttled, ///< runs take longer than they did
     failed,
-    trial, ///< it has failed, and is tried
-    gone,  ///< with its engine
+    trial, ///< it has failed, and a trial is under way
+    gone,  ///< its engine has been destroyed
 };
 
-/// The first sixteen bytes of a name, so that it takes no reading of memory.
+/// The first sixteen bytes of a name, so that a tracer need not read memory for it.
 using Name = std::array<std::uint64_t, 2>;
 
 inline Name name_of(std::string_view text) {
@@ -38,7 +38,7 @@ inline Name name_of(std::string_view text) {
     return name;
 }
 
-/// Counts are those since the engine was made.
+/// Counts since the engine was made.
 struct Counts {
     std::uint64_t runs = 0;
     std::uint64_t busy_ns = 0;
@@ -46,8 +46,8 @@ struct Counts {
     std::uint64_t retries = 0;
 };
 
-/// One has been given something, has ended something, or its state has changed; and each now and
-/// then, while the engine has something to do.
+/// A processor has been given a run, has ended one, or its state has changed.  While the engine has
+/// something to do, the probe fires for every processor now and then.
 inline void processor(const void* engine, std::uint64_t time_ns, std::uint32_t number,
                       const Name& name, State state, const ovt_coord_processor& of,
                       const Counts& counts) {
@@ -62,15 +62,16 @@ inline void request_arrive(const CoordinatedTask& task, std::uint64_t time_ns, c
                    task.options().priority, task.options().custom_id);
 }
 
-/// `able`: processors that could run its first unit for this request, one bit each.  `job`: on a
-/// core the tag of its first unit's job, which those of its other units follow; 0: it has none.
+/// `able`: the processors that could run the run's first unit for this request, one bit each.
+/// `job`: on a core the tag of the job of its first unit; the tags of the other units' jobs follow
+/// it; 0: the run has no jobs.
 inline void run_dispatch(const CoordinatedTask& task, std::uint64_t time_ns, const void* engine,
                          const ovt_coord_run& run, std::uint64_t able, std::uint64_t job) {
     OVERTAKE_PROBE(run_dispatch, 9, &task, time_ns, engine, run.number, run.processor, run.units,
                    able, run.expected, job);
 }
 
-/// `status`: 0, -EIO if its processor failed, -ECANCELED, or that of the program's fault.
+/// `status`: 0, -EIO if its processor failed, -ECANCELED, or the status of the program's fault.
 inline void run_end(const CoordinatedTask& task, std::uint64_t time_ns, const void* engine,
                     const ovt_coord_run& run, std::uint64_t start_ns, std::uint64_t end_ns,
                     std::uint64_t executed_ns, std::int32_t status) {
@@ -78,7 +79,7 @@ inline void run_end(const CoordinatedTask& task, std::uint64_t time_ns, const vo
                    start_ns, end_ns, executed_ns, status);
 }
 
-/// Something of it outside of runs begins: copies, or a computation of the program's.
+/// Work of the request outside of runs begins: copies, or a computation of the program's.
 inline void request_work(const CoordinatedTask& task, std::uint64_t time_ns, const void* engine) {
     OVERTAKE_PROBE(request_work, 3, &task, time_ns, engine);
 }

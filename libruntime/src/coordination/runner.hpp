@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Runner: what a coordinator hands runs to: the cores of a device, a pool of workers, or a user's
-// own processor.
+// Runner: executes the runs of a coordinator.  It is the cores of a device, a pool of workers, or a
+// user's own processor.
 #pragma once
 
 #include <atomic>
@@ -29,11 +29,11 @@ struct UnitRun;
 enum class RunOutcome : std::uint8_t {
     done,
     cancelled,
-    failed, ///< its processor did
-    fault   ///< of the program: the task fails with the status
+    failed, ///< its processor failed
+    fault   ///< the program failed: the task fails with the status
 };
 
-/// A unit of a run on a core: one job.
+/// The job of one unit of a run on a core.
 struct UnitJob {
     UnitJob() : entry(*this) {}
 
@@ -44,49 +44,51 @@ struct UnitJob {
     JobEntry<UnitJob> entry;
 };
 
-/// A run between its dispatch and its end: the runner's from start() until RunnerHost::run_ended().
+/// A run between its dispatch and its end.  It belongs to the runner from start() until
+/// RunnerHost::run_ended().
 struct UnitRun final : public ThreadWork {
-    /// On a thread of a pool.
+    /// Runs on a thread of a pool.
     void run(ThreadMemory& memory) noexcept override;
 
-    // The coordinator's.
+    // Belongs to the coordinator.
     CoordinatedTask* task = nullptr;
     const ovt_coord_run* described = nullptr;
-    std::uint32_t engine_class = 0; ///< of its processor
+    std::uint32_t engine_class = 0; ///< the class of its processor
     std::uint64_t first_tag = 0;    ///< on a core: of its first unit's job; others follow it
     bool is_with_runner = false;
 
-    /// Set by the coordinator while the runner has it: what has not started is to leave.
+    /// The coordinator sets it while the runner has the run: units that have not started are
+    /// cancelled.
     std::atomic<bool> is_cancelled{false};
 
-    // The runner's.
+    // Belongs to the runner.
     class PoolRunner* pool = nullptr;
     UnitRun* before = nullptr;
     UnitRun* behind = nullptr;
     std::uint32_t jobs_left = 0;
     bool is_cancelled_there = false;
 
-    // What became of it.
+    // The result.
     RunOutcome outcome = RunOutcome::done;
     std::int32_t status = 0;         ///< a negative errno of a fault
-    bool has_started = false;        ///< some of it was executed
-    std::uint64_t executed_ns = 0;   ///< its lead excepted
+    bool has_started = false;        ///< some of the run was executed
+    std::uint64_t executed_ns = 0;   ///< without its lead
     std::uint64_t start_ns = 0;      ///< device time
     std::uint64_t end_ns = 0;        ///< device time
-    Completion job{};                ///< on a core: of its jobs together, up to one that failed
-    UnitRun* ended_behind = nullptr; ///< the host's
+    Completion job{};                ///< on a core: its jobs as one, up to one that failed
+    UnitRun* ended_behind = nullptr; ///< belongs to the host
 };
 
-/// To which runners report.  From any thread.
+/// The receiver of a runner's reports, which come from any thread.
 class RunnerHost {
 public:
     virtual ~RunnerHost() = default;
-    /// The run is the coordinator's again.
+    /// The run belongs to the coordinator again.
     virtual void run_ended(UnitRun& run) noexcept = 0;
-    /// It does not work any more.  What it had comes back after Runner::stop().
+    /// The processor does not work any more.  The runs that it had come back after Runner::stop().
     virtual void processor_failed(std::uint32_t processor) noexcept = 0;
     virtual void trial_ended(std::uint32_t processor, bool works) noexcept = 0;
-    /// It has failed, and no trial will bring it back.
+    /// The processor has failed, and no trial will bring it back.
     virtual void processor_gone(std::uint32_t /*processor*/) noexcept {}
 };
 
@@ -99,9 +101,9 @@ public:
     Runner& operator=(const Runner&) = delete;
 
     virtual void start(UnitRun& run) noexcept = 0;
-    /// A run with is_cancelled is among those that it has.
+    /// At least one of the runs that it has is marked with is_cancelled.
     virtual void note_cancel() noexcept = 0;
-    /// Each run that it has for a processor that has failed comes back.
+    /// Makes the runner give back each run that it has for a processor that has failed.
     virtual void stop(std::uint32_t processor) noexcept = 0;
     /// Tries whether a processor works.
     virtual void begin_trial(std::uint32_t processor) noexcept = 0;

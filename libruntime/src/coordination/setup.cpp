@@ -65,11 +65,11 @@ ovt_coord_settings settings_of(const EngineOptions& options) {
     return settings;
 }
 
-/// Bytes per nanosecond between two memories of this process, at least 1.
+/// Measures the bytes per nanosecond between two memories of this process, at least 1.
 std::uint64_t measured_rate() {
     constexpr std::size_t bytes = 4u << 20;
     std::vector<char> from(bytes, 1), to(bytes);
-    std::memcpy(to.data(), from.data(), bytes); // its pages are there from now on
+    std::memcpy(to.data(), from.data(), bytes); // the first copy makes its pages present
     const std::uint64_t begin = monotonic_ns();
     std::memcpy(to.data(), from.data(), bytes);
     return std::max<std::uint64_t>(bytes / std::max<std::uint64_t>(monotonic_ns() - begin, 1), 1);
@@ -140,7 +140,7 @@ private:
         domain_of_entry_.push_back(home_domain);
     }
 
-    /// One worker, with tensors of its own.
+    /// Adds a processor with one worker and tensors of its own.
     void add_own(const ProcessorOptions& entry, const std::shared_ptr<OwnProcessor>& own) {
         workers_++;
         ovt_coord_processor described{};
@@ -193,7 +193,8 @@ private:
                 cores.size() == 1 ? entry.name
                                   : fmt::format("{}.{}", entry.name, &core - cores.data() + 1);
             setup_.coordinator.processors.push_back({name, entry.name, core, domain});
-            // The driver has a watchdog, and an embedded device lives in this process.
+            // Other devices need none: a driver has a watchdog, an embedded device is in this
+            // process.
             setup_.coordinator.processors.back().has_timeout = device.backend() == "server";
             setup_.coordinator.described.push_back(described);
         }
@@ -206,7 +207,7 @@ private:
         return mode < names.size() ? names[mode] : "unknown";
     }
 
-    /// Not empty: a device that does not say which one it is has an unknown one.
+    /// Returns the name of a core's profile, or "unknown" if the device does not report one.
     static std::string profile_of(const drm_overtake_core_profile& core) {
         const std::string name(core.name, strnlen(core.name, sizeof(core.name)));
         return name.empty() ? "unknown" : name;
@@ -241,8 +242,8 @@ private:
         described.overhead = entry.overhead_ns;
     }
 
-    /// Domains of devices that reach each other's buffers share tensors.  Those of processors of
-    /// the program's do not: they have copies.
+    /// Lets domains of devices that can use each other's buffers share tensors.  Domains of the
+    /// program's own processors do not share: they have copies.
     void find_sources() {
         const Domains& all = setup_.domains;
         for (unsigned domain = home_domain + 1; domain < all.size(); domain++)
@@ -255,7 +256,7 @@ private:
                 }
     }
 
-    /// Tried, as there may be no room.
+    /// Tries it, as there may be no room.
     static bool reaches(Device& device, Device& owner) {
         try {
             const std::unique_ptr<Buffer> tried = owner.create_buffer(1);
@@ -266,7 +267,7 @@ private:
         }
     }
 
-    /// The one whose memory it works in.
+    /// Returns the domain whose memory this domain works in.
     unsigned memory_of(unsigned domain) const {
         return setup_.domains[domain].source.value_or(domain);
     }

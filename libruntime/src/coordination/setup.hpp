@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// From what an engine's owner names to the processors of its coordinator.
+// Makes the processors of a coordinator from the options of an engine's owner.
 #pragma once
 
 #include <cstdint>

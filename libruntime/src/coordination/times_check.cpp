@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Coordinator: what runs of a model took before, if the model and the processors are those.
+// Coordinator: takes the times of a model's earlier runs, if the model and the processors are the
+// same.
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -92,8 +93,8 @@ void Coordinator::check(const Model& model, const TimesFile& times) const {
         check_class(times, i, setup_.classes);
 }
 
-/// One measured run of the largest piece stands for all that a class without a model can run; each
-/// piece that was measured is a record.
+/// One measured run of the largest piece stands for all pieces that a class without a model can
+/// run.  Each piece that was measured becomes a record.
 void Coordinator::add_model(CoordinatedModel& model, const TimesFile& times) {
     add_model(model);
     ovt_coord_model& described = model.described();

@@ -29,9 +29,9 @@ using Json = nlohmann::ordered_json;
 constexpr const char* file_kind = "expected-times";
 constexpr unsigned file_version = 1;
 constexpr std::uint64_t most_time_ns = std::uint64_t{1} << 40;
-constexpr std::size_t most_levels = 8; // of which such a file has six
+constexpr std::size_t most_levels = 8; // a file of expected times has six
 
-/// An object or an array of the file, or a value in it, and where it stands.
+/// An object, array or value of the file, with its path in the file.
 class Place {
 public:
     Place(const Json& value, const std::string& file, std::string path = "")
@@ -52,7 +52,7 @@ public:
                 .fail("is missing; write the file with overtake profile");
         return Place(*found, file_, join(key));
     }
-    /// Refuses others, which may be misspelt.
+    /// Refuses other keys, which may be misspelt.
     void allow(std::initializer_list<std::string_view> keys) const {
         if (!value_.is_object())
             fail("is not an object {...}; write the file with overtake profile");
@@ -92,8 +92,8 @@ private:
     std::string path_;
 };
 
-/// Follows the parser, and refuses what the document would not show any more: a key that is given
-/// twice, and great depth.
+/// Follows the parser, and refuses what the parsed document would not show any more: a repeated
+/// key, and great depth.
 class Structure {
 public:
     explicit Structure(const std::string& file) : file_(file) {}
@@ -125,7 +125,7 @@ public:
 private:
     struct Level {
         bool is_list;
-        std::size_t index = 0; ///< of the entry that is next
+        std::size_t index = 0; ///< the index of the next entry
         std::string key{};
         std::set<std::string> keys{};
     };

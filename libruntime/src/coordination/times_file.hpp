@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// TimesFile: what runs of a model took on the processors of an engine, as `overtake profile` writes
-// it (docs/man/overtake-profile.1 has the format).
+// TimesFile: the times that runs of a model took on the processors of an engine, as `overtake
+// profile` writes them (docs/man/overtake-profile.1 has the format).
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 namespace overtake::coordination {
 
 struct TimesFile {
-    /// What runs of some neighbouring units took.
+    /// The time that runs of some neighbouring units took.
     struct Piece {
         std::uint64_t units; ///< one bit each
         std::uint64_t time_ns;
@@ -26,29 +26,30 @@ struct TimesFile {
         std::string kind;    ///< cores, workers or own
         std::string device;  ///< of cores: embedded, kernel or server
         std::string mode;    ///< of cores
-        std::string profile; ///< of cores: its name
-        std::string digest;  ///< of cores: of its numbers
+        std::string profile; ///< of cores: the name of their profile
+        std::string digest;  ///< of cores: a digest of the profile's numbers
         std::vector<Piece> pieces;
         bool are_cores() const noexcept { return kind == "cores"; }
     };
 
-    std::string name; ///< of the file, for messages
+    std::string name; ///< the name of the file, for messages
     std::string model;
     std::string model_digest;
-    std::string host; ///< CPU
+    std::string host; ///< the host's CPU
     std::vector<Class> classes;
 };
 
-/// FNV-1a.
+/// Returns the FNV-1a digest of the bytes.
 std::uint64_t digest_of(std::span<const std::byte> bytes,
                         std::uint64_t before = 0xcbf29ce484222325u) noexcept;
 std::string hexadecimal(std::uint64_t digest);
-/// Of what the times of a model's runs depend on: its name, its program and its units.
+/// Returns a digest of what the run times of a model depend on: its name, program, classes and
+/// units.
 std::string digest_of(const Model& model);
-/// The name of this machine's CPU.
+/// Returns the name of this machine's CPU, or the machine's architecture where that is unknown.
 std::string host_cpu();
 
-/// Throws Error EINVAL, "NAME: PLACE: what is wrong and what to do".
+/// Throws Error EINVAL: "NAME: PLACE: what is wrong and what to do".
 TimesFile parse_times(const std::string& text, const std::string& name);
 std::string text_of(const TimesFile& times);
 

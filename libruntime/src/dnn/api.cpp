@@ -26,7 +26,7 @@ namespace overtake::dnn {
 
 std::int32_t fail(const char* function, std::int32_t status, const char* text) noexcept {
     try {
-        // To wait in turns is no mistake.
+        // A caller may wait in turns, so a timeout is no error.
         log(status == HB_DNN_TIMEOUT ? LogLevel::info : LogLevel::error,
             fmt::format("{}: {} ({})", function, text, status));
     } catch (const std::bad_alloc&) {
@@ -123,15 +123,15 @@ hbPackedDNNHandle_t register_pack(Process& process, const std::vector<Models>& f
             network->handle = process.networks.add(network);
         }
         return process.packs.add(pack);
-    } catch (...) { // no caller has their handles
+    } catch (...) { // the caller has not been given their handles
         for (const std::shared_ptr<Network>& network : pack->networks)
             process.networks.take(network->handle);
         throw;
     }
 }
 
-/// Where the device is gone and the program has released all that it had there, on the device that
-/// is there now.
+/// Loads the models.  If the device is gone and the program has released its packs and tasks, opens
+/// the device anew and loads them there.
 hbPackedDNNHandle_t initialize(Process& process, const std::vector<Models>& files) {
     try {
         return register_pack(process, files);
@@ -148,7 +148,7 @@ hbPackedDNNHandle_t initialize(Process& process, const std::vector<Models>& file
 
 // Tasks
 
-/// A new task with a place among those of the process, or the open one that is asked for.
+/// A new task with a place among the tasks of the process, or the open task of the handle.
 class TaskSlot {
 public:
     TaskSlot(Process& process, hbDNNTaskHandle_t handle, std::size_t models) : process_(process) {
@@ -173,7 +173,7 @@ public:
 
     DnnTask& task() { return *task_; }
 
-    /// The caller's handle, once all that may fail has been done.
+    /// Gives the caller the handle, once everything that may fail has been done.
     void commit(hbDNNTaskHandle_t* handle) {
         if (void* const added = std::exchange(new_, nullptr))
             *handle = added;
@@ -215,8 +215,8 @@ void infer(Process& process, hbDNNTaskHandle_t* taskHandle, hbDNNTensor** output
     slot.commit(taskHandle);
 }
 
-/// Regions of the board's first generation have limits that are not ours; a program that is to run
-/// there wants to know, once.
+/// The first generation of the board limits regions, this library does not.  A program that is to
+/// run there gets one warning.
 void warn_of_limits(const hbDNNRoi& region) {
     static std::atomic_flag warned;
     const std::int32_t width = region.right - region.left + 1;
@@ -319,7 +319,7 @@ void set_callback(Process& process, hbDNNTaskHandle_t handle, hbDNNTaskDoneCb ca
     });
 }
 
-/// Ends on its own, and goes then.
+/// The task ends on its own, and is destroyed then.
 void release(Process& process, hbDNNTaskHandle_t handle) {
     const std::shared_ptr<DnnTask> task = process.tasks.take(handle);
     if (!task)

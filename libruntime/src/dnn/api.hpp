@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What every function of the C interface does: it names its arguments, and no exception leaves it.
+// The frame of every function of the C interface: it names its arguments, and no exception leaves
+// it.
 #pragma once
 
 #include <cerrno>
@@ -21,7 +22,7 @@ namespace overtake::dnn {
 /// Logs why `function` failed; returns `status`.
 std::int32_t fail(const char* function, std::int32_t status, const char* text) noexcept;
 
-/// No exception leaves the library.
+/// Calls `body`, and turns its exceptions into a status: none leaves the library.
 template <class Body>
 std::int32_t call(const char* function, Body body) noexcept {
     try {

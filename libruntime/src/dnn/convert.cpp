@@ -12,9 +12,9 @@ namespace overtake::dnn {
 
 namespace {
 
-constexpr std::uint32_t nv12_alignment = 16; // of a row, bytes
+constexpr std::uint32_t nv12_alignment = 16; // bytes: the alignment of a row
 
-constexpr std::int32_t most_pixels = 1 << 16; // of a side of a picture
+constexpr std::int32_t most_pixels = 1 << 16; // of one side of a picture
 constexpr std::int32_t most_stride = 1 << 17;
 
 std::uint32_t aligned_width(std::uint32_t width) {
@@ -73,7 +73,7 @@ std::int32_t type_of(const Port& port) {
     }
 }
 
-/// Of a picture in bytes, or what it would be as numbers.
+/// Returns the type of a picture in bytes, or the type of its elements as numbers.
 std::int32_t picture_type(const Port& port) {
     if (port.tensor->data_type == DataType::uint8) {
         switch (port.tensor->colours) {
@@ -155,7 +155,7 @@ hbDNNTensorProperties dense_properties(Port& port) {
     return properties;
 }
 
-/// Throws Failure if the memory is not ours or too short.
+/// Returns the memory.  Throws Failure if the library did not allocate it, or if it is too short.
 MemoryRange range_of(const Port& port, const hbSysMem& mem, std::uint64_t bytes, const char* what,
                      const Memory& memory) {
     const auto fail = [&](const std::string& why) {
@@ -252,7 +252,7 @@ bool is_of_one_image(const hbDNNTensorProperties& given, const hbDNNTensorProper
            given.validShape.dimensionSize[0] == 1 && wanted.validShape.dimensionSize[0] > 1;
 }
 
-// A batch in as many tensors: they are copied behind each other.
+// Binds a batch that is one tensor for each image: copies them behind each other.
 BoundTensor bind_images(Port& port, const hbDNNTensor* tensors, const Memory& memory) {
     const hbDNNTensorProperties wanted = properties_of(port);
     hbDNNTensorProperties image = wanted;
@@ -394,7 +394,7 @@ TaskOptions task_options(const hbDNNInferCtrlParam& control, unsigned cores) {
 }
 
 TaskOptions task_options(const hbDNNResizeCtrlParam& control, unsigned cores) {
-    std::int32_t type; // as C has it: any number may be there
+    std::int32_t type; // may hold any number, as a C program can write one
     static_assert(sizeof(type) == sizeof(control.resizeType));
     std::memcpy(&type, &control.resizeType, sizeof(type));
     if (type != HB_DNN_RESIZE_TYPE_BILINEAR)

@@ -22,7 +22,7 @@ public:
     Reader(const std::function<const char*(const char*)>& get, std::vector<std::string>& complaints)
         : get_(get), complaints_(complaints) {}
 
-    /// Empty if it is not set.
+    /// Returns the variable's value; empty if it is not set.
     std::string text(const char* name) const {
         const char* value = get_(name);
         return value ? value : "";
@@ -69,7 +69,7 @@ private:
     std::vector<std::string>& complaints_;
 };
 
-/// Accepted, since board programs are started with them, and without effect.
+/// These variables are accepted, since board programs are started with them, and have no effect.
 void note_unused(Reader& reader) {
     for (const char* name : {"HB_DNN_DUMP_PATH", "HB_DNN_CONV_MAP_PATH"})
         if (!reader.text(name).empty())
@@ -77,7 +77,7 @@ void note_unused(Reader& reader) {
                                            "compares every layer with float");
 }
 
-/// The settings of the scheduler that have a variable, by its name.
+/// Returns the settings of the scheduler that have a variable, by the name of the variable.
 std::map<std::string_view, const ovt_setting*> variables() {
     std::map<std::string_view, const ovt_setting*> by_name;
     for (u32 i = 0; const ovt_setting* setting = ovt_setting_at(i); i++)
@@ -86,7 +86,7 @@ std::map<std::string_view, const ovt_setting*> variables() {
     return by_name;
 }
 
-/// Nanoseconds, or 1, in the unit of a variable.
+/// Returns the unit of a variable: 1,000,000 ns (1 ms) for a time, else 1.
 std::uint64_t variable_unit(const ovt_setting& setting) {
     return setting.unit == OVT_UNIT_TIME ? OVT_NS_PER_MS : 1;
 }

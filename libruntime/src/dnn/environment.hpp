@@ -16,31 +16,32 @@ struct ovt_setting;
 namespace overtake::dnn {
 
 struct Environment {
-    EngineOptions engine;    ///< priority 255 and BPLAT_CORELIMIT are asked for
+    EngineOptions engine;    ///< asks for priority 255 and for BPLAT_CORELIMIT
     std::string processors;  ///< as parse_processors() reads them; empty: one queue
     std::string times;       ///< files of overtake profile, with commas between them
-    bool sets_queue = false; ///< a variable of the one queue is set, too
+    bool sets_queue = false; ///< a variable of the library's one queue is set, too
     std::string device = "auto";
-    bool names_device = false; ///< the environment does
+    bool names_device = false; ///< OVERTAKE_DEVICE is set
     EmbeddedOptions embedded;
     LogLevel log_level = LogLevel::warning;
     std::string plugin_path;        ///< empty = none
     std::string profile_path;       ///< directory for profiler.log; empty = none
-    std::uint64_t memory_bytes = 0; ///< that hbSysAllocMem() may give; 0 = as many as there are
+    std::uint64_t memory_bytes = 0; ///< that hbSysAllocMem() may give; 0 = all there are
 
-    /// In service mode: what was set of which the device has its own number.
+    /// In service mode: a setting that the environment sets and for which the device has its own
+    /// number.
     struct Wish {
         const ovt_setting* setting;
         std::uint64_t value; ///< in the variable's unit
     };
     std::vector<Wish> wishes;
-    std::vector<std::string> complaints; ///< a line for each value that was not used
+    std::vector<std::string> complaints; ///< one line for each value that was not used
 };
 
-/// One line that says where a device's numbers differ from what was set; empty if nowhere.
+/// Returns one line with the numbers of a device that differ from the set ones; empty if none does.
 std::string differences(const Environment& environment, const ServiceSettings& settings);
 
-/// `get` is getenv(), or a test's.
+/// `get` is getenv(), or a function of a test.
 Environment read_environment(const std::function<const char*(const char*)>& get);
 
 } // namespace overtake::dnn

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Handles of the C interface: numbers that are given once and never again, so that a stale one, or
-// one of another kind, is known.
+// Handles of the C interface: numbers that are never used again, so that a stale handle, or one of
+// another kind, is recognised.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace overtake::dnn {
 
-/// What a handle stands for; part of its number.
+/// The kind of object that a handle names; part of its number.
 enum class HandleKind : std::uintptr_t { pack = 1, model = 2, task = 3 };
 
 /// Thread safe.
@@ -23,25 +23,25 @@ class HandleTable {
 public:
     explicit HandleTable(HandleKind kind) : kind_(kind) {}
 
-    /// Null if there are `limit` objects already.
+    /// Returns the handle; null if there are `limit` objects already.
     void* add(std::shared_ptr<Object> object, std::size_t limit = SIZE_MAX) {
         const std::lock_guard lock(mutex_);
         if (objects_.size() >= limit)
             return nullptr;
-        // Never null, and no address of anything.
+        // The number is never 0 and never an address.
         const std::uintptr_t number = ++last * 16 + static_cast<std::uintptr_t>(kind_);
         objects_.emplace(number, std::move(object));
         return std::bit_cast<void*>(number);
     }
 
-    /// Null if it is none of ours.
+    /// Returns the object; null if the handle names none.
     std::shared_ptr<Object> find(const void* handle) const {
         const std::lock_guard lock(mutex_);
         const auto found = objects_.find(std::bit_cast<std::uintptr_t>(handle));
         return found == objects_.end() ? nullptr : found->second;
     }
 
-    /// The handle names no object from now on.  Null if it was none of ours.
+    /// Removes the object; its handle names no object from now on.  Null if it named none.
     std::shared_ptr<Object> take(const void* handle) {
         const std::lock_guard lock(mutex_);
         const auto found = objects_.find(std::bit_cast<std::uintptr_t>(handle));

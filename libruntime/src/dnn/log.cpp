@@ -35,7 +35,7 @@ void log(LogLevel level, const std::string& text) noexcept {
         return;
     try {
         const std::string line = std::string("[dnn] ") + name_of(level) + ": " + text + "\n";
-        // There is no place to report that it was not written.
+        // There is no place to report a failed write.
         [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
     } catch (const std::bad_alloc&) {
         return;

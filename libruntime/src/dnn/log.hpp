@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// Lines on standard error, as HB_DNN_LOG_LEVEL asks for.
+// Lines on standard error, in the amount that HB_DNN_LOG_LEVEL asks for.
 #pragma once
 
 #include <string>
 
 namespace overtake::dnn {
 
-/// Numbers of HB_DNN_LOG_LEVEL.
+/// The numbers of HB_DNN_LOG_LEVEL.
 enum class LogLevel : int { none = 0, debug = 1, info = 2, warning = 3, error = 4, fatal = 5 };
 
 /// Lines of lower levels are not written; none writes nothing.  Thread safe.
 void set_log_level(LogLevel level) noexcept;
 
-/// One line, in one system call.  Thread safe; never fails.
+/// Writes one line, in one system call.  Thread safe; never fails.
 void log(LogLevel level, const std::string& text) noexcept;
 
 } // namespace overtake::dnn

@@ -39,7 +39,7 @@ MemoryRange Memory::allocate(std::size_t bytes) {
 }
 
 bool Memory::free(const void* data) {
-    Allocation gone; // without the lock
+    Allocation gone; // is destroyed without the lock
     const std::lock_guard lock(mutex_);
     const auto found = by_data_.find(std::bit_cast<std::uintptr_t>(data));
     if (found == by_data_.end())

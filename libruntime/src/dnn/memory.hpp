@@ -13,9 +13,9 @@
 
 namespace overtake::dnn {
 
-/// A range inside an allocation, which it keeps.
+/// A range inside an allocation; it keeps the allocation alive.
 struct MemoryRange {
-    std::shared_ptr<Buffer> buffer; ///< null: it is not ours
+    std::shared_ptr<Buffer> buffer; ///< null: the range is in no allocation of hbSys*()
     std::byte* data = nullptr;
     std::uint64_t address = 0; ///< on the device
 };
@@ -23,31 +23,32 @@ struct MemoryRange {
 /// Thread safe.
 class Memory {
 public:
-    /// At most `limit` bytes at a time; 0 = as many as the device has.
+    /// Allocates at most `limit` bytes at a time; 0 = as many as the device has.
     Memory(std::shared_ptr<Device> device, std::uint64_t limit)
         : device_(std::move(device)), limit_(limit) {}
 
     const std::shared_ptr<Device>& device() const noexcept { return device_; }
 
-    /// Zeroed.  Throws Error ENOSPC or ENOMEM.
+    /// Returns zeroed memory.  Throws Error ENOSPC or ENOMEM.
     MemoryRange allocate(std::size_t bytes);
-    /// By its first byte.  False if there is none such.  A MemoryRange keeps the memory.
+    /// Frees an allocation by its first byte.  False if there is none.  A MemoryRange keeps the
+    /// memory.
     bool free(const void* data);
 
-    /// The allocation in which all of [data, data + bytes) lies.
+    /// Returns [data, data + bytes), if all of it lies in one allocation.
     MemoryRange find(const void* data, std::uint64_t bytes) const;
-    /// The same by device address.
+    /// Does the same by device address.
     MemoryRange find_address(std::uint64_t address, std::uint64_t bytes) const;
 
-    /// Counts a registration of what begins at this device address.
+    /// Counts a registration of the range that begins at this device address.
     void note_registered(std::uint64_t address);
-    /// Takes one back; false if there is none.
+    /// Takes one registration back; false if there is none.
     bool forget_registered(std::uint64_t address);
 
 private:
     struct Allocation {
         std::shared_ptr<Buffer> buffer;
-        std::size_t bytes; ///< that were asked for
+        std::size_t bytes; ///< the size that was asked for
     };
 
     void charge(std::size_t bytes);

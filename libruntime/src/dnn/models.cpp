@@ -10,7 +10,7 @@ namespace overtake::dnn {
 
 namespace {
 
-/// How its user hands a tensor over.
+/// Describes the form in which the user passes a tensor.
 void describe(Port& port) {
     const Tensor& tensor = *port.tensor;
     port.form = TensorForm::dense;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the C interface has loaded.
+// The models that the C interface has loaded.
 #pragma once
 
 #include <atomic>
@@ -12,15 +12,15 @@
 
 namespace overtake::dnn {
 
-/// One input or output, with what its description points to.
+/// One input or output, and the data that its description points to.
 struct Port {
     std::string name;
     const Tensor* tensor;
     bool is_input;
-    float scale;            ///< of quantised elements as the user sees them
-    std::int8_t zero_point; ///< the same; of U8, its bits
-    TensorForm form;        ///< in which the user hands it over
-    Element element;        ///< of a dense one
+    float scale;            ///< of quantised elements, as the user sees them
+    std::int8_t zero_point; ///< likewise; for U8 its bits
+    TensorForm form;        ///< the form in which the user passes it
+    Element element;        ///< the element of a dense tensor
     bool from_resizer = false;
 };
 
@@ -42,7 +42,7 @@ public:
 /// The models of one call of hbDNNInitializeFrom*().
 struct Pack {
     std::vector<std::shared_ptr<Network>> networks;
-    std::vector<const char*> names; ///< theirs
+    std::vector<const char*> names; ///< the names of the networks
 
     std::shared_ptr<Network> find(const std::string& name) const;
     bool is_running() const;

@@ -31,9 +31,9 @@ thread_local Process* used_in_this_thread = nullptr;
 struct Only {
     std::mutex mutex;
     Process* process = nullptr;
-    std::vector<Process*> lost; ///< whose device is gone; programs may have memory of theirs
+    std::vector<Process*> lost; ///< with a lost device; programs may have memory of theirs
     pid_t pid = 0;
-    bool was_forked = false; ///< this is a child of one that had a process
+    bool was_forked = false; ///< this is a child of a process that had a Process
 };
 
 Only& only() {
@@ -42,12 +42,13 @@ Only& only() {
 }
 
 void note_fork() {
-    // The mutex is this thread's: it was locked in front of fork().
+    // This thread holds the mutex: it locked it before fork().
     only().was_forked = only().process != nullptr;
     only().mutex.unlock();
 }
 
-/// As the library is loaded, before a thread can hold the mutex.  It fails only without memory.
+/// Runs as the library is loaded, before a thread can hold the mutex.  It fails only without
+/// memory.
 __attribute__((constructor)) void watch_for_fork_of_program() {
     only();
     (void)pthread_atfork([] { only().mutex.lock(); }, [] { only().mutex.unlock(); }, note_fork);
@@ -63,7 +64,7 @@ void stop_at_exit() {
         process->stop();
 }
 
-/// What `make` throws says which variable it comes from.
+/// Calls `make`; an error that it throws names the variable that it comes from.
 template <class Make>
 auto from_variable(const char* name, Make make) {
     try {
@@ -78,7 +79,7 @@ std::shared_ptr<Device> open_named_device(const Environment& environment) {
     return environment.names_device ? from_variable("OVERTAKE_DEVICE", open) : open();
 }
 
-/// Without the right to priority 255, all but that works.
+/// Without the right to them, opens an engine without priority 255 and without BPLAT_CORELIMIT.
 std::unique_ptr<Engine> open_engine(const std::shared_ptr<Device>& device, EngineOptions options,
                                     std::string& no_high) {
     try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Process: what the C interface has in a process: a device, an engine, memory, and handles.
+// Process: the device, the engine, the memory and the handles of the C interface in a process.
 #pragma once
 
 #include <memory>
@@ -22,36 +22,38 @@ class Process {
 public:
     /// Throws Error if there is no device or the engine cannot be made.
     explicit Process(const Environment& environment);
-    /// With a device and an engine that the caller has made.  For tests.
+    /// Takes a device and an engine that the caller has made.  For tests.
     Process(std::shared_ptr<Device> device, std::unique_ptr<Engine> engine);
     ~Process();
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
 
-    /// The one of this process, made at its first use.  Throws Failure: HB_DNN_API_USE_ERROR if it
-    /// cannot be made, HB_DNN_MULTI_PROGRESS_USE_ERROR in a child that has inherited one.
+    /// Returns the one of this process, made at its first use.  Throws Failure:
+    /// HB_DNN_API_USE_ERROR if it cannot be made, HB_DNN_MULTI_PROGRESS_USE_ERROR in a child that
+    /// has inherited one.
     static Process& current();
-    /// current() of this thread from now on; null: the usual one.  For tests, which have several.
+    /// Sets current() of this thread; null: the usual one.  For tests, which have several.
     static void use_in_this_thread(Process* process) noexcept;
-    /// Another one in the place of `lost`, whose device is gone, with the device opened anew.  Null
-    /// while `lost` has handles.  Throws Failure HB_DNN_API_USE_ERROR if it cannot be made.
+    /// Returns a new Process, with the device opened anew, in place of `lost`, whose device is
+    /// gone.  Null while `lost` has packs or tasks, and in a thread of use_in_this_thread().
+    /// Throws Failure HB_DNN_API_USE_ERROR if it cannot be made.
     static Process* reopen(Process& lost);
-    /// Frees memory of one that another has replaced; false if there is none such.
+    /// Frees memory of a Process that another has replaced; false if it is of none such.
     static bool free_of_lost(const void* data);
-    /// The one that use_in_this_thread() has set, or null.
+    /// Returns the Process that use_in_this_thread() has set, or null.
     static Process* of_this_thread() noexcept;
 
     /// Throws Failure HB_DNN_API_USE_ERROR when the program ends.
     std::shared_ptr<Engine> engine();
-    /// On the engine, with the file of OVERTAKE_TIMES that names the model, if there is one. Throws
-    /// Failure as engine(), and Error as Engine::load().
+    /// Loads a model on the engine, with the file of OVERTAKE_TIMES that names the model, if there
+    /// is one.  Throws Failure as engine(), and Error as Engine::load().
     std::shared_ptr<LoadedModel> load(const std::shared_ptr<const Model>& model);
     unsigned cores() const noexcept { return cores_; }
-    /// Throws Failure if the priority is one that this process may not use.  The first 255 that
-    /// cannot preempt is logged.
+    /// Throws Failure if this process may not use the priority.  Logs the first 255 that cannot
+    /// preempt.
     void check_priority(unsigned priority);
 
-    /// All waits end; nothing runs any more.  Then the profile is written.
+    /// Ends all waits and stops everything that runs.  Then the profile is written.
     void stop();
 
     Memory memory;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What HB_DNN_PROFILER_LOG_PATH asks for: how long tasks waited and ran, in two files at the end of
-// the program.
+// The profile of HB_DNN_PROFILER_LOG_PATH: how long tasks waited and ran, in two files at the end
+// of the program.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,19 @@ struct Latency {
 /// One task that has ended well, in nanoseconds.
 struct TaskTimes {
     std::string models;       ///< names, joined by +
-    std::uint64_t submitted;  ///< CLOCK_MONOTONIC, as the two that follow
-    std::uint64_t dispatched; ///< left the library's queue
+    std::uint64_t submitted;  ///< CLOCK_MONOTONIC, as the next two
+    std::uint64_t dispatched; ///< the task left the library's queue
     std::uint64_t ended;
-    std::uint64_t bpu; ///< executed on the BPU, without waiting and without what overtook
-    std::uint64_t cpu; ///< of its CPU segments
+    std::uint64_t bpu; ///< executed on the BPU, without waits and preemptions
+    std::uint64_t cpu; ///< in its CPU segments
 };
 
 /// Thread safe.
 class Profile {
 public:
     void add(const TaskTimes& task);
-    /// Writes profiler.log (JSON) and profiler.csv into `directory`.  Throws Error with the errno;
-    /// nothing is written if no task has ended.
+    /// Writes profiler.log (JSON) and profiler.csv into `directory`.  Throws Error with the errno.
+    /// Writes nothing if no task has ended.
     void write(const std::string& directory, unsigned cores) const;
 
 private:

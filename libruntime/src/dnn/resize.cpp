@@ -11,10 +11,10 @@ namespace overtake::dnn {
 
 namespace {
 
-constexpr std::int32_t longest_side = 4080; // of a side
-constexpr std::int32_t stride_unit = 16;   // of rows of luma
+constexpr std::int32_t longest_side = 4080; // pixels of a side
+constexpr std::int32_t stride_unit = 16;   // pixels: the unit of strides of luma rows
 constexpr std::int32_t most_shrinking = 185;
-constexpr std::int32_t most_growing = 256; // below it
+constexpr std::int32_t most_growing = 256; // an exclusive limit
 
 /// One channel.
 struct Plane {
@@ -24,7 +24,7 @@ struct Plane {
     std::int32_t height, width;
 };
 
-/// A picture's size and strides, as its properties say.
+/// The size of a picture and the stride of its rows in pixels, from its properties.
 struct Shape {
     std::int32_t type;
     bool is_interleaved; ///< rgb, bgr, yuv444 pixel by pixel
@@ -116,7 +116,7 @@ private:
     const Memory& memory_;
 };
 
-/// Where an element of the output lies in the input: between two, and how far.
+/// The position of an output element in the input: between two elements, and how far.
 struct Between {
     std::int32_t low, high;
     float part;
@@ -135,7 +135,7 @@ std::vector<Between> positions(std::int32_t first, std::int32_t from, std::int32
     return positions;
 }
 
-/// A part of `from`, from (top, left) on, as all of `to`.
+/// Resizes the part of `from` that begins at (top, left) to all of `to`.
 void resize(const Plane& from, std::int32_t top, std::int32_t left, std::int32_t height,
             std::int32_t width, const Plane& to) {
     const std::vector<Between> rows = positions(top, height, to.height);
@@ -197,7 +197,7 @@ ResizeWork resize_work(const hbDNNTensor& output, const hbDNNTensor& input, cons
     work.keep.insert(work.keep.end(), to.keep.begin(), to.keep.end());
     work.compute = [planes = from.planes, results = to.planes, part, height = from.shape.height] {
         for (std::size_t i = 0; i < planes.size(); i++) {
-            const std::int32_t unit = height / planes[i].height; // 2 of chroma
+            const std::int32_t unit = height / planes[i].height; // 2 for chroma
             resize(planes[i], part.top / unit, part.left / unit,
                    (part.bottom - part.top + 1) / unit, (part.right - part.left + 1) / unit,
                    results[i]);

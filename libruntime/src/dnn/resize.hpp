@@ -16,7 +16,7 @@ namespace overtake::dnn {
 
 struct ResizeWork {
     std::function<std::int32_t()> compute;
-    std::vector<std::shared_ptr<Buffer>> keep; ///< what it works on
+    std::vector<std::shared_ptr<Buffer>> keep; ///< the memory that it works on
 };
 
 /// `region` may be null: all of the input.  Throws Failure HB_DNN_INVALID_ARGUMENT.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How a function of the C interface fails: a status, and the line that is logged.
+// The failure of a function of the C interface: a status, and the line that is logged.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ private:
     std::int32_t status_;
 };
 
-/// For Error ENODEV: a server that has ended, a driver that was unbound.
+/// Makes the Failure for Error ENODEV: a server that has ended, a driver that was unbound.
 inline Failure device_is_gone(const Error& error) {
     return {HB_DNN_RUN_TASK_FAILED, std::string(error.what()) +
                                         "; release all tasks and models, then "

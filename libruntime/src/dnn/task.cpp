@@ -61,8 +61,8 @@ void DnnTask::add_all(const std::shared_ptr<Network>& network,
     }
     for (std::size_t i = 0; i < inputs.size(); i++)
         memory.push_back({in[i], out[i]});
-    networks_.reserve(networks_.size() + 1);        // what follows may be undone, this not
-    for (const auto* batches : {&inputs, &outputs}) // whatever is added has its memory
+    networks_.reserve(networks_.size() + 1);        // so that push_back() cannot fail
+    for (const auto* batches : {&inputs, &outputs}) // all that is added has its memory
         for (const std::vector<BoundTensor>& tensors : *batches)
             for (const BoundTensor& tensor : tensors) {
                 request_->keep(tensor.keep);
@@ -88,7 +88,7 @@ void DnnTask::submit(const TaskOptions& options) {
     const std::lock_guard lock(mutex_);
     submitted_ns_ = monotonic_ns();
     if (callback_)
-        call_at_end(request_, callback_); // while what throws is undone
+        call_at_end(request_, callback_); // set first, as an exception can still be undone
     try {
         request_->submit(options);
     } catch (...) {
@@ -102,7 +102,7 @@ void DnnTask::submit(const TaskOptions& options) {
 
 void DnnTask::call_at_end(const std::shared_ptr<Request>& request,
                           std::function<void(std::int32_t)> callback) {
-    // The request keeps the callback, so the callback does not keep the request.
+    // The callback does not keep the request, which keeps the callback.
     request->on_end([callback = std::move(callback), weak = request->weak_from_this()] {
         const std::shared_ptr<Request> ended = weak.lock();
         callback(ended ? ended->status() : -ECANCELED);
@@ -127,13 +127,13 @@ void DnnTask::leave() {
     }
     if (!callback)
         return;
-    // It was never submitted, but who waits for the call has it all the same.
+    // The task was never submitted, but its callback is called all the same.
     try {
         const std::shared_ptr<Request> nothing = engine_->create_request();
         nothing->add([] { return -ECANCELED; });
         call_at_end(nothing, callback);
         nothing->submit({.priority = priority_high - 1});
-    } catch (const std::exception&) { // no memory: then from here
+    } catch (const std::exception&) { // no memory: this thread calls back
         callback(-ECANCELED);
     }
 }

@@ -19,7 +19,7 @@
 
 namespace overtake::dnn {
 
-constexpr std::size_t task_limit = 32;        // of a process, not released
+constexpr std::size_t task_limit = 32;        // of a process: tasks that are not released
 constexpr std::size_t models_of_a_task = 255; // inferences, or batches of regions
 
 /// Thread safe.
@@ -31,24 +31,24 @@ public:
     DnnTask(const DnnTask&) = delete;
     DnnTask& operator=(const DnnTask&) = delete;
 
-    /// Appends inferences.  Throws Failure or Error; the task is as it was then.
+    /// Appends inferences.  Throws Failure or Error, and then the task is unchanged.
     void add_all(const std::shared_ptr<Network>& network,
                  const std::vector<std::vector<BoundTensor>>& inputs,
                  const std::vector<std::vector<BoundTensor>>& outputs);
-    /// Appends a computation on the CPU; `keep` lives until the end.
+    /// Appends a computation on the CPU; the task keeps `keep` until its end.
     void add(std::function<std::int32_t()> compute, std::shared_ptr<void> keep);
-    /// Submits it.  Throws Failure HB_DNN_INVALID_TASK_HANDLE if it has been.
+    /// Submits it.  Throws Failure HB_DNN_INVALID_TASK_HANDLE if it has been submitted before.
     void submit(const TaskOptions& options);
 
     /// Throws Failure HB_DNN_INVALID_TASK_HANDLE if it has been submitted, or
-    /// HB_DNN_TASK_BATCH_SIZE_EXCEED_LIMIT if `more` do not fit.
+    /// HB_DNN_TASK_BATCH_SIZE_EXCEED_LIMIT if `more` inferences do not fit.
     void check_open(std::size_t more) const;
     bool is_open() const;
     const std::shared_ptr<Request>& request() const noexcept { return request_; }
 
     /// Called once with the status of the request, when it has ended or has been given up.
     void set_callback(std::function<void(std::int32_t)> callback);
-    /// Cancels it; the models are not its any more.  Once.
+    /// Cancels it; it uses its models no more.  Called once.
     void leave();
     /// Adds it to the profile if it has ended well, once.
     void tell(Profile& profile);
@@ -69,7 +69,7 @@ private:
     bool was_told_ = false;
 };
 
-/// For the log.
+/// Returns the reason for the log.
 std::string why_it_failed(const Request& request);
 
 } // namespace overtake::dnn

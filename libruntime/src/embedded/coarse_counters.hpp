@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Counters of a shared device's cores for strangers: firmware-sim/host/coarse.h says what they see.
+// Counters of a shared device's cores as strangers see them: firmware-sim/host/coarse.h has the
+// rules.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +19,13 @@ extern "C" {
 
 namespace overtake {
 
-/// Under the host's lock.
+/// Used under the host's lock.
 class CoarseCounters {
 public:
     explicit CoarseCounters(unsigned cores) : sums_(cores), shown_(cores) {}
 
-    /// Before each change of counters, and before each look at them: `exact` is called if a new
-    /// period has begun, with each core's index, for its counters as they are.
+    /// Called before each change of counters and before each look at them.  If a new period has
+    /// begun, calls `exact` with each core's index for the present counters.
     template <class Exact>
     void roll(std::uint64_t now_ns, Exact exact) {
         const std::uint64_t period = ovt_coarse_period(now_ns);
@@ -37,7 +38,7 @@ public:
     void count(ovt_coarse_rest& rest, const ovt_event& event) {
         ovt_coarse_count(&sums_[event.core - 1], &rest, event.ring, event.duration_ns);
     }
-    /// Core limits are those of now.
+    /// The counters that strangers see; core limits are the present ones.
     const std::vector<drm_overtake_core_info>& shown() const noexcept { return shown_; }
 
 private:

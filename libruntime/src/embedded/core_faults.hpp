@@ -11,14 +11,15 @@
 
 namespace overtake {
 
-/// Cores are counted from 1; EINVAL for one that there is not.  Thread safe.  Keeps the device.
+/// Cores count from 1; throws Error EINVAL for a core that does not exist.  Thread safe.  Keeps the
+/// device.
 class CoreFaults {
 public:
     virtual ~CoreFaults() = default;
-    /// What the core executes ends now, and every job that comes to it ends at its first FC: with
-    /// -EIO and fault OVERTAKE_FAULT_RESET.
+    /// Ends what the core executes now, and ends every later job of the core at its first FC: both
+    /// with -EIO and fault OVERTAKE_FAULT_RESET.
     virtual void fail(unsigned core) = 0;
-    /// It works again.
+    /// Lets the core work again.
     virtual void recover(unsigned core) = 0;
     /// FCs that start later take `percent` (from 1) of their modelled time, rounded up to whole
     /// nanoseconds; 100: as modelled.  Modes timed and both.
@@ -30,8 +31,8 @@ struct FaultyDevice {
     std::shared_ptr<CoreFaults> faults;
 };
 
-/// As open_embedded().  `profiles`: of each core, in place of the built-in ones that the options
-/// name; their names outlive the device.
+/// Opens a device as open_embedded() does.  `profiles`: of each core, in place of the built-in
+/// profiles that the options name; their names outlive the device.
 FaultyDevice open_faulty(const EmbeddedOptions& options, std::vector<ovt_profile> profiles = {});
 
 } // namespace overtake

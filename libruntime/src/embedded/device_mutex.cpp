@@ -10,9 +10,9 @@ namespace overtake {
 
 namespace {
 
-/// Until a thread that was waiting has been scheduled; then it has lost its turn.
+/// How long a pause lasts at most: a waiting thread that was not scheduled by then loses its turn.
 constexpr std::uint64_t pause_ns = 200'000;
-/// Of a thread that finds the lock taken, before it sleeps: some microseconds.
+/// How often a thread that finds the lock taken tries it before it sleeps: for some microseconds.
 constexpr unsigned looks = 16;
 constexpr unsigned pauses_of_a_look = 8;
 
@@ -61,7 +61,7 @@ DeviceMutex::Longest DeviceMutex::longest() {
     return longest;
 }
 
-/// Most holds are shorter than the way to sleep and back.
+/// Tries for a moment: most holds are shorter than going to sleep and waking up.
 bool DeviceLock::try_for_a_moment() {
     for (unsigned i = 0; i < looks; i++) {
         if (lock_.try_lock())
@@ -88,7 +88,8 @@ void DeviceLock::unlock() {
     to_notify.notify();
 }
 
-/// An ordinary mutex would be this thread's again before the one that waits has woken up.
+/// With an ordinary mutex this thread would have the lock again before the waiting one has woken
+/// up.
 void DeviceLock::pause() {
     if (mutex_.waiting_.load() == 0) {
         give();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The lock of a device, which all its clients need: how long it is held is bounded and measured.
+// The lock of a device, which all its clients need.  Each hold is bounded in steps, and its CPU
+// time is measured on request.
 //
-// A thread that holds it does a bounded number of steps and then pauses: one that waits for the
-// lock has it before the next steps.  docs/design/parts.md lists every loop under it.
+// A thread that holds it does a bounded number of steps and then pauses: a thread that waits for
+// the lock gets it before the next steps, if it is scheduled in time.  docs/design/parts.md lists
+// every loop under the lock.
 #pragma once
 
 #include <array>
@@ -19,30 +21,31 @@ namespace overtake {
 /// Steps in one hold: events delivered, jobs admitted, tasks handled.
 constexpr unsigned steps_per_hold = 64;
 
-/// Holds of it are counted in steps, and measured if that is wanted.
+/// The mutex counts the steps of each hold, and measures the hold if that is wanted.
 class DeviceMutex {
 public:
-    /// `is_measured`: in CPU time, which costs two system calls each time.
+    /// `is_measured`: measures CPU time, which costs two system calls for each hold.
     explicit DeviceMutex(bool is_measured) noexcept : is_measured_(is_measured) {}
 
     struct Longest {
         bool is_measured;
-        std::uint64_t cpu_ns; ///< of the thread that held it
-        const char* where;    ///< the function that did
-        unsigned steps;       ///< the most, which need not be the same hold
+        std::uint64_t cpu_ns; ///< CPU time of the thread that held it
+        const char* where;    ///< the function that held it
+        unsigned steps;       ///< the most steps, perhaps of another hold
     };
     Longest longest();
 
-    // With the lock held.
+    // Called with the lock held.
     void count_steps(unsigned count) noexcept { steps_ += count; }
-    /// Notifies one thread as soon as the lock is free: one that is woken before only waits for it.
+    /// Notifies one thread once the lock is free: a thread that is woken earlier only waits for the
+    /// lock.
     void notify_when_free(std::condition_variable& changes) noexcept;
     bool is_time_to_pause() const noexcept { return steps_ >= steps_per_hold; }
 
 private:
     friend class DeviceLock;
 
-    /// Notified once the lock is free; more than that at once.
+    /// Waits that are notified once the lock is free; those that do not fit are notified at once.
     struct ToNotify {
         std::array<std::condition_variable*, 8> all;
         std::size_t count = 0;
@@ -60,7 +63,7 @@ private:
     const bool is_measured_;
     std::atomic<unsigned> waiting_ = 0;
     std::atomic<std::uint32_t> holds_ = 0;
-    // Under mutex_.
+    // Protected by mutex_.
     std::uint64_t begin_ns_ = 0;
     const char* where_ = "";
     unsigned steps_ = 0;
@@ -68,7 +71,7 @@ private:
     Longest longest_{};
 };
 
-/// Holds it, with pauses.
+/// Holds the mutex, with pauses.
 class DeviceLock {
 public:
     /// `where`: the function that makes it.  std::source_location is too new for some compilers.
@@ -85,9 +88,9 @@ public:
 
     void lock();
     void unlock();
-    /// Lets a thread that waits for the lock have it.
+    /// Lets a waiting thread have the lock.
     void pause();
-    /// Until `condition` is true, which is called with the lock held.
+    /// Waits until `condition`, which is called with the lock held, returns true.
     template <class Condition>
     void wait(std::condition_variable& changes, Condition condition) {
         while (!condition()) {
@@ -96,7 +99,7 @@ public:
             take();
         }
     }
-    /// Until a notification, or deadline_ns.
+    /// Waits until a notification or deadline_ns.
     void wait_until(std::condition_variable& changes, std::uint64_t deadline_ns) {
         give();
         overtake::wait_until(changes, lock_, deadline_ns);
@@ -109,7 +112,7 @@ private:
         mutex_.where_ = where_;
         mutex_.take();
     }
-    /// Where another call gives it up, or this thread keeps it.
+    /// Ends a hold where another call unlocks the mutex, or where this thread keeps it.
     void give() noexcept {
         mutex_.give();
         mutex_.to_notify_.notify();

@@ -10,11 +10,12 @@ namespace overtake {
 
 namespace {
 
-/// Above that the allocator may have mapped them.
+/// The allocator may have mapped larger arrays.
 constexpr std::size_t small_fcs = 4096;
 
-/// No other has its scratch, nor a buffer that was destroyed meanwhile.  Whether it is the last to
-/// have a buffer may change: then its client's own completions wait for that once.
+/// A job is large if it alone has its scratch or a buffer that was destroyed meanwhile.  Another
+/// job may release a buffer later, so that this one is the last to have it: then its client's own
+/// completions wait once.
 bool is_large(const EmbeddedJob& job) {
     return (job.fc_count > small_fcs && !job.is_recorded) ||
            std::ranges::any_of(job.memory, [](const auto& of) { return of.use_count() == 1; });
@@ -47,7 +48,7 @@ void Disposal::push(std::shared_ptr<EmbeddedJob> job) noexcept {
 void Disposal::drain() noexcept {
     const std::uint32_t small = small_.pushed();
     const std::uint32_t large = large_.pushed();
-    // Each small one that is counted is freed here, or by a thread that is freeing it already: the
+    // This thread frees each counted small job, or a thread does that is freeing already: the
     // caller may be the thread that the next has_small() would wake.
     small_.free_all();
     small_.wait_until_freed(small);
@@ -57,7 +58,7 @@ void Disposal::drain() noexcept {
 void Disposal::run() noexcept {
     for (bool stops = false; !stops;) {
         wake_.wait();
-        stops = stopping_.load(); // before the last look: nothing is pushed after it
+        stops = stopping_.load(); // read before the last look: nothing is pushed after it
         large_.free_all();
     }
 }
@@ -68,7 +69,7 @@ void Disposal::Jobs::push(std::shared_ptr<EmbeddedJob> job) noexcept {
     pushed.next_to_free = first_.load();
     while (!first_.compare_exchange_weak(pushed.next_to_free, &pushed)) {
     }
-    pushed_.fetch_add(1); // behind the link: who waits for it finds it
+    pushed_.fetch_add(1); // after the link: a thread that waits for the job finds it
 }
 
 void Disposal::Jobs::free_all() noexcept {

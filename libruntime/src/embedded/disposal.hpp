@@ -2,10 +2,10 @@
 //
 // Frees the ended jobs of a client outside of the device's lock.
 //
-// Giving back a job's memory takes system calls that last as long as its scratch and buffers are
-// large: never under the device's lock, and never in a thread that serves others.  Jobs that have
-// such memory are freed by a thread of their own, small ones by the client's thread that delivers
-// their completions.  What is not yet freed stays charged to the client.
+// Releasing a job's memory takes system calls that last longer the larger its scratch and buffers
+// are: so it happens never under the device's lock, and never in a thread that serves others.  A
+// thread of their own frees jobs that have such memory.  The client's thread that delivers
+// completions frees small jobs.  Memory that is not yet freed stays charged to the client.
 #pragma once
 
 #include <atomic>
@@ -22,31 +22,31 @@ struct EmbeddedJob;
 
 class Disposal {
 public:
-    /// `has_small`: called by push() if free_small() has something to do; it must be quick.
-    /// Throws std::system_error if there is no thread for it.
+    /// `has_small`: push() calls it if free_small() has something to do; it must be quick.  Throws
+    /// std::system_error if no thread can be created.
     explicit Disposal(std::function<void()> has_small);
     ~Disposal() { stop(); }
     Disposal(const Disposal&) = delete;
     Disposal& operator=(const Disposal&) = delete;
 
-    /// `job` is over.  Called with the device's lock held: it is quick.
+    /// Takes a job that is over.  Called with the device's lock held: it is quick.
     void push(std::shared_ptr<EmbeddedJob> job) noexcept;
-    /// From any thread.
+    /// Any thread may call it.
     void free_small() noexcept { small_.free_all(); }
-    /// Returns once everything that was pushed before has been freed.
+    /// Returns once all jobs that were pushed before have been freed.
     void drain() noexcept;
-    /// Frees what is left.  Nothing is pushed any more.
+    /// Frees the jobs that are left.  Nothing is pushed any more.
     void stop() noexcept;
 
 private:
-    /// Linked by EmbeddedJob::next_to_free.
+    /// A list of jobs, linked by EmbeddedJob::next_to_free.
     class Jobs {
     public:
         void push(std::shared_ptr<EmbeddedJob> job) noexcept;
         void free_all() noexcept;
-        /// How many were pushed and can be freed.
+        /// Returns how many jobs were pushed and can be freed.
         std::uint32_t pushed() const noexcept { return pushed_.load(); }
-        /// Returns once as many as `target` of them have been freed, by any thread.
+        /// Returns once any threads have freed as many as `target` of them.
         void wait_until_freed(std::uint32_t target) const noexcept;
 
     private:

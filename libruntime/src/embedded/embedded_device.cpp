@@ -66,7 +66,7 @@ public:
         return host.has_manual_clock() ? &clock_ : nullptr;
     }
 
-    // For its queues.
+    // Used by its queues.
     mutable FirmwareHost host;
     EmbeddedClient client;
     const std::shared_ptr<MemoryAccount> account = std::make_shared<MemoryAccount>();
@@ -108,7 +108,7 @@ private:
 
     std::shared_ptr<EmbeddedDevice> device_;
     Recordings recordings_;
-    std::vector<std::shared_ptr<EmbeddedJob>> made_; ///< of one call
+    std::vector<std::shared_ptr<EmbeddedJob>> made_; ///< the jobs of one call
     std::unique_ptr<EmbeddedContext> context_;
 };
 
@@ -123,7 +123,7 @@ std::unique_ptr<Queue> EmbeddedDevice::create_queue(const QueueOptions& options)
     return std::make_unique<EmbeddedQueue>(shared_from_this(), options);
 }
 
-/// make: a job of an item.  Those before one that is refused are in flight.
+/// `make` makes a job of an item.  The jobs before a refused one are in flight.
 template <class Item, class Make>
 void EmbeddedQueue::submit_made(std::span<const Item> items, Make make) {
     struct ClearAtEnd {

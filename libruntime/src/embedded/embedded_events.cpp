@@ -50,7 +50,7 @@ private:
 
     std::shared_ptr<Device> device_;
     FirmwareHost& host_;
-    PrivateAllocation memory_; ///< zeroed pages, there once they are written
+    PrivateAllocation memory_; ///< zeroed pages, present once they are written
     EventArea& area_;
     EventReader reader_;
     EventWriter writer_;

@@ -8,7 +8,7 @@
 
 namespace overtake {
 
-/// Of `host`, which `device` keeps.  Throws Error, as Device::events().
+/// Returns the events of `host`, which `device` keeps.  Throws Error, as Device::events().
 std::unique_ptr<EventSource> make_embedded_events(std::shared_ptr<Device> device,
                                                   FirmwareHost& host, const EventOptions& options);
 

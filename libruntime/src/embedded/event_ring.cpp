@@ -19,7 +19,7 @@ std::uint32_t ring_capacity(const EventOptions& options) {
 }
 
 void EventWriter::put(const Event& event) noexcept {
-    // A reader in another process may have written any head: at worst it loses its own.
+    // A reader in another process may have written any head: at worst it loses its own events.
     if (tail_ - area_.head.load(std::memory_order_acquire) >= capacity_) {
         area_.lost.store(++lost_, std::memory_order_relaxed);
         return;

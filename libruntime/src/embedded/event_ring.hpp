@@ -2,7 +2,7 @@
 //
 // A ring of events between a device, which never waits, and one reader.
 //
-// They may be two processes that share the memory: neither trusts what the other writes, and each
+// The two may be processes that share the memory: neither trusts what the other writes, and each
 // keeps its own position.
 #pragma once
 
@@ -18,12 +18,12 @@
 
 namespace overtake {
 
-/// What both ends have; events follow it.
+/// The memory that both ends have; the events follow it.
 struct EventArea {
-    std::atomic<std::uint32_t> head;             ///< the reader's: taken so far
+    std::atomic<std::uint32_t> head;             ///< the reader's: events taken so far
     std::atomic<std::uint32_t> reader_waits;     ///< the reader wants to be woken
-    alignas(64) std::atomic<std::uint32_t> tail; ///< the writer's: come so far
-    alignas(64) std::atomic<std::uint64_t> lost; ///< the writer's
+    alignas(64) std::atomic<std::uint32_t> tail; ///< the writer's: events written so far
+    alignas(64) std::atomic<std::uint64_t> lost; ///< the writer's: events that found no room
 };
 static_assert(std::is_trivially_copyable_v<Event>);
 static_assert(alignof(Event) <= alignof(EventArea));
@@ -33,14 +33,14 @@ constexpr std::size_t event_ring_bytes(std::uint32_t capacity) {
     return sizeof(EventArea) + std::size_t{capacity} * sizeof(Event);
 }
 
-/// The capacity of a ring for so many.  Throws Error EINVAL.
+/// Returns the capacity of a ring for the events that the options ask for.  Throws Error EINVAL.
 std::uint32_t ring_capacity(const EventOptions& options);
 
 /// The device's end.  Belongs to the thread that holds the device's lock.
 class EventWriter {
 public:
-    /// `area` is zero but for what a reader may have written, and outlives this.
-    /// `wake`: called with the device's lock held: it must be quick.
+    /// `area` is zero, except for what a reader may have written, and outlives the writer.  `wake`
+    /// is called with the device's lock held: it must be quick.
     EventWriter(EventArea& area, std::uint32_t capacity, std::function<void()> wake)
         : area_(area), events_(reinterpret_cast<std::byte*>(&area + 1)), capacity_(capacity),
           wake_(std::move(wake)) {}

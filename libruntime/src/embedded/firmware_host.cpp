@@ -16,19 +16,20 @@ namespace overtake {
 
 namespace {
 
-/// Longer than a driver's: here an FC delays only its own process.
+/// Longer than a driver's clock: here an FC delays only its own process.
 constexpr std::uint64_t default_fc_clock_ns = step_clock_ns;
-/// Not 0: a result record says 0 for what never happened.
+/// Not 0: a time of 0 in a result record means that the event never happened.
 constexpr std::uint64_t manual_clock_origin_ns = 1'000'000'000;
-/// What a client may hold: two commands of each job, KILL_CONTEXT and two LIMITs a core of a queue.
+/// The commands of a client: two for each job, and for each queue a KILL_CONTEXT and two LIMITs a
+/// core.
 constexpr std::size_t client_commands =
     2 * OVERTAKE_MAX_CLIENT_JOBS + OVERTAKE_MAX_CONTEXTS * (1 + 2 * OVERTAKE_MAX_CORES);
-/// Both bound what a device holds of work that has not reached the firmware or its client.
+/// command_count() and event_count bound the work that has not reached the firmware or its client.
 std::uint32_t command_count(unsigned clients) {
     return std::bit_ceil(
         static_cast<std::uint32_t>(clients * client_commands + 2 * OVERTAKE_MAX_CORES));
 }
-/// As many as are delivered before others may have the lock.
+/// As many events as are delivered before others may have the lock.
 constexpr std::size_t event_count = steps_per_hold;
 
 EmbeddedOptions checked(EmbeddedOptions options) {
@@ -85,7 +86,7 @@ FirmwareHost::FirmwareHost(const EmbeddedOptions& options, const SharedOptions& 
     config_.fair = options_.fair;
     config_.watchdog_cycles = watchdog_cycles(options_, profiles_.front());
     config_.clock = ovt_fc_clock(options_.fc_clock_ns);
-    config_.lag_max_ns = options_.manual_clock ? 0 : OVT_LAG_MAX_NS; // that clock waits
+    config_.lag_max_ns = options_.manual_clock ? 0 : OVT_LAG_MAX_NS; // a manual clock waits
     config_.stretch_max_ns = options_.manual_clock ? 0 : OVT_STRETCH_MAX_NS;
     config_.cores = silicon_.data();
     config_.core_states = core_states_.data();
@@ -149,7 +150,7 @@ void FirmwareHost::run_core(unsigned core) {
     }
 }
 
-/// Takes the core's FC from its start to the point where nothing is left to execute.
+/// Executes the core's FC until nothing of it is left to execute.
 void FirmwareHost::execute(Lock& lock, unsigned core) {
     StepClock clock;
     ovt_step step;
@@ -203,7 +204,7 @@ void FirmwareHost::advance_to(std::uint64_t now_ns) {
                                         manual_now_));
     if (service_ && service_->has_tasks())
         step_service(lock, now_ns);
-    // A deadline is a cancel that arrives at its instant.
+    // A deadline acts as a cancel that arrives at its instant.
     while (next_deadline() < now_ns) {
         step_manual_clock(lock, std::max(next_deadline(), manual_now_));
         expire_deadlines();
@@ -218,14 +219,14 @@ void FirmwareHost::step_manual_clock(Lock& lock, std::uint64_t now_ns) {
     lock.wait(settled_, [&] { return ovt_fw_prepared(&firmware_, now_ns); });
 }
 
-/// As far as time has come.  What arrives at one instant of a manual clock is seen together, so its
-/// choices wait until the clock moves on.
+/// Advances the firmware to the present.  Everything that arrives at one instant of a manual clock
+/// is seen together, so choices wait until the clock moves on.
 ovt_advance FirmwareHost::advance() {
     return options_.manual_clock ? ovt_fw_prepare(&firmware_, manual_now_)
                                  : ovt_fw_advance(&firmware_, now());
 }
 
-/// Lets the firmware do all that it can, and tells whom it concerns.
+/// Lets the firmware do all that it can, and reports the results.
 void FirmwareHost::pump(Lock& lock) {
     do {
         roll_coarse_counters();
@@ -236,13 +237,13 @@ void FirmwareHost::pump(Lock& lock) {
         }
         deliver_events();
         pause(lock);
-        // Of an instant of a manual clock there may be more to come.
+        // At one instant of a manual clock more may come.
     } while (service_ && !options_.manual_clock && service_->settle(now()));
     if (next_instant() < timer_waits_for_)
         timer_wake_.notify_one();
 }
 
-/// After enough steps.  An instant of a manual clock is one step, whatever happens in it.
+/// Pauses after enough steps.  An instant of a manual clock is one step, whatever happens in it.
 void FirmwareHost::pause(Lock& lock) {
     if (!options_.manual_clock && mutex_.is_time_to_pause())
         lock.pause();
@@ -264,7 +265,7 @@ void FirmwareHost::deliver(const ovt_event& event) {
         tell_arrival(static_cast<const EmbeddedJob&>(*event.job), event.time_ns);
         return;
     case OVT_EVENT_PREEMPTED:
-        overtaking_ = event; // STARTED of the FC that goes ahead is next
+        overtaking_ = event; // STARTED of the overtaking FC is next
         return;
     case OVT_EVENT_STARTED:
         tell_start(event);
@@ -296,7 +297,7 @@ void FirmwareHost::deliver(const ovt_event& event) {
 
 namespace {
 
-/// It is not known by its tag any more.  This may be the last that the host knows of it.
+/// Removes the job from the table of tags.  This may drop the host's last reference to it.
 void take_from_table(EmbeddedContext& context, EmbeddedJob& job) {
     auto node = context.jobs.extract(job.tag);
     const std::shared_ptr<EmbeddedJob> reference = std::move(node.mapped());
@@ -321,7 +322,7 @@ void FirmwareHost::end_job(EmbeddedJob& job) {
     context.in_flight--;
     if (job.task) {
         service_->job_ended(job, completion_of(job));
-        context.changed.notify_all(); // the thread that closes its queue handles the end
+        context.changed.notify_all(); // the thread that closes the job's queue handles the end
         let_go(std::move(reference));
         return;
     }
@@ -336,13 +337,13 @@ void FirmwareHost::end_job(EmbeddedJob& job) {
         context.last_completed->completed_behind = &job;
     } else {
         context.first_completed = &job;
-        context.changed.notify_all(); // a thread waits only while there is none
+        context.changed.notify_all(); // a thread waits only while no job has completed
     }
     context.last_completed = &job;
 }
 
-/// The firmware has let go of the job, or of its CANCEL.  The last reference is not dropped here:
-/// to free what a job has takes long.
+/// Called when the firmware has released the job, or its CANCEL.  Does not drop the last reference:
+/// freeing the memory of a job takes long.
 void FirmwareHost::let_go(std::shared_ptr<EmbeddedJob> job) {
     Disposal* disposal = job->owner->client->disposal;
     if (disposal && job->ended && !job->held_until_cancelled)
@@ -369,13 +370,13 @@ std::unique_ptr<EmbeddedContext> FirmwareHost::open_context(const QueueOptions& 
     context->client = &client;
     context->sink = sink;
     init_context(*context);
-    context->jobs.reserve(OVERTAKE_MAX_JOBS); // and never under the lock
+    context->jobs.reserve(OVERTAKE_MAX_JOBS); // so that it never grows under the lock
 
     Lock lock(mutex_);
-    // KILL_CONTEXT, and LIMIT for each core now and when the context goes.
+    // KILL_CONTEXT, and two LIMITs for each core: one now and one when the context goes.
     const u32 slots = 1 + (options.core_limit != 0 ? 2 * config_.core_count : 0);
     auto requested = requested_limits_.end();
-    if (options.core_limit != 0) // first, as it may find no memory
+    if (options.core_limit != 0) // first, as this may find no memory
         requested = requested_limits_.insert(options.core_limit);
     if (client.contexts == OVERTAKE_MAX_CONTEXTS || !ovt_fw_reserve(&firmware_, slots)) {
         if (requested != requested_limits_.end())
@@ -430,7 +431,7 @@ void FirmwareHost::apply_limits(const EmbeddedClient* by) {
     }
 }
 
-/// The tightest of the core's own and of what live contexts ask for; 0 is none.
+/// Returns the tightest of the core's own limit and the limits of live contexts; 0: no limit.
 unsigned FirmwareHost::wanted_limit(unsigned core_index) const {
     const unsigned requested = requested_limits_.empty() ? 0 : *requested_limits_.begin();
     return ovt_tightest_limit(options_.core_limits[core_index], requested);
@@ -475,7 +476,7 @@ void FirmwareHost::admit(EmbeddedContext& context, const std::shared_ptr<Embedde
         verdict.reason = OVT_REFUSED_DEVICE_FULL;
         refuse(verdict);
     }
-    // What follows does not fail, since there is room in the tables.
+    // Nothing from here on fails, since there is room in the tables.
     job->tag_node.mapped() = job;
     context.jobs.insert(std::move(job->tag_node));
     job->deadline_node.value() = {job->deadline_ns, job.get()};
@@ -512,7 +513,7 @@ void FirmwareHost::request_cancel(EmbeddedJob& job, s32 error) {
     job.cancel_error = error;
     job.held_until_cancelled = job.held_until_ended;
     ovt_fw_cancel(&firmware_, &job, now());
-    // An FC of it that runs may end, but it does not take as long as it likes.
+    // An FC of the job that runs may end, but within stop_grace_ns.
     ovt_fw_stop(&firmware_, &job, monotonic_ns() + options_.stop_grace_ns);
 }
 
@@ -520,12 +521,13 @@ std::uint64_t FirmwareHost::next_deadline() const {
     return deadlines_.empty() ? OVT_TIME_NEVER : deadlines_.begin()->first;
 }
 
-/// Some of them: the rest is due at once.  Of a manual clock all.
+/// Expires the deadlines that are due until the lock's steps are used up: the rest is due at once.
+/// Under a manual clock expires all.
 void FirmwareHost::expire_deadlines() {
     while (next_deadline() <= now() && (options_.manual_clock || !mutex_.is_time_to_pause())) {
         EmbeddedJob& job = *deadlines_.begin()->second;
         job.deadline_node = deadlines_.extract(deadlines_.begin());
-        // A CANCEL behind the KILL would be answered when the context is gone.
+        // A CANCEL behind the KILL would be answered only when the context is gone.
         if (job.task || !job.owner->closing)
             request_cancel(job, -ETIME);
         mutex_.count_steps(1);

@@ -2,9 +2,9 @@
 //
 // FirmwareHost: gives firmware-sim threads, time and a lock inside a process.
 //
-// One mutex around every firmware call; one thread a core, which executes FCs outside it; one
-// thread that waits for the next instant of device time (none under a manual clock).  Device time
-// is CLOCK_MONOTONIC, or what the manual clock says.
+// One mutex protects every firmware call.  Each core has a thread, which executes FCs outside the
+// mutex.  One more thread waits for the next instant of device time (none under a manual clock).
+// Device time is CLOCK_MONOTONIC, or the time of the manual clock.
 #pragma once
 
 #include <condition_variable>
@@ -29,50 +29,50 @@
 
 namespace overtake {
 
-/// What a host of several clients has beyond an embedded device.
+/// The options of a host of several clients that an embedded device does not have.
 struct SharedOptions {
-    unsigned clients = 1; ///< at a time
-    /// Device time that a job may be in flight, whatever was asked for.
+    unsigned clients = 1; ///< the most at a time
+    /// Device time that a job may be in flight, whatever deadline it asks for.
     std::uint64_t job_max_ns = OVT_TIME_NEVER;
-    std::optional<ServiceOptions> service; ///< none: there is no service mode
-    bool measure_lock = false;             ///< how long it is held: see longest_hold()
+    std::optional<ServiceOptions> service; ///< nullopt: there is no service mode
+    bool measure_lock = false;             ///< measures how long it is held: see longest_hold()
 };
 
 class FirmwareHost {
 public:
     /// Throws Error EINVAL for options that make no device.  `profiles`: of each core, in place of
-    /// those that the options name.
+    /// the profiles that the options name.
     explicit FirmwareHost(const EmbeddedOptions& options, const SharedOptions& shared = {},
                           std::vector<ovt_profile> profiles = {});
-    /// All contexts have been closed.
+    /// Called when all contexts have been closed.
     ~FirmwareHost() { stop_threads(); }
     FirmwareHost(const FirmwareHost&) = delete;
     FirmwareHost& operator=(const FirmwareHost&) = delete;
 
-    // All of these are thread safe.
+    // All functions from here on are thread safe.
     drm_overtake_device_info info();
     std::vector<drm_overtake_core_info> cores();
-    /// The same for those whom the work of others does not concern.
+    /// Returns the counters for clients that must not see the work of others.
     std::vector<drm_overtake_core_info> coarse_cores();
     std::vector<drm_overtake_core_profile> core_profiles() const;
     bool has_like_cores() const noexcept { return like_cores_; }
     unsigned core_count() const noexcept { return config_.core_count; }
-    /// Of core 1.
+    /// The profile of core 1.
     const ovt_profile& profile() const noexcept { return profiles_.front(); }
-    /// Of the device's lock, ever.
+    /// The longest hold of the device's lock so far.
     DeviceMutex::Longest longest_hold() { return mutex_.longest(); }
-    /// Of the command queue: for jobs, contexts and limits that are not over; otherwise none.
+    /// Slots of the command queue that live jobs, contexts and limits have reserved.
     std::uint32_t command_slots_reserved();
 
     std::unique_ptr<EmbeddedContext> open_context(const QueueOptions& options,
                                                   EmbeddedClient& client,
                                                   CompletionSink* sink = nullptr);
-    /// Ends its jobs and waits until the firmware knows nothing of it.
+    /// Ends the context's jobs and waits until the firmware has released it.
     void close_context(EmbeddedContext& context);
 
-    /// Jobs arrive in order, so many at a time that others go between.  Throws Error at the first
-    /// that finds no room; those before it are in flight: `admitted` says how many, if it is not
-    /// null.
+    /// Submits jobs in their order, and pauses so that other clients go between.  Throws Error at
+    /// the first job that finds no room; the jobs before it are in flight.  `admitted` counts
+    /// these, unless it is null.
     void submit(EmbeddedContext& context, std::span<const std::shared_ptr<EmbeddedJob>> jobs,
                 std::size_t* admitted = nullptr);
     bool cancel(EmbeddedContext& context, std::uint64_t tag);
@@ -80,24 +80,24 @@ public:
     std::size_t reap(EmbeddedContext& context, std::span<Completion> out, std::int64_t deadline_ns);
     std::size_t in_flight(const EmbeddedContext& context);
     void interrupt(EmbeddedContext& context);
-    /// Of all its contexts, not yet reaped.
+    /// Jobs of all contexts of the client that are not yet reaped.
     unsigned jobs_of(const EmbeddedClient& client);
     BusyTimes busy_of(const EmbeddedClient& client);
 
-    // Service mode.  The task's jobs are made, and named by tag 0.
+    // Service mode.  The jobs of a task are made before, with tag 0.
 
     const ServiceSettings& service_settings() const noexcept { return service_->settings(); }
     /// `process.context` has no sink.
     void open_process(HostedProcess& process, std::uint32_t workers, bool keeps_place);
-    /// Ends its tasks, and waits until nothing of them is left.
+    /// Ends the tasks of the process, and waits until nothing of them is left.
     void close_process(HostedProcess& process);
     /// Throws Error EEXIST or ENOSPC, or std::bad_alloc.
     void submit_task(HostedProcess& process, std::unique_ptr<HostedTask> task);
-    /// Calls `tell` for events in their order, until it returns false: of that one it is called
-    /// again.  Called with the host's lock held: it must be quick.
+    /// Calls `tell` for events in their order until it returns false; that event comes again with
+    /// the next call.  `tell` is called with the host's lock held: it must be quick.
     void take_events(HostedProcess& process,
                      const std::function<bool(const ovt_service_task& task)>& tell);
-    /// 0, or a negative errno, as ovt_service_cpu_done(); -ENOENT if there is no such task.
+    /// Returns 0, or a negative errno, as ovt_service_cpu_done(); -ENOENT if there is no such task.
     s32 cpu_done(HostedProcess& process, std::uint64_t tag, std::uint32_t segment, s32 status);
     bool cancel_task(HostedProcess& process, std::uint64_t tag);
     struct ProcessStatus {
@@ -108,7 +108,7 @@ public:
     };
     ProcessStatus status_of(const HostedProcess& process);
 
-    /// Everything from now on goes to `writer`, until it is forgotten.
+    /// Reports all later events to `writer`, until forget() is called.
     void watch(EventWriter& writer);
     void forget(EventWriter& writer);
 
@@ -134,7 +134,7 @@ private:
     void step_manual_clock(Lock& lock, std::uint64_t now_ns);
     void step_service(Lock& lock, std::uint64_t now_ns);
 
-    // The rest is called with the lock held.
+    // The functions from here on are called with the lock held.
     std::uint64_t now() const;
     ovt_advance advance();
     void pump(Lock& lock);
@@ -152,7 +152,7 @@ private:
     Event event_of(EventType type, const EmbeddedJob& job, std::uint64_t time_ns) const;
     void tell_context(EventType type, const EmbeddedContext& context);
     void tell_arrival(const EmbeddedJob& job, std::uint64_t time_ns);
-    /// `event` once for each part, as that enters its core's ring.
+    /// Reports `event` once for each part, as the part enters its core's ring.
     void tell_parts(const ovt_fw_group& group, Event event) const;
     void tell_start(const ovt_event& event);
     void tell_fc_end(const ovt_event& event);
@@ -176,7 +176,7 @@ private:
     void give_back_slots(EmbeddedContext& context, HostedTask& task);
     void wait_for_context(Lock& lock, EmbeddedContext& context);
     void start_closing(EmbeddedContext& context);
-    /// `by`: the client whose context comes or goes; null: none.
+    /// `by`: the client whose context is created or destroyed; null: none.
     void apply_limits(const EmbeddedClient* by);
     unsigned wanted_limit(unsigned core_index) const;
 
@@ -195,20 +195,20 @@ private:
     DeviceMutex mutex_;
     ovt_fw firmware_{};
     std::uint64_t manual_now_;
-    std::vector<unsigned> limits_;             ///< as last told to the firmware, per core
-    std::multiset<unsigned> requested_limits_; ///< non-zero ones of live contexts
-    JobDeadlines deadlines_;                   ///< of jobs in flight
+    std::vector<unsigned> limits_;             ///< by core, as last sent to the firmware
+    std::multiset<unsigned> requested_limits_; ///< the limits of live contexts, if not 0
+    JobDeadlines deadlines_;                   ///< the deadlines of jobs in flight
     const std::uint64_t job_max_ns_;
     std::unique_ptr<TaskService> service_;
     CoarseCounters coarse_;
     std::vector<EventWriter*> watchers_;
-    std::optional<ovt_event> overtaking_; ///< until the FC that goes ahead has started
+    std::optional<ovt_event> overtaking_; ///< until the overtaking FC has started
     bool stopping_ = false;
 
     std::vector<std::condition_variable> core_wake_;
     std::condition_variable timer_wake_;
     std::uint64_t timer_waits_for_ = 0; ///< device time
-    std::condition_variable settled_;   ///< a core finished executing
+    std::condition_variable settled_;   ///< a core has finished executing
     std::vector<std::thread> threads_;
 };
 

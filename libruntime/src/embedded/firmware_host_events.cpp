@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// FirmwareHost: what it reports to watchers.  Mostly there are none, so everything here begins with
-// that question.
+// FirmwareHost: what it reports to watchers.  Mostly there are no watchers, so the functions begin
+// with a check for them.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -12,7 +12,7 @@ namespace overtake {
 
 namespace {
 
-/// Of the group that the event's FC is in, from 0.
+/// Returns the number of the event's part in its group, from 0; 0 outside of groups.
 std::uint16_t part_of(const ovt_event& event) {
     const ovt_fw_group* group = event.job->group;
     return group ? static_cast<std::uint16_t>(event.part - group->parts) : 0;
@@ -22,7 +22,7 @@ std::uint32_t stage_of(const ovt_event& event) {
     return event.part->stages != nullptr ? event.part->stages[event.fc_index] : 0;
 }
 
-/// One bit for each core of a task that takes several; 0 for others.
+/// Returns one bit for each core of a task that takes several cores; 0 for other tasks.
 std::uint64_t cores_of(const HostedTask& task) {
     std::uint64_t cores = 0;
     if (task.sched.span != nullptr)
@@ -91,7 +91,8 @@ void FirmwareHost::tell_context(EventType type, const EmbeddedContext& context) 
     tell(event);
 }
 
-/// It waits for nothing before it arrives at its core, so both are one instant.
+/// A job waits for nothing before it arrives at its core, so submission and arrival are one
+/// instant.
 void FirmwareHost::tell_arrival(const EmbeddedJob& job, std::uint64_t time_ns) {
     if (!is_watched())
         return;

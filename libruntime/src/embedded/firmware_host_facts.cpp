@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// FirmwareHost: what the device says of itself, and its counters.
+// FirmwareHost: the facts that the device reports of itself, and its counters.
 #include "embedded/firmware_host.hpp"
 
 namespace overtake {

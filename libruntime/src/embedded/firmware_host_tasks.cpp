@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// FirmwareHost: what its service mode needs of it.
+// FirmwareHost: the functions for service mode.
 #include <algorithm>
 #include <cerrno>
 
@@ -31,7 +31,7 @@ unsigned prepare_jobs(HostedTask& task) {
     return count;
 }
 
-/// To look at so many small things.
+/// Returns the steps that looking at so many small things counts as.
 unsigned steps_of(unsigned things) {
     constexpr unsigned things_per_step = 16;
     return things / things_per_step;
@@ -56,13 +56,14 @@ void FirmwareHost::close_process(HostedProcess& process) {
     {
         Lock lock(mutex_);
         EmbeddedContext& context = *process.context;
-        // What it held is free for others between two slices.
+        // Releases what the process held in slices, so that others can use it between two slices.
         while (ovt_service_abandon(&process, now()))
             if (!options_.manual_clock)
                 pump(lock);
-        start_closing(context); // what runs ends at its next step
+        start_closing(context); // a running FC ends at its next step
         pump(lock);
-        // Under a manual clock perhaps no other thread looks, and no task is to be dispatched.
+        // Under a manual clock perhaps no other thread handles ends, and no task is to be
+        // dispatched.
         lock.wait(context.changed, [&] {
             if (options_.manual_clock)
                 service_->handle_ends(now());
@@ -81,7 +82,7 @@ void FirmwareHost::submit_task(HostedProcess& process, std::unique_ptr<HostedTas
         refuse_room(error, task->tag);
     EmbeddedClient& client = *process.context->client;
     if (task->jobs_left != 0) {
-        // One after the other: each passes them on.
+        // The jobs run one after the other, and each passes the slots on to the next.
         if (client.jobs >= OVERTAKE_MAX_CLIENT_JOBS ||
             !ovt_fw_reserve(&firmware_, 2)) // SUBMIT, CANCEL
             throw Error(ENOSPC, fmt::format("task {}: {}", task->tag,
@@ -90,7 +91,7 @@ void FirmwareHost::submit_task(HostedProcess& process, std::unique_ptr<HostedTas
         client.jobs++;
         task->slots = 2;
     }
-    mutex_.count_steps(steps_of(task->sched.segment_count)); // each has a record
+    mutex_.count_steps(steps_of(task->sched.segment_count)); // each segment has a record
     service_->submit(process, *task.release(), now());
     pump(lock);
 }
@@ -98,7 +99,7 @@ void FirmwareHost::submit_task(HostedProcess& process, std::unique_ptr<HostedTas
 void FirmwareHost::take_events(HostedProcess& process,
                                const std::function<bool(const ovt_service_task& task)>& tell) {
     for (bool is_more = true; is_more;) {
-        HostedTask* collected = nullptr; // goes without the lock
+        HostedTask* collected = nullptr; // freed without the lock
         is_more = take_some_events(process, tell, collected);
         while (collected) {
             const std::unique_ptr<HostedTask> task(collected);
@@ -107,7 +108,7 @@ void FirmwareHost::take_events(HostedProcess& process,
     }
 }
 
-/// As many as one may tell without a pause.  True: there may be more.
+/// Takes as many events as one hold may report.  Returns true if there may be more.
 bool FirmwareHost::take_some_events(HostedProcess& process,
                                     const std::function<bool(const ovt_service_task& task)>& tell,
                                     HostedTask*& collected) {
@@ -122,7 +123,7 @@ bool FirmwareHost::take_some_events(HostedProcess& process,
             ovt_service_told(task);
             continue;
         }
-        mutex_.count_steps(steps_of(task->sched.segment_count)); // of which there are results
+        mutex_.count_steps(steps_of(task->sched.segment_count)); // each segment has a result
         ovt_service_collect(task);
         auto& own = static_cast<HostedTask&>(*task);
         service_->forget(own);
@@ -160,7 +161,7 @@ FirmwareHost::ProcessStatus FirmwareHost::status_of(const HostedProcess& process
             .overdue = process.overdue};
 }
 
-/// A job of a task, for which there is room.
+/// Submits a job of a task, for which there is room.
 void FirmwareHost::submit_prepared(EmbeddedContext& owner,
                                    const std::shared_ptr<EmbeddedJob>& job) {
     EmbeddedContext& context = service_->context();
@@ -180,13 +181,13 @@ void FirmwareHost::submit_prepared(EmbeddedContext& owner,
     ovt_fw_submit(&firmware_, job.get(), now());
 }
 
-/// At the next step of its FC, if one runs.
+/// Cancels the job, and stops an FC that runs at its next step.
 void FirmwareHost::stop_job(EmbeddedJob& job) {
     request_cancel(job, -ECANCELED);
     ovt_fw_stop(&firmware_, &job, monotonic_ns());
 }
 
-/// No job of the task comes any more.
+/// Releases the slots of a task that submits no more jobs.
 void FirmwareHost::give_back_slots(EmbeddedContext& context, HostedTask& task) {
     if (task.slots == 0)
         return;
@@ -197,13 +198,13 @@ void FirmwareHost::give_back_slots(EmbeddedContext& context, HostedTask& task) {
 
 // Time
 
-/// Whenever something may happen that the scheduler answers to.
+/// Steps the clock to every instant at which something may happen that the scheduler answers to.
 void FirmwareHost::step_service(Lock& lock, std::uint64_t now_ns) {
     for (;;) {
         settle_service(lock);
         if (manual_now_ == now_ns)
             return;
-        // The choices of this instant, and what they begin.
+        // Makes the choices of this instant, and lets them begin.
         while (ovt_fw_advance(&firmware_, manual_now_) == OVT_ADVANCE_EVENTS)
             deliver_events();
         deliver_events();
@@ -216,14 +217,14 @@ void FirmwareHost::step_service(Lock& lock, std::uint64_t now_ns) {
     }
 }
 
-/// The present instant of a manual clock, to its end.
+/// Handles everything of the present instant of a manual clock.
 void FirmwareHost::settle_service(Lock& lock) {
     do
         pump(lock);
     while (service_->settle(now()));
 }
 
-/// When pump() has something to do though there is no call.
+/// Returns when pump() has something to do although no function is called.
 std::uint64_t FirmwareHost::next_instant() const {
     const std::uint64_t next = ovt_fw_next(&firmware_);
     return service_ ? std::min(next, service_->next_time()) : next;

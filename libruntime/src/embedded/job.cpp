@@ -15,7 +15,7 @@ namespace overtake {
 
 namespace {
 
-/// What the allocator takes for each of a job's pieces of memory, at most, and how many these are.
+/// What the allocator takes at most for each piece of a job's memory, and the number of pieces.
 constexpr std::size_t allocator_bytes = 32;
 constexpr std::size_t pieces = 11;
 constexpr std::size_t allocated_in_pages = 65536;
@@ -28,10 +28,10 @@ std::size_t bytes_of_job(const Job& job) {
                               pieces * allocator_bytes;
     const std::size_t fcs = job.fcs.size() * sizeof(ovt_fc);
     const std::size_t memory = (job.bindings.size() + 2) * sizeof(std::shared_ptr<Allocation>);
-    // Its stages, and how many FCs each has: no more stages than FCs.
+    // The stages of a group, and how many FCs each has: there are no more stages than FCs.
     const std::size_t group =
         job.parts.size() * sizeof(ovt_fw_part) + 2 * job.stages.size() * sizeof(u32);
-    // What is large is whole pages.
+    // A large array takes whole pages.
     return fixed + memory + group +
            (fcs < allocated_in_pages ? fcs : round_to_pages(fcs + allocator_bytes));
 }
@@ -70,7 +70,7 @@ std::shared_ptr<EmbeddedJob> make_job(const Job& job, const JobBounds& bounds,
                                       const AddressSpace& addresses,
                                       const std::shared_ptr<MemoryAccount>& account,
                                       JobCharge charge) {
-    std::array<AddressSpace::Range, OVERTAKE_MAX_BINDINGS + 1> ranges; // the last is a record's
+    std::array<AddressSpace::Range, OVERTAKE_MAX_BINDINGS + 1> ranges; // the last: a group's record
     const ovt_verdict verdict =
         check_job(job, bounds, [&](std::size_t index, const overtake_binding& binding) {
             ranges[index] = addresses.find(binding.address, binding.length);
@@ -130,7 +130,7 @@ std::shared_ptr<EmbeddedJob> make_job(const Job& job, const JobBounds& bounds,
 }
 
 Completion completion_of(const EmbeddedJob& job) {
-    // It does not go away while it has queues.
+    // The device does not go away while it has queues.
     constexpr bool gone = false;
     return ovt_job_result(&job, job.tag, ovt_job_error(&job, job.cancel_error, gone));
 }

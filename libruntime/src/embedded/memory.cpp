@@ -89,14 +89,14 @@ std::uint64_t AddressSpace::map(std::shared_ptr<Allocation> allocation) {
         throw Error(ENOSPC, "create buffer: " + limit_text(OVERTAKE_LIMIT_BUFFERS,
                                                            OVERTAKE_MAX_BUFFERS, mappings_.size()));
     const std::uint64_t address = next_address_;
-    // An unmapped page behind every buffer: neighbours in the address space never touch.
+    // An unmapped page follows every buffer: neighbours in the address space never touch.
     next_address_ += allocation->size() + page_bytes();
     mappings_.emplace(address, std::move(allocation));
     return address;
 }
 
 bool AddressSpace::unmap(std::uint64_t address) noexcept {
-    std::shared_ptr<Allocation> last_reference; // goes without the lock
+    std::shared_ptr<Allocation> last_reference; // is dropped without the lock
     const std::lock_guard lock(mutex_);
     const auto mapping = mappings_.find(address);
     if (mapping == mappings_.end())

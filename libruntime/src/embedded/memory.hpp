@@ -16,19 +16,20 @@
 
 namespace overtake {
 
-/// How much memory is kept for a client, and in how many mappings: the system has only so many for
-/// one process.  Thread safe.
+/// Counts the memory that is kept for a client, and the mappings that it takes: the system has a
+/// limited number of mappings for a process.  Thread safe.
 class MemoryAccount {
 public:
-    /// `all`: of all clients together, charged as well; null: they are not counted.
+    /// `all`: an account of all clients together, which is charged as well; null: there is none.
     explicit MemoryAccount(std::size_t most = OVERTAKE_MAX_CLIENT_BYTES,
                            std::shared_ptr<MemoryAccount> all = nullptr,
                            std::size_t most_mappings = SIZE_MAX)
         : most_(most), most_mappings_(most_mappings), all_(std::move(all)) {}
-    /// Throws Error ENOSPC above the most.
+    /// Throws Error ENOSPC above the most bytes.
     void charge(std::size_t bytes);
     void release(std::size_t bytes) noexcept;
-    /// A mapping more, of bytes that were charged.  Throws Error ENOSPC above the most.
+    /// Adds a mapping, whose bytes were charged before.  Throws Error ENOSPC above the most
+    /// mappings.
     void add_mapping();
     void remove_mapping() noexcept;
     std::size_t bytes() const noexcept { return bytes_.load(); }
@@ -44,7 +45,7 @@ private:
     std::atomic<std::size_t> mappings_{0};
 };
 
-/// What is charged to an account while it lives.
+/// Bytes that are charged to an account while this object lives.
 class MemoryCharge {
 public:
     /// Throws Error ENOSPC.
@@ -64,7 +65,7 @@ private:
     std::size_t bytes_;
 };
 
-/// Bytes and a mapping that are charged to an account while it lives.
+/// Bytes and a mapping that are charged to an account while this object lives.
 class MappingCharge {
 public:
     /// Throws Error ENOSPC.
@@ -81,8 +82,8 @@ private:
     const std::shared_ptr<MemoryAccount> account_;
 };
 
-/// Calls `give_back` for slices of a mapping, one after the other: each is a system call that does
-/// not keep threads that wait for the address space for long.
+/// Calls `give_back` for slices of a mapping, one after the other: each slice is one system call,
+/// so that threads which wait for the address space do not wait long.
 template <class GiveBack>
 void in_slices(std::byte* data, std::size_t bytes, GiveBack give_back) {
     constexpr std::size_t slice_bytes = std::size_t{2} << 20;
@@ -90,7 +91,7 @@ void in_slices(std::byte* data, std::size_t bytes, GiveBack give_back) {
         give_back(data + at, std::min(slice_bytes, bytes - at));
 }
 
-/// bytes, rounded up to whole pages.
+/// Rounds the bytes up to whole pages.
 std::size_t round_to_pages(std::size_t bytes);
 
 /// Page-aligned memory, charged to an account while it lives.
@@ -109,10 +110,10 @@ protected:
     std::byte* data_ = nullptr;
 };
 
-/// Zeroed, of this process alone.
+/// Zeroed memory that only this process has.
 class PrivateAllocation final : public Allocation {
 public:
-    /// bytes is rounded up to pages.  Throws Error ENOSPC or ENOMEM.
+    /// `bytes` is rounded up to pages.  Throws Error ENOSPC or ENOMEM.
     PrivateAllocation(std::shared_ptr<MemoryAccount> account, std::size_t bytes);
     ~PrivateAllocation() override;
 
@@ -122,20 +123,20 @@ private:
 
 /// Device addresses of an embedded device.  Thread safe.
 ///
-/// A job that resolves an address shares in the memory, so it keeps what it was given even if the
-/// buffer is destroyed while it runs.
+/// A job that resolves an address shares the memory, so it keeps the memory even if the buffer is
+/// destroyed while it runs.
 class AddressSpace {
 public:
     /// Returns the address of byte 0; never 0, never used again.  Throws Error ENOSPC.
     std::uint64_t map(std::shared_ptr<Allocation> allocation);
-    /// False if nothing is there.
+    /// Returns false if nothing is mapped there.
     bool unmap(std::uint64_t address) noexcept;
 
     struct Range {
         std::shared_ptr<Allocation> allocation; ///< null: there is none
         std::byte* data = nullptr;
     };
-    /// The mapping in which all of [address, address + length) lies.
+    /// Returns the mapping in which all of [address, address + length) lies.
     Range find(std::uint64_t address, std::uint64_t length) const;
 
 private:

@@ -16,7 +16,8 @@ extern "C" {
 
 namespace overtake {
 
-/// Of each core, as `profiles` or `profile` names it.  Throws Error EINVAL, naming the remedy.
+/// Returns the profile of each core that `profiles` or `profile` names.  Throws Error EINVAL,
+/// naming the remedy.
 std::vector<ovt_profile> core_profiles_of(const EmbeddedOptions& options);
 
 } // namespace overtake

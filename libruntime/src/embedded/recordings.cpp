@@ -12,7 +12,7 @@ namespace overtake {
 
 namespace {
 
-/// A shared_ptr's control block with a deleter and an allocator, of any C++ library.
+/// Room for a shared_ptr's control block with a deleter and an allocator, of any C++ library.
 constexpr std::size_t control_block_bytes = 128;
 
 } // namespace
@@ -43,14 +43,14 @@ public:
             add_instance(job, account);
     }
 
-    /// A region that is the same each time.
+    /// Binds a region that is the same in each replay.
     void bind(unsigned region, AddressSpace::Range range, std::uint64_t length, u32 flags) {
         fixed_.push_back(std::move(range.allocation));
         for (const auto& instance : instances_)
             instance->job.regions[region] = {reinterpret_cast<u8*>(range.data), length, flags, 0};
     }
 
-    /// Null: all are in flight.
+    /// Takes an idle instance; null: all are in flight.
     Instance* take() {
         const std::lock_guard lock(mutex_);
         if (idle_.empty())
@@ -59,10 +59,10 @@ public:
         idle_.pop_back();
         return instance;
     }
-    /// From any thread, under any lock.
+    /// Called from any thread, under any lock.
     void give_back(Instance* instance) noexcept {
         const std::lock_guard lock(mutex_);
-        idle_.push_back(instance); // there is room
+        idle_.push_back(instance); // the vector has room
     }
 
     const RecordedJob recorded;
@@ -72,7 +72,7 @@ public:
     std::span<const u32> part_cores() const noexcept { return part_cores_; }
 
 private:
-    /// As a job without FCs; its memory has room for all that a replay may bind.
+    /// Counts a job without FCs; its memory has room for all that a replay may bind.
     static std::size_t bytes_of_instance(const Job& job) {
         Job one = job;
         one.fcs = {};
@@ -109,7 +109,7 @@ private:
 
 namespace {
 
-/// Gives a control block its memory in an instance, which is idle when it is given back.
+/// Allocates a control block in an instance; freeing the block makes the instance idle.
 template <class Value>
 struct InInstance {
     using value_type = Value;
@@ -126,8 +126,8 @@ struct InInstance {
         return reinterpret_cast<Value*>(instance->control_block.data());
     }
     void deallocate(Value*, std::size_t) noexcept {
-        instance->job.memory.clear(); // the client's buffers of this time
-        // The recording may go with this reference, and with it the instance.
+        instance->job.memory.clear(); // the client's buffers of this replay
+        // Dropping this reference may destroy the recording, and with it the instance.
         const std::shared_ptr<Recording> recording = std::move(instance->recording);
         recording->give_back(instance);
     }
@@ -136,8 +136,8 @@ struct InInstance {
     Instance* instance;
 };
 
-/// Nothing is left in it of the last time: neither what the firmware and the host have written, nor
-/// regions that it had then.
+/// Removes everything of the last replay: what the firmware and the host have written, and its
+/// regions.
 void reset(EmbeddedJob& job, const RecordedJob& recorded, std::span<const u32> part_cores) {
     ovt_fw_job fresh{};
     fresh.fcs = job.fcs;
@@ -212,7 +212,7 @@ std::shared_ptr<EmbeddedJob> Recordings::take(Recording& recording) {
 
 void Recordings::fill(EmbeddedJob* job, const Recording& recording, const Replay& replay,
                       const JobBounds& bounds) const {
-    std::array<AddressSpace::Range, OVERTAKE_MAX_BINDINGS + 1> ranges; // the last is a record's
+    std::array<AddressSpace::Range, OVERTAKE_MAX_BINDINGS + 1> ranges; // the last: a group's record
     ovt_verdict verdict{OVT_REFUSED_BUSY, 0};
     if (job)
         verdict = check_replay_of(

@@ -3,9 +3,9 @@
 // Recordings of a queue of an embedded device, or of a server's: jobs that are checked and copied
 // once, and submitted again and again.
 //
-// An instance is a job with scratch of its own.  replay() hands out an idle one as a shared_ptr
-// whose control block lies in the instance.  So nothing is allocated, and the instance is idle
-// again when the block is given back, which is the last that happens to it.
+// An instance is a job with scratch of its own.  replay() returns an idle one as a shared_ptr whose
+// control block lies in the instance.  So nothing is allocated.  The instance is idle again when
+// the block is freed, which is the last step.
 #pragma once
 
 #include <cstddef>
@@ -25,18 +25,18 @@ namespace overtake {
 
 class Recording;
 
-/// One thread at a time; the jobs may end in any.
+/// One thread at a time uses it; the jobs may end in any thread.
 class Recordings {
 public:
-    /// charge: what of an instance is charged to the account.
+    /// `charge`: the part of an instance that is charged to the account.
     Recordings(std::shared_ptr<const AddressSpace> addresses,
                std::shared_ptr<MemoryAccount> account, JobCharge charge)
         : addresses_(std::move(addresses)), account_(std::move(account)), charge_(charge) {}
 
     /// See Queue::record().
     std::uint32_t record(const Job& job, unsigned instances, const JobBounds& bounds);
-    /// A job for FirmwareHost::submit().  `collect` is called where no instance is idle: the
-    /// host may keep some for a moment after their ends.  Throws Error, as Queue::replay().
+    /// Returns a job for FirmwareHost::submit().  Calls `collect` if no instance is idle: the host
+    /// may keep some for a moment after their ends.  Throws Error, as Queue::replay().
     template <class Collect>
     std::shared_ptr<EmbeddedJob> replay(const Replay& replay, const JobBounds& bounds,
                                         Collect collect) {
@@ -54,9 +54,9 @@ public:
 
 private:
     Recording& find(const Replay& replay, const JobBounds& bounds) const;
-    /// Null: all are in flight.
+    /// Takes an idle instance; null: all are in flight.
     static std::shared_ptr<EmbeddedJob> take(Recording& recording);
-    /// job: null: it is refused for that.
+    /// `job`: null if all instances are in flight, which refuses the replay.
     void fill(EmbeddedJob* job, const Recording& recording, const Replay& replay,
               const JobBounds& bounds) const;
 

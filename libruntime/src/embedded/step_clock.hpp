@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// StepClock: executes one FC in steps, and holds it to its clock.
+// StepClock: executes one FC in steps, and enforces its clock.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ public:
     }
 
 private:
-    /// The longest step: short enough that an aborted FC lets go of its core at once.
+    /// The longest step: short enough that an aborted FC releases its core at once.
     static constexpr std::uint64_t most_cycles = 4096;
 
     const std::uint64_t begin_ns_ = monotonic_ns();

@@ -98,7 +98,7 @@ void TaskService::job_ended(EmbeddedJob& job, Completion completion) {
     HostedTask& task = *job.task;
     const u32 segment = task.sched.segment;
     if (job.cancel_requested) {
-        // The slot goes with the command, and there is none for another job.
+        // The slot is used up with the CANCEL, so there is none for another job.
         task.slots--;
         if (completion.status == 0)
             completion.status = job.cancel_error;
@@ -115,7 +115,7 @@ void TaskService::forget(HostedTask& task) {
     host_.give_back_slots(*hosted(ovt_service_process_of(&task)).context, task);
 }
 
-// What the service wants done
+// The service's calls
 
 u32 TaskService::submit_job(ovt_service_task* task, u32 segment, u32 core, u64 cores) {
     TaskService& service = of(ovt_service_process_of(task));

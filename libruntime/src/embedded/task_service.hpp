@@ -21,15 +21,15 @@ namespace overtake {
 
 class FirmwareHost;
 
-/// What a server tells its device for the tasks of all clients.
+/// The options that a server gives its device for the tasks of all clients.
 struct ServiceOptions {
     std::string policy;
     ServiceSettings settings;
 };
 
-/// A task, with all that it takes to bring it to its end.
+/// A task, with all memory that bringing it to its end takes.
 struct HostedTask : ovt_service_task {
-    /// width: cores that it takes at once for its groups; 0: it has none.
+    /// `width`: the cores that it takes at once for its groups; 0: it has no groups.
     HostedTask(std::size_t segments, std::size_t width)
         : ovt_service_task{}, segment_storage(segments), key_storage(segments),
           result_storage(segments), jobs(segments), gap_storage(width), core_storage(width) {}
@@ -43,12 +43,13 @@ struct HostedTask : ovt_service_task {
     std::vector<u32> core_storage;
     std::uint64_t model = 0;
     unsigned jobs_left = 0; ///< not yet submitted
-    unsigned slots = 0;     ///< of commands, for the job to come or to cancel the one there is
-    std::optional<MemoryCharge> charge; ///< of the client
+    unsigned slots = 0;     ///< of commands: for the next job, or to cancel the present one
+    std::optional<MemoryCharge> charge; ///< charged to the client
     HostedTask* next_released = nullptr;
 };
 
-/// A process of the service: a client, or one of its queues of tasks.  Under the host's lock.
+/// A process of the service: a client, or one of its queues of tasks.  Protected by the host's
+/// lock.
 struct HostedProcess : ovt_service_process {
     EmbeddedContext* context = nullptr;
     std::function<void()> wake; ///< called with the host's lock held: it must be quick
@@ -56,7 +57,7 @@ struct HostedProcess : ovt_service_process {
     HostedTask* released = nullptr; ///< to be freed
 };
 
-/// Everything is called with the host's lock held.
+/// Every function is called with the host's lock held.
 class TaskService {
 public:
     /// Throws Error EINVAL for options that are impossible.
@@ -65,20 +66,20 @@ public:
     TaskService& operator=(const TaskService&) = delete;
 
     const ServiceSettings& settings() const noexcept { return settings_; }
-    /// Of the jobs of all processes: where contexts take turns, they are one.
+    /// The context of the jobs of all processes: where contexts take turns, they are one.
     EmbeddedContext& context() noexcept { return context_; }
 
     void open(HostedProcess& process, std::uint32_t workers, bool keeps_place);
     void submit(HostedProcess& process, HostedTask& task, std::uint64_t now_ns);
     void job_ended(EmbeddedJob& job, Completion completion);
-    /// True if there was something to do.
+    /// Returns true if there was something to do.
     bool settle(std::uint64_t now_ns) { return ovt_service_settle(&service_, now_ns); }
-    /// What is over; nothing else goes on.
+    /// Handles the ends of tasks, and nothing else.
     void handle_ends(std::uint64_t now_ns) { ovt_service_handle_ends(&service_, now_ns); }
     std::uint64_t next_time() const { return ovt_service_next_time(&service_); }
-    /// Tasks of all processes, until their ends are collected.
+    /// Whether processes have tasks whose ends are not collected.
     bool has_tasks() const noexcept { return tasks_ != 0; }
-    /// It is neither the process's nor the service's any more.
+    /// Releases a task that is neither the process's nor the service's any more.
     void forget(HostedTask& task);
 
 private:

@@ -20,7 +20,8 @@ public:
     WakeFlag(const WakeFlag&) = delete;
     WakeFlag& operator=(const WakeFlag&) = delete;
 
-    /// Never waits, and takes no lock: at most one futex system call.  From any thread.
+    /// Never waits, and takes no lock: makes at most one futex system call.  Any thread may call
+    /// it.
     void raise() noexcept {
         if (raised_.exchange(1) != 0)
             return;
@@ -29,7 +30,7 @@ public:
         else
             raised_.notify_one();
     }
-    /// Until it is raised.  What was done before raise() is seen.
+    /// Waits until it is raised.  The thread then sees what was done before raise().
     void wait() noexcept {
         raised_.wait(0);
         raised_.store(0);
@@ -38,8 +39,9 @@ public:
     // For one other thread.
     /// From now on raise() wakes this thread, until step_back().
     void stand_in() noexcept { has_stand_in_.store(true); }
-    /// Until it is raised, but no later than deadline_ns of CLOCK_MONOTONIC.  True: it was raised.
-    /// Stays awake until the other instant, since waking up takes longer than a brief wait.
+    /// Waits until it is raised, but no later than deadline_ns of CLOCK_MONOTONIC.  Returns true if
+    /// it was raised.  Stays awake until awake_until_ns, since waking up takes longer than a brief
+    /// wait.
     bool wait_until(std::uint64_t awake_until_ns, std::uint64_t deadline_ns) noexcept {
         constexpr std::uint64_t ns_per_s = 1'000'000'000;
         const timespec deadline{static_cast<time_t>(deadline_ns / ns_per_s),
@@ -51,7 +53,7 @@ public:
                 return raised_.exchange(0) != 0;
         return true;
     }
-    /// The caller does what the flag was raised for before.
+    /// The caller has handled what the flag was raised for.
     void step_back() noexcept {
         has_stand_in_.store(false);
         raised_.store(0);

@@ -38,7 +38,7 @@ void CallbackThread::on_end(std::shared_ptr<SubmittedTask> task, std::function<v
         hand_over(std::move(task));
 }
 
-/// A task whose callback is set later is handed over again.
+/// Takes a task that has ended.  A task whose callback is set later is handed over again.
 void CallbackThread::hand_over(std::shared_ptr<SubmittedTask> task) {
     if (!task->has_callback())
         return;
@@ -51,7 +51,7 @@ void CallbackThread::hand_over(std::shared_ptr<SubmittedTask> task) {
         changed_.notify_one();
         return;
     }
-    // The thread that calls back has gone.
+    // The thread that calls back has ended.
     if (const std::function<void()> callback = task->take_callback())
         callback();
 }

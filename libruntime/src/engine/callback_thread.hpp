@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// CallbackThread: calls back for tasks that have ended, so that no thread which runs tasks does.
+// CallbackThread: calls back for tasks that have ended, so that no thread that runs tasks calls
+// back.
 #pragma once
 
 #include <condition_variable>
@@ -13,25 +14,25 @@
 
 namespace overtake::engine {
 
-/// A thread, or Error EAGAIN that says that none can be had.
+/// Starts a thread.  Throws Error EAGAIN, naming the reason, if no thread can be created.
 std::thread start_thread(std::function<void()> work);
 
 /// Thread safe.
 class CallbackThread {
 public:
-    /// Throws Error EAGAIN if no thread can be had.
+    /// Throws Error EAGAIN if no thread can be created.
     CallbackThread();
-    /// stop()
+    /// Calls stop().
     ~CallbackThread();
     CallbackThread(const CallbackThread&) = delete;
     CallbackThread& operator=(const CallbackThread&) = delete;
 
-    /// Calls back once when the task has ended, or soon if it has.  A later callback replaces one
-    /// that has not been called.
+    /// Calls back once when the task has ended, or soon if it has ended already.  A later callback
+    /// replaces one that has not been called.
     void on_end(std::shared_ptr<SubmittedTask> task, std::function<void()> callback);
-    /// Of a task that has ended.
+    /// Takes a task that has ended.
     void hand_over(std::shared_ptr<SubmittedTask> task);
-    /// Waits for the last callback; later ones are called by the thread that hands over.
+    /// Waits for the last callback; the thread that hands a task over makes the later ones.
     void stop();
 
 private:

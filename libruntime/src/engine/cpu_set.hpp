@@ -10,7 +10,7 @@
 
 namespace overtake::engine {
 
-/// Throws Error EINVAL for a number that no CPU has.
+/// Throws Error EINVAL for a number that is too large for any CPU.
 inline cpu_set_t cpu_set_of(const std::vector<unsigned>& cpus) {
     cpu_set_t set;
     CPU_ZERO(&set);

@@ -20,7 +20,7 @@ std::uint64_t Estimate::next_id() noexcept {
 
 std::uint64_t Estimate::ns() const {
     const std::lock_guard lock(mutex_);
-    // Files and callers may say any number; the rounding knows signed ones only.
+    // Files and callers may give any number; the rounding takes signed numbers only.
     return ns_ < most ? static_cast<std::uint64_t>(std::llround(ns_)) : INT64_MAX;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a segment takes, as far as it has been measured.
+// The time that a segment takes, as far as it has been measured.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,16 @@ namespace overtake::engine {
 /// Shared by all tasks of a model.  Thread safe.
 class Estimate {
 public:
-    /// The compiler's, until there is a measurement.
+    /// Starts with the compiler's time, which holds until there is a measurement.
     explicit Estimate(std::uint64_t compiled_ns) : ns_(static_cast<double>(compiled_ns)) {}
 
-    /// Of this one alone, in this process.
+    /// A number that no other Estimate of this process has.
     std::uint64_t id() const noexcept { return id_; }
-    /// Rounded to the nearest; at most INT64_MAX.
+    /// The time, rounded to the nearest ns; at most INT64_MAX.
     std::uint64_t ns() const;
-    /// One execution, without waiting and without what ran in between.  The first replaces the
-    /// compiler's number, each later one has the weight 0.1; so a constant is kept exactly.
+    /// Records one execution, without waits and without jobs that ran in between.  The first one
+    /// replaces the compiler's number, each later one has the weight 0.1: so a constant time is
+    /// kept exactly.
     void record(std::uint64_t executed_ns);
 
 private:

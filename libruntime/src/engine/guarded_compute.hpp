@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A computation of a program's on a thread of the library.
+// Runs a computation of a program's on a thread of the library.
 #pragma once
 
 #include <cerrno>
@@ -16,7 +16,8 @@
 
 namespace overtake::engine {
 
-/// 0, or a negative errno, whatever `compute` returns or throws; the task has the text of an error.
+/// Returns 0, or a negative errno, whatever `compute` returns or throws; the task gets an error's
+/// text.
 template <class Compute>
 std::int32_t compute_guarded(SubmittedTask& task, const Compute& compute) {
     constexpr std::int32_t most_errno = 4095;
@@ -33,7 +34,7 @@ std::int32_t compute_guarded(SubmittedTask& task, const Compute& compute) {
     } catch (const std::bad_alloc&) {
         task.set_error("there is not enough memory");
         return -ENOMEM;
-    } catch (const std::exception& exception) { // of a program's own operator
+    } catch (const std::exception& exception) { // a program's own operator threw
         task.set_error(exception.what());
         return -EIO;
     } catch (const abi::__forced_unwind&) { // the thread is cancelled

@@ -71,7 +71,7 @@ void Inference::use_pictures(PicturePrograms& pictures) {
             bind_pictures(pictures, i);
 }
 
-/// Pictures are bound by their planes, and the program is the one for their strides.
+/// Binds pictures by their planes, and binds the program for their strides.
 void Inference::bind_pictures(const PicturePrograms& pictures, std::size_t segment) {
     std::vector<overtake_binding>& bindings = execution_.bindings(segment);
     for (overtake_binding& binding : bindings)
@@ -106,7 +106,7 @@ void Inference::describe(std::size_t segment, Job& job) const {
 
 std::int32_t Inference::compute(std::size_t segment) {
     const std::size_t segments = plan().segments().size();
-    const bool is_all = segments == 0; // then the copies are all that there is
+    const bool is_all = segments == 0; // then there are only the copies
     const bool has_units = plan().unit_table() != nullptr;
     if ((segment == 0 && !has_units) || segment == fill_segment() || is_all)
         fill_inputs();
@@ -189,12 +189,12 @@ std::unique_ptr<ExecutionMemory> InferencePool::idle_or_new(const std::vector<bo
 }
 
 void InferencePool::give_back(std::unique_ptr<Inference> inference) noexcept {
-    inference->clear(); // without the lock: its memory comes back, too
+    inference->clear(); // without the lock: the inference gives back its memory, too
     const std::lock_guard lock(mutex_);
     try {
         inferences_.push_back(std::move(inference));
     } catch (const std::bad_alloc&) {
-        // Then the next one is made anew.
+        // The next inference is made anew.
     }
 }
 
@@ -203,7 +203,7 @@ void InferencePool::give_back(std::unique_ptr<ExecutionMemory> memory) noexcept 
     try {
         memory_[memory->lent].push_back(std::move(memory));
     } catch (const std::bad_alloc&) {
-        // Then the next one is made anew.
+        // The next memory is made anew.
     }
 }
 

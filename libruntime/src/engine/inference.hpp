@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Inference: an execution in the memory that a request lends, and copies of what cannot be lent.
+// Inference: an execution in the memory that a request lends, and copies of the tensors that cannot
+// be lent.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@
 
 namespace overtake::engine {
 
-/// What one inference at a time works in, beside the memory that its caller lends it.
+/// The memory that one inference at a time works in, beside the memory that its caller lends it.
 struct ExecutionMemory {
     ExecutionMemory(const std::shared_ptr<const Plan>& plan, std::vector<bool> lent_,
                     std::unique_ptr<CpuSegments> cpu_)
@@ -27,28 +28,28 @@ struct ExecutionMemory {
 
     Workspace workspace;
     std::unique_ptr<CpuSegments> cpu;
-    std::vector<bool> lent; ///< by tensor number
+    std::vector<bool> lent; ///< by tensor number: the caller lends it
 };
 
-/// Its segments are those of the plan, and two on the CPU that only copy: one in front of a first
-/// segment and one behind a last segment that are on the BPU.  On the CPU these copy themselves.
-/// Of a plan of units these two are the only ones that copy.
-/// One thread at a time, but for execute().
+/// Its segments are the plan's segments and two segments on the CPU that only copy: one before a
+/// first segment on the BPU, and one after a last segment on the BPU.  A first or last segment on
+/// the CPU copies by itself.  In a plan of units only these two segments copy.
+/// One thread at a time uses it, except for execute().
 class Inference final : public SegmentWork {
 public:
     explicit Inference(std::shared_ptr<const Plan> plan);
 
     const Plan& plan() const noexcept { return execution_.plan(); }
 
-    /// First the caller's memory, which it belongs to until clear().  Throws Error EINVAL, naming
-    /// the tensor, for memory that does not fit it.
+    /// Takes the caller's memory, until clear().  Called first.  Throws Error EINVAL, naming the
+    /// tensor, for memory that does not fit it.
     void lend(std::span<const TensorMemory> inputs, std::span<const TensorMemory> outputs);
-    /// Which tensors the caller has, by number.
+    /// The tensors that the caller lends, by number.
     const std::vector<bool>& lent() const noexcept { return lent_; }
-    /// Then the rest, of the same `lent`.  Throws Error ENOSPC or ENOMEM, or EINVAL for pictures
-    /// for which there are no regions.
+    /// Takes the memory for the other tensors, made for the same `lent`.  Throws Error ENOSPC or
+    /// ENOMEM, or EINVAL for pictures for which there are no regions.
     void use(std::shared_ptr<ExecutionMemory> memory, PicturePrograms& pictures);
-    /// Uses nothing any more.
+    /// Releases all memory.
     void clear() noexcept;
 
     bool fills() const noexcept { return !to_fill_.empty(); }
@@ -63,17 +64,18 @@ public:
     }
     std::uint64_t alone_ns() const override { return execution_.alone_ns(); }
     std::size_t fixed_bindings(std::size_t segment) const override {
-        // The program is another one for pictures that lie in another way.
+        // Pictures that lie in another way have another program.
         return picture_program_ ? 0 : execution_.fixed_bindings(segment);
     }
     std::shared_ptr<const void> owner() const override { return execution_.owner(); }
     std::string name_of(std::size_t segment) const override { return execution_.name_of(segment); }
     std::int32_t compute(std::size_t segment) override;
-    /// A BPU segment, on the thread that calls: the status of HostCore::execute().
+    /// Runs a BPU segment on the calling thread.  Returns the status of HostCore::execute().
     std::int32_t execute(std::size_t segment, HostCore& core) const;
-    /// By tensor number, since use().
+    /// The places of the tensors by number, since use().
     std::span<const TensorPlace> places() const noexcept { return execution_.places(); }
-    /// Whether a picture of the caller's is bound as it lies, which other devices cannot copy.
+    /// Whether a picture of the caller is bound as it lies; other devices cannot copy such a
+    /// picture.
     bool has_pictures() const noexcept { return !layouts_.empty(); }
 
 private:
@@ -96,16 +98,17 @@ private:
     std::vector<Transfer> to_fill_;
     std::vector<Transfer> to_drain_;
     PictureLayouts layouts_;
-    std::shared_ptr<Buffer> picture_program_; ///< null: the plan's will do
+    std::shared_ptr<Buffer> picture_program_; ///< null: the plan's program
 };
 
-/// Inferences that are not in use, and their memory, for the next requests.  Thread safe.
+/// Idle inferences and their memory, for the next requests.  Thread safe.
 class InferencePool : public std::enable_shared_from_this<InferencePool> {
 public:
-    /// Makes the first kernels, so that one which cannot be made is known.
+    /// Makes the first kernels, so that a kernel which cannot be made is found now.
     explicit InferencePool(std::shared_ptr<const Plan> plan);
 
-    /// Both return here when they go.  Throw Error ENOSPC or ENOMEM.
+    /// Return an idle object or a new one, which comes back here when it is released.  Throw Error
+    /// ENOSPC or ENOMEM.
     std::shared_ptr<Inference> take();
     std::shared_ptr<ExecutionMemory> take_memory(const std::vector<bool>& lent);
 
@@ -121,9 +124,9 @@ private:
 
     const std::shared_ptr<const Plan> plan_;
     std::mutex mutex_;
-    std::unique_ptr<CpuSegments> first_cpu_; ///< until there is memory
+    std::unique_ptr<CpuSegments> first_cpu_; ///< kept for the first memory
     std::vector<std::unique_ptr<Inference>> inferences_;
-    std::map<std::vector<bool>, IdleMemory> memory_; ///< by what is lent
+    std::map<std::vector<bool>, IdleMemory> memory_; ///< by the lent tensors
 };
 
 } // namespace overtake::engine

@@ -9,14 +9,14 @@
 
 namespace overtake::engine {
 
-/// A place of a node in one list at a time.
+/// The link of a node in one list at a time.
 template <class Node>
 struct ListLink {
     std::shared_ptr<Node> next;
     bool is_linked = false;
 };
 
-/// First in, first out, by one of the links of a node.  The list's owner owns that link of its
+/// First in, first out, by one of the links of a node.  The owner of the list owns that link of its
 /// nodes.
 template <class Node, ListLink<Node> Node::*link>
 class OwningList {
@@ -47,7 +47,7 @@ public:
         last_ = added;
     }
 
-    /// Not of an empty list.
+    /// Takes the first node of a list that is not empty.
     std::shared_ptr<Node> pop() noexcept {
         std::shared_ptr<Node> node = std::move(first_);
         first_ = std::move(((*node).*link).next);

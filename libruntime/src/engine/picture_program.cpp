@@ -30,7 +30,7 @@ void place_planes(overtake_insn& insn, const PictureLayout& picture, std::uint32
     chroma.width = picture.width / 2;
 }
 
-/// So that the first element is the region's first one, and the last its last.
+/// Returns the step for which the first and last elements are the region's first and last ones.
 std::uint32_t step_of(std::uint32_t from, std::uint32_t to) {
     if (to < 2)
         return 0;
@@ -38,7 +38,8 @@ std::uint32_t step_of(std::uint32_t from, std::uint32_t to) {
     return static_cast<std::uint32_t>((distance + (to - 1) / 2) / (to - 1));
 }
 
-/// The instruction may make a part of the rows or columns only: it begins at a whole pixel.
+/// Returns the start for an instruction that may make only a part of the rows or columns: it begins
+/// at a whole pixel.
 std::int64_t start_of(std::int64_t compiled, std::uint32_t first, std::uint32_t step) {
     return (std::int64_t{first} << OVERTAKE_POSITION_BITS) +
            (compiled >> OVERTAKE_POSITION_BITS) * step;
@@ -56,7 +57,7 @@ void resize(overtake_insn& insn, const PictureLayout& picture, const Tensor& ten
 
 PicturePrograms::PicturePrograms(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {
     if (plan_->keeps() == PlanKeeps::running)
-        return; // whose pictures all lie as the tensor says
+        return; // its pictures all lie as the tensor describes
     const std::span<const PlanSegment> segments = plan_->segments();
     for (std::size_t number = 0; number < segments.size(); number++)
         if (segments[number].on_bpu())
@@ -68,7 +69,7 @@ void PicturePrograms::find_readers(std::size_t number, const PlanSegment& planne
     std::uint32_t next = OVERTAKE_REGION_IO;
     for (const TensorBinding& binding : segment.bindings)
         next = std::max(next, binding.region + 1);
-    std::map<std::uint32_t, std::uint32_t> tensors; // of pictures, by region
+    std::map<std::uint32_t, std::uint32_t> tensors; // the pictures' tensors, by region
     for (const TensorBinding& binding : segment.bindings) {
         if (plan_->tensors()[binding.tensor].data_type != DataType::nv12)
             continue;

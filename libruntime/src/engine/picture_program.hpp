@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Programs whose pictures lie as a caller's do: rows of any stride, luma and chroma apart.
+// Programs for pictures that lie in a caller's own way: rows of any stride, luma and chroma apart.
 //
-// A program names the layout of its NV12 inputs in the instructions that read them, and the
-// compiler knows one layout only.  So that no picture has to be copied into it, these instructions
-// are changed in a copy of the program: chroma gets a region of its own, and rows the stride of the
-// picture.  One copy serves all pictures of a stride.  A region of a picture that is resized is
-// where the instruction begins and how far it steps; each such request has a copy of its own.
+// The instructions that read an NV12 input name its layout, and the compiler knows one layout only.
+// So that no picture has to be copied into that layout, these instructions are changed in a copy
+// of the program: chroma gets a region of its own, and rows get the stride of the picture.  One
+// copy serves all pictures of a stride.  A resized region of a picture changes where the
+// instruction begins and how far it steps; each such request has a copy of its own.
 #pragma once
 
 #include <compare>
@@ -23,16 +23,16 @@
 
 namespace overtake::engine {
 
-/// How a picture lies, and which part of it a model is to see.
+/// The layout of a picture, and the part of it that a model is to see.
 struct PictureLayout {
     std::uint32_t row_stride; ///< bytes, of luma and chroma alike
     std::uint32_t height, width;
-    bool is_resized; ///< the region below to the size of the tensor; else all of it, as it is
-    std::uint32_t left, top, right, bottom; ///< all included
+    bool is_resized; ///< resizes the region below to the tensor's size; else all of it is taken
+    std::uint32_t left, top, right, bottom; ///< the region, all four included
     auto operator<=>(const PictureLayout&) const = default;
 };
 
-/// By tensor number.
+/// The layouts by tensor number.
 using PictureLayouts = std::map<std::uint32_t, PictureLayout>;
 
 /// Thread safe.
@@ -40,13 +40,13 @@ class PicturePrograms {
 public:
     explicit PicturePrograms(std::shared_ptr<const Plan> plan);
 
-    /// The region of a segment that holds an NV12 input's chroma in the changed programs; none if
-    /// the segment does not read it, or has no region left.
+    /// Returns the region of a segment that holds an NV12 input's chroma in the changed programs.
+    /// None if the segment does not read the input, or has no region left.
     std::optional<std::uint32_t> chroma_region(std::size_t segment, std::uint32_t tensor) const;
     /// Whether every segment that reads this tensor has such a region.
     bool has_regions(std::uint32_t tensor) const;
 
-    /// The program for pictures that lie so.  Throws Error ENOSPC or ENOMEM.
+    /// Returns the program for pictures of these layouts.  Throws Error ENOSPC or ENOMEM.
     std::shared_ptr<Buffer> for_pictures(const PictureLayouts& layouts);
 
 private:
@@ -66,7 +66,7 @@ private:
     std::map<std::pair<std::size_t, std::uint32_t>, std::uint32_t> regions_; ///< segment, tensor
     std::vector<std::uint32_t> without_region_;                              ///< tensors
     std::mutex mutex_;
-    std::map<PictureLayouts, std::shared_ptr<Buffer>> programs_; ///< of those that resize nothing
+    std::map<PictureLayouts, std::shared_ptr<Buffer>> programs_; ///< without those that resize
 };
 
 } // namespace overtake::engine

@@ -112,7 +112,7 @@ void ProcessTaskScheduler::handle_ends() {
         handle_first_end();
 }
 
-// What is asked for
+// Requests
 
 void ProcessTaskScheduler::admit(Run& run) {
     handle_ends();
@@ -139,14 +139,15 @@ void ProcessTaskScheduler::dispatch() {
         return;
     ovt_sched_action action;
     for (;;) {
-        handle_ends(); // and what the device has refused
+        handle_ends(); // also the jobs that the device has refused
         if (!ovt_sched_next(&sched_, now_ns(), &action))
             return;
         carry_out(action);
     }
 }
 
-/// A device that still works writes into memory that is the callers' again when their runs end.
+/// Cancels all jobs and waits for their ends: a device that still works writes into memory that
+/// belongs to the callers again when their runs end.
 void ProcessTaskScheduler::stop_jobs() noexcept {
     if (!has_real_time())
         return;
@@ -154,7 +155,7 @@ void ProcessTaskScheduler::stop_jobs() noexcept {
         queue_.cancel_all();
         while (queue_.in_flight() != 0)
             queue_.reap(deadline_never, [](const Run&, const Completion&) {});
-    } catch (const std::exception&) { // it does not
+    } catch (const std::exception&) { // the device does not work
     }
 }
 
@@ -169,7 +170,7 @@ void ProcessTaskScheduler::fail(int code) {
     end_all(-code);
 }
 
-// What the scheduler wants
+// The scheduler's actions
 
 void ProcessTaskScheduler::carry_out(const ovt_sched_action& action) {
     Run& run = Run::of(action.task);
@@ -196,7 +197,7 @@ void ProcessTaskScheduler::carry_out(const ovt_sched_action& action) {
     }
 }
 
-/// Those of `cores` that have the least to do of what is known here: of tasks on several cores.
+/// Chooses those of `cores` with the fewest FCs of tasks on several cores, as far as is known here.
 void ProcessTaskScheduler::settle_cores(Run& run, std::uint64_t cores) {
     run.cores_.clear();
     while (run.cores_.size() < run.options_.width && cores != 0) {
@@ -210,7 +211,7 @@ void ProcessTaskScheduler::settle_cores(Run& run, std::uint64_t cores) {
     }
 }
 
-/// Of a task on several cores: its job there begins, or is over.
+/// Counts the FCs of a task on several cores when its job begins (`more`) or is over.
 void ProcessTaskScheduler::count_fcs(const Run& run, std::size_t segment, bool more) {
     if (run.options_.width < 2)
         return;
@@ -262,7 +263,7 @@ void ProcessTaskScheduler::submit(Run& run, const ovt_sched_action& action) {
         run.set_error(refused.what());
         ends_.push_back({&run, -refused.code()});
         count_fcs(run, action.segment, false);
-        core = first_core; // on which it ends
+        core = first_core; // the core on which it ends
     } catch (const std::bad_alloc&) {
         ends_.push_back({&run, -ENOMEM});
         count_fcs(run, action.segment, false);
@@ -282,7 +283,7 @@ std::uint64_t ProcessTaskScheduler::taken_cores(const Run& run) {
     return cores;
 }
 
-/// Its cores are settled.
+/// Reports to the scheduler that the run's cores are settled.
 void ProcessTaskScheduler::place(Run& run, unsigned core) {
     if (run.options_.width < 2)
         return ovt_sched_placed(&sched_, &run.task_, core);

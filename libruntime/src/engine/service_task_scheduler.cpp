@@ -61,7 +61,7 @@ void ServiceTaskScheduler::end(Run& run, const ServiceEvent& event) {
         record.end_ns = segment.end_ns;
         if (own.on_bpu())
             record.job = segment;
-        // What a group takes alone only the device knows.
+        // Only the device knows the time that a group takes alone.
         if (segment.status == 0 && segment.end_ns != 0 && !run.is_group(i))
             own.estimate->record(segment.executed_ns);
         if (own.on_bpu() && segment.queued_ns != 0)
@@ -75,7 +75,7 @@ void ServiceTaskScheduler::cpu_ended(Run& run, std::int32_t status, std::uint64_
         return;
     if (failed_ == 0)
         return queue_->cpu_done(run.tag_, run.task_.segment, status);
-    try { // a device that still works need not wait for it
+    try { // a device that still works need not wait for the segment
         queue_->cpu_done(run.tag_, run.task_.segment, -ECANCELED);
     } catch (const std::exception&) {
     }
@@ -127,8 +127,8 @@ void ServiceTaskScheduler::dispatch() {
         gather(0);
 }
 
-/// As ProcessTaskScheduler::stop_jobs(), but for a while only: what events were lost may be what it
-/// waits for.
+/// Does the same as ProcessTaskScheduler::stop_jobs(), but waits for 2 s at most: the event that it
+/// waits for may be one that was lost.
 void ServiceTaskScheduler::stop_tasks() noexcept {
     constexpr std::int64_t patience_ns = 2'000'000'000;
     if (!has_real_time())
@@ -150,7 +150,7 @@ void ServiceTaskScheduler::stop_tasks() noexcept {
                 else
                     queue_->cpu_done(event.tag, event.segment, -ECANCELED);
             }
-    } catch (const std::exception&) { // it does not work
+    } catch (const std::exception&) { // the device does not work
     }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// ServiceTaskScheduler: an engine's tasks in service mode.  The device has them, and decides for
-// all of its processes which goes on; here are only the workers.
+// ServiceTaskScheduler: an engine's tasks in service mode.  The device holds the tasks and decides
+// for all of its processes which one goes on; only the workers are here.
 //
-// Thread safety: one thread at a time, but for interrupt().
+// Thread safety: one thread at a time uses it, except for interrupt().
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ public:
     ServiceTaskScheduler(std::shared_ptr<Device> device, const SchedulerOptions& options,
                          SchedulerHost& host);
 
-    /// The device's, not the engine's.
+    /// The settings of the device, not of the engine.
     const ServiceSettings& settings() const noexcept { return queue_->settings(); }
 
     void gather(std::int64_t deadline_ns) override;
@@ -37,7 +37,7 @@ private:
 
     JobTable<Run> tasks_; ///< by tag
     std::uint64_t next_tag_;
-    std::unique_ptr<ServiceQueue> queue_; ///< last, so that it is the first to go
+    std::unique_ptr<ServiceQueue> queue_; ///< last, so that it is destroyed first
 };
 
 } // namespace overtake::engine

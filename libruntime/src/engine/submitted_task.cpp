@@ -11,7 +11,7 @@ namespace overtake::engine {
 
 void SubmittedTask::finish(std::int32_t status, std::uint64_t now_ns) {
     {
-        std::shared_ptr<void> memory; // goes without the lock, and before a caller sees the end
+        std::shared_ptr<void> memory; // freed without the lock, and before a caller sees the end
         const std::lock_guard lock(mutex_);
         memory = std::exchange(memory_, nullptr);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// SubmittedTask: what the owner of a task sees of it, whichever engine brings it to its end.
+// SubmittedTask: a task as its owner sees it, whichever engine brings it to its end.
 #pragma once
 
 #include <condition_variable>
@@ -25,39 +25,40 @@ public:
     SubmittedTask(const SubmittedTask&) = delete;
     SubmittedTask& operator=(const SubmittedTask&) = delete;
 
-    /// Until it has ended or deadline_ns (absolute CLOCK_MONOTONIC).  True if it has.  Any number
-    /// of threads.
+    /// Waits until the task has ended, or until deadline_ns (absolute CLOCK_MONOTONIC).  Returns
+    /// whether it has ended.  Any number of threads may wait.
     bool wait(std::int64_t deadline_ns = deadline_never);
-    /// 0, or a negative errno; -EINPROGRESS before its end.
+    /// Returns 0, or a negative errno; -EINPROGRESS before its end.
     std::int32_t status() const;
-    /// What a CPU segment said when it failed.
+    /// The text of the error of a CPU segment that failed.
     std::string error() const;
-    /// None is kept if there is no memory for it.
+    /// Keeps no text if there is no memory for it.
     void set_error(const char* text) noexcept;
-    /// What the task works on, until its end.
+    /// The memory that the task works on, until its end.
     std::shared_ptr<void> memory() const;
-    /// Device time.
+    /// The end in device time.
     std::uint64_t ended_ns() const noexcept { return ended_ns_; }
 
-    // Constant once it has ended.
+    // Constant once the task has ended.
 
-    /// Device time; 0 = was not dispatched.
+    /// Device time; 0 = the task was not dispatched.
     virtual std::uint64_t dispatched_ns() const noexcept = 0;
-    /// That took its BPU segments; 0 = none did.
+    /// The core that ran its BPU segments; 0 = none did.
     virtual unsigned core() const noexcept = 0;
     virtual std::vector<SegmentRecord> segment_records() const = 0;
-    /// Of several processors; empty on one.
+    /// The runs of a task on several processors; empty for a task on one.
     virtual std::vector<RunRecord> run_records() const { return {}; }
 
 protected:
-    /// The task keeps `memory`, which it works on, until its end, even if its owner has let go.
+    /// The task keeps `memory`, which it works on, until its end, even if its owner has released
+    /// the task.
     explicit SubmittedTask(std::shared_ptr<void> memory) : memory_(std::move(memory)) {}
     void finish(std::int32_t status, std::uint64_t now_ns);
 
 private:
     friend class CallbackThread;
 
-    /// True if it has ended already.
+    /// Returns true if the task has ended already.
     bool set_callback(std::function<void()> callback);
     std::function<void()> take_callback();
     bool has_callback() const;

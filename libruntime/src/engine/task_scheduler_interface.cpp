@@ -28,7 +28,7 @@ std::uint64_t TaskSchedulerInterface::now_ns() const noexcept {
         return monotonic_ns();
     try {
         last_ns_ = clock_->now_ns();
-    } catch (const std::exception&) { // the clock was the device's
+    } catch (const std::exception&) { // the clock was the device's, which has failed
     }
     return last_ns_;
 }
@@ -45,7 +45,7 @@ void TaskSchedulerInterface::check(const RunOptions& options) const {
 void TaskSchedulerInterface::arrive(std::shared_ptr<Run> arriving) {
     Run& run = *arriving;
     begin_live(std::move(arriving));
-    // The tasks that it had when the device failed are no more.
+    // A task that arrives after the device has failed ends at once.
     std::int32_t status = failed_ != 0 ? -failed_ : run.is_cancelled_early_ ? -ECANCELED : 0;
     if (status == 0) {
         try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a task of the engine is a chain of.
+// The segments that make up a task of the engine.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,22 @@ class UnitInference;
 
 namespace overtake::engine {
 
-/// One segment of a task: a part of a work, which is the memory of the task's (Run) or lives
+/// One segment of a task: a part of a work.  The work is in the task's memory (Run) or lives
 /// longer.
 struct TaskSegment {
     bool on_bpu() const noexcept { return fc_count != 0; }
 
     SegmentWork* work;
-    std::uint32_t number;   ///< in the work
-    std::uint32_t fc_count; ///< of a BPU segment; 0: CPU
-    Estimate* estimate;     ///< never null; lives as long as the work
-    /// Of an engine with several processors: all of an inference, in the task's memory; then there
-    /// is no work.
+    std::uint32_t number;   ///< the segment's number in the work
+    std::uint32_t fc_count; ///< FCs of a BPU segment; 0: CPU
+    Estimate* estimate;     ///< never null; lives as long as the work does
+    /// In an engine with several processors: a whole inference, in the task's memory; then there is
+    /// no work.
     coordination::UnitInference* whole = nullptr;
-    /// Of a BPU segment that the work has in parts for several cores, too, for tasks that take so
-    /// many: how many parts and FCs, and the estimate of that.
+    /// A BPU segment may be there also in parts for several cores, for tasks that take several: the
+    /// number of parts and FCs, and the estimate for them.
     struct Group {
-        std::uint32_t parts = 0; ///< 0: there is none
+        std::uint32_t parts = 0; ///< 0: there is no group
         std::uint32_t fc_count = 0;
         Estimate* estimate = nullptr;
     } group{};

@@ -88,7 +88,7 @@ void ThreadedEngine::submit(std::shared_ptr<Run> run) {
         lose(std::move(run));
 }
 
-/// There is no thread any more that would run it.
+/// Ends a run as cancelled: the thread that would run it has ended.
 void ThreadedEngine::lose(std::shared_ptr<Run> run) {
     run->finish(-ECANCELED, scheduler_->now_ns());
     callbacks_.hand_over(std::move(run));
@@ -122,7 +122,7 @@ void ThreadedEngine::run() {
         } catch (const std::bad_alloc&) {
             give_up(ENOMEM);
         }
-        if (failure_ != 0) { // what it had not come to ends, too
+        if (failure_ != 0) { // messages that it had not handled are handled now
             end_cpu(messages.cpu_ends);
             arrive(std::move(messages.arrivals));
             scheduler_->fail(failure_);
@@ -149,7 +149,7 @@ void ThreadedEngine::hand_over_ended() {
         callbacks_.hand_over(ended.pop());
 }
 
-/// The device has failed.
+/// Gives up: the device has failed.
 void ThreadedEngine::give_up(int code) {
     failure_ = code;
     scheduler_->fail(code);
@@ -167,7 +167,7 @@ void ThreadedEngine::gather(std::int64_t deadline_ns) {
     }
 }
 
-/// Until there may be something to do.  `stopping`: the caller knows that the engine stops.
+/// Waits until there may be something to do.  `stopping`: the caller knows that the engine stops.
 void ThreadedEngine::wait_for_news(bool stopping) {
     std::unique_lock lock(mutex_);
     const auto is_news = [&] { return !messages_.empty() || stopping_ != stopping; };
@@ -184,8 +184,8 @@ void ThreadedEngine::wait_for_news(bool stopping) {
     reaping_ = false;
 }
 
-/// In the order of the contract: ends, arrivals, cancels, dispatches.  What it has come to when it
-/// throws is no longer in the messages.
+/// Handles messages in the order of the contract: ends, arrivals, cancels, dispatches.  When it
+/// throws, the messages that it has handled are no longer there.
 void ThreadedEngine::run_instant(Messages& messages) {
     gather(0);
     end_cpu(messages.cpu_ends);
@@ -284,10 +284,10 @@ void ThreadedEngine::step_dispatch() {
     hand_over_ended();
 }
 
-/// The caller steps it no more.
+/// Ends the runs of an engine that its caller steps no more.
 void ThreadedEngine::end_stepping() {
     scheduler_->fail(ECANCELED);
-    while (scheduler_->live() != 0) { // what is with a worker
+    while (scheduler_->live() != 0) { // runs with a worker
         Messages messages;
         {
             std::unique_lock lock(mutex_);

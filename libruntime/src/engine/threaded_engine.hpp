@@ -2,13 +2,13 @@
 //
 // ThreadedEngine: one library queue of a process on one device, with threads of its own.
 //
-// What was submitted has all the memory that it needs to come to its end (run.hpp).
+// A submitted run has all the memory that it needs to come to its end (run.hpp).
 //
 // One thread owns the task scheduler and the device's queue; workers compute CPU segments; a third
 // kind calls back.  Threads that submit or cancel leave a message.  No lock is held while a thread
 // waits, computes or calls back.
 //
-// Thread safety: every function, from any thread, callbacks included, but for the destructor.
+// Thread safety: any thread may call every function, callbacks included, except the destructor.
 #pragma once
 
 #include <condition_variable>
@@ -31,9 +31,9 @@ namespace overtake::engine {
 
 struct ThreadOptions {
     std::vector<unsigned> worker_cpus;        ///< as in EngineOptions
-    std::optional<std::uint64_t> first_tag{}; ///< as of SchedulerOptions
-    /// There is no thread that owns the scheduler: the code that made the engine calls the step
-    /// functions, from one thread at a time.  For tests that step a manual clock.
+    std::optional<std::uint64_t> first_tag{}; ///< as in SchedulerOptions
+    /// No thread owns the scheduler: the code that made the engine calls the step functions, from
+    /// one thread at a time.  For tests that step a manual clock.
     bool stepped = false;
     bool service = false; ///< its tasks wait in the queue of all processes
 };
@@ -43,7 +43,7 @@ public:
     /// Throws Error as ProcessTaskScheduler and WorkThreads do.
     ThreadedEngine(std::shared_ptr<Device> device, const SchedulerOptions& options,
                    const ThreadOptions& threads = {});
-    /// stop()
+    /// Calls stop().
     ~ThreadedEngine() override;
 
     void stop() override;
@@ -64,28 +64,28 @@ public:
     }
     const ServiceSettings* service_settings() const noexcept override { return service_settings_; }
 
-    /// A run is submitted once.
+    /// Submits a run, once.
     void submit(std::shared_ptr<Run> run);
-    /// What has not started never runs.  Returns at once; the run ends some time later.
+    /// Segments that have not started never run.  Returns at once; the run ends some time later.
     void cancel(std::shared_ptr<Run> run);
 
-    // An instant of a stepped engine, in the order of the contract.
+    // The steps of an instant of a stepped engine, in the order of the contract.
 
-    /// Of CPU segments that are over, whether or not they have been handled.
+    /// Counts the CPU segments that are over, whether or not they have been handled.
     std::size_t cpu_ends() const;
-    /// Of CPU segments that workers have been given.
+    /// Counts the CPU segments that workers have been given.
     std::size_t cpu_begins() const noexcept { return cpu_begins_; }
     void step_gather();
-    /// Not in service mode, where there is none.
+    /// The first end of the process's own scheduler; null in service mode, which has none.
     const Run* step_first_end() const { return own_ ? own_->first_end() : nullptr; }
     void step_handle_first_end() { own_->handle_first_end(); }
-    /// What was submitted and cancelled since.
+    /// Handles the submissions and cancels since the last step.
     void step_arrivals();
     void step_cancels();
     void step_dispatch();
 
 private:
-    /// What others have left for the engine's thread.
+    /// Messages that other threads have left for the engine's thread.
     struct Messages {
         RunList<&Run::cpu_end_link_> cpu_ends;
         RunList<&Run::arrival_link_> arrivals;
@@ -95,7 +95,7 @@ private:
     };
 
     void run_cpu(Run& run, std::size_t segment) override;
-    /// Called by a worker: the segment of run_cpu().
+    /// Computes the segment of run_cpu(), on a worker.
     void compute(std::shared_ptr<Run> run) noexcept;
     friend Run::CpuSegment;
 
@@ -117,10 +117,10 @@ private:
     std::unique_ptr<TaskSchedulerInterface>
     make_scheduler(std::shared_ptr<Device> device, const SchedulerOptions& options, bool service);
 
-    ProcessTaskScheduler* own_ = nullptr;               ///< scheduler_, but in service mode
-    const ServiceSettings* service_settings_ = nullptr; ///< scheduler_'s, in service mode
+    ProcessTaskScheduler* own_ = nullptr;               ///< scheduler_; null in service mode
+    const ServiceSettings* service_settings_ = nullptr; ///< those of scheduler_, in service mode
     std::unique_ptr<TaskSchedulerInterface> scheduler_;
-    int failure_ = 0; ///< of the device: nothing is taken any more; the engine's thread's
+    int failure_ = 0; ///< the device has failed: nothing is taken any more; the engine's thread's
 
     mutable std::mutex mutex_;
     std::condition_variable news_;
@@ -130,13 +130,13 @@ private:
     bool gone_ = false;       ///< messages are read no more
     bool is_stopped_ = false; ///< stop() has been called
     std::size_t cpu_ends_ = 0;
-    std::size_t cpu_begins_ = 0; ///< the engine's thread's
+    std::size_t cpu_begins_ = 0; ///< belongs to the engine's thread
 
     CallbackThread callbacks_;
 
-    /// Behind all that they write to: one may compute when everything else has ended.
+    /// Declared after all that its threads write to: a worker may compute when all else has ended.
     WorkThreads workers_;
-    std::thread thread_; ///< not of a stepped engine
+    std::thread thread_; ///< not in a stepped engine
 };
 
 } // namespace overtake::engine

@@ -30,7 +30,7 @@ std::size_t size_of(Element element) {
     }
 }
 
-/// Whether values of the tensor can be written in such elements.
+/// Whether the tensor's values can be written as such elements.
 bool suits(DataType type, Element element) {
     switch (element) {
     case Element::float32:
@@ -46,7 +46,7 @@ bool suits(DataType type, Element element) {
     return false;
 }
 
-/// Nearest, ties to even, saturated; 0 for what is no number.
+/// Rounds to the nearest, ties to even, and saturates; NaN becomes 0.
 template <class Integer>
 Integer to_integer(float value) {
     const float nearest = std::nearbyint(value);
@@ -103,7 +103,7 @@ void write_dense(std::span<const float> from, const TensorMemory& to) {
     }
 }
 
-/// Without padding.
+/// The bytes of a pixel without padding.
 std::size_t pixel_bytes(const Tensor& tensor) {
     return std::size_t{tensor.channels} * (tensor.is_int16 ? sizeof(std::int16_t) : 1);
 }
@@ -133,13 +133,13 @@ void place_picture(const Tensor& tensor, const TensorMemory& memory, TensorPlace
     place.chroma = memory.chroma ? memory.chroma : memory.data + luma_bytes;
 }
 
-/// How bytes of a user differ from those of the device.
+/// The bits in which a user's bytes differ from the device's.
 std::byte flip_of(const Tensor& tensor) {
     return tensor.data_type == DataType::uint8 ? std::byte{0x80} : std::byte{0};
 }
 
 void fill_packed(const Tensor& tensor, const TensorMemory& memory, std::span<std::byte> to) {
-    if (memory.chroma) { // dense planes that lie apart
+    if (memory.chroma) { // dense planes that are apart
         const std::size_t luma_bytes = std::size_t{luma_rows(tensor)} * tensor.width;
         for_each_pixel(tensor, [&](std::size_t padded, std::size_t packed) {
             to[padded] =

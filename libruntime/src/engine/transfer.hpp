@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Between the memory that a caller lends and the place where a model has a tensor.
+// Copies between the memory that a caller lends and the place where a model has a tensor.
 #pragma once
 
 #include "engine/picture_program.hpp"
@@ -10,24 +10,24 @@
 namespace overtake::engine {
 
 /// Throws Error EINVAL, naming the tensor, for memory that cannot be the tensor's.  `kind` and
-/// `index` say which it is.
+/// `index` name it in the message.
 void check_memory(const Tensor& tensor, const TensorMemory& memory, const char* kind,
                   std::size_t index);
 
-/// Whether the model can work in this memory itself.
+/// Whether the model can work in this memory directly.
 bool is_lendable(const Tensor& tensor, const TensorMemory& memory);
-/// The place that lent memory is.  An nv12 picture that is not as the tensor describes it has a
-/// row_stride there.
+/// Returns the place that lent memory is.  The place of an NV12 picture that does not lie as the
+/// tensor describes has a row_stride.
 TensorPlace lent_place(const Tensor& tensor, const TensorMemory& memory);
 
-/// How such a picture lies.
+/// Returns the layout of such a picture.
 PictureLayout layout_of(const Tensor& tensor, const TensorMemory& memory);
 
-/// Of memory that was not lent.
+/// Copies from or to memory that was not lent.
 void fill(const Tensor& tensor, const TensorMemory& from, const TensorPlace& to);
 void drain(const Tensor& tensor, const TensorPlace& from, const TensorMemory& to);
 
-/// Bytes of the tensors that these two have moved so far: what was not lent.  Thread safe.
+/// Bytes that fill() and drain() have copied so far.  Thread safe.
 std::uint64_t bytes_moved() noexcept;
 
 } // namespace overtake::engine

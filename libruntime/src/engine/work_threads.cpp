@@ -14,7 +14,8 @@ namespace overtake::engine {
 
 WorkThreads::WorkThreads(std::size_t count, const std::vector<unsigned>& cpus)
     : most_(count), pinned_(!cpus.empty()), cpus_(cpu_set_of(cpus)) {
-    // The first one here, so that what is impossible is known; others when there is work for them.
+    // Makes the first thread now, so that what is impossible is found; others when there is work
+    // for them.
     int refused;
     try {
         threads_.reserve(most_);
@@ -59,7 +60,7 @@ void WorkThreads::add(ThreadWork& work, bool is_urgent) noexcept {
         if (waiting_ > idle_ && threads_.size() < most_) {
             try {
                 add_thread();
-            } catch (const std::exception&) { // no thread: those that there are do it
+            } catch (const std::exception&) { // no new thread: the present threads do the work
             }
         }
     }

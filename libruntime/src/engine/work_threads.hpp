@@ -15,7 +15,7 @@
 
 namespace overtake::engine {
 
-/// What a thread keeps from one work to the next.
+/// Memory that a thread keeps from one work to the next.
 class ThreadMemory {
 public:
     /// Made at its first use.  Throws std::bad_alloc.
@@ -29,11 +29,12 @@ private:
     std::unique_ptr<HostCore> core_;
 };
 
-/// In one WorkThreads at a time.  Its owner keeps it until run() has returned.
+/// Work is in one WorkThreads at a time.  Its owner keeps it until run() has returned.
 class ThreadWork {
 public:
     virtual ~ThreadWork() = default;
-    /// Once for each add(); it may add itself again, and may be gone when it returns.
+    /// Called once for each add().  The work may add itself again, and may be destroyed when it
+    /// returns.
     virtual void run(ThreadMemory& memory) noexcept = 0;
 
 protected:
@@ -49,15 +50,16 @@ private:
 /// Thread safe.  Allocates nothing for a work.
 class WorkThreads {
 public:
-    /// At most `count` threads, as many as there is work for.  On `cpus`, unless that is empty.
-    /// Throws Error EAGAIN if no thread can be had, and EINVAL if the host has not one of the CPUs.
+    /// Makes at most `count` threads, as many as there is work for.  They run on `cpus`, unless
+    /// that is empty.  Throws Error EAGAIN if no thread can be created, and EINVAL for a number
+    /// that is too large for any CPU, or if no thread may run on any of them.
     WorkThreads(std::size_t count, const std::vector<unsigned>& cpus);
-    /// Does what it was given before.
+    /// Does the work that it was given before.
     ~WorkThreads();
     WorkThreads(const WorkThreads&) = delete;
     WorkThreads& operator=(const WorkThreads&) = delete;
 
-    /// Urgent work goes before other work; within each the first is done first.
+    /// Urgent work goes before other work; in each of the two the first is done first.
     void add(ThreadWork& work, bool is_urgent = false) noexcept;
 
 private:

@@ -22,7 +22,7 @@ InterruptEvent::~InterruptEvent() {
 }
 
 void InterruptEvent::set() noexcept {
-    // It cannot fail: the counter holds more than is ever added.
+    // It cannot fail: the counter holds more than is ever added to it.
     (void)!eventfd_write(fd_, 1);
 }
 

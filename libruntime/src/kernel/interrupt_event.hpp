@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// An eventfd that makes a thread go on which waits in a ring or for a server.
+// An eventfd that wakes a thread which waits in a ring or for a server.
 #pragma once
 
 #include <cstdint>
 
 namespace overtake {
 
-/// set() from any thread; the rest is whose thread waits.
+/// Any thread may call set(); only the waiting thread uses the rest.
 class InterruptEvent {
 public:
     /// Throws Error with the errno.

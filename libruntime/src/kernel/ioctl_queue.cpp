@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A queue whose jobs are submitted and collected by ioctl: works wherever the node can be opened.
+// A queue whose jobs are submitted and collected by ioctl: it works wherever the node can be
+// opened.
 //
-// One that may be interrupted has a thread that waits in the driver: nothing ends an ioctl there
-// but a job's end or a deadline.
+// An interruptible queue has a thread that waits in the driver: interrupt() cannot end that ioctl,
+// only a job's end, a deadline or the end of the context can.
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
@@ -46,7 +47,7 @@ public:
             return reap_collected(out, deadline_ns);
         std::size_t count = 0;
         while (count < out.size() && in_flight_ != 0) {
-            // Only the first is worth waiting for.
+            // Waits only for the first job.
             const auto ended = collect(count == 0 ? deadline_ns : 0);
             if (!ended)
                 break;
@@ -82,7 +83,7 @@ private:
         }
     }
 
-    /// The job that ended first; none by the deadline.
+    /// Returns the job that ended first; none if no job has ended by the deadline.
     std::optional<Completion> collect(std::int64_t deadline_ns) {
         drm_overtake_wait wait{.tag = 0,
                                .deadline_ns = deadline_ns,
@@ -98,9 +99,9 @@ private:
         return wait.result;
     }
 
-    // Interruptible: a thread of the queue's waits in the driver, and reap() for the thread.
+    // For an interruptible queue: its thread waits in the driver, and reap() waits for the thread.
 
-    /// What may find no memory, and is not needed if the driver refuses the job.
+    /// Makes in advance what may find no memory; it is not needed if the driver refuses the job.
     void prepare_to_collect() {
         const std::lock_guard lock(mutex_);
         if (spare_.size() <= to_collect_)
@@ -152,7 +153,7 @@ private:
             stopping_ = true;
             changed_.notify_all();
         }
-        context_.destroy(); // so that the driver lets go of it
+        context_.destroy(); // ends the wait in the driver
         if (collector_.joinable())
             collector_.join();
     }
@@ -184,9 +185,9 @@ private:
     std::condition_variable changed_;
     std::thread collector_;
     std::list<Completion> collected_;
-    std::list<Completion> spare_; ///< at least one for each to collect; used again
-    std::exception_ptr failure_;  ///< of the collector, for the thread that reaps
-    std::size_t to_collect_ = 0;  ///< submitted, the collector does not have them yet
+    std::list<Completion> spare_; ///< reused; at least one for each job to collect
+    std::exception_ptr failure_;  ///< the collector's error, for the thread that reaps
+    std::size_t to_collect_ = 0;  ///< jobs that the collector does not have yet
     bool interrupted_ = false;
     bool stopping_ = false;
 };

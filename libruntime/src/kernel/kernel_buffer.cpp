@@ -13,7 +13,7 @@ namespace overtake {
 
 namespace {
 
-/// A GEM object that is mapped on both sides.
+/// A GEM object that is mapped on the host and on the device.
 class KernelBuffer final : public Buffer {
 public:
     KernelBuffer(std::shared_ptr<KernelFile> file, std::size_t bytes) : file_(std::move(file)) {

@@ -17,9 +17,9 @@ namespace overtake {
 
 namespace {
 
-/// The driver's file: read, it says the time; a time written to it becomes the time, and the
-/// write returns once all before it has happened.  It cannot be rewound, so it is opened anew
-/// each time.
+/// The driver's file.  Reading it returns the time.  A write sets the time, and returns once
+/// everything before that time has happened.  The file cannot be rewound, so it is opened anew each
+/// time.
 class KernelClock final : public ManualClock {
 public:
     explicit KernelClock(std::string path) : path_(std::move(path)) { now_ns(); }
@@ -65,7 +65,7 @@ private:
     std::string path_;
 };
 
-/// Where the driver's debugfs files of a node are.
+/// Returns the directory of the driver's debugfs files for a node.
 std::filesystem::path debugfs_directory(const KernelFile& file) {
     struct stat status {};
     if (fstat(file.fd(), &status) != 0)
@@ -83,7 +83,7 @@ std::unique_ptr<ManualClock> open_kernel_clock(const KernelFile& file) {
     try {
         return std::make_unique<KernelClock>(debugfs_directory(file) / "clock");
     } catch (const Error& error) {
-        // All users may use such a device; stepping it is for root.
+        // All users may use such a device; only root may step its clock.
         if (error.code() == EACCES || error.code() == ENOENT)
             return nullptr;
         throw;

@@ -121,7 +121,7 @@ Error KernelContext::refused(const Job& job, int code) const {
     return refusal_by_room(job.tag, code);
 }
 
-/// How much room there is only the driver knows.
+/// Makes the error of a job that finds no room: only the driver knows how much there is.
 Error KernelContext::refusal_by_room(std::uint64_t tag, int code) const {
     const std::string& path = file_->path();
     if (code == EEXIST)

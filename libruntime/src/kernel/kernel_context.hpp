@@ -16,7 +16,7 @@
 
 namespace overtake {
 
-/// What is chained to a job; of a batch each has its own until the driver has taken it.
+/// The extensions of a job; each job of a batch has its own until the driver has taken it.
 struct JobExtensions {
     overtake_extension_placement placement;
     overtake_extension_model model;
@@ -24,10 +24,10 @@ struct JobExtensions {
     overtake_extension_replay_parts replay_parts;
 };
 
-/// Destroying it ends its jobs.
+/// A context; destroying it ends its jobs.
 class KernelContext {
 public:
-    /// workers: 0 for a queue of jobs, otherwise those of one of tasks.
+    /// `workers`: 0 for a queue of jobs, else the CPU workers of a queue of tasks.
     KernelContext(std::shared_ptr<KernelFile> file, const QueueOptions& options,
                   std::uint32_t workers = 0);
     ~KernelContext() { destroy(); }
@@ -40,36 +40,36 @@ public:
     const QueueOptions& options() const noexcept { return options_; }
     const JobBounds& bounds() const noexcept { return bounds_; }
 
-    /// False if no such job is in flight.
+    /// Returns false if no such job is in flight.
     bool cancel(std::uint64_t tag);
     /// Ends its jobs now.
     void destroy() noexcept;
 
-    /// A job as the driver takes it.  Points into the job, and to `extensions` if it leaves a
-    /// choice of cores, which the driver answers there, has a model or is a group; `result` is a
-    /// device address or 0.  Throws Error ENOTSUP for a group that the driver is too old for,
-    /// EINVAL for what is only of groups in a job without parts.
+    /// Returns a job as the driver takes it.  It points into the job, and to `extensions` if the
+    /// job leaves a choice of cores (the driver writes its choice there), has a model or is a
+    /// group.  `result` is a device address or 0.  Throws Error ENOTSUP for a group that the driver
+    /// is too old for, and EINVAL for fields of groups in a job without parts.
     drm_overtake_submit payload(const Job& job, std::uint64_t result,
                                 JobExtensions& extensions) const;
-    /// A chain that tells the driver of a model, in front of what is chained already.  What is
-    /// chained already if there is no model, or the driver is older than that.
+    /// Chains an extension that names the model in front of `next`.  Returns `next` if there is no
+    /// model, or if the driver is too old for it.
     std::uint64_t chain_model(overtake_extension_model& extension, std::uint64_t model,
                               std::uint64_t next) const;
-    /// The job was taken: its submitter learns which core the driver chose.
+    /// Passes the core that the driver chose to the submitter of a job that was taken.
     static void tell_core(const Job& job, const JobExtensions& extensions);
 
     /// See Queue::record() and Queue::forget().
     std::uint32_t record(const Job& job, unsigned instances);
     void forget(std::uint32_t recording);
-    /// As payload() of a job.  Throws Error ENOENT for a recording that is none.
+    /// Does the same as payload() of a job.  Throws Error ENOENT for an unknown recording.
     drm_overtake_replay payload(const Replay& replay, std::uint64_t result,
                                 JobExtensions& extensions) const;
     static void tell_core(const Replay& replay, const JobExtensions& extensions);
 
-    /// What the rules say of a job; the driver has asked them, or will.
+    /// Checks a job by the rules, which the driver has applied or will apply.
     ovt_verdict check(const Job& job) const;
-    /// The driver refused a job: the field that is wrong if the rules know it, else what the errno
-    /// says.
+    /// Makes the error of a refused job: it names the wrong field if the rules find it, else it has
+    /// the errno's text.
     Error refused(const Job& job, int code) const;
     ovt_verdict check(const Replay& replay) const;
     Error refused(const Replay& replay, int code) const;
@@ -84,7 +84,7 @@ private:
     std::shared_ptr<KernelFile> file_;
     const QueueOptions options_;
     JobBounds bounds_;
-    std::map<std::uint32_t, RecordedJob> recordings_; ///< by what the driver calls them
+    std::map<std::uint32_t, RecordedJob> recordings_; ///< by the driver's number for them
     std::atomic<std::uint32_t> id_ = 0;               ///< a thread may wait while another destroys
 };
 
@@ -94,7 +94,7 @@ std::unique_ptr<Queue> create_uring_queue(std::shared_ptr<KernelFile> file,
                                           const QueueOptions& options);
 std::unique_ptr<ServiceQueue> create_kernel_tasks(std::shared_ptr<KernelFile> file,
                                                   const ServiceQueueOptions& options);
-/// 0 if the process may use io_uring for device commands; otherwise the errno that says why not.
+/// Returns 0 if the process may use io_uring for device commands, else the errno that forbids it.
 int uring_refusal(const KernelFile& file);
 
 } // namespace overtake

@@ -90,7 +90,7 @@ std::string KernelFile::reason(int code) const {
                              .size = sizeof(limits),
                              .data = reinterpret_cast<std::uintptr_t>(limits.data())};
     if (try_call(DRM_IOCTL_OVERTAKE_QUERY, &query) != 0)
-        return std::strerror(code); // a driver without this topic
+        return std::strerror(code); // the driver does not know this topic
     const auto latest = std::ranges::max_element(limits, {}, &drm_overtake_limit::refused_ns);
     if (latest->refused_ns == 0)
         return std::strerror(code);
@@ -115,7 +115,7 @@ bool KernelFile::holds(std::uint64_t address, std::uint64_t length) const {
            (--mapping, ovt_range_is_inside(address, length, mapping->first, mapping->second.size));
 }
 
-/// Returns how many of the bytes the driver filled in.
+/// Returns how many bytes the driver filled in.
 std::size_t KernelFile::query(unsigned topic, void* data, std::size_t bytes) const {
     drm_overtake_query query{
         .topic = topic, .pad = 0, .size = bytes, .data = reinterpret_cast<std::uintptr_t>(data)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// An open device node, its calls, and the buffers made on it.
+// An open device node, its calls, and the buffers that are made on it.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace overtake {
 /// Thread safe.
 class KernelFile {
 public:
-    /// Throws Error naming the remedy: ENOENT without a driver, EACCES without the right.
+    /// Throws Error naming the remedy: ENOENT without a driver, EACCES without the permission.
     explicit KernelFile(const std::string& path);
     ~KernelFile();
     KernelFile(const KernelFile&) = delete;
@@ -28,48 +28,49 @@ public:
     int fd() const noexcept { return fd_; }
     const std::string& path() const noexcept { return path_; }
 
-    /// An ioctl that is called again when a signal interrupts it.  Returns 0 or the errno.
+    /// Makes an ioctl, again if a signal interrupts it.  Returns 0 or the errno.
     int try_call(unsigned long request, void* argument) const noexcept;
-    /// The same, throwing Error: "path: what: reason".
+    /// Does the same, and throws Error: "path: what: reason".
     void call(unsigned long request, void* argument, const char* what) const;
 
-    /// Why a call failed: the limit that the driver says was exceeded, how much of it is used, and
-    /// the remedy; what the errno says for errors that do not come from a limit.
+    /// Says why a call failed: the limit that the driver reports as exceeded, how much of it is
+    /// used, and the remedy; or the errno's text for errors that do not come from a limit.
     std::string reason(int code) const;
 
     struct Mapping {
         std::uint64_t size;
-        std::uint32_t handle; ///< of a buffer of this file's; 0: an import
+        std::uint32_t handle; ///< of a buffer of this file; 0: an import
     };
-    /// What MAP gave a device address, to tell a client which of its bindings names none.
+    /// Notes a device address that MAP returned, so that a client can be told which of its bindings
+    /// has none.
     void add_mapping(std::uint64_t address, const Mapping& mapping);
     void remove_mapping(std::uint64_t address) noexcept;
-    /// True if one mapping holds all of [address, address + length).
+    /// Returns true if one mapping holds all of [address, address + length).
     bool holds(std::uint64_t address, std::uint64_t length) const;
 
-    /// The address that another file has for all of a buffer of this one: address_on().
+    /// Returns the address that another file has for all of a buffer of this one: see address_on().
     std::uint64_t share(const std::shared_ptr<KernelFile>& with, std::uint64_t address,
                         std::size_t bytes);
-    /// The buffer goes: no other file has it any more.
+    /// Called when the buffer is destroyed: removes it from all other files.
     void end_shares(std::uint64_t address) noexcept;
 
-    /// The driver accepts which model a job belongs to.
+    /// Whether the driver accepts the model that a job belongs to.
     bool takes_models() const noexcept { return takes_models_; }
     bool takes_groups() const noexcept { return takes_groups_; }
     bool records() const noexcept { return records_; }
 
     drm_overtake_device_info info() const;
     std::vector<drm_overtake_core_info> cores() const;
-    /// Empty of a driver that is older than the question.
+    /// Empty if the driver is older than this query.
     std::vector<drm_overtake_core_profile> core_profiles() const;
     ServiceSettings service_settings() const;
 
 private:
-    /// A buffer of this file's that another one has imported.
+    /// A buffer of this file that another file has imported.
     struct Share {
         std::weak_ptr<KernelFile> with;
-        std::uint32_t handle;  ///< there
-        std::uint64_t address; ///< there; 0: not mapped
+        std::uint32_t handle;  ///< in the other file
+        std::uint64_t address; ///< in the other file; 0: not mapped
     };
 
     Mapping whole_buffer(std::uint64_t address, std::size_t bytes) const;
@@ -90,10 +91,10 @@ private:
 
 std::unique_ptr<Buffer> create_kernel_buffer(std::shared_ptr<KernelFile> file, std::size_t bytes);
 
-/// Null of what is no kernel device.  Throws Error ENOTSUP in a child of fork().
+/// Returns null for a device that is no kernel device.  Throws Error ENOTSUP in a child of fork().
 std::shared_ptr<KernelFile> kernel_file_of(Device& device);
 
-/// Null unless the device's clock is stepped by hand and this process may do so (root, debugfs).
+/// Returns null unless the device has a manual clock and this process may step it (root, debugfs).
 std::unique_ptr<ManualClock> open_kernel_clock(const KernelFile& file);
 
 } // namespace overtake

@@ -23,7 +23,7 @@ std::uint64_t address_on(Device& device, Device& owner, std::uint64_t address, s
     return of->share(with, address, bytes);
 }
 
-/// Under the mutex, so that no buffer is imported twice into a file: there it has one handle.
+/// Holds the mutex, so that no buffer is imported twice into a file: there it has only one handle.
 std::uint64_t KernelFile::share(const std::shared_ptr<KernelFile>& with, std::uint64_t address,
                                 std::size_t bytes) {
     const Mapping mapping = whole_buffer(address, bytes);
@@ -49,7 +49,8 @@ std::uint64_t KernelFile::share(const std::shared_ptr<KernelFile>& with, std::ui
     return share.address;
 }
 
-/// A part of one is not shared: jobs of two devices on two parts would wait for each other.
+/// Returns a buffer that is used as a whole.  Two devices' jobs on two parts would wait for each
+/// other.
 KernelFile::Mapping KernelFile::whole_buffer(std::uint64_t address, std::size_t bytes) const {
     const std::lock_guard lock(mappings_mutex_);
     const auto found = mappings_.find(address);
@@ -80,7 +81,7 @@ void KernelFile::import(int dma_buf, std::uint64_t size, Share& share) {
     }
 }
 
-/// An import of this file's.
+/// Removes an import of this file.
 void KernelFile::let_go(const Share& share) noexcept {
     if (share.address != 0) {
         remove_mapping(share.address);

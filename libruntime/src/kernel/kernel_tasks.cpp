@@ -17,10 +17,10 @@ namespace overtake {
 
 namespace {
 
-/// Events that one call may bring.
+/// Events that one call may return.
 constexpr std::size_t events_at_once = 64;
 
-/// A number that does not fit is cut to one that is refused as well.
+/// Cuts a number that does not fit to one that is refused as well.
 std::uint32_t cut(std::size_t count) {
     return static_cast<std::uint32_t>(std::min<std::size_t>(count, UINT32_MAX));
 }
@@ -55,15 +55,15 @@ private:
 
     KernelContext context_;
     const ServiceSettings settings_;
-    std::vector<overtake_task_segment> segments_; ///< of the task that is submitted
-    std::vector<overtake_segment_parts> parts_;   ///< of it, if it has groups
+    std::vector<overtake_task_segment> segments_; ///< of the task that is being submitted
+    std::vector<overtake_segment_parts> parts_;   ///< of that task, if it has groups
     std::vector<overtake_task_event> events_;
     std::vector<Completion> results_;
     std::size_t live_ = 0;
     bool events_lost_ = false;
 };
 
-/// What is only of groups; 0 if there is none.
+/// Chains the fields that only groups have; returns 0 if there are none.
 std::uint64_t KernelTasks::chain_parts(const ServiceTask& task,
                                        overtake_extension_task_parts& extension) {
     const std::size_t width = width_of(task);
@@ -132,7 +132,7 @@ void KernelTasks::submit(const ServiceTask& task) {
     live_++;
 }
 
-/// The driver says only an errno: the segment that is wrong if the rules know it.
+/// The driver returns only an errno: names the wrong segment if the rules find it.
 void KernelTasks::refuse(const ServiceTask& task, int code) const {
     for (std::size_t i = 0; i < task.segments.size(); i++) {
         if (task.segments[i].fcs.empty())
@@ -173,7 +173,7 @@ std::vector<ServiceEvent> KernelTasks::reap(std::int64_t deadline_ns) {
     if (code != 0)
         throw Error(code,
                     fmt::format("{}: events: {}", context_.file().path(), std::strerror(code)));
-    events_lost_ = true; // unless all come through
+    events_lost_ = true; // until all have come through
     std::size_t results = 0;
     for (std::uint32_t i = 0; i < wait.event_count; i++) {
         const std::size_t count = events_[i].result_count;

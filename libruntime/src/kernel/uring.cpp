@@ -25,14 +25,14 @@ namespace {
 static_assert(sizeof(drm_overtake_submit) == OVERTAKE_URING_PAYLOAD_BYTES);
 
 constexpr unsigned wide_entries = IORING_SETUP_SQE128 | IORING_SETUP_CQE32;
-/// Completions wait in the ring until this thread asks for them: no interruption, no wake-up.
+/// Completions wait in the ring until this thread asks for them: without interrupts and wake-ups.
 constexpr unsigned deferred =
     IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG;
 
 int set_up(io_uring& ring, unsigned entries, unsigned flags) {
     io_uring_params params{};
     params.flags = flags | IORING_SETUP_CQSIZE;
-    // A completion for every job that may be in flight, and a refusal for each on top.
+    // A completion for every job that may be in flight, and a refusal for each in addition.
     params.cq_entries = 2 * OVERTAKE_MAX_JOBS;
     return -io_uring_queue_init_params(entries, &ring, &params);
 }
@@ -67,7 +67,7 @@ Uring::~Uring() {
         io_uring_queue_exit(&ring_);
 }
 
-/// A clear one; null if there is no room.
+/// Returns a cleared entry; null if there is no room.
 io_uring_sqe* Uring::take_entry() {
     io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
     // liburing clears neither half of a wide entry.
@@ -104,7 +104,7 @@ bool Uring::add_command(std::uint32_t command, const Payload& payload, std::uint
         return false;
     sqe->opcode = IORING_OP_URING_CMD;
     sqe->flags = IOSQE_FIXED_FILE;
-    sqe->fd = 0; // index of the registered file
+    sqe->fd = 0; // the index of the registered file
     sqe->cmd_op = command;
     sqe->user_data = user_data;
     std::memcpy(sqe->cmd, &payload, sizeof(payload));

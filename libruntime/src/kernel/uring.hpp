@@ -15,19 +15,19 @@ namespace overtake {
 /// Belongs to the thread that made it.
 class Uring {
 public:
-    /// Null and errno's code in `refusal` where io_uring is forbidden or too old.
+    /// Returns nullopt, and the errno in `refusal`, where io_uring is forbidden or too old.
     static std::optional<Uring> open(int device_fd, unsigned entries, int& refusal);
     Uring(Uring&& other) noexcept;
     Uring& operator=(Uring&& other) noexcept;
     ~Uring();
 
-    /// Adds a command, SUBMIT or REPLAY; false if the submission queue is full.
+    /// Adds a SUBMIT or REPLAY command; false if the submission queue is full.
     bool add(const drm_overtake_submit& payload, std::uint64_t user_data);
     bool add(const drm_overtake_replay& payload, std::uint64_t user_data);
-    /// Adds a read of the 8 bytes of an eventfd; false as above.  `value` stays where it is until
-    /// the read has completed, or the ring has gone.
+    /// Adds a read of the 8 bytes of an eventfd; false if the submission queue is full.  `value`
+    /// stays where it is until the read has completed, or until the ring is destroyed.
     bool add_read(int event_fd, std::uint64_t& value, std::uint64_t user_data);
-    /// Hands everything added to the kernel.  Returns 0 or the errno.
+    /// Passes all added entries to the kernel.  Returns 0 or the errno.
     int flush();
 
     struct Entry {
@@ -35,10 +35,10 @@ public:
         std::int32_t result;
         std::uint64_t executed_ns;
     };
-    /// A completion that is there already.
+    /// Returns a completion that has arrived already.
     std::optional<Entry> peek();
-    /// The next completion, waiting until deadline_ns (absolute CLOCK_MONOTONIC, 0 polls).  Throws
-    /// Error if the ring itself fails.
+    /// Returns the next completion, waiting until deadline_ns (absolute CLOCK_MONOTONIC, 0 polls).
+    /// Throws Error if the ring itself fails.
     std::optional<Entry> next(std::int64_t deadline_ns);
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A queue whose jobs are io_uring commands: any number of them in one system call, and none to
-// collect what has already ended.
+// A queue whose jobs are io_uring commands: one system call submits up to 128 of them, and none is
+// needed to collect those that have ended.
 //
 // Every job in flight owns a slot of a small buffer that the device fills with its result record
 // before the completion shows up; the completion's user_data is the slot.  A job that
@@ -27,11 +27,11 @@ namespace {
 
 /// Jobs that one system call submits.
 constexpr unsigned most_at_once = 128;
-/// And the read that an interrupt completes; a power of two.
+/// Room for the read that an interrupt completes as well; a power of two.
 constexpr unsigned ring_entries = 2 * most_at_once;
-constexpr std::uint64_t interrupt_entry = UINT64_MAX; ///< no slot is this
-constexpr std::int32_t untouched = INT_MIN;           ///< no status is this
-constexpr std::uint32_t none = UINT32_MAX;            ///< no slot is this
+constexpr std::uint64_t interrupt_entry = UINT64_MAX; ///< no slot has this number
+constexpr std::int32_t untouched = INT_MIN;           ///< no job has this status
+constexpr std::uint32_t none = UINT32_MAX;            ///< no slot has this number
 
 class UringQueue final : public Queue {
 public:
@@ -60,11 +60,11 @@ public:
     }
 
 private:
-    /// From its submission until the job has been reaped.
+    /// Used from the submission of a job until it has been reaped.
     struct Slot {
         enum State { idle, in_flight, ended, refused, withdrawn } state = idle;
         std::uint64_t tag = 0;
-        std::int32_t result = 0;           ///< of the entry
+        std::int32_t result = 0;           ///< the result of its ring entry
         std::uint32_t ended_behind = none; ///< the slot that ended next
     };
 
@@ -91,26 +91,28 @@ private:
         return reinterpret_cast<overtake_result*>(records_->data())[slot];
     }
 
-    // In the order of this list reversed, the jobs end, then the ring goes, then the records.
+    // Destroyed in reverse order: first the jobs end, then the ring is closed, then the records are
+    // freed.
     std::unique_ptr<Buffer> records_;
     std::vector<std::uint32_t> batch_;              ///< slots of the jobs of one batch
-    std::vector<JobExtensions> extensions_;         ///< of the same jobs
-    std::optional<InterruptEvent> interrupt_event_; ///< if it is interruptible
-    std::uint64_t interrupts_ = 0;                  ///< where the ring reads it to
-    bool listening_ = false;                        ///< the ring does
-    bool interrupted_ = false;                      ///< it has
+    std::vector<JobExtensions> extensions_;         ///< of those jobs
+    std::optional<InterruptEvent> interrupt_event_; ///< if the queue is interruptible
+    std::uint64_t interrupts_ = 0;                  ///< the ring reads the event into it
+    bool listening_ = false;                        ///< the ring waits for the event
+    bool interrupted_ = false;                      ///< the event has come
     std::optional<Uring> ring_;
     std::thread::id ring_owner_;
     std::vector<Slot> slots_;
     std::vector<std::uint32_t> free_slots_;
-    TagSet tags_;                      ///< of slots that are not idle
-    std::uint32_t first_ended_ = none; ///< slots, in the order in which it became known
+    TagSet tags_;                      ///< the tags of slots that are not idle
+    std::uint32_t first_ended_ = none; ///< slots in the order in which their ends were seen
     std::uint32_t last_ended_ = none;
     std::size_t in_flight_ = 0; ///< slots in_flight or ended
     KernelContext context_;
 };
 
-/// The ring belongs to the thread that made it, so a queue that moved gets a new one.
+/// Returns the ring, which belongs to the thread that made it: a queue that has moved gets a new
+/// one.
 Uring& UringQueue::ring() {
     if (ring_ && ring_owner_ == std::this_thread::get_id())
         return *ring_;
@@ -132,7 +134,7 @@ void UringQueue::submit_all(std::span<const Item> items) {
         items = items.subspan(submit_batch(items));
 }
 
-/// Submits what fits into the ring; returns how many that were.
+/// Submits the items that fit into the ring; returns their number.
 template <class Item>
 std::size_t UringQueue::submit_batch(std::span<const Item> items) {
     const std::size_t count =
@@ -148,7 +150,7 @@ std::size_t UringQueue::submit_batch(std::span<const Item> items) {
         } catch (const std::exception&) {
             if (batch_.empty())
                 throw;
-            break; // those before it are in the ring, and go first
+            break; // the items before it are in the ring, and are submitted first
         }
     }
     if (const int code = ring().flush())
@@ -161,8 +163,9 @@ std::size_t UringQueue::submit_batch(std::span<const Item> items) {
     return batch_.size();
 }
 
-/// The driver knows a tag until its job has ended, a queue until it has been reaped; so jobs are
-/// refused here that the driver would take.  Not before the driver's own reasons.
+/// Refuses an item.  The driver knows a tag until its job has ended, a queue knows it until the job
+/// has been reaped: so the queue refuses jobs that the driver would take.  The driver's own reasons
+/// come first.
 template <class Item>
 void UringQueue::refuse_here(const Item& item) const {
     if (const ovt_verdict verdict = context_.check(item); verdict.reason != OVT_ACCEPTED)
@@ -180,7 +183,7 @@ std::uint32_t UringQueue::add(const Item& item, JobExtensions& extensions) {
     const std::uint64_t address = records_->address() + slot * sizeof(overtake_result);
     record(slot).status = untouched;
     const auto payload = context_.payload(item, address, extensions);
-    tags_.insert(item.tag); // first, as it may find no memory
+    tags_.insert(item.tag); // first, as this may find no memory
     if (!uring.add(payload, slot)) {
         tags_.erase(item.tag);
         throw Error(EBUSY, "io_uring: the submission queue is full");
@@ -191,7 +194,7 @@ std::uint32_t UringQueue::add(const Item& item, JobExtensions& extensions) {
     return slot;
 }
 
-/// An entry says that its slot's job has ended, or was never taken.
+/// Takes an entry: the job of its slot has ended, or the driver refused it.
 void UringQueue::take(const Uring::Entry& entry) {
     if (entry.user_data == interrupt_entry) {
         listening_ = false;
@@ -212,7 +215,7 @@ void UringQueue::take(const Uring::Entry& entry) {
     last_ended_ = number;
 }
 
-/// Takes the slot out of those that have ended; false if it is not one of them.
+/// Removes the slot from those that have ended; returns false if it is not one of them.
 bool UringQueue::forget_ended(std::uint32_t slot) {
     std::uint32_t before = none;
     for (std::uint32_t at = first_ended_; at != slot; at = slots_[at].ended_behind) {
@@ -241,8 +244,8 @@ void UringQueue::listen_for_interrupt() {
     listening_ = true;
 }
 
-/// The driver refuses at once, so a refused job of the batch shows by now.  Those behind it were
-/// handed over in the same system call and are taken back.
+/// Finds a refused job of the batch, which shows by now, as the driver refuses at once.  The jobs
+/// after it were submitted in the same system call, and are withdrawn.
 template <class Item>
 void UringQueue::settle(std::span<const Item> items) {
     const auto is_refused = [&](std::uint32_t slot) { return slots_[slot].state == Slot::refused; };
@@ -292,7 +295,7 @@ std::size_t UringQueue::reap(std::span<Completion> out, std::int64_t deadline_ns
 Completion UringQueue::collect(std::uint32_t slot) {
     Completion completion = record(slot);
     if (slots_[slot].state == Slot::refused) {
-        // Late, so submit() did not see it: the device went away.
+        // It came too late for submit() to see it: the device was removed.
         completion = {};
         completion.tag = slots_[slot].tag;
         completion.status = slots_[slot].result;

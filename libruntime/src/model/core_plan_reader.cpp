@@ -20,7 +20,7 @@ namespace overtake {
 
 namespace {
 
-/// The memory of a segment's job, whose addresses are computed and never followed.
+/// The memory of a segment's job.  Its addresses are computed and never dereferenced.
 class SegmentMemory {
 public:
     SegmentMemory(const ModelContents& contents, const Segment& segment,
@@ -33,7 +33,7 @@ public:
                  OVT_REGION_READ | (binding.writable ? OVT_REGION_WRITE : 0));
     }
 
-    /// OVERTAKE_FAULT_NONE, or why a core would fault.
+    /// Returns OVERTAKE_FAULT_NONE, or the fault of a core that runs the instruction.
     std::uint32_t check(const overtake_insn& insn) const {
         ovt_operands operands{};
         return ovt_insn_check(&insn, regions_.data(), &operands);
@@ -165,12 +165,12 @@ private:
                 fmt::format("no FC is in stage {}", without));
     }
 
-    /// Each once, however many FCs have it.
+    /// Checks each instruction once, however many FCs have it.
     void check_instructions(const CoreSegment& segment, const Segment& whole, const Place& place) {
         const SegmentMemory memory(contents_, whole, segment.scratch_bytes);
         std::vector<overtake_fc> fcs = segment.fcs;
         std::ranges::sort(fcs, {}, &overtake_fc::first_insn);
-        std::size_t number = 0; // of the first that is not checked
+        std::size_t number = 0; // the first one that is not checked
         for (const overtake_fc& fc : fcs) {
             number = std::max(number, std::size_t{fc.first_insn});
             for (const std::size_t end = std::size_t{fc.first_insn} + fc.insn_count; number < end;
@@ -189,7 +189,7 @@ private:
                 fmt::format("cores cannot run instruction {}; compile the model again", number));
     }
 
-    /// Of reports, which read them in place.
+    /// Checks the layers for reports, which read them in place.
     void check_layers(const Place& place) const {
         if (!from_.layers())
             return;
@@ -223,8 +223,8 @@ private:
     const FileView& file_;
     ModelContents& contents_;
     const std::uint64_t insns_;
-    /// FCs of a segment may share instructions, and segments may. Reading takes time in proportion
-    /// to the file all the same.
+    /// Instructions that may still be checked.  FCs of a segment may share instructions, and so may
+    /// segments: the limit keeps the time for reading in proportion to the size of the file.
     std::uint64_t checks_left_;
     CorePlan plan_;
     std::size_t next_segment_ = 0;

@@ -6,8 +6,9 @@
 
 namespace overtake {
 
-/// Fills `core_plan` of contents that have all that segments need.  Each instruction of the plan
-/// stays in the memory that its segment binds.  Throws Error as read_model() does.
+/// Fills `core_plan` of contents that have everything that segments need.  Checks that each
+/// instruction of the plan stays in the memory that its segment binds.  Throws Error as
+/// read_model() does.
 void read_core_plan(const fbs::CorePlan& from, const FileView& file, ModelContents& contents);
 
 } // namespace overtake

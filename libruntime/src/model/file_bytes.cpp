@@ -16,7 +16,7 @@ namespace overtake {
 
 namespace {
 
-constexpr std::align_val_t alignment{64}; // of what the schema aligns most
+constexpr std::align_val_t alignment{64}; // the largest alignment of the schema
 
 [[noreturn]] void fail(int code, const std::string& name, const std::string& what) {
     throw Error(code, name + ": " + what);
@@ -25,7 +25,7 @@ constexpr std::align_val_t alignment{64}; // of what the schema aligns most
 } // namespace
 
 FileBytes FileBytes::map(const std::string& path) {
-    // A pipe is not waited for.
+    // Does not wait if it is a pipe.
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!file)
         fail(errno, path,
@@ -50,7 +50,7 @@ FileBytes FileBytes::map(const std::string& path) {
 FileBytes FileBytes::copy(std::span<const std::byte> bytes, const std::string& name) {
     if (bytes.empty())
         fail(EINVAL, name, "offset 0: the file is empty");
-    // To the byte, so that a sanitizer sees who reads on behind the end.
+    // Exactly this many bytes, so that a sanitizer sees a read beyond the end.
     void* memory = ::operator new(bytes.size(), alignment, std::nothrow);
     if (!memory)
         fail(ENOMEM, name, "no memory for a copy of it");

@@ -9,13 +9,12 @@
 
 namespace overtake {
 
-/// Owns a mapping or a copy.  A file that shrinks while it is mapped is its owner's trouble
-/// (SIGBUS).
+/// Owns a mapping or a copy.  The owner of a file must not shrink it while it is mapped (SIGBUS).
 class FileBytes {
 public:
-    /// Maps a file; throws Error with errno's code, or EINVAL if it is empty.
+    /// Maps a file.  Throws Error with errno's code, or EINVAL if it is empty or no regular file.
     static FileBytes map(const std::string& path);
-    /// Copies bytes, since the reader wants them aligned; throws Error.
+    /// Copies the bytes, since the reader needs them aligned.  Throws Error.
     static FileBytes copy(std::span<const std::byte> bytes, const std::string& name);
     FileBytes(FileBytes&& other) noexcept;
     FileBytes& operator=(FileBytes&&) = delete;

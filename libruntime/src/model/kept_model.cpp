@@ -12,7 +12,7 @@ namespace overtake {
 
 namespace {
 
-/// What views of a kept model show.
+/// The data that views of a kept model point to.
 struct KeptViews {
     std::deque<std::string> texts;
     std::deque<std::vector<float>> constants;
@@ -101,7 +101,7 @@ private:
         return new_numbers_[old];
     }
 
-    /// Inputs and outputs first.
+    /// Numbers the tensors, inputs and outputs first.
     void number_tensors() {
         new_numbers_.assign(whole_.segment_tensors, none);
         for (const std::uint32_t old : whole_.inputs)
@@ -113,7 +113,7 @@ private:
             number(old);
     }
 
-    /// Whether only weights and biases of convolutions are this constant: by tensor.
+    /// Returns, by tensor, whether it is read only as weights or bias of convolutions.
     std::vector<bool> weights_of_convolutions() const {
         std::vector<bool> is_read(whole_.segment_tensors), is_other(whole_.segment_tensors);
         for (const Segment& segment : whole_.segments)
@@ -157,7 +157,7 @@ private:
         segment.cpu_ops = whole.cpu_ops;
         for (CpuOp& op : segment.cpu_ops) {
             op.name = text(op.name);
-            op.weights_format = {}; // kernels make copies then, rather than read the file
+            op.weights_format = {}; // so that kernels make copies rather than read the file
             op.weights = {};
             for (std::uint32_t& input : op.inputs)
                 input = number(input);

@@ -17,7 +17,7 @@ namespace overtake {
 
 namespace {
 
-/// From 1 on.
+/// Returns 1, 2, 3, ...
 std::uint64_t next_number() noexcept {
     static std::atomic<std::uint64_t> last = 0;
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -37,12 +37,12 @@ struct Model::State {
         contents.number = next_number();
     }
 
-    /// All models of a file; `path` is for messages.
+    /// Reads all models of a file; `path` is for messages.
     static std::vector<std::shared_ptr<const Model>>
     read_all(const std::shared_ptr<const FileBytes>& file, const std::string& path);
 
     std::shared_ptr<const FileBytes> file; ///< shared by the models of a pack; null: none
-    std::shared_ptr<const void> owner;     ///< of what `contents` shows; null: the file has it
+    std::shared_ptr<const void> owner;     ///< keeps the data of `contents`; null: the file does
     ModelContents contents;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Parts of a model file, and how a reader refuses one.
+// The parts of a model file, and the error for a wrong one.
 #pragma once
 
 #include <cerrno>
@@ -16,18 +16,18 @@
 
 namespace overtake {
 
-/// A part of the file: what messages call it, and where it begins.
+/// A part of the file: its name in messages, and where it begins.
 struct Place {
     std::string name;
     const void* address;
 
-    /// A field of the table that is here; where it is left out, the table itself.
+    /// Returns a field of the table at this place, or the table itself if the field is left out.
     Place field(flatbuffers::voffset_t number, const char* what) const {
         const auto* at = static_cast<const flatbuffers::Table*>(address)->GetAddressOf(number);
         return {name.empty() ? what : fmt::format("{}.{}", name, what), at ? at : address};
     }
 
-    /// An element of the vector that the field here holds.
+    /// Returns an element of the vector of the field at this place.
     Place element(std::size_t index, const void* at) const {
         return {fmt::format("{}[{}]", name, index), at};
     }
@@ -36,7 +36,7 @@ struct Place {
     }
 };
 
-/// The file that is read; both outlive it.
+/// The file that is read; its bytes and its path outlive it.
 struct FileView {
     std::span<const std::byte> bytes;
     const std::string& path;
@@ -50,7 +50,8 @@ struct FileView {
                                     place.name, reason));
     }
 
-    /// Of vectors whose elements want more than the four bytes that the verifier looks at.
+    /// Checks vectors whose elements need more than the alignment to 4 bytes that the verifier
+    /// checks.
     template <typename Elements>
     void check_alignment(const Elements& elements, const Place& place) const {
         require(elements.size() == 0 ||

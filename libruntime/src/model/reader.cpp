@@ -32,7 +32,7 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
 
 using Root = fbs::Model;
 
-/// Segments in the order in which they run, and what tensors hold at this point of it.
+/// Follows segments in the order in which they run, and knows which tensors are set at that point.
 class SegmentTensors final : public TensorUse {
 public:
     SegmentTensors(const FileView& file, const std::vector<Tensor>& tensors) : file_(file) {
@@ -84,7 +84,7 @@ public:
             read_tensor(*tensor, tensors.element(contents_.tensors.size(), tensor));
         contents_.segment_tensors = contents_.tensors.size();
         read_segments();
-        if (root_.fc_shares()) // of reports, which read it in place
+        if (root_.fc_shares()) // for reports, which read it in place
             file_.check_alignment(*root_.fc_shares(), of_root(Root::VT_FC_SHARES, "fc_shares"));
         check_total_memory(of_root(Root::VT_TENSORS, "tensors"));
         if (root_.core_plan())
@@ -206,7 +206,7 @@ private:
         std::uint64_t count = 1;
         for (const std::uint32_t dimension : tensor.shape) {
             require(dimension != 0, place, "a dimension is 0");
-            count *= dimension; // both below 2^32
+            count *= dimension; // both factors are below 2^32
             require(count <= largest_element_count, place, "too many elements");
         }
     }
@@ -223,7 +223,7 @@ private:
         return shape;
     }
 
-    // Rows take all dimensions but the last two as one.
+    // Returns the shape as that of rows, which join all dimensions but the last two.
     static std::vector<std::uint32_t> leading_joined(std::vector<std::uint32_t> shape) {
         while (shape.size() > 3) {
             shape[1] *= shape[0]; // below 2^32: the elements have been counted
@@ -267,7 +267,7 @@ private:
                             tensor.channels));
     }
 
-    /// Whether it is several images, each of its own channels, height and width.
+    /// Whether the tensor is several images, each with its own channels, height and width.
     static bool is_batch_of(std::vector<std::uint32_t> own, const Tensor& tensor) {
         const std::uint64_t image = count(own);
         if (image > tensor.elements() || tensor.elements() % image != 0)
@@ -277,7 +277,7 @@ private:
         return wanted.size() <= 1 || wanted == without_ones(own);
     }
 
-    /// The last element lies in the buffer.
+    /// Checks that the last element lies in the buffer.
     void check_strides(const Tensor& tensor, const Place& place) const {
         const bool is_picture = tensor.data_type == DataType::nv12;
         require(!is_picture || (tensor.channels == 1 && tensor.pixel_stride == 1 &&
@@ -296,7 +296,7 @@ private:
                 place.field(fbs::Tensor::VT_ROW_STRIDE, "row_stride"),
                 fmt::format("{} for {} pixels of {} bytes", tensor.row_stride, tensor.width,
                             tensor.pixel_stride));
-        // Rows of all images, as many as there are elements at most.
+        // The rows of all images; there are at most as many as elements.
         const std::uint64_t rows = std::uint64_t{tensor.height} * image_count(tensor);
         // Below 2^63: the terms are products of 32-bit numbers, and the element count is bounded.
         const std::uint64_t end = (rows - 1) * tensor.row_stride +
@@ -344,11 +344,11 @@ private:
         }
     }
 
-    /// What one upload and one task need together.
+    /// Checks the memory that one upload and one task need together.
     void check_total_memory(const Place& place) const {
         std::uint64_t total = contents_.program.size() + contents_.weights.size();
         for (const Tensor& tensor : contents_.tensors) {
-            total += tensor.bytes; // each at most 2^30, and fewer than 2^32 of them
+            total += tensor.bytes; // each is at most 2^30, and there are fewer than 2^32 tensors
             require(total <= OVERTAKE_MAX_CLIENT_BYTES, place,
                     fmt::format("need more than {} bytes together", OVERTAKE_MAX_CLIENT_BYTES));
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// From a verified model file (verify.hpp) to what the library works with.  What its fields mean,
-// and all that later code relies on, is checked here, and only here.
+// Makes what the library works with from a verified model file (verify.hpp).  The meaning of its
+// fields, and everything that later code relies on, is checked here and only here.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 
 namespace overtake {
 
-/// The root has passed verified_root() or verified_pack(), is in `file`, which is aligned to 64
-/// bytes and outlives the result; `weights` are the model's own or its pack's; `path` is for
-/// messages. Throws Error EINVAL, "PATH: offset N: FIELD: reason"; a field that the file leaves out
-/// is where its table is.
+/// Reads the model of a root that has passed verified_root() or verified_pack().  The root is in
+/// `file`, which is aligned to 64 bytes and outlives the result.  `weights` are those of the model
+/// or of its pack; `path` is for messages.  Throws Error EINVAL, "PATH: offset N: FIELD: reason";
+/// the offset of a field that the file leaves out is that of its table.
 ModelContents read_model(const fbs::Model& root, const flatbuffers::Vector<std::uint8_t>& weights,
                          std::span<const std::byte> file, const std::string& path);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads and checks segments, those of a model and those of its units.
+// Reads and checks segments of a model and segments of its units.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace overtake {
 
 constexpr std::uint64_t most_expected_ns = INT64_MAX;
 
-/// What a segment does with tensors, at its turn.  Each throws Error if the tensor is not to be
-/// used so.
+/// The use of tensors by a segment at its turn.  The functions throw Error if the tensor must not
+/// be used so.
 class TensorUse {
 public:
     virtual void read(std::uint32_t number, const Place& place) = 0;
@@ -27,11 +27,12 @@ protected:
 
 class SegmentReader {
 public:
-    /// `tensors` are those that segments may name, `insns` the instructions of the program.
+    /// `tensors` are the tensors that segments may name, `insns` is the number of the program's
+    /// instructions.
     SegmentReader(const FileView& file, std::span<const Tensor> tensors, std::uint64_t insns)
         : file_(file), tensors_(tensors), insns_(insns) {}
 
-    /// `clock_khz` of the processors whose cycles FCs cost.
+    /// `clock_khz` is the clock of the processors for which FCs have cycles.
     Segment read(const fbs::Segment& from, const Place& place, std::uint32_t clock_khz,
                  TensorUse& use) const;
 

@@ -15,11 +15,11 @@ namespace {
 using Root = fbs::Model;
 
 constexpr std::size_t most_units = 64, most_classes = 64;
-constexpr std::uint32_t ns_clock_khz = 1'000'000;     // of CPU workers: a cycle is a nanosecond
-constexpr std::size_t most_unit_fcs = 1 << 20;        // of all units and classes
-constexpr std::uint64_t most_operations = 1ull << 40; // what schedulers take
+constexpr std::uint32_t ns_clock_khz = 1'000'000;     // for CPU workers: a cycle is a nanosecond
+constexpr std::size_t most_unit_fcs = 1 << 20;        // of all units and classes together
+constexpr std::uint64_t most_operations = 1ull << 40; // the most that schedulers take
 
-/// Which unit writes each tensor, and in the work of which classes.
+/// The units that write each tensor, and the classes whose work does.
 class UnitTensors final : public TensorUse {
 public:
     UnitTensors(const FileView& file, const ModelContents& contents)
@@ -28,7 +28,7 @@ public:
             tensors_[input].is_input = true;
     }
 
-    /// `before`: the units that end before it begins.
+    /// Begins the work of a class for a unit.  `before`: the units that end before the unit begins.
     void enter(std::size_t unit, std::uint64_t before, std::size_t work_class) {
         unit_ = unit;
         before_ = before;
@@ -67,7 +67,7 @@ public:
         tensor.written_by |= class_;
     }
 
-    /// Whether each class that supports its unit writes it.
+    /// Whether each class that supports the tensor's unit writes the tensor.
     bool is_whole(std::uint32_t number) const {
         const State& tensor = tensors_[number];
         return tensor.unit != none && tensor.written_by == classes_of_[tensor.unit];
@@ -75,7 +75,7 @@ public:
 
     void take_output(std::uint32_t number) { tensors_[number].leaves = true; }
 
-    /// Of each unit's tensors that others read, or the caller.
+    /// Adds, for each unit, the bytes of its tensors that other units or the caller read.
     void add_output_bytes(std::vector<Unit>& units) const {
         for (std::size_t number = 0; number < tensors_.size(); number++)
             if (tensors_[number].leaves && tensors_[number].unit != none)
@@ -87,15 +87,15 @@ private:
 
     struct State {
         bool is_input = false;
-        std::size_t unit = none; ///< that writes it
+        std::size_t unit = none; ///< the unit that writes it
         std::uint64_t written_by = 0;
-        bool leaves = false; ///< the unit
+        bool leaves = false; ///< it leaves its unit
     };
 
     const FileView& file_;
     const ModelContents& contents_;
     std::vector<State> tensors_;
-    std::uint64_t classes_of_[most_units] = {}; ///< that support the unit
+    std::uint64_t classes_of_[most_units] = {}; ///< the classes that support each unit
     std::size_t unit_ = 0;
     std::uint64_t before_ = 0, class_ = 0;
 };
@@ -211,7 +211,7 @@ private:
     ModelContents& contents_;
     const SegmentReader reader_;
     UnitTensors tensors_;
-    std::uint64_t before_[most_units] = {}; ///< of each unit, those that end before it begins
+    std::uint64_t before_[most_units] = {}; ///< by unit: the units that end before it begins
     std::size_t fcs_ = 0;
 };
 

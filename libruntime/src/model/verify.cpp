@@ -16,7 +16,7 @@ constexpr std::size_t smallest_file = 2 * sizeof(flatbuffers::uoffset_t);
 constexpr flatbuffers::uoffset_t deepest_table = 8;
 constexpr flatbuffers::uoffset_t most_tables = 1'000'000;
 
-/// Says which part of a broken file is the broken one, for the message only.
+/// Finds the broken part of a broken file, only for the message.
 class Locator {
 public:
     explicit Locator(std::span<const std::byte> file)
@@ -57,7 +57,7 @@ private:
         return static_cast<std::size_t>(static_cast<const std::uint8_t*>(place) - bytes_);
     }
 
-    /// Where a field is; if it would lie behind the end, where its table is.
+    /// Returns the offset of a field, or of its table if the field would lie beyond the end.
     std::size_t place_of(flatbuffers::voffset_t field) const {
         const std::size_t place = offset_of(root_->GetAddressOf(field));
         return verifier_.Verify(place, sizeof(flatbuffers::uoffset_t)) ? place : offset_of(root_);
@@ -120,7 +120,8 @@ private:
     const flatbuffers::Table* root_;
 };
 
-/// Of the root table, or 0, which is where a wrong one is written.
+/// Returns the offset of the root table.  If it is wrong returns 0, which is where the wrong one is
+/// written.
 std::size_t root_offset(std::span<const std::byte> file) {
     const std::size_t offset = flatbuffers::ReadScalar<std::uint32_t>(file.data());
     return offset < file.size() ? offset : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Is a file a well-formed FlatBuffer of the model schema?
+// Checks whether a file is a well-formed FlatBuffer of the model schema.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace overtake {
 
-/// The root of a file in which every offset and size has been checked; `path` is for messages.
-/// Throws Error EINVAL naming the offset of what is broken.
+/// Returns the root of a file after checking every offset and size; `path` is for messages.  Throws
+/// Error EINVAL naming the offset of the broken part.
 const fbs::Model& verified_root(std::span<const std::byte> file, const std::string& path);
 
-/// The same for a file of several models.
+/// Does the same for a file of several models.
 const fbs::ModelPack& verified_pack(std::span<const std::byte> file, const std::string& path);
 
-/// Whether the file says that it is one of several models.
+/// Whether the file declares itself as one of several models.
 bool is_pack(std::span<const std::byte> file);
 
 } // namespace overtake

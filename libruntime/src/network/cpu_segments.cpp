@@ -87,7 +87,7 @@ void CpuSegments::run(const CpuStep& step, const Made& made, std::span<const Ten
             inputs_.push_back(values_at(slot, places));
         const std::span<float> output = memory_at(step.output, places);
         if (step.output.where == Where::own && step.op->type == CpuOpType::custom)
-            std::ranges::fill(output, 0.0f); // others' values are not its own
+            std::ranges::fill(output, 0.0f); // clears the values of other tensors
         made.kernel(inputs_, output);
     } else if (made.conversion) {
         made.conversion->run(values_at(from, places), memory_at(step.output, places));

@@ -14,7 +14,7 @@ namespace overtake {
 
 namespace {
 
-/// Of the modelled time of one FC: a unit is one FC here, however long.
+/// The most modelled time of one FC: here a whole unit is one FC, however long.
 constexpr std::uint32_t most_ms = 60'000;
 
 } // namespace
@@ -48,7 +48,7 @@ std::int32_t HostCore::execute(std::span<const overtake_fc> fcs, HostRegions reg
     return 0;
 }
 
-/// Its fault.
+/// Returns the fault of the FC.
 std::uint32_t HostCore::execute(const overtake_fc& fc, const HostRegions& regions) {
     ovt_ring& ring = core_.rings[OVT_RING_NORMAL];
     ovt_descriptor& descriptor = ring.entries[ring.tail % OVT_RING_ENTRIES];

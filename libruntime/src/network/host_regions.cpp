@@ -5,7 +5,7 @@ namespace overtake {
 
 namespace {
 
-/// Where a binding that is neither program nor weights is.
+/// Returns the data of a binding that is neither program nor weights.
 const std::byte* data_of(const overtake_binding& binding, const std::vector<TensorBinding>& bound,
                          std::span<const TensorPlace> places) {
     for (const TensorBinding& each : bound)
@@ -36,7 +36,7 @@ HostRegions host_regions(const Plan& plan, std::size_t segment,
             continue;
         const u32 flags =
             OVT_REGION_READ | (binding.flags & OVERTAKE_MAP_WRITE ? OVT_REGION_WRITE : 0);
-        // A region that is not to be written has no OVT_REGION_WRITE.
+        // A region that must not be written has no OVT_REGION_WRITE.
         regions[binding.region] = {reinterpret_cast<u8*>(const_cast<std::byte*>(data)),
                                    binding.length, flags, 0};
     }

@@ -23,11 +23,11 @@ namespace {
 
 constexpr unsigned most_cpu_threads = 64;
 
-/// What has been planned and may still live.
+/// The plans that were made and may still live.
 struct KnownPlans {
     std::mutex mutex;
-    // A plan keeps its device alive, so its address is unique.  Models, which it may let go, have
-    // numbers.
+    // A plan keeps its device alive, so its address is unique.  It may release its model, so a
+    // model has a number here.
     std::map<std::tuple<const Device*, std::uint64_t, PlanParts, CpuOptions, PlanKeeps>,
              std::weak_ptr<const Plan>>
         plans;
@@ -82,13 +82,13 @@ std::shared_ptr<const Plan> Plan::keeping_little(const Upload& upload, const Cpu
 void Plan::add_segments() {
     for (const Segment& segment : ModelContents::of(model()).segments)
         add(segment);
-    // One part alone is worth while where it names a core that is faster than others.
+    // A single part is worth while only if it names a core that is faster than others.
     const auto& cores = ModelContents::of(model()).core_plan;
     if (cores && (cores->width > 1 || !cores->are_alike))
         add_groups(*cores);
 }
 
-/// From values that are in the whole model, of which kernels have copies.
+/// Makes the programs from values that only the whole model has; kernels have copies of them.
 void Plan::make_cpu_programs_from(const Model& whole, const KeptModel& kept) {
     std::vector<Tensor> values(tensors().begin(), tensors().end());
     for (std::size_t i = 0; i < values.size(); i++)
@@ -111,7 +111,8 @@ std::vector<std::uint32_t> Plan::constants_read(const KeptModel& kept) const {
     return read;
 }
 
-/// Of units all tensors are known: a processor of the program's has each that its unit writes.
+/// In a plan of units all tensors are known: a processor of the program's has every tensor that its
+/// unit writes.
 void Plan::find_internal_tensors() {
     if (units_)
         is_internal_.resize(tensors().size());
@@ -133,7 +134,7 @@ std::vector<CpuProgram> Plan::make_cpu_programs(std::span<const Tensor> tensors)
     return made;
 }
 
-/// Nothing where the device cannot run it.
+/// Adds the groups, but none if the device cannot run them.
 void Plan::add_groups(const CorePlan& plan) {
     if (!device().takes_groups())
         return;

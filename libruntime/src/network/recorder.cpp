@@ -18,13 +18,13 @@ namespace overtake {
 
 namespace {
 
-/// Tasks that run one segment at a time, of those that are recorded.
+/// Recordings of one segment at level 1: so many tasks at a time run it as a recording.
 constexpr std::size_t recordings_of_a_segment = 4;
-/// Of all segments: a queue has room for more.
+/// Recordings of all segments together: a queue has room for more.
 constexpr std::size_t most_recordings = OVERTAKE_MAX_RECORDINGS / 2;
-/// That are known, recorded or not.
+/// Segments that are known, recorded or not.
 constexpr std::size_t most_segments = 4096;
-/// Program and weights.
+/// Bindings that are the same in each run: program and weights.
 constexpr std::size_t most_fixed = 3;
 
 } // namespace
@@ -45,15 +45,15 @@ std::uint64_t models_gone() noexcept {
 
 struct RecordedSegment {
     std::uint32_t recording;
-    RecordedSegment** idle;          ///< where it is put when it is given back
-    RecordedSegment* next = nullptr; ///< there
+    RecordedSegment** idle;          ///< the list that it is put into when it is given back
+    RecordedSegment* next = nullptr; ///< in that list
 };
 
 struct Recorder::Entry {
     std::weak_ptr<const void> owner;
     std::vector<std::unique_ptr<RecordedSegment>> all;
     RecordedSegment* idle = nullptr;
-    bool is_refused = false; ///< it was tried
+    bool is_refused = false; ///< recording was tried and failed
 };
 
 unsigned checked_record_level(unsigned level) {
@@ -112,7 +112,7 @@ RecordedSegment* Recorder::submit(const Job& job, std::size_t fixed,
             return recorded;
         } catch (const Error& refused) {
             give_back(recorded);
-            if (refused.code() != EBUSY) // its end is known, and the device is not done with it
+            if (refused.code() != EBUSY) // ended, but the device still has it
                 throw;
         } catch (...) {
             give_back(recorded);
@@ -123,8 +123,8 @@ RecordedSegment* Recorder::submit(const Job& job, std::size_t fixed,
     return nullptr;
 }
 
-/// A recording whose end is known, and which the device is not done with, leaves its place to
-/// another one that is idle, or else to a new one.
+/// Replays an idle recording, or records one.  A recording whose end is known but which the device
+/// still has is passed over for another idle one, or for a new one.
 RecordedSegment* Recorder::replay_or_refuse(const Job& job, std::size_t fixed,
                                             const std::shared_ptr<const void>& owner) {
     if (fixed == 0 || fixed > most_fixed)
@@ -164,7 +164,7 @@ RecordedSegment* Recorder::replay_or_refuse(const Job& job, std::size_t fixed,
     }
 }
 
-/// Of one segment, also of one that is new.
+/// Returns the entry of a segment, also of a new one.
 Recorder::Entry& Recorder::entry_of(const Job& job, std::size_t fixed,
                                     const std::shared_ptr<const void>& owner) {
     try {
@@ -179,7 +179,7 @@ Recorder::Entry& Recorder::entry_of(const Job& job, std::size_t fixed,
     }
 }
 
-/// One more, at level 2.  What is idle of other segments makes room.
+/// Makes one more recording, at level 2.  Idle recordings of other segments make room.
 RecordedSegment* Recorder::record(Entry& entry, const Job& job, std::size_t fixed) {
     if (recordings_ == most_recordings && !forget_idle())
         throw NotRecorded(ENOSPC, fmt::format("{} segments run at a time, each of which has a "
@@ -213,7 +213,7 @@ std::uint32_t Recorder::record_with_room(const Job& job) {
     return queue_.record(job, 1);
 }
 
-/// If there is no room, what is recorded and idle makes some.
+/// Submits the job.  If there is no room, idle recordings make some.
 void Recorder::submit(const Job& job) {
     try {
         return queue_.submit({&job, 1});
@@ -224,7 +224,7 @@ void Recorder::submit(const Job& job) {
     queue_.submit({&job, 1});
 }
 
-/// Null: it has to be submitted.
+/// Returns a recording to replay; null: the job has to be submitted.
 RecordedSegment* Recorder::recorded_of(const Job& job, std::size_t fixed,
                                        const std::shared_ptr<const void>& owner) {
     const auto found = entries_.find(key_of(job, fixed));
@@ -236,12 +236,12 @@ RecordedSegment* Recorder::recorded_of(const Job& job, std::size_t fixed,
         auto entry = std::make_unique<Entry>();
         entry->owner = owner;
         entries_.emplace(key_of(job, fixed), std::move(entry));
-    } catch (const std::bad_alloc&) { // then it is known the next time
+    } catch (const std::bad_alloc&) { // the segment is noted the next time
     }
     return nullptr;
 }
 
-/// Null: it has to be submitted.
+/// Returns a recording to replay; null: the job has to be submitted.
 RecordedSegment* Recorder::idle_or_new(Entry& entry, const Job& job, std::size_t fixed) {
     if (RecordedSegment* const idle = entry.idle) {
         entry.idle = idle->next;
@@ -292,7 +292,7 @@ void Recorder::forget(Entry& entry) noexcept {
     for (const auto& recorded : entry.all)
         try {
             queue_.forget(recorded->recording);
-        } catch (const std::exception&) { // it goes with the queue
+        } catch (const std::exception&) { // the recording is destroyed with the queue
         }
     recordings_ -= entry.all.size();
     entry.all.clear();
@@ -306,7 +306,7 @@ bool Recorder::is_idle(const Entry& entry) noexcept {
     return idle == entry.all.size();
 }
 
-/// Those of models that were unloaded, all of whose recordings are idle.
+/// Forgets the recordings of models that were unloaded, if all of a segment are idle.
 void Recorder::forget_the_gone() {
     const std::uint64_t gone_by_now = models_gone();
     bool some_run = false;
@@ -324,7 +324,8 @@ void Recorder::forget_the_gone() {
         seen_gone_ = gone_by_now;
 }
 
-/// All that are idle.  They are recorded again when they come again.  False: there is none.
+/// Forgets the recordings of segments none of whose recordings is in flight.  They are recorded
+/// again when they run again.  Returns false if there were none.
 bool Recorder::forget_idle() {
     const std::size_t before = recordings_;
     for (const auto& item : entries_)

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t usual_core_class = 0;
 constexpr std::size_t usual_cpu_class = 1;
 
-/// Those between units, too.
+/// Returns all tensors, also those between units.
 const std::vector<Tensor>& tensors_of(const Model& model) {
     return ModelContents::of(model).tensors;
 }
@@ -30,7 +30,7 @@ void add_once(std::vector<std::uint32_t>& numbers, std::uint32_t number) {
         numbers.push_back(number);
 }
 
-/// Those that come from outside of the segment, and those that it leaves there.
+/// Notes the tensors that a segment takes from outside, and those that it writes.
 void note_tensors(UnitTable::Unit& unit, const Segment& segment, const Model& model) {
     for (const TensorBinding& binding : segment.bindings)
         if (binding.writable)
@@ -51,7 +51,7 @@ void add_inputs(UnitTable& table, const Model& model) {
         table.input_bytes += tensors_of(model)[input].bytes;
 }
 
-/// What the CPU takes for FCs of the profile, if these only multiply.
+/// Returns the time that the CPU takes for FCs of the profile, if these only multiply.
 std::uint64_t cpu_ns_of(const Segment& segment, const fbs::Profile& profile) {
     double cycles = 0;
     for (const std::uint64_t fc : segment.fc_cycles)
@@ -119,7 +119,8 @@ UnitTable make_unit_table(const Model& model) {
                 table.segments.push_back(&segment);
                 note_tensors(noted, segment, model);
             }
-            // Between its segments a class may have tensors that others have in scratch.
+            // Between the segments of one class there may be tensors that other classes have in
+            // scratch.
             std::ranges::for_each(noted.reads, [&](auto number) { add_once(unit.reads, number); });
             std::ranges::for_each(noted.writes,
                                   [&](auto number) { add_once(unit.writes, number); });

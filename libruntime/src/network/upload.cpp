@@ -18,11 +18,11 @@ namespace overtake {
 
 namespace {
 
-/// Weights that have been uploaded and may still live.
+/// The weights that have been uploaded and may still live.
 struct KnownWeights {
     std::mutex mutex;
-    // Weights keep their device, so its address is unique.  The model's may be used
-    // again, for another one, while its weights live: a file has a number.
+    // Weights keep their device, so its address is unique.  The address of a model may be used
+    // again while its weights live: so a file has a number.
     std::map<std::pair<const Device*, std::uint64_t>, std::weak_ptr<Buffer>> buffers;
 };
 
@@ -39,7 +39,7 @@ std::shared_ptr<Buffer> filled_buffer(Device& device, std::span<const std::byte>
     return buffer;
 }
 
-// Weights of models of one pack are uploaded once.
+// Uploads weights once for the models of one pack.
 std::shared_ptr<Buffer> shared_weights(Device& device, const Model& model) {
     KnownWeights& known = weights_of_process();
     const std::lock_guard lock(known.mutex);

@@ -14,7 +14,7 @@ namespace overtake {
 
 namespace {
 
-/// What a model asks for may be more than there is.
+/// Allocates the values of a tensor: a model may ask for more memory than there is.
 std::vector<float> array_of(const Tensor& tensor) {
     try {
         return std::vector<float>(tensor.elements());

@@ -32,7 +32,7 @@ using coordination::TimesFile;
 
 constexpr unsigned warm_up_runs = 2;
 constexpr std::int64_t look_every_ns = 200'000'000;
-constexpr std::uintmax_t most_file_bytes = 4u << 20; // of which such a file has some thousands
+constexpr std::uintmax_t most_file_bytes = 4u << 20; // a file of expected times has some thousands
 
 std::string text_of_file(const std::string& path) {
     std::error_code error;
@@ -81,7 +81,7 @@ private:
     std::vector<TensorMemory> inputs_, outputs_;
 };
 
-/// What is measured: runs of the pieces of each class.
+/// The measurement: runs of the pieces of each class.
 class Measurement {
 public:
     Measurement(Engine& engine, const std::shared_ptr<LoadedModel>& model,
@@ -95,7 +95,7 @@ public:
         for (std::size_t q = 0; q < coordinated_.processors().size(); q++)
             if (seen.insert(coordinated_.class_of(q)).second)
                 ways_.push_back(coordinated_.processors()[q].name);
-        ways_.emplace_back(); // wherever the coordinator wants
+        ways_.emplace_back(); // the coordinator chooses the processor
         for (way_ = 0; way_ + 1 < ways_.size(); way_++)
             run_on(ways_[way_]);
         if (!taken_.empty()) {
@@ -107,7 +107,7 @@ public:
     }
 
 private:
-    /// None, if there is a unit that no processor may run under this restriction.
+    /// Submits a request.  Returns null if there is a unit that no processor may run under `on`.
     std::shared_ptr<Request> submit(const std::string& on) {
         auto request = engine_.create_request();
         inference_.add_to(*request, model_);
@@ -126,7 +126,7 @@ private:
 
     void run_on(const std::string& on) {
         for (unsigned run = 0; run < warm_up_runs + runs_; run++) {
-            if (!on.empty()) // no time of a shorter piece is better than that of a whole one
+            if (!on.empty()) // the time of a whole piece comes before those of shorter pieces
                 coordinated_.begin_records(*loaded_, nullptr);
             const std::shared_ptr<Request> request = submit(on);
             if (!request)
@@ -145,7 +145,7 @@ private:
         }
     }
 
-    /// A request waits for a processor that has failed, this function does not.
+    /// Waits for a request, but not for a processor that has failed, as the request would.
     void wait(Request& request) {
         while (!request.wait(static_cast<std::int64_t>(monotonic_ns()) + look_every_ns))
             for (const ProcessorState& state : engine_.processors())
@@ -178,7 +178,7 @@ private:
         file.host = coordination::host_cpu();
         std::map<std::size_t, TimesFile::Class> classes;
         for (auto& [what, times] : taken_) {
-            if (2 * times.size() < runs_) // a plan that did not last
+            if (2 * times.size() < runs_) // a plan that the coordinator gave up soon
                 continue;
             const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
             std::ranges::nth_element(times, middle);
@@ -204,7 +204,7 @@ private:
     std::vector<std::string> ways_;
     std::size_t way_ = 0;
     std::string refusal_;
-    /// By class and units.
+    /// The times that runs took, by class and units.
     std::map<std::pair<std::size_t, std::uint64_t>, std::vector<std::uint64_t>> taken_;
 };
 

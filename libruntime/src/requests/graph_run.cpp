@@ -18,9 +18,9 @@
 
 namespace overtake {
 
-/// Values of a graph's inputs and outputs, in memory of its own or of its caller's.
+/// The values of a graph's inputs and outputs, in its own memory or in its caller's.
 struct GraphTensors {
-    std::vector<std::vector<float>> own_inputs, own_outputs; ///< empty: the caller's
+    std::vector<std::vector<float>> own_inputs, own_outputs; ///< empty: the caller has the memory
     std::vector<TensorMemory> inputs, outputs;
 };
 
@@ -52,7 +52,7 @@ std::string name_units(std::uint64_t units) {
     return text;
 }
 
-/// Why no processor takes the unit: those with the same reason together.
+/// Says why no processor takes the unit, with the processors of one reason together.
 std::string name_reasons(const std::vector<UnitRefusal>& refusals, std::size_t unit) {
     std::vector<std::pair<std::string, std::string>> processors_by_reason;
     for (const UnitRefusal& refusal : refusals) {
@@ -71,7 +71,7 @@ std::string name_reasons(const std::vector<UnitRefusal>& refusals, std::size_t u
     return text;
 }
 
-/// Why a run failed, and where.
+/// Says why and where a run failed.
 std::string failure_text(const Request& request) {
     const std::int32_t status = request.status();
     const std::vector<RunRecord> runs = request.runs();
@@ -108,14 +108,14 @@ const char* name_of(GraphState state) noexcept {
 }
 
 struct GraphRun::State {
-    /// All that prerun() makes.
+    /// Everything that prerun() makes.
     struct Prepared {
         std::shared_ptr<LoadedModel> model;
         std::shared_ptr<GraphTensors> tensors;
-        std::shared_ptr<Request> request; ///< the next one, or the one that was submitted last
+        std::shared_ptr<Request> request; ///< the next one, or the one submitted last
         bool is_submitted = false;
     };
-    /// While a thread prepares or releases: the mutex is free, and other threads are refused.
+    /// Marks that a thread prepares or releases: the mutex is free, and other threads are refused.
     class Change {
     public:
         explicit Change(State& state) : state_(state) {
@@ -137,7 +137,7 @@ struct GraphRun::State {
         : engine(of.create_request()->state().engine), model(std::move(model_)), options(options_) {
     }
 
-    // The caller holds the mutex.
+    // Called with the mutex held.
 
     GraphState state() const;
     /// Throws Error unless the state is one of `allowed`.
@@ -146,7 +146,7 @@ struct GraphRun::State {
     std::span<Value> values(const char* call, std::vector<std::vector<float>>& arrays,
                             std::size_t index) const;
 
-    // The caller does not.
+    // Called without the mutex.
 
     void prerun(std::span<const TensorMemory> inputs, std::span<const TensorMemory> outputs,
                 bool is_own);
@@ -165,7 +165,7 @@ struct GraphRun::State {
 
     mutable std::mutex mutex;
     bool is_changing = false; ///< a thread is in prerun() or postrun()
-    GraphState before{};      ///< the state until that has returned
+    GraphState before{};      ///< the state until that call has returned
     std::optional<Prepared> prepared;
     std::vector<UnitRefusal> refusals;
 };
@@ -216,7 +216,7 @@ std::span<Value> GraphRun::State::values(const char* call, std::vector<std::vect
     return arrays[index];
 }
 
-/// Names the first unit that no processor takes, and says why each does not.
+/// Throws an error that names the first unit which no processor takes, and why each does not.
 void GraphRun::State::check_units(const coordination::UnitInference& inference) {
     const engine::RunOptions wanted = engine::run_options(options);
     engine->coordinated->check(wanted);
@@ -270,7 +270,7 @@ void GraphRun::State::prerun(std::span<const TensorMemory> inputs,
         tensors->inputs.assign(inputs.begin(), inputs.end());
         tensors->outputs.assign(outputs.begin(), outputs.end());
     }
-    Prepared made = prepare(std::move(tensors)); // or nothing stays
+    Prepared made = prepare(std::move(tensors)); // throws before anything is kept
     lock.lock();
     prepared.emplace(std::move(made));
     lock.unlock();
@@ -322,7 +322,7 @@ void GraphRun::run(bool block) {
         const std::lock_guard lock(state_->mutex);
         state_->require("run", {GraphState::ready, GraphState::done, GraphState::error});
         State::Prepared& prepared = *state_->prepared;
-        if (prepared.is_submitted) { // the last one's memory is free, and nothing else is kept
+        if (prepared.is_submitted) { // the last request's memory is free
             const std::shared_ptr<Request> next = state_->make_request(prepared);
             next->submit(state_->options);
             prepared.request = next;
@@ -359,7 +359,7 @@ void GraphRun::cancel() {
 void GraphRun::postrun() {
     std::unique_lock lock(state_->mutex);
     state_->require("postrun", {GraphState::ready, GraphState::done, GraphState::error});
-    const State::Change change(*state_); // until all has gone
+    const State::Change change(*state_); // until everything is released
     std::optional<State::Prepared> going;
     going.swap(state_->prepared);
     lock.unlock();

@@ -78,11 +78,11 @@ void LoadedModel::State::add_segments(std::vector<engine::TaskSegment>& segments
     memory.inferences.push_back(inference);
 }
 
-// The public face
+// The public interface
 
 LoadedModel::LoadedModel(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
 LoadedModel::~LoadedModel() {
-    if (!state_->origin.is_here()) // custom operators, too, may have threads in the parent
+    if (!state_->origin.is_here()) // custom operators may have threads in the parent, too
         (void)state_.release();
 }
 

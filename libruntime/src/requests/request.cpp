@@ -112,7 +112,7 @@ Request::Request(std::unique_ptr<State> state) noexcept : state_(std::move(state
 Request::~Request() {
     if (state_->engine->origin.is_here())
         cancel();
-    else // a thread of the parent may hold a lock of what it keeps
+    else // a thread of the parent may hold a lock of the data that it keeps
         (void)state_.release();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What engines and their requests are behind the public header.
+// The state of engines and requests behind the public header.
 #pragma once
 
 #include <memory>
@@ -18,12 +18,13 @@ namespace overtake {
 
 namespace engine {
 
-/// What a request's owner wants of its task.
+/// Returns the options that a request's owner wants for its task.
 RunOptions run_options(const TaskOptions& options);
 
 } // namespace engine
 
-/// Kept by requests as well: what they ask for after the engine has gone ends as cancelled.
+/// Requests keep it as well: a request that is submitted after the engine has been destroyed ends
+/// as cancelled.
 struct Engine::State {
     State(std::shared_ptr<Device> device, const EngineOptions& options,
           const engine::ThreadOptions& threads);
@@ -32,8 +33,8 @@ struct Engine::State {
     std::shared_ptr<Device> device;
     const std::unique_ptr<engine::TaskEngine> engine;
     const CpuOptions cpu;
-    const PlanKeeps keeps; ///< plans of its models
-    /// The same one, if it has several processors; else null.
+    const PlanKeeps keeps; ///< for the plans of its models
+    /// The same engine, if it has several processors; else null.
     coordination::CoordinatedEngine* const coordinated = nullptr;
 };
 
@@ -43,7 +44,7 @@ struct Request::State {
 
     /// Throws Error ENOTSUP in a child of fork().
     void require_own_process() const { engine->origin.require("request"); }
-    /// Null before submit().  Throws Error ENOTSUP in a child of fork().
+    /// Returns null before submit().  Throws Error ENOTSUP in a child of fork().
     std::shared_ptr<engine::SubmittedTask> submitted() const {
         require_own_process();
         const std::lock_guard lock(mutex);
@@ -53,8 +54,8 @@ struct Request::State {
     const std::shared_ptr<Engine::State> engine;
     mutable std::mutex mutex;
     std::vector<engine::TaskSegment> segments;
-    std::uint64_t model = 0; ///< for events: of the first that was added
-    std::uint64_t cores = 0; ///< that may take it: of the same
+    std::uint64_t model = 0; ///< for events: of the first model that was added
+    std::uint64_t cores = 0; ///< cores that may run it, by that model
     std::shared_ptr<engine::RequestMemory> memory = std::make_shared<engine::RequestMemory>();
     std::function<void()> callback;
     std::shared_ptr<engine::SubmittedTask> task;

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Nothing for "max", and where there is no such file.
+/// Returns nullopt for "max", and if there is no such file.
 std::optional<std::size_t> number_in(const fs::path& file) {
     std::ifstream in(file);
     std::string text;
@@ -33,8 +33,8 @@ void tighten(std::optional<std::size_t>& limit, std::optional<std::size_t> other
         limit = other;
 }
 
-/// Of a group and of those above it.  In a container its path may begin above what is mounted: then
-/// the mounted root is the container's own group.
+/// Returns the tightest limit of a group and of the groups above it.  In a container the group's
+/// path may begin above the mounted directory: then the mounted root is the container's own group.
 std::optional<std::size_t> tightest(const fs::path& mounted, const fs::path& group,
                                     const char* file) {
     std::optional<std::size_t> limit;

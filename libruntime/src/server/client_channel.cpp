@@ -59,7 +59,7 @@ bool ClientChannel::wait(std::int64_t deadline_ns, std::atomic<std::uint32_t>& c
     std::array<pollfd, 2> sources{
         {{channel_.get(), POLLIN, 0}, {interruption_ ? interruption_->fd() : -1, POLLIN, 0}}};
     if (ppoll(sources.data(), sources.size(), &timeout, nullptr) < 0)
-        return true; // a signal
+        return true; // a signal came
     eventfd_t interruptions;
     if (sources[1].revents != 0)
         (void)!eventfd_read(interruption_->fd(), &interruptions);

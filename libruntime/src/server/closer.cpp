@@ -15,13 +15,13 @@ struct Closer::Queue {
     std::mutex mutex;
     std::condition_variable idle; ///< has_thread became false
     std::deque<Descriptor> waiting;
-    bool has_thread = false; ///< one that closes
+    bool has_thread = false; ///< a thread is closing descriptors
     bool is_closing = false;
 
-    /// Until nothing waits.
+    /// Closes descriptors until none waits.
     static void run(const std::shared_ptr<Queue>& queue) {
         for (;;) {
-            Descriptor next; // is closed without the lock
+            Descriptor next; // closed without the lock
             const std::lock_guard lock(queue->mutex);
             queue->is_closing = false;
             if (queue->waiting.empty()) {
@@ -66,10 +66,10 @@ bool Closer::take(Descriptor& descriptor, std::size_t most) {
         if (queue_->has_thread)
             return true;
         if (thread_.joinable())
-            thread_.join(); // it has nothing left to do
+            thread_.join(); // the thread has ended its loop
         thread_ = std::thread([queue = queue_] { Queue::run(queue); });
         queue_->has_thread = true;
-    } catch (const std::exception&) { // no memory, or no thread: it waits for the next one's
+    } catch (const std::exception&) { // no memory or no thread: a later call's thread closes it
     }
     return !descriptor;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Closes descriptors that came from a user's clients and were not kept.
+// Closes descriptors that a user's clients have sent and the server does not keep.
 //
-// Closing one may take as long as its sender likes: a socket waits for its data to be taken
-// (SO_LINGER), a file for the program that serves it.  So it happens in a thread of its own, which
-// nothing waits for.
+// Closing one may take as long as its sender likes: a socket waits until its data is taken
+// (SO_LINGER), a file waits for the program that serves it.  So a thread of its own closes them,
+// and nothing waits for that thread.
 #pragma once
 
 #include <cstddef>
@@ -19,29 +19,29 @@ namespace overtake::server {
 /// Thread safe.
 class Closer {
 public:
-    /// Descriptors of a user that may wait to be closed.
+    /// The most descriptors of a user that may wait to be closed.
     static constexpr std::size_t most_waiting = 64;
 
     Closer();
-    /// What still waits is closed later, or by the end of the process.
+    /// Descriptors that still wait are closed later, or by the end of the process.
     ~Closer() { finish_by(0); }
     Closer(const Closer&) = delete;
     Closer& operator=(const Closer&) = delete;
 
     /// Closes it soon.  If too many wait, the caller closes it.
     void close(Descriptor descriptor) { take(descriptor, most_waiting); }
-    /// Closes it soon.  False if `most` wait: the caller still has it.
+    /// Closes it soon.  Returns false if `most` wait: the caller still has it.
     bool take(Descriptor& descriptor, std::size_t most);
-    /// Waits until what was given to it is closed, but no later than deadline_ns of
-    /// CLOCK_MONOTONIC.  From then on it takes nothing, unless its thread goes on.
+    /// Waits until all descriptors that it was given are closed, but no later than deadline_ns of
+    /// CLOCK_MONOTONIC.  After that it takes none, unless its thread goes on.
     void finish_by(std::uint64_t deadline_ns);
     std::size_t waiting() const;
 
 private:
     struct Queue;
-    const std::shared_ptr<Queue> queue_; ///< the thread's as well
+    const std::shared_ptr<Queue> queue_; ///< shared with the thread
     std::thread thread_;
-    bool is_finished_ = false; ///< under the queue's mutex, as is thread_
+    bool is_finished_ = false; ///< protected by the queue's mutex, as is thread_
 };
 
 } // namespace overtake::server

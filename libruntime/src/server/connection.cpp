@@ -16,7 +16,7 @@ namespace overtake::server {
 
 namespace {
 
-/// Of connecting, sending and receiving; 0 is none.
+/// Sets the timeout of connecting, sending and receiving; 0 is none.
 void set_patience(int socket, std::chrono::milliseconds patience) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience);
     const timeval time{.tv_sec = static_cast<time_t>(seconds.count()),
@@ -79,8 +79,8 @@ Connection::Answer Connection::call(Operation operation, std::uint64_t first, st
         set_patience(socket_.get(), {});
     send_packet(socket_.get(), bytes_of(request), {},
                 std::span(descriptors).first(descriptor < 0 ? 0 : 1), 0);
-    // One that turns a client away says why and closes without having read anything: then the
-    // error comes before what it said.
+    // A server that refuses a client sends the reason and closes without having read anything: then
+    // the error is received before the reason.
     std::optional<Packet> packet = receive_packet(socket_.get(), received_, 0);
     if (!packet && errno == ECONNRESET)
         packet = receive_packet(socket_.get(), received_, 0);

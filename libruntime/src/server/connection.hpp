@@ -15,16 +15,17 @@
 
 namespace overtake::server {
 
-/// How long a server that works may take to answer a call, and a new client.
+/// How long a working server may take to answer a call, and to answer a new client.
 constexpr std::chrono::seconds call_patience{30}, greeting_patience{10};
 
-/// Thread safe: one call after the other.
+/// Thread safe: one call follows the other.
 class Connection {
 public:
-    /// Throws Error: ENOENT or ECONNREFUSED where no server is, EACCES, naming the permission that
-    /// lacks, EPROTO for another version.
-    /// `patience` is how long it waits for the server each time, and no more than greeting_patience
-    /// when it connects; 0: for as long as it takes.  A manual clock may take its time.
+    /// Throws Error: ENOENT or ECONNREFUSED where no server is, EACCES, naming the missing
+    /// permission, EPROTO for another version.
+    /// `patience` is how long each call waits for the server; when it connects it waits no longer
+    /// than greeting_patience.  0: waits without limit.  Advancing a manual clock always waits
+    /// without limit.
     explicit Connection(std::string path, std::chrono::milliseconds patience = {});
 
     struct Answer {
@@ -32,13 +33,14 @@ public:
         std::vector<std::byte> payload;
         std::array<Descriptor, most_descriptors> descriptors;
     };
-    /// Throws Error: the server's, ENODEV if it is gone, or ETIMEDOUT.  Then the connection is over,
-    /// and later calls throw ENODEV: what came late would be the answer to another question.
+    /// Throws Error: the server's, ENODEV if the server has ended, or ETIMEDOUT.  After ETIMEDOUT
+    /// the connection is over, and later calls throw ENODEV: a late answer would be taken for the
+    /// answer to another call.
     Answer call(Operation operation, std::uint64_t first = 0, std::uint64_t second = 0,
                 int descriptor = -1) const;
 
     const std::string& path() const noexcept { return path_; }
-    /// What is thrown from now on, once the server is gone.
+    /// Throws the error of all calls after the server has ended.
     [[noreturn]] void fail_gone() const;
 
 private:
@@ -50,8 +52,8 @@ private:
     mutable std::vector<std::byte> received_;
 };
 
-/// Does what is to be done with what the server has made, `id`.  If that throws, has the server
-/// take it back with `operation`.
+/// Calls `make` for an object that the server has made, `id`.  If that throws, has the server
+/// remove the object with `operation`.
 template <class Make>
 void make_or_give_back(const Connection& connection, Operation operation, std::uint64_t id,
                        Make make) {
@@ -60,7 +62,7 @@ void make_or_give_back(const Connection& connection, Operation operation, std::u
     } catch (...) {
         try {
             connection.call(operation, id);
-        } catch (const std::exception&) { // it goes with the connection
+        } catch (const std::exception&) { // the object is removed with the connection
         }
         throw;
     }

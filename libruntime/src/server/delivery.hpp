@@ -2,10 +2,10 @@
 //
 // Delivers completions and wake-ups to a client, in a thread of its own.
 //
-// A wake-up walks everything that polls the client's descriptor, and a page of the client's memory
-// comes when the kernel has it: both last as long as the client likes.  Only its own thread does
-// either.  The threads that end jobs post, which never waits.  The thread that answers the client
-// may stand in for it, which saves waking one thread more.
+// A wake-up walks through all pollers of the client's descriptor, and a page of the client's memory
+// comes when the kernel has it: both may take as long as the client likes.  So only the client's
+// own thread does either.  The threads that end jobs only post, which never waits.  The thread that
+// answers the client may stand in for that thread, which saves waking one thread more.
 #pragma once
 
 #include <atomic>
@@ -20,24 +20,24 @@ namespace overtake::server {
 
 class Delivery {
 public:
-    /// Throws std::system_error if there is no thread for it.
+    /// Throws std::system_error if no thread can be created.
     Delivery();
     ~Delivery() { stop(); }
     Delivery(const Delivery&) = delete;
     Delivery& operator=(const Delivery&) = delete;
 
-    /// Something of which there may be news, while it lives.
+    /// An object that may have news, while it lives.
     class Source {
     public:
         /// `deliver`: called in the thread after post(), once for all posts before it.
-        /// `is_urgent`: the client waits for it; the others have their turn afterwards.
+        /// `is_urgent`: the client waits for it; other sources have their turn afterwards.
         Source(Delivery& delivery, std::function<void()> deliver, bool is_urgent = true);
-        /// Waits for a delivery under way.  Nothing is posted any more.
+        /// Waits for a delivery that is under way.  Nothing is posted any more.
         ~Source();
         Source(const Source&) = delete;
         Source& operator=(const Source&) = delete;
 
-        /// From any thread, with the device's lock held or not.
+        /// Any thread may call it, with or without the device's lock.
         void post() noexcept {
             if (!due_.exchange(true))
                 delivery_.wake_.raise();
@@ -52,7 +52,7 @@ public:
         std::atomic<bool> due_ = false;
     };
 
-    /// While it lives, the calling thread delivers instead.  Only one thread may have one.
+    /// While it lives, the calling thread delivers instead.  Only one thread may have a stand-in.
     class StandIn {
     public:
         explicit StandIn(Delivery& delivery) : delivery_(delivery) { delivery_.wake_.stand_in(); }
@@ -63,7 +63,7 @@ public:
         StandIn(const StandIn&) = delete;
         StandIn& operator=(const StandIn&) = delete;
 
-        /// Delivers what is urgent until `is_enough`, but no longer than some 50 us.
+        /// Delivers what is urgent until `is_enough`, but for no longer than some 50 us.
         template <class Condition>
         void deliver_briefly(Condition is_enough) {
             constexpr std::uint64_t awake_ns = 20'000;
@@ -78,16 +78,16 @@ public:
         Delivery& delivery_;
     };
 
-    /// Delivers what is due, in the calling thread.
+    /// Delivers everything that is due, in the calling thread.
     void flush() noexcept;
-    /// Its sources are gone.
+    /// Called when its sources are destroyed.
     void stop() noexcept;
 
 private:
     void run() noexcept;
     void flush_those(bool are_urgent) noexcept;
 
-    std::mutex mutex_; ///< of the list; held during deliveries
+    std::mutex mutex_; ///< protects the list; held during deliveries
     std::vector<Source*> sources_;
     std::atomic<bool> stopping_ = false;
     WakeFlag wake_;

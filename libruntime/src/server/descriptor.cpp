@@ -24,7 +24,7 @@ union Control {
     std::array<char, CMSG_SPACE(most_descriptors * sizeof(int))> bytes;
 };
 
-/// Of a control message; all of them are this process's now.
+/// Takes the descriptors of a control message; all of them belong to this process now.
 void take_descriptors(const cmsghdr& message, Packet& packet) {
     const std::size_t count = (message.cmsg_len - CMSG_LEN(0)) / sizeof(int);
     for (std::size_t i = 0; i < count; i++) {
@@ -105,7 +105,7 @@ bool wait_for_wake_up(int socket) noexcept {
 }
 
 bool take_wake_ups(int socket) noexcept {
-    // A peer that sends them without end does not keep this thread here.
+    // A peer that sends wake-ups without end does not keep this thread here.
     for (int taken = 0; taken < most_wake_ups; taken++) {
         char wake_up;
         const ssize_t received = recv(socket, &wake_up, 1, MSG_DONTWAIT);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A flag that poll() waits for.
+// A flag that poll() can wait for.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -15,7 +15,7 @@ class EventFlag {
 public:
     EventFlag() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-    /// False: the system had no descriptor for it.
+    /// False if the system had no descriptor for it.
     explicit operator bool() const noexcept { return static_cast<bool>(event_); }
     int fd() const noexcept { return event_.get(); }
     void raise() noexcept {

@@ -32,24 +32,25 @@ Listener::Listener(const std::string& path, int given) : path_(path) {
 Listener::~Listener() {
     if (!is_made_here_)
         return;
-    unlink(path_.c_str()); // the lock's file stays: another server may be waiting for it
+    unlink(path_.c_str()); // keeps the lock's file: another server may be waiting for it
 }
 
 void Listener::make() {
     const sockaddr_un address = address_of(path_);
     make_room_at(path_);
     lock();
-    unlink(path_.c_str()); // of one that is gone
+    unlink(path_.c_str()); // left by a server that has ended
     socket_ = Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket_ ||
         bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
-        chmod(path_.c_str(), 0666) != 0 || // what a client may do is asked of the client
+        chmod(path_.c_str(), 0666) != 0 || // each client is checked for what it may do
         listen(socket_.get(), SOMAXCONN) != 0)
         fail_with_errno(path_);
     is_made_here_ = true;
 }
 
-/// Where others may write in the directory, a link could name any file of this user.
+/// Takes the lock.  Where others may write in the directory, a link could name any file of this
+/// user.
 void Listener::lock() {
     const std::string name = path_ + ".lock";
     lock_ = Descriptor(open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -78,12 +79,12 @@ void Listener::check_given() const {
         getsockopt(socket_.get(), SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) != 0 || listens == 0)
         throw Error(EINVAL, "the socket that was handed over is no listening one of packets: "
                             "in a socket unit, ListenSequentialPacket=");
-    // A client that has gone again is nothing to wait for.
+    // Does not wait for a client that has closed its connection again.
     if (fcntl(socket_.get(), F_SETFL, O_NONBLOCK) != 0)
         fail_with_errno("the socket that was handed over");
 }
 
-/// A directory, and nothing in it at the path but what another server may have left.
+/// Makes the directory, and checks that at the path there is at most a socket of another server.
 void Listener::make_room_at(const fs::path& path) {
     std::error_code error;
     if (path.has_parent_path())

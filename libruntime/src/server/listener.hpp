@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The socket at which a device server is found.
+// The socket through which clients find a device server.
 #pragma once
 
 #include <filesystem>
@@ -11,18 +11,18 @@
 
 namespace overtake::server {
 
-/// A socket at a path.  A lock beside it says whether the server that made it is still there.
+/// A socket at a path.  A lock beside it shows whether the server that made it still runs.
 class Listener {
 public:
-    /// `given`: one that listens already; -1: one is made.  Throws Error.
+    /// `given`: a socket that listens already; -1: makes one.  Throws Error.
     Listener(const std::string& path, int given);
     ~Listener();
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
 
     int get() const noexcept { return socket_.get(); }
-    /// Without waiting.  None, with errno, if there is none.  See let_send_descriptors(): it may
-    /// not.
+    /// Returns a connection without waiting; none, with errno, if there is none.  Its client may
+    /// not send descriptors yet: see let_send_descriptors().
     Descriptor accept() const;
 
 private:

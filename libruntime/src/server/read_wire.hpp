@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How a server reads what a client has written: from a copy, and no further than it goes.
+// The way in which a server reads what a client has written: from a copy, and not beyond its end.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace overtake::server {
 
-/// A client does what no version of the library does: it is not talked to any more.
+/// A client does what no version of the library does: the server ends its connection.
 class Violation : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// Copies values out; nothing of them is looked at before.  Throws Violation if there are fewer.
+/// Copies values out before anything looks at them.  Throws Violation if there are fewer.
 template <class Value>
 void read(std::span<const std::byte> bytes, std::size_t& position, Value* into, std::size_t count) {
     if (count > (bytes.size() - position) / sizeof(Value))
@@ -26,7 +26,7 @@ void read(std::span<const std::byte> bytes, std::size_t& position, Value* into, 
     position += count * sizeof(Value);
 }
 
-/// The same without copying: `bytes` is memory that is not shared, aligned for any type.
+/// Returns values without copying: `bytes` is memory that is not shared, aligned for any type.
 template <class Value>
 std::span<const Value> view(std::span<const std::byte> bytes, std::size_t& position,
                             std::size_t count) {

@@ -17,15 +17,15 @@ namespace overtake::server {
 namespace {
 
 constexpr int ms_until_hello = 10'000;
-/// Each of them costs every event a copy, under the device's lock.
+/// Each source costs a copy of every event, under the device's lock.
 constexpr std::size_t most_event_sources = 4;
 
-/// What the tables of buffers and of mappings take for one.
+/// The memory of one buffer in the tables of buffers and mappings.
 constexpr std::size_t buffer_bytes = 768;
-/// What a connection takes besides, mostly stacks of its three threads.
+/// The other memory of a connection, mostly stacks of its three threads.
 constexpr std::size_t connection_bytes = std::size_t{128} << 10;
 
-/// A client's memory, mapped here as well.
+/// A client's memory, which is mapped here as well.
 class SharedAllocation final : public Allocation {
 public:
     SharedAllocation(const Client& client, int fd, std::size_t bytes)
@@ -36,11 +36,11 @@ public:
     }
 
 private:
-    const MappingCharge charge_; ///< until the mapping is gone
+    const MappingCharge charge_; ///< lasts until the mapping is gone
     std::unique_ptr<GuardedMapping> mapping_;
 };
 
-/// What a client had goes back to the system, in place of pieces kept for the next one.
+/// Returns a client's memory to the system, in place of keeping pieces of it for the next client.
 void return_free_memory() {
 #ifndef __SANITIZE_ADDRESS__ // its programs do not use the C library's heap, whose first trim by
                              // two threads at once reads what neither has set up
@@ -75,7 +75,7 @@ ServedClient::ServedClient(std::shared_ptr<SharedDevice> device, std::uint64_t i
                            UserShare share)
     : device_(std::move(device)), peer_(std::move(peer)), share_(std::move(share)), sources_(1) {
     client_.memory = std::make_shared<MemoryAccount>(OVERTAKE_MAX_CLIENT_BYTES, share_.memory);
-    // Those whom the server trusts are few, and have to be able to look when memory is used up.
+    // Trusted clients are few, and have to be able to look when memory is used up.
     if (!peer_.is_trusted)
         charge_.emplace(client_.memory, connection_bytes);
     client_.counts.id = id;
@@ -101,11 +101,11 @@ void ServedClient::run() noexcept {
     try {
         while (serve_once()) {
         }
-    } catch (const Violation&) { // it hears no more from us
+    } catch (const Violation&) { // the server does not answer it any more
     } catch (const Error&) {
     } catch (const std::bad_alloc&) {
     }
-    stop(); // it sees that at once, before what it shares with us goes
+    stop(); // the client sees this at once, before the memory that it shares is removed
     events_.clear();
     queues_.clear();
     std::map<std::uint64_t, std::unique_ptr<ServedTasks>> tasks;
@@ -114,7 +114,7 @@ void ServedClient::run() noexcept {
         tasks.swap(tasks_);
     }
     tasks.clear();
-    // All that may take long is done in this thread, so that nothing waits for it.
+    // This thread does everything that may take long, so that nothing waits for it.
     client_.delivery.stop();
     client_.disposal.stop();
     client_.addresses.reset(); // its buffers
@@ -129,7 +129,7 @@ void ServedClient::run() noexcept {
     device_->ended.raise();
 }
 
-/// False once the connection is closed.
+/// Returns false once the connection is closed.
 bool ServedClient::serve_once() {
     sources_.assign(1, {connection_.get(), POLLIN, 0});
     for (const auto& [id, queue] : queues_)
@@ -140,9 +140,9 @@ bool ServedClient::serve_once() {
     if (ready < 0)
         return errno == EINTR;
     if (ready == 0)
-        return false; // a silent client takes the place of another one
+        return false; // a silent client would keep the place of another one
     std::size_t source = 1;
-    // False: its channel is closed, since its client could not take what it was sent.
+    // Returns false if the channel is closed, since its client could not take what it was sent.
     const auto answer = [&](auto& served) {
         if (sources_[source++].revents == 0)
             return true;
@@ -151,7 +151,7 @@ bool ServedClient::serve_once() {
         served.answer();
         return true;
     };
-    std::optional<std::uint64_t> closed_queue, closed_tasks; // one of each at a time
+    std::optional<std::uint64_t> closed_queue, closed_tasks; // at most one of each at a time
     for (const auto& [id, queue] : queues_)
         if (!answer(*queue))
             closed_queue = id;
@@ -174,7 +174,7 @@ bool ServedClient::answer_request() {
         return errno == EAGAIN;
     if (packet->bytes == 0)
         return false;
-    // What is refused is closed elsewhere.
+    // Descriptors that are not kept are closed elsewhere.
     struct CloseElsewhere {
         Closer& closer;
         Packet& packet;
@@ -194,7 +194,7 @@ bool ServedClient::answer_request() {
     }
 }
 
-/// Never waits for a client that does not listen.
+/// Sends a reply.  Never waits for a client that does not read.
 bool ServedClient::reply(std::int32_t code, const Answer& answer) {
     const Reply head{.code = code,
                      .bytes = static_cast<std::uint32_t>(answer.payload.size()),
@@ -284,7 +284,7 @@ ServedClient::Answer ServedClient::create_buffer(Packet& packet) {
     auto allocation = make_with_room(
         client_, [&] { return std::make_shared<SharedAllocation>(client_, memory.get(), bytes); });
     const std::uint64_t address = client_.addresses->map(std::move(allocation));
-    const Descriptor mapped = std::move(packet.descriptors[0]); // is closed here: that is quick
+    const Descriptor mapped = std::move(packet.descriptors[0]); // closed here: that is quick
     buffer_count_++;
     return {.values = {address, bytes}};
 }
@@ -317,7 +317,7 @@ ServedClient::Answer ServedClient::create_tasks(const Request& request) {
     return answer;
 }
 
-/// Of all clients, so only for root and the server's own user.
+/// These are events of all clients, so only root and the server's own user get them.
 ServedClient::Answer ServedClient::create_events(const Request& request) {
     if (!peer_.is_trusted)
         throw Error(EPERM, fmt::format("events: those of all clients are not for user {}: ask as "
@@ -350,7 +350,7 @@ void ServedClient::check_queue(const QueueOptions& options) const {
 template <class Served>
 ServedClient::Answer ServedClient::keep(std::map<std::uint64_t, std::unique_ptr<Served>>& kept,
                                         std::unique_ptr<Served> made) {
-    sources_.reserve(queues_.size() + tasks_.size() + 2); // with the connection and this one
+    sources_.reserve(queues_.size() + tasks_.size() + 2); // with the connection and the new queue
     const auto descriptors = made->client_descriptors();
     const std::uint64_t id = next_queue_++;
     Answer answer{.values = {id},
@@ -364,7 +364,7 @@ ServedClient::Answer ServedClient::keep(std::map<std::uint64_t, std::unique_ptr<
 
 template <class Served>
 void ServedClient::drop(std::map<std::uint64_t, std::unique_ptr<Served>>& kept, std::uint64_t id) {
-    std::unique_ptr<Served> last; // goes without the lock
+    std::unique_ptr<Served> last; // destroyed without the lock
     const std::lock_guard lock(status_mutex_);
     const auto found = kept.find(id);
     if (found == kept.end())
@@ -386,7 +386,7 @@ std::string ServedClient::info() const {
     return text_of(&info, 1);
 }
 
-/// A client must not learn how long the FCs of others take.
+/// An untrusted client must not learn how long the FCs of others take.
 std::string ServedClient::cores() const {
     const auto cores = peer_.is_trusted ? device_->host.cores() : device_->host.coarse_cores();
     return text_of(cores.data(), cores.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A server's side of one connection, with a thread of its own.
+// The server's side of one connection, with a thread of its own.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@
 
 namespace overtake::server {
 
-/// Who is at the other end, as the system says.
+/// The process at the other end, as the system reports it.
 struct Peer {
     pid_t pid = 0;
     uid_t uid = 0;
@@ -34,24 +34,24 @@ struct Peer {
     bool is_trusted = false; ///< root, or the server's own user: sees exact counters, and others
 };
 
-/// What one user's clients may have together, so that others have something, too.
+/// The share of one user's clients together, so that other users have something, too.
 struct UserShare {
     std::shared_ptr<MemoryAccount> memory;
     std::shared_ptr<KeptPlaces> places;
-    std::shared_ptr<Closer> closer; ///< of what they sent and the server does not keep
+    std::shared_ptr<Closer> closer; ///< closes descriptors that the server does not keep
 };
 
 class ServedClient;
 
-/// JSON, whole; clients_begin: where the texts of clients begin, which end before the last two
-/// characters; last: of whom it speaks last if there are more, else 0.
+/// JSON, as a whole.  `clients_begin`: where the texts of clients begin, which end before the last
+/// two characters.  `last`: the last client of this page if there are more clients, else 0.
 struct StatusPage {
     std::string text;
     std::size_t clients_begin = 0;
     std::uint64_t last = 0;
 };
 
-/// Those who are connected, as one of them may ask for.
+/// The connected clients, as one of them may ask for them.
 class ClientList {
 public:
     virtual StatusPage status(const ServedClient& asks, std::uint64_t after) = 0;
@@ -61,23 +61,24 @@ protected:
     ~ClientList() = default;
 };
 
-/// What all clients of a server have in common.  It lives as long as one of their threads does.
+/// The data that all clients of a server share.  It lives as long as one of their threads does.
 struct SharedDevice {
     SharedDevice(const EmbeddedOptions& options, const SharedOptions& shared, std::string who)
         : host(options, shared), allowed(std::move(who)) {}
 
     FirmwareHost host;
     const std::shared_ptr<std::atomic<bool>> ends = std::make_shared<std::atomic<bool>>(false);
-    const std::string allowed; ///< who may use priority 255, in words
-    EventFlag ended;           ///< raised by each client that is over
+    const std::string allowed; ///< the users who may use priority 255, in words
+    EventFlag ended;           ///< each client raises it when it is over
 
-    /// Of the others, as far as this one may know of them, and as many as a reply has room for.
-    /// after: of whom the page before spoke last; 0: from the first.
+    /// Returns other clients, as far as this one may know of them, and as many as a reply has room
+    /// for.  `after`: the last client of the previous page; 0: begins with the first client.
     StatusPage status(const ServedClient& asks, std::uint64_t after);
-    /// What has come to any client is there for it.  Of a manual clock: nothing else waits.
+    /// Delivers everything that has come to any client.  For a manual clock, under which nothing
+    /// else waits.
     void deliver_all();
 
-    /// The server's list of clients, for both of them; null once the server is gone.
+    /// The server's list of clients, for both functions; null once the server has ended.
     std::mutex list_mutex;
     ClientList* list = nullptr;
 };
@@ -89,28 +90,28 @@ struct ClientStatus {
     std::uint64_t jobs;
     std::size_t memory_bytes;
     BusyTimes busy;
-    /// Of service mode: sums over its queues.
+    /// Service mode: sums over its queues.
     FirmwareHost::ProcessStatus tasks;
 };
 
 class ServedClient {
 public:
-    /// `id`: no other of the server's ever had or gets it.
-    /// Throws Error ENOSPC if its user has no memory for a connection.
+    /// `id`: no other client of the server ever has the same.  Throws Error ENOSPC if its user has
+    /// no memory for a connection.
     ServedClient(std::shared_ptr<SharedDevice> device, std::uint64_t id, Peer peer,
                  UserShare share);
 
-    /// Its connection, once, before run().
+    /// Takes its connection, once, before run().
     void take(Descriptor connection) { connection_ = std::move(connection); }
-    /// Of one whose thread did not start.
+    /// Returns the connection of a client whose thread did not start.
     Descriptor give_back() { return std::move(connection_); }
 
-    /// Until the client or stop() closes the connection, or the client says what no client says.
+    /// Serves until the client or stop() closes the connection, or the client breaks the protocol.
     void run() noexcept;
     /// From any thread.
     void stop() noexcept;
     bool is_over() const noexcept { return over_.load(); }
-    /// Its other end is closed, though it may not be over yet.
+    /// Whether its other end is closed; it may not be over yet.
     bool has_hung_up() const noexcept;
     void deliver() { client_.delivery.flush(); }
     const Peer& peer() const noexcept { return peer_; }
@@ -122,7 +123,7 @@ private:
         std::array<std::uint64_t, 2> values{};
         std::string payload{};
         std::vector<int> descriptors{};
-        std::function<void()> sent{}; ///< once the descriptors are the client's
+        std::function<void()> sent{}; ///< called once the client has the descriptors
     };
 
     bool serve_once();
@@ -133,7 +134,7 @@ private:
     Answer create_queue(const Request& request);
     Answer create_tasks(const Request& request);
     Answer create_events(const Request& request);
-    /// Throws Error if the client may not have it.
+    /// Throws Error if the client may not have the queue.
     void check_queue(const QueueOptions& options) const;
     template <class Served>
     Answer keep(std::map<std::uint64_t, std::unique_ptr<Served>>& kept,
@@ -146,18 +147,18 @@ private:
     bool reply(std::int32_t code, const Answer& answer);
 
     const std::shared_ptr<SharedDevice> device_;
-    mutable std::mutex connection_mutex_; ///< of closing it
+    mutable std::mutex connection_mutex_; ///< held while it is closed
     Descriptor connection_;
     const Peer peer_;
     const UserShare share_;
     Client client_;
     std::optional<MemoryCharge> charge_; ///< for the connection
     bool said_hello_ = false;
-    std::vector<pollfd> sources_; ///< with room for all, so that serving allocates nothing
+    std::vector<pollfd> sources_; ///< has room for all, so that serving allocates nothing
     std::map<std::uint64_t, std::unique_ptr<ServedQueue>> queues_;
     std::map<std::uint64_t, std::unique_ptr<ServedTasks>> tasks_;
     std::map<std::uint64_t, std::unique_ptr<ServedEvents>> events_;
-    mutable std::mutex status_mutex_; ///< of tasks_, which others look at for status()
+    mutable std::mutex status_mutex_; ///< protects tasks_, which status() of others reads
     std::uint64_t next_queue_ = 1;
     std::atomic<std::size_t> queue_count_ = 0;
     std::atomic<std::size_t> buffer_count_ = 0;

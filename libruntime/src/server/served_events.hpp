@@ -13,8 +13,8 @@
 
 namespace overtake::server {
 
-/// The host writes into it, and nothing of the client's is read but where the ring is free: who
-/// does not read loses events, and who writes nonsense there loses its own.
+/// The host writes into the ring and reads of the client's only where the ring is free.  A client
+/// that does not read loses events, and a client that writes nonsense there loses its own.
 class ServedEvents {
 public:
     /// `capacity`: a power of two.  Throws Error.
@@ -23,16 +23,16 @@ public:
     ServedEvents(const ServedEvents&) = delete;
     ServedEvents& operator=(const ServedEvents&) = delete;
 
-    /// For the client: the area's and the channel's descriptor.
+    /// Descriptors for the client: of the area and of the channel.
     std::array<int, 2> client_descriptors() const noexcept {
         return {memory_.get(), client_end_.get()};
     }
-    /// Once the client has them.
+    /// Called once the client has them.
     void forget_client_descriptors();
 
 private:
     FirmwareHost& host_;
-    MemoryCharge charge_; ///< for the area
+    MemoryCharge charge_; ///< charged for the area
     Descriptor memory_;
     std::unique_ptr<GuardedMapping> mapping_;
     Descriptor channel_;

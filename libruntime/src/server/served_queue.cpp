@@ -15,13 +15,13 @@ namespace overtake::server {
 namespace {
 
 const std::size_t area_bytes = round_to_pages(sizeof(QueueArea));
-/// What the tables of a context take, and the allocator.
+/// The memory of a context's tables, with the allocator's share.
 constexpr std::size_t context_bytes = sizeof(EmbeddedContext) +
                                       2 * OVERTAKE_MAX_JOBS * sizeof(void*) +
                                       OVERTAKE_MAX_CORES * sizeof(ovt_fw_turn) + 1024;
 
-/// From arrival to end, of a job whose end is worth waiting for; and of the call, which delays
-/// what other queues deliver.
+/// The longest job, from arrival to end, whose end the answer waits for.  brief_call_bytes limits
+/// its call, since the wait delays what other queues deliver.
 constexpr std::uint64_t brief_ns = 20'000;
 constexpr std::uint32_t brief_call_bytes = 16'384;
 
@@ -49,11 +49,11 @@ void ServedQueue::forget_client_descriptors() {
     client_end_ = Descriptor();
 }
 
-/// Touches nothing of the client's: a page of its memory may take long to come.
+/// Touches no memory of the client: one of its pages may take long to come.
 void ServedQueue::completed(const Completion& completion,
                             const std::shared_ptr<EmbeddedJob>& job) noexcept {
     const std::uint32_t tail = come_tail_.load(std::memory_order_relaxed);
-    // Should a client have more jobs than there are entries, it loses its own.
+    // A client that has more jobs than there are entries loses its own completions.
     if (tail - delivered_.load() == completion_entries)
         return;
     come_->list[tail % completion_entries] = completion;
@@ -64,7 +64,7 @@ void ServedQueue::completed(const Completion& completion,
     news_->post();
 }
 
-/// Everything that has come, with one wake-up.
+/// Delivers all completions that have come, with one wake-up.
 void ServedQueue::deliver() noexcept {
     const std::uint32_t tail = come_tail_.load();
     for (std::uint32_t i = delivered_.load(std::memory_order_relaxed); i != tail; i++) {
@@ -91,12 +91,13 @@ void ServedQueue::answer() {
         throw Violation("a call longer than its area");
     std::optional<Delivery::StandIn> stand_in;
     const std::uint32_t ended = come_tail_.load();
-    // All jobs have ended and are collected: the client may have one at a time.
+    // All jobs have ended and are collected: perhaps the client has one job at a time.
     const bool is_idle = ended == taken_ && ended == area_->completion_head.load();
     if (is_idle && is_brief_.load() && bytes <= brief_call_bytes)
         stand_in.emplace(client_.delivery);
     take_call(bytes);
-    // The end of a brief job is delivered here, with the answer: no other thread is woken for it.
+    // This thread delivers the end of a brief job with the answer, and wakes no other thread for
+    // it.
     if (stand_in && taken_ == ended + 1)
         stand_in->deliver_briefly([&] { return delivered_.load() == taken_; });
     answered_ = calls;
@@ -128,7 +129,7 @@ void ServedQueue::say(std::size_t accepted, int code, const char* text) {
 
 namespace {
 
-/// A job whose FCs and bindings, parts and stages stay in the call.
+/// Reads a job; its FCs, bindings, parts and stages stay in the call.
 Job read_job(std::span<const std::byte> call, std::size_t& position, WireJob& wire) {
     read(call, position, &wire, 1);
     Job job;
@@ -156,7 +157,7 @@ Job read_job(std::span<const std::byte> call, std::size_t& position, WireJob& wi
 /// Memory for the cores of a replay's parts.
 using PartCores = std::array<unsigned, OVERTAKE_MAX_CORES>;
 
-/// What `job` says as a replay.
+/// Returns `job` as a replay.
 Replay replay_of(const Job& job, std::uint32_t recording, PartCores& cores) {
     if (job.parts.size() > cores.size() || !job.fcs.empty() || !job.stages.empty())
         throw Violation("a replay that is none");
@@ -174,13 +175,13 @@ std::shared_ptr<EmbeddedJob> ServedQueue::make(const Job& job, std::uint32_t rec
         return make_job_of(client_, job, bounds);
     PartCores cores;
     return recordings_.replay(replay_of(job, recording, cores), bounds, [&] {
-        // A completion is delivered while the host's thread that tells it has yet to let go.
+        // A completion is delivered before the host's thread that reports it has released its job.
         host_.submit(*context_, {});
         client_.disposal.drain();
     });
 }
 
-/// The only one of its call.
+/// Takes the recording of a call; a call has only one.
 void ServedQueue::take_recording(const Job& job, std::uint32_t instances, const JobBounds& bounds) {
     try {
         area_->chosen_cores[0] =
@@ -194,7 +195,7 @@ void ServedQueue::take_recording(const Job& job, std::uint32_t instances, const 
 }
 
 void ServedQueue::forget(std::uint32_t recording) {
-    answer(); // what was replayed before
+    answer(); // takes replays of an earlier call
     recordings_.forget(recording);
 }
 
@@ -254,7 +255,7 @@ void ServedQueue::take_jobs(std::span<const std::byte> bytes) {
 }
 
 bool ServedQueue::cancel(std::uint64_t tag) {
-    answer(); // what was submitted before
+    answer(); // takes jobs of an earlier call
     return host_.cancel(*context_, tag);
 }
 

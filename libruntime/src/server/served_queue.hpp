@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A client's queue, on the server's side.
+// The server's side of a client's queue.
 #pragma once
 
 #include <array>
@@ -21,22 +21,22 @@
 
 namespace overtake::server {
 
-/// Belongs to the client's thread, but for completed().
+/// Belongs to the client's thread, except for completed().
 class ServedQueue final : private CompletionSink {
 public:
     /// Throws Error, as Device::create_queue().
     ServedQueue(FirmwareHost& host, Client& client, const QueueOptions& options);
-    /// Ends its jobs, and waits for that.
+    /// Ends its jobs, and waits for their ends.
     ~ServedQueue() override;
     ServedQueue(const ServedQueue&) = delete;
     ServedQueue& operator=(const ServedQueue&) = delete;
 
     int channel() const noexcept { return channel_.get(); }
-    /// For the client: the area's and the channel's descriptor.
+    /// Descriptors for the client: of the area and of the channel.
     std::array<int, 2> client_descriptors() const noexcept {
         return {memory_.get(), client_end_.get()};
     }
-    /// Once the client has them.
+    /// Called once the client has them.
     void forget_client_descriptors();
 
     /// Takes the jobs of a call, if there is one.  Throws Violation.
@@ -57,7 +57,7 @@ private:
 
     struct Completions {
         std::array<Completion, completion_entries> list;
-        /// Of groups that want a record: until that is written.
+        /// Groups that want a record, until it is written.
         std::array<std::shared_ptr<EmbeddedJob>, completion_entries> groups;
     };
 
@@ -70,14 +70,14 @@ private:
     Descriptor channel_;
     Descriptor client_end_;
     std::uint32_t answered_ = 0;
-    std::uint32_t taken_ = 0; ///< jobs
-    /// What has ended: written under the host's lock, read by the client's delivery.
+    std::uint32_t taken_ = 0; ///< jobs taken
+    /// The jobs that have ended: written under the host's lock, read by the client's delivery.
     const std::unique_ptr<Completions> come_;
     std::atomic<std::uint32_t> come_tail_ = 0;
     std::atomic<std::uint32_t> delivered_ = 0;
-    std::atomic<bool> is_brief_ = false; ///< the last job
+    std::atomic<bool> is_brief_ = false; ///< the last job was brief
     std::array<unsigned, OVERTAKE_MAX_JOBS> chosen_cores_{};
-    std::vector<std::shared_ptr<EmbeddedJob>> made_; ///< of one call
+    std::vector<std::shared_ptr<EmbeddedJob>> made_; ///< the jobs of one call
     Recordings recordings_;
     std::optional<Delivery::Source> news_;
     std::unique_ptr<EmbeddedContext> context_;

@@ -21,15 +21,15 @@ namespace overtake::server {
 namespace {
 
 const std::size_t task_area_bytes = round_to_pages(sizeof(TaskArea));
-/// Of programs that have not run, before they are looked at again.
+/// The number of programs that have not run and whose costs are kept; then costs are computed anew.
 constexpr std::size_t costs_kept = 1024;
-/// What a queue of tasks takes besides its area: a cost is an entry, its links and its place.
+/// The memory of a queue of tasks besides its area: a cost is an entry, its links and its place.
 constexpr std::size_t queue_bytes = sizeof(ServedTasks) + sizeof(EmbeddedContext) +
                                     2 * OVERTAKE_MAX_JOBS * sizeof(void*) + costs_kept * 64 +
                                     OVERTAKE_MAX_CORES * sizeof(ovt_sched_line) + 1024;
-/// What a task takes besides the segments' own things: the allocator has a piece of each.
+/// The memory of a task besides its segments: the allocator takes a piece for each part.
 constexpr std::size_t task_bytes = sizeof(HostedTask) + 256;
-/// And for each core that it takes at once.
+/// The memory for each core that a task takes at once.
 constexpr std::size_t core_bytes = sizeof(ovt_sched_gap) + sizeof(u32);
 constexpr std::size_t segment_bytes = sizeof(ovt_sched_segment) + sizeof(u64) +
                                       sizeof(overtake_result) + sizeof(std::shared_ptr<void>);
@@ -48,7 +48,7 @@ ServedTasks::ServedTasks(FirmwareHost& host, Client& client, const QueueOptions&
                          std::uint32_t workers, std::shared_ptr<KeptPlaces> places)
     : host_(host), client_(client), charge_(client.memory, task_area_bytes + queue_bytes),
       place_(std::move(places)) {
-    // So that ends can be collected, and CPU segments reported, when all memory is used up.
+    // These let it collect ends and report CPU segments even when all memory is used up.
     client.call.take(client.memory, 1);
     client.answer.take(client.memory, event_area_bytes);
     memory_ = make_shared_memory("overtake tasks", task_area_bytes);
@@ -174,7 +174,7 @@ void ServedTasks::submit(std::span<const std::byte> bytes) {
     host_.submit_task(process_, std::move(task));
 }
 
-/// How many parts it has.
+/// Adds a segment; returns how many parts it has.
 std::uint32_t ServedTasks::add_segment(HostedTask& task, std::size_t index, const WireTask& wire,
                                        std::span<const std::byte> bytes, std::size_t& position) {
     WireSegment segment;
@@ -233,7 +233,7 @@ void ServedTasks::add_job(HostedTask& task, std::size_t index, const Job& job) {
 }
 
 void ServedTasks::tell_events() {
-    // Nothing is allocated while the host is locked, nor is the client's memory touched.
+    // While the host is locked nothing is allocated and no memory of the client is touched.
     const std::span answer = client_.answer.take(client_.memory, event_area_bytes);
     std::size_t told = 0;
     const auto put = [&](const void* data, std::size_t bytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A client's queue of service mode, on the server's side.
+// The server's side of a client's queue of service mode.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace overtake::server {
 
-/// Of how many of a user's queues of tasks a place of the task limit is kept.  Thread safe.
+/// Counts the queues of a user for which a place of the task limit is kept.  Thread safe.
 class KeptPlaces {
 public:
     explicit KeptPlaces(std::size_t most) : most_(most) {}
@@ -28,7 +28,7 @@ private:
     std::atomic<std::size_t> held_ = 0;
 };
 
-/// One of them, while it lives; or none, if there was none left.
+/// A kept place, while it lives; or none, if none was left.
 class KeptPlace {
 public:
     explicit KeptPlace(std::shared_ptr<KeptPlaces> places)
@@ -43,26 +43,26 @@ private:
     const bool is_held_;
 };
 
-/// Belongs to the client's thread, but for its process's wake-ups.
+/// Belongs to the client's thread, except for the wake-ups of its process.
 class ServedTasks {
 public:
     /// Throws Error, as Device::create_service_queue().
     ServedTasks(FirmwareHost& host, Client& client, const QueueOptions& options,
                 std::uint32_t workers, std::shared_ptr<KeptPlaces> places);
-    /// Ends its tasks, and waits for that.
+    /// Ends its tasks, and waits for their ends.
     ~ServedTasks();
     ServedTasks(const ServedTasks&) = delete;
     ServedTasks& operator=(const ServedTasks&) = delete;
 
     int channel() const noexcept { return channel_.get(); }
-    /// For the client: the area's and the channel's descriptor.
+    /// Descriptors for the client: of the area and of the channel.
     std::array<int, 2> client_descriptors() const noexcept {
         return {memory_.get(), client_end_.get()};
     }
-    /// Once the client has them.
+    /// Called once the client has them.
     void forget_client_descriptors();
 
-    /// Does what a call asks for, if there is one.  Throws Violation.
+    /// Performs a call, if there is one.  Throws Violation.
     void answer();
     FirmwareHost::ProcessStatus status() const { return host_.status_of(process_); }
 
@@ -79,7 +79,7 @@ private:
 
     FirmwareHost& host_;
     Client& client_;
-    MemoryCharge charge_; ///< for the area and what is kept of the process
+    MemoryCharge charge_; ///< charged for the area and for the process's data
     const KeptPlace place_;
     Descriptor memory_;
     std::unique_ptr<GuardedMapping> mapping_;
@@ -87,8 +87,8 @@ private:
     Descriptor channel_;
     Descriptor client_end_;
     std::uint32_t answered_ = 0;
-    std::uint32_t delivered_ = 0;                            ///< as TaskArea::news
-    std::unordered_map<std::uint64_t, std::uint64_t> costs_; ///< by key, of what may not have run
+    std::uint32_t delivered_ = 0;                            ///< the value of TaskArea::news
+    std::unordered_map<std::uint64_t, std::uint64_t> costs_; ///< by key, of programs not run
     std::optional<Delivery::Source> news_;
     std::unique_ptr<EmbeddedContext> context_;
     HostedProcess process_;

@@ -31,28 +31,30 @@ namespace overtake::server {
 
 namespace {
 
-/// As a driver's: a minute, or the queue timeout if that is longer.
+/// The same as a driver's: a minute, or the queue timeout if that is longer.
 constexpr std::uint64_t server_job_max_ns = 60'000'000'000;
 static_assert(server_fc_clock_ns == OVT_FC_CLOCK_MS * 1'000'000ull);
 constexpr std::uint64_t idle_ns_per_s = 1'000'000'000;
 constexpr int ms_per_s = 1000;
 constexpr std::uint64_t ns_per_ms = 1'000'000;
 constexpr int ms_until_descriptors = 100;
-/// Of all clients' buffers and scratch: the system's default is 65,530 in a process.
+/// Mappings for all clients' buffers and scratch: the system's default is 65,530 for a process.
 constexpr std::size_t most_mappings = 49'152;
 constexpr rlim_t own_descriptors = 64;
-constexpr unsigned places_for_trusted = 4; ///< beside --clients: for the owner and root to look
-/// Connections that are closed, while their jobs end and their memory is freed.
+constexpr unsigned places_for_trusted = 4; ///< beside --clients: for the owner and root
+/// Closed connections whose jobs still end and whose memory is still being freed.
 constexpr std::size_t most_ending_of_user = 256;
 /// Connections of a user that are refused and not yet closed.
 constexpr std::size_t most_refused = 1024;
-/// For what clients have sent to be closed in, when the server ends: one time for all of it.
+/// The time for closing what clients have sent when the server ends: one time for all of it.
 constexpr int ms_to_close = 500;
-/// For clients to end in, when the server does.  Only what they have sent takes longer.
+/// The time for clients to end when the server ends.  Only closing what they have sent takes
+/// longer.
 constexpr int ms_to_end = 2'000;
 
-/// As many descriptors as all clients may have queues, together with those of a user that are
-/// ending and what else waits to be closed, if the system lets us.
+/// Raises the limit of descriptors, if the system allows it.  All clients need one for each queue
+/// that they may have; ending connections of a user and others that wait to be closed need some as
+/// well.
 void raise_descriptor_limit(unsigned clients) {
     const rlim_t connections = rlim_t{clients} + places_for_trusted + most_ending_of_user;
     const rlim_t wanted =
@@ -68,7 +70,7 @@ EmbeddedOptions device_options(const ServerOptions& options) {
     EmbeddedOptions device = options.device;
     if (device.fc_clock_ns == 0)
         device.fc_clock_ns = server_fc_clock_ns;
-    // On a busy machine an FC may take five times its clock.
+    // On a busy machine an FC may take five times the time of its clock.
     if (device.queue_timeout_ns == 0)
         device.queue_timeout_ns =
             std::max(OVT_QUEUE_TIMEOUT_MS * ns_per_ms, 5 * device.fc_clock_ns);
@@ -78,7 +80,7 @@ EmbeddedOptions device_options(const ServerOptions& options) {
 SharedOptions shared_options(const ServerOptions& options) {
     return {
         .clients = std::max(options.clients, 1u) + places_for_trusted,
-        // The client that steps the clock decides how fast device time passes.
+        // The client that steps the clock determines how fast device time passes.
         .job_max_ns = options.device.manual_clock
                           ? OVT_TIME_NEVER
                           : std::max(server_job_max_ns, device_options(options).queue_timeout_ns),
@@ -107,7 +109,7 @@ std::string tasks_json(const FirmwareHost::ProcessStatus& tasks) {
                        tasks.overdue);
 }
 
-/// [core, HIGH, NORMAL] of each core on which the client had an FC.
+/// Returns [core, HIGH, NORMAL] of each core on which the client had an FC.
 std::string busy_json(const BusyTimes& busy) {
     std::string text;
     for (std::size_t core = 0; core < busy.size(); core++)
@@ -172,8 +174,9 @@ public:
         shared_->list = this;
     }
 
-    /// A client whose thread is in a system call on something that it was sent is left behind: it
-    /// has its own references to what it uses, and ends when the call does or the process.
+    /// Leaves behind a client whose thread is in a system call on a descriptor that it was sent:
+    /// the client has its own references to what it uses, and ends when the call or the process
+    /// ends.
     ~Service() {
         {
             const std::lock_guard lock(shared_->list_mutex);
@@ -223,14 +226,15 @@ public:
 
 private:
     struct Served {
-        std::shared_ptr<ServedClient> client; ///< its thread's as well
+        std::shared_ptr<ServedClient> client; ///< shared with its thread
         std::thread thread;
     };
 
     void accept_one() {
         Descriptor connection = listener_.accept();
         if (!connection) {
-            // It has gone again, or there is no descriptor left for it: then it waits a little.
+            // The connection is closed again, or there is no descriptor left for it: then waits a
+            // little.
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
                 wait_a_little();
             return;
@@ -238,12 +242,12 @@ private:
         std::shared_ptr<Closer> closer = closer_;
         try {
             admit(connection, closer);
-        } catch (const std::exception&) { // no memory, or no thread: the client sees the end
+        } catch (const std::exception&) { // no memory or thread: the client sees the end
             drop(connection, closer);
         }
     }
 
-    /// This thread closes no connection itself: it has what it was sent, too.
+    /// This thread does not close the connection: it may hold descriptors that were sent to it.
     void drop(Descriptor& connection, const std::shared_ptr<Closer>& closer) {
         if (!connection)
             return;
@@ -257,8 +261,8 @@ private:
         poll(&stopped, 1, ms_until_descriptors);
     }
 
-    /// Otherwise those who connect wait: this thread closes nothing itself, since that may take as
-    /// long as a client likes.
+    /// Returns false if new connections have to wait: this thread does not close the refused one
+    /// itself, since that may take as long as its client likes.
     bool is_refused_one_closed() {
         if (!refused_.connection || refused_.closer->take(refused_.connection, most_refused))
             return true;
@@ -266,7 +270,7 @@ private:
         return false;
     }
 
-    /// `closer`: the user's, once it is known.
+    /// `closer`: becomes the user's, once the user is known.
     void admit(Descriptor& connection, std::shared_ptr<Closer>& closer) {
         const Peer peer = peer_of(connection.get());
         UserShare& share = share_of(peer);
@@ -303,7 +307,8 @@ private:
         drop(connection, share.closer);
     }
 
-    /// Half of the memory and a quarter of the mappings, for a user whom the server cannot trust.
+    /// Returns the share of a user.  An untrusted user gets half of the memory and a quarter of the
+    /// mappings.
     UserShare& share_of(const Peer& peer) {
         UserShare& share = shares_[peer.uid];
         if (!share.memory) {
@@ -316,7 +321,7 @@ private:
                 peer.is_trusted ? SIZE_MAX
                                 : ovt_service_places_of_a_user(options_.service.task_limit));
             made.closer = std::make_shared<Closer>();
-            share = std::move(made); // all or none
+            share = std::move(made); // all members or none
         }
         return share;
     }
@@ -344,7 +349,7 @@ private:
     std::string refusal_of(const Peer& peer) {
         std::size_t connected = 0;
         std::size_t of_user = 0;
-        std::size_t ending_of_user = 0; // closed, and not over yet: they have no place any more
+        std::size_t ending_of_user = 0; // closed, and not over yet: they use no place
         const std::lock_guard lock(mutex_);
         for (const Served& served : clients_) {
             const bool is_ending = served.client->has_hung_up();
@@ -353,7 +358,7 @@ private:
             of_user += !is_ending && is_of_user;
             ending_of_user += is_ending && is_of_user;
         }
-        // The last places are for users who have none, and some more for whom the server trusts.
+        // The last places are for users who have none, and some more are for trusted users.
         const std::size_t room = peer.is_trusted
                                      ? options_.clients + places_for_trusted
                                      : options_.clients - (of_user != 0 ? options_.clients / 8 : 0);
@@ -405,7 +410,7 @@ private:
         constexpr std::string_view separator = ", ", end = "]}";
         std::uint64_t last = 0;
         const std::lock_guard lock(mutex_);
-        for (const Served& served : clients_) { // by number
+        for (const Served& served : clients_) { // in the order of their numbers
             const bool may_know =
                 asks.peer().is_trusted || asks.peer().uid == served.client->peer().uid;
             if (served.client.get() == &asks || !may_know || served.client->id() <= after ||
@@ -425,20 +430,20 @@ private:
     }
 
     const ServerOptions options_;
-    const uid_t owner_ = getuid(); ///< whichever user it becomes later
+    const uid_t owner_ = getuid(); ///< its user at the start, even if that changes
     EventFlag stop_;
-    const std::shared_ptr<MemoryAccount> memory_; ///< of all clients
+    const std::shared_ptr<MemoryAccount> memory_; ///< the memory of all clients
     std::map<uid_t, UserShare> shares_;           ///< of all users that ever connected; run()'s
     const std::shared_ptr<SharedDevice> shared_;
-    Listener listener_;             ///< made last: what is refused before leaves no file
-    std::uint64_t next_client_ = 1; ///< run()'s
-    /// Of connections whose user is not known.
+    Listener listener_;             ///< made last: no file stays if anything else fails
+    std::uint64_t next_client_ = 1; ///< used by run()
+    /// Closes connections whose user is not known.
     const std::shared_ptr<Closer> closer_ = std::make_shared<Closer>();
     struct Refused {
         Descriptor connection;
         std::shared_ptr<Closer> closer;
-    } refused_;        ///< for which its user's closer has no room; run()'s
-    std::mutex mutex_; ///< of the list; clients are only added and dropped by run()
+    } refused_;        ///< its closer has no room for it; used by run()
+    std::mutex mutex_; ///< protects the list; only run() adds and drops
     std::list<Served> clients_;
 };
 
@@ -453,7 +458,7 @@ ServiceSettings default_service_settings() {
 Server::Server(const ServerOptions& options)
     : service_(std::make_unique<server::Service>(options)) {}
 Server::~Server() {
-    if (!service_->origin.is_here()) // its threads are the parent's
+    if (!service_->origin.is_here()) // its threads are in the parent
         (void)service_.release();
 }
 
@@ -463,7 +468,7 @@ void Server::run() {
 }
 
 void Server::stop() noexcept {
-    if (service_->origin.is_here()) // the flag is the parent's as well
+    if (service_->origin.is_here()) // the parent shares the flag
         service_->stop();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A device in a server process, as its clients have it.
+// A device in a server process, as its clients use it.
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -38,7 +38,7 @@ public:
     ~ServerBuffer() override {
         try {
             connection_->call(Operation::destroy_buffer, address_);
-        } catch (const Error&) { // it went with the server
+        } catch (const Error&) { // it was removed with the server
         }
     }
 
@@ -170,7 +170,7 @@ public:
 private:
     std::shared_ptr<const Connection> connection_;
     ServerClock clock_;
-    const drm_overtake_device_info info_; ///< of the beginning, for what never changes
+    const drm_overtake_device_info info_; ///< as of the beginning, for what never changes
 };
 
 ServerQueue::ServerQueue(std::shared_ptr<Device> device,
@@ -192,7 +192,7 @@ ServerQueue::ServerQueue(std::shared_ptr<Device> device,
 ServerQueue::~ServerQueue() {
     try {
         connection_->call(Operation::destroy_queue, id_);
-    } catch (const Error&) { // it went with the server
+    } catch (const Error&) { // it was removed with the server
     }
 }
 
@@ -303,7 +303,7 @@ void ServerQueue::submit_all(std::span<const Item> items) {
         items = items.subspan(call(items));
 }
 
-/// What was written is a call.
+/// Makes a call of the bytes that were written.
 void ServerQueue::call() {
     const std::uint32_t number = area_->calls.load(std::memory_order_relaxed) + 1;
     area_->job_bytes.store(static_cast<std::uint32_t>(written_));
@@ -320,7 +320,7 @@ void ServerQueue::refuse_as_answered() const {
 std::uint32_t ServerQueue::record(const Job& job, unsigned instances) {
     const Job part = recorded_part(job);
     written_ = 0;
-    // What is no number of instances is no recording to the server.
+    // The server takes a job with 0 instances for no recording.
     if (instances == 0 || !fits(part)) {
         const ovt_verdict verdict =
             check_recording(job, instances, bounds(), [](std::size_t, const overtake_binding&) {
@@ -336,12 +336,12 @@ std::uint32_t ServerQueue::record(const Job& job, unsigned instances) {
     return area_->chosen_cores[0];
 }
 
-/// As many as one call takes; how many these were.
+/// Submits as many jobs as one call takes; returns their number.
 template <class Item>
 std::size_t ServerQueue::call(std::span<const Item> jobs) {
     written_ = 0;
     std::size_t count = 0;
-    bool is_refused = false; // those behind it are not in flight
+    bool is_refused = false; // jobs after a refused one are not in flight
     try {
         for (; count < jobs.size() && count < OVERTAKE_MAX_JOBS && !is_refused; count++) {
             const Item& job = jobs[count];
@@ -360,7 +360,7 @@ std::size_t ServerQueue::call(std::span<const Item> jobs) {
     } catch (const Error&) {
         if (count == 0)
             throw;
-        // It is the first of the next call, if there is one.
+        // The job is the first of the next call, if there is one.
     } catch (const std::bad_alloc&) {
         for (const Item& job : jobs.first(count))
             tags_.erase(job.tag);
@@ -373,7 +373,7 @@ std::size_t ServerQueue::call(std::span<const Item> jobs) {
             *jobs[i].chosen_core = area_->chosen_cores[i];
     if (accepted == count && area_->code == 0)
         return count;
-    // The tag of one that is refused for it belongs to another.
+    // A tag that is refused as used belongs to another job.
     for (std::size_t i = accepted; i < count; i++)
         if (!(is_refused && i + 1 == count))
             tags_.erase(jobs[i].tag);
@@ -425,7 +425,7 @@ std::shared_ptr<Device> open_server(const std::string& path) {
 
 namespace {
 
-/// All pages of it as one text.
+/// Returns all pages of the status as one text.
 std::string status_of(const server::Connection& connection) {
     constexpr std::size_t end_bytes = 2; // "]}"
     std::string text;

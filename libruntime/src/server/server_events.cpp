@@ -32,7 +32,7 @@ public:
     ~ServerEvents() override {
         try {
             connection_->call(Operation::destroy_events, id_);
-        } catch (const Error&) { // it went with the server
+        } catch (const Error&) { // it was removed with the server
         }
     }
 

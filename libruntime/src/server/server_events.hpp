@@ -9,7 +9,7 @@
 
 namespace overtake::server {
 
-/// A client's end.  Throws Error, as Device::events().
+/// Makes a client's end of a source.  Throws Error, as Device::events().
 std::unique_ptr<EventSource> make_server_events(std::shared_ptr<Device> device,
                                                 std::shared_ptr<const Connection> connection,
                                                 const EventOptions& options);

@@ -36,10 +36,11 @@ public:
     void interrupt() override { channel_->interrupt(); }
 
 private:
-    /// Of a call, one after the other.  Throws Error E2BIG.
+    /// Writes a part of a call; parts follow each other.  Throws Error E2BIG.
     void write(std::span<const std::byte> bytes);
     void write_segment(const ServiceTask& task, std::size_t index);
-    /// What the answer says.  Throws Error: the server's, or ENODEV if it is gone.
+    /// Makes the call and returns its answer.  Throws Error: the server's, or ENODEV if it has
+    /// ended.
     std::span<const std::byte> call(TaskCall operation);
     std::vector<ServiceEvent> take();
 
@@ -52,8 +53,8 @@ private:
     Mapping mapping_;
     TaskArea* area_;
     std::unique_ptr<ClientChannel> channel_;
-    std::size_t written_ = 0; ///< bytes of the call that is being written
-    std::uint32_t seen_ = 0;  ///< of TaskArea::news
+    std::size_t written_ = 0; ///< bytes of the call so far
+    std::uint32_t seen_ = 0;  ///< the value of TaskArea::news
     std::size_t live_ = 0;
     bool events_lost_ = false;
 };
@@ -80,7 +81,7 @@ ServerTasks::ServerTasks(std::shared_ptr<Device> device,
 ServerTasks::~ServerTasks() {
     try {
         connection_->call(Operation::destroy_tasks, id_);
-    } catch (const Error&) { // it went with the server
+    } catch (const Error&) { // it was removed with the server
     }
 }
 
@@ -194,7 +195,7 @@ std::vector<ServiceEvent> ServerTasks::take() {
     std::vector<Completion> results;
     written_ = 0;
     const std::span<const std::byte> bytes = call(TaskCall::events);
-    events_lost_ = true; // unless all come through
+    events_lost_ = true; // until all have come through
     for (std::size_t position = 0; position < bytes.size();) {
         overtake_task_event told;
         read(bytes, position, &told, 1);
@@ -219,7 +220,7 @@ std::vector<ServiceEvent> ServerTasks::reap(std::int64_t deadline_ns) {
         std::vector<ServiceEvent> events;
         if (news != seen_) {
             events = take();
-            // What may not have fitted any more comes with the next call.
+            // Events that may not have fitted come with the next call.
             if (area_->answer_bytes <= event_area_bytes - longest_event_bytes)
                 seen_ = news;
         }

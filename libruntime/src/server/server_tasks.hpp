@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A queue of service mode, as a server's client has it.
+// A queue of service mode, as a client of a server uses it.
 #pragma once
 
 #include <memory>

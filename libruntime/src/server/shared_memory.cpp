@@ -28,7 +28,7 @@ namespace overtake::server {
 namespace {
 
 constexpr unsigned seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-/// With one of them no process could give pages back to the system.
+/// With one of these seals no process could return pages to the system.
 constexpr unsigned write_seals = F_SEAL_WRITE | F_SEAL_FUTURE_WRITE;
 
 [[noreturn]] void fail_to_share(const char* what) {
@@ -41,8 +41,8 @@ std::size_t page_bytes() {
     return bytes;
 }
 
-/// Which addresses are guarded.  A signal handler reads it, so the lock is one that spins.  No
-/// thread touches guarded memory while holding it.
+/// The addresses that are guarded.  A signal handler reads them, so the lock spins.  No thread
+/// touches guarded memory while it holds the lock.
 class Guard {
 public:
     void add(const std::byte* begin, std::size_t bytes) {
@@ -98,7 +98,7 @@ void take_bus_error(int number, siginfo_t* info, void*) {
         errno = saved;
         return;
     }
-    // Not ours: what would have happened happens when the instruction is tried again.
+    // The address is not guarded: the instruction runs again, with the former handler.
     sigaction(number, &former_action, nullptr);
     errno = saved;
 }
@@ -151,7 +151,7 @@ std::size_t sealed_bytes(int fd) {
     return bytes;
 }
 
-/// A file of which there are guarded mappings.
+/// A file that has guarded mappings.
 struct GuardedMapping::File {
     using Key = std::pair<dev_t, ino_t>;
 
@@ -160,7 +160,7 @@ struct GuardedMapping::File {
     static std::shared_ptr<File> find(int fd);
 
     const Key key;
-    std::mutex mutex; ///< held while pages come and go
+    std::mutex mutex; ///< held while pages are added or removed
     std::size_t mappings = 0;
 };
 
@@ -179,7 +179,7 @@ public:
     void forget(std::shared_ptr<GuardedMapping::File> file) noexcept {
         const std::lock_guard lock(mutex_);
         const GuardedMapping::File::Key key = file->key;
-        file.reset(); // no other thread finds it while this is locked
+        file.reset(); // no other thread finds the file while this is locked
         const auto known = files_.find(key);
         if (known != files_.end() && known->second.expired())
             files_.erase(known);
@@ -190,7 +190,7 @@ private:
     std::map<GuardedMapping::File::Key, std::weak_ptr<GuardedMapping::File>> files_;
 };
 
-/// Never destroyed, as guard().
+/// Never destroyed, like guard().
 Files& files() {
     static Files& all = *new Files;
     return all;
@@ -230,8 +230,9 @@ GuardedMapping::GuardedMapping(int fd, std::size_t bytes,
     }
 }
 
-/// The pages were charged to the process with the last mapping.  To give them back the kernel looks
-/// at every mapping of the file: that is done once for a file, not once for each mapping.
+/// Removes the pages, which are charged to the process, with the last mapping.  The kernel looks at
+/// every mapping of the file to remove them: so this is done once for a file, not once for each
+/// mapping.
 GuardedMapping::~GuardedMapping() {
     {
         const std::lock_guard lock(file_->mutex);

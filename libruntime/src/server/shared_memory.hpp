@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Memory that two processes share and neither need trust the other with.
+// Memory that two processes share without having to trust each other.
 #pragma once
 
 #include <atomic>
@@ -11,14 +11,14 @@
 
 namespace overtake::server {
 
-/// New zeroed memory, sealed against shrinking and growing.  Throws Error.
+/// Makes new zeroed memory, sealed against shrinking and growing.  Throws Error.
 Descriptor make_shared_memory(const char* name, std::size_t bytes);
 
 /// A mapping, for reading and writing.
 class Mapping {
 public:
     Mapping() = default;
-    /// Of a whole file from make_shared_memory().  Throws Error.
+    /// Maps a whole file of make_shared_memory().  Throws Error.
     Mapping(int fd, std::size_t bytes);
     ~Mapping();
     Mapping(Mapping&& other) noexcept
@@ -37,13 +37,14 @@ private:
     std::size_t bytes_ = 0;
 };
 
-/// Bytes of memory that another process has made.  Throws Error EINVAL unless it is memory of pages
-/// of the usual size, sealed so that it cannot shrink or grow and will always be writable.
+/// Returns the bytes of memory that another process has made.  Throws Error EINVAL unless the
+/// memory has whole pages of the usual size, is sealed so that it cannot shrink or grow, and will
+/// always be writable.
 std::size_t sealed_bytes(int fd);
-/// A mapping of memory that another process holds as well, and pages for all of it.  The other one
-/// can give pages back to the system at any time; should there be none to take their place when
-/// this process touches them, the mapping gets a page of zeros of its own there, and not the
-/// process a SIGBUS.  The pages of a file go with its last mapping, even if another process still
+/// A mapping of memory that another process also has, with pages for all of it.  The other process
+/// can return pages to the system at any time.  If there are none to replace them when this process
+/// touches the memory, the mapping gets a page of zeros of its own there, and the process gets no
+/// SIGBUS.  The pages of a file are removed with its last mapping, even if another process still
 /// has the file, unless `keep` is true by then.
 ///
 /// Thread safety: mappings are independent, even those of one file.  Errors: Error, ENOMEM when
@@ -67,7 +68,8 @@ private:
     std::shared_ptr<File> file_;
 };
 
-/// Takes SIGBUS for guarded mappings; any other ends the process as before.  Once is enough.
+/// Handles SIGBUS for guarded mappings; any other SIGBUS ends the process as before.  One call is
+/// enough.
 void guard_mappings();
 
 } // namespace overtake::server

@@ -8,9 +8,10 @@
 namespace overtake::compiler {
 namespace {
 
-// Sources that are looked at in each step: those with the greatest errors.
+// The sources that each step looks at: those with the greatest errors.
 constexpr std::size_t most_looked_at = 64;
-// What a node costs beside its work, as a share of the network's: values that change their form.
+// The cost of a node beside its work, as a share of the network's work: values that change their
+// form.
 constexpr double node_share = 0.002;
 
 class FloatOrder {
@@ -62,7 +63,7 @@ public:
     }
 
 private:
-    // What is to become little: errors beyond those that are wanted, and a little of each.
+    // Returns the number to reduce: errors beyond the wanted ones, and a little of each error.
     double badness(const std::vector<double>& errors) const {
         double sum = 0;
         for (const double error : errors)
@@ -78,7 +79,7 @@ private:
         return nodes;
     }
 
-    // Sources whose last nodes these are.
+    // Returns the sources that have no other nodes left than these.
     std::vector<std::size_t> ended_by(const std::vector<std::size_t>& nodes) const {
         std::vector<std::size_t> touched;
         for (const std::size_t node : nodes)
@@ -94,7 +95,7 @@ private:
         return ended;
     }
 
-    // What one unit of work brings.
+    // Returns what one unit of work gains.
     double worth(std::size_t source) const {
         const std::vector<std::size_t> nodes = nodes_of(source);
         std::vector<double> errors = errors_;
@@ -117,7 +118,7 @@ private:
     const std::vector<double>& work_;
     const double wanted_, all_work_;
     std::vector<bool> in_float_;                    // by node
-    std::vector<std::vector<std::size_t>> of_node_; // sources
+    std::vector<std::vector<std::size_t>> of_node_; // sources of each node
     std::vector<double> badness_;                   // by source, alone
     std::vector<std::size_t> missing_, left_;       // nodes by source; sources, the worst first
     std::vector<double> errors_;                    // by output

@@ -12,7 +12,7 @@
 namespace overtake::compiler {
 namespace {
 
-// What looking for losses may take: samples, runs of the network, and operations in all.
+// The limits of looking for losses: samples, runs of the network, and operations in all.
 constexpr std::size_t most_samples = 8;
 constexpr std::size_t least_runs = 256;
 constexpr std::uint64_t most_operations = 1ull << 36;
@@ -30,7 +30,7 @@ std::vector<float> rounded(const std::vector<float>& value, const Quantisation& 
     return result;
 }
 
-// Loss::value of each rounding alone, which one run shows.
+// Returns Loss::value of each rounding alone, which one run shows.
 std::vector<double> rounding_errors(const Graph& graph, const FloatValues& sample,
                                     std::span<const Rounding> roundings) {
     FloatExecutor executor(graph);

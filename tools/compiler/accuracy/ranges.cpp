@@ -10,10 +10,11 @@
 namespace overtake::compiler {
 namespace {
 
-// Of the loss by the method for all values, what another one may cost a value to be taken.
+// Another method is taken for a value only if it costs at most this part of the loss by the method
+// for all values.
 constexpr double clearly_less = 0.5;
 
-// By method, by value.
+// Returns the quantisations by method and by value.
 std::array<std::vector<Quantisation>, range_methods.size()>
 quantisations_of(const Graph& graph, const Calibration& calibration, double percentile) {
     std::array<std::vector<Quantisation>, range_methods.size()> quantisations;

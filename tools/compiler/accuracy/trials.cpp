@@ -14,7 +14,7 @@
 namespace overtake::compiler {
 namespace {
 
-// What comparing one trial may take at first, in operations, and the samples that it has at least.
+// The operations that comparing one trial may take at first, and the least samples of a comparison.
 constexpr std::uint64_t most_operations_of_a_trial = 1ull << 34;
 constexpr std::size_t least_compared = 16;
 
@@ -50,7 +50,7 @@ std::function<void(double)> Trials::step(std::string what) const {
     };
 }
 
-// What is no number in float has no counterpart to be near to.
+// An output that is NaN in float has nothing to be near to, and counts as near.
 bool Trials::is_near(const OutputNearness& output) const {
     return !(output.least() < static_cast<float>(options_.accuracy));
 }
@@ -110,7 +110,7 @@ std::optional<Trial> Trials::attempt(const std::string& what, const Make& make) 
         if (!trial)
             return trial;
         if (trial->is_near_by_numbers && some_) {
-            trial.reset(); // two take twice the memory
+            trial.reset(); // two trials take twice the memory
             trial = compared(make, samples_, entry);
         }
         entry.device_us = device_us(*trial);

@@ -15,7 +15,7 @@
 namespace overtake::compiler {
 namespace {
 
-// The contents of the file so far.  Keys come in any order; finish() puts together what belongs
+// The contents of the file so far.  Keys come in any order; finish() combines those that belong
 // together.
 class Reader {
 public:
@@ -47,14 +47,14 @@ private:
         return [reason = std::move(reason)](Reader&, const Value& value) { value.refuse(reason); };
     }
 
-    // Whatever its value: it tunes the board's compiler.
+    // The key has no effect, whatever its value: it tunes the board's compiler.
     static Apply without_effect(std::string instead) {
         return [instead = std::move(instead)](Reader&, const Value& value) {
             value.warn("has no effect; " + instead);
         };
     }
 
-    // Where its value asks for anything.
+    // The key has no effect; warns of that if its value is true.
     static Apply if_true(std::string instead) {
         return [instead = std::move(instead)](Reader&, const Value& value) {
             if (value.truth())
@@ -62,7 +62,7 @@ private:
         };
     }
 
-    // What is the same here whatever it says.
+    // The key's effect is the same here, whatever its value.
     static Apply accepted() {
         return [](Reader&, const Value&) {};
     }
@@ -75,7 +75,7 @@ private:
         return [list](Reader& r, const Value& v) { r.lists_.*list = v.parts(); };
     }
 
-    // A list of numbers is one input's.
+    // A list of numbers belongs to one input.
     static Apply per_input_numbers(InputLists::List InputLists::*list) {
         return [list](Reader& r, const Value& v) {
             r.lists_.*list = v.is_list() ? InputLists::List{v} : v.parts();
@@ -286,7 +286,7 @@ private:
         return names;
     }
 
-    // Of what stands there twice, the first.
+    // Returns each key once; the first one if a key is repeated.
     std::vector<Entry> each_once(const YAML::Node& map, const std::string& where) {
         std::vector<Entry> entries;
         std::set<std::string> seen;
@@ -342,7 +342,7 @@ private:
 
     std::string resolve(const std::string& path) const { return (directory_ / path).string(); }
 
-    // A path of a file or a directory that is there.
+    // Returns the path of a file or directory that exists.
     std::string existing(const Value& path) const {
         const std::string resolved = resolve(path.text());
         std::error_code error;
@@ -393,7 +393,7 @@ private:
             compile.method = CalibrationMethod::percentile;
     }
 
-    // A network of one image becomes one of as many.
+    // A network of one image becomes a network of several images.
     void finish_batch() {
         if (!batch_)
             return;
@@ -407,7 +407,7 @@ private:
         inputs[0].shape[0] = batch_->whole(1, 256);
     }
 
-    // One type for all inputs, or one for each.
+    // The value has one type for all inputs, or one for each.
     void finish_raw_types() {
         std::vector<InputOptions>& inputs = result_.compile.inputs;
         if (raw_types_.size() > 1 && raw_types_.size() != inputs.size())
@@ -448,7 +448,7 @@ private:
     std::vector<RawType> raw_types_;
     std::optional<Value> model_, raw_value_, calibration_, percentile_, batch_;
     std::optional<bool> corrects_bias_, equalises_;
-    bool means_model_ = false; // a misspelt key does
+    bool means_model_ = false; // also true for a misspelt key
     bool reports_ = false;
     int level_ = 1;
 };

@@ -37,7 +37,7 @@ bool is_channels_last(const Setting& layout) {
     return layout.choice<bool>({{"nchw", false}, {"nhwc", true}});
 }
 
-// One input's part of each list.
+// Reads the part of each list that belongs to one input.
 class InputReader {
 public:
     InputReader(const InputLists& lists, std::size_t index, std::size_t count,
@@ -64,7 +64,7 @@ public:
     }
 
 private:
-    // The value of a key for this input.
+    // Returns the value of a key for this input.
     const Setting* of(const InputLists::List& list) const {
         if (list.empty())
             return nullptr;
@@ -83,7 +83,7 @@ private:
         });
     }
 
-    // What the user's arrays look like follows from the type; a camera's picture has one layout.
+    // The type determines the layout of the user's arrays; a camera's picture has only one layout.
     void check_layout(const Setting& layout) const {
         const bool last = is_channels_last(layout);
         if (options_.given != InputKind::nv12 && last != options_.channels_last)
@@ -98,7 +98,7 @@ private:
             range.warn("has no effect, as it belongs to input_type_rt nv12");
     }
 
-    // One word for all inputs, or a map with a word for each that is not ddr.
+    // The value is one word for all inputs, or a map with a word for each input that is not ddr.
     void read_source() {
         if (!lists_.source)
             return;
@@ -167,7 +167,7 @@ std::vector<InputOptions> read_inputs(const InputLists& lists, ConfigurationProb
         });
         return {InputOptions{}};
     }
-    // A list of the wrong length is one problem, not one for each input.
+    // Reports a list of the wrong length as one problem, not as one for each input.
     ConfigurationProblems later(problems.path());
     for (std::size_t index = 0; index < count; ++index)
         inputs.push_back(InputReader(lists, index, count, index == 0 ? problems : later).read());

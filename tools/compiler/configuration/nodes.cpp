@@ -14,7 +14,7 @@ using Setting = ConfigurationValue;
 
 constexpr std::string_view quantise_suffix = "_HzQuantize", dequantise_suffix = "_HzDequantize";
 
-// What a node, by its name, shall compute with: int8, which the BPU does, or more.
+// Reads the width with which a node, by its name, shall compute: int8, as the BPU does, or more.
 void read_width(const Setting& type, NodeWish& wish) {
     const std::string width =
         type.choice<std::string>({{"int8", "int8"}, {"int16", "int16"}, {"float32", "float32"}});
@@ -47,7 +47,7 @@ void read_node(const std::string& name, const Setting& node, ImportOptions& impo
     import.wishes.push_back(std::move(wish));
 }
 
-// set_KIND_input_int16 and set_KIND_output_int8; false if it is neither.
+// Reads set_KIND_input_int16 and set_KIND_output_int8.  Returns false for any other word.
 bool read_kind(const Setting& word, ImportOptions& import) {
     const std::string text = word.text();
     const std::size_t end = text.rfind('_');
@@ -77,7 +77,7 @@ void read_optimization_word(const Setting& word, CompileOptions& compile) {
     } else if (name == "set_model_output_int8") {
         compile.int8_outputs = true;
     } else if (name == "asymmetric" || name == "bias_correction") {
-        // As it is; bias_correction of the same group can turn the latter off.
+        // This is the present behaviour; bias_correction of the same group can turn the latter off.
     } else if (!read_kind(word, compile.import)) {
         word.warn(word.text() + " is not known here; the network is quantised to int8 as "
                                 "calibration_type and optimize_level say");
@@ -139,7 +139,7 @@ void read_removed_types(const Setting& types, CompileOptions& compile) {
 void read_removed_names(const Setting& names, CompileOptions& compile) {
     for (const Setting& part : names.parts()) {
         const std::string name = part.text();
-        // Nodes that the board's compiler adds are named after the tensor.
+        // Nodes that the board's compiler adds have the name of their tensor.
         if (name.ends_with(dequantise_suffix))
             compile.int8_output_names.push_back(
                 {name.substr(0, name.size() - dequantise_suffix.size()),

@@ -16,7 +16,7 @@
 namespace overtake::compiler {
 namespace {
 
-// Letters to insert, remove or exchange.
+// Returns how many letters have to be inserted, removed or exchanged.
 std::size_t edit_distance(const std::string& left, const std::string& right) {
     std::vector<std::size_t> row(right.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});

@@ -40,7 +40,7 @@ public:
     }
 
 private:
-    // Times of the shares as they are now; false where pieces cannot make them.
+    // Takes the times of the present shares; returns false if pieces cannot make these shares.
     bool weigh() {
         auto now = balanced_shares(insn_, positions_);
         if (!now)
@@ -57,7 +57,7 @@ private:
         return true;
     }
 
-    // Of the cores that can run the instruction the one that is done first, and the last one.
+    // Returns the cores that are done first and last, out of those that can run the instruction.
     std::pair<std::size_t, std::size_t> extremes() const {
         std::size_t fast = times_.size(), slow = times_.size();
         for (std::size_t core = 0; core < times_.size(); ++core) {

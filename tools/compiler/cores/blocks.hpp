@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What blocks of layers need of each other, and when they run.
+// The dependencies between blocks of layers, and the times at which blocks run.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,22 @@
 
 namespace overtake::compiler {
 
-/// The core that has all of the block's output; none of a block that cores share.
+/// The core that has all of the block's output; no_core for a block that cores share.
 constexpr std::size_t no_core = ~std::size_t{0};
 std::size_t only_core(const Block& block);
 
-/// By block, its stage: one after the other.  Blocks of one core, the same for all of them, that
-/// follow each other share one.
+/// Returns the stage of each block: one after the other.  Consecutive blocks that run on one and
+/// the same core share a stage.
 std::vector<std::size_t> stages_in_order(std::span<const Block> blocks);
 
-/// By block, ascending, the blocks that have to be done before it: it reads what they write, or
-/// writes where they read or write.
+/// Returns, by block, the blocks that have to be done before it, ascending: it reads what they
+/// write, or writes where they read or write.
 std::vector<std::vector<std::size_t>> needed_blocks(const SegmentLayers& segment,
                                                     std::span<const Block> blocks);
 
-/// By block, when it runs: two blocks at the same time may be in each other's way, so their memory
-/// is apart.  Grows with the stages; the blocks of a stage have one time each, by index, where one
-/// core has them all.
+/// Returns the time of each block.  Two blocks at the same time may interfere, so their memory is
+/// separate.  Times grow with the stages; the blocks of a stage have one time each, by index, if
+/// one core has them all.
 std::vector<std::size_t> times_of(std::span<const Block> blocks,
                                   std::span<const std::size_t> stages);
 

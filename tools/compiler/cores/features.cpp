@@ -6,13 +6,13 @@
 namespace overtake::compiler {
 namespace {
 
-// A device on which an instruction takes as many cycles as it has of one thing.
+// A device on which an instruction takes one cycle for each unit of one quantity.
 class CountingProfile {
 public:
     explicit CountingProfile(u32 ovt_insn_cost::*field) {
         profile_ = *ovt_profile_find("ideal");
         for (ovt_insn_cost& cost : costs_) {
-            cost.fixed_cycles = 1; // else nothing at all would count as not measured
+            cost.fixed_cycles = 1; // else no cycles at all would count as not measured
             cost.*field = 1u << OVT_COST_BITS;
         }
         profile_.costs = costs_.data();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What learned costs know of a piece of a layer and of a meeting of cores.
+// The features that learned costs know of a piece of a layer and of a meeting of cores.
 #pragma once
 
 #include <array>
@@ -11,11 +11,11 @@
 
 namespace overtake::compiler {
 
-/// The first `formula_features` are what formulas weigh; trees look at all.
+/// Formulas weigh the first `formula_features`; trees use all.
 enum class PieceFeature : std::size_t {
     one,
     operations,
-    operations_in_tiles, ///< convolutions: with what fills tiles of weights
+    operations_in_tiles, ///< convolutions: including what fills up tiles of weights
     outputs,
     rows_of_channels, ///< rows x channels of the output
     constants,        ///< bytes of weights, table and parameters
@@ -34,12 +34,12 @@ constexpr std::size_t piece_features = static_cast<std::size_t>(PieceFeature::co
 constexpr std::size_t formula_features = static_cast<std::size_t>(PieceFeature::opcode);
 using PieceFeatures = std::array<double, piece_features>;
 
-/// As files name them.
+/// The names in files.
 extern const std::array<std::string_view, piece_features> piece_feature_names;
 
 PieceFeatures features_of(const overtake_insn& piece);
 
-/// 1, cores, bytes.
+/// The features of a meeting: 1, cores, bytes.
 constexpr std::size_t meeting_features = 3;
 using MeetingFeatures = std::array<double, meeting_features>;
 

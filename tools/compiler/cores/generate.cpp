@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t copy_alignment = 64;
 
-// A core's own copy of a box of what a layer makes, without gaps; its offset counts from the start
+// A core's own copy of a box of a layer's output, without gaps.  Its offset counts from the start
 // of the memory for the core's copies in that block.
 struct OwnCopy {
     Box box;
@@ -37,7 +37,7 @@ struct OwnCopy {
 
     std::uint64_t bytes() const { return std::uint64_t{box.rows} * row_stride; }
 
-    // Of an operand that lies in `from` as the layer makes it whole.
+    // Moves an operand into the copy; `from` is where the layer makes it as a whole.
     void move_in(overtake_operand& operand, const overtake_operand& from,
                  std::uint64_t start) const {
         const Box at = seen_from(from, operand, {});
@@ -49,19 +49,19 @@ struct OwnCopy {
     }
 };
 
-// What one core does in one block.
+// The work of one core in one block.
 struct Work {
     std::vector<std::vector<Box>> boxes; // by layer of the block
-    std::vector<OwnCopy> copies;         // by layer but for the last; where there is none, empty
+    std::vector<OwnCopy> copies;         // by layer except the last; empty if there is none
     std::uint64_t copy_bytes = 0;        // all of them
-    std::size_t copies_use = 0;          // of the segment's lifetimes
+    std::size_t copies_use = 0;          // index into the segment's lifetimes
 
     bool is_idle() const {
         return std::ranges::all_of(boxes, [](const auto& of) { return of.empty(); });
     }
 };
 
-// Steps of each core by stage.
+// The steps of each core, by stage.
 using Stages = std::vector<std::vector<std::vector<Step>>>;
 
 class SegmentGenerator {
@@ -91,7 +91,7 @@ public:
     }
 
 private:
-    // When a buffer is in use, in times of blocks; no bytes: not at all.
+    // The times of blocks in which a buffer is in use; 0 bytes: none.
     using Use = Lifetime;
 
     std::size_t core_count() const { return group_.cores.size(); }
@@ -126,7 +126,7 @@ private:
         use.last = std::max(use.last, time);
     }
 
-    // A core runs its layers in order, so their copies take turns.
+    // A core runs its layers in order, so their copies can share memory.
     void place_copies(const Block& block, Work& work) const {
         std::vector<Lifetime> lives;
         for (std::size_t layer = 0; layer + 1 < block.layer_count; ++layer) {
@@ -142,7 +142,7 @@ private:
         work.copy_bytes = plan.bytes;
     }
 
-    // What is private is not where it would be shared.
+    // Removes private values from the shared memory.
     void forget_private() {
         for (const Block& block : blocks_)
             for (std::size_t layer = 0; layer + 1 < block.layer_count; ++layer) {
@@ -179,7 +179,7 @@ private:
                                               "; compile it for fewer cores or a smaller input");
     }
 
-    // Where it lies among what cores share.
+    // Moves an operand to its place in the shared memory.
     void move_shared(overtake_operand& operand) const {
         const Buffer* buffer =
             operand.region == OVERTAKE_REGION_SCRATCH ? buffer_of(segment_, operand) : nullptr;
@@ -279,7 +279,7 @@ private:
                                                       "have (" +
                                                       std::to_string(OVERTAKE_MAX_FCS) +
                                                       "); choose a greater value");
-        // Not a LimitError: without joined stages there are more.
+        // This is no LimitError: without joined stages there are more stages.
         if (stages_.size() > OVERTAKE_MAX_STAGES)
             throw CompileError(
                 "--cores", "gives '" + graph_.name + "' " + std::to_string(stages_.size()) +
@@ -287,7 +287,8 @@ private:
                                std::to_string(OVERTAKE_MAX_STAGES) + "); compile it for one core");
     }
 
-    // The longest part of each stage, and the sync before it where the part has to wait for that.
+    // Returns the sum of the longest part of each stage, with the sync before it if the part has to
+    // wait.
     std::uint64_t time_alone(const CorePlan& plan) const {
         const std::uint64_t sync = ovt_cycles_to_ns(group_.cores[0].get(), plan.sync_cycles);
         std::vector<std::vector<std::uint64_t>> times(stages_.size(),
@@ -308,7 +309,8 @@ private:
         return all;
     }
 
-    // A core that alone was busy in the stage before has what it made there.
+    // A core that alone was busy in the previous stage has the results of that stage, and need not
+    // wait.
     static bool waits(const std::vector<std::vector<std::uint64_t>>& times, std::size_t stage,
                       std::size_t core) {
         if (stage == 0)
@@ -318,7 +320,7 @@ private:
                std::ranges::count(before, 0u) + 1 != static_cast<std::ptrdiff_t>(before.size());
     }
 
-    // In the order in which they run.
+    // Reports layers in the order in which they run.
     void report(CorePlan& plan) const {
         for (std::size_t place = 0; place < order_.size(); ++place) {
             const std::size_t block = order_[place];
@@ -362,7 +364,7 @@ private:
     std::vector<std::size_t> order_;              // blocks by stage
     std::vector<std::vector<Work>> works_;        // by block, by core
     std::vector<Use> uses_;                       // of each buffer, then of copies
-    std::vector<std::uint64_t> offsets_;          // of what uses_ has
+    std::vector<std::uint64_t> offsets_;          // by index of uses_
     Stages stages_;
     CoreSegment result_;
 };

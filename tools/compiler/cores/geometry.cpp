@@ -9,7 +9,7 @@
 namespace overtake::compiler {
 namespace {
 
-// Of one axis of a box.
+// One axis of a box.
 struct Extent {
     std::uint32_t first, count;
 };
@@ -25,8 +25,8 @@ Extent aligned_extent(Extent extent, std::uint32_t step, std::uint32_t size) {
     return {first, static_cast<std::uint32_t>(std::min<std::uint64_t>(end, size)) - first};
 }
 
-// Some outputs of a transposed convolution no input reaches: a piece of such alone reads nothing,
-// which no instruction says.
+// Whether an input reaches the piece.  In a transposed convolution no input reaches some outputs: a
+// piece of only these reads nothing, which no instruction can express.
 bool reads_something(const overtake_insn& insn, const Box& box) {
     if (insn.opcode != OVERTAKE_OP_TRANSPOSED_CONV)
         return true;
@@ -38,7 +38,7 @@ bool reads_something(const overtake_insn& insn, const Box& box) {
     return fits(part.in[0], insn.in[0]);
 }
 
-// A piece of what stands around a padded tensor alone: it makes that of nothing.
+// Whether a piece has only the padding around a tensor: then it makes its output from nothing.
 bool is_filling(const overtake_insn& insn, const overtake_insn& part) {
     return part.opcode != insn.opcode;
 }
@@ -107,7 +107,7 @@ overtake_insn piece(const overtake_insn& insn, const Box& box, Constants& consta
     overtake_insn part = cut_pixels(insn, box);
     if (box.channels < insn.out.channels)
         part = cut_channels(part, box.channel, box.channels, constants);
-    if (is_filling(insn, part)) { // where it would have read is perhaps another core's
+    if (is_filling(insn, part)) { // its source is perhaps another core's
         for (overtake_operand& operand : part.in) {
             const std::vector<std::uint8_t> zeros(OVERTAKE_CHANNEL_ALIGN *
                                                   ovt_element_bytes(&operand));

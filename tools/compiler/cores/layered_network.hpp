@@ -8,15 +8,15 @@
 
 namespace overtake::compiler {
 
-/// A network in integers, lowered for one core, and in layers.
+/// A network in integers, lowered for one core, and as layers.
 struct LayeredNetwork {
     Graph graph;
     QuantisedGraph quantised;
-    Program program; ///< whole, without FCs
+    Program program; ///< the whole program, without FCs
     std::vector<SegmentLayers> segments;
 };
 
-/// With the ranges of the graph's values.  Throws CompileError.
+/// Takes the ranges of the graph's values.  Throws CompileError.
 LayeredNetwork layered_network(Graph graph, const std::vector<Range>& ranges);
 
 } // namespace overtake::compiler

@@ -36,8 +36,8 @@ bool meet(std::uint32_t first, std::uint32_t count, std::uint32_t other, std::ui
     return first < other + others && other < first + count;
 }
 
-// Whether they may have bytes in common.  Both lie in the buffer; operands of other strides than
-// each other's count with all that lies between their elements.
+// Whether the operands may have bytes in common.  Both are in the buffer; operands with different
+// strides count with all bytes between their elements.
 bool overlap(const Buffer& buffer, const overtake_operand& a, const overtake_operand& b) {
     if (a.offset >= end_of(b) || b.offset >= end_of(a))
         return false;
@@ -51,7 +51,7 @@ bool overlap(const Buffer& buffer, const overtake_operand& a, const overtake_ope
            meet(left.channel, left.channels, right.channel, right.channels);
 }
 
-// Whether `part` is a box of what was written as `written`.
+// Whether `part` is a box of the operand that was written as `written`.
 bool is_box_of(const overtake_operand& part, const overtake_operand& written) {
     const bool same_rows = part.height == 1 || part.row_stride == written.row_stride;
     const bool same_pixels = part.width == 1 || part.pixel_stride == written.pixel_stride;
@@ -74,7 +74,7 @@ std::vector<Buffer> buffers_of(const ProgramSegment& segment) {
     return buffers;
 }
 
-// Which layers write and read each buffer, and from that who reads what of whom.
+// The layers that write and read each buffer, and so who reads what from whom.
 class Links {
 public:
     explicit Links(SegmentLayers& segment)

@@ -20,7 +20,7 @@ double price(const CostFormula& formula, bool uses_trees, const CostTrees& trees
     return std::clamp(ns, least_ns, greatest_ns);
 }
 
-// A price to whole units; no function of the system's library has a say in it.
+// Rounds a price to whole units, without a function of the system's library.
 std::uint64_t rounded(double value) {
     return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(value + 0.5));
 }

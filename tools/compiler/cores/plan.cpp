@@ -13,12 +13,12 @@
 namespace overtake::compiler {
 namespace {
 
-// Of the time without them that more cores may take at most.
+// More cores may take at most this part of the time of fewer.
 constexpr double least_gain = 0.98;
 
 using Cores = std::span<const std::shared_ptr<const ovt_profile>>;
 
-// Layers that it lacks, then what the others take.
+// Returns how many layers the core lacks, then the time of the others.
 std::pair<std::size_t, std::uint64_t> slowness(std::span<const SegmentLayers> segments,
                                                const ovt_profile& profile, const CorePrices& prices,
                                                std::size_t core) {
@@ -33,7 +33,8 @@ std::pair<std::size_t, std::uint64_t> slowness(std::span<const SegmentLayers> se
     return {lacks, ovt_cycles_to_ns(&profile, cycles)};
 }
 
-// Cores, the fastest first of those that can run all; of equals the first.
+// Returns the cores, those that can run all first and of these the fastest first; equal cores keep
+// their order.
 std::vector<std::size_t> by_speed(std::span<const SegmentLayers> segments, Cores cores,
                                   const CorePrices& prices) {
     std::vector<std::pair<std::size_t, std::uint64_t>> keys;
@@ -45,8 +46,8 @@ std::vector<std::size_t> by_speed(std::span<const SegmentLayers> segments, Cores
     return order;
 }
 
-// The better of two: what the search finds, and what it finds if each layer belongs to one core.
-// Where blocks share a stage the second may be faster.
+// Returns the better of two: the result of the search, and its result if each layer belongs to one
+// core.  If blocks share a stage the second may be faster.
 FoundBlocks find_blocks(const SegmentLayers& segment, const SearchOptions& options) {
     FoundBlocks best = search(segment, options);
     join_stages(segment, options, best);
@@ -135,8 +136,8 @@ CorePlan plan_cores(const Graph& graph, const QuantisedGraph& quantised, Program
             if (!how.joins)
                 throw;
         }
-        // Blocks that share a stage need more scratch memory at once, and may give more FCs: once
-        // more without.
+        // Blocks that share a stage need more scratch memory at once, and may give more FCs: plans
+        // once more without.
         program.constants.shrink(constants);
         how.joins = false;
     }

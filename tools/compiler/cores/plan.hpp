@@ -16,29 +16,29 @@ namespace overtake::compiler {
 struct CoreOptions {
     std::vector<std::shared_ptr<const ovt_profile>> cores; ///< one for each; may be unlike
     std::vector<Scheme> schemes;                           ///< those to choose from; none: all
-    bool overlap = true;                                   ///< blocks may be of more than one layer
+    bool overlap = true;                                   ///< blocks may have more than one layer
     std::uint32_t max_time_per_fc_us = 0;
     BalanceOptions balance = {};
-    const CorePrices* prices = nullptr;        ///< none: the cycle model's
-    SharePriceMaker share_prices = {};         ///< by which shares are balanced; none: `prices`
-    std::function<void(double)> progress = {}; ///< called with how much is done, 0..1
+    const CorePrices* prices = nullptr;        ///< null: prices of the cycle model
+    SharePriceMaker share_prices = {};         ///< for balanced shares; none: `prices`
+    std::function<void(double)> progress = {}; ///< called with the part that is done, 0..1
 };
 
 struct FoundPlan {
     std::vector<std::vector<Block>> blocks;       ///< by segment
-    std::vector<std::vector<std::size_t>> stages; ///< of each of them
-    std::size_t core_count = 0;                   ///< that it uses
+    std::vector<std::vector<std::size_t>> stages; ///< of each block
+    std::size_t core_count = 0;                   ///< the cores that it uses
     std::uint64_t ns = 0;                         ///< of all segments
-    std::vector<std::uint64_t> by_cores;          ///< the least for 1, 2, ... of the cores
+    std::vector<std::uint64_t> by_cores;          ///< the shortest for 1, 2, ... of the cores
 };
 
-/// The best blocks for all cores and for each smaller number of them, the fastest first; more
-/// cores are taken where they make the plan 2 % faster or more.
+/// Finds the best blocks for all cores and for each smaller number of them, the fastest first.  It
+/// takes more cores if they make the plan at least 2 % faster.
 FoundPlan find_plan(std::span<const SegmentLayers> segments, const SearchOptions& options);
 
-/// The program once more, for several cores.  Its constants grow by what pieces need.  Throws
-/// CompileError where the plan exceeds limits of a group. If it exceeds those of memory or FCs, it
-/// is made once more without joined stages.
+/// Makes the program again, for several cores.  Its constants grow by what pieces need.  Throws
+/// CompileError if the plan exceeds limits of a group.  If the plan exceeds the limits of memory or
+/// FCs, it is made once more without joined stages.
 CorePlan plan_cores(const Graph& graph, const QuantisedGraph& quantised, Program& program,
                     const CoreOptions& options);
 

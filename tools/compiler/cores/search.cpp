@@ -32,7 +32,7 @@ std::vector<double> speeds_of(const SearchOptions& options, const CorePrices& pr
     return result;
 }
 
-// With the overhead of as many FCs as they are split into.
+// Adds the overhead of the FCs that the cycles are split into.
 std::uint64_t with_overhead(const SearchOptions& options, const CorePrices& prices,
                             std::uint64_t cycles, std::size_t core) {
     const std::uint64_t most =
@@ -54,7 +54,7 @@ std::uint64_t stage_ns_at(const SearchOptions& options, const CorePrices& prices
         if (cycles[core] == 0)
             continue;
         const ovt_profile* profile = options.cores[core].get();
-        if (busy == 1 && core == before) // more of the same stage
+        if (busy == 1 && core == before) // it continues the same stage
             return ovt_cycles_to_ns(profile, cycles[core]);
         const bool waits = before != no_stage_before && before != core;
         longest = std::max(
@@ -74,16 +74,16 @@ std::optional<Shares> shares_at(const SearchOptions& options, const CorePrices& 
                    options.balance);
 }
 
-// What one meeting more in so many layers takes is nothing; without it the search would take time
-// with the square of the layers where they are points, and no halo ends a block.
+// One more meeting in so many layers costs next to nothing.  Without this limit the search would
+// take time with the square of the layers if they are points, and no halo ends a block.
 constexpr std::size_t longest_block = 64;
 
 // The best plan of all layers up to one of them, whose last block ends there in one way.
 struct Best {
     std::uint64_t ns = no_plan;
     std::size_t first_layer = 0; // of the last block
-    std::size_t before = 0;      // which way the plan before it ends
-    std::size_t before_core = 0; // of a plan before it that ends on one core
+    std::size_t before = 0;      // the way in which the plan before it ends
+    std::size_t before_core = 0; // if that plan ends on one core
 };
 
 class Search {
@@ -120,8 +120,8 @@ public:
     }
 
 private:
-    // Layers that run on one of several cores that are alike take the same time on each: a change
-    // of cores would only cost. Which of them it is matters to the stage behind alone.
+    // Layers that run on one of several like cores take the same time on each: a change of cores
+    // would only cost.  The choice among these cores matters only to the next stage.
     bool is_first_of_its_kind(std::size_t core) const {
         return std::ranges::none_of(singles_, [&](std::size_t other) {
             return options_.cores[other] == options_.cores[core];
@@ -137,8 +137,8 @@ private:
                                         singles_.begin());
     }
 
-    // By kind, the core that would best run the layers before a stage in which cores have so much
-    // to do, as it does not wait: the one that has most.
+    // Returns, by kind, the core that would best run the layers before a stage with these cycles,
+    // as it need not wait: the core with the most cycles.
     std::vector<std::size_t> best_before(std::span<const std::uint64_t> cycles) const {
         std::vector<std::size_t> best = singles_;
         for (std::size_t core = 0; core < cycles.size(); ++core)
@@ -167,7 +167,7 @@ private:
             return;
         }
         const std::vector<std::size_t> cores = best_before(cycles);
-        // All that end on several cores are the same to what follows.
+        // Plans that end on several cores are all the same for the next block.
         std::size_t several = best_[first - 1].size();
         for (std::size_t before = 0; before < best_[first - 1].size(); ++before) {
             if (is_single(before))
@@ -183,7 +183,7 @@ private:
     void weigh(Best& best, std::size_t first, std::size_t before, std::size_t before_core,
                std::span<const std::uint64_t> cycles, std::uint64_t bytes_read) const {
         const std::uint64_t until = best_[first - 1][before].ns;
-        if (until >= best.ns) // or there is none
+        if (until >= best.ns) // also true if there is none
             return;
         const std::uint64_t ns = until + time_of(cycles, before_core, bytes_read);
         if (ns < best.ns)
@@ -207,14 +207,14 @@ private:
         Growth growth(segment_, last, *shares, &prices_);
         do {
             offer(growth.first(), last, index, growth.cycles(), growth.bytes_read());
-            // What grows takes longer and longer.
+            // A growing block takes longer and longer.
             if (time_of(growth.cycles(), no_stage_before, 0) >= best_[last][index].ns)
                 return;
         } while (options_.overlap && last - growth.first() + 1 < longest_block &&
                  growth.take_in() && all_can_run(growth));
     }
 
-    // Cores that have a share of the block have the instructions of the layer that it took in.
+    // Whether cores with a share of the block have the instructions of the layer that was taken in.
     bool all_can_run(const Growth& growth) const {
         const Shares& boxes = growth.boxes(growth.first());
         for (std::size_t core = 0; core < boxes.size(); ++core)
@@ -243,7 +243,7 @@ private:
                                         ? single_share(insn(last - 1), core, options_.cores.size())
                                         : std::move(*shares_[last - 1][end])});
             last = best.first_layer;
-            if (!is_single(end) || best.before != end) // or the core stays what it is
+            if (!is_single(end) || best.before != end) // else the core stays the same
                 core = best.before_core;
             end = best.before;
         }
@@ -258,7 +258,7 @@ private:
     const CorePrices& prices_;
     std::vector<Scheme> schemes_;
     std::vector<std::size_t> singles_;                       // the first core of each kind
-    std::vector<std::size_t> kind_of_;                       // by core, of singles_
+    std::vector<std::size_t> kind_of_;                       // by core: its place in singles_
     std::vector<std::vector<Best>> best_;                    // by layer, by scheme, then core
     std::vector<std::vector<std::optional<Shares>>> shares_; // by layer, by scheme
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How cores share an instruction's output.
+// The shares of cores in an instruction's output.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -16,7 +16,7 @@ std::size_t count_working(const Shares& shares) {
         std::ranges::count_if(shares, [](const auto& boxes) { return !boxes.empty(); }));
 }
 
-// As piece() can make them, for two cores at least.
+// Returns the shares if piece() can make them and at least two cores have one.
 std::optional<Shares> if_sound(const overtake_insn& insn, Shares shares) {
     if (count_working(shares) < 2)
         return std::nullopt;
@@ -27,7 +27,8 @@ std::optional<Shares> if_sound(const overtake_insn& insn, Shares shares) {
     return shares;
 }
 
-// One axis in stretches of whole steps, by core: first and count; the last may be less than a step.
+// Divides one axis into stretches of whole steps, by core: first and count; the last may be less
+// than a step.
 std::vector<std::pair<std::uint32_t, std::uint32_t>>
 stretches(std::uint32_t size, std::uint32_t step, std::span<const double> speeds) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> result;
@@ -40,7 +41,7 @@ stretches(std::uint32_t size, std::uint32_t step, std::span<const double> speeds
     return result;
 }
 
-// By one axis of the output, which is cut at multiples of `step`; 0: not at all.
+// Shares along one axis of the output, which is cut at multiples of `step`; 0: it is not cut.
 Shares along(const overtake_insn& insn, std::span<const double> speeds, std::uint32_t step,
              std::uint32_t Box::*first, std::uint32_t Box::*count) {
     const Box all = whole(insn);
@@ -59,7 +60,7 @@ Shares along(const overtake_insn& insn, std::span<const double> speeds, std::uin
     return result;
 }
 
-// Cores in `rows` lines of `columns` each, in their order.
+// Places the cores in `rows` lines of `columns` each, in their order.
 Shares by_grid(const overtake_insn& insn, std::span<const double> speeds, std::size_t rows,
                std::size_t columns) {
     std::vector<double> lines;
@@ -78,7 +79,8 @@ Shares by_grid(const overtake_insn& insn, std::span<const double> speeds, std::s
     return result;
 }
 
-// What the core that is last makes, in time of a core of speed 1, and what all read.
+// Returns the share of the core that is last, in time of a core of speed 1, and all elements that
+// are read.
 std::pair<double, std::uint64_t> weight(const overtake_insn& insn, const Shares& shares,
                                         std::span<const double> speeds) {
     double longest = 0;
@@ -131,7 +133,7 @@ std::vector<std::uint64_t> apportion(std::uint64_t count, std::span<const double
         result.push_back(speed > 0 ? next - first : 0);
         first = speed > 0 ? next : first;
     }
-    // Sums of reals may end a little short.
+    // Sums of reals may end slightly short.
     for (std::size_t core = speeds.size(); core-- > 0 && first < count;)
         if (speeds[core] > 0) {
             result[core] += count - first;
@@ -168,7 +170,7 @@ std::optional<Shares> balanced_shares(const overtake_insn& insn,
                                  static_cast<std::uint32_t>(columns * columns_each), 0,
                                  insn.out.channels});
         };
-        if (first / width == end / width) { // within a row
+        if (first / width == end / width) { // it is within a row
             add(first / width, 1, first % width, count);
         } else {
             const std::uint64_t from = (first + width - 1) / width, to = end / width;

@@ -14,7 +14,7 @@
 namespace overtake::compiler {
 namespace {
 
-// Of memory that joined stages may need where it is more than twice that of stages in order.
+// Joined stages may need this much memory even if it is more than twice that of stages in order.
 constexpr std::uint64_t little_memory = 8 << 20;
 
 using Cycles = std::vector<std::uint64_t>; // by core
@@ -26,8 +26,7 @@ struct Unit {
     std::size_t stage = 0;
 };
 
-// What a unit is: each block by itself, or those that follow each other on one core and need each
-// other.
+// The kind of unit: each block by itself, or consecutive blocks on one core that need each other.
 enum class UnitsOf { block, core };
 
 class Units {
@@ -84,7 +83,7 @@ private:
         parent_[std::max(a, b) - first_] = std::min(a, b);
     }
 
-    // Behind all that it needs; what it needs of its own run is in the unit.
+    // Places a unit after everything that it needs; what it needs from its own run is in the unit.
     void place(Unit& unit, std::size_t first) {
         for (const std::size_t block : unit.blocks)
             for (const std::size_t needed : needs_[block])
@@ -100,7 +99,7 @@ private:
     std::vector<std::size_t> parent_;  // by block of the run
 };
 
-// What a block takes on each core, and the bytes that its first layer reads.
+// The cycles of a block on each core, and the bytes that its first layer reads.
 struct Load {
     Cycles cycles;
     std::uint64_t bytes_read = 0;
@@ -111,7 +110,7 @@ void add(Cycles& to, const Cycles& cycles) {
         to[core] += cycles[core];
 }
 
-// By block: the time of all stages.
+// Computes the time of all stages from the loads of blocks.
 class StageTimes {
 public:
     StageTimes(const SegmentLayers& segment, const SearchOptions& options)
@@ -160,7 +159,7 @@ private:
     const CorePrices& prices_;
 };
 
-// Shares the units of one stage anew: the longest stay as they are, and each of the others has one
+// Shares the units of one stage anew: the longest stay as they are, and each other unit gets one
 // core.
 class Sharing {
 public:
@@ -180,7 +179,7 @@ public:
                                  [&](std::size_t unit) { return sizes_[unit]; });
     }
 
-    // Blocks that take the place of those of the units.
+    // Returns the blocks that replace those of the units.
     std::vector<Block> best() const {
         std::vector<Choice> chosen = usual_;
         std::uint64_t best_ns = ns_of(chosen);
@@ -203,7 +202,7 @@ private:
         Cycles cycles;
     };
 
-    // How many of the longest units stay as they are: none, or a power of two.
+    // Returns how many of the longest units may stay as they are: none, or a power of two.
     std::vector<std::size_t> counts() const {
         std::vector<std::size_t> counts{0};
         for (std::size_t count = 1; count < units_.size(); count *= 2)
@@ -239,13 +238,13 @@ private:
         return layers;
     }
 
-    // Cycles of all layers on each core; never where it may not have them.
+    // Returns the cycles of all layers on each core; `never` if the core may not have them.
     Cycles whole_on(const std::vector<std::size_t>& layers) const {
         Cycles cycles(options_.cores.size(), never);
         for (std::size_t core = 0; core < cycles.size(); ++core) {
             if (!may_use(core, layers))
                 continue;
-            // Cores that are alike follow each other, mostly.
+            // Like cores mostly follow each other.
             if (core > 0 && cycles[core - 1] != never &&
                 options_.cores[core] == options_.cores[core - 1]) {
                 cycles[core] = cycles[core - 1];
@@ -258,7 +257,8 @@ private:
         return cycles;
     }
 
-    // Of the core that is done with it first.  A block of several layers falls apart.
+    // Returns the unit on the core that is done with it first.  A block of several layers becomes
+    // separate blocks.
     Choice by_one_core(std::size_t unit, const Cycles& so_far) const {
         const Cycles& cycles = whole_[unit];
         std::size_t best = no_core;
@@ -306,13 +306,13 @@ private:
     const StageTimes& times_;
     const std::span<const Block> blocks_;
     const std::vector<Unit> units_;
-    std::vector<Choice> usual_;        // by unit: as it is
-    std::vector<Cycles> whole_;        // by unit: all of it on each core, or never
-    std::vector<std::uint64_t> sizes_; // cycles of it
+    std::vector<Choice> usual_;        // by unit: unchanged
+    std::vector<Cycles> whole_;        // by unit: all of it on each core, or `never`
+    std::vector<std::uint64_t> sizes_; // by unit: its cycles
     std::vector<std::size_t> order_;   // units, the longest first
 };
 
-// The most bytes of what cores share that are alive at one time.
+// Returns the most bytes that cores share at one time.
 std::uint64_t shared_bytes_at_once(const SegmentLayers& segment, std::span<const Block> blocks,
                                    std::span<const std::size_t> stages) {
     const std::vector<std::size_t> times = times_of(blocks, stages);
@@ -347,7 +347,7 @@ std::uint64_t shared_bytes_at_once(const SegmentLayers& segment, std::span<const
     return static_cast<std::uint64_t>(std::ranges::max(changes));
 }
 
-// Stages of blocks in order that only one core has, the same one, are one.
+// Joins consecutive stages of blocks that only one core has, the same in all of them.
 void join_those_of_one_core(std::vector<std::vector<Block>>& stages) {
     const auto core_of = [](const std::vector<Block>& blocks) {
         const std::size_t core = only_core(blocks.front());
@@ -370,7 +370,7 @@ void join_those_of_one_core(std::vector<std::vector<Block>>& stages) {
     stages.resize(last + 1);
 }
 
-// Blocks in the order of their layers.
+// Returns the blocks in the order of their layers.
 FoundBlocks in_order(const std::vector<std::vector<Block>>& stages) {
     std::vector<std::pair<Block, std::size_t>> all;
     for (std::size_t stage = 0; stage < stages.size(); ++stage)
@@ -385,7 +385,7 @@ FoundBlocks in_order(const std::vector<std::vector<Block>>& stages) {
     return found;
 }
 
-// None where no two units share a stage.
+// Returns nothing if no two units share a stage.
 std::optional<FoundBlocks> joined(const SegmentLayers& segment, const SearchOptions& options,
                                   const StageTimes& times, const FoundBlocks& found, UnitsOf what) {
     std::vector<Unit> units =

@@ -18,8 +18,8 @@
 namespace overtake::compiler {
 namespace {
 
-// What a model's tasks have in memory: a buffer for every value that crosses a border, in the
-// device's form or in float, and the regions of the job that runs.
+// The memory of a model's tasks: a buffer for every value that crosses a border, in the device's
+// form or in float, and the regions of the job that runs.
 class Memory {
 public:
     Memory(const Graph& graph, const QuantisedGraph& quantised, const Program& program)
@@ -49,7 +49,7 @@ public:
 
     void write_picture(ValueId id, const std::vector<float>& data) {
         const Value& value = graph_.values[id];
-        const Quantisation& quantisation = quantised_.values[id]; // of bytes less 128
+        const Quantisation& quantisation = quantised_.values[id]; // for bytes less 128
         std::vector<float> pixels;
         for (float real : data)
             pixels.push_back(static_cast<float>(quantisation.nearest(real) + 128));
@@ -57,7 +57,7 @@ public:
         std::ranges::copy(bytes, bytes_[id].begin());
     }
 
-    /// Of a value that crosses a border, or that is the input of a segment on the CPU.
+    /// Reads a value that crosses a border, or that is the input of a segment on the CPU.
     std::vector<float> read(ValueId id) {
         if (!on_device_[id])
             return reals_[id];
@@ -74,17 +74,17 @@ public:
             bind(OVERTAKE_REGION_IO + index, bytes_[segment.io[index].value]);
     }
 
-    /// A value of the entered segment, which has just been written.
+    /// Reads a value of the entered segment that has just been written.
     std::vector<float> read_here(ValueId id) {
         const Place& place = segment_->places.at(id);
         return read_at(id, place,
                        static_cast<std::uint8_t*>(regions_[place.region].base) + place.offset);
     }
 
-    /// Into the entered segment what the value is in float, rounded.
+    /// Writes the value into the entered segment, rounded from `data` in float.
     void write_here(ValueId id, const std::vector<float>& data) {
         if (graph_.values[id].is_constant())
-            return; // lies among the weights
+            return; // it is among the weights
         if (graph_.values[id].user_type == UserType::nv12)
             return write_picture(id, data);
         const Place& place = segment_->places.at(id);
@@ -95,7 +95,7 @@ public:
               });
     }
 
-    /// What the CPU reads of a value that is `data` in float.
+    /// Returns what the CPU reads of a value that is `data` in float.
     std::vector<float> rounded(ValueId id, const std::vector<float>& data) const {
         if (!on_device_[id])
             return data;
@@ -107,7 +107,7 @@ public:
         return result;
     }
 
-    /// How many elements lie beyond what the value's bits reach.
+    /// Returns how many elements exceed the range of the value's bits.
     std::size_t count_beyond(ValueId id, const std::vector<float>& data) const {
         if (!on_device_[id])
             return 0;
@@ -155,7 +155,7 @@ private:
         return data;
     }
 
-    // Every element in device memory with its index in ONNX's order.
+    // Calls a function for every element in device memory, with its index in ONNX's order.
     template <typename Function>
     void visit(ValueId id, const Place& place, std::uint8_t* base, const Function& function) {
         const Value& value = graph_.values[id];
@@ -175,7 +175,7 @@ private:
     std::vector<std::vector<float>> reals_;        // by value
     std::vector<std::uint8_t> constants_, scratch_;
     const ProgramSegment* segment_ = nullptr;
-    // Of the operators' faster twins, which give the same bytes; none without the CPU for them.
+    // For the operators' faster versions, which give the same bytes; null if the CPU lacks them.
     std::unique_ptr<ovt_simd_scratch> simd_ =
         ovt_simd_supported() ? std::make_unique<ovt_simd_scratch>() : nullptr;
     std::array<ovt_region, OVERTAKE_MAX_REGIONS> regions_{};
@@ -235,14 +235,14 @@ public:
     }
 
 private:
-    // Of one node over all samples.
+    // The sums of one node over all samples.
     struct Sums {
         Similarity all, alone;
-        SignSimilarity signs; // of outputs of the graph
+        SignSimilarity signs; // for outputs of the graph
         std::size_t beyond = 0, elements = 0;
     };
 
-    // Of a tensor of decisions over all samples.
+    // A tensor of decisions, over all samples.
     struct Decided {
         const Decision* decision;
         DecisionSimilarity similarity;
@@ -261,7 +261,7 @@ private:
         sums_[index].elements += result.size();
     }
 
-    // A node may have no steps: a view of what others wrote.
+    // Runs the steps of nodes; a node that is a view of other values has none.
     void run_bpu(const ProgramSegment& segment, const FloatValues& expected) {
         memory_.enter(segment);
         if (alone_)
@@ -305,7 +305,7 @@ private:
         const std::vector<float> result =
             result_of([&](ValueId input) { return memory_.read(input); });
         memory_.write(node.output, result);
-        // An output that the device reads, too, is what it reads.
+        // If the device reads an output as well, the output is compared as the device reads it.
         add(index, is_output_[node.output] ? memory_.read(node.output) : result, expected);
         if (alone_)
             sums_[index].alone.add(
@@ -317,13 +317,13 @@ private:
     const Program& program_;
     const std::function<void(double)>& step_done_;
     Memory memory_;
-    std::optional<Memory> alone_; // where a node runs on what float gives the ones before it
+    std::optional<Memory> alone_; // where a node runs on float's inputs
     FloatExecutor executor_;
-    std::vector<cpu::Kernel> kernels_; // by node, of those on the CPU
+    std::vector<cpu::Kernel> kernels_; // by node, for nodes on the CPU
     std::vector<Sums> sums_;           // by node
     std::map<ValueId, Decided> decisions_;
     std::vector<bool> is_output_; // by value
-    FloatValues states_;          // of the run before; none before the first
+    FloatValues states_;          // of the previous run; empty before the first
 };
 
 } // namespace

@@ -52,7 +52,7 @@ flatbuffers::Offset<fbs::CorePlan> core_plan_table(flatbuffers::FlatBufferBuilde
         profiles.push_back(profile_table(builder, *core, {}));
     std::vector<flatbuffers::Offset<fbs::CoreSegment>> parts;
     for (const CoreSegment& segment : plan.segments)
-        if (!segment.parts.empty()) // of views alone, which nothing runs
+        if (!segment.parts.empty()) // else it has only views, which nothing runs
             parts.push_back(core_segment_table(builder, segment, segments));
     std::vector<flatbuffers::Offset<fbs::CoreLayer>> layers;
     for (const LayerReport& layer : plan.layers)

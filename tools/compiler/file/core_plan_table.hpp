@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A CorePlan in a model file, and the profiles that files name.
+// Writes a CorePlan, and the profiles that files name, into a model file.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 namespace overtake::compiler {
 namespace {
 
-constexpr std::uint64_t most_file_bytes = 0x7fff0000; // of a FlatBuffer, with room for its tables
+constexpr std::uint64_t most_file_bytes = 0x7fff0000; // a FlatBuffer, less room for its tables
 
 } // namespace
 

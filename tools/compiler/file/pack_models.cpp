@@ -18,20 +18,20 @@ namespace {
 
 constexpr std::uint64_t chunk_alignment = 64;
 
-// Bytes of one model's weights that belong together, and where the pack has them.
+// Bytes of one model's weights that belong together, and their place in the pack.
 struct Chunk {
     std::uint64_t begin, end;
     std::uint64_t moved_to = 0;
 };
 
-// What an instruction says of a place in the weights region; `offset` points into it.
+// A reference of an instruction to the weights region; `offset` points into the instruction.
 struct WeightsUse {
     __u64* offset;
     std::uint64_t bytes;
 };
 
 void check(const overtake_insn& insn, std::uint64_t weights_bytes, const std::string& model) {
-    static std::uint8_t anywhere[1]; // addresses are computed and never followed
+    static std::uint8_t anywhere[1]; // addresses are computed, not dereferenced
     std::array<ovt_region, OVERTAKE_MAX_REGIONS> regions;
     regions.fill({anywhere, OVERTAKE_MAX_BUFFER_BYTES, OVT_REGION_READ | OVT_REGION_WRITE, 0});
     regions[OVERTAKE_REGION_WEIGHTS] = {anywhere, weights_bytes, OVT_REGION_READ, 0};
@@ -65,7 +65,7 @@ std::vector<WeightsUse> references(overtake_insn& insn) {
     return found;
 }
 
-// The chunks that references fall into, in order and apart from one another.
+// Returns the chunks that references fall into, in order and disjoint.
 std::vector<Chunk> chunks_of(std::vector<overtake_insn>& program, std::uint64_t weights_bytes) {
     std::vector<Chunk> pieces;
     for (overtake_insn& insn : program)
@@ -83,7 +83,7 @@ std::vector<Chunk> chunks_of(std::vector<overtake_insn>& program, std::uint64_t 
     return chunks;
 }
 
-// Appends what the program refers to and points the program there.
+// Appends the weights that the program refers to, and changes the references to them.
 void move_weights(std::vector<overtake_insn>& program, std::span<const std::byte> weights,
                   Constants& constants) {
     std::vector<Chunk> chunks = chunks_of(program, weights.size());
@@ -106,7 +106,7 @@ ModelPack pack_models(const std::vector<std::shared_ptr<const Model>>& models) {
     flatbuffers::FlatBufferBuilder builder;
     std::vector<flatbuffers::Offset<fbs::Model>> tables;
     std::set<std::string_view> names;
-    std::uint64_t apart = 0; // bytes of the models' own
+    std::uint64_t apart = 0; // bytes of each model by itself
     for (const auto& model : models) {
         const std::string name(model->name());
         if (!names.insert(model->name()).second)

@@ -19,10 +19,11 @@
 namespace overtake::compiler {
 namespace {
 
-// Of what FlatBuffers addresses; names and reports of nodes come on top.
+// The limit for code, weights and constants in a FlatBuffer; names and reports of nodes come in
+// addition.
 constexpr std::uint64_t largest_file = FLATBUFFERS_MAX_BUFFER_SIZE / 8 * 7;
 
-// Tensors that the file names: what crosses the border of a segment.
+// The tensors that the file names: values that cross the border of a segment.
 class TensorTable {
 public:
     TensorTable(flatbuffers::FlatBufferBuilder& builder, const Graph& graph,
@@ -30,7 +31,7 @@ public:
         : builder_(builder), graph_(graph), quantised_(quantised), normalisation_(normalisation),
           on_device_(device_values(graph)) {}
 
-    // The number of a value's tensor; made at the first use.
+    // Returns the number of a value's tensor, which is made at the first use.
     std::uint32_t number(ValueId id) {
         const auto [entry, is_new] = numbers_.emplace(id, offsets_.size());
         if (is_new)
@@ -70,7 +71,7 @@ private:
         return value.picture_flags & OVERTAKE_FLAG_BGR ? fbs::Colours::Bgr : fbs::Colours::Rgb;
     }
 
-    // Nothing, which adds nothing, of an empty one.
+    // Returns nothing, which adds nothing, for an empty vector.
     flatbuffers::Offset<flatbuffers::Vector<float>> vector_if(bool is_wanted,
                                                               const std::vector<float>& numbers) {
         if (!is_wanted || numbers.empty())
@@ -78,7 +79,7 @@ private:
         return builder_.CreateVector(numbers);
     }
 
-    // Whether the input takes pictures that its reader is to normalise.
+    // Whether the input takes pictures that its user has to normalise.
     bool is_picture_to_normalise(ValueId id) const {
         const Value& value = graph_.values[id];
         const auto shape = picture_shape(value.shape);
@@ -177,7 +178,7 @@ attributes_of(flatbuffers::FlatBufferBuilder& builder, const op::Cpu& form) {
     return attributes;
 }
 
-// Of its inputs and its output.
+// Counts the elements of its inputs and its output.
 std::uint64_t elements(const Graph& graph, const Node& node) {
     std::uint64_t count = graph.values[node.output].elements();
     for (const ValueId input : node.inputs)
@@ -185,7 +186,7 @@ std::uint64_t elements(const Graph& graph, const Node& node) {
     return count;
 }
 
-// Segments of the CPU; each of their operators is in the file once.
+// Writes segments of the CPU; each of their operators is in the file once.
 class CpuSegments {
 public:
     CpuSegments(flatbuffers::FlatBufferBuilder& builder, const Graph& graph, const CpuRates& rates,
@@ -229,7 +230,7 @@ private:
     std::map<std::size_t, flatbuffers::Offset<fbs::CpuOp>> ops_; // by node
 };
 
-// What the cycle model says of one node's steps.
+// The cost of one node's steps by the cycle model.
 struct NodeCost {
     std::uint64_t bytes = 0;
     std::uint64_t cycles = 0;
@@ -344,7 +345,8 @@ std::vector<std::size_t> numbers(std::size_t first, std::size_t count) {
     return result;
 }
 
-// Those that something runs; `of_program` gets the number in the file of each of the program.
+// Writes the segments that something runs; `of_program` gets the number in the file of each segment
+// of the program.
 std::vector<flatbuffers::Offset<fbs::Segment>>
 segment_tables(flatbuffers::FlatBufferBuilder& builder, const Program& program,
                CpuSegments& cpu_segments, TensorTable& tensors,
@@ -354,7 +356,7 @@ segment_tables(flatbuffers::FlatBufferBuilder& builder, const Program& program,
         of_program.push_back(static_cast<std::uint32_t>(segments.size()));
         if (!segment.on_bpu)
             segments.push_back(cpu_segments.of(numbers(segment.first_node, segment.node_count)));
-        else if (segment.fc_count > 0) // a segment of views alone has no job
+        else if (segment.fc_count > 0) // a segment of only views has no job
             segments.push_back(bpu_segment(
                 builder, std::span(program.fcs).subspan(segment.first_fc, segment.fc_count),
                 segment.io, segment.scratch_bytes, tensors));
@@ -362,7 +364,7 @@ segment_tables(flatbuffers::FlatBufferBuilder& builder, const Program& program,
     return segments;
 }
 
-// Code, weights and constants of the CPU are what makes a file large.
+// Checks the size of code, weights and constants of the CPU: these make a file large.
 void check_file(const Graph& graph, const Program& program, std::size_t instructions) {
     const std::uint64_t weights = program.constants.bytes().size();
     check_buffer(graph.name + ": its weights", weights);
@@ -374,7 +376,7 @@ void check_file(const Graph& graph, const Program& program, std::size_t instruct
 
 } // namespace
 
-/// 1.1, which older devices run, unless they use tensors of 16 bits.
+/// Returns 1.1, which older devices run, unless the instructions use tensors of 16 bits.
 std::uint32_t instruction_set_of(std::span<const overtake_insn> instructions) {
     const auto is_wide = [](const overtake_insn& insn) {
         return insn.out.type != 0 || insn.in[0].type != 0 || insn.in[1].type != 0;

@@ -39,7 +39,8 @@ cpu::ConvolutionShape shape_of(const op::Convolution& convolution, const Value& 
     return shape;
 }
 
-// A graph's are (target channels, source channels in a group, kernel) whatever the convolution.
+// Returns the weights in the order (target channels, source channels in a group, kernel), whatever
+// the convolution.
 std::vector<float> weights_of(const op::Convolution& convolution,
                               const cpu::ConvolutionShape& shape) {
     if (!shape.is_transposed)
@@ -58,7 +59,7 @@ std::vector<float> weights_of(const op::Convolution& convolution,
     return weights;
 }
 
-// Of one image, between planes and channels behind them.
+// Copies one image between planes and channels last.
 void copy_image(std::span<const float> from, std::span<float> to, std::size_t channels,
                 bool to_planes) {
     const std::size_t area = from.size() / channels;
@@ -69,7 +70,7 @@ void copy_image(std::span<const float> from, std::span<float> to, std::size_t ch
         }
 }
 
-// As an operator of the CPU, in planes.
+// Makes an operator of the CPU, in planes.
 cpu::Kernel kernel_of(const cpu::ConvolutionShape& shape) {
     std::vector<std::int64_t> integers = {shape.is_transposed,
                                           static_cast<std::int64_t>(shape.groups)};
@@ -87,7 +88,7 @@ cpu::Kernel kernel_of(const cpu::ConvolutionShape& shape) {
 
 } // namespace
 
-// Through a primitive or, where oneDNN has none, an operator of the CPU.
+// Computes by a primitive or, if oneDNN has none, by an operator of the CPU.
 struct FloatExecutor::Convolution {
     cpu::ConvolutionShape shape;
     std::vector<float> weights, bias;
@@ -99,7 +100,7 @@ struct FloatExecutor::Convolution {
         : shape(shape_of(convolution, in, out)), weights(weights_of(convolution, shape)),
           bias(convolution.bias), primitive(cpu::OneDnnConvolution::make(shape, weights, bias)) {
         if (primitive) {
-            weights = {}; // it has its own
+            weights = {}; // the primitive has its own
             return;
         }
         kernel = kernel_of(shape);
@@ -107,7 +108,7 @@ struct FloatExecutor::Convolution {
         target.resize(cpu::elements(shape.target));
     }
 
-    // Image by image: oneDNN may add in another order for several at once.
+    // Computes one image after the other: oneDNN may add in another order for several at once.
     void run(std::span<const float> in, std::span<float> out, std::uint32_t images) {
         const std::size_t in_size = in.size() / images, out_size = out.size() / images;
         for (std::size_t image = 0; image < images; ++image)
@@ -133,7 +134,8 @@ struct FloatExecutor::Convolution {
 
 namespace {
 
-// By node, the values that nodes make and none behind it reads; also its own, if none does.
+// Returns, by node, the values that nodes make and no later node reads; also its own, if no node
+// reads it.
 std::vector<std::vector<ValueId>> last_reads(const Graph& graph) {
     constexpr std::size_t never = static_cast<std::size_t>(-1);
     std::vector<std::size_t> last(graph.values.size(), never);
@@ -155,7 +157,7 @@ std::vector<std::vector<ValueId>> last_reads(const Graph& graph) {
 } // namespace
 
 FloatExecutor::FloatExecutor(const Graph& graph) : graph_(graph) {
-    if (std::ranges::any_of(graph.nodes, &Node::on_bpu)) // its results choose integers
+    if (std::ranges::any_of(graph.nodes, &Node::on_bpu)) // integers are chosen by its results
         limit_onednn();
     values_.resize(graph.values.size());
     for (ValueId value : graph.inputs)
@@ -180,7 +182,7 @@ FloatExecutor::FloatExecutor(const Graph& graph) : graph_(graph) {
 
 FloatExecutor::~FloatExecutor() = default;
 
-// The smallest that is free and large enough, if it is not twice as large.
+// Takes the smallest free buffer that is large enough, unless it is twice as large.
 std::vector<float> FloatExecutor::take_buffer(std::size_t elements) {
     auto best = free_.end();
     for (auto buffer = free_.begin(); buffer != free_.end(); ++buffer)
@@ -197,7 +199,7 @@ std::vector<float> FloatExecutor::take_buffer(std::size_t elements) {
 }
 
 void FloatExecutor::give_back(ValueId id) {
-    // Buffers of many sizes, one of each, would be the memory that this is to save.
+    // Buffers of many sizes, one of each, would take the memory that this function is to save.
     constexpr std::size_t most = 4;
     if (free_.size() == most)
         free_.erase(free_.begin());
@@ -237,7 +239,7 @@ void FloatExecutor::put_back() {
     others_.clear();
 }
 
-// Only nodes behind the value run: of a network of many nodes those may be few.
+// Runs only nodes after the value: in a network of many nodes these may be few.
 const FloatValues& FloatExecutor::run_with(ValueId id, std::vector<float> value) {
     put_back();
     kept_.resize(values_.size());
@@ -267,7 +269,7 @@ const FloatValues& FloatExecutor::run(const FloatValues& inputs) {
     put_back();
     set_inputs({inputs.begin(), inputs.end()});
     for (std::size_t index = 0; index < graph_.nodes.size(); ++index)
-        run_node(index); // what it throws names the node
+        run_node(index); // its errors name the node
     return values_;
 }
 

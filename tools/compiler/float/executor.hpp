@@ -23,18 +23,18 @@ public:
     /// `inputs` holds one array for each of the graph's inputs, of exactly its elements.
     /// The result is valid until the next run.
     const FloatValues& run(const FloatValues& inputs);
-    /// Called with a value that is there.
+    /// Called with a value that has been computed.
     using Look = std::function<void(ValueId id, const std::vector<float>& value)>;
-    /// The same for arrays that lie elsewhere, in less memory: of what nodes make, the result has
-    /// the graph's outputs alone.  `look` is called with each constant and input, then with each
-    /// value as its node has made it.
+    /// Does the same for arrays that are elsewhere, in less memory: of the values that nodes make,
+    /// the result has only the graph's outputs.  Calls `look` with each constant and input, then
+    /// with each value when its node has made it.
     const FloatValues& run_in_little_memory(const std::vector<std::span<const float>>& inputs,
                                             const Look& look = {});
 
-    /// The values of the last run() as they were if `id` held `value`, of its elements.  Valid
-    /// until the next call of any kind.
+    /// Returns the values of the last run() as they would be if `id` held `value`, of its elements.
+    /// Valid until the next call of any function.
     const FloatValues& run_with(ValueId id, std::vector<float> value);
-    /// The values of the last run(), as the array that it gave has them again.
+    /// Restores the values of the last run() in the array that it returned.
     void put_back();
 
 private:
@@ -48,12 +48,12 @@ private:
     const Graph& graph_;
     FloatValues values_;
     std::vector<std::vector<ValueId>> last_reads_;  // by node: what no later one reads, no outputs
-    std::vector<std::vector<float>> free_;          // buffers
-    std::vector<std::vector<std::size_t>> readers_; // of run_with()
+    std::vector<std::vector<float>> free_;          // free buffers
+    std::vector<std::vector<std::size_t>> readers_; // for run_with()
     FloatValues kept_;            // of run(), by value, where run_with() has others
-    std::vector<ValueId> others_; // these values
+    std::vector<ValueId> others_; // the values in kept_
     std::vector<std::unique_ptr<Convolution>> convolutions_; // by node, null for other operators
-    std::vector<cpu::Kernel> kernels_;                       // by node, of those on the CPU
+    std::vector<cpu::Kernel> kernels_;                       // by node, for nodes on the CPU
 };
 
 } // namespace overtake::compiler

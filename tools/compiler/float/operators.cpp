@@ -20,7 +20,7 @@ void run(const op::Pool& pool, const Tensors& inputs, const Value& value, std::v
     const Window& window = pool.window;
     const bool is_maximum = pool.kind == op::Pool::Kind::maximum;
     const std::int64_t height = in.value.height, width = in.value.width;
-    // Positions below and to the right that count although nothing is there.
+    // Positions below and to the right that count although no element is there.
     const std::int64_t last_row = pool.clips_padding ? height + pool.pad_bottom : 1ll << 40;
     const std::int64_t last_column = pool.clips_padding ? width + pool.pad_right : 1ll << 40;
     for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
@@ -95,7 +95,7 @@ void run(const op::Reshape&, const Tensors& inputs, const Value&, std::vector<fl
     out = inputs[0].data;
 }
 
-// These two are the executor's.
+// The executor computes these two.
 void run(const op::Convolution&, const Tensors&, const Value&, std::vector<float>&) {}
 void run(const op::Cpu&, const Tensors&, const Value&, std::vector<float>&) {}
 
@@ -124,7 +124,7 @@ void run(const op::Slice& slice, const Tensors& inputs, const Value& value,
     });
 }
 
-// Between which two pixels a position lies, and how far from the first.
+// The two pixels between which a position lies, and its distance from the first.
 struct Interpolation {
     std::size_t first, second;
     float fraction;
@@ -181,7 +181,7 @@ void run(const op::Permute& permute, const Tensors& inputs, const Value& value,
     });
 }
 
-// Where a padded position lies in the tensor; -1 outside.
+// Returns the source of a padded position in the tensor; -1 if it is outside.
 std::int64_t padded_source(op::Pad::Mode mode, std::int64_t position, std::int64_t size) {
     if (position >= 0 && position < size)
         return position;
@@ -283,11 +283,11 @@ void run_image(const Node& node, const Tensors& inputs, const Value& value,
     std::visit([&](const auto& operation) { run(operation, inputs, value, out); }, node.operation);
 }
 
-// The images of a value that a node goes through one by one; of rows, parts of the height.
+// The images of a value that a node processes one by one; for rows, parts of the height.
 struct Images {
-    Value value; // one of them
+    Value value; // one image
     std::size_t step = 0;
-    std::vector<float> data = {}; // of the one at hand
+    std::vector<float> data = {}; // of the present image
 
     Images(const Node& node, const Value& whole, std::uint32_t count) : value(whole) {
         if (whole.batch > 1)
@@ -295,7 +295,7 @@ struct Images {
         else if (node.is<op::Permute>())
             value.height /= count;
         else
-            return; // it is the same for all
+            return; // it is the same for all images
         step = value.elements_of_image();
     }
 
@@ -310,7 +310,7 @@ struct Images {
 void run_float(const Node& node, std::uint32_t images, const std::vector<FloatTensor>& inputs,
                const Value& value, std::vector<float>& out) {
     if (const auto* reshape = node.as<op::Reshape>(); reshape && reshape->batches != 0) {
-        // The device's bytes stay, but here the order of ONNX may be another one.
+        // The device's bytes do not move, but here the order of ONNX may be another one.
         Node permute = node;
         permute.operation = op::Permute{op::Permute{}.axes, reshape->batches};
         return run_float(permute, std::max({reshape->batches, inputs[0].value.batch, value.batch}),

@@ -6,8 +6,8 @@
 
 namespace overtake::host_profile {
 
-/// Sums of products of a matrix's columns, and of columns with the right side; rows are added one
-/// by one.
+/// Sums of products of a matrix's columns, and of the columns with the right side; rows are added
+/// one by one.
 class NormalEquations {
 public:
     explicit NormalEquations(std::size_t columns)

@@ -49,7 +49,7 @@ std::vector<SlicedAxis> sliced_axes(const Context& context, const Shape& shape) 
         const std::int64_t size = shape[axis], step = steps[index];
         if (step == 0 || step < -max_dimension || step > max_dimension)
             refuse(context, "its steps are zero or out of range");
-        // Backwards a slice may end in front of the first element.
+        // With a negative step a slice may end before the first element.
         const std::int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
         const auto clamp = [&](std::int64_t position) {
             return std::clamp(position < 0 ? position + size : position, low, high);
@@ -150,11 +150,11 @@ Shape joined_shape(const Context& context, const std::vector<Shape>& shapes, std
 }
 
 Shape expanded_shape(Context& context, const Shape& from) {
-    // Shapes are static: one that is computed has to be the one that the model declares.
+    // Shapes are static: a computed shape has to be the one that the model declares.
     const bool is_declared =
         !is_constant(context, 1) && context.shapes.contains(context.node->output(0));
     Shape to = is_declared ? output_shape(context) : integers_of(constant_input(context, 1));
-    std::ranges::replace(to, -1, 1); // exporters write it for what stays as it is
+    std::ranges::replace(to, -1, 1); // exporters write -1 for a dimension that stays
     check_between(context, to, 1, max_elements, "its shape");
     return broadcast_shape(context, from, to);
 }
@@ -221,7 +221,7 @@ std::string auto_pad_of(const Context& context) {
 }
 
 std::int64_t round_position(const std::string& mode, double position) {
-    // What is exact on paper is a half or a whole here too, whatever the last bits say.
+    // A number that is exact on paper is a half or a whole here too, whatever its last bits.
     constexpr double hair = 1e-9;
     if (mode == "ceil")
         return static_cast<std::int64_t>(std::ceil(position - hair));

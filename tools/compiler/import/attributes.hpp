@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Attributes and constant inputs that an operator reads alike for the device and for the CPU.
+// Attributes and constant inputs that an operator reads in the same way for the device and for the
+// CPU.
 #pragma once
 
 #include <cstddef>
@@ -19,50 +20,51 @@ struct SlicedAxis {
     std::int64_t first, step, count;
 };
 
-/// The axes of a Transpose, each once; backwards if none are given.
+/// Returns the axes of a Transpose, each once; in reverse if none are given.
 std::vector<std::int64_t> permutation(const Context& context, std::size_t rank);
 
-/// The parts of each axis that a Slice takes, by axis.
+/// Returns the parts of each axis that a Slice takes, by axis.
 std::vector<SlicedAxis> sliced_axes(const Context& context, const Shape& shape);
 
 std::vector<std::int64_t> split_sizes(const Context& context, std::int64_t size);
 
-/// The axes that a reduction names, ascending; all if none are named.
+/// Returns the axes that a reduction names, ascending; all if it names none.
 std::vector<std::int64_t> reduced_axes(const Context& context, std::size_t rank);
 
 Shape reduced_shape(const Context& context, const Shape& shape,
                     const std::vector<std::int64_t>& axes);
 
-/// Elements in front of each axis, then those behind each; fewer than none are cut off.
+/// Returns the elements before each axis, then those after each; a negative number cuts elements
+/// off.
 std::vector<std::int64_t> pads_of(const Context& context, std::size_t rank);
 
 float fill_of(const Context& context);
 
-/// Of tensors joined along an axis, in which alone they may differ.
+/// Returns the shape of tensors joined along an axis; they may differ only in that axis.
 Shape joined_shape(const Context& context, const std::vector<Shape>& shapes, std::size_t axis);
 
 Shape expanded_shape(Context& context, const Shape& from);
 
-/// Scales of a Resize, one for each axis of its input; none where it names sizes.  The ratio of
-/// sizes does not do in their place: 1.6 of a size of 2 is 3.
+/// Returns the scales of a Resize, one for each axis of its input; none if it names sizes.  The
+/// ratio of sizes cannot replace a scale: 1.6 of a size of 2 is 3.
 std::vector<float> resize_scales(const Context& context, std::size_t rank);
 
-/// How a Resize rounds along an axis: floor, ceil, round_prefer_floor or round_prefer_ceil.
+/// Returns how a Resize rounds along an axis: floor, ceil, round_prefer_floor or round_prefer_ceil.
 std::string rounding_of_resize(const Context& context, double scale);
 
-/// No position lies so far out that it is no whole number any more.
+/// Refuses a scale with which a position is so far out that it is no whole number any more.
 void check_scale(const Context& context, double scale, std::int64_t outputs);
 
-/// The two numbers of ONNX's coordinate transformation for one axis.
+/// Returns the two numbers of ONNX's coordinate transformation for one axis.
 std::optional<Positions> resize_positions(const std::string& mode, double scale,
                                           std::int64_t inputs, std::int64_t outputs);
 
-/// NOTSET, SAME_UPPER, SAME_LOWER or VALID.
+/// Returns NOTSET, SAME_UPPER, SAME_LOWER or VALID.
 std::string auto_pad_of(const Context& context);
 
 std::int64_t round_position(const std::string& mode, double position);
 
-/// Weights that are NaN or infinite are a broken model's.
+/// Refuses weights that are NaN or infinite: the model is broken.
 void check_weights(const Context& context, int index);
 
 } // namespace overtake::compiler

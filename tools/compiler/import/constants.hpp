@@ -9,7 +9,7 @@ namespace overtake::compiler {
 
 void import_constant(Context& context);
 
-/// Shape and Size: known here, whatever the data.
+/// Imports Shape and Size, which are known here, whatever the data.
 void import_shape_constant(Context& context);
 
 void import_constant_of_shape(Context& context);

@@ -36,7 +36,7 @@ std::vector<float> reals_of(const Constant& constant) {
     return constant.floats;
 }
 
-// What lies outside is the nearest that 64 bits hold of it, and what is no number 0.
+// Returns integers: a number out of range becomes the nearest of 64 bits, and NaN becomes 0.
 std::vector<std::int64_t> integers_of(const Constant& constant) {
     if (!constant.integers.empty())
         return constant.integers;
@@ -98,7 +98,7 @@ const Reference& variable_input(const Context& context, int index) {
 
 namespace {
 
-// With the constants and shapes that import has found meanwhile, libonnx may know more.
+// Infers shapes again: with the constants and shapes that import has found, libonnx may know more.
 void infer_shape(Context& context) {
     onnx::ModelProto model;
     model.set_ir_version(8);
@@ -151,7 +151,7 @@ Shape output_shape(Context& context) {
     return found->second;
 }
 
-// What the runtime would refuse, and what there is no memory for.
+// Refuses values that the runtime would refuse, or for which there is no memory.
 void check_size(const Context& context, const std::string& name, const Shape& shape) {
     const auto fail = [&](const std::string& what) {
         const std::string reason = "tensor '" + name + "' of shape " + to_text(shape) + what;
@@ -169,7 +169,7 @@ void check_size(const Context& context, const std::string& name, const Shape& sh
                  " elements");
 }
 
-// Numbers that a file may make as great as it likes, before anything is computed of them.
+// Checks numbers, which a file may make arbitrarily large, before anything is computed from them.
 void check_between(const Context& context, const std::vector<std::int64_t>& numbers,
                    std::int64_t low, std::int64_t high, const char* attribute) {
     for (const std::int64_t number : numbers)

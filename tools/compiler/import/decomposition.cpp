@@ -16,10 +16,10 @@ namespace overtake::compiler {
 
 namespace {
 
-constexpr std::size_t most_of_a_fact = 1 << 10; // of constants that rules ask for
+constexpr std::size_t most_of_a_fact = 1 << 10; // elements of constants that rules may ask for
 constexpr std::size_t most_written = std::size_t{1} << 26;
 
-// Undefined where nothing says it.
+// Returns the type of a tensor; UNDEFINED if it is not known.
 int known_type(const Context& context, const std::string& name) {
     const auto found = context.types.find(name);
     return found != context.types.end() ? found->second : int{onnx::TensorProto::UNDEFINED};
@@ -35,7 +35,7 @@ void add_info(onnx::GraphProto& graph, const std::string& name, int type, const 
         tensor.mutable_shape()->add_dim()->set_dim_value(size);
 }
 
-// What is known of the node's inputs.
+// Returns the facts that are known of the node's inputs.
 TensorFacts facts_of(const Context& context) {
     onnx::GraphProto graph;
     std::vector<std::pair<std::string, int>> types;
@@ -58,7 +58,7 @@ TensorFacts facts_of(const Context& context) {
     return facts;
 }
 
-// Null where the node stays as it is.
+// Returns the rule for the node; null if the node stays unchanged.
 RewriteRule rule_for(const Context& context, bool is_onnx) {
     if (is_onnx && recurrence_kind(context.node->op_type()))
         return why_on_cpu(context).empty() ? decompose_recurrence : nullptr;

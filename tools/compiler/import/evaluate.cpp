@@ -55,7 +55,7 @@ bool has_doubles(const Context& context) {
            std::ranges::any_of(context.node->output(), is);
 }
 
-// Whole numbers that float32 computes with exactly, also all of them together.
+// Whether all are whole numbers that float32 computes with exactly; `together`: also their sum.
 bool are_small_and_whole(const Constant& constant, bool together) {
     double sum = 0;
     for (const float real : reals_of(constant)) {
@@ -66,8 +66,8 @@ bool are_small_and_whole(const Constant& constant, bool together) {
     return sum < static_cast<double>(max_exact_integer);
 }
 
-// DOUBLE is computed in float32 here, which must make no difference: for what only moves, rounds or
-// compares numbers it makes none, and for arithmetic none with small whole numbers.
+// DOUBLE is computed in float32 here, which must make no difference.  It makes none for operators
+// that only move, round or compare numbers, and none for arithmetic with small whole numbers.
 void check_exactness(const Context& context) {
     static const std::set<std::string> without_rounding = {
         "Abs",      "Cast",      "Ceil",           "Clip",      "Concat",
@@ -92,7 +92,7 @@ void check_exactness(const Context& context) {
                 refuse(context, "computes with DOUBLE numbers that are not small and whole");
 }
 
-// What cannot be read or computed is not there for who needs it.
+// Reads constants and shapes; what cannot be read or computed is missing for its readers.
 void read_givens(Context& context) {
     const auto& graph = context.model.graph();
     for (const auto& tensor : graph.initializer())
@@ -126,7 +126,7 @@ void compute_node(Context& context) {
     check_exactness(context);
 }
 
-// By the operators that it is written as, if it is.
+// Computes the node by the operators that it is written as, if it is.
 void compute(Context& context, FreshNames& names) {
     const onnx::NodeProto& node = *context.node;
     const std::vector<onnx::NodeProto> made = decomposed(context, names);

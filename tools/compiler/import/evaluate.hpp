@@ -9,12 +9,12 @@
 
 namespace overtake::compiler {
 
-/// Whether the node at hand only makes constants, which it has then.
+/// Whether the present node only makes constants; then it has been computed.
 bool is_made_constant(Context& context, const Row& row);
 
-/// The constants that a model makes of constants and of the shapes of its inputs, as far as they
-/// can be computed without a difference to ONNX's own types: integers in 64 bits, DOUBLE where
-/// float32 makes none.
+/// Returns the constants that a model makes from constants and from the shapes of its inputs.  Only
+/// those are computed that do not differ from ONNX's own types: integers in 64 bits, and DOUBLE
+/// where float32 makes no difference.
 std::map<std::string, Constant> evaluate(const std::string& path, const ImportOptions& options,
                                          const onnx::ModelProto& model);
 

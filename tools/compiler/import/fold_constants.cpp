@@ -22,7 +22,7 @@ namespace overtake::compiler {
 
 namespace {
 
-// Whether the operator only moves what input `index` holds.
+// Whether the operator only moves the elements of input `index`.
 bool moves(const onnx::NodeProto& node, int index) {
     static const std::set<std::string> movements = {
         "Expand", "Flatten", "Gather",  "GatherElements", "Identity",  "Reshape",
@@ -38,8 +38,8 @@ bool is_beyond(std::int64_t integer) {
     return integer > max_exact_integer || integer < -max_exact_integer;
 }
 
-// Integers beyond what float32 holds - "to the end" of a Slice is one - may be moved although they
-// cannot be computed with.  Each becomes its place in a list until the node is done.
+// Integers beyond those that float32 holds - "to the end" of a Slice is one - may be moved although
+// they cannot be computed with.  Each becomes its place in a list until the node is done.
 std::vector<std::int64_t> number_integers(Context& context) {
     bool is_needed = false, is_possible = true;
     for (int index = 0; index < context.node->input_size(); ++index) {
@@ -69,7 +69,8 @@ std::vector<std::int64_t> number_integers(Context& context) {
     return list;
 }
 
-// Of integers, float32 may round the next ones to 2^24, which therefore is none that is known.
+// float32 may round integers next to 2^24 to it, so a result of 2^24 or more is not known to be
+// exact.
 void check_results(const Context& context) {
     for (const std::string& name : context.node->output())
         if (const auto found = context.constants.find(name); found != context.constants.end())
@@ -84,7 +85,7 @@ bool is_cast_of_real(const Context& context) {
     return context.node->op_type() == "Cast" && constant_input(context, 0).integers.empty();
 }
 
-// The way back, for inputs and outputs.
+// Turns places in the list back into integers, for inputs and outputs.
 void restore_integers(Context& context, const std::vector<std::int64_t>& list) {
     std::set<std::string> names(context.node->output().begin(), context.node->output().end());
     for (int index = 0; index < context.node->input_size(); ++index)
@@ -96,7 +97,8 @@ void restore_integers(Context& context, const std::vector<std::int64_t>& list) {
                 integer = list[static_cast<std::size_t>(integer)];
 }
 
-// A file of a few bytes may ask for any number of elements; what it holds itself is fine.
+// A file of a few bytes may ask for any number of elements; elements in the file itself are
+// allowed.
 void check_folded(const Context& context, const Value& value) {
     std::size_t most = std::size_t{1} << 24;
     for (const std::string& name : context.node->input())
@@ -130,7 +132,7 @@ void fold_reals(Context& context, Import cpu) {
         for (ValueId input : node.inputs)
             inputs.emplace_back(results.at(input));
         try {
-            if (uses_onednn(node)) // others leave it as it is, for programs that run the model
+            if (uses_onednn(node)) // else oneDNN stays unlimited, for programs that run the model
                 limit_onednn();
             const cpu::onednn::Threads threads;
             cpu::make_kernel(cpu_operation(context.graph, node))(inputs, out);

@@ -18,7 +18,7 @@ namespace overtake::compiler {
 namespace {
 
 using Integer = std::int64_t;
-using Result = std::optional<Integer>; // nothing where 64 bits do not hold it
+using Result = std::optional<Integer>; // none if 64 bits do not hold it
 using Function = Result (*)(Integer, Integer);
 
 Result sum(Integer a, Integer b) {
@@ -44,12 +44,12 @@ Result quotient(Integer a, Integer b) {
     return divides(a, b) ? Result(a / b) : Result();
 }
 
-// With the sign of the dividend.
+// Returns the remainder with the sign of the dividend.
 Result remainder_of(Integer a, Integer b) {
     return divides(a, b) ? Result(a % b) : Result();
 }
 
-// With the sign of the divisor.
+// Returns the remainder with the sign of the divisor.
 Result modulo(Integer a, Integer b) {
     if (!divides(a, b))
         return std::nullopt;
@@ -136,7 +136,7 @@ Integer checked(const Context& context, Result result) {
     return *result;
 }
 
-// For an element of `shape`, which `from` is broadcast to, the one of `from`.
+// Returns the index of the element of `from` that broadcasts to this element of `shape`.
 std::size_t broadcast_index(std::size_t index, const Shape& shape, const Shape& from) {
     std::size_t result = 0, step = 1;
     for (std::size_t axis = 0; axis < from.size(); ++axis) {
@@ -149,7 +149,7 @@ std::size_t broadcast_index(std::size_t index, const Shape& shape, const Shape& 
     return result;
 }
 
-// `most` elements are what a file of a few bytes may ask for.
+// Returns a constant of the shape; a file of a few bytes may ask for `most` elements.
 Constant blank(const Context& context, const Shape& shape) {
     constexpr std::size_t most = std::size_t{1} << 24;
     std::size_t allowed = most;

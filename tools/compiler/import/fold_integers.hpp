@@ -5,9 +5,10 @@
 
 namespace overtake::compiler {
 
-/// Computes the node at hand in 64-bit integers if its inputs are constant integers or truth values
-/// and its operator is one of those that shapes and conditions are made of: its output becomes a
-/// constant.  False for any other node.  Refuses the node where the result does not fit its type.
+/// Computes the present node in 64-bit integers if its inputs are constant integers or truth
+/// values, and its operator is one from which shapes and conditions are made: its output becomes a
+/// constant.  Returns false for any other node.  Refuses the node if the result does not fit its
+/// type.
 bool fold_integers(Context& context);
 
 } // namespace overtake::compiler

@@ -38,7 +38,7 @@ bool has_integers(const Context& context) {
     });
 }
 
-// Integers are exact here, and go on where those of few bits begin again.
+// Integers are exact here, so they continue where integers of few bits would wrap around.
 void check_wrapping(const Context& context) {
     static const std::set<std::string> types = {"Add", "BitShift",   "CumSum",   "Div",
                                                 "Mul", "Neg",        "Pow",      "Sub",
@@ -50,7 +50,7 @@ void check_wrapping(const Context& context) {
                         "int32 or to float in front of it");
 }
 
-// Which operator the node is; a refusal where it is none that the table knows.
+// Returns the table's row of the node's operator; refuses the node if there is none.
 const Row& row_of(const Context& context) {
     const auto refusal = context.refusals.find(context.node->output(0));
     if (refusal != context.refusals.end())
@@ -65,8 +65,8 @@ const Row& row_of(const Context& context) {
     return found->second;
 }
 
-// Where the node at hand has gone; `before` is the mark in front of it.  `refusal` is of the
-// device, where it has a form there.
+// Imports the present node and returns where it went; `before` is the mark before it.  `refusal`
+// becomes the device's refusal, if the node has a form there.
 Placement import_node(Context& context, const Mark before, bool is_better_on_cpu,
                       std::optional<std::string>& refusal) {
     const Row& row = row_of(context);
@@ -115,8 +115,8 @@ Placement import_node(Context& context, const Mark before, bool is_better_on_cpu
     return cpu_or_nowhere();
 }
 
-// A name with a shape of its own stands for as many elements as its value has: what reads the value
-// goes by either shape.
+// Checks outputs: a name with a shape of its own has as many elements as its value, since readers
+// of the value use either shape.
 void check_output_sizes(const Context& context) {
     for (const std::string& name : context.node->output()) {
         const auto found = context.references.find(name);
@@ -139,14 +139,14 @@ NodeVerdict::Where where_is(Placement placement) {
     return NodeVerdict::Where::nowhere;
 }
 
-// Goes through the nodes of the file, and where nodes turn out to be cheaper or more exact on the
-// CPU goes on from the first of them once more.
+// Imports the nodes of the file.  If nodes turn out to be cheaper or more exact on the CPU, imports
+// again from the first of these.
 class Walk {
 public:
     // The graph is that of the context.
     Walk(Context& context, onnx::GraphProto& graph) : context_(context), graph_(graph) {}
 
-    // Whether no node is refused; those behind one that is are still looked at.
+    // Returns whether no node is refused; nodes after a refused one are still imported.
     bool run() {
         import_all();
         if (has_refusals())
@@ -172,7 +172,7 @@ public:
         return !has_refusals();
     }
 
-    // Nodes of the file, and what they are written as.
+    // Checks names of nodes of the file, and of the nodes that they are written as.
     void check_names(const std::vector<std::string>& names, const char* option) const {
         for (const std::string& name : names)
             if (!is_named(name))
@@ -198,7 +198,7 @@ private:
         });
     }
 
-    // Numbers of nodes whose results 8 bits do not hold.
+    // Returns the numbers of nodes whose results 8 bits do not hold.
     std::set<int> find_exact() {
         Masks masks = find_masks(context_, placements_);
         Spectra spectra = find_spectra(context_, placements_);
@@ -211,7 +211,7 @@ private:
         return nodes;
     }
 
-    // What a node is written as takes its place in the graph.
+    // Imports all nodes; the nodes that a node is written as replace it in the graph.
     void import_all() {
         FreshNames names(graph_);
         google::protobuf::RepeatedPtrField<onnx::NodeProto> given;
@@ -228,7 +228,7 @@ private:
         }
     }
 
-    // One operator that becomes a recurrence may have it written as others again.
+    // Writes an operator that has become a recurrence as other nodes again, if it can be.
     void import_part(onnx::NodeProto part, const std::string& whole, FreshNames& names) {
         std::vector<onnx::NodeProto> parts;
         if (recurrence_kind(part.op_type()))
@@ -245,7 +245,7 @@ private:
         import_from(graph_.node_size() - 1, {});
     }
 
-    // Nothing where it stays, be it that it is refused.
+    // Returns nothing if the node stays as it is, also if it is refused.
     std::vector<onnx::NodeProto> written_as(const onnx::NodeProto& node, FreshNames& names) {
         context_.node = &node;
         std::vector<onnx::NodeProto> made;
@@ -261,7 +261,7 @@ private:
         return made;
     }
 
-    // `on_cpu` are numbers of nodes that go to the CPU although the device could run them.
+    // `on_cpu` has the numbers of nodes that go to the CPU although the device could run them.
     void import_from(int first, const std::set<int>& on_cpu) {
         for (int number = first; number < graph_.node_size(); ++number) {
             context_.node = &graph_.node(number);
@@ -300,7 +300,7 @@ private:
         }
     }
 
-    // Of the node at hand, which the device was not asked for.
+    // Returns why the present node, which the device was not asked to run, is on the CPU.
     std::string reason_for_cpu() const {
         const std::string name = node_name(context_);
         if (context_.options.all_on_cpu || std::ranges::find(context_.options.run_on_cpu, name) !=
@@ -321,15 +321,15 @@ private:
 
     Context& context_;
     onnx::GraphProto& graph_;
-    std::vector<std::string> parts_of_; // by node: of which one of the file it is a part
-    std::vector<Mark> marks_;           // by node of the file: in front of it
+    std::vector<std::string> parts_of_; // by node: the file's node that it is a part of
+    std::vector<Mark> marks_;           // by node: before it
     std::vector<Placement> placements_;
-    std::set<int> mask_nodes_, spectrum_nodes_, cheap_nodes_; // of the file, by number
+    std::set<int> mask_nodes_, spectrum_nodes_, cheap_nodes_; // numbers of nodes
     std::set<std::string> exact_tensors_;
     std::vector<NodeVerdict> verdicts_;
 };
 
-// Throws CompileError for what is refused as a whole; nodes that are, `survey` tells.
+// Throws CompileError if the network as a whole is refused; `survey` reports refused nodes.
 Graph import_network(const std::string& path, const ImportOptions& asked, Survey& survey) {
     Network network = load_onnx(
         path,
@@ -355,7 +355,7 @@ Graph import_network(const std::string& path, const ImportOptions& asked, Survey
     for (std::size_t number = 0; number < walk.verdicts().size(); ++number) {
         const NodeVerdict& verdict = walk.verdicts()[number];
         const auto& node = model.graph().node(static_cast<int>(number));
-        // Stands for a QuantizeLinear; the file has no such Clip.
+        // it stands for a QuantizeLinear; the file has no such Clip
         const bool only_rounds = node.op_type() == "Clip" && node.output_size() == 1 &&
                                  network.given.rounded.contains(node.output(0));
         if (!only_rounds || verdict.where == NodeVerdict::Where::refused)
@@ -372,7 +372,7 @@ bool is_refused(const NodeVerdict& node) {
     return node.where == NodeVerdict::Where::refused;
 }
 
-// Whether options or a configuration file want the node on the CPU.
+// Whether options or a configuration file ask for the node to be on the CPU.
 bool is_asked_for_on_cpu(const ImportOptions& options, const std::string& node) {
     return std::ranges::count(options.run_on_cpu, node) > 0 ||
            std::ranges::any_of(options.wishes, [&](const NodeWish& wish) {
@@ -380,10 +380,10 @@ bool is_asked_for_on_cpu(const ImportOptions& options, const std::string& node) 
            });
 }
 
-// Of work that the device was not asked to leave to the CPU, where there is much of it.
+// Warns of work on the CPU that no option asks for, if there is much of it.
 void warn_of_work_on_cpu(const std::string& path, const Graph& graph, const Survey& survey,
                          const ImportOptions& options) {
-    constexpr std::uint64_t parts = 100; // of the work; fewer are not worth a word
+    constexpr std::uint64_t parts = 100; // smaller parts of the work need no warning
     constexpr std::size_t most = 3;
     std::uint64_t all = 0;
     for (const Node& node : graph.nodes)

@@ -76,8 +76,8 @@ Shape without_ones(Shape shape) {
     return shape;
 }
 
-// Whether a tensor in device memory can be said to have another shape: dimensions of 1 are none,
-// and a vector runs through whatever there is.  Rows join all dimensions but the last two.
+// Whether a tensor in device memory can be given another shape: dimensions of 1 do not count, and a
+// vector can have any dimensions.  Rows join all dimensions but the last two.
 bool can_have_shape(const Value& value, const Shape& shape) {
     if (without_ones(shape).size() <= 1)
         return true;
@@ -91,7 +91,7 @@ bool can_have_shape(const Value& value, const Shape& shape) {
             (lay_out(other, Order::rows) && dimensions(other) == dimensions(value)));
 }
 
-// On the device if it can.
+// Returns the value with the output's own shape, on the device if it can be made there.
 ValueId own_shape_of_output(Context& context, const Reference& reference) {
     std::optional<ValueId> on_device;
     if (is_on_device(context, reference.value))
@@ -100,13 +100,13 @@ ValueId own_shape_of_output(Context& context, const Reference& reference) {
     return on_device ? *on_device : with_own_shape(context, reference);
 }
 
-// A value of the output's own that some node writes.
+// Returns a value that belongs to the output and that some node writes.
 ValueId value_of_output(Context& context) {
     Graph& graph = context.graph;
     const Reference reference = cpu_input(context, 0);
     const Value& value = value_of(context, reference);
     const Node* writer = writer_of(context, reference.value);
-    // An operator of the CPU gives the shape that it computes.
+    // An operator of the CPU has the shape that it computes.
     const bool is_same_run = can_have_shape(value, reference.shape) && writer && writer->on_bpu();
     const bool is_own =
         writer && std::ranges::find(graph.outputs, reference.value) == graph.outputs.end();
@@ -128,7 +128,8 @@ ValueId value_of_output(Context& context) {
     return id;
 }
 
-// What only the CPU reads: inputs that the model rounds first thing, and what the CPU writes.
+// Returns the roundings of values that only the CPU reads: inputs that the model rounds first, and
+// values that the CPU writes.
 Roundings roundings_on_cpu(const Context& context) {
     Roundings result;
     for (ValueId input : context.graph.inputs) {
@@ -153,7 +154,7 @@ void apply_given_tensors(Context& context) {
         if (const auto found = context.given.tensors.find(value.name);
             found != context.given.tensors.end())
             value.given = found->second;
-    // In host memory the numbers are floats.
+    // In host memory the elements are floats.
     for (ValueId input : graph.inputs)
         if (const auto found = context.given.bytes.find(graph.values[input].name);
             found != context.given.bytes.end() && is_on_device(context, input))
@@ -201,7 +202,7 @@ void read_outputs(Context& context) {
     onnx::NodeProto identity;
     identity.set_op_type("Identity");
     context.node = &identity;
-    const Roundings roundings = roundings_on_cpu(context); // before outputs take other names
+    const Roundings roundings = roundings_on_cpu(context); // before outputs get other names
     for (const auto& output : context.model.graph().output()) {
         identity.set_name(output.name());
         identity.clear_input();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// What frames the nodes: constants, inputs and outputs of the file.
+// The frame around the nodes: constants, inputs and outputs of the file.
 #pragma once
 
 #include "compiler/import/context.hpp"
 
 namespace overtake::compiler {
 
-/// Begins the graph: what the file says of its constants, inputs and shapes.
+/// Begins the graph with the constants, inputs and shapes of the file.
 void read_inputs(Context& context);
 
 /// Ends the graph: each output becomes a value of its own that some node writes, and values get the

@@ -12,26 +12,26 @@
 namespace overtake::compiler {
 namespace {
 
-// Softmax sees a difference of x as a factor of e^x: a constant beyond this, in one range with what
-// it is added to, leaves steps too coarse for that.
+// Softmax turns a difference of x into a factor of e^x.  A constant beyond this, in one range with
+// what it is added to, leaves steps that are too coarse for that.
 constexpr float greatest_bias = 16;
-// What is so great elsewhere is there to mask.  Coordinates in pixels stay below.
+// Elsewhere a constant this great is a mask.  Coordinates in pixels are smaller.
 constexpr float least_mask = 5000;
-// What makes features so great before Softmax makes a mask of them. Temperatures stay below.
+// Features times a factor this great are a mask if Softmax follows.  Temperatures are smaller.
 constexpr float least_factor = 256;
 
 bool is_one_of(const std::set<std::string>& types, const onnx::NodeProto& node) {
     return types.contains(node.op_type());
 }
 
-// They run on the CPU, and tell numbers from each other that differ by little.
+// Whether the node distinguishes numbers that differ by little; such nodes run on the CPU.
 bool chooses(const onnx::NodeProto& node) {
     static const std::set<std::string> types = {"Softmax", "LogSoftmax", "Hardmax",
                                                 "ArgMax",  "ArgMin",     "TopK"};
     return is_one_of(types, node);
 }
 
-// They end what a mask does: what is far below zero, or above it, does not get through.
+// Whether the node ends a mask's effect: numbers far below or far above zero do not pass it.
 bool stops_masks(const onnx::NodeProto& node) {
     static const std::set<std::string> types = {
         "Elu",       "Exp",       "GlobalMaxPool", "HardSigmoid", "HardSwish", "MaxPool",
@@ -39,7 +39,7 @@ bool stops_masks(const onnx::NodeProto& node) {
     return is_one_of(types, node);
 }
 
-// Whose first input is what they move, under whatever name or type.
+// Whether the node moves its first input, under whatever name or type.
 bool only_moves(const onnx::NodeProto& node) {
     static const std::set<std::string> types = {
         "Cast",    "Dropout", "Expand", "Flatten", "Gather", "Identity",  "Pad",
@@ -62,7 +62,7 @@ bool scales(const onnx::NodeProto& node) {
     return is_one_of(types, node);
 }
 
-// What may stand between a mask and what it masks for.
+// Whether the node may be between a mask and the node that it masks for.
 bool leads_on(const onnx::NodeProto& node) {
     static const std::set<std::string> others = {"Clip",      "Concat",    "Neg",
                                                  "ReduceMax", "ReduceMin", "Relu"};
@@ -70,7 +70,7 @@ bool leads_on(const onnx::NodeProto& node) {
            is_one_of(others, node);
 }
 
-// What data become features in: no mask is made of its output.
+// Whether the node makes features from data: its output is no mask.
 bool computes(const onnx::NodeProto& node) {
     static const std::set<std::string> types = {
         "BatchNormalization", "GRU", "InstanceNormalization", "LSTM", "LayerNormalization",
@@ -88,7 +88,7 @@ float greatest(const Constant& constant) {
     return most;
 }
 
-// Where masks are, found by going through the nodes in their order and back.
+// Finds masks by walking through the nodes in their order and back.
 class MaskFinder {
 public:
     MaskFinder(const Context& context, const std::vector<Placement>& placements)
@@ -104,14 +104,14 @@ public:
     }
 
 private:
-    // What a tensor is made of.
+    // The origin of a tensor's elements.
     struct Origin {
-        bool is_computed = false; // of features
+        bool is_computed = false; // from features
         float greatest_constant = 0;
     };
 
     // What counts as a mask in a tensor: nothing, great constants only, or also what a model's
-    // input may make one.
+    // input may make a mask.
     enum class Wanted { nothing, great_masks, all_masks };
 
     const onnx::NodeProto& node(std::size_t number) const {
@@ -130,7 +130,7 @@ private:
         return known ? origins_[name] = {false, greatest(*known)} : Origin{};
     }
 
-    // Inputs that hold data; the others are shapes or axes, for example.
+    // Returns the number of inputs that hold data; the others are shapes or axes, for example.
     static int data_inputs(const onnx::NodeProto& node) {
         const bool has_one =
             only_moves(node) || node.op_type() == "Clip" || node.op_type().starts_with("Reduce");
@@ -146,7 +146,7 @@ private:
                 all.greatest_constant = std::max(all.greatest_constant, one.greatest_constant);
             }
             for (const std::string& output : node(number).output())
-                if (!constant(output)) // of a Constant node, or folded: it has a value
+                if (!constant(output)) // a Constant node's output, or a folded one, has a value
                     origins_[output] = all;
         }
     }
@@ -164,7 +164,7 @@ private:
         return leads_on(node) && !is_rounded(node) ? most : Wanted::nothing;
     }
 
-    // From what chooses back to where masks may be added.
+    // Walks from the nodes that choose back to where masks may be added.
     void find_wanted() {
         for (const auto& output : context_.model.graph().output())
             want(output.name(), Wanted::great_masks);
@@ -190,15 +190,15 @@ private:
         if (!constant(input))
             return adds(node) && !from.is_computed &&
                    (takes_all || from.greatest_constant >= least_mask);
-        if (scales(node)) // what a feature makes of it is a mask
+        if (scales(node)) // a feature times this constant is a mask
             return takes_all && node.op_type() == "Mul" && from.greatest_constant >= least_factor;
-        // One number bounds a mask, or all the same there is none.
+        // A single number is a bound of a mask, but no mask itself.
         const bool is_tensor = element_count(constant(input)->shape) > 1;
         return (adds(node) || (bounds(node) && is_tensor)) &&
                from.greatest_constant >= (takes_all ? greatest_bias : least_mask);
     }
 
-    // From masks on to what chooses.
+    // Walks from masks forward to the nodes that choose.
     void find_masked() {
         for (std::size_t number = 0; number < count_; ++number) {
             const onnx::NodeProto& here = node(number);
@@ -232,7 +232,7 @@ private:
         }
     }
 
-    // What the model itself rounds to 8 bits has the range that the model gives it.
+    // Whether the model itself rounds an output to 8 bits: its range is that of the model.
     bool is_rounded(const onnx::NodeProto& node) const {
         return std::ranges::any_of(node.output(), [&](const std::string& name) {
             return context_.given.tensors.contains(name);
@@ -247,21 +247,21 @@ private:
     const Context& context_;
     const std::vector<Placement>& placements_;
     const std::size_t count_;
-    // By the tensor's name.
+    // By the name of the tensor.
     std::map<std::string, Origin> origins_;
     std::map<std::string, Wanted> wanted_;
     std::set<std::string> masked_;
-    std::set<std::string> makers_; // masks, and what they are made of
+    std::set<std::string> makers_; // masks, and the tensors that they are made from
     std::set<int> taken_;
 };
 
-// Whether the device computes features of what it reads there.
+// Whether the device computes features from this node's input.
 bool is_computing(const Node& node) {
     return node.is<op::Convolution>() || node.is<op::MatrixProduct>() || node.is<op::Pool>();
 }
 
-// Values that the CPU makes and that both it and the device read.  The model's inputs count as well
-// where they are masks and no features.
+// Returns values that the CPU makes and that both it and the device read.  Inputs of the model
+// count as well if they are masks and no features.
 std::vector<bool> shared_values(const Graph& graph) {
     std::vector<bool> on_cpu(graph.values.size()), on_device(graph.values.size()),
         of_device(graph.values.size());
@@ -280,8 +280,8 @@ std::vector<bool> shared_values(const Graph& graph) {
     return on_cpu;
 }
 
-// Gives the device copies of these values, each of which stands right behind the node that writes
-// the value.
+// Gives the device copies of these values.  Each copy comes right after the node that writes the
+// value.
 void copy_for_device(Graph& graph, const std::set<ValueId>& values) {
     std::map<ValueId, Node> copies;
     std::map<ValueId, ValueId> copied;

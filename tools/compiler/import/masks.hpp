@@ -10,23 +10,23 @@
 
 namespace overtake::compiler {
 
-/// Where masks are added to numbers that something chooses from afterwards: Softmax, ArgMax, a
-/// program that reads an output.  A mask drives what is not to be seen towards minus infinity.  In
-/// 8 bits it would share one range with the numbers, and leave no steps for them.
+/// The places where masks are added to numbers from which something chooses afterwards: Softmax,
+/// ArgMax, a program that reads an output.  A mask moves hidden elements towards minus infinity.
+/// In 8 bits it would share one range with the numbers, and leave no steps for them.
 struct Masks {
     /// Nodes of the file, by number, that the device could run and that have to run on the CPU:
-    /// they make a mask, add it, or stand between the sum and what chooses.  Softmax runs there
-    /// anyway.
+    /// they make a mask, add it, or are between the sum and the node that chooses.  Softmax runs
+    /// there anyway.
     std::set<int> nodes;
-    /// Masks, and what has been masked.
+    /// Masks, and tensors that have been masked.
     std::set<std::string> tensors;
 };
 
-/// All nodes have been imported once, to `placements`.
+/// Called when all nodes have been imported once, to `placements`.
 Masks find_masks(const Context& context, const std::vector<Placement>& placements);
 
-/// Where the device reads such a tensor as well, gives it one of its own in 8 bits, so that the CPU
-/// reads what the CPU has written.  The graph is complete.
+/// If the device reads such a tensor as well, gives it a copy in 8 bits, so that the CPU reads what
+/// the CPU has written.  Called when the graph is complete.
 void keep_exact(Context& context, const std::set<std::string>& tensors);
 
 } // namespace overtake::compiler

@@ -15,7 +15,8 @@ namespace overtake::compiler {
 
 namespace {
 
-// The CPU computes with infinities and with not-a-number, the device has no steps for them.
+// Refuses weights that are not finite: the CPU computes with infinities and NaN, the device has no
+// steps for them.
 void check_finite(const Context& context, const op::Convolution& convolution) {
     const auto is_finite = [](float number) { return std::isfinite(number); };
     if (!std::ranges::all_of(convolution.weights, is_finite) ||
@@ -23,15 +24,15 @@ void check_finite(const Context& context, const op::Convolution& convolution) {
         refuse(context, "its constants give numbers that are not finite; check them");
 }
 
-// Scales of a constant are those of the node's outputs if there are as many; whether the weights
-// are multiples of them, quantisation sees.
+// Takes the scales of a constant as those of the node's outputs, if there are as many or one.
+// Quantisation checks whether the weights are multiples of them.
 void apply_given_weights(const Context& context, op::Convolution& convolution) {
     if (context.node->input_size() < 2 || convolution.weights.empty())
         return;
     const auto found = context.given.weights.find(context.node->input(1));
     if (found == context.given.weights.end())
         return;
-    // Those of a transposed convolution are along the outputs of one group.
+    // The scales of a transposed convolution are along the outputs of one group.
     const std::vector<float>& scales = found->second;
     const bool repeats = context.node->op_type() == "ConvTranspose" && !scales.empty() &&
                          convolution.bias.size() % scales.size() == 0;
@@ -43,9 +44,9 @@ void apply_given_weights(const Context& context, op::Convolution& convolution) {
         convolution.weight_scales.push_back(scales[output % scales.size()] * std::abs(factor));
 }
 
-// One node more, or one less.
+// Counts one node more, or one less.
 void count_uses(Context& context, const Node& node, int change) {
-    const auto count = static_cast<std::size_t>(change); // -1 wraps, and so takes one away
+    const auto count = static_cast<std::size_t>(change); // -1 wraps, and so subtracts one
     if (node.on_bpu())
         context.uses[node.output].on_bpu += count;
     for (ValueId input : node.inputs)

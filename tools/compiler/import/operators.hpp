@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of operators: what import does with each, and how it is described to users.
+// The table of operators: how import handles each, and how it is described to users.
 #pragma once
 
 #include <map>
@@ -10,13 +10,13 @@
 
 namespace overtake::compiler {
 
-/// How an operator gets into the graph.
+/// The import of an operator into the graph.
 struct Row {
     Import bpu = nullptr;    ///< as an operator of the device; null: it has no form there
-    Import cpu = nullptr;    ///< as one of the CPU
-    const char* on_bpu = ""; ///< what the device wants, for people
+    Import cpu = nullptr;    ///< as an operator of the CPU; null: it has no form there
+    const char* on_bpu = ""; ///< what the device requires, in words
     const char* on_cpu = "";
-    Import constant = nullptr; ///< for those that only make constants; then there is nothing else
+    Import constant = nullptr; ///< for operators that only make constants; then the others are null
 };
 
 /// The rows by the operator's name.

@@ -29,7 +29,7 @@ public:
                 if (writer == writers.end())
                     continue;
                 if (placements[static_cast<std::size_t>(number)] == Placement::nowhere)
-                    through = writer->second; // another name of what that node wrote
+                    through = writer->second; // another name of that node's output
                 else
                     connect(writer->second, number);
             }
@@ -70,7 +70,7 @@ private:
         edges_[static_cast<std::size_t>(reader)].insert(writer);
     }
 
-    // A group of cheap nodes and how many edges lead out of it, by processor.
+    // Collects a group of cheap nodes, and counts the edges that leave it, by processor.
     void collect(int first) {
         std::vector<int> open = {first};
         group_.insert(first);

@@ -15,7 +15,7 @@
 namespace overtake::compiler {
 namespace {
 
-// Inputs of the operators, by their index.
+// The inputs of the operators, by their index.
 enum Input { x, weights, recurrent, bias, lengths, state, cells, peepholes };
 
 std::optional<Shape> shape_of(const Context& context, int index) {
@@ -42,13 +42,13 @@ bool has_whole_sequences(const Context& context, std::int64_t steps) {
 }
 
 constexpr const char* no_fit = "its inputs do not fit each other";
-// All steps read the recurrent weights, each as a product of its own.
+// All steps read the recurrent weights, each in a product of its own.
 constexpr std::int64_t most_weights_read = std::int64_t{1} << 26;
 constexpr std::int64_t most_steps = 1024;
 
 struct Form {
     RecurrenceSize size;
-    std::string refusal; // of the device; empty: none
+    std::string refusal; // the device's refusal; empty: none
 };
 
 Form refused(std::string reason) {
@@ -68,7 +68,7 @@ std::string computed_inputs(const Context& context) {
     return "";
 }
 
-// Whether all are there that must be, and the input and the recurrent weights have three axes.
+// Whether all required inputs are there, and the input and the recurrent weights have three axes.
 bool has_axes(const Context& context) {
     for (const int index : {x, weights, recurrent}) {
         const auto shape = has_input(context, index) ? shape_of(context, index) : std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Which RNN, GRU and LSTM are computed on the device, one step after the other.
+// Chooses the RNN, GRU and LSTM that are computed on the device, one step after the other.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace overtake::compiler {
 
-/// Why the node at hand, which is one of them, is not computed on the device; empty where it is.
-/// What damages it is for the CPU's import to refuse.
+/// Returns why the present node, an RNN, GRU or LSTM, is not computed on the device; empty if it
+/// is.  The CPU's import refuses a node that is damaged.
 std::string why_on_cpu(const Context& context);
 
 } // namespace overtake::compiler

@@ -90,7 +90,7 @@ void import_unsqueeze(Context& context) {
 void import_alias(Context& context) {
     if (context.node->output_size() > 1 && !context.node->output(1).empty())
         refuse(context, "its second output is not supported");
-    // Dropout's third input, which no other of these has.
+    // The third input of a Dropout, which no other of these operators has.
     if (has_input(context, 2) &&
         (!is_constant(context, 2) || reals_of(constant_input(context, 2)) != std::vector{0.0f}))
         refuse(context, "is in training mode; export the model for inference");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Operators that only give a tensor another name or shape, wherever it is.
+// Operators that only give a tensor another name or shape, on either processor.
 #pragma once
 
 #include "compiler/import/context.hpp"
@@ -9,7 +9,7 @@ namespace overtake::compiler {
 
 void import_flatten(Context& context);
 
-/// 0 keeps a dimension, -1 is whatever is left.
+/// A 0 keeps a dimension, and -1 takes all remaining elements.
 void import_reshape(Context& context);
 
 void import_squeeze(Context& context);

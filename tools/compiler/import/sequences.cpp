@@ -24,7 +24,8 @@ std::vector<Reference>& sequence_input(Context& context) {
     return found->second;
 }
 
-// A position in front of which (or at which) something happens; from the end where negative.
+// Returns a position, which counts from the end if it is negative, at or before which something
+// happens.
 std::size_t sequence_position(const Context& context, int index, std::size_t limit) {
     const auto position = integers_of(constant_input(context, index));
     const auto count =

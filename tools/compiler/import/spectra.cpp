@@ -7,8 +7,8 @@
 namespace overtake::compiler {
 namespace {
 
-// What signal processing consists of, beside squares.  A network that has learned features has
-// activations, normalisation or pools between them.
+// Whether the operator is one of signal processing, beside squares.  A network that has learned
+// features has activations, normalisation or pools between these.
 bool processes_signals(const onnx::NodeProto& node) {
     static const std::set<std::string> types = {
         "Add",       "Cast",    "Clip",      "Concat",   "Conv",      "Div",        "Dropout",
@@ -54,20 +54,21 @@ private:
                std::ranges::all_of(reals_of(exponent->second), [](float x) { return x >= 2; });
     }
 
-    // What the model itself rounds to 8 bits is as exact as the model wants it.
+    // Values that the model itself rounds to 8 bits are as exact as the model needs them.
     bool is_rounded_by_model(const onnx::NodeProto& node) const {
         return std::ranges::any_of(node.output(), [&](const std::string& name) {
             return context_.given.tensors.contains(name);
         });
     }
 
-    // Without it, each result is a function of one number, which the device looks up.
+    // Whether the node sums.  Without a sum, each result is a function of one number, which the
+    // device looks up.
     static bool sums(const onnx::NodeProto& node) {
         return is_expensive(node.op_type()) || node.op_type().starts_with("Reduce");
     }
 
-    // Takes all that lead from the model's inputs to this logarithm, if each of them processes
-    // signals, one squares and one sums.
+    // Takes all nodes that lead from the model's inputs to this logarithm, if each of them
+    // processes signals, one squares and one sums.
     void look_behind(std::size_t logarithm) {
         std::set<std::size_t> numbers = {logarithm};
         std::vector<std::size_t> open = {logarithm};

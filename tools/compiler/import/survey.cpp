@@ -15,8 +15,8 @@ namespace overtake::compiler {
 
 namespace {
 
-constexpr std::size_t most_named = 3;  // nodes of one kind in a message
-constexpr std::size_t most_kinds = 20; // in a message
+constexpr std::size_t most_named = 3;  // nodes of one kind that a message names
+constexpr std::size_t most_kinds = 20; // kinds that a message names
 
 bool is_integer_type(int type) {
     return type != onnx::TensorProto::FLOAT && type != onnx::TensorProto::DOUBLE;

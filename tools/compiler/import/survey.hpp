@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What becomes of each node of a network, and what to say of those that are refused.
+// The outcome of each node of a network, and the message about refused nodes.
 #pragma once
 
 #include <string>
@@ -11,17 +11,17 @@
 
 namespace overtake::compiler {
 
-/// The reason in the message of a CompileError about the node at hand.
+/// Returns the reason in the message of a CompileError about the present node.
 std::string reason_in(const Context& context, const std::string& message);
 
-/// Whether the node at hand reads what a refused node would have made.
+/// Whether the present node reads an output of a refused node.
 bool waits_for_refused(const Context& context);
 
-/// Stands in for the outputs of the node at hand, which is refused, so that the nodes behind it can
-/// be looked at: with values of the shapes that are known.
+/// Makes values of the known shapes for the outputs of the present node, which is refused, so that
+/// later nodes can be imported.
 void stand_in(Context& context);
 
-/// One line about all nodes that are refused: by operator and reason how many there are, and some
+/// Returns one line about all refused nodes: by operator and reason the number of nodes, and some
 /// of their names.
 std::string text_of_refusals(const std::vector<NodeVerdict>& nodes);
 

@@ -24,7 +24,7 @@ const std::string& name_of(const onnx::NodeProto& node) {
 constexpr std::string_view is_part_of_others =
     "it is computed as a part of other nodes, or before the network runs";
 
-// Of nodes that are written as others: on the CPU where a part is.
+// Returns the verdicts of nodes that are written as others: on the CPU if a part is.
 std::vector<NodeVerdict> verdicts_of_wholes(const Graph& graph,
                                             const std::vector<NodeVerdict>& verdicts) {
     using Where = NodeVerdict::Where;
@@ -49,7 +49,8 @@ std::vector<NodeVerdict> verdicts_of_wholes(const Graph& graph,
     return result;
 }
 
-// The name of the node that is called so or whose first output is; without one as it is.
+// Returns the name of the node that has this name or whose first output has it; else the name
+// itself.
 std::string node_called(const std::string& name, const onnx::GraphProto& graph) {
     const auto& nodes = graph.node();
     auto found = std::ranges::find(nodes, name, [](const auto& node) { return node.name(); });
@@ -62,7 +63,7 @@ bool is_of_kind(const NodeWish& wish) {
     return wish.name.empty();
 }
 
-// What is to be said of a wish for one node; empty: it is fulfilled.
+// Returns what is missing of a wish for one node; empty: it is fulfilled.
 std::string shortfall(const NodeWish& wish, const NodeVerdict& verdict) {
     using Where = NodeVerdict::Where;
     const std::string why = verdict.reason.empty() ? "" : ": " + verdict.reason;
@@ -77,7 +78,7 @@ std::string shortfall(const NodeWish& wish, const NodeVerdict& verdict) {
     return "";
 }
 
-// The device has 16 bits, and the CPU more.
+// Returns what is missing of a wish for a kind.  The device can have 16 bits, and the CPU has more.
 std::string shortfall_of_kind(const NodeWish& wish, const FileNodes& file,
                               const std::vector<NodeVerdict>& verdicts) {
     if (!wish.kind.empty() && std::ranges::count(verdicts, wish.kind, &NodeVerdict::type) == 0)

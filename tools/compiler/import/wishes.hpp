@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a configuration file asks of nodes, and what became of it.
+// The wishes of a configuration file for nodes, and what became of them.
 #pragma once
 
 #include <vector>
@@ -12,12 +12,12 @@
 
 namespace overtake::compiler {
 
-/// The options with each wish for a node that the network has as run_on_cpu, run_on_bpu or
-/// stay_on_bpu.
+/// Returns the options in which each wish for a node of the network is one of run_on_cpu,
+/// run_on_bpu or stay_on_bpu.
 ImportOptions with_wishes(const ImportOptions& options, const onnx::GraphProto& graph);
 
-/// Warns of wishes that are not fulfilled, with what is done instead.  `verdicts` are of the nodes
-/// of `graph`, from which `imported` was made.
+/// Warns of wishes that are not fulfilled, and says what is done instead.  `verdicts` are those of
+/// the nodes of `graph`, from which `imported` was made.
 void report_wishes(const ImportOptions& options, const FileNodes& file,
                    const onnx::GraphProto& graph, const Graph& imported,
                    const std::vector<NodeVerdict>& verdicts);

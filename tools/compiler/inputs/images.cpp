@@ -63,7 +63,7 @@ Image read_jpeg(const std::string& path, const std::string& bytes) {
     return image;
 }
 
-// Pixels that an output pixel lies between, and how near to the second.
+// The pixels between which an output pixel lies, and how near it is to the second.
 struct Between {
     std::uint32_t first, second;
     float fraction;

@@ -11,45 +11,44 @@
 
 namespace overtake::compiler {
 
-/// 8 bits for each of red, green, blue; row by row, `pixels` has 3 * height * width bytes.
+/// 8 bits each of red, green and blue, row by row; `pixels` has 3 * height * width bytes.
 struct Image {
     std::uint32_t height = 0;
     std::uint32_t width = 0;
     std::vector<std::uint8_t> pixels;
 };
 
-/// Whether the name ends like a picture's that read_image() takes: .png, .jpg, .jpeg.
+/// Whether the name ends as that of a picture that read_image() takes: .png, .jpg, .jpeg.
 bool is_image_name(const std::string& path);
 
-/// Reads a PNG or JPEG file, whichever its first bytes say, of any colours; what is transparent
-/// lies on black.  Throws CompileError naming the file; pictures of more than 2^28 pixels are
-/// refused.
+/// Reads a PNG or JPEG file, as its first bytes tell, of any colours; transparent pixels lie on
+/// black.  Throws CompileError naming the file.  Refuses pictures of more than 2^28 pixels.
 Image read_image(const std::string& path);
 
-/// Bilinear, half pixels, edges repeated; stretches to the wanted size.
+/// Resizes bilinearly, with half pixels and repeated edges; stretches to the wanted size.
 Image resize(const Image& image, std::uint32_t height, std::uint32_t width);
 
-/// How a network wants its colours.
+/// The colours that a network takes.
 enum class Colours { rgb, bgr, gray };
 
-/// Values 0..255, channel by channel as ONNX has them, or pixel by pixel (`channels_last`).  Gray
-/// is BT.601's, rounded.
+/// Returns values 0..255, channel by channel as ONNX has them, or pixel by pixel (`channels_last`).
+/// Gray is that of BT.601, rounded.
 std::vector<float> to_values(const Image& image, Colours colours, bool channels_last);
 
-/// How an input holds a picture.
+/// The shape in which an input holds a picture.
 struct PictureShape {
     std::uint32_t height = 0, width = 0;
     std::uint32_t channels = 0; ///< 1 or 3
     bool channels_last = false; ///< (batch, height, width, channels)
 };
 
-/// Of an input of four dimensions with one or three channels, behind the batch or, where that has
-/// another size, at the end.  `channels_last`: at the end alone.
+/// Returns the shape of an input of four dimensions with one or three channels, which come after
+/// the batch or, if that dimension has another size, at the end.  `channels_last`: only at the end.
 std::optional<PictureShape> picture_shape(const std::vector<std::int64_t>& shape,
                                           bool channels_last = false);
 
-/// What pictures become before a network sees them: (pixel - mean) * scale, one number or one for
-/// each channel; empty: 0 and 1.
+/// The conversion of pictures before a network sees them: (pixel - mean) * scale, with one number
+/// or one for each channel; empty: 0 and 1.
 struct Normalisation {
     std::vector<float> mean;
     std::vector<float> scale;
@@ -62,8 +61,8 @@ struct Normalisation {
     }
 };
 
-/// Normalises `values` of a picture.  Throws CompileError if there is neither one number nor one
-/// for each channel.
+/// Normalises `values` of a picture.  Throws CompileError if there are numbers, but neither one nor
+/// one for each channel.
 void normalise(const Normalisation& normalisation, const PictureShape& shape,
                std::vector<float>& values);
 

@@ -12,7 +12,7 @@ namespace overtake::compiler {
 namespace {
 
 constexpr std::uint32_t colour_channels = 3;
-constexpr int byte_zero = -128; // what stands for 0 of an unsigned byte
+constexpr int byte_zero = -128; // the int8 that means 0 of an unsigned byte
 
 bool is_picture(InputKind kind) {
     return kind != InputKind::tensor && kind != InputKind::int8;
@@ -41,7 +41,7 @@ std::string join(const std::vector<std::int64_t>& shape) {
     return text;
 }
 
-// One number for each channel.
+// Returns one number for each channel.
 std::vector<float> each_channel(const std::string& name, const char* what, float otherwise,
                                 const std::vector<float>& given, std::uint32_t channels) {
     if (given.empty())
@@ -90,7 +90,7 @@ void check(const Value& input, const InputOptions& options) {
         refuse(input.name, "as nv12 needs an even height and width");
 }
 
-// The node (pixel - mean) * scale, with red and blue exchanged if need be.
+// Returns the node (pixel - mean) * scale, which also exchanges red and blue if needed.
 Node normalising_node(const Value& picture, const InputOptions& options,
                       const std::vector<float>& mean, const std::vector<float>& scale) {
     const std::size_t channels = picture.channels;
@@ -118,7 +118,7 @@ std::uint32_t flags_of(InputKind kind) {
                                      : 0;
 }
 
-// The graph's input becomes `outer`, and `node` makes of it what was the input before.
+// Makes `outer` the graph's input; `node` makes the former input from it.
 void put_in_front(Graph& graph, std::size_t index, Value outer, Node node) {
     node.inputs = {graph.values.size()};
     node.output = graph.inputs[index];
@@ -155,8 +155,8 @@ void apply_picture(Graph& graph, std::size_t index, const InputOptions& options)
     put_in_front(graph, index, std::move(picture), std::move(node));
 }
 
-// Puts the conversion in front of a picture of bytes: what its bytes mean stays, so that in float
-// it is a copy.
+// Adds the conversion before a picture of bytes.  The meaning of the bytes does not change, so in
+// float it is a copy.
 void convert_nv12(Graph& graph, std::size_t index, const InputOptions& options) {
     const ValueId converted = graph.inputs[index];
     Value camera = graph.values[converted];
@@ -173,7 +173,7 @@ void convert_nv12(Graph& graph, std::size_t index, const InputOptions& options) 
     put_in_front(graph, index, std::move(camera), std::move(node));
 }
 
-// The CPU reads real numbers: what it alone reads of an input of bytes, the device copies first.
+// The CPU reads real numbers: the device first copies an input of bytes that only the CPU reads.
 void copy_bytes(Graph& graph, std::size_t index) {
     const ValueId copied = graph.inputs[index];
     if (device_values(graph)[copied])

@@ -35,7 +35,7 @@ class HeaderParser {
 public:
     explicit HeaderParser(std::string_view text) : text_(text) {}
 
-    // Nothing if the text is not such a dictionary.
+    // Returns nothing if the text is not such a dictionary.
     std::optional<Header> parse() {
         if (!take('{'))
             return std::nullopt;
@@ -130,7 +130,7 @@ private:
     Header header_;
 };
 
-// What a float32 of `element` has lost.
+// Notes what the float32 of `element` has lost.
 template <typename Element>
 void note_loss(Array& array, Element element, std::size_t index) {
     const auto describe = [index](auto number) {
@@ -141,7 +141,7 @@ void note_loss(Array& array, Element element, std::size_t index) {
         if (array.became_infinite.empty() && std::isinf(real) && std::isfinite(element))
             array.became_infinite = describe(element);
     } else if constexpr (std::is_integral_v<Element> && sizeof(Element) >= sizeof(float)) {
-        // Of 64 bits a double would lose the same.
+        // A double would lose the same of 64 bits.
         __extension__ using Wide = __int128;
         if (array.was_rounded.empty() && static_cast<Wide>(real) != static_cast<Wide>(element))
             array.was_rounded = describe(element);
@@ -187,7 +187,7 @@ std::size_t little_endian(const std::string& bytes, std::size_t offset, std::siz
     return value;
 }
 
-// Elements stored with the first index fastest, put in row-major order.
+// Puts elements that are stored with the first index fastest into row-major order.
 std::vector<float> from_fortran(const std::vector<float>& stored,
                                 const std::vector<std::size_t>& shape) {
     std::vector<float> data(stored.size());
@@ -203,7 +203,7 @@ std::vector<float> from_fortran(const std::vector<float>& stored,
     return data;
 }
 
-// Rounded to nearest even.
+// Rounds to nearest even.
 std::uint16_t half_bits(float real) {
     const auto bits = std::bit_cast<std::uint32_t>(real);
     const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000);
@@ -213,7 +213,8 @@ std::uint16_t half_bits(float real) {
     constexpr double greatest = 65504, least_step = 0x1p-24;
     if (magnitude >= greatest + 16)
         return sign | 0x7c00;
-    // In steps of what the exponent's last bit is worth; those without one count on from 0.
+    // Counts in steps of the exponent's last bit; numbers too small for an exponent count on from
+    // 0.
     const int exponent = std::max(magnitude > 0 ? std::ilogb(magnitude) : -14, -14);
     const auto steps = static_cast<std::uint16_t>(
         std::nearbyint(magnitude / least_step * std::exp2(-14 - exponent)));
@@ -225,7 +226,7 @@ Element element_of(float real) {
     if constexpr (std::is_same_v<Element, bool>) {
         return real != 0;
     } else if constexpr (std::is_integral_v<Element>) {
-        // Where the greatest has no float32 of its own, the next one up has.
+        // If the greatest integer has no float32, the next greater number has one.
         if (std::isnan(real))
             return 0;
         if (real >= static_cast<float>(std::numeric_limits<Element>::max()))
@@ -259,7 +260,7 @@ struct WrittenType {
 template <typename Element>
 constexpr auto write_as = write_elements<Element, element_of<Element>>;
 
-// By ElementType.
+// The types by ElementType.
 constexpr WrittenType written_types[] = {
     {"<f4", write_as<float>},
     {"<f8", write_as<double>},

@@ -8,10 +8,10 @@
 namespace overtake::compiler {
 namespace {
 
-constexpr std::size_t pair = 2; // pixels, of each direction, that share their chroma
+constexpr std::size_t pair = 2; // pixels that share their chroma, in each direction
 constexpr std::size_t parameter_channels = 8;
 
-// Steps of luma and chroma for all of a byte's 0..255, and luma of black.
+// The steps of luma and chroma for all of a byte's 0..255, and the luma of black.
 struct Scales {
     double luma, chroma, black;
 };
@@ -25,7 +25,7 @@ std::uint8_t byte(double value) {
     return static_cast<std::uint8_t>(std::clamp(std::nearbyint(value), 0.0, 255.0));
 }
 
-// Numbers of 13 bits behind the point, as docs/reference/isa.md has them.
+// Numbers with 13 bits of fraction, as docs/reference/isa.md has them.
 struct Matrix {
     int luma, red_v, green_u, green_v, blue_u, black;
 };
@@ -107,7 +107,7 @@ Nv12Planes nv12_planes(const Value& picture, std::uint32_t region, std::uint64_t
 }
 
 std::vector<std::uint32_t> nv12_parameters(int zero_point) {
-    constexpr std::uint32_t one_multiplier = 2, one_shift = 1; // no shift of 0
+    constexpr std::uint32_t one_multiplier = 2, one_shift = 1; // shift 0 is not possible
     std::vector<std::uint32_t> words;
     const auto append = [&](std::uint32_t word) {
         words.insert(words.end(), parameter_channels, word);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Files with samples: what they hold goes by their first bytes, not by their names.
+// Files with samples: their first bytes, not their names, determine their kind.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@ namespace overtake::compiler {
 
 enum class SampleKind { npy, picture, other };
 
-/// What a file holds.  Throws CompileError if there is no such file, it is a directory or empty, or
-/// it cannot be read.
+/// Returns the kind of a file.  Throws CompileError if there is no such file, if it is a directory
+/// or empty, or if it cannot be read.
 SampleKind kind_of_sample(const std::string& path);
 
-/// All bytes of a file.  Throws CompileError as kind_of_sample() does.
+/// Returns all bytes of a file.  Throws CompileError as kind_of_sample() does.
 std::string read_sample_file(const std::string& path);
 
-/// What these first bytes of a file, which are neither .npy, PNG nor JPEG, are and what to do about
-/// it, in words: "is a BMP picture; convert it to PNG".
+/// Describes a file by its first bytes, which are neither .npy, PNG nor JPEG, and says what to do:
+/// "is a BMP picture; convert it to PNG".
 std::string describe_other(const std::string& bytes);
 
-/// "holds NaN at element 5", counted from `first` on, where values are not all finite; otherwise
-/// empty.
+/// Returns "holds NaN at element 5", counted from `first` on, if a value is not finite; else an
+/// empty text.
 std::string describe_not_finite(std::span<const float> values, std::size_t first = 0);
 
 } // namespace overtake::compiler

@@ -21,7 +21,7 @@ bool says_its_type(const std::filesystem::path& path) {
     return path.extension() == ".npy" || is_image_name(path);
 }
 
-// A few names in one line.
+// Returns a few names in one line.
 std::string named(const std::vector<std::string>& names) {
     constexpr std::size_t most = 5;
     std::string text;
@@ -58,7 +58,7 @@ std::vector<std::string> files_of(const std::string& path, const InputOptions& o
     return files;
 }
 
-// One picture as the network's input wants it.
+// Returns one picture as the network's input takes it.
 std::vector<float> picture(const Value& input, const InputOptions& options,
                            const Normalisation& normalisation, const std::string& path) {
     const auto shape = picture_shape(input.shape, options.channels_last);
@@ -78,7 +78,7 @@ std::vector<float> picture(const Value& input, const InputOptions& options,
         to_values(resize(image, shape->height, shape->width), colours, shape->channels_last);
     if (options.trained == InputKind::tensor && !normalisation.empty())
         normalise(normalisation, *shape, values);
-    // The same picture is every image of a batch.
+    // All images of a batch are the same picture.
     const std::size_t each = values.size();
     values.resize(input.elements());
     for (std::size_t first = each; first < values.size(); first += each)
@@ -86,7 +86,7 @@ std::vector<float> picture(const Value& input, const InputOptions& options,
     return values;
 }
 
-// The elements of one sample, one behind the other and nothing else.
+// Returns the elements of one sample from a file that has nothing else.
 std::vector<float> raw_sample(const Value& input, RawType type, const std::string& path) {
     const std::size_t each = type == RawType::uint8 ? 1 : sizeof(float);
     std::error_code error;
@@ -125,7 +125,7 @@ void append_array(const Value& input, const std::string& path, FloatValues& samp
         throw CompileError(path, "holds " + array.became_infinite + ", but input '" + input.name +
                                      "' is computed in float32, which ends at 3.4e38; take that "
                                      "sample out, or scale the input");
-    // Of what has no batch, a sample is the whole.
+    // If the input has no batch, a sample is the whole tensor.
     const bool has_batch = !input.shape.empty() && input.shape[0] == 1;
     const std::vector<std::size_t> one(input.shape.begin() + has_batch, input.shape.end());
     const bool is_single = array.shape == one;
@@ -146,7 +146,8 @@ void append_array(const Value& input, const std::string& path, FloatValues& samp
                                  static_cast<std::ptrdiff_t>(start + input.elements()));
 }
 
-// Appends the samples of one file, each of the input's elements; whether they are a picture.
+// Appends the samples of one file, each with the input's elements; returns whether they are a
+// picture.
 bool append_samples(const Value& input, const InputOptions& options,
                     const Normalisation& normalisation, const std::string& path,
                     FloatValues& samples) {
@@ -161,7 +162,7 @@ bool append_samples(const Value& input, const InputOptions& options,
     return kind == SampleKind::picture;
 }
 
-// 8 bits hold numbers of a range.
+// Refuses samples that are not finite, since 8 bits hold a range.
 void check_finite(const FloatValues& samples, std::size_t first, const std::string& path) {
     for (std::size_t index = first; index < samples.size(); ++index)
         if (const std::string wrong =
@@ -177,15 +178,15 @@ std::string input_names(const Graph& graph) {
     return text;
 }
 
-// NAME=PATH, or a path alone.  A path may hold '=' when it exists as it stands, and behind the name
-// of an input, which may hold it too.
+// Parses NAME=PATH, or a path alone.  A path may contain '=' if it exists as it is written, or if
+// it follows the name of an input, which may contain '=' too.
 std::pair<std::string, std::string> parse_specification(const Graph& graph,
                                                         const std::string& specification) {
     const std::size_t equals = specification.find('=');
     std::error_code error;
     if (equals + 1 == specification.size() || specification.empty())
         throw CompileError("--calibration " + specification, "names no file");
-    std::size_t end = 0; // of the longest name that an input has
+    std::size_t end = 0; // of the longest input name that fits
     for (ValueId id : graph.inputs)
         if (specification.starts_with(graph.values[id].name + "="))
             end = std::max(end, graph.values[id].name.size());
@@ -200,7 +201,7 @@ std::pair<std::string, std::string> parse_specification(const Graph& graph,
     return {graph.values[graph.inputs[0]].name, specification};
 }
 
-// Random bytes as the picture that they are.
+// Returns random bytes as the picture that they make.
 std::vector<float> noisy_picture(const Value& input, std::mt19937& generator) {
     std::uniform_int_distribution<int> byte(0, 255);
     const std::size_t area = std::size_t{input.height} * input.width;

@@ -30,7 +30,7 @@ StateLink read_state(const std::string& argument, const std::vector<StateTensor>
     const std::string place = "--state " + argument;
     if (argument.find('=') == std::string::npos)
         throw CompileError(place, "is not OUTPUT=INPUT");
-    // The first '=' between names that are there, or else the first one.
+    // Uses the first '=' between existing names, or else the first one.
     for (std::size_t equals = argument.find('='); equals != std::string::npos;
          equals = argument.find('=', equals + 1)) {
         const auto output = find(outputs, argument.substr(0, equals));

@@ -8,11 +8,11 @@
 
 namespace overtake::compiler {
 
-/// A function of one number that knows how to compute many at once.  What is composed of short
-/// functions takes a call of each of them per block, rather than per number.
+/// A function of one number that can compute many numbers at once.  A composition of short
+/// functions calls each of them once per block, rather than once per number.
 class BlockFunction {
 public:
-    /// Numbers in a block, at most.
+    /// The most numbers in a block.
     static constexpr std::size_t size = 256;
     /// Replaces each number of a block by its result.
     using Body = std::function<void(std::span<float>)>;
@@ -33,7 +33,7 @@ private:
     Body body_;
 };
 
-/// Replaces each number by its result: block by block, if the function is a BlockFunction.
+/// Replaces each number by its result, block by block if the function is a BlockFunction.
 inline void replace_all(std::span<float> numbers, const std::function<float(float)>& function) {
     if (const auto* by_block = function.target<BlockFunction>())
         by_block->replace_all(numbers);

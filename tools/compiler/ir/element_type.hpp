@@ -5,8 +5,8 @@
 
 namespace overtake::compiler {
 
-/// What the elements of a tensor are in the ONNX file; whatever they are, all of them are held as
-/// float32 here.  Numbers as in the model file.
+/// The type of a tensor's elements in the ONNX file; here all of them are held as float32.  The
+/// numbers are those of the model file.
 enum class ElementType : std::uint8_t {
     float32 = 0,
     float64 = 1,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the compiler throws: one line, "PLACE: what is wrong; remedy".
+// The errors of the compiler: one line, "PLACE: what is wrong; remedy".
 #pragma once
 
 #include <cerrno>
@@ -26,7 +26,7 @@ inline bool is_control(char character) {
     return static_cast<unsigned char>(character) < ' ' || character == 0x7f;
 }
 
-/// The text in one line, without control characters: libonnx reports over many.
+/// Returns the text in one line, without control characters: libonnx reports in several lines.
 inline std::string one_line(const std::string& text) {
     std::string line;
     for (char character : text) {

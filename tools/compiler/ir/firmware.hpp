@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The device's own decoder, operators and cycle model, as C++ sees them.
+// The device's own decoder, operators and cycle model, for C++.
 #pragma once
 
 #include <ovt_port.h>

@@ -30,7 +30,7 @@ std::uint64_t macs(const Graph& graph, const Node& node, const op::MatrixProduct
 
 std::uint64_t macs(const Graph& graph, const Node& node, const op::Cpu& cpu) {
     if (cpu.type == CpuOpType::recurrence) {
-        // Each weight, of inputs and states, for each step and each of the batch.
+        // Counts each weight, of inputs and states, for each step and each entry of the batch.
         const auto& x = graph.values[node.inputs[0]].shape;
         return static_cast<std::uint64_t>(x[0] * x[1]) *
                (graph.values[node.inputs[1]].elements() + graph.values[node.inputs[2]].elements());
@@ -41,7 +41,7 @@ std::uint64_t macs(const Graph& graph, const Node& node, const op::Cpu& cpu) {
     const Value &output = graph.values[node.output], &first = graph.values[node.inputs[0]];
     if (is_product)
         return output.elements() * static_cast<std::uint64_t>(first.shape.back());
-    // Weights (channels of what windows are, channels of what they look at / groups, window...).
+    // The weights are (channels of the windows, channels of what they look at / groups, window...).
     const Value& weights = graph.values[node.inputs[1]];
     const bool is_transposed = cpu.integers[0] != 0;
     return (is_transposed ? first : output).elements() * weights.elements() /
@@ -106,7 +106,7 @@ bool keeps_quantisation(const Node& node) {
                                      reduce.kind == op::Reduce::Kind::minimum;
                           },
                           [](const op::Cpu&) { return false; },
-                          [](const auto&) { return true; }, // moves elements
+                          [](const auto&) { return true; }, // only moves elements
                       },
                       node.operation);
 }
@@ -146,7 +146,7 @@ cpu::Kernel cpu_kernel(const Graph& graph, const Node& node) {
     };
     cpu::Kernel kernel = explain([&] { return cpu::make_kernel(cpu_operation(graph, node)); });
     return [explain, kernel](const cpu::Inputs& inputs, std::span<float> out) {
-        // Threads of oneDNN that wait for the next product spin.
+        // oneDNN's threads spin while they wait for the next product.
         const cpu::onednn::Threads threads;
         explain([&] { kernel(inputs, out); });
     };

@@ -2,12 +2,12 @@
 //
 // The compiler's intermediate representation: a float network of device-shaped operators.
 //
-// A value has any shape.  One that the device may hold has three dimensions there as well, and an
-// order that says how its elements, row-major in ONNX, run through them; flattened values keep
-// their three dimensions, so flattening needs no node.  A node belongs to the device or, with
-// op::Cpu, to the CPU.  Nodes are in topological order, and those of one segment stand
-// together once order_segments() has run.  Passes (import, fold, order, calibrate, quantise,
-// lower) run on it one after the other, on one thread.
+// A value has any shape.  A value that the device may hold also has three dimensions there, and an
+// order in which its elements, row-major in ONNX, run through them.  Flattened values keep their
+// three dimensions, so flattening needs no node.  A node belongs to the device or, with op::Cpu, to
+// the CPU.  Nodes are in topological order, and those of one segment are adjacent once
+// order_segments() has run.  Passes (import, fold, order, calibrate, quantise, lower) run on the
+// graph one after the other, on one thread.
 #pragma once
 
 #include <cstddef>
@@ -29,12 +29,13 @@ namespace overtake::compiler {
 
 using ValueId = std::size_t;
 
-/// What programs hand in and get back: numbers, quantised on the way, or bytes as they are.  A
-/// uint8 is kept as the int8 below it by 128; nv12 is a picture's luma plane and its chroma plane.
+/// The elements that programs pass and receive: numbers, which are quantised on the way, or bytes
+/// as they are.  A uint8 is kept as the int8 that is smaller by 128; nv12 is a picture's luma plane
+/// and its chroma plane.
 enum class UserType { float32, int8, uint8, nv12 };
 
-/// One tensor.  `shape` is what ONNX says.  Without channels the device cannot hold it.  Planes may
-/// be several images, one behind the other: channels, height and width are those of one.
+/// One tensor.  `shape` is that of ONNX.  The device cannot hold a value without channels.  Planes
+/// may be several images, one after the other: channels, height and width are those of one image.
 struct Value {
     std::string name;
     std::vector<std::int64_t> shape;
@@ -42,17 +43,18 @@ struct Value {
     std::uint32_t height = 0;
     std::uint32_t width = 0;
     std::uint32_t batch = 1; // images
-    // By the model or the input's type: not to be calibrated.
+    // Set by the model or the input's type: not to be calibrated.
     std::optional<Quantisation> given = std::nullopt;
     UserType user_type = UserType::float32;
     ElementType element_type = ElementType::float32; // of an output of the graph
-    bool is_picture = false;                         // bytes 0..255, or what becomes them
+    bool is_picture = false;                         // bytes 0..255, or their source
     std::uint32_t picture_flags = 0; // of a picture: OVERTAKE_FLAG_BGR, _GRAY; nv12: _FULL_RANGE
-    bool is_int16 = false;           // on the device, where else it has 8 bits
+    bool is_int16 = false;           // on the device, instead of 8 bits
     bool from_resizer = false;       // nv12: a region of a picture, which the device resizes
     Order order =
         Order::planes; // of the elements: channels, height, width or height, width, channels
-    // All elements.  One with channels lies among the weights of the device, others are the CPU's.
+    // All elements.  A constant with channels is among the weights of the device; others are for
+    // the CPU.
     std::vector<float> constant = {};
 
     bool is_constant() const { return !constant.empty(); }
@@ -65,7 +67,7 @@ struct Value {
     }
     std::uint32_t element_bytes() const { return is_int16 ? 2 : 1; } // on the device
     std::size_t elements_of_image() const { return std::size_t{channels} * height * width; }
-    /// Where an element of the first image stands in ONNX's order.
+    /// Returns the index of an element of the first image in ONNX's order.
     std::size_t index(std::size_t channel, std::size_t y, std::size_t x) const {
         if (order == Order::rows)
             return (y * width + x) * channels + channel;
@@ -92,7 +94,7 @@ struct Node {
     float clamp_low = -std::numeric_limits<float>::infinity();
     float clamp_high = std::numeric_limits<float>::infinity();
 
-    /// Whether it is that operator of op, and what that knows; null for another one.
+    /// is() tells whether it is that operator of op; as() returns its data, else null.
     template <typename Kind>
     bool is() const {
         return std::holds_alternative<Kind>(operation);
@@ -112,10 +114,10 @@ struct Node {
     }
 };
 
-/// A node of the file that is written as several.
+/// A node of the file that is written as several nodes.
 struct Whole {
     std::string name;
-    std::string kind;           ///< its operator
+    std::string kind;           ///< the operator of the node
     bool is_recurrence = false; ///< an RNN, a GRU or an LSTM
 };
 
@@ -125,50 +127,52 @@ struct Graph {
     std::vector<Node> nodes;
     std::vector<ValueId> inputs;
     std::vector<ValueId> outputs;
-    /// By the name of a part: the nodes that it is a part of.  The last part of a node has its
-    /// name, and a part may be written as several again.
+    /// By the name of a part: the nodes that it is a part of.  The last part of a node has the
+    /// node's name, and a part may be written as several nodes again.
     std::multimap<std::string, Whole> wholes;
-    /// Those parts whose sums go on from step to step: what they read and write has 16 bits.
+    /// The parts whose sums go on from step to step: what they read and write has 16 bits.
     std::set<std::string> accumulators;
     bool comes_quantised = false; ///< the model has operators that quantise
 };
 
-/// The nodes of the file that the one of this name is a part of, and those that they are parts of.
+/// Returns the nodes of the file that the node of this name is a part of, and the nodes that these
+/// are parts of.
 std::vector<Whole> wholes_of(const Graph& graph, const std::string& name);
 
-/// Whether the node only moves elements, so that its output means what its first input means.
+/// Whether the node only moves elements, so that its output has the quantisation of its first
+/// input.
 bool keeps_quantisation(const Node& node);
 
-/// Whether what the node moves has to mean what its output means, and not the reverse: its output
-/// holds more than one of its inputs.
+/// Whether the moved elements must have the output's quantisation, and not the reverse, because the
+/// output holds more than the elements of one input.
 bool gathers_quantisation(const Node& node);
 
 /// Whether the node is a depthwise convolution.
 bool is_depthwise(const Node& node);
 
-/// How many images, one by one, the node makes of those of its inputs; an input with one image is
-/// the same for all of them.  1 where it takes its values whole.
+/// Returns how many images the node makes, one by one, from those of its inputs; an input with one
+/// image is the same for all.  1 if the node takes its values as a whole.
 std::uint32_t images_of(const Graph& graph, const Node& node);
 
-/// Multiply-accumulates of a convolution or matrix product; 0 for anything else.
+/// Returns the multiply-accumulates of a convolution or matrix product; 0 for any other node.
 std::uint64_t multiply_accumulates(const Graph& graph, const Node& node);
 
-/// "node 'conv1' (Conv)", for messages.
+/// Returns "node 'conv1' (Conv)", for messages.
 std::string describe(const Node& node);
 
-/// The operator of a node on the CPU.
+/// Returns the operator of a node on the CPU.
 cpu::Operation cpu_operation(const Graph& graph, const Node& node);
 
-/// The same to run; what data make impossible is a CompileError that names the node.
+/// Returns a kernel of it; data that make it impossible throw a CompileError that names the node.
 cpu::Kernel cpu_kernel(const Graph& graph, const Node& node);
 
-/// By value: whether a node of the device reads or writes it.
+/// Returns, by value, whether a node of the device reads or writes it.
 std::vector<bool> device_values(const Graph& graph);
 
-/// How many nodes read the value, plus one if it is an output of the graph.
+/// Returns, by value, how many nodes read it, plus one if it is an output of the graph.
 std::vector<std::size_t> count_uses(const Graph& graph);
 
-/// By value, the nodes that read it, in their order, each once.
+/// Returns, by value, the nodes that read it, in their order, each once.
 std::vector<std::vector<std::size_t>> readers_of(const Graph& graph);
 
 } // namespace overtake::compiler

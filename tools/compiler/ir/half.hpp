@@ -9,7 +9,7 @@
 
 namespace overtake::compiler {
 
-/// Exact: float32 holds each of them.
+/// The conversion is exact: float32 holds every binary16.
 inline float from_float16(std::uint16_t bits) {
     const int exponent = bits >> 10 & 31;
     const float fraction = static_cast<float>(bits & 1023);

@@ -37,12 +37,13 @@ std::uint64_t pixels(const Value& value) {
     return std::uint64_t{value.batch} * value.height * value.width;
 }
 
-// Images of one pixel each are rows of pixels.
+// Whether the value has images of one pixel each, which are rows of pixels.
 bool are_rows(const Value& value) {
     return value.order == Order::rows || (value.batch > 1 && pixels(value) == value.batch);
 }
 
-// What has one element may become anything, itself where that is free.
+// Takes the remaining axes.  An axis of one element may become any axis, and itself if that is
+// free.
 void take_rest(std::array<std::size_t, 3>& axes, std::array<bool, 3>& taken) {
     for (std::size_t k = 0; k < 3; ++k)
         if (axes[k] == 3 && !taken[k])
@@ -151,7 +152,7 @@ std::optional<std::array<std::size_t, 3>> permutation_between(const Value& from,
 }
 
 std::optional<std::array<std::size_t, 3>> permutation_of_same(const Value& from, const Value& to) {
-    // Dimensions as ONNX's order runs through them, those of 1 left out.
+    // Returns the dimensions in ONNX's order, without those of 1.
     const auto run = [](const Value& value) {
         const std::array<std::size_t, 3> planes = {2, 0, 1}, rows = {0, 1, 2};
         std::vector<std::size_t> result;
@@ -208,7 +209,7 @@ bool can_reshape(const Value& from, const Value& to) {
         return true;
     if (!are_rows(from) || !are_rows(to))
         return false;
-    // A pixel of the one is a row of the other; elements of both are without gaps.
+    // A pixel of one is a row of the other; the elements of both have no gaps.
     const bool splits = std::uint64_t{to.width} * to.channels == from.channels &&
                         pixels(from) == to.height && to.channels % OVERTAKE_CHANNEL_ALIGN == 0;
     const bool joins = std::uint64_t{from.width} * from.channels == to.channels &&

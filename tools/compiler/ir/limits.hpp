@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How large a tensor may be, and what its channels take in memory: for every room of the compiler.
+// The limits of a tensor's size, and the memory of its channels, for all parts of the compiler.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ constexpr std::size_t max_rank = 8;                          // dimensions of a 
 constexpr std::int64_t max_dimension = 1 << 20;              // of a tensor on the device
 constexpr std::int64_t max_batch = 256;                      // images of a tensor on the device
 constexpr std::int64_t max_window = 65535;                   // 16 bits in an instruction
-constexpr std::int64_t max_exact_integer = 1 << 24;          // float32 holds each up to here
+constexpr std::int64_t max_exact_integer = 1 << 24;          // float32 holds all integers up to it
 
-/// Bytes of a pixel on the device: its channels and those that alignment adds.
+/// Returns the bytes of a pixel on the device: its channels and those that alignment adds.
 constexpr std::uint32_t whole_pixel(std::uint32_t channels) {
     return (channels + OVERTAKE_CHANNEL_ALIGN - 1) / OVERTAKE_CHANNEL_ALIGN *
            OVERTAKE_CHANNEL_ALIGN;

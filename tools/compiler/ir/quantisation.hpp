@@ -6,7 +6,7 @@
 
 namespace overtake::compiler {
 
-/// An element q, an int8 or an int16, stands for scale * (q - zero_point).
+/// An element q, an int8 or an int16, means scale * (q - zero_point).
 struct Quantisation {
     float scale = 1.0f;
     int zero_point = 0;
@@ -16,10 +16,10 @@ struct Quantisation {
     int greatest() const { return is_int16 ? 32767 : 127; }
 
     float real(int q) const { return scale * static_cast<float>(q - zero_point); }
-    /// The nearest q as the runtime rounds it; see overtake::quantise().
+    /// Returns the nearest q, rounded as in the runtime; see overtake::quantise().
     int nearest(float real) const;
 
-    /// Between q and the bytes of the device.
+    /// Convert between q and the bytes of the device.
     void store(int q, void* to) const {
         const auto wide = static_cast<std::int16_t>(q);
         const auto narrow = static_cast<std::int8_t>(q);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* misfit = "shapes do not fit each other";
 
-// What check_node() looks at: inputs and output have three dimensions on the device.
+// The operands of check_node(): inputs and output have three dimensions on the device.
 struct Operands {
     std::vector<const Value*> inputs;
     const Value& out;
@@ -24,7 +24,7 @@ struct Operands {
     const Value& in(std::size_t index = 0) const { return *inputs[index]; }
 };
 
-// By axis_*.
+// Returns the sizes by axis_*.
 std::array<std::uint64_t, 3> sizes_of(const Value& value) {
     return {value.channels, value.height, value.width};
 }
@@ -111,8 +111,8 @@ bool fits(const op::MatrixProduct&, const Operands& operands) {
            (right.height == 1 || right.height == left.height);
 }
 
-// Height, width and channels of one of the parts that are permuted each on its own: an image, or a
-// part of the height of rows.  All zero if the value has no such parts.
+// Returns height, width and channels of one part that is permuted on its own: an image, or a part
+// of the height of rows.  All are zero if the value has no such parts.
 std::array<std::uint32_t, 3> part_of(const Value& value, std::uint32_t parts) {
     if (value.batch == parts)
         return {value.height, value.width, value.channels};
@@ -179,10 +179,10 @@ bool fits(const op::Reshape&, const Operands& operands) {
 }
 
 bool fits(const op::Cpu&, const Operands&) {
-    return true; // has a check of its own
+    return true; // it has a check of its own
 }
 
-// Images stay apart: each input has as many as the output, or one for all of them.
+// Images stay separate: each input has as many as the output, or one for all of them.
 bool has_its_images(const Node& node, const Operands& operands) {
     return node.is<op::Reshape>() || node.is<op::Permute>() ||
            std::ranges::all_of(operands.inputs, [&](const Value* input) {
@@ -190,7 +190,7 @@ bool has_its_images(const Node& node, const Operands& operands) {
            });
 }
 
-// How many inputs an operator of the device has; 0: any number but none.
+// Returns how many inputs an operator of the device has; 0: any number except none.
 std::size_t inputs_of(const Operation& operation) {
     return std::visit(
         Overloaded{[](const op::Pair&) { return 2u; }, [](const op::MatrixProduct&) { return 2u; },

@@ -7,9 +7,9 @@
 
 namespace overtake::compiler {
 
-/// Why the node cannot compute its output from its inputs, or nothing.  What passes neither reads
-/// nor writes beyond its values, in float and on the device, whatever the data: executors and
-/// lowering rely on it and do not look again.
+/// Returns why the node cannot compute its output from its inputs, or nothing.  A node that passes
+/// neither reads nor writes beyond its values, in float and on the device, whatever the data:
+/// executors and lowering rely on it and do not check again.
 std::string check_node(const Graph& graph, const Node& node);
 
 } // namespace overtake::compiler

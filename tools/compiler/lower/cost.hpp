@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What an instruction costs: the one price of whatever cuts instructions or weighs cuts.
+// The cost of an instruction: the only price for everything that cuts instructions or compares
+// cuts.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace overtake::compiler {
 
-/// Cycles that the instruction occupies a core of that profile.  Follows from its arguments alone.
+/// Returns the cycles that the instruction occupies a core of that profile; they follow only from
+/// its arguments.
 inline std::uint64_t cost(const overtake_insn& insn, const ovt_profile& profile) {
     return ovt_insn_cycles(&profile, &insn);
 }

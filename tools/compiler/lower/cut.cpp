@@ -10,7 +10,7 @@
 namespace overtake::compiler {
 namespace {
 
-// One axis of an instruction: how its outputs find their inputs.
+// One axis of an instruction: it relates outputs to their inputs.
 struct Axis {
     std::int64_t extent; // of a window
     std::int64_t stride;
@@ -21,7 +21,7 @@ struct Axis {
     bool is_reduced; // each output needs all of it
 };
 
-// The inputs that some outputs need, and what stands for `pad` and `start` in front of them.
+// The inputs that some outputs need, with the `pad` and `start` that remain before them.
 struct Span {
     std::uint32_t first, count;
     std::uint16_t pad;
@@ -62,7 +62,7 @@ Span make_span(std::int64_t first, std::int64_t last, std::int64_t pad, std::int
             static_cast<std::uint16_t>(pad), start};
 }
 
-// Windows over outputs [first, first + count).
+// Returns the inputs of windows for outputs [first, first + count).
 Span window_span(const Axis& axis, std::int64_t first, std::int64_t count) {
     const std::int64_t begin = first * axis.stride - axis.pad;
     const std::int64_t end = (first + count - 1) * axis.stride - axis.pad + axis.extent;
@@ -70,7 +70,7 @@ Span window_span(const Axis& axis, std::int64_t first, std::int64_t count) {
     return make_span(from, std::min(end, axis.size) - 1, from - begin, 0);
 }
 
-// Input i reaches outputs i * stride - pad and the extent - 1 behind it.
+// Input i reaches outputs i * stride - pad and the extent - 1 after it.
 Span transposed_span(const Axis& axis, std::int64_t first, std::int64_t count) {
     const std::int64_t reached = first + axis.pad - (axis.extent - 1);
     const std::int64_t from = reached > 0 ? (reached + axis.stride - 1) / axis.stride : 0;
@@ -78,7 +78,7 @@ Span transposed_span(const Axis& axis, std::int64_t first, std::int64_t count) {
     return make_span(from, last, first + axis.pad - from * axis.stride, 0);
 }
 
-// Positions are clamped to the input, and a bilinear one needs its neighbour too.
+// Positions are clamped to the input, and a bilinear one needs its neighbour, too.
 Span resize_span(const Axis& axis, std::int64_t first, std::int64_t count) {
     const std::int64_t one = std::int64_t{1} << OVERTAKE_POSITION_BITS;
     const std::int64_t start = axis.start + first * axis.step;
@@ -109,7 +109,7 @@ Span input_span(const overtake_insn& insn, const Axis& axis, std::int64_t first,
     case OVERTAKE_OP_SPACE_TO_DEPTH:
         return make_span(first * insn.kernel_height, (first + count) * insn.kernel_height - 1, 0,
                          0);
-    default: // an element of the input each, or one for all, or all for one
+    default: // one input element for each, one for all, or all for one
         if (axis.is_reduced)
             return make_span(0, axis.size - 1, 0, 0);
         if (axis.size == 1)
@@ -135,7 +135,8 @@ bool has_second_input(const overtake_insn& insn) {
     }
 }
 
-// Its second input has a row for each row, or one for all, and a pixel for each output channel.
+// Whether the second input has a row for each row, or one for all, and a pixel for each output
+// channel.
 bool is_matrix_product(const overtake_insn& insn) {
     return insn.opcode == OVERTAKE_OP_MATMUL;
 }
@@ -155,7 +156,8 @@ void narrow_channels(overtake_operand& operand, std::uint32_t first, std::uint32
     operand.channels = count;
 }
 
-// Of a permutation: what becomes axis `axis` (0 rows, 1 columns, 2 channels) of the output.
+// Narrows the input of a permutation along the axis that becomes axis `axis` (0 rows, 1 columns, 2
+// channels) of the output.
 void narrow_permuted(const overtake_insn& insn, overtake_operand& input, unsigned axis,
                      std::uint32_t first, std::uint32_t count) {
     switch (insn.axes >> 2 * axis & 3) {
@@ -168,8 +170,8 @@ void narrow_permuted(const overtake_insn& insn, overtake_operand& input, unsigne
     }
 }
 
-// What outputs [first, first + count) of a padded axis need of `size` elements behind `pad`; the
-// pad that remains of it is Span::pad.  Nothing where they hold no element.
+// Returns the part of `size` elements after `pad` that outputs [first, first + count) of a padded
+// axis need; Span::pad is the remaining pad.  Returns nothing if the outputs hold no element.
 std::optional<Span> padded_span(const overtake_insn& insn, std::int64_t pad, std::int64_t size,
                                 std::int64_t first, std::int64_t count) {
     const std::int64_t begin = first - pad, end = begin + count - 1;
@@ -185,7 +187,7 @@ std::optional<Span> padded_span(const overtake_insn& insn, std::int64_t pad, std
     return make_span(from, std::min(end, size - 1), from - begin, 0);
 }
 
-// Rows [first, first + count) of a matrix of bytes, as a new matrix.
+// Returns columns [first, first + count) of all rows of a matrix, as a new matrix.
 template <typename Element>
 std::vector<Element> slice(const Constants& constants, std::uint64_t offset, std::size_t rows,
                            std::size_t columns, std::size_t first, std::size_t count) {
@@ -199,7 +201,7 @@ std::vector<Element> slice(const Constants& constants, std::uint64_t offset, std
 
 } // namespace
 
-// Strides are positive, so a part cannot read its input backwards.
+// Whether a part would have to read its input backwards, which it cannot, as strides are positive.
 static bool is_mirrored(const overtake_insn& insn) {
     return insn.opcode == OVERTAKE_OP_PAD && (insn.flags & OVERTAKE_FLAG_REFLECT) != 0;
 }
@@ -216,7 +218,7 @@ std::uint32_t column_step(const overtake_insn& insn) {
     return is_mirrored(insn) ? insn.out.width : 1;
 }
 
-// A sum of nothing, clamped to the value from both sides.
+// Fills with a value: a sum of nothing, clamped to the value from both sides.
 overtake_insn fill_instruction(const overtake_operand& out, const overtake_operand& readable,
                                int value) {
     overtake_insn insn{};
@@ -255,12 +257,12 @@ static overtake_insn cut_padded_columns(const overtake_insn& insn, std::uint32_t
 }
 
 overtake_insn cut_rows(const overtake_insn& insn, std::uint32_t first, std::uint32_t count) {
-    if (is_mirrored(insn)) // all of it
+    if (is_mirrored(insn)) // it cannot be cut
         return insn;
     if (insn.opcode == OVERTAKE_OP_PAD)
         return cut_padded_rows(insn, first, count);
     overtake_insn part = insn;
-    if (insn.opcode == OVERTAKE_OP_NV12) { // chroma cannot be cut everywhere; it looks elsewhere
+    if (insn.opcode == OVERTAKE_OP_NV12) { // not all chroma can be cut; its start moves
         narrow_rows(part.out, first, count);
         part.start_y += std::int64_t{first} * insn.step_y;
         return part;
@@ -309,7 +311,7 @@ std::uint32_t channel_step(const overtake_insn& insn) {
         return 0;
     if (!is_convolution(insn) || insn.groups == 1)
         return OVERTAKE_CHANNEL_ALIGN;
-    // Whole groups, where they begin and end at blocks of weights and of channels.
+    // Takes whole groups, if they begin and end at blocks of weights and of channels.
     const std::uint32_t inputs = insn.in[0].channels / insn.groups;
     const std::uint32_t outputs = insn.out.channels / insn.groups;
     const bool aligned =
@@ -353,7 +355,7 @@ overtake_insn cut_channels(const overtake_insn& insn, std::uint32_t first, std::
     const bool is_dense = is_convolution(insn);
     const bool is_depthwise = insn.opcode == OVERTAKE_OP_DEPTHWISE;
     const std::size_t positions = std::size_t{insn.kernel_height} * insn.kernel_width;
-    if (is_dense && first > 0) { // blocks of output channels lie one behind the other
+    if (is_dense && first > 0) { // blocks of output channels follow each other
         const overtake_insn before = channel_shape(insn, 0, first);
         part.weights_offset += ovt_insn_weights_bytes(&before);
     }

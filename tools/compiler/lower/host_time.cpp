@@ -19,25 +19,26 @@ namespace {
 
 constexpr std::uint64_t clock_ns = OVT_FC_CLOCK_MS * 1'000'000ull;
 
-/// From here on an FC is warned of: a host may be half as fast as the estimate.
+/// Warns of an FC from this time on: a host may be half as fast as the estimate.
 constexpr std::uint64_t near_ns = clock_ns / 2;
-/// The same of an inference, whose job may be in flight for so long.
+/// Warns of an inference from this time on, whose job may be in flight for at most twice as long.
 constexpr std::uint64_t near_job_ns = OVT_QUEUE_TIMEOUT_MS * 1'000'000ull / 2;
-/// What the FCs of the value to use take at most.
+/// The most time of FCs with the suggested value.
 constexpr std::uint64_t wanted_ns = clock_ns / 4;
 /// The least max_time_per_fc.
 constexpr std::uint64_t least_us = 1000;
 
-/// Nanoseconds, for OVT_COST_BITS at a clock of 1 GHz.
+/// Returns nanoseconds in the unit of costs, with OVT_COST_BITS of fraction, at a clock of 1 GHz.
 constexpr std::uint32_t rate(double ns) {
     return static_cast<std::uint32_t>(ns * (1u << OVT_COST_BITS) + 0.5);
 }
 
 using Costs = std::array<ovt_insn_cost, OVERTAKE_OP_COUNT>;
 
-// Products and windows are near the 3x3 rows of the table in docs/reference/operators.md (2.5
-// GMAC/s, 1.0 of DEPTHWISE), the others what `OVERTAKE_SIMD=off overtake calibrate` has on a
-// server's CPU.  What is not here is priced by the rates of the profile below.
+// The costs of products and windows are near the 3x3 rows of the table in
+// docs/reference/operators.md (2.5 GMAC/s, 1.0 of DEPTHWISE).  The others are measurements of
+// `OVERTAKE_SIMD=off overtake calibrate` on a server's CPU.  The rates of the profile below price
+// all other instructions.
 constexpr Costs scalar_costs = [] {
     Costs costs{};
     const auto set = [&](unsigned opcode, double per_operation, double per_output = 0,
@@ -68,7 +69,7 @@ constexpr Costs scalar_costs = [] {
     return costs;
 }();
 
-// The same with AVX2, of those that have it: 62 GMAC/s, 12 of DEPTHWISE.
+// The costs with AVX2 for instructions that have it: 62 GMAC/s, 12 of DEPTHWISE.
 constexpr Costs avx2_costs = [] {
     Costs costs = scalar_costs;
     const auto set = [&](unsigned opcode, double per_operation, double per_output = 0) {
@@ -91,7 +92,7 @@ constexpr Costs avx2_costs = [] {
     return costs;
 }();
 
-/// A cycle is a nanosecond.
+/// A profile in which a cycle is a nanosecond.
 ovt_profile host_profile(HostPath path) {
     return {.name = "host",
             .clock_khz = 1'000'000,
@@ -123,8 +124,8 @@ bool has_wide_vectors(const overtake_insn& insn) {
     }
 }
 
-// The prices above are those of bytes, and 16 bits count twice in them.  With vectors they take
-// twice as long as that.
+// Returns the estimate for an instruction.  The costs above are for bytes, and 16 bits count twice
+// in them.  With vectors they take twice that time.
 std::uint64_t host_ns_of(const overtake_insn& insn, HostPath path) {
     const ovt_profile host = host_profile(path);
     if (!ovt_insn_is_wide(&insn) || path == HostPath::scalar)
@@ -149,7 +150,7 @@ std::uint64_t longest_modelled_us(const Program& program, const ovt_profile& pro
     return cycles * 1000 / profile.clock_khz;
 }
 
-/// 1, 2 or 5 times a power of ten: the greatest below `us`; 0 below least_us.
+/// Returns the greatest of 1, 2 or 5 times a power of ten that is below `us`; 0 below least_us.
 std::uint64_t round_below(std::uint64_t us) {
     std::uint64_t found = 0;
     for (std::uint64_t power = least_us; power < us; power *= 10)
@@ -159,8 +160,8 @@ std::uint64_t round_below(std::uint64_t us) {
     return found;
 }
 
-/// The greatest round max_time_per_fc whose FCs take a quarter of the clock at most, or, if none
-/// does, the least that keeps them away from the clock; 0: none does.
+/// Returns the greatest round max_time_per_fc whose FCs take at most a quarter of the clock or, if
+/// there is none, the least that keeps FCs away from the clock; 0: there is none.
 std::uint64_t limit_to_use(const Graph& graph, const Program& program, const ovt_profile& profile,
                            HostPath path) {
     std::uint64_t best = 0;

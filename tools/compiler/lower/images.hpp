@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// An instruction for one image of a batch, made one for each of them or one for all.
+// Turns an instruction for one image of a batch into one for each image, or into one for all.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,13 @@
 
 namespace overtake::compiler {
 
-/// What computes an image as `first` and `second` do the first two.  Images lie at equal distances.
+/// Returns the instruction for an image, as `first` and `second` are for the first two.  Images are
+/// at equal distances.
 overtake_insn for_image(const overtake_insn& first, const overtake_insn& second,
                         std::uint32_t image);
 
-/// One instruction for so many images as for one of as many rows, where they lie without gaps and
-/// no window reaches from one into the next: what they share is then fetched once.
+/// Returns one instruction for so many images, as for one image of all rows together, if the images
+/// have no gaps and no window reaches from one into the next: what they share is then fetched once.
 std::optional<overtake_insn> for_all_images(const overtake_insn& first, const overtake_insn& second,
                                             std::uint32_t images);
 

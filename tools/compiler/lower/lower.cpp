@@ -80,11 +80,11 @@ private:
 
     overtake_operand operand(ValueId id) const { return operand_at(id, places_->at(id)); }
 
-    // Of the image at hand: of rows it is a part of the height, and of what has one image only,
-    // all.
+    // Shows the present image: for rows a part of the height, and for a value with only one image
+    // all of it.
     void show_image(overtake_operand& whole, const Value& value, const Place& place) const {
         if (images_ == 1) {
-            whole.height *= value.batch; // without gaps
+            whole.height *= value.batch; // the images have no gaps
         } else if (value.batch > 1) {
             whole.offset += image_ * place.image_stride;
         } else if (node_->is<op::Permute>()) {
@@ -109,7 +109,7 @@ private:
         return result;
     }
 
-    // The elements first + n * step of an operand, count of them by axis.
+    // Returns the elements first + n * step of an operand, count of them by axis.
     static overtake_operand part(overtake_operand whole, const std::array<Stretch, 3>& stretches,
                                  const Value& value) {
         const auto& [channels, rows, columns] = stretches;
@@ -138,7 +138,7 @@ private:
         add(insn);
     }
 
-    // The node's operands, and no clamp.
+    // Returns an instruction with the node's operands, without a clamp.
     overtake_insn instruction(std::uint32_t opcode) const {
         overtake_insn insn{};
         insn.opcode = static_cast<std::uint16_t>(opcode);
@@ -148,7 +148,7 @@ private:
         return insn;
     }
 
-    // The same with the node's clamp, for what computes.
+    // Does the same with the node's clamp, for instructions that compute.
     overtake_insn clamped_instruction(std::uint32_t opcode) const {
         overtake_insn insn = instruction(opcode);
         insn.clamp_min = static_cast<std::int16_t>(node_quantised_->clamp_min);
@@ -156,7 +156,7 @@ private:
         return insn;
     }
 
-    // Copies into a concat's output what was not written there in the first place.
+    // Copies into a concat's output the inputs that were not written there directly.
     void lower(const op::Concat& concat) {
         std::array<Stretch, 3> stretches;
         for (ValueId input : node_->inputs) {
@@ -169,7 +169,7 @@ private:
         }
     }
 
-    // Copies a slice that is no view.  Where its last stretched pixel would leave a row, it comes
+    // Copies a slice that is no view.  If its last stretched pixel would leave a row, copies it
     // column by column.
     void lower(const op::Slice& slice) {
         const overtake_operand whole = operand(node_->inputs[0]), to = operand(node_->output);
@@ -189,7 +189,7 @@ private:
         }
     }
 
-    // What is no view is copied, seen with the dimensions of the one that has the smaller pixels.
+    // Copies a reshape that is no view, with the dimensions of the side that has smaller pixels.
     void lower(const op::Reshape&) {
         const ValueId input = node_->inputs[0], output = node_->output;
         const overtake_operand from = operand(input), to = operand(output);
@@ -202,7 +202,7 @@ private:
             copy(from, operand_at(input, seen_as(places_->at(output), wanted, whole)));
     }
 
-    // Constants of a segment lie among the weights.
+    // Places constants of a segment among the weights.
     void place_constants(ProgramSegment& segment) {
         for (std::size_t index = segment.first_node;
              index < segment.first_node + segment.node_count; ++index)
@@ -230,8 +230,8 @@ private:
         add(insn);
     }
 
-    // Fills the output, then copies the input into its middle.  The instruction that pads leaves
-    // channels alone.
+    // Fills the output, then copies the input into its middle.  The instruction that pads cannot
+    // pad channels.
     void pad_by_copying(const op::Pad& pad, int filling) {
         const overtake_operand from = operand(node_->inputs[0]), to = operand(node_->output);
         add(fill_instruction(to, from, filling));
@@ -384,7 +384,7 @@ private:
         add(insn);
     }
 
-    // The input and nothing of itself: its bytes, wherever an axis of 1 repeats them.
+    // Copies the bytes of the input; an axis of 1 repeats them.
     void lower(const op::Broadcast&) {
         overtake_insn insn = clamped_instruction(OVERTAKE_OP_ADD);
         insn.in[1] = insn.in[0];
@@ -393,9 +393,9 @@ private:
         add(insn);
     }
 
-    void lower(const op::Cpu&) {} // is in no segment of the device
+    void lower(const op::Cpu&) {} // it is in no segment of the device
 
-    // Pixel by pixel, so that each is exactly what its bytes say.
+    // Converts each pixel exactly, from its own bytes.
     void convert_nv12(const Value& picture) {
         overtake_insn insn = clamped_instruction(OVERTAKE_OP_NV12);
         const Nv12Planes planes = nv12_planes(picture, insn.in[0].region, insn.in[0].offset);
@@ -437,11 +437,11 @@ private:
     const std::vector<std::size_t> last_readers_ = last_readers(graph_);
     Program program_;
     const std::unordered_map<ValueId, Place>* places_ = nullptr; // of the segment being lowered
-    // What is being lowered: its index in the graph, itself and how it is quantised.
+    // The node being lowered: its index in the graph, itself and its quantisation.
     std::size_t index_ = 0;
     const Node* node_ = nullptr;
     const QuantisedNode* node_quantised_ = nullptr;
-    std::uint32_t images_ = 1, image_ = 0; // of the node, and the one being lowered
+    std::uint32_t images_ = 1, image_ = 0; // of the node; the one being lowered
 };
 
 } // namespace
@@ -463,7 +463,7 @@ void check_steps(const Graph& graph, const Program& program) {
 
 void check_steps(const Graph& graph, std::span<const Step> steps, const ProgramSegment& segment,
                  std::uint64_t scratch_bytes, const Constants& constants) {
-    static std::uint8_t anywhere[1]; // addresses are computed and never followed
+    static std::uint8_t anywhere[1]; // addresses are computed and never dereferenced
     std::array<ovt_region, OVERTAKE_MAX_REGIONS> regions{};
     const auto bind = [&](std::uint32_t region, std::uint64_t bytes, std::uint32_t access) {
         regions[region] = {anywhere, bytes, access, 0};

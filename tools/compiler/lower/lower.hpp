@@ -12,21 +12,22 @@
 
 namespace overtake::compiler {
 
-/// Turns the nodes of each BPU segment into instructions, with what crosses its border in regions
-/// of their own and everything else in scratch.  Leaves Program::fcs empty. Throws CompileError
-/// where the device's limits are exceeded.
+/// Turns the nodes of each BPU segment into instructions.  Values that cross the segment's border
+/// are in regions of their own and all others in scratch.  Leaves Program::fcs empty.  Throws
+/// CompileError if limits of the device are exceeded.
 Program lower(const Graph& graph, const QuantisedGraph& quantised);
 
-/// The same with other segments: ranges that cover the nodes in order, each of one processor.  What
-/// the weights region has to hold comes on top of `constants`.
+/// Does the same with other segments: ranges that cover the nodes in order, each of one processor.
+/// Adds to `constants` what the weights region has to hold.
 Program lower(const Graph& graph, const QuantisedGraph& quantised,
               const std::vector<NodeRange>& ranges, Constants constants,
               ReuseScratch reuse = ReuseScratch::yes);
 
-/// Checks every step with the device's own decoder.  Throws CompileError naming node and fault.
+/// Checks every step with the device's own decoder.  Throws CompileError naming the node and the
+/// fault.
 void check_steps(const Graph& graph, const Program& program);
 
-/// The same of steps that run in the memory of one segment.
+/// Does the same for steps that run in the memory of one segment.
 void check_steps(const Graph& graph, std::span<const Step> steps, const ProgramSegment& segment,
                  std::uint64_t scratch_bytes, const Constants& constants);
 

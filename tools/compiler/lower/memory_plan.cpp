@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::uint64_t scratch_alignment = 64;
 
-// A value that lies inside another one: elements first + n * step of each axis of `whole`, or all
-// of it with other dimensions.
+// A value that is inside another one: elements first + n * step of each axis of `whole`, or all of
+// it with other dimensions.
 struct View {
     ValueId whole;
     std::array<Stretch, 3> stretches;
@@ -49,7 +49,7 @@ public:
         for (const Node& node : nodes_)
             if (node.is<op::Reshape>())
                 view_reshaped(node);
-        // Backwards: what a dense part lies in is dense.
+        // Goes backwards: a value that contains a dense part is dense.
         for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node)
             if (const auto* slice = node->as<op::Slice>())
                 view_slice(*node, *slice);
@@ -68,7 +68,7 @@ private:
         return place.bytes > 0 && place.region != OVERTAKE_REGION_SCRATCH;
     }
 
-    // Among the weights; where, lowering says.
+    // Places constants among the weights; lowering sets their offsets.
     void place_constants() {
         for (const Node& node : nodes_)
             for (ValueId input : node.inputs)
@@ -78,7 +78,7 @@ private:
                 }
     }
 
-    // Values that cross the segment's border get regions of their own.
+    // Gives values that cross the segment's border regions of their own.
     void place_io() {
         std::unordered_set<ValueId> written;
         for (const Node& node : nodes_)
@@ -105,7 +105,7 @@ private:
         }
     }
 
-    // Operators read channels in blocks, so a view begins at one; a row has to hold its pixels.
+    // Operators read channels in blocks, so a view begins at a block; a row has to hold its pixels.
     bool can_view(const View& view, ValueId id) const {
         const Value& part = graph_.values[id];
         const Value& whole = graph_.values[view.whole];
@@ -123,14 +123,14 @@ private:
                (part.batch == 1 || part.height == whole.height);
     }
 
-    // Both are dense, so the same bytes serve.
+    // Both values are dense, so they can share the same bytes.
     void view_reshaped(const Node& node) {
         dense_.insert({node.inputs[0], node.output});
         if (!is_io(node.output))
             views_[node.output] = View{node.inputs[0], {}, true};
     }
 
-    // What a slice shows stays where it is.
+    // The elements that a slice shows stay where they are.
     void view_slice(const Node& node, const op::Slice& slice) {
         const View view{node.inputs[0], slice.stretches, false};
         if (is_io(node.output))
@@ -143,7 +143,8 @@ private:
         }
     }
 
-    // What a concat joins is written where it belongs, unless it has a place already.
+    // The inputs of a concat are written directly into its output, unless they have a place
+    // already.
     void view_inputs(const Node& node, const op::Concat& concat) {
         std::uint32_t first = 0;
         for (ValueId input : node.inputs) {
@@ -238,9 +239,9 @@ private:
     const std::span<const Node> nodes_;
     const std::vector<std::size_t>& last_readers_;
     const ReuseScratch reuse_;
-    std::vector<ValueId> values_; // that the nodes touch, ascending
+    std::vector<ValueId> values_; // values that the nodes use, ascending
     std::unordered_map<ValueId, View> views_;
-    std::unordered_set<ValueId> dense_; // a reshape looks at their bytes
+    std::unordered_set<ValueId> dense_; // a reshape uses their bytes
 };
 
 } // namespace

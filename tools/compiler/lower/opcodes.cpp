@@ -56,7 +56,8 @@ std::uint64_t of_reduce(const op::Reduce& reduce) {
 
 } // namespace
 
-// Sums fill: what PAD makes of rows that lie in the padding alone, and paddings of channels.
+// Returns the node's opcodes.  ADD fills: PAD becomes ADD for rows that are only padding, and for
+// padded channels.
 std::uint64_t opcodes_of(const Graph& graph, const Node& node) {
     const Value* input = node.inputs.empty() ? nullptr : &graph.values[node.inputs[0]];
     return std::visit(

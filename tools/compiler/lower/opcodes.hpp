@@ -7,8 +7,8 @@
 
 namespace overtake::compiler {
 
-/// Bit k: instructions of the node may have opcode k, wherever its values lie and however it is
-/// cut.  0 of a node of the CPU.
+/// Bit k: instructions of the node may have opcode k, wherever its values are and however it is
+/// cut.  0 for a node of the CPU.
 std::uint64_t opcodes_of(const Graph& graph, const Node& node);
 
 } // namespace overtake::compiler

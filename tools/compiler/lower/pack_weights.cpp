@@ -17,7 +17,7 @@ std::uint32_t whole_blocks(std::uint32_t channels) {
 
 } // namespace
 
-// Weights in tiles of 8 outputs by 2 inputs: [group][o / 8][ky][kx][i / 2][o % 8][i % 2].
+// Packs weights in tiles of 8 outputs by 2 inputs: [group][o / 8][ky][kx][i / 2][o % 8][i % 2].
 std::vector<std::int8_t> pack_convolution(const op::Convolution& convolution,
                                           const QuantisedNode& quantised,
                                           std::uint32_t inputs_of_group) {
@@ -45,7 +45,7 @@ std::vector<std::int8_t> pack_convolution(const op::Convolution& convolution,
     return packed;
 }
 
-// [ky][kx][channels rounded up to 8]
+// Packs weights as [ky][kx][channels rounded up to 8].
 std::vector<std::int8_t> pack_depthwise(const op::Convolution& convolution,
                                         const QuantisedNode& quantised) {
     const auto channels = static_cast<std::uint32_t>(convolution.bias.size());
@@ -59,7 +59,7 @@ std::vector<std::int8_t> pack_depthwise(const op::Convolution& convolution,
     return packed;
 }
 
-// bias, multiplier, shift, each of `channels` rounded up to 8 words.
+// Packs bias, multiplier and shift, each of `channels` rounded up to 8 words.
 std::vector<std::uint32_t> pack_parameters(const QuantisedNode& quantised) {
     const std::size_t count = whole_blocks(static_cast<std::uint32_t>(quantised.bias.size()));
     std::vector<std::uint32_t> words(3 * count);
@@ -73,7 +73,7 @@ std::vector<std::uint32_t> pack_parameters(const QuantisedNode& quantised) {
     return words;
 }
 
-// multiplier, shift, for each number of positions from 1.
+// Packs multiplier and shift for each number of positions from 1.
 std::vector<std::uint32_t> pack_average(const QuantisedNode& quantised) {
     std::vector<std::uint32_t> words;
     for (const FixedScale& scale : quantised.requantise)

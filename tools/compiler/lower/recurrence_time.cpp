@@ -49,8 +49,8 @@ double recurrence_on_device_us(const RecurrenceSize& size, const ovt_profile& pr
     wide.type = OVERTAKE_TYPE_INT16;
     overtake_insn multiplied = instruction(OVERTAKE_OP_MUL, state, wide);
     multiplied.in[1] = wide;
-    // Beside the product: its sum with the inputs', a function of each gate, and about a product
-    // for each gate with the state or the cells.
+    // Beside the product: its sum with that of the inputs, a function of each gate, and about one
+    // product for each gate with the state or the cells.
     const std::uint64_t step = product(size.batch, size.hidden) + cost(added, profile) +
                                static_cast<std::uint64_t>(size.gates) *
                                    (cost(instruction(OVERTAKE_OP_TABLE, state, state), profile) +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What RNN, GRU and LSTM take on either processor, before they are lowered.
+// The times of RNN, GRU and LSTM on either processor, before they are lowered.
 #pragma once
 
 #include "compiler/import/import.hpp"
@@ -9,10 +9,10 @@
 
 namespace overtake::compiler {
 
-/// Microseconds, modelled, of the device's instructions, one step after the other.
+/// Returns the modelled microseconds of the device's instructions, one step after the other.
 double recurrence_on_device_us(const RecurrenceSize& size, const ovt_profile& profile);
 
-/// Microseconds, estimated, as one operator of the CPU.
+/// Returns the estimated microseconds as one operator of the CPU.
 double recurrence_on_cpu_us(const RecurrenceSize& size, const CpuRates& rates);
 
 } // namespace overtake::compiler

@@ -17,14 +17,15 @@
 namespace overtake::compiler {
 namespace {
 
-// An FC that has used up nine tenths of its time is not filled by cutting: pieces cost
-// overhead and reload weights.
+// An FC that has used nine tenths of its time is not filled by cutting: pieces cost overhead and
+// reload weights.
 constexpr std::uint64_t full_tenths = 9;
 
-// So many FCs have a tenth each to spare for one that would stay empty.
+// So many FCs, with a tenth each to spare, can fill one that would stay empty.
 constexpr std::size_t most_levelled = 10;
 
-// The greatest count in 1..limit for which fits(count) holds, fits being monotone; 0 if none.
+// Returns the greatest count in 1..limit for which fits(count), which is monotone, holds; 0 if
+// none.
 template <typename Fits>
 std::uint32_t greatest(std::uint32_t limit, const Fits& fits) {
     std::uint32_t low = 0, high = limit;
@@ -41,18 +42,18 @@ std::uint32_t greatest(std::uint32_t limit, const Fits& fits) {
 struct Cut {
     Step head;
     std::vector<Step> tail;   // in order
-    std::uint64_t cycles = 0; // of all pieces
+    std::uint64_t cycles = 0; // of all pieces together
 };
 
 class Splitter {
 public:
-    // Appends pieces and FCs to `steps` and `fcs`; constants go into `constants`.
+    // Appends pieces and FCs to `steps` and `fcs`, and constants to `constants`.
     Splitter(Constants& constants, std::vector<Step>& steps, std::vector<FunctionCall>& fcs,
              const ovt_profile& profile, std::uint64_t max_cycles)
         : constants_(constants), steps_(steps), fcs_(fcs), profile_(profile),
           max_cycles_(max_cycles) {}
 
-    // False if a smallest piece does not fit.
+    // Returns false if a smallest piece does not fit.
     bool run(std::span<const Step> steps) {
         source_ = steps;
         while (!is_done()) {
@@ -65,11 +66,11 @@ public:
     }
 
 private:
-    // How far the steps have been split.
+    // The progress of splitting the steps.
     struct State {
         std::size_t next = 0;           // of the source's steps
-        std::vector<Step> pending = {}; // what cuts have left of those before, the last one first
-        std::size_t steps = 0, fcs = 0; // made of them
+        std::vector<Step> pending = {}; // rests of earlier steps after cuts, the last one first
+        std::size_t steps = 0, fcs = 0; // made from them
         std::size_t constants = 0;      // bytes
         std::uint64_t outputs = 0;      // elements
     };
@@ -86,7 +87,7 @@ private:
         return make_fc(most);
     }
 
-    // One FC of at most so many cycles; false if nothing fits.
+    // Makes one FC of at most so many cycles; returns false if nothing fits.
     bool make_fc(std::uint64_t most) {
         count_ = 0;
         used_ = profile_.fc_overhead_cycles;
@@ -99,7 +100,7 @@ private:
         return true;
     }
 
-    // What comes next, or as much of it as fits and is needed.
+    // Takes the next step, or as much of it as fits and is needed.
     bool take_next(std::uint64_t room) {
         const bool is_rest = !now_.pending.empty();
         const Step step = is_rest ? now_.pending.back() : source_[now_.next];
@@ -128,8 +129,9 @@ private:
         now_.outputs += std::uint64_t{out.height} * out.width * out.channels;
     }
 
-    // The smallest piece of what comes next does not fit into the latest FC, which has room.  Those
-    // before it may have enough to spare: then the last few, as few as possible, are made anew.
+    // Called when the smallest piece of the next step does not fit into the latest FC, which has
+    // room.  The FCs before it may have enough to spare: then makes the last few, as few as
+    // possible, anew.
     void level() {
         const State wall = now_;
         const std::size_t constants = constants_.bytes().size();
@@ -146,7 +148,7 @@ private:
                                                 fcs_.end());
             go_back(first, count);
             if (make_full_fcs(count, cycles) && now_.outputs >= wall.outputs) {
-                // Once more, without what other attempts have left among the constants.
+                // Makes them once more, without the constants that other attempts have left.
                 go_back(first, count);
                 constants_.shrink(first.constants);
                 make_full_fcs(count, cycles);
@@ -165,7 +167,7 @@ private:
         return static_cast<std::ptrdiff_t>(to - from);
     }
 
-    // To where that many of the latest FCs began.
+    // Goes back to where that many of the latest FCs began.
     void go_back(const State& first, std::size_t fcs) {
         steps_.erase(steps_.end() - distance(first.steps, now_.steps), steps_.end());
         fcs_.erase(fcs_.end() - distance(first.fcs, now_.fcs), fcs_.end());
@@ -173,8 +175,8 @@ private:
         now_ = first;
     }
 
-    // As many FCs of so many cycles together.  Each takes what it can without leaving too little
-    // for the others; false where one is not full.
+    // Makes so many FCs of so many cycles together.  Each takes what it can without leaving too
+    // little for the others.  Returns false if an FC is not full.
     bool make_full_fcs(std::size_t count, std::uint64_t cycles) {
         const std::uint64_t least = (max_cycles_ * full_tenths + 9) / 10;
         for (std::size_t others = count; others-- > 0;) {
@@ -214,7 +216,7 @@ private:
         return cut;
     }
 
-    // Weighed before it is made: making it appends constants.
+    // A cut is weighed before it is made, since making it appends constants.
     struct ChannelCut {
         std::uint32_t count;
         std::uint64_t cycles;
@@ -242,12 +244,12 @@ private:
                 cut.cycles};
     }
 
-    // One row is too long: part of its columns, or channels of its first pixel.
+    // Cuts one row that is too long: takes a part of its columns, or channels of its first pixel.
     std::optional<Cut> by_pixels(const Step& step, std::uint64_t room) {
         const std::uint32_t height = step.insn.out.height, width = step.insn.out.width;
         const std::uint32_t rows = row_step(step.insn), columns_each = column_step(step.insn);
         const Step row{cut_rows(step.insn, 0, rows), step.node};
-        // All of them, too: cut out, they leave inputs behind that no window reads.
+        // Perhaps all columns: a row that is cut out may leave inputs that no window reads.
         const std::uint32_t count =
             columns_each * greatest(width / columns_each, [&](std::uint32_t columns) {
                 return cost(cut_columns(row.insn, 0, columns * columns_each), profile_) <= room;
@@ -278,13 +280,13 @@ private:
     const std::uint64_t max_cycles_;
     std::span<const Step> source_;
     State now_;
-    std::deque<State> checkpoints_; // where the latest FCs began
+    std::deque<State> checkpoints_; // the states in which the latest FCs began
     std::uint32_t count_ = 0;       // steps in the open FC
     std::uint64_t used_ = 0;        // cycles of the open FC
 };
 
-// The dearest of an instruction's smallest pieces.  What windows read shrinks at the borders and
-// rows and columns do so independently of each other.
+// Returns the cost of the dearest of an instruction's smallest pieces.  Windows read less at the
+// borders, independently in rows and columns.
 std::uint64_t smallest_piece(const overtake_insn& insn, const ovt_profile& profile) {
     std::uint64_t dearest = 0;
     overtake_insn row = insn;

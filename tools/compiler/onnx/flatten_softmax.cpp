@@ -16,7 +16,7 @@
 namespace overtake::compiler {
 namespace {
 
-constexpr int opset_of_one_axis = 13; // since then they run over `axis` alone
+constexpr int opset_of_one_axis = 13; // since then they work along `axis` alone
 constexpr int opset_of_negative_axes = 11;
 
 bool is_one_of_these(const onnx::NodeProto& node) {
@@ -48,7 +48,7 @@ public:
     }
 
 private:
-    // libonnx converts these itself if it knows the rank too.
+    // libonnx converts these nodes itself if it knows the rank as well.
     bool is_over_last_axis(const onnx::NodeProto& node) const {
         const auto rank = ranks_.find(node.input(0));
         const std::int64_t axis = Attributes(node).integer("axis", 1);
@@ -61,12 +61,12 @@ private:
                                       "' (" + node.op_type() + "): " + reason);
     }
 
-    // The axis as Flatten takes it in every opset.
+    // Returns the axis as Flatten takes it in every opset.
     std::int64_t axis_of(const onnx::NodeProto& node) const {
         std::int64_t axis = Attributes(node).integer("axis", 1);
         const auto rank = ranks_.find(node.input(0));
         if (rank != ranks_.end()) {
-            // Older opsets let the matrix have columns of one element.
+            // In older opsets the matrix may have columns of one element.
             const int most = opset_ < opset_of_negative_axes ? rank->second : rank->second - 1;
             if (axis < -rank->second || axis > std::max(most, 0))
                 refuse(node, "its axis " + std::to_string(axis) + " is none of a tensor of " +
@@ -130,7 +130,7 @@ private:
     const int opset_;
     const std::string& path_;
     std::map<std::string, int> ranks_;
-    std::map<std::string, int> types_; // of elements
+    std::map<std::string, int> types_; // the types of elements
     FreshNames names_;
 };
 

@@ -13,7 +13,7 @@ constexpr int first_opset_with_rules = 11;
 void name_rule_of_old_resizes(onnx::ModelProto& converted, int opset) {
     if (opset >= first_opset_with_rules)
         return;
-    // Conversion gives the tensors behind an Upsample other names, so that they tell nothing.
+    // Conversion renames the tensors after an Upsample, so that their names tell nothing.
     for (auto& node : *converted.mutable_graph()->mutable_node())
         if (node.op_type() == "Resize") {
             set_text(node, "coordinate_transformation_mode", "asymmetric");

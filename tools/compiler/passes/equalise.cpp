@@ -13,20 +13,20 @@
 namespace overtake::compiler {
 namespace {
 
-// A channel that hardly answers to the samples may answer to other inputs.
+// A channel that hardly reacts to the samples may react to other inputs.
 constexpr double most_factor = 8;
 constexpr std::array exponents = {0.0, 0.25, 0.5, 0.75, 1.0};
 constexpr std::array tensor_exponents = {0.0, 0.5, 1.0};
 constexpr double activation_steps = 255, int16_steps = 65534, weight_steps = 254;
 
-// What one channel of a value holds over the samples.
+// The elements of one channel of a value over the samples.
 struct Channel {
     double greatest = 0; // magnitude
     double power = 0;    // sum of squares
 };
 
-// Whether the channels of the output are those of the inputs, times whatever these are multiplied
-// by.
+// Whether the channels of the output are those of the inputs, and are multiplied by the same
+// factors.
 bool is_homogeneous(const Graph& graph, const Node& node) {
     if (const auto* pair = node.as<op::Pair>())
         return pair->kind != op::Pair::Kind::multiply &&
@@ -36,7 +36,7 @@ bool is_homogeneous(const Graph& graph, const Node& node) {
     return node.is<op::Pool>() || node.is<op::Resize>();
 }
 
-// Whether each channel of the output is one of an input.
+// Whether each channel of the output is a channel of an input.
 bool passes_channels(const Graph& graph, const Node& node) {
     return is_homogeneous(graph, node) || node.is<op::Concat>();
 }
@@ -56,9 +56,9 @@ void for_each_weight(const op::Convolution& convolution, std::size_t inputs, std
         for (std::size_t position = 0; position < positions; ++position)
             visit(index++, channel);
 }
-// Groups of values of which channels are multiplied by the same factors, with their writers and
-// readers.  A family is a channel and what becomes of it in pools and sums, for example.  Concat
-// brings channels of several values into one, which then shares its range among them.
+// Groups of values whose channels are multiplied by the same factors, with their writers and
+// readers.  A family is a channel and the channels that pools and sums, for example, make from it.
+// Concat puts channels of several values into one, which then share its range.
 class Equaliser {
 public:
     Equaliser(Graph& graph, const Samples& samples)
@@ -103,37 +103,37 @@ public:
     }
 
 private:
-    // What belongs to the values of one root, if it is free.
+    // The nodes around the values of one root, if it is free.
     struct Group {
         std::vector<ValueId> values;
         std::vector<std::size_t> readers, writers; // convolutions, in Graph::nodes
-        std::vector<std::size_t> clamped;          // nodes that cut off what is great
+        std::vector<std::size_t> clamped;          // nodes that cut off great elements
     };
 
-    // Of a channel and of all that are multiplied by the same factor.
+    // A channel and all channels that are multiplied by the same factor.
     struct Family {
-        double peak = 0;                                        // greatest magnitude
+        double peak = 0;                                        // the greatest magnitude
         double peak_beside = 0;                                 // of the smallest value it is in
-        double limit = std::numeric_limits<double>::infinity(); // of the factor
+        double limit = std::numeric_limits<double>::infinity(); // for the factor
     };
 
-    // By the family's root.
+    // The families by their roots.
     using Families = std::map<std::size_t, Family>;
     using Factors = std::map<std::size_t, double>;
 
     ValueId root(ValueId value) {
         for (; parent_[value] != value; value = parent_[value])
-            parent_[value] = parent_[parent_[value]]; // the way is shorter next time
+            parent_[value] = parent_[parent_[value]]; // shortens the next walk
         return value;
     }
 
     std::size_t family_of(ValueId value, std::size_t channel) const {
-        return family_[first_channel_[value] + channel]; // join() leaves roots only
+        return family_[first_channel_[value] + channel]; // join() leaves only roots
     }
 
     std::size_t family_root(std::size_t channel) {
         for (; family_[channel] != channel; channel = family_[channel])
-            family_[channel] = family_[family_[channel]]; // the way is shorter next time
+            family_[channel] = family_[family_[channel]]; // shortens the next walk
         return channel;
     }
 
@@ -179,7 +179,7 @@ private:
             family_[channel] = family_root(channel);
     }
 
-    // Finds out which groups are free: only convolutions stand at their borders.
+    // Finds the groups that are free: only convolutions are at their borders.
     void bind() {
         is_free_.assign(graph_.values.size(), true);
         std::vector<bool> is_written(graph_.values.size());
@@ -211,7 +211,7 @@ private:
             is_free_[group] = false;
     }
 
-    // What the samples show of them, with room for other inputs.
+    // Returns the families as the samples show them, with room for other inputs.
     Families families_of(const Group& group) const {
         Families families;
         double greatest = 0;
@@ -221,8 +221,8 @@ private:
                 peak = std::max(peak, statistics_[id][channel].greatest);
                 greatest = std::max(greatest, peak);
             }
-        // The next sample exceeds the greatest value of n in one of n + 1 times, and a channel that
-        // fills the range has no room for it.
+        // The next sample exceeds the greatest of n values with a probability of 1 / (n + 1), and a
+        // channel that fills the range has no room for it.
         const double room = 1 + 1 / (sample_count_ * graph_.values[group.values[0]].batch);
         for (auto& [number, family] : families) {
             family.peak = std::clamp(family.peak * room, greatest * 1e-6, greatest);
@@ -240,7 +240,7 @@ private:
         return families;
     }
 
-    // What is not cut off now stays so.
+    // Limits factors so that elements which are not cut off now stay so.
     void limit_by(const Node& node, double room, Families& families) const {
         for (std::size_t channel = 0; channel < graph_.values[node.output].channels; ++channel) {
             const double greatest = statistics_[node.output][channel].greatest * room;
@@ -295,11 +295,12 @@ private:
             if (has_one_range)
                 break;
         }
-        if (!best.empty()) // no error is a number where a weight is none
+        if (!best.empty()) // no error is a number if a weight is NaN
             multiply(group, best);
     }
 
-    // Of the readers' outputs, as a share of their power; sum over the readers.
+    // Returns the expected errors of the readers' outputs, as shares of their powers, summed over
+    // the readers.
     double expected_error(const Group& group, const Families& families, const Factors& factors,
                           double greatest) const {
         double sum = 0;
@@ -319,7 +320,7 @@ private:
         return result;
     }
 
-    // A step of size d has an error of d * d / 12.
+    // A step of size d has a mean squared error of d * d / 12.
     double expected_error_of(const op::Convolution& reader, ValueId input,
                              const std::vector<double>& factors, double greatest) const {
         const Value& value = graph_.values[input];
@@ -372,11 +373,11 @@ private:
 
     Graph& graph_;
     std::vector<ValueId> parent_;                  // by value: towards its group's root
-    std::vector<std::size_t> first_channel_;       // by value: in family_
+    std::vector<std::size_t> first_channel_;       // by value: its place in family_
     std::vector<std::size_t> family_;              // by channel: towards its family's root
     std::vector<bool> is_free_;                    // by root
     std::vector<std::vector<Channel>> statistics_; // by value
-    std::map<ValueId, Group> groups_;              // by root, those that are free
+    std::map<ValueId, Group> groups_;              // by root, only free groups
     double sample_count_ = 1;
 };
 

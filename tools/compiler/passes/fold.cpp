@@ -12,7 +12,7 @@
 namespace overtake::compiler {
 namespace {
 
-// Nodes of a graph while some of them disappear: producers by value, uses by value.
+// The nodes of a graph while some of them disappear, with producers and uses by value.
 class Folder {
 public:
     explicit Folder(Graph& graph) : graph_(graph) {}
@@ -20,7 +20,7 @@ public:
     void run() {
         remove_unused();
         fold_on_cpu(graph_);
-        merge(); // first, so that what a convolution can take is no part of a function
+        merge(); // first, so that no function takes what a convolution can take
         fuse_elementwise(graph_);
         remove_unused();
         merge();
@@ -31,7 +31,7 @@ public:
     }
 
 private:
-    // Nothing moves: another name for the same bytes.
+    // Moves nothing: gives the same bytes another name.
     void rename(Node& node, std::uint32_t batches) const {
         const bool is_same_batch =
             graph_.values[node.inputs[0]].batch == graph_.values[node.output].batch;
@@ -50,7 +50,7 @@ private:
             producer_[node.output] = graph_.nodes.size();
             graph_.nodes.push_back(std::move(node));
         }
-        remove_unused(); // what padded
+        remove_unused(); // the nodes that padded
     }
 
     void remove_unused() {
@@ -67,7 +67,7 @@ private:
         graph_.nodes = std::move(kept);
     }
 
-    // The node that writes the value, if the value has one reader only.
+    // Returns the node that writes the value, if the value has only one reader.
     Node* sole_producer(ValueId value) {
         if (uses_[value] != 1 || !producer_[value])
             return nullptr;
@@ -79,7 +79,8 @@ private:
         producer.output = node.output;
     }
 
-    // What the model rounds to a quantisation that it gives has to stay.
+    // Whether the model rounds the value to a quantisation that it gives: then the value has to
+    // stay.
     bool is_rounded(const Node& producer) const {
         return graph_.values[producer.output].given.has_value();
     }
@@ -106,7 +107,7 @@ private:
         return true;
     }
 
-    // Products of matrices are requantised with one number, which takes another.
+    // Products of matrices are requantised with one number, which takes another factor.
     bool merge_factor(const Node& node) {
         const auto scaling = uniform_scaling(graph_, node);
         if (!scaling || scaling->offset != 0 || !(scaling->factor > 0))
@@ -120,7 +121,7 @@ private:
         return true;
     }
 
-    // Windows see zeros around their input anyway.
+    // Windows see zeros around their input without a padding node.
     void merge_padding(Node& node) {
         auto* convolution = node.as<op::Convolution>();
         const bool has_window =
@@ -159,7 +160,7 @@ private:
             return false;
         if (keeps_quantisation(*producer) && graph_.values[node.output].given)
             return false;
-        // Not the intersection: clamping 5..6 to 0..1 gives 1.
+        // This is not the intersection: clamping 5..6 to 0..1 gives 1.
         const float low = producer->clamp_low, high = producer->clamp_high;
         producer->clamp_low = std::clamp(low, node.clamp_low, node.clamp_high);
         producer->clamp_high = std::clamp(high, node.clamp_low, node.clamp_high);

@@ -5,9 +5,9 @@
 
 namespace overtake::compiler {
 
-/// Merges per-channel scaling into the convolution before it and clamps into whatever is before
-/// them, where nothing else reads the value in between; drops nodes whose output is not read.
-/// The graph computes what it did before, up to float rounding.
+/// Merges per-channel scaling into the convolution before it, and clamps into whatever node is
+/// before them, if nothing else reads the value in between.  Removes nodes whose output is not
+/// read.  The graph computes the same as before, up to float rounding.
 void fold(Graph& graph);
 
 } // namespace overtake::compiler

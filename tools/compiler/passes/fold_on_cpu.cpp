@@ -13,14 +13,15 @@
 namespace overtake::compiler {
 namespace {
 
-// What a node does to each channel of its input.
+// The function of a node on each channel of its input.
 struct ChannelFunction {
     ValueId input;
     std::vector<float> constant;
     bool multiplies;
 };
 
-// One number for each channel, however the constant is broadcast; empty if it is not.
+// Returns one number for each channel, however the constant is broadcast; empty if it has no such
+// numbers.
 std::vector<float> by_channel(const Value& constant, const Value& whole) {
     const std::size_t rank = whole.shape.size(), lacking = rank - constant.shape.size();
     if (constant.shape.size() > rank || rank < 3)
@@ -62,12 +63,12 @@ bool takes_functions(const Graph& graph, const Node& node) {
                        [&](ValueId input) { return graph.values[input].is_constant(); });
 }
 
-// Changes constants of nodes: those that other nodes read are copied once.
+// Changes constants of nodes; a constant that other nodes read is copied once.
 class FoldedConstants {
 public:
     explicit FoldedConstants(Graph& graph) : graph_(graph), uses_(count_uses(graph)) {}
 
-    // Uses as they were, by value; of the copies none are known.
+    // Returns the original uses, by value; copies have none here.
     const std::vector<std::size_t>& uses() const { return uses_; }
 
     std::vector<float>& of(ValueId& value) {
@@ -109,8 +110,8 @@ void apply(FoldedConstants& constants, Node& convolution, const ChannelFunction&
         weights[i] *= function.constant[i / each];
 }
 
-// Whether each run would compute the same, and keep no more than it reads: a matrix of weights that
-// is transposed, a constant that is multiplied by another.
+// Whether the node computes the same in each run, and its result takes no more memory than it
+// reads: a transposed matrix of weights, or a constant multiplied by another.
 bool makes_a_constant(const Graph& graph, const Node& node) {
     const auto* form = node.as<op::Cpu>();
     if (!form || node.is_clamped() || graph.values[node.output].given ||
@@ -150,7 +151,7 @@ void make_constants(Graph& graph) {
 void fold_on_cpu(Graph& graph) {
     make_constants(graph);
     FoldedConstants constants(graph);
-    std::vector<std::optional<std::size_t>> producer(graph.values.size()); // among those kept
+    std::vector<std::optional<std::size_t>> producer(graph.values.size()); // index into `kept`
     std::vector<Node> kept;
     for (Node& node : graph.nodes) {
         const auto function = channel_function(graph, node);

@@ -5,8 +5,8 @@
 
 namespace overtake::compiler {
 
-/// Convolutions of the CPU with constant weights take the products and sums with a constant for
-/// each channel that follow them, as of a BatchNormalization, into weights and bias.
+/// Merges products and sums with a constant for each channel, as of a BatchNormalization, into the
+/// weights and bias of the CPU's convolution before them, if its weights are constant.
 void fold_on_cpu(Graph& graph);
 
 } // namespace overtake::compiler

@@ -14,15 +14,16 @@ namespace {
 
 using Function = BlockFunction::Body;
 
-// What a value is: a function of each element of `root`, made of `size` nodes.  Every value is the
-// identity of itself.
+// The definition of a value: a function of each element of `root`, made of `size` nodes.  Every
+// value is at least the identity of itself.
 struct Expression {
     ValueId root;
     Function function = nullptr; // null: the identity
     int size = 0;
 };
 
-// Functions that people write are shorter, and evaluating one costs as much.
+// Functions that people write are shorter; evaluating one takes time in proportion to its nodes.
+// it.
 constexpr int most_nodes = 64;
 
 void apply(const Function& function, std::span<float> block) {
@@ -32,7 +33,7 @@ void apply(const Function& function, std::span<float> block) {
 
 using Combination = void (*)(std::span<float> first, std::span<const float> second);
 
-// Into the first.
+// Combines both into the first.
 template <typename Combine>
 void combine_blocks(std::span<float> first, std::span<const float> second) {
     std::ranges::transform(first, second, first.begin(), Combine());
@@ -83,7 +84,7 @@ public:
     }
 
 private:
-    // What a node that reads the value sees.
+    // Returns the expression that a node which reads the value sees.
     Expression operand(ValueId value) const {
         const Expression& expression = expressions_[value];
         const auto& given = graph_.values[value].given;
@@ -98,7 +99,7 @@ private:
                 expression.size};
     }
 
-    // Before its clamp.
+    // Returns the expression before its clamp.
     std::optional<Expression> expression_of(const Node& node) const {
         if (const auto* activation = node.as<op::Activation>()) {
             const Expression in = operand(node.inputs[0]);
@@ -190,7 +191,7 @@ std::optional<UniformScaling> uniform_scaling(const Graph& graph, const Node& no
     return UniformScaling{weights[0], bias[0]};
 }
 
-// Looks as far back as functions that people write go.
+// Looks back as far as the functions that people write reach.
 static ValueId element_root(const Graph& graph, ValueId value, const WriterOf& writer_of,
                             int depth) {
     const Node* writer = depth == 0 ? nullptr : writer_of(value);

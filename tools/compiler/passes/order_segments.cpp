@@ -6,7 +6,7 @@
 namespace overtake::compiler {
 namespace {
 
-// Nodes in the order in which two processors that take turns run them.
+// The nodes in the order in which two processors in turns run them.
 struct Schedule {
     std::vector<std::size_t> order;
     std::size_t turns = 0;
@@ -19,7 +19,7 @@ Schedule schedule(const Graph& graph, bool bpu_begins) {
     Schedule result;
     for (bool on_bpu = bpu_begins; result.order.size() < graph.nodes.size(); on_bpu = !on_bpu) {
         const std::size_t before = result.order.size();
-        // The nodes are topological, so one pass finds all that can run.
+        // The nodes are in topological order, so one pass finds all that can run.
         for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
             const Node& node = graph.nodes[index];
             if (done[index] || node.on_bpu() != on_bpu ||

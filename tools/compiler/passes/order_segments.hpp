@@ -15,11 +15,11 @@ struct NodeRange {
     std::size_t count;
 };
 
-/// Sorts the nodes so that they make as few segments as their order allows: whichever processor has
-/// the turn runs all that it can before the other one does.  Stays topological.
+/// Sorts the nodes so that they make as few segments as their order allows: the processor that has
+/// the turn runs all nodes that it can before the other one does.  The order stays topological.
 void order_segments(Graph& graph);
 
-/// The maximal runs of nodes of one processor.
+/// Returns the maximal runs of nodes of one processor.
 std::vector<NodeRange> segments_of(const Graph& graph);
 
 } // namespace overtake::compiler

@@ -9,7 +9,7 @@
 namespace overtake::compiler {
 namespace {
 
-// Values that have the same number of bits: a forest, each tree of which has one of them as root.
+// Values that have the same number of bits: a forest with one of them as the root of each tree.
 class Groups {
 public:
     explicit Groups(std::size_t values) : parents_(values) {
@@ -26,7 +26,7 @@ private:
     std::vector<ValueId> parents_;
 };
 
-// Products that are added up to one output of the node.
+// Returns how many products are added up for one output of the node.
 std::uint64_t products_of(const Graph& graph, const Node& node) {
     if (const auto* convolution = node.as<op::Convolution>())
         return convolution->weights.size() / convolution->bias.size();

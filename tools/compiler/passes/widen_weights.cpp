@@ -16,11 +16,11 @@ namespace overtake::compiler {
 namespace {
 
 constexpr float eight_bits_max = 127;
-// What float32 makes of a whole number of steps, in steps.
+// The rounding error of float32 for a whole number of steps, in steps.
 constexpr float whole_tolerance = 1e-3f;
 
-// Whether some weight is a whole number of steps that 8 bits do not hold and 9 do, and none needs
-// more.
+// Whether some weight is a whole number of steps that 9 bits hold and 8 do not, and no weight needs
+// more bits.
 bool needs_nine_bits(const op::Convolution& convolution) {
     if (convolution.weight_scales.empty())
         return false;
@@ -30,7 +30,7 @@ bool needs_nine_bits(const op::Convolution& convolution) {
         const float steps = convolution.weights[index] / convolution.weight_scales[index / each];
         if (!(std::abs(steps - std::nearbyint(steps)) <= whole_tolerance))
             return false;
-        greatest = std::max(greatest, steps > 0 ? steps : -steps - 1); // -128 is held
+        greatest = std::max(greatest, steps > 0 ? steps : -steps - 1); // 8 bits hold -128
     }
     return each > 1 && greatest > eight_bits_max + whole_tolerance &&
            greatest <= 2 * eight_bits_max + 1;
@@ -66,7 +66,7 @@ private:
             double_rows(node, convolution);
     }
 
-    // Parts of `length` weights, each followed by what it lacks.
+    // Makes parts of `length` weights, each followed by the rest that its 8 bits lack.
     static void split_weights(op::Convolution& convolution, std::size_t length) {
         const std::size_t each = convolution.weights.size() / convolution.bias.size();
         std::vector<float> weights;

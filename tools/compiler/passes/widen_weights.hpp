@@ -5,10 +5,10 @@
 
 namespace overtake::compiler {
 
-/// Weights of nine bits, which are unsigned bytes less a zero point that is not 128, become sums of
-/// two of eight: a convolution reads its input twice, one behind the other along the channels, or,
-/// where it has groups, every row twice.  The result stays the same to the bit.  Others, and those
-/// whose scales the model does not give, are left alone.
+/// Turns weights of nine bits, which are unsigned bytes minus a zero point that is not 128, into
+/// sums of two weights of eight bits.  A convolution reads its input twice, one after the other
+/// along the channels or, if it has groups, every row twice.  The result stays the same to the bit.
+/// Other weights, and weights whose scales the model does not give, do not change.
 void widen_weights(Graph& graph);
 
 } // namespace overtake::compiler

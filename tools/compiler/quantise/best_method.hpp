@@ -6,14 +6,16 @@
 
 namespace overtake::compiler {
 
-/// How far an output is from float, by its relative error, which sees scale, and the share of its
-/// elements that saturate: from 0, through 0.5, where the error is that of zeros, to 1 where it has
-/// no bound.  0 if the error is NaN, where there is nothing to compare.
+/// Returns how far an output is from float, by its relative error, which shows errors of scale, and
+/// by the share of its elements that saturate.  The result goes from 0 through 0.5, where the error
+/// is that of zeros, to 1, where it has no bound.  It is 0 if the error is NaN: then there is
+/// nothing to compare.
 float output_error(float relative_error, float saturated);
 
-/// The method, an index into `errors`, whose outputs are nowhere much farther from float than
-/// another method's: an output that is far off with all of them does not hide the others.  The
-/// first of those that are equally good.  errors[method][output] is what output_error() says.
+/// Returns the method, an index into `errors`, whose outputs are nowhere much farther from float
+/// than those of another method: an output that is far off with all methods does not hide the
+/// others.  Of equally good methods returns the first.  errors[method][output] is a result of
+/// output_error().
 std::size_t best_method(const std::vector<std::vector<float>>& errors);
 
 } // namespace overtake::compiler

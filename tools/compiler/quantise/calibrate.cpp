@@ -13,7 +13,7 @@ namespace overtake::compiler {
 
 namespace {
 
-// 8 bits have a range.
+// Refuses an infinite value: 8 bits have a range.
 [[noreturn]] void refuse_infinity(const Graph& graph, ValueId id) {
     const auto writer =
         std::ranges::find_if(graph.nodes, [&](const Node& node) { return node.output == id; });
@@ -61,7 +61,8 @@ Calibration::Calibration(const Graph& graph, const Samples& samples, Calibration
         }
 }
 
-// A value that nothing but one function reads matters as far as the function tells it.
+// The precision that matters of a value which only one function reads is that of the function's
+// results.
 void Calibration::find_functions(const Graph& graph) {
     const std::vector<std::size_t> uses = count_uses(graph);
     for (const Node& node : graph.nodes)
@@ -88,12 +89,12 @@ void Calibration::find_outputs(const Graph& graph) {
                 is_output_[input] = true;
 }
 
-// Of the functions between two bounds those that classifiers and detectors end with.
+// Finds the functions between two bounds that classifiers and detectors end with.
 void Calibration::find_bounded(const Graph& graph) {
     struct BoundedFunction {
         const char* name;
         float (*function)(float);
-        Range values, arguments; // arguments: what 8 bits of the values tell apart
+        Range values, arguments; // arguments that 8 bits distinguish
     };
     static constexpr BoundedFunction all[] = {
         {"Sigmoid", [](float x) { return 1 / (1 + std::exp(-x)); }, {0, 1}, {-6.25f, 6.25f}},
@@ -117,8 +118,8 @@ void Calibration::find_bounded(const Graph& graph) {
     }
 }
 
-// Divergence does not see scale: where nearly all of an output lies at one end, it would have the
-// few elements that matter saturate.
+// Divergence does not see scale: if nearly all of an output is at one end, it would saturate the
+// few elements that matter.
 Range Calibration::least_divergence(ValueId id) const {
     const Histogram& histogram = histograms_[id];
     const Range range = histogram.least_divergence(), all = histogram.min_max();
@@ -127,7 +128,7 @@ Range Calibration::least_divergence(ValueId id) const {
     return range;
 }
 
-// Adds a part of the mean of each channel.
+// Adds a part to the mean of each channel.
 void Calibration::add_means(const Value& value, const std::vector<float>& data, std::size_t samples,
                             std::vector<double>& means) {
     const std::size_t pixels = std::size_t{value.height} * value.width;

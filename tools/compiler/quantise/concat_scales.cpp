@@ -30,7 +30,7 @@ public:
     }
 
 private:
-    // The value whose quantisation decides what `value` means.
+    // Returns the value whose quantisation determines that of `value`.
     ValueId origin(ValueId value) const {
         while (writers_[value] && keeps_quantisation(graph_.nodes[*writers_[value]]) &&
                !gathers_quantisation(graph_.nodes[*writers_[value]]))
@@ -38,7 +38,7 @@ private:
         return value;
     }
 
-    // Whether nothing but one node reads the value, nor what it is moved from.
+    // Whether the value, and each value that it is moved from, has a writer and only one reader.
     bool is_own(ValueId value) const {
         for (;;) {
             if (uses_[value] != 1 || !writers_[value])
@@ -73,7 +73,7 @@ private:
             Value value = graph_.values[input];
             value.name = requantise.name;
             value.is_int16 = wanted.is_int16;
-            value.constant.clear(); // what the instruction makes of a constant is none
+            value.constant.clear(); // the instruction's result is no constant
             graph_.values.push_back(std::move(value));
             quantisations_.push_back(wanted);
             input = requantise.output;

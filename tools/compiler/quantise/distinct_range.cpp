@@ -10,10 +10,10 @@ namespace overtake::compiler {
 namespace {
 
 constexpr float half_steps = 510;
-// How much finer steps become, at least and at most.
+// The factor by which steps have to become finer, at least and at most.
 constexpr float least_gain = 4, most_gain = 4096;
 
-// Places all over the range, and ever closer ones towards zero, where functions bend.
+// Returns places all over the range, and denser ones towards zero, where functions bend.
 std::vector<float> places_in(Range range) {
     constexpr int count = 1024, halvings = 24, each = 8;
     std::vector<float> places = {range.low, range.high};
@@ -30,7 +30,7 @@ std::vector<float> places_in(Range range) {
     return places;
 }
 
-// Zero is in every range that is quantised.
+// Returns the span; every quantised range contains zero.
 float span(Range range) {
     return std::max(range.high, 0.0f) - std::min(range.low, 0.0f);
 }

@@ -9,8 +9,8 @@
 namespace overtake::compiler {
 namespace {
 
-// Whether rounding the input is rounding the output: the node gives out elements of its inputs, or
-// the greatest of them, and clamps them at most.
+// Whether rounding the input is the same as rounding the output: the node returns elements of its
+// inputs, or the greatest of them, and does no more than clamp them.
 bool commutes_with_rounding(const Node& node) {
     if (const auto* resize = node.as<op::Resize>())
         return resize->kind == op::Resize::Kind::nearest;
@@ -18,7 +18,7 @@ bool commutes_with_rounding(const Node& node) {
     return keeps_quantisation(node) || (activation && !activation->function);
 }
 
-// What the output of a node that moves elements means if it means what its inputs do.
+// Gives the outputs of nodes that move elements the quantisation of their inputs.
 void spread_forwards(Graph& graph) {
     for (const Node& node : graph.nodes) {
         const auto& first = graph.values[node.inputs[0]].given;
@@ -34,7 +34,7 @@ void spread_forwards(Graph& graph) {
     }
 }
 
-// The reverse, of values that no other node reads.
+// Does the reverse, for values that no other node reads.
 void spread_backwards(Graph& graph) {
     const std::vector<std::size_t> uses = count_uses(graph);
     for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
@@ -63,7 +63,7 @@ std::set<std::string> nodes_without_scales(const Graph& graph) {
             continue;
         const auto* convolution = node.as<op::Convolution>();
         const auto& input = graph.values[node.inputs[0]].given;
-        // What interpolates has its input's scale, and would be rounded to that first.
+        // An interpolating node has its input's scale, and would be rounded to that first.
         const bool changes_scale = keeps_quantisation(node) && !gathers_quantisation(node) &&
                                    graph.values[node.output].given != input;
         if (changes_scale || lacks(node.output) || std::ranges::any_of(node.inputs, lacks) ||

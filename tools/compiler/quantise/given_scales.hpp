@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Of a model that comes quantised: which tensors have a scale, and which nodes need one that the
-// model does not give.
+// For a model that comes quantised: the tensors that have a scale, and the nodes that need a scale
+// which the model does not give.
 #pragma once
 
 #include <set>
@@ -11,12 +11,12 @@
 
 namespace overtake::compiler {
 
-/// Gives values the quantisation that follows from their neighbours', where nothing is lost: moving
-/// what is rounded is rounding what is moved.  Expects a folded graph.
+/// Gives values the quantisation that follows from their neighbours', if nothing is lost: moving
+/// rounded elements is the same as rounding moved ones.  Expects a folded graph.
 void spread_given_scales(Graph& graph);
 
-/// Names of the nodes of the device that would need a scale which the model does not give: of a
-/// value that they read or write, or of weights.  Expects spread_given_scales() to have run.
+/// Returns the names of the device's nodes that would need a scale which the model does not give:
+/// for a value that they read or write, or for weights.  Expects spread_given_scales() to have run.
 std::set<std::string> nodes_without_scales(const Graph& graph);
 
 } // namespace overtake::compiler

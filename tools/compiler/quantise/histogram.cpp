@@ -12,16 +12,16 @@ namespace {
 
 constexpr std::size_t value_bins = 4096;
 constexpr std::size_t magnitude_bins = 2048;
-constexpr std::size_t least_bins = 128; // kept at least
+constexpr std::size_t least_bins = 128; // the fewest bins that a cut keeps
 constexpr std::size_t bins_step = 8;    // between the cuts that are tried
-constexpr double levels = 255;          // steps of 8 bits
+constexpr double levels = 255;          // the steps of 8 bits
 
 struct FilledBin {
     std::size_t bin;
     std::uint64_t count; // not 0
 };
 
-// In their order: of a few elements they are few.
+// Returns the filled bins in their order; few elements fill few bins.
 std::vector<FilledBin> filled(const std::vector<std::uint64_t>& bins) {
     std::vector<FilledBin> result;
     for (std::size_t bin = 0; bin < bins.size(); ++bin)
@@ -30,13 +30,13 @@ std::vector<FilledBin> filled(const std::vector<std::uint64_t>& bins) {
     return result;
 }
 
-// How badly `level_count` levels over bins 0..kept tell what the histogram holds.
+// Returns how badly `level_count` levels over bins 0..kept represent the histogram.
 //
-// The reference has everything, what lies beyond the cut counted at its last bin, where
-// saturation puts it.  The candidate knows of each level only how much lies within it, spread
-// evenly over the level's bins that hold anything.  The Kullback-Leibler divergence of the two, the
-// bits lost by believing the candidate, sees both errors: saturated elements pile up where the
-// candidate has few, coarse levels smooth the shape away.
+// The reference has all elements; those beyond the cut count in its last bin, where saturation puts
+// them.  The candidate knows of each level only the number of its elements, spread evenly over the
+// level's bins that are not empty.  The result is the Kullback-Leibler divergence of the two: the
+// bits that are lost by believing the candidate.  It sees both errors: saturated elements
+// accumulate where the candidate has few, and coarse levels smooth the shape.
 double divergence(std::span<const FilledBin> bins, std::uint64_t all, std::size_t kept,
                   std::size_t level_count) {
     const auto end = std::ranges::lower_bound(bins, kept, {}, &FilledBin::bin);
@@ -65,13 +65,13 @@ double divergence(std::span<const FilledBin> bins, std::uint64_t all, std::size_
         for (; first != last; ++first)
             sum += loss(first->count + (first->bin == kept - 1 ? outside : 0), q);
     }
-    // Where the candidate has nothing, as little as can be: half an element.
+    // Where the candidate has nothing, takes the smallest amount: half an element.
     if (outside > 0 && std::prev(end)->bin != kept - 1)
         sum += loss(outside, 0.5 / static_cast<double>(inside));
     return sum;
 }
 
-// The squared error of all elements, each taken for the middle of its bin, behind a function.
+// The squared error of all elements after a function; each element counts as the middle of its bin.
 class ErrorOfRange {
 public:
     ErrorOfRange(double low, double high, const std::vector<std::uint64_t>& bins,
@@ -87,7 +87,7 @@ public:
         }
     }
 
-    // Within the range a step has an error of a twelfth of its square.
+    // Within the range, a step has a mean squared error of a twelfth of its square.
     double operator()(double low, double high) const {
         const double step = (high - low) / levels;
         const double lowest = at(low), highest = at(high);
@@ -109,7 +109,7 @@ private:
 
     const std::function<float(float)> function_;
     const std::vector<FilledBin> bins_;
-    std::vector<double> values_, results_, slopes_; // of these
+    std::vector<double> values_, results_, slopes_; // of the bins
 };
 
 } // namespace
@@ -136,7 +136,7 @@ void Histogram::count(const std::vector<float>& data) {
     for (float element : data) {
         const float position = step > 0 ? (element - low_) / step : 0.0f;
         ++bins_[std::min(static_cast<std::size_t>(position), value_bins - 1)];
-        // Zero is exact whatever the range, and behind a Relu half of everything.
+        // Zero is exact in every range, and after a Relu half of all elements are zero.
         if (element != 0 && magnitude_step > 0)
             ++magnitudes_[std::min(static_cast<std::size_t>(std::abs(element) / magnitude_step),
                                    magnitude_bins - 1)];
@@ -165,12 +165,12 @@ Range Histogram::least_divergence() const {
     std::uint64_t all = 0;
     for (const FilledBin& each : bins)
         all += each.count;
-    if (all < magnitude_bins) // hardly more than one in a bin: no shape that could be told
+    if (all < magnitude_bins) // hardly more than one in a bin: there is no shape
         return best;
     for (std::size_t kept = magnitude_bins; kept >= least_bins && step > 0; kept -= bins_step) {
         const float cut = step * static_cast<float>(kept);
         const Range range{std::max(low_, -cut), std::min(high_, cut)};
-        // Levels on the longer side of zero.
+        // The levels on the longer side of zero.
         const double span = std::max(range.high, 0.0f) - double{std::min(range.low, 0.0f)};
         const auto level_count = static_cast<std::size_t>(std::max(levels * cut / span, 1.0));
         const double lost = divergence(bins, all, kept, std::min(level_count, kept));
@@ -183,7 +183,7 @@ Range Histogram::least_divergence() const {
 }
 
 double Histogram::squared_error(Range range) const {
-    // Zero is in every range that is quantised.
+    // Every quantised range contains zero.
     return ErrorOfRange(low_, high_, bins_, {})(std::min(range.low, 0.0f),
                                                 std::max(range.high, 0.0f));
 }
@@ -191,7 +191,7 @@ double Histogram::squared_error(Range range) const {
 Range Histogram::least_error(const std::function<float(float)>& function) const {
     constexpr int cuts = 64, rounds = 2;
     const ErrorOfRange squared_error(low_, high_, bins_, function);
-    // Zero is in every range that is quantised.
+    // Every quantised range contains zero.
     const double low = std::min(low_, 0.0f), high = std::max(high_, 0.0f);
     double best_low = low, best_high = high;
     double least = squared_error(low, high);

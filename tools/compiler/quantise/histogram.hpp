@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What one tensor's values look like over the calibration samples, and the range to quantise.
+// The distribution of one tensor's values over the calibration samples, and the range to quantise.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,26 @@ struct Range {
     float high;
 };
 
-/// Minimum and maximum of everything seen, then, in a second pass, histograms between them.
+/// Takes the minimum and maximum of all values and then, in a second pass, histograms between them.
 class Histogram {
 public:
-    /// First pass.  False if something is not finite.
+    /// First pass.  Returns false if a value is not finite.
     bool look(const std::vector<float>& data);
     /// Second pass, over the same data.
     void count(const std::vector<float>& data);
 
     Range min_max() const { return {low_, high_}; }
-    /// Without the (100 - percentile) % least and greatest elements.
+    /// Returns the range without the (100 - percentile) % least and as many greatest elements.
     Range percentile(double percentile) const;
-    /// Cuts both ends off where what 8 bits make of the rest tells least from the whole; neither of
-    /// fewer elements than a histogram needs to have a shape.
+    /// Cuts both ends off where the rest in 8 bits represents the whole best.  Cuts neither if
+    /// there are fewer elements than a histogram needs to have a shape.
     Range least_divergence() const;
 
-    /// Cuts each end off where rounding and saturating together give the least squared error, of
-    /// what `function` makes of the values if there is one: where it is flat, errors cost nothing.
+    /// Cuts each end off where rounding and saturating together give the least squared error, after
+    /// `function` if there is one: where the function is flat, errors cost nothing.
     Range least_error(const std::function<float(float)>& function = {}) const;
 
-    /// Of all elements together, from rounding and from saturating at the range.
+    /// Returns the error of all elements together, from rounding and from saturating at the range.
     double squared_error(Range range) const;
 
 private:
@@ -44,7 +44,7 @@ private:
     float low_ = std::numeric_limits<float>::infinity();
     float high_ = -std::numeric_limits<float>::infinity();
     std::vector<std::uint64_t> bins_;       // from low to high
-    std::vector<std::uint64_t> magnitudes_; // of all but zeros, from 0 to the greatest
+    std::vector<std::uint64_t> magnitudes_; // of all elements except zeros, from 0 to the greatest
 };
 
 } // namespace overtake::compiler

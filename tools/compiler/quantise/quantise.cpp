@@ -15,16 +15,16 @@ namespace overtake::compiler {
 namespace {
 
 constexpr double weight_max = 127.0;
-// |bias| and the sum of |products| each stay below half of what 32 bits hold.
+// |bias| and the sum of |products| each stay below half of the range of 32 bits.
 constexpr double accumulator_half = 1 << 30;
 constexpr double activation_span = 255.0;
-// What float32 makes of a whole number of steps, in steps.
+// The rounding error of float32 for a whole number of steps, in steps.
 constexpr double weight_tolerance = 1e-3;
 
 Quantisation from_range(Range range) {
     const double low = std::min(range.low, 0.0f), high = std::max(range.high, 0.0f);
     const double scale = (high - low) / 255.0;
-    if (!(scale >= 1e-30 && std::isfinite(scale))) // of a constant that the CPU reads
+    if (!(scale >= 1e-30 && std::isfinite(scale))) // a constant that the CPU reads
         return {1.0f, 0};
     Quantisation result;
     result.scale = static_cast<float>(scale);
@@ -33,17 +33,17 @@ Quantisation from_range(Range range) {
     return result;
 }
 
-// Symmetric, without -32768.
+// The range is symmetric, without -32768.
 Quantisation int16_from_range(Range range) {
     const double scale =
         std::max(std::abs(double{range.low}), std::abs(double{range.high})) / 32767;
-    if (!(scale >= 1e-30 && std::isfinite(scale))) // all are 0
+    if (!(scale >= 1e-30 && std::isfinite(scale))) // all elements are 0
         return {1.0f, 0, true};
     return {static_cast<float>(scale), 0, true};
 }
 
-// A mean of what cancels out is as good as nothing: steps so much smaller than its input's could
-// not be expressed, and would show how floats are rounded.
+// A mean of elements that cancel out is as good as nothing: steps so much smaller than those of its
+// input could not be expressed, and would show the rounding of floats.
 constexpr double most_steps = 1 << 22; // of an output in one of an input
 
 void widen_steps(const Graph& graph, std::vector<Quantisation>& quantisations) {
@@ -70,8 +70,8 @@ Range range_of(const std::vector<float>& elements) {
     return {low, high};
 }
 
-// The step of one output channel: small enough to use the 8 bits, large enough that neither
-// bias nor sum can overflow.
+// Returns the step of one output channel: small enough to use the 8 bits, and large enough that
+// neither bias nor sum can overflow.
 double weight_scale(const float* weights, std::size_t count, float bias,
                     const Quantisation& input) {
     double greatest = 0, sum = 0;
@@ -81,7 +81,7 @@ double weight_scale(const float* weights, std::size_t count, float bias,
     }
     double scale = greatest / weight_max;
     scale = std::max(scale, std::abs(double{bias}) / (input.scale * accumulator_half));
-    if (input.is_int16) // summed up in 64 bits
+    if (input.is_int16) // the sum has 64 bits
         return scale > 0 ? scale : 1.0;
     // Rounding adds at most a half to each weight.
     const double room = accumulator_half / activation_span - 0.5 * static_cast<double>(count);
@@ -89,8 +89,8 @@ double weight_scale(const float* weights, std::size_t count, float bias,
     return scale > 0 ? scale : 1.0;
 }
 
-// The step that the model gives, if all weights are whole multiples that 8 bits hold and no input
-// can make the accumulator overflow.
+// Returns the step that the model gives, if all weights are whole multiples that 8 bits hold and no
+// input can make the accumulator overflow.
 std::optional<double> given_weight_scale(const op::Convolution& convolution, std::size_t channel,
                                          std::size_t each, const Quantisation& input) {
     if (convolution.weight_scales.empty() || !(convolution.weight_scales[channel] > 0))
@@ -108,9 +108,9 @@ std::optional<double> given_weight_scale(const op::Convolution& convolution, std
     return scale;
 }
 
-// How much greater the output's mean is than it should be because weights were rounded to `steps`
-// of `scale`: the sum of each weight's error times the mean of what it multiplies.  Padding is not
-// looked at.
+// Returns how much greater the output's mean is than it should be because weights were rounded to
+// `steps` of `scale`: the sum of each weight's error times the mean of what it multiplies.  Ignores
+// padding.
 double mean_shift(const op::Convolution& convolution, std::size_t channel,
                   std::span<const std::int8_t> steps, double scale,
                   const std::vector<double>& means) {
@@ -120,14 +120,14 @@ double mean_shift(const op::Convolution& convolution, std::size_t channel,
     const std::size_t first = convolution.kind == op::Convolution::Kind::depthwise
                                   ? channel
                                   : channel / outputs_each * inputs;
-    // A kernel that covers flattened features may stand for them all.
+    // A kernel that covers flattened features may be for all of them.
     if (first + inputs > means.size())
         return 0;
     double shift = 0;
     for (std::size_t index = 0; index < steps.size(); ++index)
         shift += (scale * steps[index] - convolution.weights[channel * steps.size() + index]) *
                  means[first + index / positions];
-    // Each output of a transposed convolution is reached by one position in stride * stride.
+    // One position in stride * stride reaches each output of a transposed convolution.
     if (convolution.kind == op::Convolution::Kind::transposed)
         shift /= static_cast<double>(std::uint64_t{convolution.window.stride_height} *
                                      convolution.window.stride_width);
@@ -153,7 +153,7 @@ void quantise_weights(const op::Convolution& convolution, const Quantisation& in
             bias -=
                 mean_shift(convolution, channel,
                            std::span(result.weights).subspan(channel * each, each), scale, means);
-        // Of a scale that is given it is known that bias and products together fit.
+        // With a given scale, bias and products are known to fit together.
         const double most = given ? 2 * accumulator_half - 1 : accumulator_half;
         result.bias.push_back(static_cast<std::int32_t>(
             std::clamp(std::nearbyint(bias / (scale * input.scale)), -most, most)));
@@ -181,7 +181,7 @@ void quantise_average(const op::Pool& pool, const Quantisation& input, const Qua
             fixed_scale(double{input.scale} / output.scale / static_cast<double>(count)));
 }
 
-// What a function gives at the edge of its domain, which lies between two positions.
+// Returns the function's result at the edge of its domain, which is between two positions.
 float at_edge(const std::function<float(float)>& function, float outside, float inside) {
     for (int halving = 0; halving < 64; ++halving) {
         const float middle = outside + (inside - outside) / 2;
@@ -190,8 +190,9 @@ float at_edge(const std::function<float(float)>& function, float outside, float 
     return function(inside);
 }
 
-// What a function of one element gives for each q.  Rounded, an input may leave the domain: 1
-// becomes less than 1, which acosh does not take.  There it is what the nearest edge gives.
+// Returns the result of a function of one element for each q.  A rounded input may leave the
+// domain: 1 becomes less than 1, which acosh does not take.  There it returns the result at the
+// nearest edge.
 std::vector<float> function_values(const std::function<float(float)>& function,
                                    const Quantisation& input) {
     const auto count = static_cast<std::size_t>(input.greatest() - input.least() + 1);
@@ -201,7 +202,7 @@ std::vector<float> function_values(const std::function<float(float)>& function,
     std::vector<float> values(count);
     for (std::size_t at = 0; at < count; ++at)
         values[at] = function ? function(argument(at)) : argument(at);
-    // The nearest position on either side at which the function has a value.
+    // The nearest position on either side at which the function has a result.
     std::vector<std::size_t> below(count, count), above(count, count);
     for (std::size_t at = 0, last = count; at < count; ++at)
         below[at] = last = std::isnan(values[at]) ? last : at;
@@ -217,7 +218,7 @@ std::vector<float> function_values(const std::function<float(float)>& function,
     return values;
 }
 
-// Changing nothing but the scale needs no table, which has 2^16 elements for an int16.
+// A node that changes only the scale needs no table, which has 2^16 elements for an int16.
 bool only_rescales(const Node& node, const op::Activation& activation, const Quantisation& input) {
     return input.is_int16 && !activation.function && !node.is_clamped();
 }
@@ -255,7 +256,7 @@ void quantise_reduction(const Graph& graph, const Node& node, const op::Reduce& 
     result.requantise = {fixed_scale(factor)};
 }
 
-// One multiplier for every column; nothing is added.
+// Uses one multiplier for every column, and adds nothing.
 void quantise_matrix_product(const Graph& graph, const Node& node, const op::MatrixProduct& product,
                              const Quantisation& first, const Quantisation& second,
                              const Quantisation& output, QuantisedNode& result) {
@@ -267,7 +268,7 @@ void quantise_matrix_product(const Graph& graph, const Node& node, const op::Mat
         columns, fixed_scale(divided * first.scale * second.scale * product.factor / output.scale));
 }
 
-// What an operator needs beside the quantisations of its values; most need nothing.
+// Computes what an operator needs beside the quantisations of its values; most need nothing.
 class NodeQuantiser {
 public:
     NodeQuantiser(const Graph& graph, const Node& node, const std::vector<Quantisation>& values,

@@ -8,8 +8,8 @@
 
 namespace overtake::compiler {
 
-/// Warns of outputs of Sigmoid and Tanh that came less than half as far over the samples as the
-/// function goes: the samples may lack what the network is to find.
+/// Warns of outputs of Sigmoid and Tanh that reached less than half of the function's bound over
+/// the samples: the samples may lack what the network is to find.
 void warn_of_unreached(const std::string& model, const Graph& graph, const Calibration& calibration,
                        const Warn& warn);
 

@@ -20,11 +20,11 @@ namespace {
 
 constexpr std::size_t most_units = 64;
 constexpr std::size_t most_crossing = OVERTAKE_MAX_REGIONS - OVERTAKE_REGION_IO;
-constexpr std::size_t most_fcs = 1 << 20; // of all units and classes; readers take no more
-constexpr std::uint64_t most_file_bytes = 3ull << 29; // a file may be 2 GiB, and holds more
+constexpr std::size_t most_fcs = 1 << 20; // of all units and classes; the limit of readers
+constexpr std::uint64_t most_file_bytes = 3ull << 29; // a file of 2 GiB holds more than this
 constexpr std::size_t no_unit = std::numeric_limits<std::size_t>::max();
 
-// Graph and quantised graph with their nodes in another order, for as long as this lives.
+// Gives the graph and the quantised graph another order of nodes, for as long as this lives.
 class Reordered {
 public:
     Reordered(Graph& graph, QuantisedGraph& quantised, std::vector<std::size_t> order)
@@ -59,10 +59,10 @@ private:
 
     Graph& graph_;
     QuantisedGraph& quantised_;
-    const std::vector<std::size_t> order_; // number of the node that comes first, and so on
+    const std::vector<std::size_t> order_; // the number of the first node, and so on
 };
 
-// By value the node that writes it; no_unit: none.
+// Returns, by value, the node that writes it; no_unit: none.
 std::vector<std::size_t> writers(const Graph& graph) {
     std::vector<std::size_t> result(graph.values.size(), no_unit);
     for (std::size_t index = 0; index < graph.nodes.size(); ++index)
@@ -70,7 +70,8 @@ std::vector<std::size_t> writers(const Graph& graph) {
     return result;
 }
 
-// Nodes (ascending) in turns of one kind each, that of the BPU or the other one first.
+// Returns the nodes (ascending) in turns of one kind each; the turn of the BPU or the other one
+// comes first.
 std::vector<std::vector<std::size_t>> turns(const Graph& graph,
                                             const std::vector<std::size_t>& nodes, bool bpu_begins,
                                             const std::vector<std::size_t>& writer) {
@@ -92,7 +93,8 @@ std::vector<std::vector<std::size_t>> turns(const Graph& graph,
     return result;
 }
 
-// What host workers take for a node: of one of the device bytes, or 16 bits, are read and written.
+// Returns the time of host workers for a node: a node of the device reads and writes bytes, or 16
+// bits.
 double host_us(const Graph& graph, const Node& node, const CpuRates& rates) {
     std::uint64_t bytes = 0;
     const auto add = [&](ValueId id) {
@@ -150,7 +152,7 @@ private:
         std::vector<std::vector<std::size_t>> turns;
     };
 
-    // A segment of a unit, and that of the lowered program which it is.
+    // A segment of a unit, and its number in the lowered program.
     struct Lowered {
         std::size_t unit, segment, of_program;
     };
@@ -192,7 +194,7 @@ private:
         }
         const Partition found =
             partition(operators, {core_classes(), options_.least_operators, most_units});
-        if (!is_sound(operators, found.units)) // a bug here, never the user's
+        if (!is_sound(operators, found.units)) // a bug here, never a mistake of the user
             throw CompileError(graph_.name, "has been cut into units that are not convex");
         if (found.fronts > found.units.size())
             result_.joined_fronts = found.fronts;
@@ -204,8 +206,8 @@ private:
         }
     }
 
-    // Halves what has more inputs and outputs than a job can name: for cores the unit, for workers
-    // its turn.
+    // Halves nodes with more inputs and outputs than a job can name: for cores the unit, for
+    // workers its turn.
     void limit_crossing() {
         const std::vector<std::size_t> readers = last_readers(graph_);
         const std::uint64_t cores = core_classes();
@@ -232,7 +234,7 @@ private:
                                                 " that are possible");
     }
 
-    // Into how many nodes each such a run of nodes is to be divided.
+    // Returns into how many nodes each such run of nodes has to be divided.
     std::vector<std::size_t> parts(std::size_t first, std::size_t count,
                                    const std::vector<std::size_t>& readers) const {
         if (!graph_.nodes[first].on_bpu() ||
@@ -248,7 +250,8 @@ private:
         return sizes;
     }
 
-    // Units and their segments, but for those that need no work: what none reads, or views.
+    // Takes units and their segments, except those without work: values that nothing reads, or
+    // views.
     void take_segments(const Program& lowered) {
         std::size_t of_program = 0;
         for (const Draft& draft : units_) {
@@ -346,7 +349,7 @@ private:
         }
     }
 
-    // What follows from which nodes are whose.
+    // Derives the rest from the assignment of nodes.
     void finish() {
         std::vector<std::size_t> unit_of(graph_.nodes.size(), no_unit);
         for (std::size_t unit = 0; unit < result_.units.size(); ++unit)
@@ -371,7 +374,8 @@ private:
         result_.instructions = shared_.take();
     }
 
-    // Of a request that may run segments as well as units, since readers ask for all of it.
+    // Checks the memory of a request that may run segments as well as units, since readers require
+    // all of it.
     void check_memory(const Program& lowered) const {
         std::vector<bool> in_memory(graph_.values.size());
         const auto add = [&](ValueId id) { in_memory[id] = true; };

@@ -13,7 +13,7 @@
 namespace overtake::compiler {
 namespace {
 
-// Operators in the order in which they become ready, front by front.
+// Orders operators as they become ready, front by front.
 class FrontGrower {
 public:
     FrontGrower(const OperatorGraph& graph, std::uint64_t& steps)
@@ -25,8 +25,8 @@ public:
             }
     }
 
-    /// Calls function(front) for fronts of operators with the same key.  The lowest operator that
-    /// is ready says whose front comes next.
+    /// Calls function(front) for fronts of operators with the same key.  The front of the lowest
+    /// ready operator comes next.
     template <typename Function>
     void grow(const std::vector<std::uint64_t>& keys, const Function& function) {
         std::map<std::uint64_t, std::set<std::size_t>> ready; // by key
@@ -66,7 +66,7 @@ private:
     std::vector<std::vector<std::size_t>> readers_; // of each operator
 };
 
-// What each class keeps of what it supports.
+// Returns the part of its supported operators that each class keeps.
 std::vector<std::uint64_t> kept_support(const OperatorGraph& graph, const PartitionOptions& options,
                                         FrontGrower& fronts) {
     std::vector<std::uint64_t> kept = graph.support;
@@ -89,7 +89,8 @@ std::vector<std::uint64_t> kept_support(const OperatorGraph& graph, const Partit
     return kept;
 }
 
-// Joins units that are neighbours in their order, which keeps the order one in which they can run.
+// Joins units that are neighbours in their order, so that the order stays one in which they can
+// run.
 class Joiner {
 public:
     Joiner(std::vector<OperatorGroup>& units, std::uint64_t& steps)
@@ -106,7 +107,7 @@ public:
             const auto [size, first, second] = pairs_.top();
             pairs_.pop();
             ++steps_;
-            // One of the two may have grown, or gone, since.
+            // One of the two may have grown, or been joined to another, since.
             if (behind_[first] != second || size_of(first) + size_of(second) != size)
                 continue;
             join(first, second);
@@ -119,7 +120,7 @@ public:
 
 private:
     static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
-    using Pair = std::tuple<std::size_t, std::size_t, std::size_t>; // operators, the two
+    using Pair = std::tuple<std::size_t, std::size_t, std::size_t>; // operators, the two units
 
     std::size_t size_of(std::size_t unit) const { return units_[unit].operators.size(); }
 
@@ -129,7 +130,7 @@ private:
             pairs_.emplace(size_of(first) + size_of(second), first, second);
     }
 
-    // The smaller one's operators move; so an operator moves a logarithmic number of times.
+    // The operators of the smaller unit move, so an operator moves a logarithmic number of times.
     void join(std::size_t first, std::size_t second) {
         std::vector<std::size_t>&to = units_[first].operators, &from = units_[second].operators;
         if (to.size() < from.size())
@@ -148,7 +149,7 @@ private:
 
     std::vector<OperatorGroup>& units_;
     std::uint64_t& steps_;
-    std::vector<std::size_t> before_, behind_; // of each unit that is left
+    std::vector<std::size_t> before_, behind_; // of each remaining unit
     std::priority_queue<Pair, std::vector<Pair>, std::greater<>> pairs_;
 };
 

@@ -12,7 +12,8 @@
 namespace overtake::compiler {
 namespace {
 
-// Equal instructions are rare, so few places need a look; the bound is for those that are made.
+// Equal instructions are rare, so few places need a look; this bounds networks that are made to
+// have many.
 constexpr std::size_t most_looks = 16;
 
 std::size_t hash_of(const overtake_insn& insn) {

@@ -33,7 +33,7 @@ void quotient(Context& context) {
         add_pair(context, op::Pair::Kind::multiply, {left, nullptr}, {inverse, nullptr}, name);
 }
 
-// One number per channel, being the first or the second operand.
+// Adds a scaling by one number per channel, which is the first or the second operand.
 void add_scaling(Context& context, const Reference& input, const std::vector<float>& operand,
                  int constant_index) {
     const std::string& type = context.node->op_type();
@@ -57,7 +57,7 @@ void add_scaling(Context& context, const Reference& input, const std::vector<flo
 
 } // namespace
 
-// Sub, Mul, Div and Add; with a constant per channel a scale and an offset.
+// Imports Sub, Mul, Div and Add; with a constant per channel they become a scale and an offset.
 void bpu_arithmetic(Context& context) {
     const std::string& type = context.node->op_type();
     const op::Pair::Kind kind = type == "Add"   ? op::Pair::Kind::add

@@ -18,7 +18,7 @@ void bpu_concat(Context& context) {
         context.references[context.node->output(0)] = variable_input(context, 0);
         return;
     }
-    int computed = 0; // says how all of them lie
+    int computed = 0; // its order is that of all inputs
     while (computed + 1 < context.node->input_size() && is_constant(context, computed))
         ++computed;
     const Reference first = variable_input(context, computed);

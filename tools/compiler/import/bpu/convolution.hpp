@@ -12,7 +12,7 @@ namespace overtake::compiler {
 
 std::vector<float> convolution_bias(const Context& context, std::int64_t outputs);
 
-/// The shape of the output is what the model says of it, where that contradicts the weights.
+/// Checks that the model's shape of the output does not contradict the weights.
 void check_output_channels(const Context& context, const Value& output, std::int64_t channels);
 
 } // namespace overtake::compiler

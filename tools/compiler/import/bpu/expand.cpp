@@ -13,7 +13,7 @@
 
 namespace overtake::compiler {
 
-// What has one element along an axis of the device shows it everywhere.
+// A value with one element along an axis of the device repeats it everywhere.
 void bpu_expand(Context& context) {
     Reference input = variable_input(context, 0);
     const Shape shape = expanded_shape(context, input.shape);

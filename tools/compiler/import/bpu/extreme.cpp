@@ -13,7 +13,7 @@
 
 namespace overtake::compiler {
 
-// Max and Min; of a tensor and a number they are a clamp.
+// Imports Max and Min; of a tensor and a number they are a clamp.
 void bpu_extreme(Context& context) {
     const bool is_max = context.node->op_type() == "Max";
     if (context.node->input_size() == 1)

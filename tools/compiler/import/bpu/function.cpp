@@ -18,7 +18,7 @@ void bpu_function(Context& context) {
     const auto form = unary_form(*context.node);
     if (!form)
         refuse(context, "the operator is not supported");
-    // All samples run through it: many elements at a time, in vectors.
+    // All samples pass through it: it computes many elements at a time, in vectors.
     const BlockFunction of_many(
         [in_place = cpu::unary_in_place(form->function, form->reals)](std::span<float> numbers) {
             in_place(numbers.data(), numbers.size());

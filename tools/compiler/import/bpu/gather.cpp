@@ -16,7 +16,7 @@ namespace overtake::compiler {
 
 namespace {
 
-// Positions first, first + 1, ...
+// The positions first, first + 1, ...
 struct Run {
     std::int64_t first;
     std::int64_t count;
@@ -34,7 +34,7 @@ std::vector<Run> runs_of(const std::vector<std::int64_t>& positions) {
 
 } // namespace
 
-// Runs of neighbours are slices.
+// Imports a Gather: runs of consecutive positions are slices.
 void bpu_gather(Context& context) {
     Reference input = variable_input(context, 0);
     const Constant& indices = constant_input(context, 1);

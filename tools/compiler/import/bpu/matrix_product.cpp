@@ -22,7 +22,8 @@ constexpr std::int64_t max_factors = 32768; // products of 16 bits in a sum of 3
 
 } // namespace
 
-// Both matrices computed: rows of the one with rows of the other transposed.
+// Imports a product of two computed matrices: rows of one with rows of the other, which is
+// transposed.
 void bpu_matrix_product(Context& context) {
     if (!is_constant(context, 1)) {
         const Reference left = variable_input(context, 0), right = variable_input(context, 1);

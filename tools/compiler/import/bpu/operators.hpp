@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// How operators of ONNX get into the graph as operators of the device: a function and a file for
-// each.  Each imports the node at hand, and throws CompileError where it has no form on the device.
+// The import of ONNX operators into the graph as operators of the device: a function and a file for
+// each.  Each function imports the present node, and throws CompileError if the node has no form on
+// the device.
 #pragma once
 
 #include "compiler/import/context.hpp"

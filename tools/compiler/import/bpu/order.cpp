@@ -41,7 +41,7 @@ ValueId add_permute(Context& context, ValueId from, Value to, const Permutation&
                      op::Permute{permutation.axes, permutation.batches});
 }
 
-// A value of another shape that the device can give it by copying.
+// Makes a value of another shape, if the device can make it by copying.
 ValueId reshaped(Context& context, const Reference& reference, Order order) {
     const Value value = value_of(context, reference);
     if (!is_on_device(context, reference.value) && writer_of(context, reference.value))
@@ -52,7 +52,7 @@ ValueId reshaped(Context& context, const Reference& reference, Order order) {
         Value source = value;
         if (!lay_out(wanted, possible) || !source.fits_device())
             continue;
-        if (source.batch * source.height * source.width == 1) // in either order
+        if (source.batch * source.height * source.width == 1) // both orders are the same
             source.order = Order::rows;
         if (!can_reshape(source, wanted))
             continue;
@@ -63,7 +63,7 @@ ValueId reshaped(Context& context, const Reference& reference, Order order) {
     if (value.fits_device() && lay_out(wanted, order))
         if (const auto permutation = image_permutation_of_same(value, wanted))
             return add_permute(context, reference.value, std::move(wanted), *permutation);
-    // Data cross for it as they would if the reader went to the CPU.
+    // The data moves to the CPU for it just as it would if the reader ran there.
     if (is_expensive(context.node->op_type()))
         return in_order(context, {with_own_shape(context, reference), reference.shape}, order);
     refuse(context, "reshaping " + to_text(value.shape) + " to " + to_text(reference.shape) +
@@ -110,7 +110,7 @@ ValueId in_order(Context& context, const Reference& reference, Order order) {
 
 ValueId transposed_matrix(Context& context, const Reference& reference) {
     const ValueId rows = in_order(context, reference, Order::rows);
-    // What has just been transposed is as it should be.
+    // A value that has just been transposed is in the right order.
     ValueId source = rows;
     std::array<std::size_t, 3> axes = {0, 2, 1};
     for (const Node* writer = writer_of(context, source); writer;

@@ -40,7 +40,8 @@ op::Pad padding_on_device(const Context& context) {
 
 } // namespace
 
-// What negative pads cut off is never looked at, so it is a slice, and the rest is padded.
+// Imports a Pad.  Nothing looks at what negative pads cut off, so that is a slice, and the rest is
+// padded.
 void bpu_pad(Context& context) {
     const Reference input = variable_input(context, 0);
     const std::size_t rank = input.shape.size();

@@ -43,7 +43,7 @@ ValueId device_constant(Context& context, const Constant& constant, const Shape&
     Shape from = constant.shape;
     while (from.size() < shape.size())
         from.insert(from.begin(), 1);
-    // What broadcasts along a part of a device dimension has to be written out.
+    // An operand that broadcasts along a part of a device dimension has to be written out.
     Shape to = from;
     for (const auto& axes : axes_of_dimensions(laid_out(context, "", shape, order)))
         if (std::ranges::any_of(axes, [&](std::size_t axis) { return from[axis] != 1; }))

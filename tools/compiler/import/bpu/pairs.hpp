@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What operators of two tensors share on the device, one of which may be a constant.
+// The common parts of operators of two tensors on the device; one of the two may be a constant.
 #pragma once
 
 #include <functional>
@@ -18,32 +18,33 @@ struct Operand {
     const Constant* constant;
 };
 
-/// A constant beside `other` as one element per channel, or nothing where it is no such thing.
+/// Returns a constant operand beside `other` as one element per channel; nothing if it is no such
+/// constant.
 std::optional<std::vector<float>> per_channel(const Context& context, const Constant& constant,
                                               const Reference& other);
 
-/// A constant operand of an operator whose output has `shape`: bytes among the weights.
+/// Returns a constant operand of an operator whose output has `shape`, as bytes among the weights.
 ValueId device_constant(Context& context, const Constant& constant, const Shape& shape,
                         Order order);
 
-/// Of one shape and order in memory, flattened or not.
+/// Whether both have one shape and one order in memory, flattened or not.
 bool lie_alike(const Context& context, const Reference& left, const Reference& right);
 
-/// Each dimension of an operand is the output's or 1.
+/// Checks that each dimension of an operand is the output's or 1.
 void check_broadcast(const Context& context, ValueId input, ValueId output);
 
 Operand operand(const Context& context, int index);
 
-/// Two operands, at least one of them computed.
+/// Adds an operator of two operands, at least one of which is computed.
 Reference add_pair(Context& context, op::Pair::Kind kind, const Operand& left, const Operand& right,
                    const std::string& name);
 
-/// All inputs, from the first to the last.
+/// Adds the operators for all inputs, from the first to the last.
 Reference add_chain(Context& context, op::Pair::Kind kind, const std::string& name);
 
 void add_function(Context& context, const Reference& input, std::function<float(float)> function);
 
-/// out = in * scale + offset, for each channel.
+/// Adds out = in * scale + offset, for each channel.
 void add_affine(Context& context, const Reference& input, std::vector<float> scale,
                 std::vector<float> offset);
 

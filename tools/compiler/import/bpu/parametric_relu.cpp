@@ -12,7 +12,9 @@
 
 namespace overtake::compiler {
 
-// x or slope * x, whichever is greater, if no slope exceeds 1, and the lesser if none is below.
+// Imports PRelu: with equal slopes a function, else the greater of x and slope * x if no slope
+// exceeds 1, or the lesser if none is below 1.
+// 1.
 void bpu_parametric_relu(Context& context) {
     const Reference input = variable_input(context, 0);
     const auto slopes = per_channel(context, constant_input(context, 1), input);

@@ -28,7 +28,7 @@ void bpu_pool(Context& context) {
     pool.count_include_pad = is_average && attributes.integer("count_include_pad", 0) != 0;
     if (is_average && (pool.window.dilation_height != 1 || pool.window.dilation_width != 1))
         refuse(context, "dilation is not supported");
-    // What ceil_mode adds never counts, what pads says does.
+    // Padding that ceil_mode adds never counts; padding of `pads` does.
     const auto pads = spatial_attribute(context, "pads", 0, input.shape);
     if (pool.count_include_pad && attributes.integer("ceil_mode", 0) != 0) {
         if (attributes.text("auto_pad", "NOTSET") != "NOTSET")

@@ -11,7 +11,7 @@
 
 namespace overtake::compiler {
 
-// With one number, a function of the other operand.
+// Imports a Pow: with one number it is a function of the other operand.
 void bpu_power(Context& context) {
     if (!is_constant(context, 0) && !is_constant(context, 1))
         refuse(context, "is supported with a constant only");

@@ -27,7 +27,7 @@ bool contains(const std::vector<std::int64_t>& axes, std::size_t axis) {
     return std::ranges::find(axes, static_cast<std::int64_t>(axis)) != axes.end();
 }
 
-// Which axes of the device go if these of ONNX do: OVERTAKE_AXIS_*.
+// Returns the axes of the device that these axes of ONNX reduce: OVERTAKE_AXIS_*.
 std::uint32_t reduced_on_device(const Context& context, const Value& value,
                                 const std::vector<std::int64_t>& axes) {
     constexpr std::uint32_t bits[3] = {OVERTAKE_AXIS_HEIGHT, OVERTAKE_AXIS_WIDTH,
@@ -72,7 +72,7 @@ void bpu_reduce(Context& context) {
         return add_global_pool(context, op::Pool::Kind::average,
                                Attributes(*context.node).integer("keepdims", 1) != 0);
     reduce.axes = reduced_on_device(context, value, axes);
-    if (reduce.axes == 0) { // of one element each
+    if (reduce.axes == 0) { // they have one element each
         context.references[context.node->output(0)] = {source, shape};
         return;
     }

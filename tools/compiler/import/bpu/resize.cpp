@@ -25,7 +25,7 @@ namespace {
 
 constexpr double fixed_one = 1 << OVERTAKE_POSITION_BITS;
 
-// Fixed-point positions that, rounded down, give ONNX's choice for every output.
+// Returns fixed-point positions that, rounded down, give ONNX's choice for every output.
 std::optional<Positions> nearest_positions(const std::string& mode, const Positions& exact,
                                            std::uint32_t inputs, std::uint32_t outputs) {
     const auto step = static_cast<std::int64_t>(std::nearbyint(exact.step * fixed_one));

@@ -22,11 +22,11 @@ namespace overtake::compiler {
 
 namespace {
 
-// More instructions than these for one transposition are left to the CPU.
+// A transposition that needs more instructions than this goes to the CPU.
 constexpr std::int64_t max_batches = 64;
 
-// A transposition without axes of 1, those that stay together made one: sizes in the input's order,
-// and which of them each axis of the output is.
+// A transposition without axes of 1, where axes that stay together are joined: the sizes in the
+// input's order, and the input axis of each axis of the output.
 struct Groups {
     Shape sizes;
     std::vector<std::int64_t> perm;
@@ -61,8 +61,8 @@ Groups groups_of(const Shape& shape, const std::vector<std::int64_t>& perm) {
     return result;
 }
 
-// More axes than the device has, of which some stay together, and the first may stay where it is:
-// then each of its elements is permuted on its own.
+// Transposes more axes than the device has, if some stay together.  If the first may stay where it
+// is, each of its elements is permuted on its own.
 bool transpose_groups(Context& context, const Reference& input,
                       const std::vector<std::int64_t>& perm, const Shape& shape) {
     Groups groups = groups_of(input.shape, perm);
@@ -108,13 +108,13 @@ bool transpose_groups(Context& context, const Reference& input,
     context.graph.values.push_back(std::move(target));
     finish(context, std::move(node), context.graph.values.size() - 1);
     context.references[context.node->output(0)].shape =
-        shape; // a node that reads it as such reshapes it
+        shape; // a node that reads the device's shape reshapes it
     return true;
 }
 
 } // namespace
 
-// Often the bytes stay where they are, and only what they are called changes.
+// Imports a Transpose.  Often the bytes stay where they are, and only their shape changes.
 void bpu_transpose(Context& context) {
     const Reference input = variable_input(context, 0);
     const auto perm = permutation(context, input.shape.size());
@@ -124,7 +124,7 @@ void bpu_transpose(Context& context) {
     if (!value_of(context, input).fits_device())
         refuse(context, "a tensor of shape " + to_text(input.shape) + " has no form on the device");
     std::optional<ValueId> from;
-    // If not so, with fewer axes perhaps.
+    // If this fails, fewer axes may do.
     refusal_of([&] { from = in_order(context, input, value_of(context, input).order); });
     std::optional<std::pair<Value, Permutation>> chosen;
     for (Order order : {Order::rows, Order::planes}) {

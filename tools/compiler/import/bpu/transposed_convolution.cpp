@@ -21,8 +21,8 @@ namespace overtake::compiler {
 
 namespace {
 
-// The padding in front of each axis, which also says where the output ends: every output row has to
-// lie between the first and the last that an input reaches.
+// Reads the padding before each axis, which also determines where the output ends: every output row
+// has to be between the first and the last row that an input reaches.
 void read_transposed_padding(const Context& context, Window& window, const Value& input,
                              const Value& output) {
     const Attributes attributes(*context.node);
@@ -57,7 +57,7 @@ void read_transposed_padding(const Context& context, Window& window, const Value
     window.pad_left = static_cast<std::uint32_t>(pads[1]);
 }
 
-// From (inputs, outputs of a group, kernel) to (outputs, inputs of a group, kernel).
+// Turns (inputs, outputs of a group, kernel) into (outputs, inputs of a group, kernel).
 std::vector<float> exchange_channels(const std::vector<float>& weights, const Shape& shape,
                                      std::int64_t groups) {
     const std::int64_t inputs = shape[0] / groups, outputs = shape[1];

@@ -46,7 +46,7 @@ Window read_taps(const Context& context, const std::vector<std::int64_t>& kernel
     window.kernel_width = static_cast<std::uint32_t>(kernel[1]);
     window.stride_height = static_cast<std::uint32_t>(strides[0]);
     window.stride_width = static_cast<std::uint32_t>(strides[1]);
-    // Of one tap there is nothing to dilate.
+    // A kernel of one tap cannot be dilated.
     window.dilation_height = kernel[0] > 1 ? static_cast<std::uint32_t>(dilations[0]) : 1;
     window.dilation_width = kernel[1] > 1 ? static_cast<std::uint32_t>(dilations[1]) : 1;
     return window;

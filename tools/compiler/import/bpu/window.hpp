@@ -11,30 +11,30 @@
 
 namespace overtake::compiler {
 
-/// The numbers of an attribute for the two axes of an image: one for each axis (pads: two).  A
-/// signal (1, C, W) counts as an image of one row, whose numbers are `neutral`.
+/// Returns the numbers of an attribute for the two axes of an image: one for each axis (pads: two).
+/// A signal (1, C, W) counts as an image of one row, whose numbers are `neutral`.
 std::vector<std::int64_t> spatial_attribute(const Context& context, const std::string& name,
                                             std::int64_t neutral, const Shape& image);
 
-/// Reads kernel, strides and dilations: all of a window but its padding, for forward and transposed
-/// windows alike.
+/// Reads kernel, strides and dilations: the whole window except its padding, for forward and
+/// transposed windows alike.
 Window read_taps(const Context& context, const std::vector<std::int64_t>& kernel,
                  const Shape& image);
 
 Window read_window(const Context& context, const std::vector<std::int64_t>& kernel,
                    const Value& input);
 
-/// Refuses a window that lies wholly in the padding below or on the right of the tensor.
+/// Refuses a window that is wholly in the padding below the tensor or on its right.
 void check_window(const Context& context, const Window& window, const Value& input,
                   const Value& output);
 
 /// Refuses a pool with a window that has no tap inside the tensor.  Of the windows that overlap the
-/// tensor, only dilated ones can be so.
+/// tensor, only dilated ones can have none.
 void check_taps(const Context& context, const Window& window, const Value& input,
                 const Value& output);
 
-/// Refuses a pool whose window has more than OVERTAKE_MAX_KERNEL_ELEMENTS positions, which no
-/// instruction takes.
+/// Refuses a pool whose window has more than OVERTAKE_MAX_KERNEL_ELEMENTS positions: no instruction
+/// can compute it.
 void check_pool_size(const Context& context, const Window& window);
 
 } // namespace overtake::compiler

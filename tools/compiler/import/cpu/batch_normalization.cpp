@@ -16,7 +16,7 @@ namespace overtake::compiler {
 
 using cpu::Binary;
 
-// A scale and an offset for each channel, which is axis 1.
+// Adds a scale and an offset for each channel, which is axis 1.
 void cpu_batch_normalization(Context& context) {
     if (Attributes(*context.node).integer("training_mode", 0) != 0 ||
         context.node->output_size() > 1)

@@ -15,13 +15,14 @@ namespace overtake::compiler {
 
 using cpu::Binary;
 
-// Broadcasting as numpy does; Sum, Max and Min take any number, Mean is their sum over it.
+// Imports functions with numpy's broadcasting; Sum, Max and Min take any number of inputs, and Mean
+// is their sum divided by the number.
 void cpu_binary(Context& context) {
     Reference result = cpu_input(context, 0);
     const std::string& type = context.node->op_type();
     for (int index = 1; index < context.node->input_size(); ++index) {
         const Reference right = cpu_input(context, index);
-        const bool is_power = type == "Pow"; // which is of its base's type
+        const bool is_power = type == "Pow"; // it has its base's type
         const bool integer = result.integer && (right.integer || is_power);
         const auto form = type == "Mean" ? Binary::add : binary_form(*context.node, integer);
         const Shape shape = broadcast_shape(context, result.shape, right.shape);

@@ -19,8 +19,8 @@ using cpu::Unary;
 
 namespace {
 
-// Bounds that are only known at run time: the lesser of the maximum and of the greater of the
-// minimum and the tensor.
+// Clips by bounds that are only known at run time: the lesser of the maximum and of the greater of
+// the minimum and the tensor.
 void clip_by_computed_bounds(Context& context) {
     Reference result = cpu_input(context, 0);
     const bool is_integer = result.integer;

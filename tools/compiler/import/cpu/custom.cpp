@@ -62,7 +62,7 @@ std::vector<std::uint32_t> shape_of(const Shape& shape) {
     return {shape.begin(), shape.end()};
 }
 
-// The network is computed in float as well, for calibration.
+// Checks the operator here, since calibration computes the network in float as well.
 void check_registered(const Context& context, const OperatorDescription& node) {
     try {
         create_custom_operator(node);

@@ -33,7 +33,7 @@ void cpu_depth_to_space(Context& context) {
         refuse(context, "its block size does not divide the channels");
     const std::int64_t channels = c / (block * block), plane = h * w;
     const bool is_crd = attributes.text("mode", "DCR") == "CRD";
-    // Of a channel, of a row and of a column within the block.
+    // The steps of a channel, of a row and of a column within the block.
     const std::int64_t of_channel = is_crd ? block * block * plane : plane;
     const std::int64_t of_row = is_crd ? block * plane : block * channels * plane;
     const std::int64_t of_column = is_crd ? plane : channels * plane;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr float greatest_byte = 255;
 
-// Functions of tensors of the node at hand.
+// Makes functions of tensors of the present node.
 struct Steps {
     Context& context;
 
@@ -39,7 +39,7 @@ struct Steps {
                         {left, right}, broadcast_shape(context, left.shape, right.shape));
     }
 
-    // Over all elements, and 0.
+    // Returns the extreme of all elements and 0.
     Reference extreme(Reduction reduction, Binary function, const Reference& of) const {
         std::vector<std::int64_t> integers = {static_cast<std::int64_t>(reduction)};
         for (std::size_t axis = 0; axis < of.shape.size(); ++axis)
@@ -48,7 +48,7 @@ struct Steps {
                       number(0));
     }
 
-    // The nearest byte; of two as near the even one.
+    // Returns the nearest byte; of two that are equally near, the even one.
     Reference whole(const Reference& of) const {
         Reference result = unary(Unary::round, of);
         result.integer = true;
@@ -67,7 +67,7 @@ void cpu_dynamic_quantize(Context& context) {
     const Reference least = steps.extreme(Reduction::minimum, Binary::minimum, x);
     const Reference most = steps.extreme(Reduction::maximum, Binary::maximum, x);
     const Reference range = steps.binary(Binary::subtract, most, least);
-    // A tensor of zeros alone has a scale of 1, as in ONNX Runtime.
+    // A tensor of only zeros has a scale of 1, as in ONNX Runtime.
     const Reference is_flat = steps.binary(Binary::equal, range, steps.number(0));
     const Reference scale = steps.binary(
         Binary::add, steps.binary(Binary::divide, range, steps.number(greatest_byte)), is_flat);

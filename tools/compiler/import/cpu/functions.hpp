@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How ONNX names the CPU's functions of one and two elements.
+// The names that ONNX has for the CPU's functions of one and two elements.
 #pragma once
 
 #include <optional>

@@ -14,7 +14,7 @@
 namespace overtake::compiler {
 
 void cpu_grid_sample(Context& context) {
-    // Opset 20 has other names.
+    // Opset 20 has other names for the modes.
     static const std::map<std::string, cpu::GridMode> modes = {
         {"bilinear", cpu::GridMode::bilinear}, {"linear", cpu::GridMode::bilinear},
         {"nearest", cpu::GridMode::nearest},   {"bicubic", cpu::GridMode::bicubic},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Hardmax on the CPU: where along the axis the position is that of the first greatest element.
+// Hardmax on the CPU: 1 where the position along the axis is that of the first greatest element.
 #include "compiler/import/cpu/operators.hpp"
 
 #include <cstddef>

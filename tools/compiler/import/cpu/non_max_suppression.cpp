@@ -13,8 +13,8 @@
 
 namespace overtake::compiler {
 
-// The number of boxes is not known before run time: there are rows for all that may be, -1 in those
-// that are not used.
+// The number of boxes is not known before run time: there are rows for all possible boxes, and
+// unused rows have -1.
 void cpu_non_max_suppression(Context& context) {
     const Reference boxes = cpu_input(context, 0), scores = cpu_input(context, 1);
     if (boxes.shape.size() != 3 || scores.shape.size() != 3)

@@ -37,8 +37,8 @@ Unary function_of(const GateFunction& gate) {
     return functions.at(gate.type);
 }
 
-// Axes of steps and batch change places where the batch is first; (batch, directions, hidden) of
-// states as well.
+// Exchanges the axes of steps and batch if the batch is first, also in states (batch, directions,
+// hidden).
 Reference with_swapped_axes(Context& context, const Reference& input, std::size_t axis,
                             std::size_t other) {
     std::vector<std::int64_t> steps = steps_of(input.shape);
@@ -137,7 +137,7 @@ private:
         }
     }
 
-    // Steps, last states and last cells lie one behind the other.
+    // The steps, the last states and the last cells follow each other.
     void write_outputs(const Reference& all, std::int64_t steps) {
         const std::int64_t state = batch_ * hidden_, step = directions_ * state;
         Shape sequence{steps, directions_, batch_, hidden_}, last{directions_, batch_, hidden_};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// ReduceMean and its like on the CPU.
+// ReduceMean and the other reductions on the CPU.
 #include "compiler/import/cpu/operators.hpp"
 
 #include <cstdint>

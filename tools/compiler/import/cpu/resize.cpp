@@ -30,7 +30,7 @@ double cubic_weight(double distance, double a) {
     return x < 2 ? a * x * x * x - 5 * a * x * x + 8 * a * x - 4 * a : 0;
 }
 
-// The positions that one output of a resized axis mixes.
+// Returns the positions that one output of a resized axis mixes.
 std::vector<Tap> resize_taps(const std::string& mode, const std::string& rounding, double position,
                              std::int64_t size, double cubic, bool exclude_outside) {
     if (mode == "nearest") {
@@ -56,7 +56,7 @@ std::vector<Tap> resize_taps(const std::string& mode, const std::string& roundin
 
 } // namespace
 
-// Axis by axis, each output a weighted sum of inputs.
+// Resizes axis by axis; each output is a weighted sum of inputs.
 void cpu_resize(Context& context) {
     const Attributes attributes(*context.node);
     Reference result = cpu_input(context, 0);

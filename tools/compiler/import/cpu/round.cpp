@@ -42,11 +42,11 @@ public:
     }
 
 private:
-    // All of its readers read what is rounded.
+    // Makes all readers of the input read the rounded value.
     void round_input(ValueId input, const Quantisation& to, std::vector<Node>& readers) {
         name_ = graph_.values[input].name;
         const ValueId rounded = value_like(input, "rounded");
-        graph_.values[rounded].given = to; // an output of it may lie on the device
+        graph_.values[rounded].given = to; // an output that is this value may be on the device
         round(input, rounded, to);
         for (Node& reader : readers)
             std::ranges::replace(reader.inputs, input, rounded);
@@ -88,7 +88,7 @@ private:
     }
 
     Graph& graph_;
-    std::string name_; // of the node whose result is rounded
+    std::string name_; // the node whose result is rounded
 };
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the model rounds to 8 bits, rounded on the CPU: a value that the device never holds.
+// Rounds on the CPU what the model rounds to 8 bits, for values that the device never holds.
 #pragma once
 
 #include <utility>
@@ -10,11 +10,11 @@
 
 namespace overtake::compiler {
 
-/// Inputs, and values that nodes of the CPU write, and what each is rounded to there.
+/// Inputs, and values that nodes of the CPU write, with the quantisation to which each is rounded.
 using Roundings = std::vector<std::pair<ValueId, Quantisation>>;
 
-/// Rounds them before they are read: divided by the scale in float32, rounded half to even,
-/// saturated, multiplied by the scale.
+/// Rounds them before they are read: divides by the scale in float32, rounds half to even,
+/// saturates, and multiplies by the scale.
 void round_on_cpu(Graph& graph, const Roundings& roundings);
 
 } // namespace overtake::compiler

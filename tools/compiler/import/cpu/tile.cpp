@@ -16,9 +16,9 @@ namespace overtake::compiler {
 
 namespace {
 
-// Repeats the first three axes that are to be repeated, and notes in `repeats` that they are.  Each
-// becomes two of a view, of which the outer one stands still and the inner one takes along what
-// follows; a view has no more than eight.
+// Repeats the first three axes that have to be repeated, and notes in `repeats` that they are.
+// Each becomes two axes of a view: the outer one has a step of 0, and the inner one is joined with
+// the axes that follow.  A view has at most eight axes.
 Reference cpu_repeated(Context& context, const Reference& input,
                        std::vector<std::int64_t>& repeats) {
     constexpr std::size_t most_parts = 1 + 2 * 3;

@@ -10,8 +10,8 @@
 
 namespace overtake::compiler {
 
-/// Padding in front of each axis of a window, whatever way the node gives it.  `sizes` are what the
-/// windows look at, `counts` how many windows there are.
+/// Returns the padding before each axis of a window, in whatever way the node gives it.  `sizes`
+/// are the sizes of what the windows look at, `counts` the numbers of windows.
 std::vector<std::int64_t> padding_of(const Context& context,
                                      const std::vector<std::int64_t>& extents,
                                      const std::vector<std::int64_t>& strides, const Shape& sizes,
