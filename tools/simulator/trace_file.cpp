@@ -28,7 +28,8 @@ std::vector<std::uint64_t> read_trace(const Place& place, const fs::path& path) 
         const char* const end = line.data() + line.size();
         const auto [stop, error] = std::from_chars(line.data(), end, time);
         if (error != std::errc() || stop != end || time > time_limit)
-            place.fail(fmt::format("{}:{}: not a time in the scenario's unit", path.string(), number));
+            place.fail(
+                fmt::format("{}:{}: not a time in the scenario's unit", path.string(), number));
         if (!times.empty() && time < times.back())
             place.fail(fmt::format("{}:{}: earlier than the line before", path.string(), number));
         times.push_back(time);

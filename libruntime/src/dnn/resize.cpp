@@ -12,7 +12,7 @@ namespace overtake::dnn {
 namespace {
 
 constexpr std::int32_t longest_side = 4080; // pixels of a side
-constexpr std::int32_t stride_unit = 16;   // pixels: the unit of strides of luma rows
+constexpr std::int32_t stride_unit = 16;    // pixels: the unit of strides of luma rows
 constexpr std::int32_t most_shrinking = 185;
 constexpr std::int32_t most_growing = 256; // an exclusive limit
 
