@@ -111,7 +111,7 @@ TEST(HugePages, TakeNoAddressesWhereTheseAreLimited) {
 
 /// Exits with 0 if a freed block of more than 2 GiB stays in the heap, or was never in the heap.
 [[noreturn]] void free_a_large_block() {
-    constexpr std::size_t bytes = 2500 * mebibyte; // takes only addresses: nobody writes to it
+    constexpr std::size_t bytes = 2500 * mebibyte; // takes only addresses: never written
     use_huge_pages();
     char* volatile block = static_cast<char*>(std::malloc(bytes));
     std::free(block);
