@@ -111,7 +111,8 @@ TEST(HugePages, TakeNoAddressesWhereTheseAreLimited) {
 
 /// Exits with 0 if a freed block of more than 2 GiB stays in the heap, or was never in the heap.
 [[noreturn]] void free_a_large_block() {
-    constexpr std::size_t bytes = 2500 * mebibyte; // takes only addresses: never written
+    constexpr std::size_t bytes =
+        2500 * mebibyte; // takes only addresses: the test never writes to it
     use_huge_pages();
     char* volatile block = static_cast<char*>(std::malloc(bytes));
     std::free(block);
