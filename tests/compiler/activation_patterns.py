@@ -17,7 +17,8 @@ def erf(x):
 
 
 def functions():
-    """Yields title, nodes, constants and function of SiLU and other activations as exporters write them."""
+    """Yields the title, nodes, constants and function of SiLU and other activations as exporters
+    write them."""
     yield "SiLU", [node("Sigmoid", ["x"], ["s"], name="a"), node("Mul", ["x", "s"], ["y"])], {}, (
         lambda x: x / (1 + np.exp(-x))
     )

@@ -43,7 +43,8 @@ import reference_cpu
 import reference_device
 import shrink
 
-# Of outputs to float.  Some methods cut ranges of so few samples to where it hurts.
+# The least cosine of outputs to float. Some methods cut the ranges of so few samples to where it
+# hurts.
 LEAST_COSINE = 0.9
 LEAST_COSINE_OF_CUT = 0.6
 
@@ -76,7 +77,7 @@ class Checker:
             self._check_similarity(whole, wanted)
 
     def _run(self, model, inputs, name):
-        """Output arrays by name."""
+        """Returns output arrays by name."""
         arguments = []
         for tensor, array in inputs.items():
             np.save(self._directory / f"{tensor}.npy", array)
@@ -98,7 +99,7 @@ class Checker:
 
     def _compile(self, name, *options):
         if self._case.limit_us:
-            # Of a slower device, for which a recurrence might be placed elsewhere.
+            # These costs are of a slower device, for which a recurrence might be placed elsewhere.
             options = [*options, "--unroll", "0"]
         if self._case.input_parameters:
             return self._compile_configured(self._directory / name, *options)
@@ -119,7 +120,7 @@ class Checker:
             got = found[name].reshape(want.shape)
             limit = 1e-4 * np.abs(want).max(initial=1e-3) + 1e-3 * np.abs(want)
             wrong = ~(np.abs(got - want) <= limit)
-            # Where rounding decides which way a node jumps, a few may differ.
+            # If rounding decides which way a node jumps, a few elements may differ.
             if wrong.mean() > (0.1 if self._case.is_rough else 0):
                 worst = np.abs(got - want).max()
                 raise AssertionError(f"import of {name}: {wrong.sum()} elements, by {worst}")
@@ -256,7 +257,7 @@ class Checker:
 
 
 def check_seed(seed, checker):
-    """Returns why the network disagrees, or nothing."""
+    """Returns why the network disagrees; empty if it agrees."""
     try:
         checker.check(random_graphs.make(seed))
     except AssertionError as failure:
@@ -267,7 +268,7 @@ def check_seed(seed, checker):
 
 
 def _check_chunk(seeds):
-    """In a process of its own: failures by seed, and what was covered."""
+    """Runs in a process of its own. Returns failures by seed and what was covered."""
     with tempfile.TemporaryDirectory() as directory, make_server() as server:
         checker = Checker(server, directory)
         failures = {seed: why for seed in seeds if (why := check_seed(seed, checker))}

@@ -37,7 +37,7 @@ from overtake_command import SOURCE
 import float_operators  # noqa: F401, makes float_reference know all operators
 import float_reference
 
-# Share of a tensor's elements that may differ where rounding decides which way a node jumps.
+# The share of a tensor's elements that may differ if rounding decides which way a node jumps.
 JUMPS = 0.1
 
 
@@ -63,7 +63,7 @@ def _has_ties(node, attributes):
     return node.op_type == "Resize" and attributes.get("mode", b"nearest") == b"nearest"
 
 
-# Where ONNX Runtime 1.23 computes something else, and why we do not.
+# Where ONNX Runtime 1.23 computes something else than Overtake, and why Overtake does not.
 KNOWN_DIFFERENCES = {
     "SAME_UPPER with a stride beyond the kernel: ONNX Runtime pads below 0": _has_negative_pads,
     "ceil_mode with count_include_pad: ONNX Runtime counts beyond the padding": _counts_beyond_pads,
@@ -72,12 +72,13 @@ KNOWN_DIFFERENCES = {
 }  # fmt: skip
 
 
-# From opset 19 on it divides by the elements in front of the end only, as it did not before.
+# From opset 19 on, ONNX Runtime divides by the elements in front of the end only; before, it did
+# not.
 SKIPS_PADDING = "count_include_pad from opset 19 on: ONNX Runtime leaves out the padding behind"
 
 
 def known_difference(model, opset=None):
-    """The reason for which results of this network may differ, or nothing."""
+    """Returns the reason for which results of this network may differ, or nothing."""
     for node in model.graph.node:
         attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
         for reason, applies in KNOWN_DIFFERENCES.items():
@@ -89,12 +90,12 @@ def known_difference(model, opset=None):
     return ""
 
 
-# Of networks in which rounding decides which way a node jumps.
+# The reason for networks in which rounding decides which way a node jumps.
 JUMPED = "a jump that rounding decides, and numpy agrees with neither or with overtake"
 
 
 def difference(got, want, is_rough=False):
-    """In a few words, or nothing."""
+    """Returns the difference in a few words, or nothing."""
     if got.size != want.size:
         return f"{got.size} elements, not {want.size}"
     got = got.reshape(want.shape).astype(np.float64)
@@ -110,7 +111,7 @@ def difference(got, want, is_rough=False):
 
 
 def run_one_by_one(runtime, path, samples):
-    """Outputs by name, of samples along the first axis."""
+    """Returns outputs by name, with samples along the first axis."""
     count = len(next(iter(samples.values())))
     results = collections.defaultdict(list)
     for index in range(count):
@@ -121,7 +122,7 @@ def run_one_by_one(runtime, path, samples):
 
 
 class Disputed(AssertionError):
-    """ONNX Runtime is alone, or each of the three has an opinion of its own."""
+    """ONNX Runtime is alone, or each of the three judges has a result of its own."""
 
 
 class Checker:
@@ -133,7 +134,8 @@ class Checker:
         self._directory = pathlib.Path(directory)
 
     def check(self, case, opset=None):
-        """Raises AssertionError where the two disagree, Refused where ONNX Runtime refuses."""
+        """Raises AssertionError if the two disagree, Refused if ONNX Runtime refuses the
+        network."""
         path = self._directory / "model.onnx"
         onnx.save(newer_opset.write(case.model, opset) if opset else case.model, str(path))
         wanted = run_one_by_one(self._runtime, path, case.samples)
@@ -157,7 +159,8 @@ class Checker:
 
     @staticmethod
     def _judged(case, name, want, words):
-        """The reference in numpy is the judge: what it computes as ONNX Runtime does is our mistake."""
+        """Asks the reference in numpy: if it computes what ONNX Runtime does, the mistake is
+        Overtake's."""
         third = float_reference.Network(case.model).run_images(case.samples)[name]
         its_words = difference(third, want, case.is_rough)
         if not its_words:
@@ -166,13 +169,13 @@ class Checker:
 
 
 def _reason(refused):
-    """Without the node's name, so that reasons can be counted."""
+    """Returns the reason without the node's name, so that reasons can be counted."""
     words = str(refused).splitlines()[0].replace("Non-zero status code returned while running ", "")
     return re.sub(r"( node\.) Name:'[^']*' Status Message:", r"\1", words)[:120]
 
 
 def _check_chunk(seeds, opset=None):
-    """In a process of its own: what differs by seed, and refusals by reason."""
+    """Runs in a process of its own. Returns what differs by seed, and refusals by reason."""
     failures, refusals = {}, collections.Counter()
     with (
         tempfile.TemporaryDirectory() as directory,
@@ -203,7 +206,7 @@ def _check_chunk(seeds, opset=None):
                 failures[seed] = str(failure)
             except Exception:  # a judge's own mistake is no agreement either
                 known = known_difference(case.model, opset) if case else ""
-                if known:  # rows that only one of the two fills, which cannot be put side by side
+                if known:  # rows that only one of the two fills, so that they cannot be compared
                     refusals[f"differs as is known. {known}"] += 1
                 else:
                     failures[seed] = traceback.format_exc()
@@ -211,7 +214,7 @@ def _check_chunk(seeds, opset=None):
 
 
 def check_random(first, count, jobs, opset):
-    """Returns how many disagree."""
+    """Returns how many networks disagree."""
     begin, chunk = time.monotonic(), 20
     seeds = range(first, first + count)
     chunks = [seeds[start : start + chunk] for start in range(0, count, chunk)]
@@ -236,7 +239,7 @@ def check_random(first, count, jobs, opset):
 
 
 def check_zoo():
-    """Returns how many disagree, of the trained networks that are there."""
+    """Returns how many of the trained networks that are there disagree."""
     sys.path.insert(0, str(SOURCE / "tests/zoo"))
     import zoo_agreement
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""One process for many overtake commands: a process of its own takes most of the time of a small one."""
+"""One process for many overtake commands: starting a process takes most of the time of a small
+command."""
 
 import atexit
 import fcntl
@@ -17,7 +18,7 @@ class Refused(AssertionError):
 
 
 class _File:
-    """What a process prints. It stays readable when the process has died."""
+    """A file of what a process prints. It stays readable when the process has died."""
 
     def __init__(self):
         self._file = open(os.memfd_create("printed"), "r+b", buffering=0)  # closed with the object
@@ -36,19 +37,20 @@ class _File:
 
 
 def _pipe():
-    """Its ends, to read from and to write to, without buffers."""
+    """Returns a pipe's two ends, to read from and to write to, without buffers."""
     return [open(end, mode, buffering=0) for end, mode in zip(os.pipe(), ("rb", "wb"))]
 
 
 class CommandServer:
-    """`path` is the binary of command_server.cpp. One thread at a time; a forked process has a server of its own.
-    The server starts with the first command, after a command that ended it, and where the environment has
-    changed. Limits and the umask are those of its start."""
+    """`path` is the binary of command_server.cpp. One thread may call at a time; a forked process
+    has a server of its own.
+    The server starts with the first command, after a command that ended it, and when the
+    environment has changed. Limits and the umask are those of its start."""
 
     def __init__(self, path):
         self._path = path
         self._process = None
-        self._state = None  # at its start: the caller's number and environment
+        self._state = None  # the caller's number and environment when the server started
         self._files = []
         atexit.register(self._stop_at_exit)
 
@@ -81,7 +83,7 @@ class CommandServer:
             os._exit(1)
 
     def run(self, *arguments, directory=None):
-        """The finished command, as subprocess.run() returns it."""
+        """Returns the finished command, as subprocess.run() does."""
         if not self._process or self._process.returncode is not None or self._state != (os.getpid(), dict(os.environ)):
             self.stop()
             self._start()
@@ -90,7 +92,7 @@ class CommandServer:
         return subprocess.CompletedProcess(words, status, self._printed.take(), self._complaints.take())
 
     def __call__(self, *arguments):
-        """What the command prints. Raises Refused."""
+        """Returns what the command prints. Raises Refused."""
         done = self.run(*arguments)
         if done.returncode < 0:
             raise AssertionError(f"overtake {arguments} died with {done.returncode}: {done.stderr}")
@@ -111,7 +113,7 @@ class CommandServer:
         self._files = [self._printed, self._complaints, self._commands, self._answers]
 
     def _ask(self, line):
-        """The exit status; negative: what ended the process."""
+        """Returns the exit status; a negative one is the signal that ended the process."""
         try:
             self._commands.write(line.encode())
         except BrokenPipeError:

@@ -27,12 +27,13 @@ from overtake_command import cosine, info, overtake
 DATA = pathlib.Path(onnx.__file__).parent / "backend/test/data"
 SUITES = ["simple", "pytorch-operator", "node"]
 VERDICTS = ["pass", "refused", "excepted", "wrong", "crash"]
-# Of these an 8-bit step of the input is more than 3 % of the output, near a pole or at a jump: what
-# they are is judged in float alone.
+# For these operators an 8-bit step of the input is more than 3 % of the output, near a pole or at a
+# jump. They are judged in float alone.
 STEEP = {"Acosh", "Ceil", "Floor", "Log", "Round", "Sign", "Tan", "ThresholdedRelu"}
-# Their data stretch a size that is not yet rounded down; ONNX's text, PyTorch and we the size itself.
+# ONNX's test data stretch a size that is not yet rounded down; ONNX's text, PyTorch and Overtake
+# stretch the rounded size.
 ROUNDED = "its data stretch a size that is not rounded down"
-# -236 is 20 in their data, and the least int8 by ONNX's text, which has the product saturate.
+# ONNX's test data have 20 for -236; by ONNX's text the product saturates at the least int8.
 WRAPPED = "its data wrap around where ONNX's text has them saturate"
 EXCEPTED = {
     "test_resize_downsample_scales_cubic_align_corners": ROUNDED,
@@ -45,7 +46,7 @@ EXCEPTED = {
 
 
 class UnknownTypeError(Exception):
-    """Data of a type that the Python package for ONNX on this machine is too old to read."""
+    """The data have a type that the Python package for ONNX on this machine is too old to read."""
 
 
 def load(path):
@@ -59,7 +60,7 @@ def load(path):
 
 
 def widened(array):
-    """BFLOAT16 numbers, whose bits are given, as float32."""
+    """Returns BFLOAT16 numbers, given by their bits, as float32."""
     if array.dtype == np.float32:
         return array
     return (array.astype(np.uint32) << 16).view(np.float32)
@@ -70,13 +71,14 @@ def is_bfloat16(value):
 
 
 def is_refusal(result):
-    """One line, but for a warning; for an operator it names the operator and its node."""
+    """Whether the result is one line, warnings left out; for an operator it names the operator and
+    node."""
     lines = [line for line in result.stderr.splitlines() if not line.endswith(" are computed in float32")]
     return result.returncode == 1 and len(lines) == 1 and lines[0].startswith("overtake: ")
 
 
 def without_unused_rows(got, wanted):
-    """NonMaxSuppression fills the rows of boxes that there are not with -1."""
+    """Leaves out the rows that NonMaxSuppression fills with -1 because there is no box for them."""
     if got.ndim == 2 and wanted.ndim == 2 and len(got) > len(wanted):
         return got[~(got == -1).all(axis=1)]
     return got
@@ -96,7 +98,7 @@ def is_close(got, wanted, exactly, digits, step):
 
 
 def with_constants(model, inputs, kept):
-    """The model with all inputs but those `kept` as constants."""
+    """Returns the model with all inputs as constants except those in `kept`."""
     result = onnx.ModelProto()
     result.CopyFrom(model)
     for name, array in inputs.items():
@@ -131,7 +133,7 @@ def judge_outputs(model, data, directory, exactly, step=0.0):
         got = np.load(directory / f"{output.name.replace('/', '_')}.npy")
         digits = 2**-8 if is_bfloat16(output) else 1e-3
         wanted = load(data / f"output_{i}.pb")
-        if is_bfloat16(output) and wanted.dtype == np.uint16:  # some data say that they are integers
+        if is_bfloat16(output) and wanted.dtype == np.uint16:  # some data call themselves integers
             wanted = widened(wanted)
         if not is_close(got, wanted, exactly, digits, step):
             return "wrong", f"output {output.name}" + ("" if exactly else " of the device")
@@ -139,7 +141,7 @@ def judge_outputs(model, data, directory, exactly, step=0.0):
 
 
 def judge(model, inputs, data, directory):
-    """(verdict, reason) of a model with one set of data."""
+    """Returns (verdict, reason) of a model with one set of data."""
     path = directory / "m.onnx"
     onnx.save(model, str(path))
     feed, calibration = [], []
@@ -171,7 +173,7 @@ def judge(model, inputs, data, directory):
 
 
 def judge_folder(folder, is_node):
-    """(verdict, reason) of one model over all its data sets."""
+    """Returns (verdict, reason) of one model over all its data sets."""
     model = onnx.load(str(folder / "model.onnx"))
     verdict = ("refused", "no data")
     for data in sorted(folder.glob("test_data_set_*")):

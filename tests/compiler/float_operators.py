@@ -16,7 +16,7 @@ from recurrences import recurrence
 
 
 def _padding(attributes, sizes, reach, strides):
-    """Elements in front and behind, axis by axis."""
+    """Returns the numbers of elements in front and behind, axis by axis."""
     axes = len(sizes)
     automatic = attributes.get("auto_pad", "NOTSET")
     pads = attributes.get("pads", [0] * 2 * axes)
@@ -43,7 +43,7 @@ class _Window:
         self.dilations = attributes.get("dilations", [1] * axes)
         self.reach = [(k - 1) * d + 1 for k, d in zip(kernel, self.dilations)]
         self.padding = _padding(attributes, sizes, self.reach, self.strides)
-        self.beyond = [0] * axes  # what ceil_mode looks at behind the padding
+        self.beyond = [0] * axes  # elements that ceil_mode looks at behind the padding
         if attributes.get("ceil_mode", 0):
             self.beyond = [
                 -(size + sum(pads) - reach) % stride
@@ -53,7 +53,7 @@ class _Window:
             ]
 
     def of(self, data, fill=0.0, beyond=None):
-        """(batch, channels, windows..., kernel...)"""
+        """Returns the windows' elements as (batch, channels, windows..., kernel...)."""
         widths = [(0, 0), (0, 0), *self.padding]
         data = np.pad(data, widths, constant_values=fill)
         widths = [(0, 0), (0, 0), *[(0, more) for more in self.beyond]]
@@ -126,7 +126,7 @@ def _max_pool(attributes, data):
 
 
 def _average_pool(attributes, data):
-    """Padding added by ceil_mode never counts; explicit padding counts if the attribute is set."""
+    """Padding that ceil_mode adds never counts; explicit padding counts if the attribute is set."""
     axes = tuple(range(data.ndim, 2 * data.ndim - 2))
     window = _Window(attributes, data.shape[2:], attributes["kernel_shape"])
     counts = window.of(np.ones_like(data), float(attributes.get("count_include_pad", 0)), 0.0)
@@ -134,7 +134,7 @@ def _average_pool(attributes, data):
 
 
 def _cubic(attributes, data, region=None, scales=None, sizes=None):
-    """Resize of mode cubic."""
+    """Computes Resize of mode cubic."""
     if sizes is None or len(sizes) == 0:
         sizes = [int(np.floor(length * s)) for length, s in zip(data.shape, scales)]
     else:
@@ -267,7 +267,7 @@ def _split_to_sequence(attributes, data, sizes):
 
 
 def _suppression(attributes, boxes, scores, most, overlap, least):
-    """As many rows as there may be, -1 in those that are not used."""
+    """Returns as many rows as there may be; those that are not used hold -1."""
     kinds, count = scores.shape[1], min(int(most[0]), boxes.shape[1])
     rows = np.full((kinds * count, 3), -1.0, np.float32)
     row = 0
@@ -307,7 +307,8 @@ def _unary(function):
 
 
 def _with(function, **defaults):
-    """A function of one element with parameters; a network's go before `defaults`."""
+    """Makes a function of one element with parameters; a network's parameters go before
+    `defaults`."""
     return lambda attributes, data: function(
         data.astype(np.float64), *[attributes.get(name, value) for name, value in defaults.items()]
     )

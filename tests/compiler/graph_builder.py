@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What random networks are built with: names, constants, tensors that later steps may read."""
+"""What random networks are built with: names, constants, and tensors that later steps may read."""
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-# Above that the interpreter in Python takes too long.
+# With more elements than that, the interpreter in Python takes too long.
 MOST_ELEMENTS = 6000
 
 
@@ -35,7 +35,7 @@ class GraphBuilder:
         return self.random.random() < probability
 
     def below(self, *limits):
-        """An integer from [0, limit) or [first, limit)."""
+        """Returns a random integer from [0, limit) or [first, limit)."""
         return int(self.random.integers(*limits))
 
     def normal(self, *shape):
@@ -52,7 +52,7 @@ class GraphBuilder:
         self.tensors.append((name, tuple(shape)))
 
     def constant(self, array, kind=np.float32):
-        """An initialiser, now and then a node."""
+        """Adds a constant: an initialiser or, now and then, a node."""
         tensor = numpy_helper.from_array(np.asarray(array).astype(kind))
         if self.chance(0.03):
             name = f"constant_node{len(self._nodes)}"
@@ -67,7 +67,7 @@ class GraphBuilder:
         return self.constant(values, np.int64)
 
     def node(self, operator, inputs, shape, kind=TensorProto.FLOAT, **attributes):
-        """Adds a node of one output; later steps may read it if it holds reals."""
+        """Adds a node with one output; later steps may read it if it holds reals."""
         name = f"{operator.lower()}{len(self._nodes)}"
         self._nodes.append(helper.make_node(operator, inputs, [name], name=name, **attributes))
         self._types[name] = kind
@@ -76,7 +76,7 @@ class GraphBuilder:
         return name
 
     def node_of_parts(self, operator, inputs, shapes, kinds=None, **attributes):
-        """The same with an output for each shape."""
+        """Adds a node with an output for each shape."""
         name = f"{operator.lower()}{len(self._nodes)}"
         names = [f"{name}_{index}" for index in range(len(shapes))]
         self._nodes.append(helper.make_node(operator, inputs, names, name=name, **attributes))
@@ -87,13 +87,14 @@ class GraphBuilder:
         return names
 
     def with_axes(self, operator, source, shape, axes, since, **attributes):
-        """A node whose axes are an attribute before opset `since` and an input from then on."""
+        """Adds a node whose axes are an attribute before opset `since` and an input from then
+        on."""
         if self.opset < since:
             return self.node(operator, [source], shape, axes=axes, **attributes)
         return self.node(operator, [source, self.integers(axes)], shape, **attributes)
 
     def like(self, shape):
-        """The name of some tensor of that shape."""
+        """Returns the name of some tensor of that shape."""
         return self.pick(*[name for name, other in self.tensors if other == tuple(shape)])
 
     @staticmethod
@@ -106,8 +107,8 @@ class GraphBuilder:
     # The end
 
     def finish(self, name, most_outputs):
-        """The model: a tensor without a reader is an output, of which some may be dropped; now and
-        then something else is one too."""
+        """Returns the model. A tensor without a reader is an output, of which some may be dropped;
+        now and then some other tensor is an output too."""
         read = {source for node in self._nodes for source in node.input}
         made = dict(self.tensors[len(self.inputs) :])
         loose = [tensor for tensor in made if tensor not in read]
@@ -144,7 +145,7 @@ def gives_reals(node):
 
 
 def remove_unused(model):
-    """Takes away nodes, constants and inputs that lead to no output."""
+    """Removes nodes, constants and inputs that lead to no output."""
     graph = model.graph
     wanted = {output.name for output in graph.output}
     kept = []

@@ -11,7 +11,7 @@ FLOAT_MIN = float(np.finfo(np.float32).min)
 WIDTH, HEADS, TOKENS, WORDS = 64, 2, 24, 200
 EACH = WIDTH // HEADS
 SCORES = (1, HEADS, TOKENS, TOKENS)
-# How far the scores of trained attention spread.
+# The deviation of the scores of trained attention.
 SCORE_DEVIATION = 2.0
 
 
@@ -26,7 +26,7 @@ def _scalar(graph, operator, source, number, number_first=False):
 
 
 def linear(graph, source, width, deviation=1.0):
-    """Rows times weights plus bias; rows of deviation 1 become rows of `deviation`."""
+    """Computes rows times weights plus bias; rows of deviation 1 become rows of `deviation`."""
     shape = dict(graph.tensors)[source]
     weights = graph.normal(shape[-1], width) * deviation / np.sqrt(shape[-1])
     product = graph.node("MatMul", [source, graph.constant(weights)], (*shape[:-1], width))
@@ -41,7 +41,8 @@ def _heads(graph, source, perm):
 
 
 def scores_of(graph, source):
-    """Of every row with every row, before they are masked; and the values that they will weigh."""
+    """Returns the scores of every row with every row, before they are masked, and the values that
+    they will weigh."""
     spread = np.sqrt(SCORE_DEVIATION)
     query = _heads(graph, linear(graph, source, WIDTH, spread), [0, 2, 1, 3])
     key = _heads(graph, linear(graph, source, WIDTH, spread), [0, 2, 3, 1])
@@ -51,7 +52,7 @@ def scores_of(graph, source):
 
 
 def attention(graph, source, mask):
-    """`mask` makes of (graph, scores) what softmax takes."""
+    """Adds attention; `mask` is a function that makes what softmax takes from (graph, scores)."""
     scores, value = scores_of(graph, source)
     weights = graph.node("Softmax", [mask(graph, scores)], SCORES, axis=-1)
     mixed = graph.node("MatMul", [weights, value], (1, HEADS, TOKENS, EACH))
@@ -87,13 +88,13 @@ def add(graph, left, right):
 
 
 def encoder_layer(graph, source, mask):
-    """As in BERT: what was added is normalised."""
+    """A layer as in BERT: the sum of input and result is normalised."""
     middle = normalise(graph, add(graph, source, attention(graph, source, mask)))
     return normalise(graph, add(graph, middle, feed_forward(graph, middle)))
 
 
 def decoder_layer(graph, source, mask):
-    """As in GPT: what is added is normalised."""
+    """A layer as in GPT: what is added is normalised first."""
     middle = add(graph, source, attention(graph, normalise(graph, source), mask))
     return add(graph, middle, feed_forward(graph, normalise(graph, middle)))
 
@@ -104,11 +105,11 @@ def whole(graph, name, output):
     return model
 
 
-# Masks from an input `mask` (1, TOKENS), 1 where there is a token.
+# The masks below come from an input `mask` (1, TOKENS), which is 1 where there is a token.
 
 
 def unsqueezed(graph, kind=TensorProto.FLOAT):
-    """(1, 1, 1, TOKENS) in float; once for all layers."""
+    """Returns the mask as (1, 1, 1, TOKENS) in float; it is computed once for all layers."""
     made = getattr(graph, "mask", None)
     if made:
         return made
@@ -129,7 +130,7 @@ def bert_mask(graph, scores, least=-10000.0, kind=TensorProto.FLOAT):
 
 
 def bert(seed=1, layers=2, mask=bert_mask):
-    """BERT behind its embedding: inputs `x` (1, TOKENS, WIDTH) and `mask`."""
+    """BERT without its embedding: the inputs are `x` (1, TOKENS, WIDTH) and `mask`."""
     graph = builder(seed)
     graph.add_input("x", (1, TOKENS, WIDTH))
     graph.add_input("mask", (1, TOKENS))
@@ -140,7 +141,7 @@ def bert(seed=1, layers=2, mask=bert_mask):
 
 
 def bert_of_words(seed=1, layers=2):
-    """The same from int64 inputs `words` and `mask`, with word and position embeddings."""
+    """BERT from int64 inputs `words` and `mask`, with word and position embeddings."""
     graph = builder(seed)
     graph.add_input("words", (1, TOKENS), TensorProto.INT64)
     graph.add_input("mask", (1, TOKENS), TensorProto.INT64)
@@ -156,7 +157,8 @@ def bert_of_words(seed=1, layers=2):
 
 
 def decoder(mask, seed=2, layers=1):
-    """Input `x` (1, TOKENS, WIDTH), and `mask` if the mask reads it."""
+    """A network of decoders with the input `x` (1, TOKENS, WIDTH), and with `mask` if the mask
+    reads it."""
     graph = builder(seed)
     graph.add_input("x", (1, TOKENS, WIDTH))
     graph.add_input("mask", (1, TOKENS))
@@ -166,7 +168,7 @@ def decoder(mask, seed=2, layers=1):
     return whole(graph, "decoder", normalise(graph, stream))
 
 
-# Causal masks: no row sees the rows behind it.
+# The masks below are causal: no row sees the rows behind it.
 
 VISIBLE = np.tril(np.ones((1, 1, TOKENS, TOKENS), bool))
 
@@ -184,7 +186,7 @@ def constant_mask(least, swapped=False):
 
 
 def subtracted_mask(graph, scores):
-    """scores * visible - 1e4 * (1 - visible), with the mask of the tokens as the input says."""
+    """scores * visible - 1e4 * (1 - visible), where the input masks tokens."""
     visible = unsqueezed(graph)
     kept = graph.node("Mul", [scores, visible], SCORES)
     inverse = _scalar(graph, "Sub", visible, 1, number_first=True)
@@ -207,13 +209,13 @@ def where_scores(graph, scores):
 
 
 def where_then_bias(graph, scores):
-    """What Where has masked gets a small bias per row, and is scaled."""
+    """After Where has masked the scores, they get a small bias per row and are scaled."""
     bias = graph.constant(0.5 * graph.normal(1, 1, TOKENS, TOKENS))
     return _scalar(graph, "Mul", add(graph, where_scores(graph, scores), bias), 0.8)
 
 
 def both_masks(graph, scores):
-    """Causal and of tokens, and what underflows is float-min again."""
+    """Masks both what is behind a row and tokens; what underflows becomes float-min again."""
     masked = bert_mask(graph, constant_mask(FLOAT_MIN)(graph, scores), -1e9)
     return _scalar(graph, "Max", masked, FLOAT_MIN)
 
@@ -225,7 +227,7 @@ def scaled_behind(graph, scores):
 
 
 def in_other_shape(graph, scores):
-    """Added per head to matrices, as older exporters do."""
+    """Adds the mask to the matrices of each head, as older exporters do."""
     flat = (HEADS, TOKENS, TOKENS)
     parts = graph.node("Reshape", [scores, graph.integers(flat)], flat)
     masked = graph.node("Add", [parts, graph.constant(_causal(-1e9)[0])], flat)
@@ -233,7 +235,7 @@ def in_other_shape(graph, scores):
 
 
 def with_bias_of_place(graph, scores):
-    """Mask and a bias that grows with distance in one constant."""
+    """Adds a constant that holds the mask and a bias that grows with distance."""
     place = np.arange(TOKENS)
     slopes = np.float32([0.5, 0.125]).reshape(1, HEADS, 1, 1)
     bias = -slopes * np.abs(place[:, None] - place[None, :])

@@ -34,7 +34,8 @@ class Table:
         return default if place is None else self._unpack("<" + form, place)
 
     def offset_place(self, number):
-        """Where in the file a field's offset is, for those who change what it leads to."""
+        """Returns where in the file a field's offset is, so that a caller can change what it leads
+        to."""
         return self._field(number)
 
     def string(self, number):
@@ -43,7 +44,7 @@ class Table:
         return bytes(self._data[place + 4 : place + 4 + length]).decode()
 
     def vector(self, number, dtype):
-        """A vector of scalars or structs as a numpy array."""
+        """Returns a vector of scalars or structs as a numpy array."""
         place = self._target(number)
         if place is None:
             return np.zeros(0, np.dtype(dtype))
@@ -132,12 +133,12 @@ class Tensor:
     bytes: int
     data_type: int
     is_rows: bool
-    data: np.ndarray  # of a constant
+    data: np.ndarray  # the data of a constant
     is_int16: bool
 
     @property
     def dtype(self):
-        """Of its elements on the device."""
+        """The type of the tensor's elements on the device."""
         return np.dtype(np.int16 if self.is_int16 else np.int8)
 
     @property
@@ -167,8 +168,8 @@ TYPES = ["", "float32", "int8", "int64", "uint8", "nv12"]
 
 
 class ModelFile:
-    """tensors, inputs and outputs (tensor numbers), segments (a BpuSegment or a list of CpuOp),
-    program (array of INSTRUCTION), weights (bytes), nodes (pairs: operator of ONNX, on the BPU)."""
+    """Has tensors, inputs and outputs (tensor numbers), segments (a BpuSegment or a list of CpuOp),
+    program (array of INSTRUCTION), weights (bytes), nodes (pairs: ONNX operator, on the BPU)."""
 
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -190,7 +191,7 @@ class ModelFile:
 
     @property
     def written(self):
-        """Numbers of the tensors that some segment makes, in order."""
+        """Returns the numbers of the tensors that some segment makes, in order."""
         numbers = []
         for segment in self.segments:
             if isinstance(segment, list):
@@ -236,7 +237,7 @@ UNITS = (18, 19, 20)  # fields of Model: unit_classes, units, unit_tensors
 
 
 def remove_fields(data, table, fields):
-    """Of the table that begins there."""
+    """Removes fields of the table that begins at `table`."""
     vtable = table - struct.unpack_from("<i", data, table)[0]
     size = struct.unpack_from("<H", data, vtable)[0]
     for field in fields:
@@ -246,8 +247,8 @@ def remove_fields(data, table, fields):
 
 
 def write_open(path, target):
-    """Copies a model file so that every tensor between segments is an output as well, and tensor
-    number N is called tN: what lies inside can be looked at. Units, which do not write all of these
+    """Copies a model file so that every tensor between segments is also an output, and tensor
+    number N is called tN, so that a test can look at it. Units, which do not write all of these
     tensors, are not in the copy."""
     model = ModelFile(path)
     with open(path, "rb") as file:
@@ -255,7 +256,8 @@ def write_open(path, target):
     root = Table(data, struct.unpack_from("<I", data)[0])
 
     def append(place, content):
-        """The offset at `place` leads to `content`, behind all that is there."""
+        """Appends `content` behind all that is there, and makes the offset at `place` lead to
+        it."""
         data.extend(bytes(-len(data) % 8))
         struct.pack_into("<I", data, place, len(data) - place)
         data.extend(content)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""A network of opset 13 to 17 written as a newer opset has it, without the package onnx's help: that
-of Debian 12 knows opset 17 at most."""
+"""Writes a network of opset 13 to 17 as a newer opset has it, without the help of the package onnx:
+that of Debian 12 knows opset 17 at most."""
 
 import numpy as np
 from onnx import helper, numpy_helper
 
-# Their axes are an input from opset 18 on.
+# The axes of these operators are an input from opset 18 on.
 _REDUCTIONS = {
     "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean",
     "ReduceMin", "ReduceProd", "ReduceSumSquare",
@@ -14,12 +14,12 @@ OLDEST = 13
 
 
 def ir_version(opset):
-    """That exporters of its time wrote."""
+    """Returns the IR version that exporters wrote when this opset was new."""
     return {18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11}[opset]
 
 
 def write(model, opset):
-    """A copy in that opset, 18 to 23."""
+    """Returns a copy of the model in that opset, 18 to 23."""
     newer = type(model)()
     newer.CopyFrom(model)
     graph = newer.graph

@@ -21,11 +21,12 @@ INSTALL = f"npm install --prefix build/onnxruntime --ignore-scripts {PACKAGE}"
 
 
 class Refused(Exception):
-    """ONNX Runtime does not take the network."""
+    """ONNX Runtime refuses the network."""
 
 
 def missing():
-    """What keeps it from running, and the remedy, in a sentence; empty if nothing does."""
+    """Returns what keeps ONNX Runtime from running, and the remedy, in a sentence; empty if nothing
+    does."""
     if not shutil.which("node"):
         return "there is no node; install the Debian packages nodejs and npm, then: " + INSTALL
     probe = subprocess.run(
@@ -65,7 +66,8 @@ class OnnxRuntime:
             self._process = None
 
     def run(self, model, inputs):
-        """Output arrays by name, of the arrays by input that the network takes at once."""
+        """Returns output arrays by name. `inputs` has the arrays by input that the network takes at
+        once."""
         if self._process is None:
             server = pathlib.Path(__file__).with_name("onnx_runtime_server.js")
             self._process = subprocess.Popen(
@@ -93,7 +95,7 @@ class OnnxRuntime:
 
 
 def main():
-    """Says whether it is missing, for scripts."""
+    """Says whether ONNX Runtime is missing, for scripts."""
     why = missing()
     if why:
         print(f"agreement with ONNX Runtime: skipped, as {why}")

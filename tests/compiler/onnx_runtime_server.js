@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// ONNX Runtime for tests that call it thousands of times. Reads a request a line from standard
-// input, {"model": FILE.onnx, "inputs": {NAME: FILE.npy}, "directory": DIRECTORY}; writes output
-// number I of the network to DIRECTORY/I.npy and answers with a line of JSON, {"error": "",
-// "outputs": [NAME, ...]}. The package onnxruntime-node is found as NODE_PATH says.
+// Runs ONNX Runtime for tests that call it thousands of times. It reads one request a line from
+// standard input, {"model": FILE.onnx, "inputs": {NAME: FILE.npy}, "directory": DIRECTORY}. It
+// writes output number I of the network to DIRECTORY/I.npy and answers with a line of JSON,
+// {"error": "", "outputs": [NAME, ...]}. It finds the package onnxruntime-node through NODE_PATH.
 "use strict";
 
 const fs = require("fs");
@@ -11,7 +11,7 @@ const path = require("path");
 const readline = require("readline");
 const ort = require("onnxruntime-node");
 
-// By the type's name in ONNX Runtime: what .npy calls it, and what JavaScript keeps it in.
+// By the type's name in ONNX Runtime: its name in .npy files, and the array that holds it.
 const TYPES = {
     float32: ["<f4", Float32Array],
     float64: ["<f8", Float64Array],
@@ -58,7 +58,7 @@ function writeNpy(file, tensor) {
 
 let last = { model: "", written: 0, session: null };
 
-// The session of a file, kept for as long as the next request wants the same.
+// Returns the session of a file, which is kept as long as the next request uses the same file.
 async function sessionOf(model) {
     const written = fs.statSync(model).mtimeMs;
     if (last.model !== model || last.written !== written) {

@@ -15,7 +15,7 @@ import command_server
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("OVERTAKE", str(SOURCE / "build/bin/overtake"))
 sys.path.insert(0, str(SOURCE / "models"))
-# Threads of float convolutions that wait for each other take no time from other tests.
+# Threads of float convolutions that wait for each other then take no time from other tests.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
@@ -23,12 +23,12 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 SLOW = SOURCE / "tests/compiler/slow-device.yaml"
 
 
-# One process runs all of these, since they leave nothing in it, but for a library of operators.
+# One process can run all of these commands: they leave nothing in it except a library of operators.
 SERVED = ("compile", "run", "info", "sim", "pack", "compare")
 
 
 def make_server():
-    """Of the process that COMMAND_SERVER names; None without it."""
+    """Makes a server of the process that COMMAND_SERVER names; None if it is not set."""
     path = os.environ.get("COMMAND_SERVER")
     return command_server.CommandServer(path) if path else None
 
@@ -41,14 +41,14 @@ def is_served(arguments):
 
 
 def overtake(*arguments):
-    """Returns the finished process with text output."""
+    """Runs the command; returns the finished process with text output."""
     if arguments and is_served(arguments):
         return server.run(*arguments)
     return overtake_alone(*arguments)
 
 
 def overtake_alone(*arguments):
-    """The same in a process of its own."""
+    """Runs the command in a process of its own, and returns the same as overtake()."""
     command = [BINARY, *map(str, arguments)]
     return subprocess.run(
         command, capture_output=True, text=True, errors="backslashreplace", check=False
@@ -67,13 +67,14 @@ def info(model):
 
 
 def fc_times(model):
-    """Modelled microseconds of every FC."""
+    """Returns the modelled microseconds of every FC."""
     segments = info(model)["segments"]
     return [fc["us"] for s in segments if s["processor"] == "BPU" for fc in s["fcs"]]
 
 
 def run(model, inputs, directory):
-    """Runs on the embedded device; `inputs` by name. Returns arrays by output file's stem."""
+    """Runs a model on the embedded device; `inputs` are by name. Returns arrays by output file's
+    stem."""
     directory = pathlib.Path(directory)
     directory.mkdir(exist_ok=True)
     arguments = []
@@ -86,7 +87,8 @@ def run(model, inputs, directory):
 
 
 def float_and_compiled(path, inputs, names, directory, *options):
-    """Runs a network in float, compiles it with `inputs` as its samples, and runs that. Arrays by output's name."""
+    """Runs a network in float, compiles it with `inputs` as its samples, and runs the result.
+    Returns both runs' arrays by output's name."""
     directory = pathlib.Path(directory)
     given, samples = [], []
     for name, array in inputs.items():
@@ -107,7 +109,7 @@ def cosine(left, right):
 
 
 def counted(summary):
-    """Operators on each processor, by type."""
+    """Counts operators on each processor, by type."""
     counts = {"BPU": collections.Counter(), "CPU": collections.Counter()}
     for node in summary["nodes"]:
         counts[node["processor"]][node["type"]] += 1
@@ -115,7 +117,7 @@ def counted(summary):
 
 
 def print_details(summary):
-    """Placement and FCs, a segment a line."""
+    """Prints placement and FCs, one line for each segment."""
     for processor, types in counted(summary).items():
         listed = ", ".join(f"{count} {kind}" for kind, count in types.most_common())
         print(f"    {processor}: {listed or 'nothing'}")

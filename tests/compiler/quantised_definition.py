@@ -16,8 +16,8 @@ import numpy as np
 import float_operators  # noqa: F401, makes float_reference know all operators
 import float_reference
 
-# Of com.microsoft and QLinear*: the float operator, where its operands of three inputs (tensor,
-# scale, zero point) begin, where the output's scale is, and the bias.
+# For operators of com.microsoft and QLinear*: the float operator, where its operands of three
+# inputs (tensor, scale, zero point) begin, where the output's scale is, and where the bias is.
 QUANTISED_OPERATORS = {
     "QLinearConv": ("Conv", (0, 3), 6, 8),
     "QLinearMatMul": ("MatMul", (0, 3), 6, None),
@@ -33,7 +33,7 @@ QUANTISED_OPERATORS = {
 
 @dataclasses.dataclass
 class Result:
-    """One tensor of codes: what the definition gives, and the same before rounding, in steps."""
+    """One tensor of codes as the definition gives it, and the same before rounding, in steps."""
 
     label: str
     output: str
@@ -42,7 +42,7 @@ class Result:
 
 
 def evaluate(operator, attributes, inputs):
-    """Results of an operator in float64 of float32 inputs; whole numbers stay as they are."""
+    """Computes an operator in float64 from float32 inputs; whole numbers stay as they are."""
     wide = [x.astype(np.float64) if x is not None and x.dtype == np.float32 else x for x in inputs]
     with np.errstate(all="ignore"):
         result = float_reference.OPERATORS[operator](attributes, *wide)
@@ -50,7 +50,7 @@ def evaluate(operator, attributes, inputs):
 
 
 def steps(real, scale, zero):
-    """Codes of float32 numbers as QuantizeLinear defines them."""
+    """Returns the codes of float32 numbers as QuantizeLinear defines them."""
     limits = np.iinfo(zero.dtype)
     quotient = np.rint(real.astype(np.float32) / scale) + zero.astype(np.float32)
     return np.clip(quotient, limits.min, limits.max).astype(zero.dtype)
@@ -65,7 +65,7 @@ def dequantised(codes, scale, zero, axis):
 
 
 class Definition:
-    """A network ready to run; `tensors` has every tensor by name after run()."""
+    """A network that is ready to run; after run(), `tensors` has every tensor by name."""
 
     def __init__(self, model):
         network = float_reference.Network.__new__(float_reference.Network)
@@ -93,7 +93,7 @@ class Definition:
         return self.tensors[node.input[index]]
 
     def _constant(self, node, attributes):
-        """Is known already."""
+        """Does nothing, because a constant is known already."""
 
     def _quantise(self, node, real, scale, zero):
         name = node.output[0]
@@ -156,7 +156,8 @@ class Definition:
 
 
 def _without_quantised_operators(model):
-    """For float_reference, which reads the constants and knows no QLinear operators."""
+    """Makes a model for float_reference, which reads the constants but knows no QLinear
+    operators."""
     copy = type(model).FromString(model.SerializeToString())
     for node in copy.graph.node:
         if node.op_type.startswith("Q"):

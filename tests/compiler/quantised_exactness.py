@@ -31,10 +31,10 @@ from overtake_command import SOURCE
 
 DOCUMENT = SOURCE / "docs/reference/operators.md"
 
-# By what makes codes: the greatest difference in steps, and how near to a half the exact result, in
-# steps, lies wherever there is one.
+# By the operator that makes codes: the greatest difference in steps, and how near to a half, in
+# steps, the exact result lies wherever there is a difference.
 EXACT = (0, 0.0)
-NEAR_A_HALF = (1, 1e-4)  # sums and factors are rounded otherwise than in float32
+NEAR_A_HALF = (1, 1e-4)  # sums and factors are not rounded as in float32
 NEAR_BIAS = (1, 0.05)  # a bias is a whole number of the accumulator's steps
 INTERPOLATION = (2, 2.0)  # has weights of 8 bits
 BOUNDS = {
@@ -74,7 +74,7 @@ class Row:
     tensors: int = 0
     elements: int = 0
     differ: int = 0
-    greatest: int = 0  # difference, in steps
+    greatest: int = 0  # the greatest difference, in steps
     excess: float = 0.0  # how far the code is from the exact result, beyond half a step
 
     def add(self, other):
@@ -109,7 +109,7 @@ class Checker:
 
     @staticmethod
     def _codes(shown, scale, zero, like):
-        """Codes of one sample from what the network put out."""
+        """Returns the codes of one sample from what the network put out."""
         if scale is not None:
             numbers = shown.astype(np.float64) / scale
             if np.abs(numbers - np.rint(numbers)).max() > 1e-3:
@@ -121,7 +121,7 @@ class Checker:
         return shown.astype(like.dtype).reshape(like.shape)
 
     def check(self, case):
-        """Returns the rows of one network; counts them too."""
+        """Returns the rows of one network, and counts them."""
         found = self._run(case)
         network = quantised_definition.Definition(case.model)
         rows = collections.defaultdict(Row)
@@ -149,7 +149,7 @@ class Checker:
 
 
 def check_seed(seed, checker):
-    """Returns the rows, and why there are none."""
+    """Returns the rows of a network, and why there are none if there are none."""
     try:
         return checker.check(random_qdq.make(seed)), ""
     except AssertionError as failure:
@@ -173,7 +173,7 @@ def _check_chunk(seeds):
 
 
 def run(first, count, jobs):
-    """Rows by operator, failures by seed, and where the greatest differences are."""
+    """Returns rows by operator, failures by seed, and where the greatest differences are."""
     seeds = range(first, first + count)
     chunks = [seeds[start : start + 20] for start in range(0, count, 20)]
     total, failures, worst = collections.defaultdict(Row), {}, {}
@@ -188,7 +188,7 @@ def run(first, count, jobs):
 
 
 def beyond_bounds(rows):
-    """By operator: what is greater than the bound."""
+    """Returns by operator what is greater than its bound."""
     result = {}
     for label, row in rows.items():
         steps, nearness = BOUNDS[label]
@@ -212,7 +212,7 @@ def print_rows(rows, worst):
 
 
 def print_table(rows):
-    """As docs/reference/operators.md has it."""
+    """Prints the table as docs/reference/operators.md has it."""
     print("| made by | bound, steps | codes compared | of these differ | by at most |")
     print("|---|--:|--:|--:|--:|")
     for label, (steps, _) in BOUNDS.items():

@@ -24,7 +24,7 @@ def _clip(b):
 
 
 def _bounded(operator, low, high=1e9):
-    """Of numbers between."""
+    """Makes a step that computes `operator` of numbers between `low` and `high`."""
 
     def step(b):
         x = b.some()
@@ -42,7 +42,7 @@ def _hard_swish(b):
 
 
 def _silu(b):
-    """The sigmoid is quantised too."""
+    """Computes SiLU with a sigmoid that is quantised too."""
     x = b.some()
     sigmoid = b.quantise(b.float("Sigmoid", [x.real]), "Sigmoid")
     b.quantise(b.float("Mul", [x.real, sigmoid.real]), "Mul", like=x)
@@ -54,7 +54,7 @@ def _requantise(b):
 
 
 def _two_readers(b):
-    """One float tensor, quantised in two ways."""
+    """Quantises one float tensor in two ways."""
     x = b.some()
     real = b.float("LeakyRelu", [x.real], alpha=0.1)
     b.quantise(real, "LeakyRelu")
@@ -62,7 +62,7 @@ def _two_readers(b):
 
 
 def _read_otherwise(b):
-    """DequantizeLinear with another scale and zero point than those the codes were made with."""
+    """Adds a DequantizeLinear whose scale and zero point are not those the codes were made with."""
     x = b.some()
     scale, zero = b.quantisation(b.random.normal(0, 3, 50))
     other = b.codes(x.name, scale, zero)
@@ -71,7 +71,8 @@ def _read_otherwise(b):
 
 
 def _other(b, x):
-    """An operand of the shape of x, or what broadcasts to it, and whether it is constant."""
+    """Returns an operand of the shape of x, or one that broadcasts to it, and whether it is
+    constant."""
     shape = b.shape(x)
     kind = b.below(6)
     if kind < 3:
@@ -155,7 +156,7 @@ def _concat_quantised(b):
 
 
 def _concat_of_two_readers(b):
-    """A concatenation that is quantised twice, differently, or also read in float."""
+    """Adds a concatenation that is quantised twice, differently, or that is also read in float."""
     x, axis, parts = _concat(b)
     real = b.float("Concat", [part.real for part in parts], axis=axis)
     b.quantise(real, "Concat")
@@ -267,7 +268,7 @@ def _pad(b):
 
 
 def _moved(operator):
-    """What only moves elements, and is quantised behind it, differently now and then."""
+    """Makes a step that only moves elements and then quantises them, now and then differently."""
 
     def step(b):
         x = b.some(rank=4)

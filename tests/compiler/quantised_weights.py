@@ -8,7 +8,7 @@ import quantised_definition as definition
 
 
 def quantised_constant(b, array, kind=None, symmetric=False, axis=None, only_real=True):
-    """DequantizeLinear of a constant; or the names of codes, scale, zero point."""
+    """Returns DequantizeLinear of a constant, or the names of its codes, scale and zero point."""
     kind = np.dtype(kind or b.kind)
     limits = np.iinfo(kind)
     axes = None if axis is None else tuple(i for i in range(array.ndim) if i != axis)
@@ -43,7 +43,8 @@ def window(b, shape, strides=True):
 
 
 def _weights(b, array, axis, only_real=True):
-    """Weights as quantisers write them: of either type, per channel or not, with any zero point."""
+    """Makes weights as quantisers write them: of either type, per channel or not, with any zero
+    point."""
     axis = axis if b.chance(0.6) else None
     symmetric = b.chance(0.6)
     kind = b.pick(np.int8, np.int8, np.uint8)
@@ -51,7 +52,7 @@ def _weights(b, array, axis, only_real=True):
 
 
 def _bias(b, x, scale, size, beta=1.0):
-    """int32 in steps of the product of both scales, or float, or none."""
+    """Makes a bias: int32 in steps of the product of both scales, or float, or none."""
     kind = b.below(4)
     if kind == 0:
         return []
@@ -107,7 +108,7 @@ def _conv(b):
 
 
 def _conv_and_function(b):
-    """The model does not say what is between the two."""
+    """Adds a convolution and a function; the model does not say what is between the two."""
     x = b.some(rank=4)
     real = _convolved(b, x, 0, "Conv")
     if b.chance(0.5):

@@ -8,7 +8,7 @@ ROUGH = ("Ceil", "Floor", "Round", "Sign", "ThresholdedRelu", "Shrink")
 
 
 def function(graph, source, shape):
-    """Of one element."""
+    """Adds a function of one element."""
     operator, attributes = graph.pick(
         ("Abs", {}), ("Atan", {}), ("Asinh", {}), ("Cos", {}), ("Erf", {}), ("Neg", {}),
         ("Sin", {}), ("Softplus", {}), ("Softsign", {}), ("Sigmoid", {}), ("Tanh", {}),
@@ -24,7 +24,7 @@ def function(graph, source, shape):
 
 
 def bounded_function(graph, source, shape):
-    """Of one element that has to lie in a range: (0.1, 0.9), moved."""
+    """Adds a function of one element that has to lie in a range: (0.1, 0.9), moved."""
     small = graph.node("Sigmoid", [source], shape)
     small = graph.node("Clip", [small, *(graph.constant(np.array(v)) for v in (0.1, 0.9))], shape)
     operator, offset = graph.pick(
@@ -37,7 +37,7 @@ def bounded_function(graph, source, shape):
 
 
 def gate(graph, source, shape):
-    """x combined with a function of x, which is one function."""
+    """Combines x with a function of x; together they are one function."""
     other = graph.node(graph.pick("Sigmoid", "Tanh", "Relu"), [source], shape)
     pair = graph.pick([source, other], [other, source])
     graph.node(graph.pick("Mul", "Add", "Sub"), pair, shape)
@@ -57,7 +57,7 @@ def _broadcast(left, right):
 
 
 def binary(graph, source, shape):
-    """Two tensors, one of them sometimes broadcast."""
+    """Combines two tensors, one of which is sometimes broadcast."""
     fitting = [
         (name, _broadcast(shape, other))
         for name, other in graph.tensors
@@ -90,7 +90,7 @@ def _constant_operand(graph, shape, values):
 
 
 def arithmetic(graph, source, shape):
-    """With a constant."""
+    """Combines the tensor with a constant."""
     values = lambda *sizes: graph.random.uniform(0.5, 1.5, sizes)  # noqa: E731
     operand = _constant_operand(graph, shape, values)
     operator = graph.pick("Mul", "Mul", "Add", "Add", "Sub", "Div", "PRelu", "Max", "Min")
@@ -105,14 +105,14 @@ def power(graph, source, shape):
 
 
 def division(graph, source, shape):
-    """Of two computed ones."""
+    """Divides one computed tensor by another."""
     below = graph.node("Softplus", [graph.like(shape)], shape)
     below = graph.node("Add", [below, graph.constant(np.array(0.5))], shape)
     graph.node("Div", [source, below], shape)
 
 
 def choice(graph, source, shape):
-    """Where one is greater take this, else that."""
+    """Takes elements of one tensor where a tensor is greater than another, else of a third."""
     graph.is_rough = True
     other = graph.like(shape)
     operator = graph.pick("Greater", "Less", "Equal", "GreaterOrEqual", "LessOrEqual")
@@ -163,7 +163,7 @@ def reduction(graph, source, shape):
 
 
 def position(graph, source, shape):
-    """ArgMax and ArgMin, as reals."""
+    """Adds ArgMax or ArgMin, whose result becomes reals."""
     graph.is_rough = True
     axis = graph.below(1, len(shape)) if len(shape) > 1 else 0
     sizes = [*shape[:axis], 1, *shape[axis + 1 :]]
@@ -243,7 +243,7 @@ def split(graph, source, shape):
 
 
 def concat(graph, source, shape):
-    """With tensors that fit along a random axis, or with itself."""
+    """Joins the tensor with tensors that fit along a random axis, or with itself."""
     axis = graph.below(1, len(shape)) if len(shape) > 1 else 0
     fitting = [
         entry
@@ -287,7 +287,7 @@ def transpose(graph, source, shape):
 
 
 def reshape(graph, source, shape):
-    """Into other dimensions; the batch stays."""
+    """Gives the tensor other dimensions; the batch stays."""
     rest = int(np.prod(shape[1:]))
     first = graph.divisor(rest)
     second = graph.divisor(rest // first)
@@ -310,7 +310,7 @@ def flatten(graph, source, shape):
 
 
 def unsqueeze(graph, source, shape):
-    """And back, with something between."""
+    """Adds an axis and takes it away again, with something between."""
     if len(shape) > 4:
         return
     axis = graph.below(1, len(shape) + 1)
@@ -323,7 +323,7 @@ def unsqueeze(graph, source, shape):
 
 
 def repeat(graph, source, shape):
-    """Tile and Expand."""
+    """Adds Tile or Expand."""
     if graph.chance(0.5):
         repeats = [1] + [graph.pick(1, 1, 2, 3) for _ in shape[1:]]
         sizes = [size * count for size, count in zip(shape, repeats)]
@@ -337,8 +337,8 @@ def repeat(graph, source, shape):
 
 
 def computed_shape(graph, source, shape):
-    """As exporters of networks with symbols in their shapes write it."""
-    if graph.opset < 13:  # libonnx, which converts them, has to know shapes before
+    """Computes a shape as exporters of networks with symbols in their shapes do."""
+    if graph.opset < 13:  # libonnx, which converts such networks, has to know shapes first
         return
     sizes = graph.node("Shape", [source], [len(shape)], TensorProto.INT64)
     first = graph.node(
@@ -357,7 +357,7 @@ def computed_shape(graph, source, shape):
 
 
 def made_constant(graph, source, shape):
-    """Added to the tensor: a filled one, or numbers one after the other."""
+    """Adds a made constant to the tensor: a filled one, or numbers one after the other."""
     if graph.chance(0.5):
         value = numpy_helper.from_array(np.array([0.25], np.float32))
         sizes = graph.integers(shape)
@@ -371,7 +371,7 @@ def made_constant(graph, source, shape):
 
 
 def sequence(graph, source, shape):
-    """Parts in a list, joined in another order or picked out of it."""
+    """Puts parts into a list, and joins them in another order or picks one of them."""
     axis = graph.below(1, len(shape)) if len(shape) > 1 else 0
     if shape[axis] < 2:
         return
@@ -391,7 +391,7 @@ def sequence(graph, source, shape):
 
 
 def no_numbers(graph, source, shape):
-    """What replaces elements that are no numbers, of which there are none."""
+    """Replaces elements that are no numbers, of which there are none."""
     operator = graph.pick("IsNaN", "IsInf")
     condition = graph.node(operator, [source], shape, TensorProto.BOOL)
     graph.node("Where", [condition, graph.constant(np.array(0.0)), source], shape)
@@ -412,7 +412,7 @@ def triangle(graph, source, shape):
 
 
 def scattered(graph, source, shape):
-    """Parts of the tensor, written over others of it."""
+    """Writes parts of the tensor over other parts of it."""
     if graph.opset < 11:
         return
     axis = graph.below(1, len(shape)) if len(shape) > 1 else 0
@@ -428,7 +428,7 @@ def scattered(graph, source, shape):
 
 
 def einsum(graph, source, shape):
-    """The last axis and a matrix; with another order of axes now and then."""
+    """Multiplies the last axis by a matrix, now and then with another order of axes."""
     if graph.opset < 12 or len(shape) > 4:
         return
     axes, size = "abcd"[: len(shape)], graph.below(1, 9)
@@ -442,7 +442,8 @@ def einsum(graph, source, shape):
 
 
 def recurrence(graph, source, shape):
-    """Over the first axis of three; the last state, or all of them."""
+    """Adds a recurrence over the first axis of three; its result is the last state, or all of
+    them."""
     if len(shape) != 3 or shape[2] > 32 or graph.opset < 14:
         return
     kind, gates = graph.pick(("RNN", 1), ("GRU", 3), ("LSTM", 4))
@@ -468,7 +469,7 @@ def logarithm_of_sum(graph, source, shape):
 
 
 def boxes(graph, source, shape):
-    """The end of a detector: rows of corners and a score, of which some are kept."""
+    """Adds the end of a detector: rows of corners and a score, of which some are kept."""
     if len(shape) != 3 or shape[0] != 1 or shape[2] < 6:
         return
     graph.is_rough = True

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Networks for one image made networks for a batch."""
+"""Makes networks for a batch from networks for one image."""
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
 
-# Where a constant input says what shape comes out.
+# The constant input that says which shape comes out.
 _SHAPE_INPUTS = {"Reshape": 1, "Resize": 3}
-# Their steps are images here, or constants of theirs name an image.
+# The steps of these operators are images in such a network, or their constants name an image.
 _MIXING = {"CumSum", "GRU", "LSTM", "RNN", "ScatterElements", "Trilu"}
 
 
 def _constants(graph):
-    """Integers by name, of initialisers and of Constant nodes."""
+    """Returns integers by name, of initialisers and of Constant nodes."""
     constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     for node in graph.node:
         if node.op_type == "Constant":
@@ -26,8 +26,8 @@ def _set_batch(values, count):
 
 
 def is_for_one_image(model):
-    """Whether the first axis of all inputs and outputs counts images, of which there is one, and
-    no operator mixes them."""
+    """Whether the first axis of all inputs and outputs counts images, of which there is one, and no
+    operator mixes images."""
     if any(node.op_type in _MIXING for node in model.graph.node):
         return False
     infos = [*model.graph.input, *model.graph.output]
@@ -36,7 +36,7 @@ def is_for_one_image(model):
 
 
 def batched(model, count):
-    """The same network for `count` images at once, if none of its operators mixes them."""
+    """Returns the same network for `count` images at once if none of its operators mixes images."""
     model = onnx.ModelProto.FromString(model.SerializeToString())
     graph = model.graph
     _set_batch(graph.input, count)

@@ -23,17 +23,17 @@ class Case:
 
     seed: int
     model: onnx.ModelProto
-    samples: dict  # float arrays by input, the first axis counts samples
+    samples: dict  # float arrays by input, whose first axis counts samples
     is_rough: bool  # int8 need not be near float
     is_quantised: bool  # the network has QuantizeLinear and DequantizeLinear
     options: list = field(default_factory=list)  # of overtake compile
-    limit_us: int = 0  # for function calls on a slow device; 0 for none
-    input_parameters: dict = field(default_factory=dict)  # of a configuration file; then no options
+    limit_us: int = 0  # limit for function calls on a slow device; 0 for none
+    input_parameters: dict = field(default_factory=dict)  # of a file; then there are no options
 
 
 def _input_shape(graph):
     kind = graph.random.random()
-    if kind < 0.05:  # a camera's
+    if kind < 0.05:  # a camera's image
         return (1, graph.pick(1, 3, 3), 2 * graph.below(2, 8), 2 * graph.below(2, 8))
     if kind < 0.1:
         return (1, graph.below(1, 4), graph.below(16, 44), graph.below(16, 44))
@@ -49,7 +49,8 @@ def _input_shape(graph):
 
 
 def _steps(graph, shape):
-    """What fits a tensor of that shape; steps of its kind more often than others."""
+    """Returns steps that fit a tensor of that shape; steps of its kind are there more often than
+    others."""
     if len(shape) in (4, 5) and shape[0] == 1:
         own = random_images.STEPS + ([random_rows.softmax] if len(shape) == 4 else [])
     elif len(shape) == 3 and shape[0] == 1:
@@ -63,7 +64,8 @@ def _steps(graph, shape):
 
 def _grow(graph):
     graph.own_share = graph.pick(0.35, 0.6, 0.8, 0.95)
-    # Most networks begin with something that the device is good at, some on the CPU.
+    # Most networks begin with something that the device computes well, some with something of the
+    # CPU.
     name, shape = graph.tensors[0]
     if graph.chance(0.6):
         first = random_images.convolution if len(shape) > 2 else random_rows.gemm
@@ -80,7 +82,7 @@ def _grow(graph):
 
 
 def _options(graph, model):
-    """Of the compiler."""
+    """Chooses options of the compiler."""
     options = []
     method = graph.pick("", "", "min-max", "percentile", "kl", "mse")
     if method:
@@ -89,7 +91,7 @@ def _options(graph, model):
         options += ["--percentile", graph.pick("99.5", "99.9", "99.99")]
     if graph.chance(0.1):
         options.append("--no-bias-correction")
-    # Parts of what is recognised as one operator have no place of their own.
+    # Parts of what is recognised as one operator have no placement of their own.
     names = [node.name for node in model.graph.node if node.op_type not in IN_OTHERS]
     if names and graph.chance(0.12):
         options += ["--run-on-cpu", graph.pick(*names)]
@@ -97,7 +99,8 @@ def _options(graph, model):
 
 
 def _int16_options(seed, model):
-    """Numbers of their own, so that the other options of a seed stay what they were."""
+    """Chooses 16-bit options with random numbers of their own, so that the other options of a seed
+    stay the same."""
     random = np.random.default_rng([seed, 16])
     names = [node.name for node in model.graph.node if node.op_type not in IN_OTHERS]
     if random.random() < 0.15:
@@ -108,7 +111,7 @@ def _int16_options(seed, model):
 
 
 def _input_parameters(graph):
-    """Of the first input, where users hand in bytes."""
+    """Chooses parameters of the first input, for which users give bytes."""
     channels, *sizes = graph.inputs[0][1][1:]
     if len(graph.inputs) > 1 or graph.chance(0.6):
         return {}
@@ -128,7 +131,7 @@ def _input_parameters(graph):
 
 
 def make(seed):
-    """The case of that number."""
+    """Returns the case of that number."""
     graph = GraphBuilder(np.random.default_rng(seed), opset=0)
     graph.opset = graph.pick(11, 12, 13, 13, 13, 14, 15, 16, 17, 17)
     shape = _input_shape(graph)

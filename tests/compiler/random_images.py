@@ -6,7 +6,7 @@ from onnx import TensorProto
 
 
 def _window(graph, sizes, kernel, dilations, ceil=False):
-    """Attributes of a random window, and the output's sizes; None if it does not fit."""
+    """Returns attributes of a random window, and the output's sizes; None if it does not fit."""
     strides = [graph.below(1, 4) for _ in kernel]
     reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilations)]
     axes = range(len(kernel))
@@ -39,7 +39,7 @@ def _window(graph, sizes, kernel, dilations, ceil=False):
 
 
 def _all_have_taps(sizes, attributes, outputs):
-    """A maximum needs an element."""
+    """Whether every window has an element: a maximum needs one."""
     pads = attributes.get("pads")
     if pads is None:
         return False
@@ -53,7 +53,7 @@ def _all_have_taps(sizes, attributes, outputs):
 
 
 def _dilations(graph, axes):
-    """None three times in four."""
+    """Returns random dilations; None three times in four."""
     return [1 if graph.chance(0.75) else graph.below(1, 4) for _ in range(axes)]
 
 
@@ -149,7 +149,7 @@ def global_pool(graph, source, shape):
 
 
 def excite(graph, source, shape):
-    """A squeeze-and-excite gate: one number for each channel."""
+    """Adds a squeeze-and-excite gate: one number for each channel."""
     small = (*shape[:2], *[1] * (len(shape) - 2))
     pooled = graph.node("GlobalAveragePool", [source], small)
     gate = graph.node(graph.pick("Sigmoid", "HardSigmoid"), [pooled], small)
@@ -185,7 +185,7 @@ def activation(graph, source, shape):
 
 
 def resize(graph, source, shape):
-    """To a random size, by scales or by sizes; cubic is the CPU's."""
+    """Resizes to a random size, by scales or by sizes; the CPU computes cubic."""
     mode = graph.pick("nearest", "nearest", "linear", "linear", "cubic")
     if mode == "cubic" and len(shape) != 4:
         return
@@ -236,7 +236,7 @@ def depth_to_space(graph, source, shape):
 
 
 def patches(graph, source, shape):
-    """An image as rows of features, as vision transformers begin."""
+    """Turns an image into rows of features, as vision transformers begin."""
     if len(shape) != 4 or shape[2] * shape[3] > 150:
         return
     count = shape[2] * shape[3]

@@ -15,7 +15,7 @@ import quantised_definition as definition
 
 KINDS = {np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.int8): TensorProto.INT8}
 SAMPLES = 2
-MOST_TENSORS = 6  # that go in and out, before another step; a job has 13
+MOST_TENSORS = 6  # the most that go in and out before another step; a job has 13
 
 
 @dataclasses.dataclass
@@ -33,11 +33,11 @@ class Case:
     seed: int
     model: onnx.ModelProto
     inputs: dict  # by name, samples first
-    outputs: dict  # tensor of codes -> (output that shows it, scale or None, zero point)
+    outputs: dict  # by tensor of codes: (output that shows it, scale or None, zero point)
 
 
 class Builder:
-    """One network; `values` are what its tensors hold for the first sample."""
+    """Builds one network; `values` are what its tensors hold for the first sample."""
 
     def __init__(self, seed):
         self.random = np.random.default_rng(seed)
@@ -67,7 +67,7 @@ class Builder:
         return name
 
     def float(self, operator, inputs, count=1, **attributes):
-        """A float operator; the names of its outputs."""
+        """Adds a float operator; returns the names of its outputs."""
         names = [f"{operator.lower()}{len(self.nodes)}_{i}" for i in range(count)]
         node = helper.make_node(operator, inputs, names, name=names[0], **attributes)
         values = {name: helper.get_attribute_value(a) for a in node.attribute for name in [a.name]}
@@ -82,7 +82,7 @@ class Builder:
         return names[0] if count == 1 else names
 
     def quantisation(self, array, like=None):
-        """A scale and a zero point for numbers, seldom those that fit best."""
+        """Returns a scale and a zero point for numbers, seldom those that fit best."""
         limits = np.iinfo(self.kind)
         if like is not None and self.chance(0.25):
             return like.scale, like.zero
@@ -91,7 +91,7 @@ class Builder:
         zero = limits.min - low / scale
         style = self.below(5)
         if style == 0:
-            scale = 2.0 ** np.round(np.log2(scale))  # where halves are frequent
+            scale = 2.0 ** np.round(np.log2(scale))  # a scale with which halves are frequent
         elif style == 1:
             scale = float(f"{scale:.0e}")
         if style == 2:
@@ -107,7 +107,7 @@ class Builder:
         ]  # fmt: skip
 
     def codes(self, name, scale, zero):
-        """A tensor of codes that a node has just made; what reads it."""
+        """Registers a tensor of codes that a node has just made; returns what reads it."""
         real = f"{name}_real{len(self.nodes)}"
         self.nodes.append(
             helper.make_node("DequantizeLinear", [name, *self.scale_names(scale, zero)], [real])
@@ -126,12 +126,12 @@ class Builder:
             self.outputs[codes.name] = (shown, codes.scale, codes.zero)
 
     def quantise(self, real, label, like=None, quantisation=None):
-        """QuantizeLinear and DequantizeLinear behind a float tensor."""
+        """Adds QuantizeLinear and DequantizeLinear behind a float tensor."""
         scale, zero = quantisation or self.quantisation(self.values[real], like)
         name = f"q{len(self.nodes)}"
         inputs = [real, *self.scale_names(scale, zero)]
         if self.kind == np.uint8 and zero == 0 and self.chance(0.3):
-            inputs.pop()  # the default
+            inputs.pop()  # the zero point's default
         self.nodes.append(
             helper.make_node("QuantizeLinear", inputs, [name], name=f"{label}#{len(self.nodes)}")
         )
@@ -143,7 +143,8 @@ class Builder:
 
     def quantised_operator(self, operator, inputs, real, label=None, output_first=False,
                            domain="com.microsoft", after=(), like=None, **attributes):  # fmt: skip
-        """A node over codes whose float result is `real`; `after` are inputs behind the output's scale."""
+        """Adds a node over codes whose float result is `real`; `after` are inputs behind the
+        output's scale."""
         scale, zero = self.quantisation(real, like)
         name = f"q{len(self.nodes)}"
         names = self.scale_names(scale, zero)
@@ -159,11 +160,11 @@ class Builder:
         return made
 
     def operand(self, codes):
-        """Tensor, scale and zero point, as QLinear operators read them."""
+        """Returns tensor, scale and zero point, as QLinear operators read them."""
         return [codes.name, *self.scale_names(codes.scale, codes.zero)]
 
     def input(self, shape):
-        """A float input that is quantised first thing, or one of codes."""
+        """Adds a float input that is quantised first, or an input of codes."""
         shape = tuple(int(size) for size in shape)
         name = f"x{len(self.inputs)}"
         size = self.pick(0.05, 1, 1, 3, 30)
@@ -186,7 +187,7 @@ class Builder:
         return made
 
     def some(self, rank=None, fits=lambda shape: True):
-        """A tensor of codes, or a new one if none fits."""
+        """Returns a tensor of codes; a new one if none fits."""
         found = [
             t for t in self.known
             if (rank is None or self.values[t.name].ndim == rank)
@@ -232,8 +233,9 @@ class Builder:
 
 
 def make(seed):
-    """The network of a number: one or a few of the operators in quantised_operators.STEPS."""
-    import quantised_operators  # which builds with this module
+    """Returns the network of a number: one or a few of the operators in
+    quantised_operators.STEPS."""
+    import quantised_operators  # imported here, because it builds with this module
 
     builder = Builder(seed)
     names = list(quantised_operators.STEPS)

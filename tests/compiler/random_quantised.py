@@ -20,7 +20,7 @@ class _Quantiser:
         wanted += [o for n in model.graph.node if gives_reals(n) for o in n.output]
         self._values = float_reference.Network(model).run_images(samples, wanted)
         self._nodes = []
-        self._names = {}  # tensor -> what its readers read
+        self._names = {}  # by tensor: what its readers read
 
     def _add_constant(self, name, array):
         self._graph.initializer.append(numpy_helper.from_array(array, name))
@@ -29,7 +29,7 @@ class _Quantiser:
     def _pair(self, tensor):
         """Quantises and dequantises a tensor by the range of its values."""
         values = self._values[tensor]
-        values = values[np.isfinite(values)]  # of a few networks some are not
+        values = values[np.isfinite(values)]  # a few networks have values that are not finite
         low, high = float(values.min(initial=0)), float(values.max(initial=0))
         limits = np.iinfo(self._type)
         scale = np.float32(max((high - low) / 255, 1e-6))
@@ -46,7 +46,8 @@ class _Quantiser:
         self._names[tensor] = names[1]
 
     def _weights(self, node):
-        """Weights of a convolution in int8, one scale for each output channel or one for all."""
+        """Quantises weights of a convolution in int8, with one scale for each output channel or one
+        for all."""
         name = node.input[1]
         weights = self._constants.get(name)
         if weights is None or f"{name}.real" in self._names.values():
@@ -80,11 +81,11 @@ class _Quantiser:
             self._nodes.append(copy)
             for index, output in enumerate(node.output):
                 if node.op_type == "MaxPool" and index > 0:
-                    continue  # places, which are integers
+                    continue  # these are places, which are integers
                 if gives_reals(node) and self._values[output].dtype == np.float32:
                     self._pair(output)
         outputs = {info.name for info in self._graph.output}
-        for name in outputs:  # a network gives what is dequantised
+        for name in outputs:  # an output of the network is dequantised
             if name not in self._names:
                 continue
             for node in self._nodes:
@@ -99,7 +100,7 @@ class _Quantiser:
 
 
 def quantised(graph, model, samples):
-    """A copy of the model; `graph` gives chance."""
+    """Returns a quantised copy of the model; `graph` gives chance."""
     model = onnx.ModelProto.FromString(model.SerializeToString())
     _Quantiser(graph, model, samples).run()
     onnx.checker.check_model(model)
@@ -107,7 +108,7 @@ def quantised(graph, model, samples):
 
 
 def is_finite(model, samples):
-    """Whether every tensor is, for the samples."""
+    """Whether every tensor is finite for the samples."""
     names = [name for node in model.graph.node if gives_reals(node) for name in node.output]
     with np.errstate(all="ignore"):
         values = float_reference.Network(model).run_images(samples, names)

@@ -5,7 +5,7 @@ import numpy as np
 
 
 def dense(graph, source, shape):
-    """Rows times a constant matrix."""
+    """Multiplies rows by a constant matrix."""
     outputs = graph.below(1, 30) if graph.chance(0.9) else graph.below(30, 140)
     if not graph.fits((*shape[:-1], outputs)):
         return
@@ -16,7 +16,7 @@ def dense(graph, source, shape):
 
 
 def gemm(graph, source, shape):
-    """Flat features, or a matrix of them."""
+    """Adds Gemm for flat features, or for a matrix of them."""
     if len(shape) != 2:
         features = int(np.prod(shape[1:]))
         if features > 1500:
@@ -36,7 +36,7 @@ def gemm(graph, source, shape):
 
 
 def layer_normalisation(graph, source, shape):
-    """One node from opset 17 on, before that what exporters write for it."""
+    """Adds one node from opset 17 on; before, the nodes that exporters write for it."""
     parameters = [
         graph.constant(graph.random.uniform(0.5, 2, shape[-1])),
         graph.constant(graph.normal(shape[-1])),
@@ -57,7 +57,7 @@ def layer_normalisation(graph, source, shape):
 
 
 def gelu(graph, source, shape):
-    """As exporters write it."""
+    """Adds GELU as exporters write it."""
     half = graph.constant(np.array(0.5))
     if graph.chance(0.5):
         inner = graph.node("Div", [source, graph.constant(np.array(np.sqrt(2)))], shape)
@@ -89,7 +89,8 @@ def masked(graph, scores, shape):
 
 
 def attention(graph, source, shape):
-    """Scores of rows with rows, softmax, and the sum they weigh; with heads or without."""
+    """Adds the scores of rows with rows, softmax, and the sum that they weigh, with or without
+    heads."""
     rows, width = shape[1], shape[2]
     heads = graph.pick(1, 1, 2, 3)
     each = graph.pick(2, 3, 4, 8)
@@ -126,7 +127,7 @@ def attention(graph, source, shape):
 
 
 def encoder(graph, source, shape):
-    """A block of a transformer."""
+    """Adds a block of a transformer."""
     layer_normalisation(graph, source, shape)
     attention(graph, *graph.last())
     if graph.last()[1] != shape:
@@ -144,7 +145,7 @@ def encoder(graph, source, shape):
 
 
 def pixels(graph, source, shape):
-    """Rows of features back into an image."""
+    """Makes an image of rows of features."""
     height = graph.divisor(shape[1])
     turned = graph.node("Transpose", [source], (1, shape[2], shape[1]), perm=[0, 2, 1])
     sizes = (1, shape[2], height, shape[1] // height)
@@ -152,7 +153,8 @@ def pixels(graph, source, shape):
 
 
 def product(graph, source, shape):
-    """Of two computed matrices: with its own transpose, or with what fits."""
+    """Adds a product of two computed matrices: one with its own transpose, or with one that
+    fits."""
     if len(shape) < 2 or shape[-2] > 40:
         return
     out = (*shape[:-1], shape[-2])

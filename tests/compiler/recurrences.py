@@ -56,9 +56,9 @@ CELLS = {"RNN": _rnn, "GRU": _gru, "LSTM": _lstm}
 
 def recurrence(kind, x, w, r, bias=None, lengths=None, state=None, cell=None, peepholes=None, *,
                reverse=(False,), functions=None, clip=0.0, linear_before_reset=0, input_forget=0):
-    """`x` (steps, batch, features), weights by direction; `reverse` has one for each direction, and
-    `functions` the functions of all. Returns Y (steps, directions, batch, hidden), and the last
-    states and cells (directions, batch, hidden)."""
+    """`x` is (steps, batch, features), and weights are by direction; `reverse` has one for each
+    direction, and `functions` the functions of all. Returns Y (steps, directions, batch, hidden),
+    and the last states and cells (directions, batch, hidden)."""
     steps, batch, _ = x.shape
     directions, _, hidden = r.shape
     count = len(USUAL[kind])

@@ -13,7 +13,7 @@ from reference_device import SCRATCH, WEIGHTS, Machine
 
 
 def quantise(tensor, values):
-    """Real numbers as the runtime puts them into device memory."""
+    """Quantises real numbers as the runtime does when it puts them into device memory."""
     with np.errstate(invalid="ignore", over="ignore"):
         steps = np.rint(values.astype(np.float32) / tensor.scale) + np.float32(tensor.zero_point)
     steps = np.where(np.isnan(steps), tensor.zero_point, steps)
@@ -26,7 +26,7 @@ def dequantise(tensor, q):
 
 
 def user_values(tensor, q):
-    """What a user hands in so that an input's elements become `q`."""
+    """Returns what a user gives for an input so that its elements become `q`."""
     if tensor.data_type == model_file.INT8:
         return q.astype(np.float32)
     if tensor.data_type in (model_file.UINT8, model_file.NV12):
@@ -35,7 +35,7 @@ def user_values(tensor, q):
 
 
 def _device_view(tensor, buffer):
-    """The bytes of a tensor's buffer in ONNX's order of elements."""
+    """Returns the elements of a tensor's buffer in ONNX's order."""
     elements = buffer.view(tensor.dtype)
     size = tensor.dtype.itemsize
     if tensor.is_rows:
@@ -50,11 +50,11 @@ def _device_view(tensor, buffer):
 
 
 def _to_device(tensor, q):
-    """A new buffer; the bytes between the elements are arbitrary."""
+    """Returns a new buffer; the bytes between the elements are arbitrary."""
     buffer = np.full(tensor.bytes, 0x3C, np.uint8)
     view = _device_view(tensor, buffer)
     view[...] = q.reshape(view.shape)
-    if tensor.data_type == model_file.NV12:  # unsigned bytes of a picture
+    if tensor.data_type == model_file.NV12:  # the unsigned bytes of a picture
         view[...] ^= np.int8(-128)
     return buffer
 
@@ -65,7 +65,7 @@ def _from_device(tensor, buffer):
 
 def run_bpu_segment(model, segment, values):
     """Returns the values of the tensors that the segment writes, by number."""
-    # Scratch and outputs start with rubbish: a program may rely on neither.
+    # Scratch and outputs start with rubbish, because a program may rely on neither.
     regions = {WEIGHTS: model.weights.copy()}
     regions[SCRATCH] = np.full(segment.scratch_bytes, 0xA5, np.uint8)
     for region, number, writable in segment.bindings:
@@ -101,7 +101,7 @@ def run_cpu_op(model, op, values):
 
 
 def run(model, inputs):
-    """`inputs` are values by name. Returns the values of the outputs by name."""
+    """Runs the model; `inputs` are values by name. Returns the values of the outputs by name."""
     values = {int(n): inputs[model.tensors[n].name] for n in model.inputs}
     for segment in model.segments:
         if not isinstance(segment, list):

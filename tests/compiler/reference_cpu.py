@@ -34,7 +34,7 @@ def _softplus(x):
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 
-# By number; the reals are a and b.
+# The functions by number; the reals are a and b.
 UNARY_FUNCTIONS = [
     lambda x, a, b: x,
     lambda x, a, b: np.abs(x),
@@ -111,7 +111,7 @@ BINARY_FUNCTIONS = [
 
 
 def _last(function):
-    """The last position of the best instead of the first."""
+    """Makes a function that returns the last position of the best instead of the first."""
     return lambda x, axis: x.shape[axis] - 1 - function(np.flip(x, axis), axis)
 
 
@@ -161,7 +161,7 @@ def _binary(op, shape, left, right):
 
 
 def _view(op, shape, x):
-    """Offset of the first element, then a step for each axis of the output."""
+    """Integers: the offset of the first element, then a step for each axis of the output."""
     offsets = np.full(shape, int(op.integers[0]), np.int64)
     for axis, step in enumerate(op.integers[1:]):
         size = [1] * len(shape)
@@ -182,7 +182,7 @@ def _gather_elements(op, shape, x, indices):
 
 
 def _scatter(op, shape, x, indices, updates):
-    """The axis, and 0: updates replace elements."""
+    """Integers: the axis, and 0: updates replace elements."""
     axis, way = (int(number) for number in op.integers)
     assert way == 0
     result, places = x.copy(), indices.astype(np.int64)
@@ -191,7 +191,7 @@ def _scatter(op, shape, x, indices, updates):
 
 
 def _cumulative(op, shape, x):
-    """The axis, exclusive, reverse."""
+    """Integers: the axis, exclusive, reverse."""
     axis, exclusive, reverse = (int(number) for number in op.integers)
     x = np.flip(x, axis) if reverse else x
     total = np.cumsum(x, axis) - (x if exclusive else 0)
@@ -199,8 +199,8 @@ def _cumulative(op, shape, x):
 
 
 def _recurrence(op, shape, x, w, r, bias=None):
-    """The kind, the direction, what else is given (1: a bias), whether a GRU resets behind its
-    product, whether an LSTM couples its gates, then functions."""
+    """Integers: the kind, the direction, what else is given (1: a bias), whether a GRU resets
+    behind its product, whether an LSTM couples its gates, then the functions."""
     kind, direction, given, behind, couples = (int(number) for number in op.integers[:5])
     assert given <= 1 and direction <= 1 and op.reals[0] == 0
     names = ["RNN", "GRU", "LSTM"]
@@ -212,7 +212,8 @@ def _recurrence(op, shape, x, w, r, bias=None):
 
 
 def _pad(op, shape, x):
-    """Mode (constant, edge, reflect, wrap), elements in front of each axis, negative: cut off."""
+    """Integers: the mode (constant, edge, reflect, wrap), then elements in front of each axis; a
+    negative number cuts off."""
     mode = int(op.integers[0])
     inside = np.ones(shape, bool)
     for axis, before in enumerate(op.integers[1:]):
@@ -233,7 +234,8 @@ def _pad(op, shape, x):
 
 
 def _interpolate(op, shape, x):
-    """Axis, taps, then the positions of the taps of each element; reals are their weights."""
+    """Integers: the axis, the taps, then the positions of the taps of each element; reals: their
+    weights."""
     axis, taps = int(op.integers[0]), int(op.integers[1])
     matrix = np.zeros((shape[axis], x.shape[axis]))
     rows = np.repeat(np.arange(shape[axis]), taps)
@@ -257,7 +259,8 @@ def _reduce(op, shape, x):
 
 
 def _top_k(op, shape, x):
-    """Axis, greatest or least, positions or values; of equals the first."""
+    """Integers: the axis, greatest or least, positions or values; of equal elements the first
+    counts."""
     axis, greatest, positions = (int(number) for number in op.integers)
     order = np.argsort(-x if greatest else x, axis=axis, kind="stable")
     order = np.take(order, np.arange(shape[axis]), axis=axis)
@@ -281,7 +284,8 @@ def _overlap(one, other):
 
 
 def _suppression(op, shape, boxes, scores):
-    """Centre and size or corners, most boxes of a class; the greatest overlap, the least score."""
+    """Integers: centre and size or corners, most boxes of a class; reals: the greatest overlap, the
+    least score."""
     result = np.full(shape, -1.0)
     row = 0
     for batch, kind in np.ndindex(scores.shape[:2]):
@@ -306,7 +310,7 @@ def _product(op, shape, left, right):
 
 
 def _taps(few, many, kernel, strides, dilations, pads):
-    """For each tap: which windows look inside, and where, axis by axis."""
+    """Returns for each tap which windows look inside with it, and where, axis by axis."""
     for tap in np.ndindex(*kernel):
         windows, places = [], []
         for axis in range(len(kernel)):
@@ -318,7 +322,8 @@ def _taps(few, many, kernel, strides, dilations, pads):
 
 
 def _convolution(op, shape, x, weights, bias=None):
-    """Transposed or not, groups, then strides, dilations and padding in front of each axis."""
+    """Integers: transposed or not, groups, then strides, dilations and padding in front of each
+    axis."""
     axes = x.ndim - 2
     transposed, groups = int(op.integers[0]), int(op.integers[1])
     strides, dilations, pads = op.integers[2:].reshape(3, axes)
@@ -342,7 +347,7 @@ def _convolution(op, shape, x, weights, bias=None):
 
 
 def _places(x, shape, by_columns, taps):
-    """Where the greatest elements are, the first of equals, counted over all of x."""
+    """Returns where the greatest elements are, the first of equal ones, counted over all of x."""
     numbers = np.arange(np.prod(x.shape[2:])).reshape(x.shape[2:], order="F" if by_columns else "C")
     bases = np.arange(np.prod(x.shape[:2])) * numbers.size
     numbers = bases.reshape(x.shape[:2] + (1,) * numbers.ndim) + numbers
@@ -356,9 +361,9 @@ def _places(x, shape, by_columns, taps):
 
 
 def _pool(op, shape, x):
-    """Kind (maximum, average, average with padding, root of squares, place of the maximum by rows,
-    by columns), then kernel, strides, dilations, padding in front and behind. What lies beyond the
-    padding never counts."""
+    """Integers: the kind (maximum, average, average with padding, root of squares, place of the
+    maximum by rows, by columns), then kernel, strides, dilations, padding in front and behind. What
+    lies beyond the padding never counts."""
     axes = x.ndim - 2
     kind = int(op.integers[0])
     kernel, strides, dilations, before, behind = op.integers[1:].reshape(5, axes)
@@ -414,7 +419,7 @@ OPERATORS = {
 
 
 def run(op, inputs, shape):
-    """`op` is a model_file.CpuOp. Returns an array of `shape` in float32."""
+    """Runs `op`, a model_file.CpuOp. Returns an array of `shape` in float32."""
     with np.errstate(all="ignore"):
         doubles = [array.astype(np.float64) for array in inputs]
         return np.asarray(OPERATORS[op.type](op, shape, *doubles)).reshape(shape).astype(np.float32)

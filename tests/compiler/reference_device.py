@@ -22,7 +22,7 @@ INT8, INT16 = 0, 1  # types of an operand
 
 
 def round_half_even(value, shift):
-    """value / 2**shift for int64 arrays."""
+    """Returns value / 2**shift for int64 arrays, with halves rounded to even."""
     shift = np.asarray(shift, np.int64)
     floor = value >> shift
     rest = value - (floor << shift)
@@ -35,12 +35,12 @@ def wrap32(value):
 
 
 def _colour(scaled):
-    """A byte from 1/8192; the shift rounds down."""
+    """Returns a byte from 1/8192; the shift rounds down."""
     return np.clip((scaled + 4096) >> 13, 0, 255)
 
 
 def _dilation(insn):
-    """0 stands for 1."""
+    """Returns the dilation; 0 in the instruction stands for 1."""
     return max(int(insn["dilation_height"]), 1), max(int(insn["dilation_width"]), 1)
 
 
@@ -49,7 +49,7 @@ def round_up(channels):
 
 
 class Machine:
-    """Regions of one job and the instructions on them."""
+    """The regions of one job, and the instructions that run on them."""
 
     def __init__(self, regions):
         self._regions = regions  # region number -> uint8 array
@@ -62,7 +62,7 @@ class Machine:
         start = int(operand["offset"])
         last = start + sum((size - 1) * step for size, step in zip(shape, strides))
         assert last + dtype.itemsize <= len(region), "an operand leaves its region"
-        # Whole elements from there on.
+        # Takes whole elements from there on.
         rest = region[start : start + (len(region) - start) // dtype.itemsize * dtype.itemsize]
         return np.lib.stride_tricks.as_strided(rest.view(dtype), shape, strides)
 
@@ -103,7 +103,7 @@ class Machine:
 
     @staticmethod
     def _windows(insn, data, fill):
-        """(output height, output width, kernel height, kernel width, channels)"""
+        """Returns (output height, output width, kernel height, kernel width, channels)."""
         out, source = insn["out"], insn["in"][0]
         kernel = int(insn["kernel_height"]), int(insn["kernel_width"])
         stride = int(insn["stride_height"]), int(insn["stride_width"])
@@ -123,7 +123,7 @@ class Machine:
         return padded[rows[:, None, :, None], columns[None, :, None, :]]
 
     def _dense_weights(self, insn):
-        """(group, output, kernel row, kernel column, input)"""
+        """Returns (group, output, kernel row, kernel column, input)."""
         groups = int(insn["groups"])
         inputs = int(insn["in"][0]["channels"]) // groups
         outputs = int(insn["out"]["channels"]) // groups
@@ -181,7 +181,8 @@ class Machine:
         self._requantise_channels(insn, np.matmul(left, right.transpose(0, 2, 1)))
 
     def _pair(self, insn):
-        """ADD, SUB, MAX and MIN of the scaled inputs; numpy broadcasts as the device does."""
+        """Computes ADD, SUB, MAX and MIN of the scaled inputs; numpy broadcasts as the device
+        does."""
         first, second = (self._centred(operand) for operand in insn["in"])
         first = first * int(insn["multiplier"][0])
         second = second * int(insn["multiplier"][1])
@@ -219,7 +220,7 @@ class Machine:
 
     @staticmethod
     def _counts_with_padding(insn):
-        """Positions of each window that lie above the end of the padding."""
+        """Counts the positions of each window that lie in front of the end of the padding."""
         counts = []
         for size, outputs, kernel, stride, before, after in (
             ("height", "height", "kernel_height", "stride_height", "pad_top", "pad_bottom"),
@@ -248,11 +249,11 @@ class Machine:
 
     @staticmethod
     def _bilinear(data, rows, columns):
-        """Elements at all pairs of positions."""
+        """Returns interpolated elements at all pairs of positions."""
         first_row, first_column = rows >> POSITION_BITS, columns >> POSITION_BITS
         next_row = np.minimum(first_row + 1, data.shape[0] - 1)
         next_column = np.minimum(first_column + 1, data.shape[1] - 1)
-        # Eight bits of the fraction, weights of four neighbours in 1/65536.
+        # Eight bits of the fraction give the weights of four neighbours in 1/65536.
         below = (rows >> (POSITION_BITS - 8) & 255)[:, None, None]
         right = (columns >> (POSITION_BITS - 8) & 255)[None, :, None]
         total = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes a network that fails smaller, as long as it fails in the same way."""
+"""Makes a failing network smaller, as long as it fails in the same way."""
 
 import dataclasses
 
@@ -41,7 +41,7 @@ class _Candidates:
         return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
 
     def cut_behind(self):
-        """With one tensor as the only output."""
+        """Yields networks with one tensor as the only output."""
         for node in filter(gives_reals, self._case.model.graph.node):
             for name in node.output:
                 model = _copy(self._case.model)
@@ -50,7 +50,7 @@ class _Candidates:
                 yield self._case_of(model, self._case.samples)
 
     def cut_before(self):
-        """With one tensor as an input."""
+        """Yields networks with one tensor as an input."""
         for node in reversed(self._case.model.graph.node):
             if len(node.output) != 1 or not gives_reals(node):
                 continue
@@ -69,7 +69,7 @@ class _Candidates:
             yield self._case_of(model, samples)
 
     def bypass(self):
-        """Without a node whose output is shaped as its input."""
+        """Yields networks without a node whose output has the shape of its input."""
         values = {**self._values, **self._case.samples}
         for node in self._case.model.graph.node:
             source, target = (*node.input[:1], node.output[0], "")[:2]
@@ -99,7 +99,8 @@ def _size(case):
 
 
 def shrink(case, why):
-    """`why` says how a case fails, or nothing; the first word of it has to stay."""
+    """Returns a smaller case. `why` says how a case fails, or nothing; its first word has to
+    stay."""
     reason = why(case)
     kind = reason.split()[:1]
     if not reason:

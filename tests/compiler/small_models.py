@@ -7,8 +7,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 
 def model(nodes, inputs, outputs, constants=None, opset=13, types=None):
-    """`inputs` and `outputs` map names to shapes (None in one: unknown); `constants` to arrays;
-    `types` to the types of those that are not float."""
+    """Makes a model. `inputs` and `outputs` map names to shapes (None in one: unknown), `constants`
+    to arrays, and `types` to the types of those that are not float."""
     def info(shapes):
         return [
             helper.make_tensor_value_info(n, types.get(n, TensorProto.FLOAT), s)

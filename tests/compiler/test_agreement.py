@@ -21,7 +21,7 @@ GRAPHS = int(os.environ.get("OVERTAKE_GRAPHS", 300))
 
 
 def case_of(model):
-    """Calibrated with noise."""
+    """Returns a case of the model, calibrated with noise."""
     random = np.random.default_rng(1)
     samples = {}
     for info in model.graph.input:
@@ -132,7 +132,7 @@ class Agreement(unittest.TestCase):
                 self.assertEqual(self.checker.covered[f"input {kind}"], 1)
 
     def test_an_instruction_computed_otherwise_is_noticed(self):
-        """In the interpreter, which is as good as in the device."""
+        """The test changes the interpreter, which is as good as changing the device."""
         nodes = [
             small_models.node("Conv", ["x", "w"], ["conv"]),
             small_models.node("Tanh", ["conv"], ["tanh"]),
@@ -155,7 +155,7 @@ class Agreement(unittest.TestCase):
                     self.checker.check(case)
 
     def test_a_failing_network_becomes_smaller(self):
-        """Down to the node that a mistaken judge objects to."""
+        """The network shrinks down to the node that a mistaken judge objects to."""
         case = next(
             case
             for case in map(random_graphs.make, range(1000))

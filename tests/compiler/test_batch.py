@@ -24,7 +24,7 @@ from graph_builder import GraphBuilder
 GRAPHS = int(os.environ.get("OVERTAKE_BATCH_GRAPHS", 40))
 SAMPLES = 2
 
-# Where the device runs them for one image, it runs them for several.
+# If the device runs these for one image, it runs them for several.
 OF_IMAGES = {
     "AveragePool", "BatchNormalization", "Conv", "ConvTranspose", "DepthToSpace",
     "GlobalAveragePool", "GlobalMaxPool", "MaxPool", "Relu", "Resize", "SpaceToDepth",
@@ -37,7 +37,8 @@ def weights(*shape):
 
 
 def classifier(count):
-    """Convolutions with and without padding, a residual, a gate, pools, fully connected layers."""
+    """Has convolutions with and without padding, a residual, a gate, pools and fully connected
+    layers."""
 
     def node(operator, inputs, outputs, **attributes):
         return small_models.node(operator, inputs, outputs, name=outputs[0], **attributes)
@@ -69,8 +70,8 @@ def in_batches(images, count):
 
 
 def with_scales(case):
-    """The case quantised, so that what is computed does not depend on how float sums round;
-    None if that cannot be."""
+    """Returns the case quantised, so that its results do not depend on how float sums round; None
+    if the case cannot be quantised."""
     model = case.model
     if case.is_rough or not random_batches.is_for_one_image(model):
         return None
@@ -87,7 +88,7 @@ def with_scales(case):
 
 
 def mixes_images(model, count):
-    """Whether an image of a batch gives something else than it gives alone, in float."""
+    """Whether an image of a batch gives something else than the image gives alone, in float."""
     random = np.random.default_rng(1)
     batch = {
         info.name: random.standard_normal(
@@ -100,7 +101,7 @@ def mixes_images(model, count):
     try:
         onnx.shape_inference.infer_shapes(many, check_type=True, strict_mode=True)
         found = float_reference.Network(many).run(batch)
-    except Exception:  # shapes do not fit any more
+    except Exception:  # the shapes do not fit any more
         return True
     return any(
         found[name].shape != want.shape or not np.allclose(found[name], want, 1e-3, 1e-3)
@@ -128,8 +129,8 @@ class Batch(unittest.TestCase):
         return self.checker._compile(name, *options)
 
     def compare(self, one, many, images, count, options=()):
-        """Compiles both, runs both on `images` (by input, samples first), and returns the model
-        files. No bit of an output may differ."""
+        """Compiles both networks, runs both on `images` (by input, samples first), and returns the
+        model files. No bit of an output may differ."""
         batches = in_batches(images, count)
         single = self.compile(case_of(one, images, options), "one.ovm")
         wanted = self.checker._run(single, images, "one")
@@ -159,7 +160,7 @@ class Batch(unittest.TestCase):
                 self.assertTrue(all(on_bpu for _, on_bpu in batch.nodes), batch.nodes)
                 self.assertEqual(len(batch.segments), 1)
                 self.assertEqual(single.nodes, batch.nodes)
-                # Weights are there once, whatever the batch.
+                # The file has the weights once, whatever the batch.
                 self.assertEqual(len(single.weights), len(batch.weights))
 
     def test_a_dynamic_batch_is_chosen_with_input_shape(self):

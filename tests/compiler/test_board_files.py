@@ -35,7 +35,7 @@ class BoardFiles(Case):
             pixels.tofile(self.directory / f"pictures/{index}.rgbchw")
 
     def file(self, model=None, inputs=None, calibration=None, compiler=None):
-        """Of the shape that the board's examples have; a value of None takes a key away."""
+        """Writes a file in the form of the board's examples; a value of None removes a key."""
 
         def merged(keys, changes):
             keys.update(changes or {})
@@ -62,7 +62,7 @@ class BoardFiles(Case):
         )  # fmt: skip
 
     def compile(self, *arguments, **changes):
-        """The warnings, without the file's name."""
+        """Returns the warnings, without the file's name."""
         path = self.file(**changes)
         result = overtake("compile", "-c", path, *arguments)
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -206,7 +206,7 @@ class BoardFiles(Case):
         self.assertEqual(tensor["data_type"], "int8")
 
     def test_a_batch(self):
-        """Samples are whole batches."""
+        """Each sample is a whole batch."""
         for index in range(3):
             np.zeros((4, 3, 8, 8), np.float32).tofile(self.directory / f"pictures/{index}.rgbchw")
         inputs = {

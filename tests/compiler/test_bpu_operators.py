@@ -35,14 +35,15 @@ def to_real(tensor, q):
 
 
 def to_bytes(tensor, reals):
-    """The nearest, of two the even one."""
+    """Returns the nearest bytes; a half is rounded to the even one."""
     with np.errstate(invalid="ignore"):
         q = np.rint(reals.astype(np.float64) / np.float64(tensor.scale)) + tensor.zero_point
     return np.clip(q, -128, 127).astype(np.int64)
 
 
 def fixed(number):
-    """multiplier, shift with multiplier / 2**shift the nearest float32."""
+    """Returns multiplier and shift; multiplier / 2**shift is the float32 that is nearest to the
+    number."""
     mantissa, exponent = math.frexp(float(np.float32(number)))
     return int(mantissa * 2**24), 24 - exponent
 
@@ -54,7 +55,7 @@ def round_half_even(value, shift):
 
 
 class Quantised:
-    """A constant as the compiler holds it: the range of its elements and 0."""
+    """A constant as the compiler quantises it: its range holds its elements and 0."""
 
     def __init__(self, array):
         low, high = min(float(array.min()), 0.0), max(float(array.max()), 0.0)
@@ -217,7 +218,8 @@ class Case(unittest.TestCase):
         return source.with_suffix(".ovm")
 
     def bytes_of(self, path, inputs):
-        """What the device makes of bytes, as bytes in ONNX's order, and the tensors of the file."""
+        """Returns what the device makes of bytes, as bytes in ONNX's order, and the tensors of the
+        file."""
         file = model_file.ModelFile(path)
         tensors = {tensor.name: tensor for tensor in file.tensors}
         reals = {name: to_real(tensors[name], q) for name, q in inputs.items()}
@@ -225,7 +227,7 @@ class Case(unittest.TestCase):
         return to_bytes(tensors["y"], got), tensors
 
 class Bytes(Case):
-    """What the device makes of bytes."""
+    """Tests which bytes the device makes of bytes."""
 
     def check_split(self, path, inputs, whole):
         def compile_with(limit):
@@ -241,7 +243,8 @@ class Bytes(Case):
         np.testing.assert_array_equal(self.bytes_of(path, inputs)[0], whole)
 
     def check(self, nodes, shapes, constants, wanted, expect):
-        """`expect` makes bytes of tensors and the bytes of the inputs, all by name."""
+        """Checks a network; `expect` makes bytes from the tensors and the bytes of the inputs, all
+        by name."""
         path = self.compile(nodes, shapes, constants, wanted)
         self.assertEqual({s["processor"] for s in info(path)["segments"]}, {"BPU"})
         inputs = {n: RANDOM.integers(-128, 128, shape) for n, shape in shapes.items()}
@@ -331,7 +334,7 @@ class Bytes(Case):
 
 
 class Programs(Case):
-    """Which instructions a network becomes."""
+    """Tests which instructions a network becomes."""
 
     def opcodes(self, path):
         return [int(insn["opcode"]) for insn in model_file.ModelFile(path).program]
@@ -453,7 +456,7 @@ class Programs(Case):
         self.assertGreater(cosine(got, wanted), 0.999)
 
     def test_attention_of_one_matrix_stays_on_the_device(self):
-        """Query, key and value out of one product, as PyTorch's image models export them."""
+        """Query, key and value come from one product, as PyTorch's image models export them."""
         tokens, heads, size = 10, 3, 8
         width = heads * size
         nodes = [

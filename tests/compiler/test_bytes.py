@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bytes that are numbers: what DynamicQuantizeLinear makes, BitShift and Cast of inputs."""
+"""Bytes as numbers: what DynamicQuantizeLinear makes, BitShift, and Cast of inputs."""
 
 import itertools
 import pathlib
@@ -22,7 +22,8 @@ TYPES = {
 
 
 def quantised(x):
-    """Bytes, scale and zero point, in float32 as ONNX writes them; a scale of 1 for zeros alone."""
+    """Returns bytes, scale and zero point, in float32 as ONNX defines them; the scale is 1 if all
+    are zeros."""
     least, most = min(F(0), x.min()), max(F(0), x.max())
     scale = (most - least) / F(255) or F(1)
     zero = np.clip(np.rint((F(0) - least) / scale), 0, 255)
@@ -36,7 +37,7 @@ class Bytes(unittest.TestCase):
         self.folder = pathlib.Path(holder.name)
 
     def results(self, nodes, inputs, outputs, constants=None, opset=13):
-        """In float and of the compiled model; `outputs` are types by name."""
+        """Returns the results in float and of the compiled model; `outputs` are types by name."""
         types = {name: TYPES[array.dtype] for name, array in inputs.items()} | outputs
         constants = {name: np.asarray(array) for name, array in (constants or {}).items()}
         proto = model(nodes, {n: a.shape for n, a in inputs.items()}, dict.fromkeys(outputs), constants,
@@ -109,7 +110,7 @@ class QuantisedAtRunTime(Bytes):
                 self.assertIn(said, stderr)
 
     def test_many_that_stay(self):
-        """The nodes are gone through once, not once for each."""
+        """The compiler visits all nodes once, not once for each of them."""
         count, x = 2000, RANDOM.normal(size=(3, 4)).astype(F)
         nodes = []
         for number in range(count):
@@ -137,7 +138,7 @@ class QuantisedAtRunTime(Bytes):
             np.testing.assert_array_equal(got["t"], s * 2)
 
     def test_beside_a_product_of_integers_and_behind_the_device(self):
-        """The product is one in float; the bytes are of what the device makes."""
+        """The product is one in float; the bytes are made from what the device computes."""
         x, weights = RANDOM.normal(size=(1, 3, 8, 8)).astype(F), RANDOM.normal(size=(4, 3, 3, 3)).astype(F)
         matrix = RANDOM.integers(-127, 128, (6, 5)).astype(np.int8)
         nodes = [
@@ -172,7 +173,7 @@ class Shifts(Bytes):
             bits = 8 * kind.itemsize
             x = RANDOM.integers(0, 2 ** min(bits, 24), (3, 40)).astype(kind)
             by = RANDOM.integers(0, min(bits, 20), (3, 40)).astype(kind)
-            if direction == "LEFT" and bits > 16:  # what is exact in float32
+            if direction == "LEFT" and bits > 16:  # float32 holds these exactly
                 x >>= by
             wanted = x << by if direction == "LEFT" else x >> by
             shift = node("BitShift", ["x", "by"], ["y"], direction=direction)
@@ -200,7 +201,7 @@ class Shifts(Bytes):
 
 class Casts(Bytes):
     def test_from_bytes_and_to_bytes(self):
-        """Both in one network; the output keeps its type."""
+        """One network does both; the output keeps its type."""
         x = np.arange(0, 240, 10, dtype=np.uint8).reshape(1, 2, 3, 4)
         nodes = [node("Cast", ["x"], ["f"], to=TensorProto.FLOAT), node("Softmax", ["f"], ["s"]),
                  node("Mul", ["s", "many"], ["m"]), node("Cast", ["m"], ["y"], name="back", to=TensorProto.UINT8)]  # fmt: skip

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Which ranges calibration chooses: of outputs that are nearly everywhere zero, as of a text detector,
-and of what only a function reads."""
+"""Which ranges calibration chooses: for outputs that are nearly everywhere zero, as a text
+detector's are, and for tensors that only a function reads."""
 
 import pathlib
 import re
@@ -19,7 +19,7 @@ SHAPE = (1, 1, SIZE, SIZE)
 
 
 def pages(count, seed):
-    """Dim noise with a few bright words."""
+    """Returns dim noise with a few bright words."""
     random = np.random.default_rng(seed)
     result = random.uniform(0, 0.2, (count, 1, SIZE, SIZE)).astype(np.float32)
     for page in result:
@@ -57,7 +57,7 @@ class Compiled(unittest.TestCase):
 
 class Bounded(Compiled):
     def test_samples_that_never_fire_are_warned_of(self):
-        """By name, whatever the method; not where one fires."""
+        """The warning names the outputs whatever the method is; no output is named if one fires."""
         warning = r"output 'p' \(Sigmoid\) stays within 0\.\d+ of 0 over the calibration samples, and can reach 1"
         path = save(detector(), self.folder / "m.onnx")
         np.save(self.folder / "dim.npy", np.minimum(pages(4, 1), 0.5))
@@ -71,7 +71,8 @@ class Bounded(Compiled):
         self.assertNotRegex(result.stderr, warning)
 
     def test_what_fires_was_not_among_the_samples(self):
-        """A wake word calibrated on noise: p of the samples is 0.03 to 0.08, that of the word 0.99."""
+        """A wake word is calibrated on noise: p of the samples is 0.03 to 0.08, p of the word
+        0.99."""
         noise = np.random.default_rng(2).uniform(-4, 4, (64, 2, 1, 1)).astype(np.float32)
         noise[:, 1] = -3 - noise[:, 0] + noise[:, 1] / 8
         np.save(self.folder / "x.npy", noise)
@@ -115,7 +116,8 @@ class Methods(Compiled):
 
 
 class Ranges(Compiled):
-    """Of what a function reads: as far as the function tells values apart."""
+    """Tests ranges of tensors that a function reads: they reach as far as the function tells values
+    apart."""
 
     def nearness(self, nodes, inputs, constants, method):
         random = np.random.default_rng(5)

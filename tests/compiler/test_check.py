@@ -22,7 +22,8 @@ OF_ANOTHER_DOMAIN = (
 
 
 def mixed():
-    """Two operators that do not exist, of ONNX and not, a sound node behind each, and a Softmax."""
+    """Has two nodes of an unknown operator, a Det, a sound node behind one of the two, and a
+    Softmax."""
     nodes = [
         node("Conv", ["x", "w"], ["c"]),
         helper.make_node("Mystery", ["c"], ["m"], name="first", domain="com.example"),
@@ -156,7 +157,8 @@ class Check(unittest.TestCase):
         self.assertEqual(rows["MaxPool"]["reasons_for_cpu"][0]["nodes"], ["my_maxpool"])
 
     def test_compiling_warns_of_much_work_on_the_cpu(self):
-        """By its share of the work, with the reason; not where the CPU was asked for."""
+        """The warning names the work's share and the reason; there is none if the user asked for
+        the CPU."""
         constants = {"w": ones(4, 3, 3, 3), "v": ones(4, 1, 1, 1), "h": ones(4, 4, 1, 1)}
         nodes = [node("Conv", ["x", "w"], ["a"], name="large"),
                  node("ConvTranspose", ["a", "h"], ["y"], name="strided", strides=[2, 2])]  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""compile, info and run as a user meets them: files, exit statuses, messages, JSON."""
+"""Tests compile, info and run as a user meets them: files, exit statuses, messages, JSON."""
 
 import json
 import os
@@ -42,11 +42,13 @@ class Command(unittest.TestCase):
         return source.with_suffix(".ovm")
 
     def inputs(self, *leading):
-        """Well inside what compile_two() calibrates with, so that nothing saturates."""
+        """Returns inputs well inside those that compile_two() calibrates with, so that nothing
+        saturates."""
         return {n: self.random.uniform(-1, 1, (*leading, *SHAPE)).astype("f4") for n in "ab"}
 
     def test_an_fc_that_takes_the_host_long_is_warned_of_with_the_value_to_use(self):
-        """2.9 GMAC without AVX2: more than a second of the two that a driver allows."""
+        """The FC has 2.9 GMAC and runs without AVX2: it takes more than a second of the two that a
+        driver allows."""
         shape = (1, 64, 280, 280)
         weights = {"w": self.random.uniform(-1, 1, (64, 64, 3, 3)).astype("f4")}
         nodes = [node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])]
@@ -143,7 +145,8 @@ class Command(unittest.TestCase):
         self.assertAlmostEqual(nodes, (cycles - overhead) * 1000 / profile["clock_khz"])
         for entry in summary["nodes"]:
             self.assertGreaterEqual(entry["cosine"], 0.99)
-            # Of vectors that differ little: error^2 is about 2 (1 - cosine), or more by their lengths.
+            # For vectors that differ little, error^2 is about 2 (1 - cosine), or more because of
+            # their lengths.
             self.assertGreaterEqual(entry["error"] ** 2, 0.99 * 2 * (1 - entry["cosine"]) - 1e-6)
             self.assertLess(entry["error"], 0.2)
         self.assertIn("y/out", succeed("info", path))
@@ -166,7 +169,7 @@ class Command(unittest.TestCase):
         np.testing.assert_allclose(
             results["y_out"], np.maximum(batch["a"] + batch["b"], 0), atol=0.05
         )
-        for index in (0, 6):  # each by itself, without a sample axis
+        for index in (0, 6):  # each sample by itself, without a sample axis
             one = {name: array[index] for name, array in batch.items()}
             single = run(path, one, self.directory / "one")
             for name, values in single.items():

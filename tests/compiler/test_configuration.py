@@ -194,7 +194,7 @@ class Glyphs(Case):
 
 
 class Pictures(Case):
-    """y = relu(x) of three channels, fed with pictures."""
+    """Tests a network y = relu(x) of three channels that gets pictures."""
 
     def compile(self, trained, given, *arguments, size=(8, 12), **normalisation):
         small_models.save(small_models.relu((1, 3, *size)), self.directory / "relu.onnx")
@@ -277,13 +277,14 @@ class Pictures(Case):
 
 
 def nv12_of(luma, u, v):
-    """Bytes of a picture, from planes of luma and of chroma, half as high and half as wide."""
+    """Returns a picture's bytes from a plane of luma and one of chroma, half as high and half as
+    wide."""
     chroma = np.stack([u, v], axis=-1).reshape(u.shape[0], -1)
     return np.concatenate([luma, chroma]).astype(np.uint8)
 
 
 def colours_of(luma, u, v, full_range):
-    """BT.601 by its textbook numbers, in float."""
+    """Computes BT.601 by its textbook numbers, in float."""
     y, u, v = (plane.astype(np.float64) for plane in (luma, u, v))
     u, v = (np.kron(plane - 128, np.ones((2, 2))) for plane in (u, v))
     if not full_range:
@@ -293,7 +294,7 @@ def colours_of(luma, u, v, full_range):
 
 
 class Nv12(Pictures):
-    """What a camera gives is converted by the device."""
+    """The device converts what a camera gives."""
 
     def setUp(self):
         super().setUp()
@@ -390,7 +391,7 @@ class Refusals(Case):
         (self.directory / "m.onnx").touch()
         result = overtake("compile", "--config", path)
         self.assertEqual(result.returncode, 1, result.stdout)
-        # What else is wrong with these pieces of files is that they name no network.
+        # These pieces of files are also wrong because they name no network.
         stderr = "".join(
             row for row in result.stderr.splitlines(True) if "names no model" not in row
         )

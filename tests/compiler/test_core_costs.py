@@ -83,7 +83,8 @@ class CoreCosts(unittest.TestCase):
                 self.assertIn(reason, self.refused(*options))
 
     def test_warnings_say_by_which_numbers(self):
-        """A plan that only the costs call fast, and one core that only they call fast."""
+        """In the first case only the costs call the plan fast; in the second only they call one
+        core fast."""
         document = json.loads(self.costs.read_text())
         path = self.directory / "strange.json"
         for fc_ns, warning in (

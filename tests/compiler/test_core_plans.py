@@ -15,7 +15,7 @@ import numpy as np
 
 from overtake_command import SLOW, SOURCE, info, overtake, succeed
 
-ALL_PLANS = "OVERTAKE_ALL_PLANS" in os.environ  # or some of them
+ALL_PLANS = "OVERTAKE_ALL_PLANS" in os.environ  # all plans, or some of them
 MODELS = pathlib.Path(os.environ.get("OVERTAKE_MODELS", SOURCE / "build/release/models"))
 CORE_PLANS = os.environ.get("CORE_PLANS", str(SOURCE / "build/release/tests/core_plans"))
 GLYPHS = SOURCE / "models/glyphs"
@@ -43,7 +43,7 @@ class CorePlans(unittest.TestCase):
         return self.compile(GLYPHS / "glyphs.onnx", name, *options)
 
     def large(self, name, *options):
-        """Of a network for which several cores are worth while."""
+        """Compiles a network for which several cores are worth while."""
         return self.compile(MODELS / "mobilenetv2.onnx", name, *options)
 
     def generate(self, kind, size, width):
@@ -73,7 +73,7 @@ class CorePlans(unittest.TestCase):
             for cores in (2, 4) if ALL_PLANS else (2 << turn % 2,):
                 with self.subTest(network=network.stem, cores=cores):
                     model = self.compile(network, f"{network.stem}-{cores}", "--cores", cores)
-                    if "core_plan" not in info(model):  # it is too small for so many
+                    if "core_plan" not in info(model):  # the network is too small for so many cores
                         self.assertNotIn(network.stem, ("resnet18", "mobilenetv2"))
                         print(f"{network.stem}: no plan for {cores} cores")
                         continue
@@ -153,7 +153,8 @@ class CorePlans(unittest.TestCase):
         self.assertEqual(sum(layer["halo_operations"] for layer in plan["layers"]), 0)
 
     def shares_of(self, *options):
-        """By layer, of a network whose first layers a slow core gets too much of, unless pixels move."""
+        """Returns the shares by layer, of a network whose first layers a slow core gets too much of
+        unless pixels move."""
         plan = info(self.large("shares", "--cores", 3, "--core-profiles", "default,default,rk3588-core", "--schemes",
                                "balanced", *options))["core_plan"]  # fmt: skip
         return [layer["share"] for layer in plan["layers"]]
@@ -297,7 +298,7 @@ class CorePlans(unittest.TestCase):
             columns = list(zip((2, 4, 8), speed_ups))
             for cores, speed_up in columns if ALL_PLANS or network == "mobilenetv2" else columns[2:]:
                 model = self.compile(MODELS / f"{network}.onnx", "table", "--cores", cores)
-                # Plans made on Debian 12 and 13 differ a little.
+                # Plans that are made on Debian 12 and on Debian 13 differ a little.
                 self.assertAlmostEqual(info(model)["core_plan"]["speed_up"], float(speed_up), delta=0.02, msg=(network, cores))
 
     def test_a_pack_keeps_plans(self):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Attributes, sizes and integers at the edge of what ONNX allows, by the float executor and where it
-matters compiled; expected values are from ONNX's text."""
+"""Attributes, sizes and integers at the edge of what ONNX allows, by the float executor and, where
+it matters, compiled; the expected values are from ONNX's text."""
 
 import pathlib
 import tempfile
@@ -43,7 +43,7 @@ class CornerCases(unittest.TestCase):
         return arguments
 
     def in_float(self, proto, inputs):
-        """The output y of the model run in float."""
+        """Returns the output y of the model, run in float."""
         path = save(proto, self.directory / "m.onnx")
         succeed("run", path, *self.inputs("--input", inputs), "--output-dir", self.directory / "o")
         return np.load(self.directory / "o/y.npy")
@@ -168,7 +168,7 @@ class CornerCases(unittest.TestCase):
                 self.assertGreater(cosine(got, wanted), 0.999)
 
     def test_a_mean_of_what_cancels_out_compiles(self):
-        """How floats are rounded is all that is in it, far below a step of its input."""
+        """The output is only the rounding of floats, far below a step of its input."""
         x = np.random.default_rng(2).normal(0, 10, (4, 3, 5, 7)).astype(np.float32)
         nodes = [node("ReduceMean", ["x"], ["m"], name="mean", axes=[2, 3]), node("Sub", ["x", "m"], ["d"], name="rest"),
                  node("ReduceMean", ["d"], ["y"], name="nothing", axes=[2, 3])]  # fmt: skip
@@ -186,7 +186,8 @@ class CornerCases(unittest.TestCase):
             for column in range(4):
                 part = np.einsum("i,iohw->ohw", x[0, :, row, column], weights)
                 whole[0, :, 2 * row : 2 * row + 4, 2 * column : 2 * column + 4] += part
-        # (attributes, size, pixels cut in front): of an odd total the front has the greater half.
+        # (attributes, size, pixels cut in front): if the total is odd, the front has the greater
+        # half.
         for attributes, size, front in [
             ({"output_shape": [9, 9]}, 9, 1),
             ({"output_shape": [9, 9], "auto_pad": "SAME_UPPER"}, 9, 0),

@@ -14,7 +14,7 @@ from onnx import TensorProto
 from overtake_command import cosine, info, overtake, run, succeed
 from small_models import model, node, save
 
-OPSETS = {"HardSwish": 14, "LayerNormalization": 17}  # 13 otherwise
+OPSETS = {"HardSwish": 14, "LayerNormalization": 17}  # 13 for all others
 RANDOM = np.random.default_rng(11)
 
 
@@ -81,7 +81,7 @@ def unary_cases():
     yield node("Shrink", ["x"], ["y"], bias=0.5), {"x": X}, {}, shrunk
     clip = {"low": np.float32(-0.5), "high": np.float32(1.0)}
     yield node("Clip", ["x", "low", "high"], ["y"]), {"x": X}, clip, np.clip(X, -0.5, 1)
-    # Bounds that are computed: half of the maximum, and crossed ones, where the upper bound counts.
+    # The bounds are computed: half of the maximum, and crossed ones, of which the upper one counts.
     nodes = [
         node("ReduceMax", ["x"], ["max"], name="max", keepdims=0),
         node("Mul", ["max", "half"], ["bound"], name="mul"),

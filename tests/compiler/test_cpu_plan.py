@@ -21,7 +21,8 @@ HAS_AVX512 = " avx512dq " in pathlib.Path("/proc/cpuinfo").read_text()
 
 
 def overtake(*arguments, env=None):
-    """Each in a process of its own: which blocks a process has depends on what it did before."""
+    """Runs each command in a process of its own: which blocks a process has depends on what it did
+    before."""
     command = [BINARY, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
 
@@ -34,7 +35,7 @@ def succeed(*arguments):
 
 
 def convolutions():
-    """Two convolutions of 32 channels, which fill any blocks, with a sum and an activation."""
+    """Has two convolutions of 32 channels, which fill any blocks, a sum and an activation."""
     random = np.random.default_rng(5)
     nodes = [
         node("Conv", ["x", "w"], ["a"], name="first", pads=[1, 1, 1, 1]),

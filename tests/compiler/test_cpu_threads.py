@@ -14,7 +14,7 @@ from small_models import model, node, save
 
 
 def network():
-    """Convolutions of several kinds, a sum, and a product with a long inner dimension."""
+    """Has convolutions of several kinds, a sum, and a product with a long inner dimension."""
     random = np.random.default_rng(7)
     nodes = [
         node("Conv", ["x", "w3"], ["a"], name="three_by_three", pads=[1, 1, 1, 1]),
@@ -55,7 +55,7 @@ class CpuThreads(unittest.TestCase):
         np.save(self.samples, np.random.default_rng(3).standard_normal((3, 48, 33, 32)).astype(np.float32))
 
     def output(self, *options, what=None, **environment):
-        """In a process of its own: OpenMP reads its environment once."""
+        """Runs in a process of its own, because OpenMP reads its environment once."""
         directory = self.folder / "out"
         command = [BINARY, "run", what or self.model, "--input", f"x={self.samples}", "--output-dir", directory,
                    "--device", "embedded", "-q", *options]  # fmt: skip
@@ -81,7 +81,7 @@ class CpuThreads(unittest.TestCase):
                                        err_msg=f"{variable}={value}")  # fmt: skip
 
     def most_threads(self, count):
-        """Of the process, while it runs."""
+        """Returns the most threads that the process has while it runs."""
         process = subprocess.Popen([BINARY, "perf", self.model, "--device", "embedded", "--frames", "300",
                                     "--cpu-threads", str(count)], stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)  # fmt: skip

@@ -12,7 +12,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from overtake_command import info
-# A library stays in the process that has loaded it.
+# A process that has loaded a library keeps it.
 from overtake_command import overtake_alone as overtake
 
 LIBRARY = os.environ["OVERTAKE_CUSTOM_OPERATORS"]
@@ -109,7 +109,8 @@ class CustomOperators(unittest.TestCase):
         self.assertIn("the operator is not supported", done.stderr)
 
     def save_branches(self, is_constant):
-        """An If with the operator in the branch that is taken for positive sums, or always."""
+        """Saves an If with the operator in the branch that is taken for positive sums, or
+        always."""
         value = helper.make_tensor_value_info
         taken = helper.make_graph(
             [affine(), helper.make_node("Relu", ["a"], ["t"])], "then", [], [value("t", TensorProto.FLOAT, SHAPE)],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operators that the compiler writes as others, in float and in int8, against numpy; the expected
+"""Operators that the compiler replaces by others, in float and in int8, against numpy; the expected
 values are written here, from ONNX's text."""
 
 import itertools
@@ -135,7 +135,8 @@ def positions():
 
 
 def places_of_constants():
-    """NonZero, whose result has as many elements as its constant has that are not zero."""
+    """Tests NonZero, whose result has as many elements as its constant has elements other than
+    zero."""
     x = real(2, 3, 4)
     for constant in (np.array([[1, 0, 2, 0], [0, 0, 0, 3], [4, 0, 0, 0]], np.float32),
                      np.array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 7]], np.int64),
@@ -252,7 +253,7 @@ class Case(unittest.TestCase):
         self.directory = pathlib.Path(holder.name)
 
     def results(self, nodes, inputs, constants, wanted, opset=17):
-        """In float, and from the compiled model."""
+        """Checks the results in float and of the compiled model."""
         types = {name: TensorProto.INT64 for name, array in inputs.items() if array.dtype == np.int64}
         proto = model(nodes, {name: array.shape for name, array in inputs.items()},
                       {name: (None,) * array.ndim for name, array in wanted.items()}, constants,
@@ -318,7 +319,7 @@ class Decomposed(Case):
         self.check(fused_normalisations())
 
     def test_fused_operators_in_files_of_old_opsets(self):
-        """ONNX's converter knows none of them."""
+        """ONNX's converter knows none of these operators."""
         x, w = real(1, 4, 6, 6), real(4, 4, 1, 1)
         sums = np.einsum("nchw,oc->nohw", x, w[:, :, 0, 0])
         wanted = {"y": np.maximum(np.einsum("nchw,oc->nohw", fast_gelu(sums), w[:, :, 0, 0]), 0)}
@@ -360,7 +361,7 @@ class Decomposed(Case):
             np.testing.assert_allclose(in_float["y"], root, rtol=1e-3, atol=1e-4)
 
     def test_attributes_of_another_type_are_refused(self):
-        """They would be read as 0."""
+        """Such attributes would be read as 0."""
         for nodes, said in (
             (of_onnx_runtime("FusedMatMul", ["x", "x"], alpha=2), "its alpha is of type INT, not FLOAT"),
             (of_onnx_runtime("FusedConv", ["x", "w"], activation=3), "its activation is of type INT, not STRING"),
@@ -397,7 +398,7 @@ class Decomposed(Case):
                 self.assertIn(said, result.stderr)
 
     def test_convolutions_with_padding_as_large_as_their_kernel(self):
-        """On the device too, where no window may lie in the padding."""
+        """The same holds on the device, where no window may lie in the padding."""
         weights, bias = real(5, 3, 1, 1), real(5)
         for pads, kernel, strides in (([1, 1, 1, 1], 1, 1), ([0, 2, 1, 0], 1, 2), ([3, 0, 0, 3], 3, 1),
                                       ([1, 1, 4, 4], 3, 2)):  # fmt: skip
@@ -512,13 +513,14 @@ class Decomposed(Case):
                 result = overtake("compile", save(proto, self.directory / "m.onnx"))
                 self.assertEqual(result.returncode, 1, result.stderr)
                 if operator == "Einsum" and LIBONNX >= (1, 15) and "libonnx crashed over it" in result.stderr:
-                    continue  # that of Debian 13, in a process of its own
+                    continue  # libonnx of Debian 13 runs in a process of its own
                 self.assertIn("node 'it' " if "(" in said else "it", result.stderr)
                 self.assertIn(said, result.stderr)
 
 
 def random_equation(chance):
-    """An equation and the shapes of its inputs; labels may be repeated, an axis may have one element."""
+    """Returns an equation and the shapes of its inputs; labels may be repeated, an axis may have
+    one element."""
     sizes = {label: chance.randint(1, 4) for label in "abcdefg"}
     terms = []
     for _ in range(chance.choice((1, 1, 2, 2, 2, 3))):

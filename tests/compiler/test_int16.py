@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""--int16: what nodes of the device read and write has 16 bits."""
+"""Tests --int16: what nodes of the device read and write has 16 bits."""
 
 import pathlib
 import tempfile
@@ -15,7 +15,8 @@ SHAPE = (1, 6, 8, 8)
 
 
 def branches():
-    """A convolution, a pool, a table, a product, a sum and a Concat of both kinds of operators."""
+    """Has a convolution, a pool, a table, a product, a sum and a Concat of both kinds of
+    operators."""
     random = np.random.default_rng(3)
     weights = lambda *shape: random.normal(0, 0.4, shape).astype(np.float32)  # noqa: E731
     return model(
@@ -58,7 +59,7 @@ class Int16(unittest.TestCase):
         return cosine(device, self.outputs(self.path))
 
     def wide_outputs(self):
-        """By opcode: whether the outputs of its instructions have 16 bits."""
+        """Returns by opcode whether the outputs of its instructions have 16 bits."""
         program = model_file.ModelFile(self.folder / "m.ovm").program
         return [(int(insn["opcode"]), bool(insn["out"]["type"])) for insn in program]
 
@@ -72,7 +73,7 @@ class Int16(unittest.TestCase):
         self.assertEqual(info(self.folder / "m.ovm")["isa_version"], "1.2")
         wide = self.similarity()
         self.assertGreaterEqual(wide, 0.9999)
-        # What is left comes from weights of 8 bits.
+        # The remaining error comes from weights of 8 bits.
         self.assertLess(1 - wide, (1 - narrow) / 4)
 
     def test_the_glyphs_in_16_bits(self):
@@ -90,8 +91,8 @@ class Int16(unittest.TestCase):
         self.assertGreaterEqual(cosine(found[1], found[0]), 0.9999)
 
     def test_one_node_and_what_it_shares_its_tensors_with(self):
-        """The sum reads what the product and the second convolution write; the pool moves nothing of
-        theirs."""
+        """The sum reads what the product and the second convolution write; the pool moves none of
+        their tensors."""
         self.compile("--int16", "sum")
         tensors = {tensor.name: tensor.is_int16 for tensor in model_file.ModelFile(self.folder / "m.ovm").tensors}
         self.assertFalse(tensors["x"])
@@ -162,7 +163,7 @@ class Int16(unittest.TestCase):
         self.assertEqual([wide for _, wide in self.wide_outputs()].count(False), 0)
 
     def test_libraries_before_16_bits_refuse_the_file(self):
-        """By the version of the file, which they look at: they would take its tensors for bytes."""
+        """They refuse it by the version of the file: they would take its tensors for bytes."""
         versions = []
         for options in ((), ("--int16", "all")):
             self.compile(*options)

@@ -14,7 +14,7 @@ SHAPE = (1, 8, 4, 4)
 
 
 def chain(operators, count):
-    """Nodes one behind the other, taking turns."""
+    """Makes nodes one behind the other, which take turns."""
     nodes = []
     for index in range(count):
         operator = operators[index % len(operators)]
@@ -32,7 +32,8 @@ class Cost(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def cost(self, *arguments):
-        """Seconds of CPU time of this process and its children, MiB of memory at its peak."""
+        """Returns seconds of CPU time of this process and its children, and MiB of memory at its
+        peak."""
         quiet = [(os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)]
         command = [BINARY, *map(str, arguments)]
         child = os.posix_spawn(command[0], command, os.environ, file_actions=quiet)
@@ -50,7 +51,8 @@ class Cost(unittest.TestCase):
                 self.assertLess(seconds[1] / seconds[0], 7.5)
 
     def test_nor_do_they_where_a_plan_for_several_cores_is_searched(self):
-        """Of points, which have no halo, a block of layers could be as long as the network."""
+        """Convolutions of points have no halo, so a block of layers could be as long as the
+        network."""
         seconds = [self.compile(chain(["Conv"], count), "--cores", "8")[0] for count in (750, 3000)]
         self.assertLess(seconds[1] / seconds[0], 7.5)
 
@@ -59,7 +61,8 @@ class Cost(unittest.TestCase):
         self.assertLess(many - few, 120)
 
     def test_a_large_tensor_is_held_a_few_times(self):
-        """Of 64 MiB: with the CPU's share of it, and with room for the program itself."""
+        """The tensor has 64 MiB; the bounds include the share of the CPU and room for the program
+        itself."""
         shape = (1, 16, 1024, 1024)
         proto = relu(shape)
         self.assertLess(self.compile(proto)[1], 64 * 9)

@@ -23,7 +23,8 @@ def infos(names, types=None):
 
 
 def body(nodes, inputs, outputs, constants=None, types=None):
-    """The first two inputs are the trip and the condition, the first output the condition."""
+    """Makes a body, whose first two inputs are the trip and the condition, and whose first output
+    is the condition."""
     types = {inputs[0]: INT64, inputs[1]: BOOL, outputs[0]: BOOL, **(types or {})}
     constants = [numpy_helper.from_array(np.asarray(a), n) for n, a in (constants or {}).items()]
     graph = helper.make_graph(nodes, "body", infos(inputs, types), infos(outputs, types), constants)
@@ -67,8 +68,8 @@ class Loops(unittest.TestCase):
         return result.stderr
 
     def test_carried_values_and_what_each_trip_gives(self):
-        """Two are carried, one of them without a change; what lies around the loop is read, and
-        one tensor is given for each trip."""
+        """Two values are carried, one of them without a change. The body reads what lies around the
+        loop, and the loop gives one tensor for each trip."""
         nodes = PASSES + [
             node("Cast", ["i"], ["t"], name="cast", to=FLOAT), node("Mul", ["a", "k"], ["m"], name="mul"),
             node("Add", ["m", "t"], ["s"], name="add"), node("Add", ["s", "x"], ["u"], name="add2"),
@@ -100,7 +101,7 @@ class Loops(unittest.TestCase):
         self.assertIn("node 'loop' (Loop): it makes no trip, and its output 'y' would be empty", said)
 
     def test_trips_of_a_shape(self):
-        """As PyTorch writes a loop over the rows of a tensor."""
+        """PyTorch writes a loop over the rows of a tensor like this."""
         nodes = PASSES + [node("Gather", ["x", "i"], ["row"], axis=0), node("Mul", ["a", "two"], ["d"], name="twice"),
                           node("Add", ["d", "row"], ["s"])]  # fmt: skip
         graph = body(nodes, ["i", "go", "a"], ["on", "s"], {"two": np.float32(2)})
@@ -114,7 +115,8 @@ class Loops(unittest.TestCase):
         np.testing.assert_allclose(y, wanted, rtol=1e-5)
 
     def test_a_condition_that_follows_from_the_trips(self):
-        """Of the number of the trip, of what is carried, of nothing; with and without a count."""
+        """The condition depends on the number of the trip, on what is carried, or on nothing; the
+        loop has a count or none."""
         doubled = [node("Add", ["a", "a"], ["s"], name="double")]
         of_trip = [node("Less", ["i", "last"], ["on"])] + doubled
         of_value = [node("Add", ["v", "three"], ["w"], name="count"), node("Less", ["w", "ten"], ["on"])] + doubled
@@ -163,7 +165,7 @@ class Loops(unittest.TestCase):
         np.testing.assert_array_equal(rows, table[:, None])
 
     def test_a_sequence_that_grows(self):
-        """As PyTorch writes a list that a loop appends to."""
+        """PyTorch writes a list that a loop appends to like this."""
         nodes = PASSES + [node("Cast", ["i"], ["t"], name="cast", to=FLOAT), node("Mul", ["x", "t"], ["row"], name="mul"),
                           node("SequenceInsert", ["list", "row"], ["longer"])]  # fmt: skip
         graph = body(nodes, ["i", "go", "list"], ["on", "longer"])
@@ -206,7 +208,7 @@ class Loops(unittest.TestCase):
             self.assertIn(f'"{name}"', report.read_text())
 
     def test_a_condition_of_data_that_has_no_effect(self):
-        """Of one trip, and of a loop without a condition: ONNX ignores that of its body."""
+        """The loop has one trip, or no condition, so that ONNX ignores that of its body."""
         nodes = [node("ReduceSum", ["a"], ["t"], keepdims=0), node("Less", ["t", "least"], ["on"]),
                  node("Cast", ["go"], ["truth"], to=FLOAT), node("Add", ["a", "truth"], ["s"])]  # fmt: skip
         graph = body(nodes, ["i", "go", "a"], ["on", "s"], {"least": np.float32(-1e9)})
@@ -215,7 +217,7 @@ class Loops(unittest.TestCase):
                 (y,) = self.run_float([node("Relu", ["x"], ["r"]), loop(["n", condition, "r"], ["q"], graph),
                                        node("Identity", ["q"], ["y"])], ["y"],
                                       {"n": np.int64(trips), "b": True})  # fmt: skip
-                # The body is given a condition all the same: true at first, then what it made.
+                # The body gets a condition all the same: true at first, then what it made.
                 np.testing.assert_allclose(y, np.maximum(X, 0) + np.float32(added), rtol=1e-6)
 
     def test_names_and_nodes_are_bounded_in_bytes(self):

@@ -26,7 +26,8 @@ class Masks(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def samples(self, proto, count, seed=3):
-        """By input: words, rows of features, and masks that hide a few tokens at the end."""
+        """Returns samples by input: words, rows of features, and masks that hide a few tokens at
+        the end."""
         random = np.random.default_rng(seed)
         result = {}
         for value in proto.graph.input:
@@ -51,7 +52,7 @@ class Masks(unittest.TestCase):
         return path.with_suffix(".ovm")
 
     def nearness(self, proto, path, count=2):
-        """The least cosine with numpy over inputs that calibration has not seen."""
+        """Returns the least cosine with numpy over inputs that calibration has not seen."""
         network = float_reference.Network(self.folder / "m.onnx")
         inputs, worst = self.samples(proto, count, seed=4), 1.0
         for index in range(count):
@@ -112,8 +113,8 @@ class Masks(unittest.TestCase):
         self.assertNotIn(mask.name, placed(self.compile(proto), "BPU"))
 
     def test_the_report_shows_the_error_where_it_arises(self):
-        """At Softmax, if what it reads has been added on the device; behind it there is the error
-        that has come from there, and hardly any that nodes add."""
+        """The error shows at Softmax if what it reads was added on the device. Behind it, the
+        report shows the error that comes from there, and hardly any that nodes add."""
         proto = masked.decoder(masked.MASKS["-1e4"])
         adds = [n for n in proto.graph.node if n.op_type == "Add"]
         (mask,) = [n.name for n in adds if n.input[0].startswith("div")]
@@ -135,7 +136,8 @@ class Masks(unittest.TestCase):
         return np.random.default_rng(7).standard_normal(shape).astype(np.float32)
 
     def check(self, nodes, inputs, outputs, constants, samples=None):
-        """Outputs of nodes behind y = conv(x), by name: what was got, and what float gives."""
+        """Returns outputs of nodes behind y = conv(x), by name: what was got, and what float
+        gives."""
         constants = {"w": self.features(6, 4, 1, 1), **constants}
         nodes = [node("Conv", ["x", "w"], ["y"], name="conv"), *nodes]
         shapes = {name: array.shape for name, array in inputs.items()}

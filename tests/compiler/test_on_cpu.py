@@ -30,7 +30,7 @@ class OnCpu(unittest.TestCase):
         return path
 
     def outputs(self, network, samples, *options):
-        """Bytes by output."""
+        """Returns the output's bytes by name."""
         arguments = []
         for name, array in samples.items():
             np.save(self.folder / f"{name}.npy", array)

@@ -165,7 +165,7 @@ class OpenNetworks(unittest.TestCase):
                      "Hardmax": lambda m: np.eye(m.shape[1])[m.argmax(1)]}  # fmt: skip
         for operator, function in functions.items():
             for opset, axis in [(9, 0), (9, 1), (9, 2), (11, -2), (12, 1)]:
-                # Behind a Reshape to a computed shape, which libonnx does not know.
+                # These are behind a Reshape to a computed shape, which libonnx does not know.
                 nodes = [node("Shape", ["x"], ["s"]), node("Reshape", ["x", "s"], ["r"]),
                          node(operator, ["r"], ["y"], axis=axis)]  # fmt: skip
                 with self.subTest(operator=operator, opset=opset, axis=axis):
@@ -266,7 +266,8 @@ class OpenNetworks(unittest.TestCase):
     # Conditions
 
     def test_a_condition_on_a_shape(self):
-        """An If as PyTorch exports squeeze: the branch that runs, and with it the rank, follows from shapes."""
+        """The test has an If as PyTorch exports squeeze: the branch that runs, and with it the
+        rank, follows from shapes."""
         for opset in (11, 13):
             for size, wanted in ((1, X[:, :1].squeeze(1)), (3, X)):
                 squeeze = (node("Squeeze", ["x"], ["t"], axes=[1]) if opset < 13
@@ -307,7 +308,7 @@ class OpenNetworks(unittest.TestCase):
 
     def test_conditions_on_data_run_both_branches(self):
         """The condition selects between the results of both branches; a warning says that both run."""
-        for shape, keeps in (((), 0), ((1,) * X.ndim, 1)):  # of the condition
+        for shape, keeps in (((), 0), ((1,) * X.ndim, 1)):  # the condition's shape
             inner = choose("more", [node("Neg", ["x"], ["t"])], [node("Identity", ["x"], ["e"])], ["u"], name="inner")
             nodes = [
                 node("ReduceSum", ["x"], ["sum"], keepdims=keeps),
@@ -346,7 +347,8 @@ class OpenNetworks(unittest.TestCase):
         np.testing.assert_array_equal(self.run_float(proto, {"x": X})["y"], np.maximum(X, 0))
 
     def taken(self, nodes, constants, inputs=None):
-        """Whether an If takes its then-branch, on the condition `c` that `nodes` compute; or the error message."""
+        """Returns whether an If takes its then-branch, on the condition `c` that `nodes` compute,
+        or the error message."""
         proto = model([*nodes, choose("c", [node("Relu", ["x"], ["t"])], [node("Neg", ["x"], ["e"])], ["y"])],
                       {"x": X.shape, **(inputs or {})}, {"y": OPEN}, constants)  # fmt: skip
         result = overtake("run", self.save(proto), *self.random_inputs(proto), "--output-dir", self.folder)

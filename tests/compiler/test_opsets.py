@@ -19,13 +19,13 @@ SCALES = [
 
 
 def positions(size, scale):
-    """Where each output lies on the input: before opset 11 there is one rule."""
+    """Returns where each output lies on the input: before opset 11 there is one rule."""
     count = int(np.floor(np.float32(size) * np.float32(scale)))
     return np.arange(count) / np.float64(np.float32(scale))
 
 
 def nearest_axis(x, axis, scale):
-    """Rounds down, and up where it shrinks."""
+    """Rounds positions down, or up if the axis shrinks."""
     hair = 1e-6
     at = positions(x.shape[axis], scale)
     at = np.ceil(at - hair) if scale < 1 else np.floor(at + hair)
@@ -65,7 +65,7 @@ class OldNetworks(unittest.TestCase):
         self.x = np.random.default_rng(5).normal(size=(1, 8, 6, 10)).astype(np.float32)
 
     def run_network(self, proto):
-        """In float; and compiled."""
+        """Runs the network in float and compiled."""
         path = save(proto, self.folder / "old.onnx")
         np.save(self.folder / "x.npy", self.x)
         in_float = run(path, {"x": self.x}, self.folder / "float")["y"]
@@ -132,7 +132,7 @@ class Attributes(OldNetworks):
             self.assertGreater(cosine(in_int8, wanted), 0.999)
 
     def test_same_padding_has_an_output_for_each_stride(self):
-        """Whatever ceil_mode says."""
+        """ceil_mode changes nothing."""
         for operator in ("AveragePool", "MaxPool"):
             attributes = {"kernel_shape": [1, 1], "strides": [2, 3], "auto_pad": "SAME_UPPER"}
             nodes = [node(operator, ["x"], ["y"], ceil_mode=1, **attributes)]
@@ -142,7 +142,7 @@ class Attributes(OldNetworks):
             self.assertGreater(cosine(in_int8, in_float), 0.999)
 
     def test_same_padding_of_a_transposed_convolution_gives_size_times_stride(self):
-        """Whatever output_padding says; it moves what is cut off."""
+        """output_padding does not change the size; it moves what is cut off."""
         weights = np.random.default_rng(6).normal(size=(8, 2, 3, 2)).astype(np.float32)
         plain = {"strides": [2, 3], "output_padding": [1, 2]}
         nodes = [node("ConvTranspose", ["x", "w"], ["y"], **plain)]
@@ -196,14 +196,14 @@ def erf(x):
 
 
 def grouped(x, groups):
-    """Each group with a mean of 0 and a variance of 1."""
+    """Returns x with each group's mean 0 and variance 1."""
     rows = x.reshape(len(x), groups, -1)
     rows = rows - rows.mean(-1, keepdims=True)
     return (rows / np.sqrt((rows**2).mean(-1, keepdims=True) + 1e-5)).reshape(x.shape)
 
 
 def newer_operators():
-    """Title, opset, nodes, constants, what they make of x."""
+    """Yields the title, opset, nodes, constants, and what they make of x."""
     for opset in (18, 23):
         yield "ReduceMean", opset, [node("ReduceMean", ["x", "a"], ["y"])], {"a": integers(2, -1)}, (
             lambda x: x.mean((2, 3), keepdims=True)
@@ -253,7 +253,7 @@ def newer_operators():
 
 class Pools(OldNetworks):
     def test_no_window_begins_in_the_padding_behind(self):
-        """As exporters write ceil_mode: what would begin there is no window."""
+        """Exporters write ceil_mode so: what would begin in the padding is no window."""
         self.x = self.x[:, :, :5, :5].copy()
         for operator, fill in (("MaxPool", -np.inf), ("AveragePool", 0)):
             attributes = {"kernel_shape": [1, 1], "strides": [2, 2], "pads": [0, 0, 2, 2]}

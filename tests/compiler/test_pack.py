@@ -21,7 +21,7 @@ class Pack(unittest.TestCase):
         self.pack = self.folder / "pack.ovm"
 
     def compile(self, name, *options):
-        # A model is called what its file is called.
+        # A model has the name of its file.
         network = self.folder / f"{name}.onnx"
         shutil.copy(GLYPHS / "glyphs.onnx", network)
         succeed("compile", network, "--calibration", GLYPHS / "calibration.npy", "-q", *options)

@@ -45,7 +45,7 @@ def scatter_nd(data, indices, updates, way):
 
 
 class Sampler:
-    """One axis of GridSample."""
+    """Samples one axis of GridSample."""
 
     def __init__(self, size, align, padding):
         self.size, self.align, self.padding = size, align, padding
@@ -64,7 +64,7 @@ class Sampler:
         return at if self.padding == "zeros" else min(max(at, 0), self.size - 1)
 
     def taps(self, given, mode):
-        """[(pixel or None, weight)]."""
+        """Returns [(pixel or None, weight)]."""
         at = self.position(given)
         if mode == "nearest":
             return [self.tap(np.rint(self.inside(at)), 1)]
@@ -129,7 +129,7 @@ class Places(unittest.TestCase):
             axis, way = chance.randrange(len(shape)), chance.choice(list(WAYS)[:3])
             small = [chance.randint(1, size) for size in shape]
             indices = np.random.default_rng(seed).integers(-shape[axis], shape[axis], small)
-            if way == "none":  # which of two updates remains is not said
+            if way == "none":  # ONNX does not say which of two updates remains
                 indices = np.argsort(np.random.default_rng(seed).random(small), axis=axis)
             data, updates = real(*shape), real(*small)
             attributes = {"axis": axis - len(shape) * (seed % 2), "reduction": way}

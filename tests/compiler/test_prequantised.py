@@ -70,7 +70,7 @@ class Glyphs(Case):
                 self.assertGreaterEqual(accuracy(result, self.labels), wanted)
 
     def test_results_are_what_onnx_defines(self):
-        """Float sums round otherwise than integers do, once in many thousand elements."""
+        """Float sums round otherwise than integers do, about once in many thousand elements."""
         for style, result in self.results():
             with self.subTest(style=style):
                 differs = ~np.isclose(result, self.defined, rtol=1e-4, atol=1e-7).all(axis=1)
@@ -130,7 +130,7 @@ class Small(Case):
         return np.random.default_rng(1).normal(0, size, shape).astype(np.float32)
 
     def test_what_a_tensor_is_rounded_to_stays(self):
-        """A Relu behind a rounding is not merged into what is before it."""
+        """A Relu behind a rounding is not merged into the node in front of it."""
         nodes = [
             quantize("x", "a"), dequantize("a", "b"), dequantize("w", "v", "one", "zero"),
             small_models.node("Conv", ["b", "v"], ["c"], kernel_shape=[1, 1]),
@@ -179,7 +179,7 @@ class Small(Case):
 
     def assert_bytes(self, nodes, constants, x, types, shape=(1, 8, 4, 4), steps=0.0, size=None,
                      wanted=None):  # fmt: skip
-        """In float and compiled; `steps` is what a result may be off by."""
+        """Compares the results in float and compiled; a result may be off by `steps`."""
         model = small_models.model(
             nodes, {"x": shape}, {"y": size or shape}, constants, types=types
         )
@@ -201,7 +201,7 @@ class Small(Case):
                 path = self.assert_bytes(nodes, constants, x.astype(array), {"x": kind})
                 (tensor,) = info(path)["inputs"]
                 self.assertEqual(tensor["data_type"], np.dtype(array).name)
-                # Moved before they are read, and read twice.
+                # These are moved before they are read, and read twice.
                 nodes = [
                     small_models.node("Transpose", ["x"], ["t"], perm=[0, 2, 3, 1]),
                     dequantize("t", "d"), dequantize("t", "e", "s2", "z2"),
@@ -231,7 +231,7 @@ class Small(Case):
         for array, kind in ((np.uint8, TensorProto.UINT8), (np.int8, TensorProto.INT8)):
             constants = {"s": np.float32(0.5), "z": array(np.iinfo(array).min + 100)}
             with self.subTest(kind=kind):
-                # Some beyond what a byte holds; halves round to even.
+                # Some inputs are beyond what a byte holds; halves round to even.
                 x = np.linspace(-100, 150, 128, dtype=np.float32).reshape(1, 8, 4, 4)
                 x.flat[:4] = [0.25, 0.75, 1.25, -0.25]
                 nodes = [quantize("x", "y")]
@@ -364,7 +364,8 @@ class Small(Case):
 
 class Refusals(Case):
     def dynamic_product(self, nodes, outputs=None, product=("a", "w", "z")):
-        """The refusal of a product of integers that were quantised at run time, and these nodes."""
+        """Returns the refusal of a product of integers that were quantised at run time, and these
+        nodes."""
         nodes = [
             small_models.node("DynamicQuantizeLinear", ["x"], ["a", "s", "z"]),
             small_models.node("MatMulInteger", list(product), ["m"]),
@@ -399,7 +400,7 @@ class Refusals(Case):
             self.assertIn("its product is read by node 'my_add' (Add)", self.dynamic_product(nodes))
 
     def test_a_bias_that_is_divided_by_the_scale_made_at_run_time(self):
-        """As ONNX Runtime's quantizer wrote it once: in the steps of the product, of integers."""
+        """ONNX Runtime's quantiser once wrote this: the bias is in integer steps of the product."""
         random = np.random.default_rng(8)
         x = random.normal(0, 1, (2, 4, 6, 6)).astype(np.float32)
         w, bias = random.integers(-100, 100, (5, 4, 1, 1)).astype(np.int8), random.normal(0, 3, 5).astype(np.float32)
@@ -419,7 +420,7 @@ class Refusals(Case):
         np.save(self.directory / "x.npy", x)
         succeed("run", path, "--input", self.directory / "x.npy", "--output-dir", self.directory, "-q")
         np.testing.assert_allclose(np.load(self.directory / "y.npy"), wanted, rtol=1e-4, atol=1e-4)
-        # A bias in other steps, or one that is read by itself, is none of it.
+        # A bias in other steps, or one that is read by itself, is no such bias.
         for number in (7, 9):
             other = small_models.model(nodes, {"x": x.shape}, {"y": (2, 5, 6, 6)}, constants | {"i": np.int32(3)})
             other.graph.node[number].input[1] = "i" if number == 7 else "wide"

@@ -15,7 +15,7 @@ import small_models
 from overtake_command import info, overtake, run
 from test_prequantised import Case, dequantize, quantize, round_trip
 
-NETWORKS = int(os.environ.get("OVERTAKE_QUANTISED", 134))  # each first step twice
+NETWORKS = int(os.environ.get("OVERTAKE_QUANTISED", 134))  # each first step comes twice
 
 
 class Random(unittest.TestCase):
@@ -69,7 +69,7 @@ class Defined(Case):
         return path
 
     def test_concat_of_differing_scales(self):
-        """Each input is rounded to the output's scale, whatever their own."""
+        """Each input is rounded to the output's scale, whatever its own scale is."""
         for coarse, fine, wide in ((0.5, 0.004, 0.01), (0.05, 0.01, 0.02), (7.0, 0.02, 0.01)):
             nodes = [
                 quantize("x", "a", "coarse"), dequantize("a", "b", "coarse"),
@@ -133,7 +133,7 @@ class Defined(Case):
         self.assert_exact(model, self.sample())
 
     def test_what_the_cpu_computes_is_rounded(self):
-        """Though only the CPU reads it."""
+        """The result is rounded although only the CPU reads it."""
         nodes = [
             quantize("x", "a"), dequantize("a", "b"),
             small_models.node("Softmax", ["b"], ["c"], axis=1),
@@ -156,7 +156,7 @@ class Defined(Case):
         self.assert_exact(model, self.sample(shape, 4))
 
     def test_a_float_tensor_that_two_quantise_differently(self):
-        """Here the input; its range cannot be chosen."""
+        """The tensor is the input here; its range cannot be chosen."""
         nodes = [
             quantize("x", "a", "fine"), dequantize("a", "y", "fine"),
             quantize("x", "b", "wide"), dequantize("b", "w", "wide"),

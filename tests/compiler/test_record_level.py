@@ -124,7 +124,7 @@ class RecordLevel(unittest.TestCase):
         self.assertEqual({each["record_level"] for each in tried["settings"]}, {0, 2})
         self.assertEqual(len(tried["settings"]), 6)
         self.assertIn("nothing on the device", tried["notes"][0])
-        model, _ = self.glyphs()  # one Softmax on the CPU
+        model, _ = self.glyphs()  # one Softmax is on the CPU
         tried = json.loads(succeed("perf", model, "--try", "--frames", 5, "--json"))
         self.assertEqual({each["cpu_layout"] for each in tried["settings"]}, {"auto"})
         self.assertEqual(tried["notes"], [f"layout {layout} is the same as auto in this model"

@@ -21,7 +21,7 @@ PLAIN = ["Sigmoid", "Tanh", "Relu", "Softsign", "Softplus"]
 
 
 class Drawn:
-    """A node with random attributes and inputs, and what it gives."""
+    """A node with random attributes and inputs, and its result."""
 
     def __init__(self, seed):
         chance, numbers = random.Random(seed), np.random.default_rng(seed)
@@ -79,7 +79,7 @@ class Drawn:
         return functions
 
     def inputs_and_outputs(self):
-        """As the node has them."""
+        """Returns the names of inputs and outputs as the node has them."""
         if not self.batch_first:
             return {"x": self.x} | self.given, self.wanted
         given = {n: a.swapaxes(0, 1) if n in "hc" else a for n, a in self.given.items()}
@@ -95,7 +95,8 @@ class Case(unittest.TestCase):
         self.directory = pathlib.Path(holder.name)
 
     def results(self, proto, inputs, names, *options):
-        """In float and of the compiled model, where the CPU computes recurrences unless options say otherwise."""
+        """Returns the results in float and of the compiled model. The CPU computes recurrences
+        unless options say otherwise."""
         path = save(proto, self.directory / "m.onnx")
         found = float_and_compiled(path, inputs, names, self.directory, *(options or ("--unroll", "0")))
         return [[results[name] for name in names] for results in found]
@@ -158,7 +159,7 @@ class Recurrences(Case):
             drawn = Drawn(seed)
             with self.subTest(seed, kind=drawn.kind, attributes=drawn.attributes, inputs=drawn.names):
                 inputs, wanted = drawn.inputs_and_outputs()
-                # Parameters are constants in three of four.
+                # Three of four parameters are constants.
                 constants = dict(drawn.fixed)
                 if seed % 4 == 0:
                     inputs, constants = inputs | constants, {}
@@ -205,7 +206,8 @@ class Recurrences(Case):
         self.assertIn("Recurrence", [op["type"] for op in segments[1]["ops"]])
 
     def unrolled(self, drawn):
-        """The network of a drawn node with constant parameters, its inputs, and what it gives."""
+        """Returns the network of a drawn node with constant parameters, its inputs, and its
+        results."""
         inputs, wanted = drawn.inputs_and_outputs()
         constants = dict(drawn.fixed) | {name: inputs.pop(name) for name in "bp" if name in inputs}
         outputs = ["y", "y_h", "y_c"][: len(wanted)]
@@ -215,7 +217,7 @@ class Recurrences(Case):
         return proto, inputs, outputs, wanted
 
     def test_each_form_on_the_device(self):
-        """In 16 bits, so that what is computed shows, and little of what is rounded."""
+        """16 bits show what is computed, and little of what is rounded."""
         count = 0
         for seed in range(120):
             drawn = Drawn(seed)
@@ -238,7 +240,8 @@ class Recurrences(Case):
             ([], 4, 96, True), (["--unroll", "4"], 4, 96, True), (["--unroll", "3"], 4, 96, False),
             (["--run-on-cpu", "it"], 4, 96, False), (["--unroll", "0", "--run-on-bpu", "it"], 4, 96, True),
             ([], 16, 96, True), ([], 17, 96, False), (["--unroll", "17"], 17, 96, True),
-            # Of so small a state one operator of the CPU takes less time than instructions for each step.
+            # With so small a state, one operator of the CPU takes less time than instructions for
+            # each step.
             ([], 4, 3, False),
         ):  # fmt: skip
             with self.subTest(options, steps=steps, hidden=hidden):
@@ -252,7 +255,8 @@ class Recurrences(Case):
                 self.assertEqual("Recurrence" not in operators, on_device)
 
     def test_states_and_lengths_that_are_constants_on_the_device(self):
-        """States of zeros, few and many, which need no products, and others; lengths of all steps."""
+        """Tests states of zeros, few and many, which need no products, and others; lengths are
+        those of all steps."""
         numbers = np.random.default_rng(6)
         real = lambda *shape: numbers.normal(0, 0.3, shape).astype(np.float32)  # noqa: E731
         for hidden, state in itertools.product((8, 1100), (np.zeros, np.ones)):
@@ -282,7 +286,7 @@ class Recurrences(Case):
         np.testing.assert_allclose(got, wanted, atol=0.02)
 
     def gru(self, hidden=96, steps=4):
-        """A network of one node, and samples for it."""
+        """Makes a network of one node, and samples for it."""
         numbers = np.random.default_rng(8)
         weights = {name: numbers.normal(0, 0.1, (1, 3 * hidden, columns)).astype(np.float32)
                    for name, columns in (("w", 20), ("r", hidden))}  # fmt: skip
@@ -291,7 +295,7 @@ class Recurrences(Case):
         return save(model(nodes, {"x": x.shape}, {"h": None}, weights, opset=14), self.directory / "m.onnx")
 
     def test_a_board_file_says_where_it_runs(self):
-        """And is not warned of what it has asked for."""
+        """The compiler does not warn the user of what the file asked for."""
         file, compiled = self.directory / "board.yaml", self.directory / "board.ovm"
         for processor in ("BPU", "CPU"):
             with self.subTest(processor):
@@ -303,7 +307,8 @@ class Recurrences(Case):
                 self.assertEqual([s["processor"] for s in info(compiled)["segments"]], [processor])
 
     def test_a_board_file_gives_it_16_bits(self):
-        """By its operator, although the device computes it as others, or by its name."""
+        """The file names the node by its operator, although the device computes it as others, or by
+        its name."""
         file, compiled = self.directory / "board.yaml", self.directory / "board.ovm"
 
         def tensors_of_16_bits(group, wish):
@@ -349,7 +354,7 @@ class Recurrences(Case):
         self.assertIn("has no form on the BPU, where it is to run: it has more than 1024 steps", result.stderr)
 
     def test_a_part_that_is_left_to_the_cpu_takes_the_whole_with_it(self):
-        """Where scales come with the model, which gives none for the parts."""
+        """The scales come with the model, which has none for the parts."""
         numbers = np.random.default_rng(9)
         real = lambda *shape: numbers.normal(0, 0.1, shape).astype(np.float32)  # noqa: E731
         constants = {"w": real(1, 384, 20), "r": real(1, 384, 96), "s": np.array(0.05, np.float32), "z": np.array(0, np.int8)}

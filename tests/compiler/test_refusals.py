@@ -96,7 +96,8 @@ def many_outputs():
     return model(nodes, {"x": IMAGE}, {name: IMAGE for name in names})
 
 
-# (what, model, what is said behind the file's name; of several possible ones only how it begins)
+# (what, model, what is said behind the file's name). If several messages are possible, only their
+# beginning is here.
 CASES = [
     ("unknown operator", one_node("Scan", output=IMAGE),
      "is not valid ONNX: a node lacks the attribute 'body', which its operator requires"),
@@ -131,7 +132,7 @@ CASES = [
     ("opset from long ago", model([node("Relu", ["x"], ["y"])], {"x": IMAGE}, {"y": IMAGE},
                                   opset=5),
      "opset 5 is not supported; export it with opset 6 to 23"),
-    # What it finds there decides whether it dies of it.
+    # What libonnx finds there decides whether it dies of it.
     ("an axis that libonnx follows beyond the tensor",
      model([node("LayerNormalization", ["x", "s", "b"], ["y", "mean", "deviation"], axis=-4)],
            {"x": (3, 4)}, {"y": (3, 4), "mean": (3, 1), "deviation": (3, 1)},
@@ -211,7 +212,7 @@ CASES = [
      "which a job cannot name; join some with Concat or move nodes with --run-on-cpu"),
 ]  # fmt: skip
 
-# Refused only because the device has to run the node.
+# These are refused only because the device has to run the node.
 BPU_CASES = [
     ("softmax", one_node("Softmax", (1, 8), (1, 8)),
      "node 'my_softmax' (Softmax): has no form on the BPU, where it is to run"),
@@ -305,12 +306,13 @@ class Refusals(unittest.TestCase):
         self.assertEqual(list(self.directory.glob("*.ovm*")), [])
 
     def assert_refused(self, result, said):
-        """With this line: the place and the reason."""
+        """The command refuses with one line: the place and the reason."""
         self.assert_failed(result)
         self.assertEqual(result.stderr, f"overtake: {said}\n")
 
     def assert_model_refused(self, result, reason):
-        """With the reason; of several possible ones, how the line begins."""
+        """The command refuses the model with the reason; if several are possible, `reason` begins
+        the line."""
         place = f"{self.directory}/model.onnx: "
         if isinstance(reason, str):
             self.assert_refused(result, place + reason)
@@ -329,7 +331,7 @@ class Refusals(unittest.TestCase):
                 self.assert_model_refused(self.compile(proto), reason)
 
     def test_tensors_that_no_buffer_holds(self):
-        """Found before anything of that size is computed."""
+        """The refusal comes before anything of that size is computed."""
         for shape, size in (((5, 1 << 15, 1 << 13), 1280), ((1 << 16, 1 << 15), 8192)):
             with self.subTest(shape=shape):
                 result = self.compile(relu(shape))
@@ -382,7 +384,7 @@ class Refusals(unittest.TestCase):
             path.write_bytes(damaged)
             result = overtake("compile", path, "-o", self.directory / "out")
             self.assertIn(result.returncode, (0, 1), result.stderr)
-            for line in result.stderr.splitlines():  # a sanitizer's report would be no such line
+            for line in result.stderr.splitlines():  # a sanitizer's report is no such line
                 self.assertTrue(line.startswith("overtake: "), result.stderr)
 
     def test_calibration(self):

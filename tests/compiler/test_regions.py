@@ -26,7 +26,8 @@ def integers(*numbers):
 
 
 def corners_of(plane, y, x):
-    """What the four pixels around a position count, each times its value; nothing outside."""
+    """Returns the sum of the four pixels around a position, each times its weight; pixels outside
+    count 0."""
     height, width = plane.shape
     if not (-1 <= y <= height and -1 <= x <= width):
         return [0.0]
@@ -41,7 +42,7 @@ def corners_of(plane, y, x):
 
 
 def roi_align(x, rois, pictures, size, mode="avg", half=True, ratio=0, scale=1.0):
-    """Positions in float32, as ONNX Runtime has them; they decide how many samples there are."""
+    """Uses positions in float32, as ONNX Runtime does; they decide how many samples there are."""
     height, width = size
     out = np.zeros((len(rois), x.shape[1], height, width))
     for n, roi in enumerate(rois):
@@ -68,7 +69,7 @@ def roi_align(x, rois, pictures, size, mode="avg", half=True, ratio=0, scale=1.0
 
 
 def max_pool(x, kernel, strides, pads, dilations, ceil_mode=0, by_columns=False):
-    """Greatest elements and where they are."""
+    """Returns the greatest elements and where they are."""
     sizes, axes = x.shape[2:], x.ndim - 2
     counts = []
     for axis in range(axes):
@@ -85,7 +86,7 @@ def max_pool(x, kernel, strides, pads, dilations, ceil_mode=0, by_columns=False)
             taps = [tuple(w * s - p + k * d for w, s, p, k, d in zip(window, strides, pads, tap, dilations))
                     for tap in np.ndindex(*kernel)]  # fmt: skip
             taps = [tap for tap in taps if all(0 <= t < size for t, size in zip(tap, sizes))]
-            best = max(taps, key=lambda tap: x[plane][tap])  # the first of equals
+            best = max(taps, key=lambda tap: x[plane][tap])  # the first of equal elements
             values[plane][window], places[plane][window] = x[plane][best], base + numbers[best]
     return values, places
 
@@ -97,7 +98,7 @@ class Case(unittest.TestCase):
         self.folder = pathlib.Path(holder.name)
 
     def results(self, nodes, inputs, outputs, constants=None, opset=17, types=None):
-        """In float and of the compiled model."""
+        """Returns the results in float and of the compiled model."""
         types = {n: TensorProto.INT64 for n, a in inputs.items() if a.dtype == np.int64} | (types or {})
         proto = model(nodes, {n: a.shape for n, a in inputs.items()}, outputs, constants, opset=opset, types=types)
         path = save(proto, self.folder / "m.onnx")
@@ -141,7 +142,7 @@ class Regions(Case):
                 self.check({"spatial_scale": scale, "sampling_ratio": 2}, 16, True, shape=shape, size=(1, 5))
 
     def test_which_pixel_a_position_is_without_an_attribute(self):
-        """It changed with opset 16."""
+        """The default changed with opset 16."""
         for opset, half in ((10, False), (13, False), (15, False), (16, True), (17, True)):
             with self.subTest(opset=opset):
                 self.check({"sampling_ratio": 2}, opset, half)
@@ -151,14 +152,14 @@ class Regions(Case):
         self.check({"spatial_scale": 0.3}, 16, True, rois=rois, shape=(3, 2, 12, 11), size=(7, 7))
 
     def test_regions_that_are_mostly_outside(self):
-        """Also ones that run backwards, which have samples where their number is given."""
+        """Some regions run backwards; these have samples if the number of samples is given."""
         rois = F([[-100, -90, 200, 150], [200, 150, -100, -90], [-300, 4, -2, 5], [3, 3, 700, 3.5], [8, 9, -0.7, -0.9]])
         for mode, ratio, opset in itertools.product(("avg", "max"), (0, 3, 40), (13, 16)):
             with self.subTest(mode=mode, ratio=ratio, opset=opset):
                 self.check({"mode": mode, "sampling_ratio": ratio}, opset, opset == 16, rois=rois)
 
     def test_a_picture_counted_from_the_end(self):
-        """As the rows of -1 are that fill the output of NonMaxSuppression."""
+        """The rows of -1 that fill the output of NonMaxSuppression count so."""
         x, rois = real(2, 1, 4, 4), F([[0, 0, 3, 3]])
         nodes = [node("RoiAlign", ["x", "r", "i"], ["y"], output_height=2, output_width=2)]
         for got in self.results(nodes, {"x": x, "r": rois, "i": integers(-1)}, {"y": None}):
@@ -239,7 +240,7 @@ class Places(Case):
                     np.testing.assert_array_equal(got["i"], places)
 
     def test_what_is_put_back(self):
-        """MaxUnpool behind MaxPool, and with a shape of its own."""
+        """Tests MaxUnpool behind MaxPool, and with a shape of its own."""
         x = real(2, 3, 8, 6)
         values, places = max_pool(x, [2, 2], [2, 2], [0] * 4, [1, 1])
         whole = np.zeros_like(x).ravel()

@@ -17,7 +17,7 @@ GLYPHS = SOURCE / "models/glyphs"
 
 
 class Page(html.parser.HTMLParser):
-    """Every element is closed, and what is open is known."""
+    """A parser that checks that every element is closed, and that each open one is known."""
 
     VOID = {"meta", "rect", "line"}
 
@@ -65,7 +65,7 @@ class Report(unittest.TestCase):
     def test_a_suffix_chooses_the_form(self):
         self.compile("--report", self.folder / "a.json")
         told = info(self.model)
-        for segment in told["segments"]:  # layouts on the CPU are the machine's, so only info has them
+        for segment in told["segments"]:  # CPU layouts depend on the machine, so only info has them
             segment.pop("layouts", None)
             for op in segment.get("ops", []):
                 op.pop("layout", None)
@@ -143,7 +143,7 @@ class Report(unittest.TestCase):
                 self.assertTrue(apart, (left, right))
 
     def small(self, model, *options, on_cpu=()):
-        """Text and page of a small network compiled."""
+        """Returns text and page of a small compiled network."""
         path = small_models.save(model, self.folder / "small.onnx")
         for name in on_cpu:
             options += ("--run-on-cpu", name)
@@ -236,7 +236,7 @@ class Report(unittest.TestCase):
         self.assertRegex(page, r"Softmax</td><td><span[^>]*>CPU</span></td><td[^>]*>1</td>"
                                r"<td[^>]*>about 13.8 µs")  # fmt: skip
         self.assertIn("4000 multiply-accumulates and 500 bytes per microsecond", page)
-        # What the engine goes by is what the report says.
+        # The engine uses the numbers that the report shows.
         expected_ns = round(sum(expected.values()) * 1000)
         self.assertEqual(segment["expected_ns"], expected_ns)
         self.assertRegex(text, rf"segment 0: CPU, about \d+\.\d us, expected {expected_ns} ns\n")

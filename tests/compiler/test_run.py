@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""overtake run on a network as ONNX has it: in float, and in int8 without a model file."""
+"""Tests overtake run on an ONNX network: in float, and in int8 without a model file."""
 
 import pathlib
 import resource
@@ -77,7 +77,7 @@ class Run(unittest.TestCase):
                 self.assertIn(text, result.stderr)
 
     def run_small(self, model, inputs, *options):
-        """Outputs by file."""
+        """Returns outputs by file."""
         arguments = []
         for name, array in inputs.items():
             np.save(self.folder / f"in_{name}.npy", array)
@@ -234,7 +234,8 @@ class Run(unittest.TestCase):
         self.assertGreater(cosine(*results), 0.999)
 
     def picture_network(self, channels_last):
-        """A convolution of a picture, which exporters from TensorFlow hand in with colours last."""
+        """Makes a convolution of a picture; exporters from TensorFlow take pictures with the
+        colours last."""
         weights = np.random.default_rng(2).normal(size=(8, 3, 3, 3)).astype(np.float32)
         first = [small_models.node("Transpose", ["x"], ["t"], perm=[0, 3, 1, 2])] if channels_last else []
         return small_models.save(
@@ -264,7 +265,7 @@ class Run(unittest.TestCase):
             (tensor,) = info(model)["inputs"]
             self.assertEqual((tensor["pixel_mean"], len(tensor["pixel_scale"])), ([127, 100, 90], 1))
             self.assertIn("pictures become (pixel - [127, 100, 90]) * 0.0078\n", succeed("info", model))
-            # Options have the last word.
+            # The options have the last word.
             succeed("run", model, "--input", picture, "--scale", "1", "--device", "embedded",
                     "--output-dir", self.folder / "out", "-q")  # fmt: skip
             self.assertLess(cosine(np.load(self.folder / "out/y.npy"), results[-1]), 0.999)
@@ -288,7 +289,7 @@ class Run(unittest.TestCase):
         self.assertNotIn("pictures become", succeed("info", path.with_suffix(".ovm")))
 
     def test_inputs_of_few_bits(self):
-        """Exact, until they are cast."""
+        """The numbers are exact until they are cast."""
         weights = np.random.default_rng(2).normal(size=(4, 3, 1, 1)).astype(np.float32)
         for kind, code, numbers in ((np.uint8, TensorProto.UINT8, (0, 255)), (np.int8, TensorProto.INT8, (-128, 127)),
                                     (np.int16, TensorProto.INT16, (-3000, 3000)),

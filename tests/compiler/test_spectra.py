@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Logarithms of powers, as spectrograms of sound have them: exact in front of the logarithm, and on
-the device behind it."""
+"""Logarithms of powers, as spectrograms of sound have them: they are exact in front of the
+logarithm, and run on the device behind it."""
 
 import pathlib
 import tempfile
@@ -19,14 +19,14 @@ FRAMES = (SAMPLES - WINDOW) // STEP + 1
 
 
 def waves():
-    """Cosines and sines under a window, as kernels of a convolution."""
+    """Returns cosines and sines under a window, as kernels of a convolution."""
     phase = 2 * np.pi * np.outer(np.arange(LINES), np.arange(WINDOW)) / WINDOW
     window = np.hanning(WINDOW)
     return [(wave(phase) * window)[:, None].astype(np.float32) for wave in (np.cos, np.sin)]
 
 
 def spectrogram(behind=(), outputs=None):
-    """Decibels of the bands of a sound, and what comes behind them."""
+    """Makes a network for decibels of the bands of a sound, and what comes behind them."""
     cosines, sines = waves()
     bands = np.zeros((BANDS, LINES), np.float32)
     for line in range(LINES):
@@ -50,7 +50,7 @@ def spectrogram(behind=(), outputs=None):
 
 
 def sounds(count, seed):
-    """Tones above noise a thousand times softer."""
+    """Returns tones above noise that is a thousand times softer."""
     random = np.random.default_rng(seed)
     time = np.arange(SAMPLES)
     tones = np.sin(random.uniform(0.2, 3, (count, 1)) * time) * 1000

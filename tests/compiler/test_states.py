@@ -20,11 +20,11 @@ def real(*shape):
 
 
 W, R, B = real(1, 4 * HIDDEN, FEATURES), real(1, 4 * HIDDEN, HIDDEN), real(1, 8 * HIDDEN)
-X = real(STEPS, BATCH, FEATURES)  # files have samples along axis 0, instead of its 1
+X = real(STEPS, BATCH, FEATURES)  # files have samples along axis 0 instead of its 1
 
 
 def one_step():
-    """An LSTM for one step, with its state and cell as inputs and outputs."""
+    """Makes an LSTM for one step, with its state and cell as inputs and outputs."""
     state = (1, BATCH, HIDDEN)
     nodes = [node("LSTM", ["x", "w", "r", "b", "", "h", "c"], ["", "hn", "cn"], hidden_size=HIDDEN)]
     return model(nodes, {"x": (1, BATCH, FEATURES), "h": state, "c": state},
@@ -32,7 +32,7 @@ def one_step():
 
 
 def accumulator(weight):
-    """s = x * weight + s, on the device."""
+    """Makes s = x * weight + s, on the device."""
     shape = (1, 8, 4, 4)
     weights = np.eye(8, dtype=np.float32).reshape(8, 8, 1, 1) * weight
     nodes = [node("Conv", ["x", "w"], ["t"]), node("Add", ["t", "s"], ["y/sum"])]
@@ -66,7 +66,8 @@ class States(unittest.TestCase):
             np.testing.assert_allclose(compiled["hn"], in_float, atol=1e-5)
 
     def test_the_device_keeps_what_goes_on_for_long_in_16_bits(self):
-        """Gates that keep nearly all of a state for hundreds of steps: in 8 bits what a step adds would be lost."""
+        """The gates keep nearly all of a state for hundreds of steps; in 8 bits, what a step adds
+        would be lost."""
         steps, features, hidden = 400, 8, 32
         random = np.random.default_rng(41)
         x = random.normal(0, 1, (steps, 1, features)).astype(np.float32)
@@ -88,7 +89,7 @@ class States(unittest.TestCase):
                 succeed("compile", path, "-q", "--calibration", given, *states, "--run-on-bpu", "it")
                 self.assertEqual([s["processor"] for s in info(path.with_suffix(".ovm"))["segments"]], ["BPU"])
                 compiled = self.run_model(path.with_suffix(".ovm"), "--input", given, *states, "--device", "embedded")
-                # In 8 bits 0.997 and 0.996.
+                # In 8 bits, the cosines are 0.997 and 0.996.
                 self.assertGreater(cosine(compiled["hn"], wanted), 0.999)
 
     def test_a_sequence_begins_with_what_is_given(self):
@@ -100,7 +101,8 @@ class States(unittest.TestCase):
         np.testing.assert_allclose(results["hn"].ravel(), wanted.ravel(), atol=1e-5)
 
     def test_calibration_follows_the_sequence(self):
-        """Sums reach thirty times what one step adds; with zeros for a state they would be cut off."""
+        """The sums reach thirty times what one step adds; if the state were zeros, they would be
+        cut off."""
         x = np.abs(RANDOM.normal(size=(30, 8, 4, 4))).astype(np.float32)
         wanted = np.cumsum(x * 2, axis=0)
         path = save(accumulator(2), self.directory / "m.onnx")

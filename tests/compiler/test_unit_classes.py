@@ -20,7 +20,7 @@ from overtake_command import SLOW, SOURCE, info, overtake, succeed
 MODELS = pathlib.Path(os.environ.get("OVERTAKE_MODELS", SOURCE / "build/release/models"))
 UNIT_BITS = os.environ.get("UNIT_BITS", str(SOURCE / "build/release/tests/unit_bits"))
 GLYPHS = SOURCE / "models/glyphs"
-# A core a quarter as fast, that lacks what most networks have somewhere.
+# This core is a quarter as fast and lacks operators that most networks have somewhere.
 LITTLE = """name: little
 clock_khz: 250000
 macs_per_cycle: 128
@@ -33,7 +33,7 @@ without: [ADD, MAX_POOL, RESIZE_NEAREST, RESIZE_BILINEAR, TABLE]
 
 
 def alternating(turns):
-    """A product on the device, then softmax on the CPU, and so on."""
+    """Makes a product on the device, then a softmax on the CPU, and so on."""
     graph = []
     initializers = []
     tensor = "x"
@@ -54,7 +54,7 @@ def alternating(turns):
 
 
 def branches(count, join):
-    """Each a pool and a product, joined by a chain of Add or by one Concat."""
+    """Makes branches of a pool and a product each, which a chain of Add or one Concat joins."""
     initializers, nodes = [], []
     for branch in range(count):
         weights = np.random.default_rng(branch).normal(size=(8, 8, 1, 1)).astype(np.float32)
@@ -98,7 +98,7 @@ class Units(unittest.TestCase):
         return path
 
     def compile(self, network, name, *options):
-        """Returns the model file, and what the compiler said."""
+        """Returns the model file and what the compiler said."""
         path = self.folder / f"{name}.ovm"
         result = overtake("compile", network, "-o", path, "-q", *options)
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -157,7 +157,7 @@ class Units(unittest.TestCase):
                 {"name": "cpu", "processor": "CPU"},
             ],
         )
-        # The device can run all of it: what it takes is what segments take.
+        # The device can run all of it, so that units take what segments take.
         summary = info(model)
         last = summary["segments"][-1]["processor"] == "CPU"
         self.assertEqual(units["units"][0]["classes"], ["npu", "cpu"])
@@ -190,7 +190,7 @@ class Units(unittest.TestCase):
 
     def test_a_unit_that_crosses_more_than_a_job_can_name_is_halved(self):
         self.little.write_text(LITTLE.replace("ADD, ", ""))
-        # Twenty pools are one front, of twenty outputs.
+        # The twenty pools are one front with twenty outputs.
         model, _ = self.compile(self.save(branches(20, "Add")), "halved", *self.three)
         units = self.units(model)["units"]
         self.assertGreater(len(units), 2)
@@ -204,7 +204,7 @@ class Units(unittest.TestCase):
         result = overtake("compile", network, "-o", self.folder / "no.ovm", *self.three)
         self.assertEqual(result.returncode, 1)
         self.assertIn("node 'all' (Concat): has more inputs and outputs than the 13 that a job can name", result.stderr)
-        # Of the classes of the default no front ends in front of the Concat.
+        # With the default's classes, no front ends in front of the Concat.
         model, said = self.compile(network, "one")
         self.assertNotIn("units", said)
         self.assertEqual(len(self.units(model)["units"]), 1)
@@ -227,7 +227,7 @@ class Units(unittest.TestCase):
         self.assertEqual([unit["classes"] for unit in self.units(path)["units"]],
                          [["npu", "cpu"], ["npu", "little", "cpu"]])  # fmt: skip
         self.check_bits(path)
-        # Where the segments' own cores lack it, it runs on the CPU.
+        # If the segments' own cores lack an operator, it runs on the CPU.
         path, said = self.compile(network, "moved", "--profile", self.little, "--min-unit", 1)
         self.assertIn("lack instructions of 1 node ('pool'), which run on the CPU in float", said)
         self.assertEqual([segment["processor"] for segment in info(path)["segments"]], ["CPU", "BPU"])

@@ -14,7 +14,7 @@ MODELS = pathlib.Path(os.environ.get("OVERTAKE_MODELS", SOURCE / "build/release/
 UNIT_PLANS = os.environ.get("UNIT_PLANS", str(SOURCE / "build/release/tests/unit_plans"))
 COUNT = os.environ.get("OVERTAKE_UNIT_PLANS", "5")
 NETWORKS = ["detector", "mobilenetv2", "resnet18", "unet", "yolo"]
-# Half of the operators of most networks are none of this core's.
+# This core lacks half of the operators of most networks.
 LACKING = """name: lacking
 clock_khz: 500000
 macs_per_cycle: 256

@@ -96,7 +96,7 @@ TEST(Soundness, WhatSpreadsAndGathers) {
     op::Pad pad{op::Pad::Mode::reflect};
     pad.front[axis_width] = 7;
     EXPECT_TRUE(passes(pad, {image}, {1, 4, 6, 15}));
-    EXPECT_FALSE(passes(pad, {image}, {1, 4, 6, 14})); // ends in front of the tensor's end
+    EXPECT_FALSE(passes(pad, {image}, {1, 4, 6, 14})); // the output ends in front of the input
     EXPECT_FALSE(passes(pad, {image}, {1, 4, 6, 23})); // reflects more pixels than there are
     EXPECT_TRUE(passes(op::Broadcast{}, {{1, 4, 1, 1}}, image));
     EXPECT_FALSE(passes(op::Broadcast{}, {{1, 4, 3, 1}}, image));

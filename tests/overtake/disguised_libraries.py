@@ -46,7 +46,7 @@ def files_of_root(count):
 def main():
     count, ready = int(sys.argv[1]), sys.argv[2]
     report = os.open(ready + ".part", os.O_WRONLY | os.O_CREAT, 0o644)
-    os.rename(ready + ".part", ready)  # empty: not yet
+    os.rename(ready + ".part", ready)  # the file is empty: nothing to read yet
     enter_own_namespaces()
     sources = list(files_of_root(count))
     kept = []

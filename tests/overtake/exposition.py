@@ -9,7 +9,7 @@ LABEL = re.compile(r'([a-zA-Z_]\w*)="((?:[^"\\\n]|\\["\\n])*)"(?:,|$)')
 
 
 class Exposition:
-    """Of each family its type, its help and its samples; raises ValueError where the text is wrong."""
+    """The type, help and samples of each family; raises ValueError if the text is wrong."""
 
     def __init__(self, text):
         self.types, self.help, self.all = {}, {}, {}
@@ -45,12 +45,12 @@ class Exposition:
         self.all[family].append((labels, value))
 
     def samples(self, family, **labels):
-        """Those with these labels, and with any others."""
+        """Returns the samples with these labels, whatever other labels they have."""
         return [(own, value) for own, value in self.all.get(family, [])
                 if labels.items() <= own.items()]  # fmt: skip
 
     def value(self, family, **labels):
-        """Their sum; there is one."""
+        """Returns the sum of the samples; there has to be one."""
         values = [value for _, value in self.samples(family, **labels)]
         if not values:
             raise KeyError((family, labels))

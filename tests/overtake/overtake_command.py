@@ -20,7 +20,7 @@ def overtake(*arguments):
 
 
 class CommandTest(unittest.TestCase):
-    """Has a directory of its own."""
+    """A test that has a directory of its own."""
 
     maxDiff = None
 
@@ -30,8 +30,8 @@ class CommandTest(unittest.TestCase):
         self.directory = pathlib.Path(directory.name)
 
     def make_model(self, name="model.ovm", cycles=None):
-        """A compiled model of two tensors of 2 elements, on the BPU, for so many cycles if they are given, and
-        then on the CPU."""
+        """Makes a compiled model of two tensors of 2 elements. It runs on the BPU, for so many
+        cycles if they are given, and then on the CPU."""
         path = self.directory / name
         subprocess.run([MAKE_MODEL, path, *([] if cycles is None else [str(cycles)])], check=True)
         return path
@@ -45,7 +45,8 @@ class CommandTest(unittest.TestCase):
         return json.loads(self.succeed(*arguments, "--json"))
 
     def refuse(self, status, text, *arguments):
-        """It ends with this status, nothing on standard output and one line that has `text`."""
+        """The command ends with this status, nothing on standard output, and one line that has
+        `text`."""
         result = overtake(*arguments)
         self.assertEqual(result.returncode, status, f"{arguments}: {result.stderr}")
         self.assertEqual(result.stdout, "")

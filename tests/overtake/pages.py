@@ -33,7 +33,7 @@ def sessions(lines):
 
 
 def matches(shown, printed):
-    """Whether `printed` is `shown`, trailing blanks and elided lines aside."""
+    """Whether `printed` is `shown`, apart from trailing blanks and elided lines."""
     pattern = "".join(
         "(?:.*\n)*?" if line == ELISION else re.escape(line.rstrip()) + "\n"
         for line in "\n".join(shown).rstrip().split("\n")
@@ -43,7 +43,7 @@ def matches(shown, printed):
 
 
 def outside_fences(page):
-    """Yields (line number, line) of what stands in no fenced block."""
+    """Yields (line number, line) of the lines outside fenced blocks."""
     is_fenced = False
     for number, line in enumerate(page.read_text().splitlines(), 1):
         if line.startswith("```"):
@@ -53,8 +53,9 @@ def outside_fences(page):
 
 
 def pasted_commands(page):
-    """Yields (line number, command) of what a reader would paste: indented blocks and fenced ones of
-    language sh. A line that ends in a backslash goes on in the next; a comment at its end is left out."""
+    """Yields (line number, command) of what a reader would paste: indented blocks, and fenced ones
+    of language sh. A line that ends in a backslash continues in the next; a comment at its end is
+    left out."""
     lines = [(number, line[4:]) for number, line in outside_fences(page) if line.startswith("    ")]
     for start, language, fenced in blocks(page):
         if language == "sh":

@@ -11,7 +11,7 @@ from overtake_command import CommandTest
 
 DEVICES = sorted(pathlib.Path("/sys/class/accel").glob("accel*/device/core1"))
 
-# What version 0.5.0 knows: readers refuse other keys. True: the key has to be there.
+# The keys that version 0.5.0 knows; readers refuse others. True: the key has to be there.
 NODE = {"path": (str, True), "hostPath": (str, False), "type": (str, False), "major": (int, False),
         "minor": (int, False), "fileMode": (int, False), "permissions": (str, False), "uid": (int, False),
         "gid": (int, False)}  # fmt: skip
@@ -31,7 +31,7 @@ class Cdi(CommandTest):
 
     def check_edits(self, edits):
         self.check_object(edits, EDITS)
-        self.assertTrue(any(edits.values()))  # some edit there has to be
+        self.assertTrue(any(edits.values()))  # at least one edit has to be there
         for variable in edits.get("env", []):
             self.assertRegex(variable, r"^\w+=.")
         for node in edits.get("deviceNodes", []):
@@ -49,7 +49,7 @@ class Cdi(CommandTest):
     def check(self, text):
         specification = json.loads(text)
         self.check_object(specification, TOP)
-        self.assertEqual(specification["cdiVersion"], "0.5.0")  # names that begin with digits
+        self.assertEqual(specification["cdiVersion"], "0.5.0")  # names may begin with digits
         vendor, name = specification["kind"].split("/")
         self.assertRegex(vendor, r"^[a-zA-Z]([a-zA-Z0-9_.-]*[a-zA-Z0-9])?$")
         self.assertRegex(name, r"^[a-zA-Z]([a-zA-Z0-9_-]*[a-zA-Z0-9])?$")

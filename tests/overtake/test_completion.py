@@ -16,7 +16,7 @@ def overtake(*arguments):
 
 
 def options_in(text):
-    """The spellings of the options that a --help shows, in the column where they begin."""
+    """Returns the spellings of the options that a --help shows, in the column where they begin."""
     found = set()
     for line in text.splitlines():
         if match := re.match(r"  ((?:-{1,2}[a-z][-a-z0-9]*,?)+)", line):
@@ -31,7 +31,7 @@ class Completion(unittest.TestCase):
         cls.subcommands = set(re.findall(r"^  ([a-z][-a-z]+) ", overtake("--help"), re.MULTILINE))
 
     def complete(self, line):
-        """What bash offers behind a command line that ends in the word to be completed."""
+        """Returns what bash offers behind a command line that ends in the word to be completed."""
         words = line.replace("=", " = ").split(" ")
         program = (f"{self.script}\nCOMP_WORDS=({' '.join(map(shlex.quote, words))})\n"
                    f"COMP_CWORD={len(words) - 1}\n_overtake\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"")

@@ -24,9 +24,9 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("OVERTAKE", str(SOURCE / "build/bin/overtake"))
 SCENARIOS = SOURCE / "scenarios"
 PAGES = [SOURCE / f"docs/{name}.md" for name in ("reference/scenarios", "start/what-if", "reference/configuration", "use/zoo")]
-# Its scenarios have another summary.
+# The scenarios of these pages have another summary.
 PROCESSORS = [SOURCE / f"docs/{folder}/processors.md" for folder in ("use", "reference")]
-# It compiles networks that the build generates.
+# This page compiles networks that the build generates.
 CORES = SOURCE / "docs/use/cores.md"
 NETWORKS = pathlib.Path(os.environ.get("OVERTAKE_MODELS", SOURCE / "build/release/models"))
 MAN_PAGE = SOURCE / "docs/man/overtake-sim.1"
@@ -64,7 +64,7 @@ class Docs(unittest.TestCase):
         return result.stdout
 
     def assert_runs(self, scenario):
-        """Both ways out of a scenario: everything that arrived is in both."""
+        """Checks both ways out of a scenario: everything that arrived is in both."""
         tasks = sum(
             of["tasks"] - of["dropped"]
             for of in json.loads(self.succeed("sim", scenario, "--json"))["classes"]
@@ -132,7 +132,7 @@ class Docs(unittest.TestCase):
         self.assertGreaterEqual(count, 10)
 
     def run_session(self, command):
-        """A command line as a reader types it, pipes included, with overtake on the PATH."""
+        """Runs a command line as a reader types it, pipes included, with overtake on the PATH."""
         environment = dict(os.environ)
         environment["PATH"] = f"{pathlib.Path(BINARY).parent}:{environment['PATH']}"
         result = subprocess.run(
@@ -154,7 +154,7 @@ class Docs(unittest.TestCase):
         commands = re.findall(r"^    overtake (sim .*)$", text, re.MULTILINE)
         self.assertGreaterEqual(len(commands), 7)
         for command in commands:
-            if "net.json" in command:  # the reader's own model
+            if "net.json" in command:  # this is the reader's own model
                 continue
             with self.subTest(command=command):
                 self.succeed(*shlex.split(command))

@@ -20,7 +20,7 @@ PAGES = [SOURCE / name for name in ("README.md", "CONTRIBUTING.md", "models/READ
     page for page in sorted((SOURCE / "docs").rglob("*.md")) if page.name != "isa.md"  # formulas
 ]
 
-# What runs a command instead: a file that has to contain the text.
+# What runs a command instead: a file, and a text that it has to contain.
 ELSEWHERE = [
     (r"make (demo|test)\b(?! LARGE)", "scripts/fresh.sh", "make demo"),
     (r"make zoo|build/zoo/examples/read_text |make demo LARGE|LARGE=build/zoo", "scripts/run-soak.sh", "make zoo"),
@@ -42,7 +42,7 @@ ELSEWHERE = [
     (r"sudo usermod --append --groups render", "tests/packages/run-kernel",
      "usermod --append --groups render"),
     (r"sudo setcap cap_sys_nice\+ep", "tests/packages/run-kernel", "setcap cap_sys_nice+ep"),
-    # The same words as in the error text, which that takes: see below.
+    # The error text has the same words; the test below takes them from there.
     (r"sudo setpriv --reuid", "tests/packages/run-kernel", 'check "the remedy works"'),
     (r"tests/vm/run -- tests/packages/run-kernel", "tests/vm/suites", "tests/packages/run-kernel"),
     (r"sudo bpftrace tools/observe/bpf/fc-timeline.bt", "tests/bpf/run", "bpftrace -B line tools/observe/bpf/fc-timeline.bt"),
@@ -59,7 +59,7 @@ ELSEWHERE = [
 
 
 def elsewhere(command):
-    """(file, text in it) of what runs the command instead, or None."""
+    """Returns (file, text in it) of what runs the command instead, or None."""
     for pattern, path, text in ELSEWHERE:
         if re.match(pattern, command):
             return path, text
@@ -80,7 +80,8 @@ class DocumentedCommands(unittest.TestCase):
         (self.directory / "build/release").symlink_to(BUILD / "release")
 
     def provide(self, page):
-        """The files that a page gives the reader, and those it calls the reader's own."""
+        """Writes the files that a page gives the reader, and those that it calls the reader's
+        own."""
         for _, language, lines in blocks(page):
             name = re.fullmatch(r"# (\S+\.yaml)", lines[0]) if language == "yaml" and lines else None
             if name:

@@ -12,7 +12,8 @@ GLYPHS = SOURCE / "models/glyphs"
 
 
 def without_layouts(summary):
-    """Those of values on the CPU are the machine's, so only info has them."""
+    """Leaves out layouts of values on the CPU: they depend on the machine, so only info has
+    them."""
     for segment in summary["segments"]:
         segment.pop("layouts", None)
         for op in segment.get("ops", []):

@@ -6,14 +6,14 @@ import re
 import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-# Where nothing of ours lies.
+# Folders without files of the project.
 ELSEWHERE = {"build", ".git"}
 TAG = re.compile(rb"SPDX-License-Identifier: ([-A-Za-z0-9.() ]+)")
 OPERATORS = {"AND", "OR", "WITH"}
 
 
 def identifiers():
-    """The identifiers in use, each with a file that names it."""
+    """Returns the identifiers in use, each with a file that names it."""
     found = {}
     for folder in SOURCE.iterdir():
         if folder.name in ELSEWHERE:
@@ -21,7 +21,7 @@ def identifiers():
         for path in [folder] if folder.is_file() else folder.rglob("*"):
             if not path.is_file():
                 continue
-            # The line is at the top: a later one may be a text about such lines.
+            # The line is at the top; a later one may be a text about such lines.
             line = TAG.search(path.read_bytes()[:200])
             for word in re.findall(r"[A-Za-z0-9][-A-Za-z0-9.]*", line[1].decode()) if line else []:
                 if word not in OPERATORS:

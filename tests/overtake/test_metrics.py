@@ -35,7 +35,8 @@ class MetricsTest(CommandTest):
         self.name = f"server:{self.socket}"
 
     def start(self, *arguments, **popen):
-        """A program that says that it is ready with its first line; it is ended behind the test."""
+        """Starts a program whose first line says that it is ready; the program is ended after the
+        test."""
         program = subprocess.Popen([BINARY, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True, **popen)  # fmt: skip
         self.addCleanup(program.stderr.close)
@@ -59,7 +60,7 @@ class MetricsTest(CommandTest):
         return Exposition(self.succeed("metrics", "--server", str(self.socket), *options))
 
     def families(self):
-        """Name to type and meaning, as --list has them."""
+        """Returns name to type and meaning, as --list has them."""
         lines = [LINE.fullmatch(line) for line in self.succeed("metrics", "--list").splitlines()]
         self.assertTrue(lines and all(lines))
         return {line[1]: (line[2], line[3]) for line in lines}
@@ -166,7 +167,7 @@ class File(MetricsTest):
         path.write_text("old\n", encoding="ascii")
         before = path.stat().st_ino
         self.assertEqual(self.succeed("metrics", "--server", str(self.socket), "-o", str(path)), "")
-        self.assertNotEqual(path.stat().st_ino, before)  # another file was renamed to it
+        self.assertNotEqual(path.stat().st_ino, before)  # another file was renamed to this name
         self.assertEqual(path.stat().st_mode & 0o444, 0o444)
         self.assertEqual(Exposition(path.read_text(encoding="ascii")).value("overtake_server_up"), 1)
         self.assertEqual(sorted(file.name for file in self.directory.iterdir()), ["device", "device.lock", "overtake.prom"])
@@ -230,7 +231,8 @@ class Http(MetricsTest):
         return connection
 
     def test_slow_clients_delay_no_other_for_ever(self):
-        """More of them than there are threads: each loses its connection, and then others are served."""
+        """There are more such clients than threads: each loses its connection, and then others are
+        served."""
         server = self.listen()
         idle = [self.connect(server, b"GET /metrics HTTP/1.1\r\n" if i % 2 else b"") for i in range(20)]
         fetch(server.url)
@@ -256,7 +258,7 @@ class Http(MetricsTest):
             try:
                 connection.sendall(request + b"\r\n\r\n")
                 answer = connection.recv(100)
-            except OSError:  # it has closed the connection
+            except OSError:  # the server has closed the connection
                 pass
             self.assertNotIn(b" 200 ", answer)
         fetch(server.url)
@@ -287,7 +289,8 @@ class Http(MetricsTest):
 
 
 class Dashboard(MetricsTest):
-    """As Grafana reads it: every panel has what it needs, and asks for metrics that there are."""
+    """Reads the dashboard as Grafana does: every panel has what it needs and asks for metrics that
+    exist."""
 
     def setUp(self):
         super().setUp()

@@ -23,7 +23,7 @@ class Perf(CommandTest):
         self.model = self.make_model()
 
     def measure(self, *options):
-        """The JSON of one model."""
+        """Returns the JSON of one model."""
         return self.succeed_json("perf", self.model, *EMBEDDED, *options)["models"][0]
 
     def test_json(self):
@@ -113,12 +113,12 @@ class Perf(CommandTest):
 
     def test_seconds_or_frames_whichever_is_first(self):
         self.assertEqual(self.measure("--seconds", 1000, "--frames", 30)["requests"], 30)
-        # 1000 frames, the default, would take a hundred seconds.
+        # The default, 1000 frames, would take a hundred seconds.
         model = self.measure("--seconds", 0.35, "--period-us", 100000)
         self.assertEqual(model["requests"] + model["waiting_at_end"], 4)
         model = self.measure("--seconds", 0.35, "--period-us", 100000, "--frames", 3)
         self.assertEqual(model["requests"] + model["waiting_at_end"], 3)
-        # --seconds alone is not bound to the default of 1000 frames.
+        # The default of 1000 frames does not limit a run with --seconds alone.
         model = self.measure("--seconds", 0.15, "--period-us", 100)
         self.assertEqual(model["requests"] + model["waiting_at_end"], 1501)
 
@@ -137,7 +137,7 @@ class Perf(CommandTest):
         self.assertLess(model["fps"], 950000)
         self.assertLessEqual(model["buffer_sets"], 64)
         self.assertEqual(model["waiting_at_end"], 0)
-        # Latency is from when a request was due: nearly all of the run for the last one.
+        # Latency counts from when a request was due: for the last one, it is nearly all of the run.
         self.assertGreater(model["latency_ms"]["max"], 1e3 * (20000 / model["fps"] - 0.021) * 0.9)
         self.assertGreater(model["latency_ms"]["max"], model["device_latency_ms"]["max"])
 
@@ -174,7 +174,8 @@ class Perf(CommandTest):
         self.assertGreater(model["latency_ms"]["p99"], 0)
 
     def test_processors_are_those_that_are_named(self):
-        """`fixed` needs to know where a request runs; an embedded device of an entry has the mode of the other."""
+        """`fixed` needs to know where a request runs. The embedded device of an entry has the
+        other's mode."""
         def loaded(*arguments):
             return self.succeed_json("perf", self.model, *EMBEDDED, "--mode", "timed", *arguments, "--frames", 40,
                                      "--warm-up", 0, "--json")  # fmt: skip
@@ -199,7 +200,7 @@ class Perf(CommandTest):
         alone = loaded()["executed_ms_mean"]
         fixed = ["--policy", "fixed", "--on", "npu"]
         self.assertGreater(loaded("--processors", "npu,cpu", *fixed)["executed_ms_mean"], 0.95 * alone)
-        # What was dropped took nothing, and is in no average.
+        # Dropped requests took no time and are in no average.
         late = loaded("--processors", "npu=1,cpu", *fixed, "--in-flight", 30, "--slo", 2, "--drop", "late")
         if late["slo"]["dropped"] < late["requests"]:
             self.assertGreater(late["executed_ms_mean"], 0.95 * alone)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""overtake profile, and what takes its files: perf and run --times."""
+"""Tests overtake profile, and the commands that take its files: perf and run --times."""
 
 import json
 import unittest
@@ -79,7 +79,7 @@ class Profile(CommandTest):
 
     def test_each_of_several_models_has_its_file(self):
         self.profile()
-        self.succeed(*self.perf(), self.model)  # the same twice: of both
+        self.succeed(*self.perf(), self.model)  # the same model twice: the file is of both
         self.refuse(1, "a file before it is of the same model", *self.perf(), "--times", self.times)
 
     def test_a_file_that_is_there_is_replaced_as_a_whole(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""overtake serve as it is called: two programs share what it serves, and it ends on a signal."""
+"""Tests overtake serve as users call it: two programs share what it serves, and a signal ends
+it."""
 
 import json
 import os
@@ -31,7 +32,7 @@ class Serve(CommandTest):
         subprocess.run([MAKE_MODEL, str(self.model)], check=True)
 
     def serve(self, *options, **popen):
-        """A server that listens; it is stopped behind the test."""
+        """Starts a server that listens; it is stopped after the test."""
         server = subprocess.Popen(
             [BINARY, "serve", "--socket", str(self.socket), *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **popen)  # fmt: skip
@@ -52,7 +53,7 @@ class Serve(CommandTest):
         return clients
 
     def expect_no_socket(self):
-        if os.getuid() != 0:  # root's server is user nobody by then, who may not remove it
+        if os.getuid() != 0:  # root's server is user nobody by then, who may not remove the socket
             self.assertFalse(self.socket.exists())
 
     def run_beside(self, *arguments, **popen):
@@ -232,7 +233,7 @@ class Serve(CommandTest):
     def test_it_ends_an_fc_that_takes_longer_than_its_clock(self):
         endless = self.directory / "endless.ovm"
         subprocess.run([MAKE_MODEL, str(endless), "endless"], check=True)
-        self.serve("--fc-clock-ms", "0.05s", "--profile", "ideal")  # by which the watchdog comes much later
+        self.serve("--fc-clock-ms", "0.05s", "--profile", "ideal")  # the watchdog comes much later
         device = f"server:{self.socket}"
         arguments = ("perf", "--device", device, endless, "--frames", "1", "--warm-up", "0", "--json")
         for options in ((), ("--engine",), ("--engine", "--service")):
@@ -258,7 +259,8 @@ class Serve(CommandTest):
         self.expect_no_socket()
 
     def test_it_serves_a_socket_that_it_is_handed(self):
-        """As systemd does it: descriptor 3, and LISTEN_PID says for whom."""
+        """systemd does so: descriptor 3 is the socket, and LISTEN_PID names the process it is
+        for."""
         for kind, works in ((socket.SOCK_SEQPACKET, True), (socket.SOCK_STREAM, False)):
             with self.subTest(kind=kind), socket.socket(socket.AF_UNIX, kind) as listening:
                 self.socket.parent.mkdir(exist_ok=True)
@@ -269,7 +271,7 @@ class Serve(CommandTest):
 
                 def hand_over(descriptor=listening.fileno()):
                     os.dup2(descriptor, 3)
-                    os.set_inheritable(3, True)  # dup2() changes nothing where it is descriptor 3 already
+                    os.set_inheritable(3, True)  # dup2() changes nothing if it is 3 already
 
                 server = subprocess.Popen(
                     ["sh", "-c", f"LISTEN_FDS=1 LISTEN_PID=$$ exec {command}"],
@@ -280,7 +282,7 @@ class Serve(CommandTest):
                         self.assertEqual(self.status()["cores"], 1)
                         server.terminate()
                         self.assertEqual(server.wait(PATIENCE), 0)
-                        self.assertTrue(self.socket.exists())  # it is systemd's
+                        self.assertTrue(self.socket.exists())  # the socket is systemd's
                     else:
                         self.assertEqual(server.wait(PATIENCE), 1)
                         self.assertIn("ListenSequentialPacket=", server.stderr.read())
@@ -303,7 +305,8 @@ class Serve(CommandTest):
             self.assertEqual(int(rights[sort], 16), 0, sort)
 
     def test_it_serves_who_has_no_rights_and_no_network(self):
-        """A container's process: namespaces of its own, and nothing but the socket."""
+        """The client is a container's process: it has namespaces of its own and nothing but the
+        socket."""
         self.serve()
         alone = ["unshare", "--user", "--map-root-user", "--mount", "--net", "--pid", "--fork"]
         if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A sweep in parts: what sweep-merge makes of them is, to the last byte, what the sweep prints in one
-piece; and a part that is missing, given twice, damaged or of another experiment is refused by name."""
+"""A sweep in parts: sweep-merge makes of them, to the last byte, what the sweep prints in one
+piece. A part that is missing, given twice, damaged or of another experiment is refused by name."""
 
 import json
 import pathlib
@@ -27,14 +27,14 @@ class Shards(CommandTest):
         self.scenario.write_text(json.dumps(scenario), encoding="utf-8")
 
     def run_shards(self, of, *options, name="part", numbers=None):
-        """The files of some shards, by default all."""
+        """Runs some shards, by default all, and returns their files."""
         files = [self.directory / f"{name}{number}" for number in numbers or range(1, of + 1)]
         for number, file in zip(numbers or range(1, of + 1), files):
             self.assertEqual(self.succeed("sim", self.scenario, *options, "--shard", f"{number}/{of}", "-o", file), "")
         return files
 
     def test_all_parts_are_the_whole(self):
-        # Each part is a process of its own, which is what takes the time.
+        # Each part is a process of its own, and starting it takes most of the time.
         few, many = (3,), (1, 2, POINTS + 2)
         for options, parts in (([], many), (["--repeat", "2", "--json"], many), (["--json"], few),
                                (["--columns", "p99,ANTT,SLO met"], few), (["--json", "--columns", "high max"], few),
@@ -56,7 +56,7 @@ class Shards(CommandTest):
         self.assertEqual(self.succeed("sweep-merge", *files, "-o", out), "")
         self.assertEqual(out.read_text(encoding="utf-8"), whole)
         self.refuse(1, "is read and would be replaced", "sweep-merge", *files, "-o", files[0])
-        # What fails leaves what was there.
+        # A command that fails leaves the file that was there.
         self.refuse(1, "shard 2/3", "sweep-merge", files[0], "-o", out)
         self.assertEqual(out.read_text(encoding="utf-8"), whole)
 
@@ -139,7 +139,8 @@ class Shards(CommandTest):
         for many in ("--sweep", "--repeat"):
             self.refuse(2, f"--output: cannot be given together with {many}", "sim", self.scenario, many,
                         SWEEP if many == "--sweep" else "2", "-o", out)
-        # What the whole sweep would refuse, each part does, although the point is another part's.
+        # Each part refuses what the whole sweep would refuse, although the point belongs to another
+        # part.
         self.refuse(1, "core_limit", "sim", self.scenario, "--sweep", "core_limit=1|-1", "--shard", "1/2", "-o", out)
         self.refuse(1, "--columns: no column is", "sim", self.scenario, "--sweep", SWEEP, "--columns", "p42",
                     "--shard", "1/2", "-o", out)

@@ -101,7 +101,7 @@ TEST(Histogram, CountsEachValueOnce) {
         const auto bins = load::histogram(values);
         ASSERT_FALSE(bins.empty());
         EXPECT_LE(bins.front().from_ns, values.front());
-        EXPECT_GT(bins.front().to_ns, values.front()); // none is empty at either end
+        EXPECT_GT(bins.front().to_ns, values.front()); // no bin at an end is empty
         EXPECT_LE(bins.back().from_ns, values.back());
         EXPECT_GT(bins.back().to_ns, values.back());
         EXPECT_LE(bins.size(), 20u);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""overtake trace, latency and top on a device server: what they say of loads with known counts."""
+"""Tests what overtake trace, latency and top on a device server say of loads with known counts."""
 import collections
 import ctypes
 import contextlib
@@ -16,7 +16,7 @@ import unittest
 
 
 def may_use_bpf():
-    """Whether a map may be made: an array of one number."""
+    """Whether this process may make a map: an array of one number."""
     map_create, array = 0, 2
     attributes = struct.pack("=IIIII", array, 4, 8, 1, 0)
     descriptor = ctypes.CDLL(None, use_errno=True).syscall(321, map_create, attributes, len(attributes))
@@ -26,7 +26,7 @@ def may_use_bpf():
 
 
 def is_in_container():
-    """Whether processes have numbers of their own here: not those that the kernel's events name."""
+    """Whether process numbers here differ from those that the kernel's events name."""
     first = 0xEFFFFFFC  # PROC_PID_INIT_INO of the kernel
     path = pathlib.Path("/proc/self/ns/pid")
     return path.exists() and path.stat().st_ino != first
@@ -76,16 +76,18 @@ class Watch(CommandTest):
         return status["clients"]
 
     def watch(self, *arguments):
-        """Starts it, and returns once it is connected: it asks for events in its first call."""
+        """Starts a watcher, and returns once it is connected: it asks for events in its first
+        call."""
         before = len(self.clients())
         process = self.start(*arguments, "--device", self.device)
-        # Its ring is charged to it.
+        # The watcher's ring is charged to the watcher.
         self.wait_for(lambda: len(self.clients()) > before and
                       self.clients()[-1]["memory_bytes"] > 0)
         return process
 
     def first_picture(self, watcher, is_wanted):
-        """The first picture of a `top --json` that shows what a test waits for: a load takes time to start."""
+        """Returns the first picture of a `top --json` that shows what a test waits for: a load
+        takes time to start."""
         for line in watcher.stdout:
             picture = json.loads(line)
             if is_wanted(picture):
@@ -116,7 +118,7 @@ class Watch(CommandTest):
         fcs = sum(event["fc_count"] for event in events if event["event"] == "job_queue")
         self.assertEqual(counts["fc_start"], fcs)
         self.assertEqual(counts["fc_done"], fcs)
-        # Tasks are also those of other engines of this host, which other tests have.
+        # Some tasks belong to other engines of this host, which other tests have.
         of_device = [event for event in events if event["event"].startswith(("ctx_", "job_", "fc_"))]
         self.assertEqual(len({event["pid"] for event in of_device}), 2)
         self.assertEqual(sum(event["executed"] for event in events if event["event"] == "job_done"),
@@ -144,7 +146,7 @@ class Watch(CommandTest):
         self.assertGreater(perfetto.stat().st_size, 100)
 
     def check_replay(self, load):
-        """Records while `load` runs, which are 70 jobs; returns the scenario."""
+        """Records while `load` runs, which has 70 jobs; returns the scenario."""
         run, replay = self.directory / "run.json", self.directory / "replay.json"
         tracer = self.watch("trace", "--json", "--record", run)
         load()
@@ -218,7 +220,7 @@ class Watch(CommandTest):
                              group["jobs"])
 
     def test_blame_adds_up_to_the_latency(self):
-        # 10 ms each, so that one waits for the other on a busy host too.
+        # Each job takes 10 ms, so that one waits for the other on a busy host too.
         self.serve_timed()
         self.model = self.make_model("detector.ovm", cycles=10_000_000)
         meter = self.watch("latency", "--json", "--blame", "1000")
@@ -234,16 +236,16 @@ class Watch(CommandTest):
         self.assertEqual({part["by"] for part in blamed}, {job["name"] for job in slowest if job["priority"] == 0})
 
     def probes_of(self, process):
-        """How many probes it has attached to."""
+        """Returns how many probes a process has attached to."""
         count = 0
         for descriptor in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
-            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            with contextlib.suppress(FileNotFoundError):  # the file was closed meanwhile
                 count += "perf_event" in os.readlink(descriptor)
         return count
 
     @NEEDS_PROBES
     def test_tasks_of_its_clients_engines_are_told(self):
-        """They are shorter than what is between two looks at the device's events."""
+        """The tasks are shorter than the time between two looks at the device's events."""
         meter = self.watch("latency", "--json", "--blame", "1000")
         self.wait_for(lambda: self.probes_of(meter) >= 7)
         others = self.start("perf", self.model, "--device", "embedded", "--frames", "0", "--engine")
@@ -253,7 +255,7 @@ class Watch(CommandTest):
         slowest = json.loads(self.stop(meter)[0])["slowest"]
         tasks = [entry for entry in slowest if entry["is_task"]]
         self.assertEqual([entry["priority"] for entry in tasks], [200] * 100)
-        self.assertEqual(len(slowest), 110)  # and nothing of who uses another device
+        self.assertEqual(len(slowest), 110)  # and nothing of processes that use another device
         for entry in tasks:
             self.assertEqual(sum(part["ns"] for part in entry["parts"]), entry["latency_ns"])
             self.assertIn("running", {part["cause"] for part in entry["parts"]})
@@ -261,7 +263,7 @@ class Watch(CommandTest):
 
     @NEEDS_PROBES
     def test_processors_of_an_engine_are_told(self):
-        """Whatever devices it uses; one of a process's own, here."""
+        """The report is the same for any device; here the process uses its own."""
         svg = self.directory / "runs.svg"
         tracer = self.start("trace", "--device", "engines", "--json")
         painter = self.start("trace", "--device", "engines", "--svg", svg)
@@ -296,7 +298,7 @@ class Watch(CommandTest):
             self.assertEqual(sum(part["ns"] for part in request["parts"]) + request["own_ns"], request["latency_ns"])
         waits = [part for request in slowest for part in request["parts"]]
         self.assertTrue(any(part["processor"] in processors and part["busy_ns"] for part in waits))
-        told = self.stop(plain)[0]  # blames without the option
+        told = self.stop(plain)[0]  # it blames without the option
         self.assertIn("the slowest requests on several processors", told)
         self.assertNotIn("no job", told)
         self.stop(painter)
@@ -331,7 +333,7 @@ class Watch(CommandTest):
             return {row["processor"]: row for row in picture["processors"] if row["pid"] == load.pid}
         rows = rows_of_load(self.first_picture(watcher, lambda picture: any(
             row["runs"] for row in rows_of_load(picture).values())))
-        self.assertEqual(rows.keys(), {"npu.1", "npu.2", "cpu"})  # also the one that has nothing to do
+        self.assertEqual(rows.keys(), {"npu.1", "npu.2", "cpu"})  # also the idle one
         self.assertEqual((rows["npu.2"]["state"], rows["npu.2"]["runs"]), ("ok", 0))
         self.assertEqual((rows["npu.1"]["state"], rows["npu.1"]["retries"]), ("ok", 0))
         self.assertGreater(rows["npu.1"]["runs"], 0)

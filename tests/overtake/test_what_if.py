@@ -61,7 +61,8 @@ class WhatIf(unittest.TestCase):
         jobs = [{"id": str(i), "at": i, "class": "b" if i % 2 else "a", "fcs": [100]} for i in range(6)]
         path = self.write({"version": 1, "kind": "fc", "cores": 2, "jobs": jobs})
         before = {of["class"]: of for of in json.loads(what_if(path, ["a.core=1", "b.core=2"], "--json"))}
-        # Three jobs of 100 us one after the other on a core of their own: the last takes 300 - 4.
+        # Three jobs of 100 us run one after the other on a core of their own: the last takes 300 -
+        # 4.
         self.assertEqual(before["a"]["max_us"]["after"], 296)
         self.assertEqual(before["b"]["max_us"]["after"], 296)
 
@@ -90,7 +91,7 @@ class WhatIf(unittest.TestCase):
             self.assertTrue(pictures[name].startswith(("<?xml", "<svg")))
         self.assertIn("demo-neither with core_limit=1, detector.priority=255, large.max_time", pictures["after"])
         self.assertIn("no priority, not split", pictures["before"])
-        # Split, the large network has many more FCs.
+        # If it is split, the large network has many more FCs.
         self.assertGreater(pictures["after"].count("<rect"), 3 * pictures["before"].count("<rect"))
 
 

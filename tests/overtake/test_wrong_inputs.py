@@ -141,7 +141,7 @@ class WrongInputs(unittest.TestCase):
         self.assertIn(said, result.stderr)
 
     def assert_fails(self, line, status, said, **options):
-        """And leaves everything as it was."""
+        """The command fails and leaves everything as it was."""
         before = tree(self.directory)
         result = self.overtake(line, **options)
         self.assert_one_line(result, status, said)
@@ -152,7 +152,7 @@ class WrongInputs(unittest.TestCase):
         return result.stderr
 
     def scratch(self):
-        """The folder w, which is gone behind the test."""
+        """Makes the folder w, which is removed after the test."""
         (self.directory / "w").mkdir()
         self.addCleanup(shutil.rmtree, self.directory / "w")
         return self.directory / "w"
@@ -300,7 +300,7 @@ class WrongInputs(unittest.TestCase):
         locked.mkdir()
         self.addCleanup(locked.rmdir)
         locked.chmod(0o555)
-        # Root may write anywhere, but for this.
+        # Root may write anywhere unless it loses this capability.
         drop = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"]
         prefix = drop if os.geteuid() == 0 else []
         for line in (
@@ -370,7 +370,7 @@ class WrongInputs(unittest.TestCase):
     def read(descriptor):
         try:
             return os.read(descriptor, 4096)
-        except OSError:  # the other side is closed
+        except OSError:  # the other side has closed the pipe
             return b""
 
     def test_an_interrupt_without_a_terminal_is_one_line(self):
@@ -379,7 +379,7 @@ class WrongInputs(unittest.TestCase):
                 [BINARY, "sim", "demo-both"], cwd=self.directory, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             ) as process:  # fmt: skip
-                process.stdout.read(1)  # and no more: it waits for room in the pipe
+                process.stdout.read(1)  # the program then waits for room in the pipe
                 process.send_signal(number)
                 self.assertEqual(process.wait(), -number)
                 self.assertEqual(process.stderr.read(), b"overtake: interrupted\n")

@@ -9,15 +9,15 @@ from PIL import Image, ImageDraw
 import pages
 from text_tasks import distance
 
-WIDTH, HEIGHT = 160, 64  # of letters to read
-SIZE = 416  # of pictures to find letters in
+WIDTH, HEIGHT = 160, 64  # the size of pictures with letters to read
+SIZE = 416  # the size of pictures in which letters are to be found
 LETTERS = "abcdefghjkmnpqrstuvwxy23456789"
 STRIDES = (8, 16, 32)  # of the finder's grids
-FOUND, SAME_BOX = 0.1, 0.45  # least score; overlap of boxes that are one
+FOUND, SAME_BOX = 0.1, 0.45  # the least score; the overlap of boxes that are one
 
 
 def _waves(pixels, random):
-    """Rows and columns moved along two waves."""
+    """Moves rows and columns along two waves."""
     height, width = pixels.shape[:2]
     y, x = np.mgrid[0:height, 0:width]
     across, down = random.uniform(1, 3, 2)
@@ -27,7 +27,7 @@ def _waves(pixels, random):
 
 
 def letters(random):
-    """One picture (height x width, bytes) and its letters."""
+    """Returns one picture (height x width, bytes) and its letters."""
     text = "".join(random.choice(list(LETTERS), random.integers(4, 6)))
     image = Image.new("L", (WIDTH, HEIGHT), int(random.integers(210, 256)))
     draw = ImageDraw.Draw(image)
@@ -55,21 +55,23 @@ def alphabet(path):
 
 
 def read(chances, characters):
-    """What a row of chances of each character says: repetitions are one, and the first is a pause."""
+    """Returns what a row of chances of each character says: repetitions count once, and character 0
+    is a pause."""
     places = chances.argmax(axis=-1)
     kept = [p for p, before in zip(places, [0, *places[:-1]]) if p not in (0, before)]
     return "".join(characters[place] for place in kept).lower()
 
 
 def reading_score(outputs, texts, characters):
-    """Share of characters that are read, by edit distance."""
+    """Returns the share of characters that are read, by edit distance."""
     wrong = sum(distance(read(row, characters), text)
                 for row, text in zip(outputs.reshape(len(texts), -1, len(characters)), texts))  # fmt: skip
     return 1 - wrong / sum(map(len, texts))
 
 
 def scene(random):
-    """A picture (blue, green, red; 0..255) of soft colours with letters, and their boxes."""
+    """Returns a picture (blue, green, red; 0..255) of soft colours with letters, and their
+    boxes."""
     coarse = random.uniform(60, 230, (6, 6, 3)).astype(np.uint8)
     image = Image.fromarray(coarse).resize((SIZE, SIZE), Image.BICUBIC)
     draw = ImageDraw.Draw(image)
@@ -91,7 +93,8 @@ def finding_samples(count, seed):
 
 
 def overlaps(box, others):
-    """Intersection over union of one box (left, top, right, bottom) and each of the others."""
+    """Returns the intersection over union of one box (left, top, right, bottom) and each of the
+    others."""
     low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
     common = np.prod(np.clip(high - low, 0, None), axis=1)
 
@@ -102,7 +105,7 @@ def overlaps(box, others):
 
 
 def boxes_of(output):
-    """Boxes of one picture: the grids' cells hold centre, size, and two chances."""
+    """Returns boxes of one picture: the grids' cells hold centre, size, and two chances."""
     cells = [np.mgrid[0 : SIZE // s, 0 : SIZE // s][::-1].reshape(2, -1).T for s in STRIDES]
     strides = np.repeat(STRIDES, [len(of) for of in cells])[:, None]
     centre = (output[:, :2] + np.concatenate(cells)) * strides
@@ -119,7 +122,7 @@ def boxes_of(output):
 
 
 def finding_score(outputs, wanted):
-    """Mean overlap of each letter's box with the nearest box that is found."""
+    """Returns the mean overlap of each letter's box with the nearest box that is found."""
     scores = []
     for output, boxes in zip(outputs.reshape(len(wanted), -1, 6), wanted):
         found = boxes_of(output)

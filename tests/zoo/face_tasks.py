@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What networks that look at faces are for, on faces drawn from seeds: what each gets, and how well
-its outputs do its task."""
+"""The tasks of networks that look at faces, on faces drawn from seeds: what each network gets, and
+how well its outputs do its task."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from PIL import Image
 import captchas
 import faces
 
-WIDTH, HEIGHT = 320, 240  # of pictures in which faces are looked for
+WIDTH, HEIGHT = 320, 240  # the size of pictures in which faces are looked for
 IMAGENET_MEAN, IMAGENET_DEVIATION = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
-SURE, SAME_BOX = 0.5, 0.3  # least chance of a face; overlap of boxes that are one
-# Where recognition wants eyes, tip of the nose and corners of the mouth in 112 x 112 pixels.
+SURE, SAME_BOX = 0.5, 0.3  # the least chance of a face; the overlap of boxes that are one
+# Where recognition expects eyes, tip of the nose and corners of the mouth in 112 x 112 pixels.
 ALIGNED = np.array([(38.3, 51.7), (73.5, 51.5), (56.0, 71.7), (41.5, 92.4), (70.7, 92.2)])
 
 
@@ -26,7 +26,7 @@ def _face(random, who=None, middle=(WIDTH / 2, HEIGHT / 2), radius=60):
 
 
 def _drawn(count, seed, make):
-    """Pictures with the one face in each, as `make` draws it."""
+    """Returns pictures with the one face in each, as `make` draws it."""
     drawn = []
     for index in range(count):
         random = np.random.default_rng([seed, 51, index])
@@ -40,7 +40,7 @@ def _one(random, _):
 
 
 def crop(pixels, face, size, half, middle=(0.0, 0.15)):
-    """A square of so many half widths of the head around that place of the face."""
+    """Returns a square of so many half widths of the head around that place of the face."""
     x, y = face.at(*middle)
     half = half * face.radius
     step = 2 * half / size
@@ -57,7 +57,7 @@ def _planes(pictures):
 
 
 def _scene(random):
-    """One or two faces."""
+    """Returns a picture with one or two faces."""
     places = random.permutation([90, 230])[: random.integers(1, 3)]
     shown = [_face(random, None, (x + random.uniform(-15, 15), 115 + random.uniform(-15, 15)),
                    random.uniform(35, 52)) for x in places]  # fmt: skip
@@ -75,7 +75,7 @@ def wide_scenes(count, seed):
 
 
 def square_scenes(size):
-    """The picture on a grey square, whose pixels have their channels last."""
+    """Returns scenes on a grey square, whose pixels have their channels last."""
 
     def samples(count, seed):
         pictures, boxes = _scenes(count, seed)
@@ -91,7 +91,7 @@ def square_scenes(size):
 
 
 def _kept(boxes, chances):
-    """The likeliest of boxes that overlap."""
+    """Returns the likeliest of boxes that overlap."""
     kept = []
     for index in np.argsort(-chances):
         if chances[index] < SURE:
@@ -107,7 +107,7 @@ def _found_in_wide(outputs, index):
     return _kept(boxes * [WIDTH, HEIGHT, WIDTH, HEIGHT], chances)
 
 
-# Cells in a row, boxes of a cell, the outputs with their scores and their places.
+# Each has the cells in a row, the boxes of a cell, the outputs with their scores and their places.
 _GRIDS = (16, 2, "Identity:0", "Identity_2:0"), (8, 6, "Identity_1:0", "Identity_3:0")
 
 
@@ -128,7 +128,8 @@ def _found_in_square(size):
 
 
 def finding(found):
-    """Mean overlap of each face with the box nearest to it; a box that meets no face counts as 0."""
+    """Scores the mean overlap of each face with the box nearest to it; a box that meets no face
+    counts as 0."""
 
     def score(wanted):
         def of(outputs):
@@ -154,11 +155,12 @@ def grey_faces(count, seed):
     return np.stack(grey)[:, None].astype(np.float32), [face for _, face in drawn]
 
 
-NEAR = 0.1  # of half the head's width: so far may a point be off
+NEAR = 0.1  # how far a point may be off, as a part of half the head's width
 
 
 def points(wanted):
-    """Share of the eyes, tips of the nose and corners of the mouth that are where they were drawn."""
+    """Scores the share of the eyes, tips of the nose and corners of the mouth that are where they
+    were drawn."""
     groups = [(37, 38, 40, 41), (43, 44, 46, 47), (30,), (48,), (54,)]
 
     def of(outputs):
@@ -194,7 +196,8 @@ def open_or_shut(is_open):
 
 
 def coloured_faces(size, half, mean=0.0, deviation=1.0, largest=255.0):
-    """Faces whose pixels lie between 0 and 1, then less the mean, in deviations."""
+    """Makes samples of faces whose pixels lie between 0 and 1, then less the mean, in
+    deviations."""
 
     def samples(count, seed):
         drawn = _drawn(count, seed, _one)
@@ -208,13 +211,13 @@ UPRIGHT = 5.0  # degrees
 
 
 def _angle(chances):
-    """Of 66 steps of 3 degrees, by their chances."""
+    """Returns the angle from the chances of 66 steps of 3 degrees."""
     raised = np.exp(chances - chances.max(axis=-1, keepdims=True))
     return (raised / raised.sum(axis=-1, keepdims=True)) @ np.arange(66) * 3 - 99
 
 
 def roll(wanted):
-    """Share of the faces whose roll is found to within five degrees."""
+    """Scores the share of the faces whose roll is found to within five degrees."""
     drawn = np.array([face.roll for face in wanted])
 
     def of(outputs):
@@ -225,7 +228,8 @@ def roll(wanted):
 
 
 def _aligned(pixels, face):
-    """Turned and scaled, by least squares, so that its points lie where they should."""
+    """Returns the face turned and scaled, by least squares, so that its points lie where they
+    should."""
     points_ = face.points()
     rows, wanted = [], []
     for (x, y), (u, v) in zip(ALIGNED, points_):
@@ -238,7 +242,8 @@ def _aligned(pixels, face):
 
 
 def people(count, seed):
-    """Each person twice: at first all, then all again with another pose, look and background."""
+    """Returns each person twice: first all, then all again with another pose, look and
+    background."""
     chosen = [faces.person(np.random.default_rng([seed, 53, index])) for index in range(count // 2)]
 
     def again(random, index):
@@ -249,7 +254,7 @@ def people(count, seed):
 
 
 def recognised(count):
-    """Share of the people whose second picture is nearest to their first."""
+    """Scores the share of the people whose second picture is nearest to their first."""
 
     def of(outputs):
         described = outputs["output"].reshape(2 * count, -1)
@@ -261,7 +266,8 @@ def recognised(count):
 
 
 def as_float(decide, most=0):
-    """Share of the faces of which it says what the network first asked, in float, says, or nearly so."""
+    """Scores the share of the faces for which `decide` differs by at most `most` from what it gave
+    the first time, in float."""
 
     def score(_):
         first = []
@@ -280,9 +286,10 @@ def classes(outputs):
 
 
 def expected_right(_):
-    """Share of the faces that a network is expected to name rightly: the mean of the chance that the network
-    first asked, in float, gives to each class named. Without labels, these chances say how much a choice
-    between two nearly equal classes costs, and how much another one does."""
+    """Scores the share of the faces that a network is expected to name rightly: the mean of the
+    chance that the network gave to each class named when it was first asked, in float. Without
+    labels, these chances say how much a choice between two nearly equal classes costs, and how much
+    another one does."""
     first = []
 
     def of(outputs):
@@ -296,7 +303,7 @@ def expected_right(_):
 
 
 def age(outputs):
-    """Years, as SSR-Net has them: three stages, each of which refines the one before."""
+    """Returns years as SSR-Net has them: three stages, each of which refines the one before."""
     count = len(outputs["prob_stage_1"])
     total, scale = 0.0, 1.0
     for stage in (1, 2, 3):
@@ -311,12 +318,12 @@ def age(outputs):
 class Kind:
     """One network's task."""
 
-    samples: Callable  # count and seed -> what it gets, and what is right
-    score: Callable  # what is right -> outputs by name -> share
+    samples: Callable  # makes, from count and seed, what the network gets and what is right
+    score: Callable  # makes, from what is right, a function of outputs by name that returns a share
     what: str
     outputs: tuple = ("output",)
     input: str = "input"
-    count: int = 120  # samples tried
+    count: int = 120  # the number of samples that are tried
 
 
 _IMAGENET = {"mean": IMAGENET_MEAN, "deviation": IMAGENET_DEVIATION}

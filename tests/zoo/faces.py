@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
-DRAWN_AT = 3  # times the size, so that edges come out smooth
+DRAWN_AT = 3  # times the picture's size, so that edges come out smooth
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class Person:
     long: float  # the head's height
     eyes: float  # their distance from the middle
     eye: float  # half of an eye's width
-    brow: float  # thickness
-    nose: float  # half width
-    mouth: float  # half width
+    brow: float  # the brows' thickness
+    nose: float  # half the nose's width
+    mouth: float  # half the mouth's width
     fringe: float  # how far hair comes down
 
 
@@ -46,23 +46,26 @@ class Face:
     middle: tuple  # x and y
     radius: float  # half the head's width
     roll: float  # degrees, clockwise
-    is_open: bool = True  # the eyes
+    is_open: bool = True  # whether the eyes are open
     mouth: float = 0.0  # how far open
 
     def at(self, x, y):
-        """A place of the face (in half widths of the head, from the middle) in the picture."""
+        """Returns where a place of the face (in half widths of the head, from the middle) lies in
+        the picture."""
         cosine, sine = np.cos(np.deg2rad(self.roll)), np.sin(np.deg2rad(self.roll))
         across = self.middle[0] + self.radius * (x * cosine - y * sine)
         return across, self.middle[1] + self.radius * (x * sine + y * cosine)
 
     def points(self):
-        """Left eye, right eye (as the picture shows them), tip of the nose, corners of the mouth."""
+        """Returns left eye, right eye (as the picture shows them), tip of the nose, corners of the
+        mouth."""
         who = self.person
         places = [(-who.eyes, -0.12), (who.eyes, -0.12), (0, 0.3), (-who.mouth, 0.68), (who.mouth, 0.68)]
         return np.array([self.at(*place) for place in places])
 
     def box(self):
-        """From above the brows to the chin, as detectors frame a face: left, top, right, bottom."""
+        """Returns the box from above the brows to the chin, as detectors frame a face: left, top,
+        right, bottom."""
         x, y = self.at(0, 0.28)
         return np.array([x - 0.95 * self.radius, y - 0.95 * self.radius,
                          x + 0.95 * self.radius, y + 0.95 * self.radius])  # fmt: skip
@@ -93,7 +96,7 @@ def _head(canvas, who):
     canvas.ellipse((0, 2.25), (1.7, 0.8), 255 - who.hair)
     for side in (-1, 1):
         canvas.ellipse((side * 0.98, 0.05), (0.13, 0.25), who.skin * 0.8)
-    # From the rim to the middle of the face, lighter and lighter.
+    # The skin becomes lighter and lighter from the rim to the middle of the face.
     for part in np.linspace(0, 1, 12):
         size, shade = 1 - 0.62 * part, 0.78 + 0.24 * part
         canvas.ellipse((0.0, 0.05 * part), (0.97 * size, who.long * size), who.skin * shade)
@@ -104,7 +107,7 @@ def _eye(canvas, who, side, is_open):
     middle, wide = (side * who.eyes, -0.12), who.eye
 
     def spot(right, down, radii, colour, end=360.0):
-        """In half widths of the eye."""
+        """Draws a spot; lengths are in half widths of the eye."""
         place = (middle[0] + wide * right, middle[1] + wide * down)
         canvas.ellipse(place, (wide * radii[0], wide * radii[1]), colour, 0, end)
 
@@ -140,7 +143,7 @@ def _mouth(canvas, who, opened):
 
 
 def draw(image, face, random):
-    """Onto an image that is DRAWN_AT times as large as the picture."""
+    """Draws the face onto an image that is DRAWN_AT times as large as the picture."""
     canvas, who = _Canvas(image, face), face.person
     _head(canvas, who)
     for side in (-1, 1):
@@ -155,7 +158,7 @@ def background(width, height, random):
 
 
 def picture(width, height, faces_, random):
-    """Pixels: height x width x 3, red, green, blue, 0..255."""
+    """Returns pixels: height x width x 3, red, green, blue, 0..255."""
     image = background(width, height, random)
     for face in faces_:
         draw(image, face, random)

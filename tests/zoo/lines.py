@@ -4,14 +4,14 @@
 import numpy as np
 from PIL import Image, ImageDraw
 
-DRAWN_AT = 4  # times the size, so that edges come out smooth
-FOUND = 0.1  # least score of a segment
-SHORTEST = 20 / 512  # of a segment, as a part of the picture's width
+DRAWN_AT = 4  # times the picture's size, so that edges come out smooth
+FOUND = 0.1  # the least score of a segment
+SHORTEST = 20 / 512  # the shortest segment, as a part of the picture's width
 NEAR = 0.02  # how far both ends of a segment may be off, as a part of the picture's width
 
 
 def _rectangle(corners, low, high):
-    """Four points inside a quadrilateral, at these parts of its width and height."""
+    """Returns four points inside a quadrilateral, at these parts of its width and height."""
     top_left, top_right, bottom_right, bottom_left = corners
 
     def at(x, y):
@@ -27,8 +27,8 @@ def _sides(points):
 
 
 def room(random):
-    """Quadrilaterals (four corners and a colour) from the back to the front, and the segments between
-    them; the picture's width is 1."""
+    """Returns quadrilaterals (four corners and a colour) from the back to the front, and the
+    segments between them; the picture's width is 1."""
     left, right = random.uniform(0.2, 0.35), random.uniform(0.65, 0.8)
     top, bottom = random.uniform(0.2, 0.32), random.uniform(0.62, 0.75)
     back = [np.array(point) for point in [(left, top), (right, top), (right, bottom), (left, bottom)]]
@@ -40,7 +40,7 @@ def room(random):
         surfaces.append(([back[one], back[other], out[other], out[one]], paint * shades[index + 1]))
     segments = _sides(back) + list(zip(back, out))
     left_wall, right_wall = [out[0], back[0], back[3], out[3]], [back[1], out[1], out[2], back[2]]
-    # A door to the floor, windows and pictures.
+    # The room has a door to the floor, windows and pictures.
     things = [
         _rectangle(back, (random.uniform(0.08, 0.2), 0.35), (random.uniform(0.3, 0.42), 1.0)),
         _rectangle(back, (random.uniform(0.52, 0.6), 0.2), (random.uniform(0.75, 0.92), 0.6)),
@@ -55,7 +55,8 @@ def room(random):
 
 
 def picture(size, random):
-    """Pixels (size x size x 4: red, green, blue of 0..255, and 1) and the segments in it."""
+    """Returns pixels (size x size x 4: red, green, blue of 0..255, and 1) and the segments in
+    them."""
     surfaces, segments = room(random)
     whole = size * DRAWN_AT
     image = Image.new("RGB", (whole, whole))
@@ -74,7 +75,7 @@ def samples(count, size, seed):
 
 
 def segments_of(scores, offsets):
-    """Segments of one picture: each place with a score has the way to both ends."""
+    """Returns segments of one picture: each place with a score has the way to both ends."""
     size = scores.shape[0]
     found = np.argwhere(scores.reshape(size, size) >= FOUND)[:, ::-1]
     ends = (offsets.reshape(size, size, 4)[found[:, 1], found[:, 0]] + np.tile(found, 2)) / size
@@ -83,7 +84,7 @@ def segments_of(scores, offsets):
 
 
 def distances(segments, others):
-    """Of each pair of segments: how far the ends that are further apart are."""
+    """Returns for each pair of segments how far apart those two ends are that are further apart."""
     one, other = segments[:, None].reshape(-1, 1, 2, 2), others[None].reshape(1, -1, 2, 2)
 
     def apart(ends):
@@ -93,7 +94,8 @@ def distances(segments, others):
 
 
 def score(scores, offsets, wanted):
-    """Harmonic mean of the share of drawn segments that are found and of found ones that are drawn."""
+    """Returns the harmonic mean of the share of drawn segments that are found and the share of
+    found ones that are drawn."""
     drawn = matched = found = right = 0
     for index, segments in enumerate(wanted):
         ends = segments_of(scores[index].squeeze(), offsets[index].squeeze())

@@ -11,7 +11,7 @@ import numpy as np
 
 import sounds
 
-CHUNK = 1760  # samples that melspectrogram gets at once
+CHUNK = 1760  # the samples that melspectrogram gets at once
 STEP = 1280
 ROWS, ROW_STEP = 76, 8
 SECONDS = 4.0
@@ -19,7 +19,7 @@ FIRES = 0.5
 PHRASES = {
     "alexa": ("alexa", 16),
     "hey_jarvis": ("hey jarvis", 16),
-    "hey_mycroft": ("hey my croft", 16),  # as espeak-ng has to read it
+    "hey_mycroft": ("hey my croft", 16),  # spelled as espeak-ng has to read it
     "hey_rhasspy": ("hey rhasspy", 16),
     "timer": ("set a timer for ten minutes", 34),
     "weather": ("what's the weather", 22),
@@ -40,7 +40,7 @@ class Clips:
 
 
 def clips(each, seed):
-    """So many clips of each phrase, of other speech and of noise."""
+    """Makes so many clips of each phrase, of other speech and of noise."""
     made, kinds = [], []
     for kind in [*PHRASES, "other", "other", "noise", "noise"]:
         for _ in range(each):
@@ -56,25 +56,26 @@ def clips(each, seed):
 
 
 def chunks(clips_):
-    """What melspectrogram gets: clips x chunks x samples, as 16-bit numbers."""
+    """Returns what melspectrogram gets: clips x chunks x samples, as 16-bit numbers."""
     scaled = np.pad(np.rint(clips_.sounds * 32767), ((0, 0), (CHUNK - STEP, 0)))
     starts = range(0, scaled.shape[1] - CHUNK + 1, STEP)
     return np.stack([scaled[:, s : s + CHUNK] for s in starts], axis=1).astype(np.float32)
 
 
 def spectra(outputs, count):
-    """Its outputs as one picture per clip: clips x rows x 32, as speech_embedding wants them."""
+    """Returns melspectrogram's outputs as one picture per clip: clips x rows x 32, as
+    speech_embedding needs them."""
     return outputs.reshape(count, -1, 32) / 10 + 2
 
 
 def pictures(rows):
-    """What speech_embedding gets: clips x windows x 76 x 32 x 1."""
+    """Returns what speech_embedding gets: clips x windows x 76 x 32 x 1."""
     starts = range(0, rows.shape[1] - ROWS + 1, ROW_STEP)
     return np.stack([rows[:, s : s + ROWS, :, None] for s in starts], axis=1).astype(np.float32)
 
 
 def windows(embeddings, name):
-    """What a phrase's network gets: clips x windows x descriptions x 96."""
+    """Returns what a phrase's network gets: clips x windows x descriptions x 96."""
     length = PHRASES[name][1]
     starts = range(0, embeddings.shape[1] - length + 1)
     return np.stack([embeddings[:, s : s + length] for s in starts], axis=1)
@@ -83,18 +84,19 @@ def windows(embeddings, name):
 def fires(outputs, name, count):
     """Whether the phrase is heard in each clip."""
     outputs = outputs.reshape(count, -1, outputs.shape[-1])
-    # The timer's network says which duration it hears, class 0 is none.
+    # The timer's network says which duration it hears; class 0 is none.
     chances = 1 - outputs[..., 0] if name == "timer" else outputs[..., 0]
     return chances.max(axis=1) >= FIRES
 
 
 def share_right(fired, name, kinds):
-    """Share of the clips at which it fires if, and only if, the phrase is said."""
+    """Returns the share of the clips at which the network fires if, and only if, the phrase is
+    said."""
     return float(np.mean(fired == (np.array(kinds) == name)))
 
 
 class SpeechOrNoise:
-    """Tells the descriptions of speech from those of noise: which mean is nearer."""
+    """Tells the descriptions of speech from those of noise by the nearer mean."""
 
     def __init__(self, embeddings, kinds):
         is_noise = np.array(kinds) == "noise"
@@ -102,7 +104,8 @@ class SpeechOrNoise:
         self._means = [embeddings[rows, -8:].mean(axis=(0, 1)) for rows in (~is_noise, is_noise)]
 
     def share_right(self, embeddings, kinds):
-        """Of the clips, by the mean of their last descriptions."""
+        """Returns the share of the clips that are sorted rightly, by the mean of their last
+        descriptions."""
         described = embeddings[:, -8:].mean(axis=1)
         speech, noise = (np.linalg.norm(described - mean, axis=-1) for mean in self._means)
         return float(np.mean((noise < speech) == (np.array(kinds) == "noise")))

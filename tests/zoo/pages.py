@@ -44,14 +44,15 @@ def words(random, most_characters):
 
 
 def _colours(random):
-    """Of paper and ink, far enough apart to read."""
+    """Returns the colours of paper and ink, far enough apart to read."""
     paper = random.integers(150, 256, 3)
     ink = random.integers(0, 90, 3)
     return (ink, paper) if random.random() < 0.25 else (paper, ink)
 
 
 def page(width, height, random):
-    """A picture (height x width x 3, bytes) and its lines, which do not touch each other."""
+    """Returns a picture (height x width x 3, bytes) and its lines, which do not touch each
+    other."""
     paper, ink = _colours(random)
     image = Image.new("RGB", (width, height), tuple(map(int, paper)))
     draw = ImageDraw.Draw(image)
@@ -70,7 +71,7 @@ def page(width, height, random):
 
 
 def line(random, most_characters=20):
-    """One line, 48 pixels high, as a recogniser gets it, and its text."""
+    """Returns one line, 48 pixels high, as a recogniser gets it, and its text."""
     paper, ink = _colours(random)
     face = font(random, int(random.integers(26, 34)))
     text = words(random, most_characters)

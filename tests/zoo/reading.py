@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The program examples/read_text.cpp, and the same chain of networks in float, to hold it against."""
+"""The program examples/read_text.cpp, and the same chain of networks in float to compare it
+with."""
 
 import pathlib
 import subprocess
@@ -17,7 +18,7 @@ PAGES = 3
 
 
 def _scaled(pixels, box, width, height):
-    """Part of a picture in another size, between its pixels (bilinear)."""
+    """Returns a part of a picture in another size, interpolated between its pixels (bilinear)."""
     left, top, right, bottom = box
     y = top + (np.arange(height) + 0.5) * (bottom - top) / height - 0.5
     x = left + (np.arange(width) + 0.5) * (right - left) / width - 0.5
@@ -43,7 +44,7 @@ def _line_tensor(pixels, box):
 
 
 def lines_in_float(zoo):
-    """Of each page, its lines as the float networks read them, from top to bottom."""
+    """Returns each page's lines as the float networks read them, from top to bottom."""
     alphabet = text_tasks.characters(zoo.directory / "characters.txt")
     pictures = [drawn(page)[0] for page in range(PAGES)]
     pages_ = np.stack([text_tasks.page_tensor(pixels) for pixels in pictures])
@@ -61,7 +62,8 @@ def lines_in_float(zoo):
 
 
 def lines_of_program(program, zoo):
-    """The same as the program prints them, its networks in int8 on the embedded device."""
+    """Returns the lines as the program prints them; its networks run in int8 on the embedded
+    device."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [str(pathlib.Path(folder) / f"page{page}.png") for page in range(PAGES)]
         for page, path in enumerate(paths):
@@ -82,7 +84,7 @@ def lines_of_program(program, zoo):
 
 
 def characters_read(read):
-    """Share of what is on the pages that is read correctly, line by line."""
+    """Returns the share of the pages' text that is read correctly, line by line."""
     wrong = count = 0
     for page, lines in enumerate(read):
         texts = [line.text for line in drawn(page)[1]]

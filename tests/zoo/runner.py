@@ -17,21 +17,21 @@ MAX_TIME_PER_FC_US = 1000
 
 
 class Refused(Exception):
-    """The command does not take the network; the message says why."""
+    """The command refuses the network; the message says why."""
 
 
 @dataclass
 class Network:
-    """One ONNX file and what has to be said about it."""
+    """One ONNX file and how it is to be compiled."""
 
     name: str
-    shapes: dict = field(default_factory=dict)  # of inputs that have open dimensions
-    values: dict = field(default_factory=dict)  # of inputs that are frozen
-    options: list = field(default_factory=list)  # of overtake compile
-    states: dict = field(default_factory=dict)  # inputs by the outputs that they are next
+    shapes: dict = field(default_factory=dict)  # shapes of inputs that have open dimensions
+    values: dict = field(default_factory=dict)  # values of inputs that are frozen
+    options: list = field(default_factory=list)  # options of overtake compile
+    states: dict = field(default_factory=dict)  # by output: the input that it is next
 
     def fixed(self):
-        """Options that close its shapes."""
+        """Returns the options that close its shapes."""
         shapes = [["--input-shape", f"{name}={shape}"] for name, shape in self.shapes.items()]
         values = [["--set-input", f"{name}={value}"] for name, value in self.values.items()]
         return sum(shapes + values, [])
@@ -42,14 +42,14 @@ def _states(network):
 
 
 def _told(result, path):
-    """What the command complained about, without the file's name."""
+    """Returns what the command complained about, without the file's name."""
     lines = [line for line in result.stderr.splitlines() if line.startswith("overtake:")]
     lines = lines or result.stderr.splitlines() or [f"exit status {result.returncode}"]
     return lines[-1].replace("overtake: ", "", 1).replace(f"{path}: ", "", 1)
 
 
 class Runner:
-    """Keeps networks and what they are compiled to in one directory."""
+    """Keeps networks and their compiled models in one directory."""
 
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)
@@ -58,7 +58,7 @@ class Runner:
         return self.directory / f"{network.name}.onnx"
 
     def compiled(self, network, limit_us=MAX_TIME_PER_FC_US):
-        """The model file; without a limit, of one FC per BPU segment."""
+        """Returns the model file; without a limit, it has one FC per BPU segment."""
         return self.directory / f"{network.name}{f'-{limit_us}us' if limit_us else ''}.ovm"
 
     def compile(self, network, calibration, limit_us=MAX_TIME_PER_FC_US):
@@ -76,7 +76,7 @@ class Runner:
         return info(path)
 
     def float(self, network, samples):
-        """Outputs by name, the first axis counts samples."""
+        """Returns outputs by name; their first axis counts samples."""
         return self._run(self.onnx(network), samples, network.fixed() + _states(network))
 
     def int8(self, network, samples):

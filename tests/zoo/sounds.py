@@ -13,14 +13,14 @@ VOICES = ["en-us", "en-gb", "en-gb-scotland", "en-029", "en-us+f2", "en-us+f4", 
 
 
 def resample(sound, rate):
-    """To 16,000 samples a second, by way of its spectrum."""
+    """Converts a sound to 16,000 samples a second, by way of its spectrum."""
     length = int(round(len(sound) * RATE / rate))
     spectrum = np.fft.rfft(sound)[: length // 2 + 1]
     return np.fft.irfft(spectrum, length) * (length / len(sound))
 
 
 def say(words, voice, speed, pitch):
-    """The words as they sound, between -1 and 1."""
+    """Returns the words as they sound, between -1 and 1."""
     said = subprocess.run(
         ["espeak-ng", "-v", voice, "-s", str(speed), "-p", str(pitch), "--stdout", words],
         capture_output=True, check=True,
@@ -32,13 +32,13 @@ def say(words, voice, speed, pitch):
 
 
 def say_somehow(words, random):
-    """The same in a voice, at a speed and a pitch that are drawn."""
+    """Returns the words in a voice, at a speed and a pitch that are drawn."""
     voice = VOICES[random.integers(len(VOICES))]
     return say(words, voice, int(random.integers(130, 175)), int(random.integers(25, 75)))
 
 
 def noise(seconds, random):
-    """White, pink, of a hum, or of clicks; as loud as speech or less."""
+    """Returns noise that is white, pink, a hum, or clicks, as loud as speech or less."""
     count = int(seconds * RATE)
     white = random.standard_normal(count)
     kind = random.integers(4)
@@ -55,7 +55,7 @@ def noise(seconds, random):
 
 
 def placed(sound, seconds, random, loudness=None):
-    """That long, with the sound ending near its end, on a little noise."""
+    """Returns so many seconds of little noise, with the sound ending near the end."""
     count = int(seconds * RATE)
     result = random.standard_normal(count) * 0.001
     sound = sound[-count:] * (random.uniform(0.4, 1.0) if loudness is None else loudness)

@@ -16,7 +16,7 @@ SPEAKS = 0.5
 
 
 def minute(seed):
-    """The sound, and of each sample whether a sentence is being said."""
+    """Returns a sound, and for each sample whether a sentence is being said."""
     random = np.random.default_rng([seed, SECONDS])
     count = SECONDS * sounds.RATE
     sound = sounds.noise(SECONDS, random) * random.uniform(0.01, 0.05)
@@ -33,7 +33,7 @@ def minute(seed):
 
 
 def frames(name, sound):
-    """What the network gets, frame by frame."""
+    """Returns what the network gets, frame by frame."""
     size, context = FRAMES[name]
     padded = np.pad(sound, (context, 0))
     starts = range(0, len(sound) - size + 1, size)
@@ -45,7 +45,7 @@ def decisions(outputs):
 
 
 def share_right(name, outputs, is_speech):
-    """Of the frames that are speech throughout, or not at all."""
+    """Returns the share that is right of the frames that are speech throughout, or not at all."""
     size, _ = FRAMES[name]
     shares = is_speech[: len(is_speech) // size * size].reshape(-1, size).mean(axis=1)
     clear = (shares == 0) | (shares == 1)
@@ -53,7 +53,7 @@ def share_right(name, outputs, is_speech):
 
 
 class SameDecisions:
-    """Share of the frames in which what it is asked about decides as the first did."""
+    """The share of the frames in which an execution decides as the first one did."""
 
     def __init__(self):
         self._first = None

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The networks of the zoo, and what each is for: its samples, and how well its outputs do the task."""
+"""The networks of the zoo and the task of each: its samples, and how well its outputs do the
+task."""
 
 from dataclasses import dataclass
 
@@ -15,19 +16,22 @@ import text_tasks
 from runner import Network, Refused
 
 CALIBRATION, TRIAL = 1000, 7  # seeds
-LISTENED = 500  # samples to calibrate the networks of sound with
+LISTENED = 500  # the number of samples to calibrate the networks of sound with
 
-# A few of their values lie far beyond all others: the method is the one that comes nearest to float
+# A few of their values lie far beyond all others: the method is the one that comes nearest to
+# float.
 NEAREST = ["--calibration-method", "best"]
-# What 8 bits cannot hold of these computes in float
+# What 8 bits cannot hold of these networks is computed in float.
 ACCURATE = ["--accuracy", "0.99"]
-# Their states carry what rounding changes from frame to frame
+# The states of these networks carry what rounding changes from frame to frame.
 STEADY = ["--accuracy", "0.998"]
-# Few nodes in 16 bits bring it that near. Nearer needs float, which takes the CPU forty times as long.
+# A few nodes in 16 bits bring these networks that near. Nearer needs float, which takes the CPU
+# forty times as long.
 NEARLY = ["--accuracy", "0.975"]
-# No node of these is enough by itself
+# No single node of these networks is enough in 16 bits.
 WIDE = ["--int16", "all"]
-# One value in ten thousand lies so far out that a range which covers it has no steps left for the rest
+# One value in ten thousand lies so far out that a range which covers it has no steps left for the
+# rest.
 MOST = ["--percentile", "99.99"]
 
 FACES = {
@@ -37,7 +41,7 @@ FACES = {
     "face_expression": WIDE,
 }  # fmt: skip
 
-# Networks that find line segments, and the width of their pictures
+# The networks that find line segments, and the width of their pictures.
 LINES = {"lines_tiny": 320, "lines_large": 320, "lines_tiny_wide": 512, "lines_large_wide": 512}
 
 NETWORKS = {
@@ -72,12 +76,12 @@ NETWORKS = {
 
 @dataclass
 class Task:
-    """One thing that a network is for."""
+    """One task of a network."""
 
     network: Network
-    calibration: dict  # arrays by input, the first axis counts samples
+    calibration: dict  # arrays by input, whose first axis counts samples
     samples: dict
-    # File stem of the output that does the task; or of the outputs that do it together.
+    # The file stem of the output that does the task, or of the outputs that do it together.
     output: str | tuple
     scores: dict  # by what is measured: a function of that output, or of those outputs by name
 
@@ -135,7 +139,7 @@ def captcha_finding(_):
 def line_segments(name):
     def task(_):
         samples, segments = lines.samples(16, LINES[name], TRIAL)
-        # The search for nodes needs to see more than ranges do.
+        # The search for nodes needs more samples than ranges do.
         calibration, _ = lines.samples(8 if name == "lines_tiny" else 4, LINES[name], CALIBRATION)
 
         def score(out):
@@ -189,7 +193,8 @@ def speaking_or_not(name):
 
 
 class Listening:
-    """The networks of sound feed each other: what one is judged by, the others compute in float."""
+    """The networks of sound feed each other: the one that is judged gets what the others compute in
+    float."""
 
     def __init__(self, zoo):
         self._zoo = zoo
@@ -217,7 +222,7 @@ class Listening:
 
     @staticmethod
     def one(execute, name, samples):
-        """The only output."""
+        """Returns the only output."""
         (output,) = execute(NETWORKS[name], samples).values()
         return output
 
@@ -228,7 +233,7 @@ class Listening:
         return heard.reshape(*pictures.shape[:2], 96)
 
     def hear(self, execute, embeddings):
-        """Share of all clips and phrases for which the phrases' networks are right."""
+        """Returns the share of all clips and phrases for which the phrases' networks are right."""
         shares = []
         for name in self.phrases:
             windows = self._flat_windows(embeddings, name)
@@ -238,7 +243,7 @@ class Listening:
         return float(np.mean(shares))
 
     def everything(self, execute):
-        """The same with all three kinds of network run by one executor."""
+        """Returns the share when one executor runs all three kinds of network."""
         chunks = listening.chunks(self.trial).reshape(-1, listening.CHUNK)
         heard = self.one(execute, "melspectrogram", {"input": chunks})
         rows = listening.spectra(heard, len(self.trial.kinds))
@@ -294,7 +299,7 @@ class Listening:
 
     @staticmethod
     def _some(samples, axes):
-        """A draw of what there is in the first axes."""
+        """Draws some of what there is in the first axes."""
         flat = samples.reshape(-1, *samples.shape[axes:])
         chosen = np.random.default_rng(CALIBRATION).permutation(len(flat))[:LISTENED]
         return flat[chosen]

@@ -12,7 +12,7 @@ import lines
 
 
 def maps(size, segments):
-    """What a network gives that finds exactly these segments."""
+    """Returns the outputs of a network that finds exactly these segments."""
     scores, offsets = np.zeros((1, size, size, 1)), np.zeros((1, size, size, 4))
     for ends in np.array(segments) * size:
         middle = np.rint((ends[:2] + ends[2:]) / 2).astype(int)

@@ -34,14 +34,15 @@ def save(path, nodes, constants, input_shape, output_shape):
 
 
 def save_detection(path):
-    """Bright pixels are text."""
+    """Saves a network that finds bright pixels as text."""
     weights = {"w": np.full((1, 3, 1, 1), 4, np.float32), "b": np.array([4], np.float32)}
     nodes = [helper.make_node("Conv", ["x", "w", "b"], ["s"]), helper.make_node("Sigmoid", ["s"], ["y"])]
     save(path, nodes, weights, [1, 3, 64, 128], [1, 1, 64, 128])
 
 
 def save_recognition(path):
-    """Of each 8 columns: nothing, "g" or "r", the greater of green and red (blue comes first), a space."""
+    """Saves a network that reads each 8 columns: nothing, "g" or "r", the greater of green and red
+    (blue comes first), a space."""
     weights = np.zeros((4, 3, 48, 8), np.float32)
     weights[1, 1] = weights[2, 2] = 1 / 64
     weights[1, 2] = weights[2, 1] = -1 / 64
@@ -86,7 +87,7 @@ class ReadText(unittest.TestCase):
         (cls.folder / "characters.txt").write_text("g\nr\n")
 
     def page(self, name, *colours):
-        """Bars of these colours, one below the other."""
+        """Makes a page with bars of these colours, one below the other."""
         pixels = np.zeros((64, 128, 3), np.uint8)
         for index, colour in enumerate(colours):
             pixels[8 + 20 * index : 16 + 20 * index, 20:80] = colour

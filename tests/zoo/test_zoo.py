@@ -31,7 +31,7 @@ def digest_of(contents):
 
 
 def archive(files):
-    """A package as npm packs it."""
+    """Returns a package as npm packs it."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
         for name, contents in files.items():
@@ -48,7 +48,7 @@ class Directory(unittest.TestCase):
         self.directory = pathlib.Path(directory.name)
 
     def path_with(self, *programs):
-        """A PATH on which nothing but these can be found."""
+        """Returns a PATH on which only these programs can be found."""
         folder = self.directory / "bin"
         folder.mkdir()
         for program in programs:

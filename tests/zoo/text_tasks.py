@@ -13,7 +13,7 @@ DEVIATION = np.array([0.229, 0.224, 0.225])
 
 
 def _planes(pixels):
-    """Blue, green, red, as these networks were trained."""
+    """Returns planes of blue, green and red, as these networks were trained."""
     return pixels[..., ::-1].transpose(2, 0, 1).astype(np.float32)
 
 
@@ -22,7 +22,7 @@ def page_tensor(pixels):
 
 
 def line_tensor(pixels, width):
-    """48 rows; narrower lines are filled up with grey, wider ones squeezed."""
+    """Returns 48 rows; narrower lines are filled up with grey, wider ones are squeezed."""
     if pixels.shape[1] > width:
         columns = (np.arange(width) * pixels.shape[1] / width).astype(int)
         pixels = pixels[:, columns]
@@ -41,7 +41,7 @@ def detection_samples(count, seed):
 
 
 def _regions(mask):
-    """Labels of the connected regions of a mask, from 1; 0 elsewhere."""
+    """Returns labels of the connected regions of a mask, from 1; other pixels have 0."""
     parents = [0]
 
     def root(label):
@@ -71,7 +71,8 @@ def _regions(mask):
 
 
 def boxes(chances, least=0.3, least_mean=0.6, unclip=1.5):
-    """Rectangles of text, from the chance that each pixel is text (Differentiable Binarization)."""
+    """Returns rectangles of text, from the chance that each pixel is text (Differentiable
+    Binarization)."""
     labels = _regions(chances > least)
     found = []
     for label in np.unique(labels[labels > 0]):
@@ -88,7 +89,7 @@ def boxes(chances, least=0.3, least_mean=0.6, unclip=1.5):
 
 
 def overlap(one, other):
-    """Intersection over union of two rectangles."""
+    """Returns the intersection over union of two rectangles."""
     width = min(one[2], other[2]) - max(one[0], other[0])
     height = min(one[3], other[3]) - max(one[1], other[1])
     if width <= 0 or height <= 0:
@@ -98,7 +99,8 @@ def overlap(one, other):
 
 
 def detection_score(outputs, lines):
-    """Mean overlap of each line with the box nearest to it; a box that meets no line counts as 0."""
+    """Returns the mean overlap of each line with the box nearest to it; a box that meets no line
+    counts as 0."""
     scores = []
     for chances, drawn in zip(outputs.reshape(len(lines), *PAGE[::-1]), lines):
         found = boxes(chances)
@@ -117,19 +119,19 @@ def recognition_samples(count, seed):
 
 
 def characters(path):
-    """What each of the recogniser's classes stands for; class 0 is none."""
+    """Returns the character of each of the recogniser's classes; class 0 is none."""
     return ["", *path.read_text(encoding="utf-8").split("\n")[:6623], " "]
 
 
 def read(steps, alphabet):
-    """The text of a line from the chances of each class at each step (greedy CTC)."""
+    """Returns the text of a line from the chances of each class at each step (greedy CTC)."""
     best = steps.argmax(axis=-1)
     changed = np.concatenate([[True], best[1:] != best[:-1]])
     return "".join(alphabet[number] for number in best[changed])
 
 
 def distance(one, other):
-    """How many characters must be put in, taken out or replaced (Levenshtein)."""
+    """Returns how many characters must be put in, taken out or replaced (Levenshtein)."""
     row = list(range(len(other) + 1))
     for i, left in enumerate(one, 1):
         before, row[0] = row[0], i
@@ -139,7 +141,7 @@ def distance(one, other):
 
 
 def recognition_score(outputs, texts, alphabet):
-    """Share of the characters that are read correctly."""
+    """Returns the share of the characters that are read correctly."""
     wrong = sum(distance(read(steps, alphabet), text) for steps, text in zip(outputs, texts))
     return 1 - wrong / sum(map(len, texts))
 
@@ -148,7 +150,7 @@ def recognition_score(outputs, texts, alphabet):
 
 
 def direction_samples(count, seed):
-    """Lines, every second one upside down."""
+    """Returns lines, every second one upside down."""
     tensors = []
     for index in range(count):
         pixels, _ = pages.line(np.random.default_rng([seed, index]), most_characters=12)

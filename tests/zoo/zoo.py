@@ -25,7 +25,7 @@ from overtake_command import cosine, counted, print_details
 
 POINT = 0.01
 READS = {"text_detection", "text_recognition"}
-# Also compiled into one FC per BPU segment, for `make demo LARGE=...`.
+# These are also compiled into one FC per BPU segment, for `make demo LARGE=...`.
 WHOLE = {"text_detection"}
 HEAD = (
     f"{'network':20} {'BPU':>4} {'CPU':>4} {'time ms':>8} {'FCs':>5} {'longest':>8} {'cosine':>7} "
@@ -45,7 +45,7 @@ def line(name, summary, similarity, scores, what):
 
 
 def _similarity(found, wanted):
-    """The cosine; of several outputs by name, the least."""
+    """Returns the cosine; of several outputs by name, the least."""
     if isinstance(wanted, dict):
         return min(cosine(found[name], wanted[name]) for name in wanted)
     return cosine(found, wanted)
@@ -60,7 +60,8 @@ class Table:
         self.compiled, self.refused, self.misses = [], [], []
 
     def add(self, name, make_task):
-        """One network: its task is made here, as the samples of some come from other networks."""
+        """Adds one network. Its task is made here, because the samples of some networks come from
+        others."""
         try:
             task = make_task(self._zoo) if make_task else None
             self._add(tasks.NETWORKS[name], task)
@@ -104,7 +105,8 @@ class Table:
             self.misses.append(f"{name}, {what}: float {in_float:.4f}, int8 {in_int8:.4f}")
 
     def add_program(self, program):
-        """The whole program that reads text, against the same networks in float."""
+        """Adds the whole program that reads text, and compares it with the same networks in
+        float."""
         wanted = reading.lines_in_float(self._zoo)
         found = reading.lines_of_program(program, self._zoo)
         scores = reading.characters_read(wanted), reading.characters_read(found)
@@ -121,7 +123,7 @@ class Table:
             self.misses.append(f"read_text reads {count - same} of {count} lines differently")
 
     def add_all_that_listen(self, heard):
-        """Wake words again, with every network of the chain in int8."""
+        """Adds wake words again, with every network of the chain in int8."""
         scores = [heard.everything(execute) for execute in (self._zoo.float, self._zoo.int8)]
         shares = " ".join(f"{100 * score:6.2f}%" for score in scores)
         what = "wake words, all in int8"
@@ -130,7 +132,8 @@ class Table:
 
 
 def makers(zoo, names):
-    """Functions that make the tasks of these networks, by name; and what is behind those of sound."""
+    """Returns functions that make the tasks of these networks, by name, and the object behind those
+    of sound."""
     known = {
         "text_detection": tasks.text_detection,
         "text_recognition": tasks.text_recognition,

@@ -8,26 +8,26 @@ import zoo
 from runner import SOURCE, Refused, Runner
 
 SAMPLES = 8
-# Of the difference to the outputs, in length. A network with weights of 16 bits rounds what lies
-# between its layers to 16 bits too, in one of the two.
+# The most that the difference may be, in length, as a part of the outputs. A network with weights
+# of 16 bits rounds what lies between its layers to 16 bits too, in one of the two executors.
 MOST, MOST_OF_HALVES = 1e-4, 2e-2
 OF_HALVES = {"segmentation_medium"}
 
 
 def distance(got, want):
-    """Length of the difference, as a part of the length of what is wanted."""
+    """Returns the length of the difference, as a part of the length of what is wanted."""
     want = want.astype(np.float64)
     return float(np.linalg.norm(got.reshape(want.shape) - want) / max(np.linalg.norm(want), 1e-30))
 
 
 def _distances(runner, run_one_by_one, task):
-    """By output."""
+    """Returns distances by output."""
     chosen = {}
     for name, array in task.samples.items():
         chosen[name] = array[np.linspace(0, len(array) - 1, SAMPLES).astype(int)[-len(array):]]
     found = runner.float(task.network, chosen)
     wanted = run_one_by_one(runner.onnx(task.network), chosen)
-    # Files of the command are called like outputs, but for slashes.
+    # The command's files have the outputs' names without slashes.
     return {name: distance(found[name.replace("/", "_")], want) for name, want in wanted.items()}
 
 
