@@ -35,7 +35,7 @@ static void set_right(struct ovt_tree_node *node, struct ovt_tree_node *child)
 		child->parent = node;
 }
 
-/* What is above @old is then above @new, which may be NULL. */
+/* Makes @new, which may be NULL, the child of the parent of @old in its place. */
 static void replace(struct ovt_tree *tree, struct ovt_tree_node *old, struct ovt_tree_node *new)
 {
 	struct ovt_tree_node *parent = old->parent;
@@ -50,7 +50,7 @@ static void replace(struct ovt_tree *tree, struct ovt_tree_node *old, struct ovt
 		new->parent = parent;
 }
 
-/* The right child of @node takes its place. */
+/* Puts the right child of @node in its place. */
 static void rotate_left(struct ovt_tree *tree, struct ovt_tree_node *node)
 {
 	struct ovt_tree_node *top = node->right;
@@ -89,7 +89,10 @@ static void balance(struct ovt_tree *tree, struct ovt_tree_node *node)
 	}
 }
 
-/* One node came or went below @node, or it is new: measures and balances from there to the root. */
+/*
+ * A node came or went below @node, or @node is new: counts sizes and restores the balance from
+ * there to the root.
+ */
 static void settle(struct ovt_tree *tree, struct ovt_tree_node *node, u64 *steps)
 {
 	while (node) {
@@ -137,7 +140,10 @@ static struct ovt_tree_node *leftmost(struct ovt_tree_node *node, u64 *steps)
 	return node;
 }
 
-/* The one after @node, which has both children, takes its place.  Where sizes change first. */
+/*
+ * Puts the node after @node, which has both children, in its place.  Returns the lowest node whose
+ * size changes.
+ */
 static struct ovt_tree_node *put_next_in_place(struct ovt_tree *tree, struct ovt_tree_node *node,
 					       u64 *steps)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What the host asks for: a command in the queue each, and what it does when its instant comes. */
+/* Requests of the host: each is a command in the queue, which takes effect at its instant. */
 #include "fw/internal.h"
 
 static void queue_command(struct ovt_fw *fw, enum ovt_command_type type, u64 now_ns,

@@ -2,21 +2,22 @@
 /*
  * NORMAL of a fair device: contexts take turns, weighted by priority.
  *
- * On each core the contexts with ready NORMAL FCs stand in a circle.  The first has the turn, and
- * gives as many FCs as its allowance says, which its first one's priority fixes.  Then it goes to
- * the end, or leaves if nothing of it is left; one that comes joins at the end.  So others' FCs,
- * however many, delay a context by their allowances, once each: docs/reference/scenarios.md,
- * "Fair".
+ * On each core the contexts with ready NORMAL FCs are in a circle.  The first context has the turn,
+ * and gives as many FCs as its allowance, which depends on the priority of the turn's first FC.
+ * Then it goes to the end of the circle, or leaves if it has no ready FC; a context that comes
+ * joins at the end.  So the FCs of other contexts, however many, delay a context by one allowance
+ * each: docs/reference/scenarios.md, "Fair".
  *
- * An FC gets its place in the ring when it is taken, and only what is committed is taken: a ring
- * whose order was settled at arrival could not be fair to who comes later.  The ring is empty when
- * FCs are taken, so it has room for all that are.
+ * An FC gets its place in the ring when it is taken, and only FCs that are chosen or committed are
+ * taken: a ring whose order was settled at arrival could not be fair to contexts that come later.
+ * The ring is empty when FCs are taken, so it has room for all of them.
  *
- * Choosing costs the FCs that are taken, whatever waits; to arrive and to leave costs the same for
- * all.
+ * The cost of a choice depends only on the FCs that are taken; arriving and leaving cost the same
+ * for all.
  *
  * A context that has used up a quota rests (fw/quota.c): its turns are in no circle.  Cores serve
- * others, or stay idle.  Then they stand at the end again, and what was left of a turn is lost.
+ * other contexts, or stay idle.  After the rest its turns join the ends of the circles, and the
+ * rest of an interrupted turn is lost.
  */
 #include "fw/internal.h"
 
@@ -48,7 +49,7 @@ static void leave_circle(struct ovt_fw_turn *turn)
 	ovt_list_remove(&turn->circle_link);
 }
 
-/* @part, on its core, is about to have an FC that is ready. */
+/* Joins the circle of the core of @part, which is about to have a ready FC. */
 static void join_circle(struct ovt_fw *fw, struct ovt_fw_part *part)
 {
 	struct ovt_fw_turn *turn = turn_of(part);
@@ -78,7 +79,7 @@ void ovt_fair_arrive(struct ovt_fw *fw, struct ovt_fw_part *part)
 	}
 }
 
-/* What of @part was not taken never will be.  It may be nothing. */
+/* Forgets the FCs of @part that were not taken, if any: they never will be. */
 void ovt_fair_forget(struct ovt_fw *fw, struct ovt_fw_part *part)
 {
 	struct ovt_fw_turn *turn = turn_of(part);
@@ -104,7 +105,7 @@ void ovt_fair_announce(struct ovt_fw *fw, u32 core)
 	ovt_core_write(ovt_fw_hw(fw, core), OVT_REG_NORMAL_NEXT, arrival);
 }
 
-/* The FC whose turn it is, into the ring. */
+/* Puts the FC whose turn it is into the ring. */
 static void take_one(struct ovt_fw *fw, u32 core)
 {
 	struct ovt_fw_core *state = ovt_fw_state(fw, core);

@@ -2,23 +2,23 @@
 /*
  * The firmware's clockwork: instants in order of device time, and what happens in one.
  *
- * Which instants may be processed?  None after the horizon, since commands stamped until then
- * may still come.  And none that depends on an FC whose end is not known yet or whose
- * arithmetic is not done yet: an FC that began at s may end at s + 1, and its end precedes
- * everything else in its instant.  That is last_settled() below.  In functional mode an FC ends
- * when its execution is over, which is never before what was processed already.
+ * No instant after the horizon is processed, since commands stamped until then may still come.  Nor
+ * is an instant that depends on an FC whose end is not known yet or whose arithmetic is not done
+ * yet: an FC that began at s may end at s + 1, and its end precedes everything else in its instant.
+ * last_settled() below finds the last instant that does not.  In functional mode an FC ends when
+ * its execution is over, which is never before an instant that was processed already.
  *
- * A host that is slower than its model would so keep its clients waiting: lags() bounds that for
- * commands, stretch_max_ns for all that happens on other cores.
+ * With this alone, a host that is slower than its model would keep its clients waiting: lags()
+ * bounds that for commands, stretch_max_ns for all that happens on other cores.
  */
 #include "fw/internal.h"
 
 /*
- * Of quotas, and stages that open: no events that would end the call; a few more if they come
- * together.
+ * Windows of quotas that end, and stages that open, in one call: they make no events that would end
+ * the call.  If they come in one instant, a call handles a few more.
  */
 #define WINDOWS_PER_CALL	64u
-/* Of groups that arrive and are cancelled: each looks at all cores, or at a ring. */
+/* Parts of groups that arrive or are cancelled in one call: each looks at all cores, or a ring. */
 #define PARTS_PER_CALL		128u
 
 void ovt_fw_init(struct ovt_fw *fw, const struct ovt_fw_config *config)
@@ -96,7 +96,7 @@ void ovt_fw_stop(struct ovt_fw *fw, struct ovt_fw_job *job, u64 stop_ns)
 	}
 }
 
-/* Mode timed and both: the FC's end, once its cost is known. */
+/* Modes timed and both: sets the FC's end once its cost is known. */
 static void settle_end(struct ovt_fw *fw, u32 number)
 {
 	struct ovt_fw_core *state = ovt_fw_state(fw, number);
@@ -111,8 +111,9 @@ void ovt_fw_priced(struct ovt_fw *fw, u32 core)
 }
 
 /*
- * The last instant that no FC still executing can have a part in.  Behind that, device time waits
- * for it, up to stretch_max_ns before the horizon: then the FC takes longer than its model says.
+ * Returns the last instant on which no FC that still executes can have an effect.  Later instants
+ * wait for the FC, unless they are stretch_max_ns or more before the horizon: then the FC takes
+ * longer than its model says.
  */
 static u64 last_settled(const struct ovt_fw *fw, u64 horizon_ns)
 {
@@ -138,7 +139,7 @@ static u64 last_settled(const struct ovt_fw *fw, u64 horizon_ns)
 	return last;
 }
 
-/* When an FC ends that has been stopped: now, as far as the other cores are. */
+/* Returns when a stopped FC ends: now, but no later than its modelled end and what is settled. */
 static u64 stopped_end(const struct ovt_fw *fw, const struct ovt_fw_core *state, u64 now_ns)
 {
 	u64 end = now_ns < state->end_ns ? now_ns : state->end_ns;
@@ -157,7 +158,7 @@ void ovt_fw_executed(struct ovt_fw *fw, u32 core, u64 now_ns)
 	if (!state->running || state->executed)
 		return;
 	state->executed = 1;
-	/* The abort came when the last step was over already. */
+	/* The abort came when the last step was already over. */
 	if (exec->abort && !exec->fault)
 		exec->fault = exec->abort;
 	if (fw->config.mode != OVT_MODE_FUNCTIONAL) {
@@ -179,14 +180,14 @@ bool ovt_fw_runnable(const struct ovt_fw *fw, u32 core)
 	return state->running && !state->executed;
 }
 
-/* True if the timeline, @settled at most, is so far behind that commands do not wait for it. */
+/* Returns true if the timeline, at most @settled, lags so far that commands do not wait for it. */
 static bool lags(const struct ovt_fw *fw, u64 settled, u64 horizon_ns)
 {
 	return fw->config.lag_max_ns && settled < horizon_ns &&
 	       horizon_ns - settled > fw->config.lag_max_ns;
 }
 
-/* When the command is to be taken: as of its stamp, or as early as a lag lets it. */
+/* Returns the instant as of which the command is taken: its stamp, or earlier because of a lag. */
 static u64 command_instant(const struct ovt_fw *fw, const struct ovt_command *command,
 			   u64 horizon_ns)
 {
@@ -260,18 +261,18 @@ static void note_fault(struct ovt_fw *fw, u32 core, struct ovt_fw_job *job)
 	const struct ovt_exec *exec = &ovt_fw_hw(fw, core)->exec;
 
 	ovt_fw_state(fw, core)->faults++;
-	if (!job->fault) { /* of several parts', the first */
+	if (!job->fault) { /* only the first fault of several parts counts */
 		job->fault = exec->fault;
 		job->fault_insn = exec->fault_insn;
 		job->status = fault_status(exec->fault);
 	}
 	if (!job->cancelled && job->started < job->fc_count)
 		ovt_job_drop_waiting(fw, job);
-	if (job->group) /* which ends with the last of its FCs that run */
+	if (job->group) /* it ends with the last of its FCs that run */
 		job->cancelled = 1;
 }
 
-/* The running FC's end. */
+/* Ends the running FC. */
 static void retire(struct ovt_fw *fw, u32 core)
 {
 	struct ovt_fw_core *state = ovt_fw_state(fw, core);
@@ -311,9 +312,9 @@ static void retire(struct ovt_fw *fw, u32 core)
 }
 
 /*
- * Tells of a NORMAL job that has begun, is not finished, and sees a HIGH FC go first.  Of one at a
- * time: on a fair device, where other contexts' jobs may be in the same position, of the one whose
- * FC was the last.
+ * Reports a NORMAL job that has begun, is not finished, and sees a HIGH FC go first.  It reports
+ * one job at a time: on a fair device, where jobs of several contexts may have begun, the job whose
+ * NORMAL FC was the last.
  */
 static void note_overtaking(struct ovt_fw *fw, u32 core, struct ovt_fw_job *by)
 {
@@ -337,7 +338,7 @@ static void note_overtaking(struct ovt_fw *fw, u32 core, struct ovt_fw_job *by)
 	ovt_fw_push_event(fw, &event);
 }
 
-/* @high_done: HIGH FCs that the core has run; none of them runs now. */
+/* Notes that an FC of NORMAL @part starts.  @high_done: HIGH FCs that the core has run. */
 static void note_normal_start(struct ovt_fw_core *state, struct ovt_fw_part *part, u64 high_done)
 {
 	if (part->started > 1 && part->high_before != high_done) {
@@ -435,7 +436,7 @@ static void note_lag(struct ovt_fw *fw, u64 horizon_ns)
 		fw->lag_ns = horizon_ns - fw->now_ns;
 }
 
-/* Of the group that @command is about. */
+/* Returns the number of parts of the group that @command is about. */
 static u32 parts_of(const struct ovt_command *command)
 {
 	const struct ovt_fw_job *job = command->object;
@@ -481,7 +482,10 @@ static bool choose_idle(struct ovt_fw *fw)
 	return true;
 }
 
-/* How many there were.  A context that has rested may be served again, a held FC may be ready. */
+/*
+ * Ends windows and opens stages, and returns their number.  A context that has rested may be served
+ * again, and a held FC may be ready.
+ */
 static u32 end_windows(struct ovt_fw *fw)
 {
 	u32 count = ovt_group_open_stages(fw) + ovt_quota_end_windows(fw);
@@ -559,10 +563,10 @@ u64 ovt_fw_next(const struct ovt_fw *fw)
 
 	if (next <= settled)
 		return next;
-	/* It waits for what executes, but not for ever. */
+	/* The next instant waits for FCs that execute, but not for ever. */
 	if (fw->config.stretch_max_ns && next < OVT_TIME_NEVER - fw->config.stretch_max_ns)
 		horizon = next + fw->config.stretch_max_ns;
-	/* A command not even so long, unless what executes is being aborted already. */
+	/* A command does not wait that long, unless the FC that executes is being aborted. */
 	if (fw->config.lag_max_ns && ovt_fw_peek_command(fw) && settled >= fw->now_ns &&
 	    settled + fw->config.lag_max_ns < horizon)
 		horizon = settled + fw->config.lag_max_ns + 1;

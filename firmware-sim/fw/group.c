@@ -2,17 +2,17 @@
 /*
  * Groups: jobs with a part on each of several cores, which go through numbered stages together.
  *
- * A stage ends with the last of its FCs, of whichever part.  Then the next one opens: at once for
- * a part that alone had FCs in the ended stage, since what they wrote is on its core; a sync later
- * for every other part.  Until its stage is open for its part an FC is held.  HIGH is held while
- * its first FC is; NORMAL passes held FCs (fw/ready.c).  docs/reference/scenarios.md, "Groups",
- * says why that cannot end in a deadlock.
+ * A stage ends with the last of its FCs, in whichever part.  Then the next stage opens.  If only
+ * one part had FCs in the ended stage, it opens at once for that part, since their output is on its
+ * core; for each other part it opens a sync later.  Until its stage is open for its part, an FC is
+ * held.  HIGH is held while its first FC is held; NORMAL FCs pass held FCs (fw/ready.c).
+ * docs/reference/scenarios.md, "Groups", explains why no deadlock is possible.
  *
- * One sync for all makes the openings a list by time.  A group has one opening in it at most: if
- * the stage ends before it has opened for all, the others had no FC in it, and its opening would
- * change nothing.
+ * All groups have the same sync, so the list of openings is in the order of time.  A group has at
+ * most one opening in it: if a stage ends before it has opened for all parts, the other parts had
+ * no FC in it, and its opening would change nothing.
  *
- * The end of an FC costs the same for all groups, and each stage a step for each part besides.
+ * The end of an FC costs the same for all groups; the end of a stage costs a step for each part.
  */
 #include "fw/internal.h"
 
@@ -21,7 +21,7 @@ static struct ovt_fw_group *first_opening(const struct ovt_fw *fw)
 	return ovt_container_of(fw->openings.next, struct ovt_fw_group, opening);
 }
 
-/* The last stage that is open for @part. */
+/* Returns the last stage that is open for @part. */
 static u32 open_stage(const struct ovt_fw_part *part)
 {
 	const struct ovt_fw_group *group = part->job->group;
@@ -93,7 +93,7 @@ static void open_for_others(struct ovt_fw *fw, struct ovt_fw_group *group)
 	fw->choose = true;
 }
 
-/* The longest part of the stage counts, and the sync before it if the part had to wait for that. */
+/* Adds the time of the stage: that of its longest part, with the sync that the part waited for. */
 static void add_time_alone(struct ovt_fw *fw, struct ovt_fw_group *group)
 {
 	u64 sync = group->stage ? sync_ns(fw) : 0;

@@ -19,7 +19,10 @@ static void job_event(struct ovt_fw *fw, struct ovt_fw_job *job, enum ovt_event_
 	ovt_fw_push_event(fw, &event);
 }
 
-/* FCs that may be before a job of @context.  Resting ones are not, unless the job rests as well. */
+/*
+ * Returns the number of FCs that may go before a job of @context.  FCs of resting contexts do not,
+ * unless @context rests as well.
+ */
 static u64 load(const struct ovt_fw *fw, u32 core, const struct ovt_fw_context *context)
 {
 	const struct ovt_fw_core *state = ovt_fw_state_of(fw, core);
@@ -27,7 +30,7 @@ static u64 load(const struct ovt_fw *fw, u32 core, const struct ovt_fw_context *
 	return context->quota.resting ? state->unfinished : state->unfinished - state->resting;
 }
 
-/* The core with the fewest unfinished FCs, the lowest number on a tie. */
+/* Returns the core with the fewest such FCs, the lowest number on a tie. */
 static u32 least_loaded_core(struct ovt_fw *fw, const struct ovt_fw_context *context)
 {
 	u32 best = 1;
@@ -39,7 +42,7 @@ static u32 least_loaded_core(struct ovt_fw *fw, const struct ovt_fw_context *con
 	return best;
 }
 
-/* The same of some cores; if @coming, with what was submitted to them and has not arrived. */
+/* The same among @cores; if @coming, with FCs that were submitted to them and have not arrived. */
 static u32 emptiest(const struct ovt_fw *fw, const struct ovt_fw_context *context, u64 cores,
 		    bool coming)
 {
@@ -68,7 +71,10 @@ u32 ovt_fw_place(const struct ovt_fw *fw, const struct ovt_fw_context *context, 
 	return emptiest(fw, context, cores, true);
 }
 
-/* Its FCs take the next positions, or wait to be taken, if a part with such FCs is before them. */
+/*
+ * Gives the FCs of @part the next positions.  In a group, or behind a deferred part, they wait to
+ * be taken.
+ */
 static void enter_ring(struct ovt_fw_core *state, struct ovt_fw_part *part,
 		       enum ovt_ring_index ring)
 {
@@ -121,7 +127,7 @@ static void init_part(struct ovt_fw_job *job, struct ovt_fw_part *part)
 	ovt_list_init(&part->ring_link);
 }
 
-/* Each part that names no core takes the emptiest one that is left. */
+/* Places the parts of a group: each part that names no core takes the emptiest core left. */
 static void place_group(struct ovt_fw *fw, struct ovt_fw_job *job)
 {
 	u64 cores = ~0ull;
@@ -191,7 +197,7 @@ static void drop_waiting_of(struct ovt_fw *fw, struct ovt_fw_part *part)
 	ovt_ring_forget(fw, part);
 }
 
-/* The FCs of @job that have not started never will. */
+/* Drops the FCs of @job that have not started: they never will. */
 void ovt_job_drop_waiting(struct ovt_fw *fw, struct ovt_fw_job *job)
 {
 	u32 i;
@@ -244,7 +250,7 @@ void ovt_job_fc_ended(struct ovt_fw *fw, struct ovt_fw_job *job)
 		end_job(fw, job, OVT_JOB_OK);
 }
 
-/* A running FC ends normally and the job with it; otherwise the job ends at once. */
+/* Cancels @job.  A running FC ends normally and the job with it; else the job ends at once. */
 void ovt_job_cancel(struct ovt_fw *fw, struct ovt_fw_job *job)
 {
 	if (job->state != OVT_JOB_QUEUED || job->cancelled)
@@ -268,8 +274,9 @@ static void abort_parts(struct ovt_fw *fw, struct ovt_fw_job *job)
 }
 
 /*
- * Jobs end as for a cancel, but a running FC is stopped.  So many parts in one call.  Jobs that
- * were cancelled before are no more than the cores, and do not count, so each call comes further.
+ * Jobs end as by a cancel, but a running FC is stopped.  A call handles about PARTS_PER_KILL parts.
+ * Jobs that were cancelled before do not count, so each call makes progress; there are no more of
+ * them than cores.
  */
 bool ovt_context_kill(struct ovt_fw *fw, struct ovt_fw_context *context)
 {

@@ -2,13 +2,13 @@
 /*
  * The command and event queues between a host and the firmware.
  *
- * Indices run freely; entry i lives in slot i modulo the power-of-two size.  The producer fills
- * a slot and then releases the tail; the consumer acquires the tail before it reads the slot, and
- * releases the head once it has.  A producer that uses slots again acquires the head: of the
- * event queue in ovt_fw_event_room().  No producer of the command queue does; commands_reserved
- * stands in for it, a plain count that both sides change and that needs the host's lock.  A host
- * without one would keep the count itself, from an acquire of the command head.  With one, the
- * lock orders everything here.  tests/protocol checks all of that.
+ * Indices run freely; entry i is in slot i modulo the size, a power of two.  The producer fills
+ * a slot and then releases the tail.  The consumer acquires the tail before it reads the slot, and
+ * then releases the head.  A producer that uses slots again acquires the head: for the event queue
+ * in ovt_fw_event_room().  The producer of the command queue does not; it relies on
+ * commands_reserved, a plain count that both sides change and that needs the host's lock.  A host
+ * without a lock would keep the count itself, after an acquire of the command head.  In a host with
+ * a lock, the lock orders everything here.  tests/protocol checks all of that.
  */
 #include "fw/internal.h"
 
@@ -42,7 +42,7 @@ const struct ovt_command *ovt_fw_peek_command(const struct ovt_fw *fw)
 	return &fw->config.commands[fw->command_head & (fw->config.command_count - 1)];
 }
 
-/* The slot goes back to the pool that ovt_fw_reserve() takes from. */
+/* Consumes the first command; its slot goes back to the pool of ovt_fw_reserve(). */
 void ovt_fw_consume_command(struct ovt_fw *fw)
 {
 	ovt_store_release(&fw->command_head, fw->command_head + 1);

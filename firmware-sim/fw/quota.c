@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Quota of a fair device: how long a context may hold cores below HIGH in a second of device time.
+ * Quota of a fair device: the time of each second of device time for which a context may hold cores
+ * with NORMAL jobs.
  *
- * A context's window begins when an FC of its NORMAL jobs starts, or ends, while none is open.
- * It is OVT_QUOTA_WINDOW_NS long.  Each such FC counts when it ends, on whatever core, for as long
- * as it held its core.  When they make quota_ns together, or more, the context rests: its turns go
- * from the circles of all cores until it ends.  No FC is cut; what is committed runs and counts.
+ * A context's window begins when an FC of its NORMAL jobs starts, or ends, while no window is open.
+ * It is OVT_QUOTA_WINDOW_NS long.  Each such FC counts when it ends, on whatever core, for the time
+ * for which it held its core.  When the sum reaches quota_ns, the context rests: its turns leave
+ * the circles of all cores until the window ends.  No FC is cut; committed FCs run and count.
  *
- * Time beyond quota_ns in a window counts in the next one.  If that alone is quota_ns or
- * more, the next one begins at once and the context rests on: however long its FCs are, in the long
- * run it has quota_ns of each second.
+ * Time beyond quota_ns in a window counts in the next one.  If this time alone is quota_ns or
+ * more, the next window begins at once and the context rests on: however long its FCs are, in the
+ * long run it gets at most quota_ns of each second.
  *
- * When a window ends, after the FCs that end in this instant, and before its commands, the turns of
- * a context that has rested join the ends of the circles.  Of windows that end in one instant those
- * that began first end first; of those that began in one, in the order in which they did: ends of
- * FCs, ends of windows, choices, each by the number of the core.
+ * Windows end after the FCs that end in the same instant, and before its commands.  When a window
+ * ends, the turns of a context that has rested join the ends of the circles.  Windows that end in
+ * one instant end in the order in which they began: earlier instants first, and within an instant
+ * ends of FCs, ends of windows, choices, each by the number of the core.
  *
- * All windows are of one length, so a list in the order of their beginnings is one of their ends,
- * too: nothing is searched.  A window costs as much when it ends as the FC that opened it, or, if
- * the context has rested, a step for each core.
+ * All windows have one length, so a list in the order of their beginnings is also in the order of
+ * their ends: nothing is searched.  The end of a window costs as much as the FC that opened it, or,
+ * if the context has rested, a step for each core.
  */
 #include "fw/internal.h"
 

@@ -2,18 +2,19 @@
 /*
  * NORMAL of a core with groups: the ready FCs in order of arrival.
  *
- * FCs of a group are held until their stages open, and others pass them.  So a ring whose order was
- * settled at arrival will not do: the FCs of a group, and of all that arrives behind one, get their
- * positions when they are taken, and only what is chosen or committed is taken.  Such parts are
- * deferred.  FCs that arrived before them entered the ring in full, and go first.
+ * FCs of a group are held until their stages open, and others pass them.  So the order of the ring
+ * cannot be settled at arrival.  The FCs of a group, and those of all parts that arrive behind a
+ * group, get their positions when they are taken, and only FCs that are chosen or committed are
+ * taken.  Such parts are deferred.  FCs that arrived before them got positions at arrival, and go
+ * first.
  *
  * Deferred parts of plain jobs are always ready: they wait in the ring's list of parts.  Parts of
  * groups are in a tree while their next FC is ready, since stages open in any order.  So an FC of a
- * plain job costs the same with groups or without, and one of a group the depth of a tree.
+ * plain job costs the same with groups or without; an FC of a group costs the depth of a tree.
  *
- * A batch that may hold more FCs than the ring has entries is a prefix of this order: everything of
- * the parts that arrived before batch_sequence, and of that one the FCs below batch_index.  None is
- * held when it is committed, what arrives later is behind, and what is cancelled leaves a hole.
+ * A batch may hold more FCs than the ring has entries, so it is a prefix of this order: all FCs of
+ * the parts that arrived before batch_sequence, and the FCs below batch_index of that part.  No FC
+ * is held when it is committed, parts that arrive later are behind, and a cancel leaves a hole.
  */
 #include "fw/internal.h"
 
@@ -55,14 +56,14 @@ struct ovt_fw_part *ovt_ready_first(struct ovt_list *link, const struct ovt_list
 	return node && part_at(node)->job->sequence < plain->job->sequence ? part_at(node) : plain;
 }
 
-/* The next deferred part, where nothing is before it that is not in the ring yet. */
+/* Returns the next deferred part; no other part before it has FCs that are not in the ring. */
 static struct ovt_fw_part *first_deferred(struct ovt_fw_core *state)
 {
 	return ovt_ready_first(state->refill[OVT_RING_NORMAL], &state->parts[OVT_RING_NORMAL],
 			       state->ready.first);
 }
 
-/* @part has no FC any more that is yet to be taken. */
+/* Ends the deferral of @part, which has no FC left to be taken. */
 static void end_deferral(struct ovt_fw_core *state, struct ovt_fw_part *part)
 {
 	part->deferred = false;
@@ -120,8 +121,8 @@ void ovt_ready_take(struct ovt_fw *fw, u32 core)
 }
 
 /*
- * Commits the next @count FCs.  If some are held, that is one, which is taken at once.  Amortised
- * over the FCs that the batch holds, since each part passed has at least one of them.
+ * Commits the next @count FCs.  If FCs are held, @count is 1, and that FC is taken at once.  The
+ * cost is amortised over the FCs of the batch, since each part passed has at least one of them.
  */
 void ovt_ready_commit(struct ovt_fw *fw, u32 number, u32 count)
 {
@@ -134,7 +135,7 @@ void ovt_ready_commit(struct ovt_fw *fw, u32 number, u32 count)
 		ovt_ready_take(fw, number);
 		return;
 	}
-	/* Those that took positions when they arrived have been counted. */
+	/* Parts that took positions when they arrived have been counted. */
 	while (link != head && !ovt_container_of(link, struct ovt_fw_part, ring_link)->deferred)
 		link = link->next;
 	while (count && (link != head || node)) {

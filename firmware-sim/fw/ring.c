@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Rings that behave as if unbounded.
+ * Rings that behave as if they were unbounded.
  *
  * A part's FCs take consecutive positions of their ring when the job arrives.  As many as fit
  * become descriptors; the rest wait here, in order, and follow as the ring drains.
  *
- * Not so of NORMAL where groups are: their FCs, and those that arrive behind them, may pass each
- * other, and are taken when they are chosen or committed (fw/ready.c).
+ * This does not hold for NORMAL FCs of groups and those that arrive behind them: they may pass each
+ * other, and are taken when they are chosen or committed (fw/ready.c).  Nor does it hold for NORMAL
+ * FCs of a fair device (fw/fair.c).
  */
 #include "fw/internal.h"
 
@@ -15,7 +16,7 @@ static struct ovt_fw_part *ring_part(struct ovt_list *link)
 	return ovt_container_of(link, struct ovt_fw_part, ring_link);
 }
 
-/* The next FC of @part that is in no ring yet. */
+/* Puts the next FC of @part that is in no ring yet into a ring. */
 void ovt_ring_push(struct ovt_core *core, enum ovt_ring_index index, struct ovt_fw_part *part,
 		   u64 position)
 {
@@ -80,7 +81,7 @@ void ovt_ring_refill(struct ovt_fw *fw, u32 number)
 		ovt_ready_refill(fw, number);
 }
 
-/* Takes what @part still has waiting out of its core: nothing refers to the part any more. */
+/* Takes the waiting FCs of @part out of its core: only cancelled descriptors refer to it then. */
 void ovt_ring_forget(struct ovt_fw *fw, struct ovt_fw_part *part)
 {
 	enum ovt_ring_index index = ovt_job_ring(part->job);
@@ -116,10 +117,10 @@ void ovt_ring_take(struct ovt_fw *fw, u32 core)
 }
 
 /*
- * Commits the first FCs of NORMAL, as many as the limit allows.  Where it allows all, no part is
- * looked at; else no more parts than the limit says, and fewer than there are.  Amortised over the
- * FCs that the batch holds, since each part passed has at least one of them.  While an FC of NORMAL
- * is held, the next one alone: what is committed goes before others, and must not wait.
+ * Commits the first FCs of NORMAL, as many as the limit allows.  If the limit allows all, no part
+ * with positions is looked at; else at most as many parts as the limit.  The cost is amortised over
+ * the FCs of the batch, since each part passed has at least one of them.  While a NORMAL FC is
+ * held, only the next FC is committed: committed FCs go before others, and must not wait.
  */
 void ovt_ring_commit(struct ovt_fw *fw, u32 number)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What a host says of the profiles of its cores, which may differ. */
+/* How a host describes the profiles of its cores, which may differ. */
 #include "host/core_profile.h"
 
 struct drm_overtake_core_profile ovt_core_profile(const struct ovt_profile *profile,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Which groups a client may submit. */
+/* The rules of groups. */
 #include "host/group_rules.h"
 
 static struct ovt_verdict verdict(enum ovt_refusal reason, u32 index)
@@ -87,7 +87,7 @@ struct ovt_verdict ovt_check_stages(const struct overtake_part *parts, u32 part_
 		u32 stage = 0;
 
 		for (; fc < end; fc++) {
-			/* Both are addresses of a client's choice for a CPU that runs ahead. */
+			/* Under speculation both indices could be of a client's choice. */
 			u32 next = stages[ovt_index_nospec(fc, end)];
 
 			if (next < stage || next >= stage_count)

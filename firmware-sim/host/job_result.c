@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The result that a client gets for its job, from the firmware's account of the job. */
+/* The result that a client gets for its job, made from the firmware's data of the job. */
 #include "host/job_result.h"
 
 s32 ovt_job_error(const struct ovt_fw_job *job, s32 cancel_error, bool gone)
@@ -19,7 +19,7 @@ s32 ovt_job_error(const struct ovt_fw_job *job, s32 cancel_error, bool gone)
 	case OVT_JOB_RESET:
 		break;
 	}
-	/* A device that goes away resets its cores. */
+	/* A device that goes away aborts its cores with the fault of a reset. */
 	return gone ? -ENODEV : -EIO;
 }
 

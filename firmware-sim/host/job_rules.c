@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What a client may ask for, and by which errno it learns that it may not. */
+/* The rules for jobs, and the errno of each refusal. */
 #include "host/job_rules.h"
 
 #define NO_LIMIT	OVERTAKE_LIMIT_COUNT

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* How settings of a device, its administrator's and its clients', combine. */
+/* Combinations of the settings of a device, its administrator and its clients. */
 #include "host/limits.h"
 #include "overtake_accel.h"
 
 #define WALL_PER_CLOCK	5u
 
-/* Saturates. */
+/* Returns @now_ns + @wait_ns, at most OVT_TIME_NEVER. */
 static u64 later(u64 now_ns, u64 wait_ns)
 {
 	return wait_ns < OVT_TIME_NEVER - now_ns ? now_ns + wait_ns : OVT_TIME_NEVER;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What a client may record, and how it may replay it. */
+/* The rules of recordings and replays. */
 #include "host/record_rules.h"
 
 static struct ovt_verdict verdict(enum ovt_refusal reason)

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The arbiter: which ring's head runs next.
+ * The arbiter: chooses the ring whose head runs next.
  *
  * With core limit 0 the rings are one queue in order of arrival.  With limit n NORMAL FCs
  * are committed in batches of up to n; a batch runs to its end before HIGH is looked at,
  * so a HIGH FC waits for at most n NORMAL ones.  A batch is a range of positions in the
  * unbounded NORMAL ring: it ends at COMMIT_END, wherever cancelled FCs have left holes.
- * How far n FCs reach is for the firmware to say, which knows what does not fit the ring:
+ * The firmware determines how far n FCs reach, since it knows the FCs that do not fit the ring:
  * ovt_ring_commit() (fw/ring.c), or ovt_fair_take() (fw/fair.c) on a fair device.
  *
- * A firmware that orders NORMAL itself keeps what it has not committed out of the ring, and says in
- * NORMAL_NEXT whose arrival counts beside HIGH's.  A choice of NORMAL or of a batch then asks it to
- * put that there.
+ * A firmware that orders NORMAL itself keeps FCs that it has not committed out of the ring, and
+ * sets NORMAL_NEXT to the arrival that is compared with HIGH's.  A choice of NORMAL or of a batch
+ * then asks it to put that FC into the ring.
  *
- * The first FC of HIGH may be held: the firmware sets HIGH_HELD.  It does not start, nor does
- * any behind it.  With a limit NORMAL waits as well, since it would make the held FC late; without
- * one a held HIGH delays nothing.
+ * The first FC of HIGH may be held: the firmware sets HIGH_HELD.  Neither this FC starts nor any
+ * behind it.  With a limit, NORMAL waits as well unless it is committed, since it would make the
+ * held FC late.  Without a limit, a held HIGH FC delays nothing.
  *
- * A NORMAL floor of m, off by default, bounds how long NORMAL can starve: when m HIGH FCs in a row
- * have gone ahead of a waiting NORMAL one, it runs before the next.
+ * A NORMAL floor of m, off by default, bounds how long a limit can starve NORMAL: when m HIGH FCs
+ * in a row have gone ahead of a waiting NORMAL FC, the NORMAL FC runs before the next HIGH one.
  */
 #include "hw/core.h"
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Instruction decoder: nothing reaches an operator that this file has not accepted.
+ * The instruction decoder: an operator gets only instructions that this file has accepted.
  *
- * Order of the checks: opcode, fields that must be zero, ranges of the fields, shapes
+ * The order of the checks is: opcode, fields that must be zero, ranges of the fields, shapes
  * against each other, and last the regions.  All arithmetic is on u64 and cannot overflow:
- * each function says why.
+ * comments of the functions give the reasons.
  */
 #include "hw/decode.h"
 #include "hw/decode_shapes.h"
 
-/* What an opcode uses.  Everything else in its instruction is zero. */
+/* Fields that an opcode uses.  All other fields of its instruction are zero. */
 #define USES_INPUT	0x00001	/* out and in[0] */
 #define USES_INPUT1	0x00002
 #define USES_WEIGHTS	0x00004
@@ -29,7 +29,7 @@
 #define USES_FILL	0x10000
 #define USES_AXES	0x20000
 
-/* What its operands are, where they are not signed bytes checked with rounded up channels. */
+/* Kinds of its operands, if they are not signed bytes checked with channels rounded up. */
 #define EXACT		0x100000	/* channels are not rounded up for the bound check */
 #define FLOAT_INPUT	0x200000
 #define FLOAT_OUTPUT	0x400000
@@ -91,7 +91,7 @@ static const struct opcode_rule opcode_rules[OVERTAKE_OP_COUNT] = {
 		OVERTAKE_FLAG_GRAY },
 };
 
-/* What @insn uses: its opcode's rule, changed by its flags and the type of its input. */
+/* Returns what @insn uses: its opcode's rule, changed by its flags and the type of its input. */
 static u32 insn_uses(const struct overtake_insn *insn, const struct opcode_rule *rule)
 {
 	u32 uses = rule->uses;
@@ -237,13 +237,13 @@ static bool unused_scalars_zero(const struct overtake_insn *insn, u32 uses)
 	return all_zero(insn->reserved, sizeof(insn->reserved));
 }
 
-/* A type that this version knows. */
+/* Whether this version knows the type of @operand. */
 static bool type_known(const struct overtake_operand *operand)
 {
 	return operand->type <= OVERTAKE_TYPE_INT16;
 }
 
-/* Types and zero points of what is neither, and what is made of a picture: always bytes. */
+/* Whether types and zero points are 0 of unused operands, and of pictures, which are bytes. */
 static bool unused_types_zero(const struct overtake_insn *insn, u32 uses)
 {
 	if ((uses & FLOAT_OUTPUT) && (insn->out.zero_point || insn->out.type))
@@ -255,7 +255,7 @@ static bool unused_types_zero(const struct overtake_insn *insn, u32 uses)
 	return type_known(&insn->out) && type_known(&insn->in[0]) && type_known(&insn->in[1]);
 }
 
-/* 16 bits need no zero point: the range around 0 is wide enough. */
+/* Whether operands of 16 bits have no zero point: their range around 0 is wide enough. */
 static bool wide_zero_points_zero(const struct overtake_insn *insn)
 {
 	return !(insn->out.type && insn->out.zero_point) &&
@@ -332,7 +332,7 @@ static bool window_fields_valid(const struct overtake_insn *insn)
 	       (!insn->pad_right || insn->pad_right < width);
 }
 
-/* A field of the instruction that stands for an element of out. */
+/* Whether @value, a field of the instruction that is an element of out, is in its range. */
 static bool is_output_value(const struct overtake_insn *insn, s32 value)
 {
 	return insn->out.type ? value >= -32768 && value <= 32767 : value >= -128 && value <= 127;
@@ -351,7 +351,7 @@ static bool scale_fields_valid(const struct overtake_insn *insn)
 	       insn->shift[0] >= OVERTAKE_SHIFT_MIN && insn->shift[0] <= OVERTAKE_SHIFT_MAX;
 }
 
-/* So that no position overflows: 2^52 + 2^32 * 2^30. */
+/* Whether start and step are in range, so that no position overflows: 2^52 + 2^32 * 2^30. */
 static bool position_fields_valid(const struct overtake_insn *insn)
 {
 	return insn->start_y >= -OVERTAKE_START_MAX && insn->start_y <= OVERTAKE_START_MAX &&
@@ -359,7 +359,7 @@ static bool position_fields_valid(const struct overtake_insn *insn)
 	       insn->step_y <= OVERTAKE_STEP_MAX && insn->step_x <= OVERTAKE_STEP_MAX;
 }
 
-/* Three axes, each once (PERMUTE), or at least one of three (REDUCE_*). */
+/* Whether axes are three, each once (PERMUTE), or at least one of three (REDUCE_*). */
 static bool axes_valid(const struct overtake_insn *insn)
 {
 	u32 first = insn->axes & 3, second = insn->axes >> 2 & 3, third = insn->axes >> 4;
@@ -370,7 +370,7 @@ static bool axes_valid(const struct overtake_insn *insn)
 	return third < 3 && (1u << first | 1u << second | 1u << third) == 7;
 }
 
-/* Flags that exclude each other, or that go with another. */
+/* Whether no flags exclude each other, and none lacks another flag that it needs. */
 static bool flags_valid(const struct overtake_insn *insn)
 {
 	const u32 reflected_edge = OVERTAKE_FLAG_EDGE | OVERTAKE_FLAG_REFLECT;
@@ -414,7 +414,7 @@ static bool fields_valid(const struct overtake_insn *insn, u32 uses)
 	return scalars_valid(insn, uses) && insn->params_offset % sizeof(u32) == 0;
 }
 
-/* Where @bytes from @offset of region @index are, if the region permits @access there. */
+/* Finds @bytes from @offset of region @index, if the region permits @access there. */
 static u32 resolve_span(const struct ovt_region *regions, u32 index, u64 offset, u64 bytes,
 			u32 access, u8 **place)
 {
@@ -503,7 +503,7 @@ u32 ovt_insn_check(const struct overtake_insn *insn, const struct ovt_region *re
 	const struct opcode_rule *rule;
 	u32 uses, fault;
 
-	/* Not even under speculation are the operands of another instruction used with this one. */
+	/* No operand of another instruction is used with this one, even under speculation. */
 	memset(operands, 0, sizeof(*operands));
 	if (insn->opcode >= OVERTAKE_OP_COUNT)
 		return OVERTAKE_FAULT_OPCODE;
@@ -518,7 +518,7 @@ u32 ovt_insn_check(const struct overtake_insn *insn, const struct ovt_region *re
 	if (!ovt_shapes_fit(insn))
 		return OVERTAKE_FAULT_SHAPE;
 	fault = resolve_all(insn, uses, regions, operands);
-	/* No operand is touched before the checks above have really been decided. */
+	/* No operand is accessed, even speculatively, before the checks above are decided. */
 	ovt_barrier_nospec();
 	return fault;
 }

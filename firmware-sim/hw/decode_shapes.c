@@ -5,7 +5,7 @@
  */
 #include "hw/decode_shapes.h"
 
-/* At most @most of @height * @width * @channels; the first product is below 2^64. */
+/* Whether @height * @width * @channels is at most @most; the first product is below 2^64. */
 static bool at_most(u32 most, u32 height, u32 width, u32 channels)
 {
 	u64 positions = (u64)height * width;
@@ -18,7 +18,7 @@ static bool kernel_size_valid(u32 height, u32 width, u32 channels)
 	return at_most(OVERTAKE_MAX_KERNEL_ELEMENTS, height, width, channels);
 }
 
-/* What is multiplied: a sum times its multiplier, and half a unit more, stay below 2^63. */
+/* Whether the products are so few that a sum times its multiplier, plus half, is below 2^63. */
 static bool product_count_valid(const struct overtake_insn *insn, u32 height, u32 width,
 				u32 channels)
 {
@@ -28,8 +28,8 @@ static bool product_count_valid(const struct overtake_insn *insn, u32 height, u3
 }
 
 /*
- * The last window begins inside the tensor.  The first one reaches into it because the
- * padding is below the kernel's extent, hence all of them do.
+ * Whether the last window begins inside the tensor.  The first window reaches into it because the
+ * padding is below the kernel's extent, hence all windows do.
  */
 static bool windows_overlap(u32 outputs, u32 stride, u32 pad, u32 inputs)
 {
@@ -73,7 +73,7 @@ static bool same_type(const struct overtake_insn *insn)
 	return insn->in[0].type == insn->out.type;
 }
 
-/* An element of in[0] stands for the same number in out. */
+/* Whether an element of in[0] means the same number in out. */
 static bool same_numbers(const struct overtake_insn *insn)
 {
 	return same_type(insn) && insn->in[0].zero_point == insn->out.zero_point;
@@ -101,7 +101,7 @@ static bool operand_broadcasts(const struct overtake_operand *in,
 	       broadcasts(in->channels, out->channels);
 }
 
-/* @outputs have room for @inputs behind @before, and what mirrors has something to mirror. */
+/* Whether @outputs have room for @inputs behind @before, and a mirror has elements to mirror. */
 static bool padding_fits(u32 before, u32 inputs, u32 outputs, bool reflect)
 {
 	u64 padded = (u64)before + inputs;
@@ -129,7 +129,7 @@ static bool permute_shapes_fit(const struct overtake_insn *insn)
 	       insn->out.channels == in[insn->axes >> 4 & 3];
 }
 
-/* @deep has the pixels of @wide's blocks in its channels; block * block is below 2^32. */
+/* Whether @deep has the pixels of @wide's blocks in its channels; block * block is below 2^32. */
 static bool block_shapes_fit(const struct overtake_insn *insn, const struct overtake_operand *deep,
 			     const struct overtake_operand *wide)
 {

@@ -3,17 +3,17 @@
  * Execution of one FC in bounded steps.
  *
  * A pass goes over the FC's instructions.  In the timed modes the first pass only adds up
- * what they cost; mode both follows it with a pass that computes.  Instructions are
- * copied from the program once and only the copy is looked at, so a client that rewrites
- * its program meanwhile changes which valid instruction runs and nothing else.
+ * their costs; in mode both a pass that computes follows it.  Each pass copies an instruction
+ * from the program once and looks only at the copy, so a client that rewrites its program meanwhile
+ * only changes which valid instruction runs.
  */
 #include <ovt_simd_port.h>
 #include "hw/core.h"
 
-/* Larger budgets than this are cut, so that no product of theirs overflows. */
+/* Greatest budget: larger ones are cut, so that no product of a budget overflows. */
 #define BUDGET_MAX	(1ull << 24)
 
-/* Budget, in cycles, that fetching and checking an instruction uses up. */
+/* Part of a budget, in cycles, that fetching and checking an instruction uses up. */
 #define FETCH_CYCLES	1
 
 static enum ovt_step finish(struct ovt_exec *exec, u32 fault)
@@ -33,7 +33,7 @@ static enum ovt_step finish_pass(struct ovt_core *core, struct ovt_exec *exec)
 	exec->priced = 1;
 	if (core->mode == OVT_MODE_TIMED)
 		return finish(exec, OVERTAKE_FAULT_NONE);
-	/* A program rewritten meanwhile must not cost more than it was priced at. */
+	/* A program that was rewritten meanwhile must not cost more than its price. */
 	exec->cycle_limit = exec->cycles;
 	exec->pricing = 0;
 	exec->fetches = 0;
@@ -70,8 +70,8 @@ static u32 jump(struct ovt_exec *exec)
 }
 
 /*
- * The watchdog counts modelled cycles, and an instruction may cost as little as one.  The host's
- * time to fetch and check it is bounded apart.
+ * The watchdog counts modelled cycles, and an instruction may cost as little as one cycle.  So this
+ * bounds the host's time for fetching and checking instructions separately.
  */
 static bool fetched_too_many(struct ovt_exec *exec)
 {
@@ -116,11 +116,12 @@ static u32 begin_insn(struct ovt_core *core, struct ovt_exec *exec)
 }
 
 /*
- * Goes on with the instruction; true at its end.  Use of vector registers is bounded, whatever
- * the budget; while the host does not grant them, nothing is done and the budget counts as used up.
+ * Goes on with the instruction; returns true at its end.  Use of vector registers is bounded,
+ * whatever the budget; while the host does not grant them, nothing is done and the budget counts as
+ * used up.
  *
- * Whether a vector operator covers it is asked once, inside a section: that code is compiled for
- * vectors too, and outside a section the vector registers belong to other code.
+ * ovt_simd_covers() is called once, inside a section: it calls code that is compiled for vectors,
+ * and outside a section the vector registers belong to other code.
  */
 static bool operate(struct ovt_core *core, s64 *work)
 {

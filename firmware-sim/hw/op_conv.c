@@ -3,7 +3,8 @@
  * CONV, DEPTHWISE and MATMUL: sums of products, requantised per output channel.
  *
  * Accumulators of bytes are u32, in which wrapping modulo 2^32 is defined; a sum of two products
- * fits in s32 and is added as such.  Those of inputs of 16 bits are s64, within 2^38 + 2^30.
+ * fits in s32 and is added as such.  Accumulators of inputs of 16 bits are s64, within
+ * 2^38 + 2^30.
  */
 #include "hw/operator_units.h"
 #include "hw/terms.h"
@@ -16,7 +17,7 @@ static bool sums_are_wide(const struct overtake_insn *insn)
 	return insn->in[0].type || insn->in[1].type;
 }
 
-/* @bias plus a sum, as wide as such sums are. */
+/* Returns @bias plus a sum, in the width of the sums of @insn. */
 static inline s64 accumulator(const struct overtake_insn *insn, const union ovt_sums *sums, u32 i,
 			      u32 bias)
 {
@@ -46,7 +47,7 @@ void ovt_store_sums(const struct overtake_insn *insn, const struct ovt_operands 
 
 #define OUTPUTS_AT_ONCE	4u
 
-/* One or two inputs times a tile of weights, [8 o][2 i], into some of its outputs. */
+/* Adds one or two inputs times a tile of weights, [8 o][2 i], to some of its outputs. */
 static inline void multiply_tile(u32 *sums, s32 first, s32 second, const s8 *tile)
 {
 	u32 o;
@@ -139,7 +140,7 @@ s64 ovt_unit_conv(const struct overtake_insn *insn, const struct ovt_operands *o
 	return work;
 }
 
-/* One tap of each of @count channels. */
+/* Adds one tap of each of @count channels. */
 static inline void multiply_channels(union ovt_sums *sums, const struct overtake_insn *insn,
 				     const s8 *in, const s8 *factors, u32 count)
 {
@@ -185,7 +186,7 @@ s64 ovt_unit_depthwise(const struct overtake_insn *insn, const struct ovt_operan
 	return work;
 }
 
-/* Of two rows of @count elements. */
+/* Returns the sum of products of two rows of @count elements. */
 static u32 multiply_rows(const s8 *a, s32 a_zero_point, const s8 *b, s32 b_zero_point, u32 count)
 {
 	u32 sum = 0;
@@ -196,7 +197,7 @@ static u32 multiply_rows(const s8 *a, s32 a_zero_point, const s8 *b, s32 b_zero_
 	return sum;
 }
 
-/* The same where one of them has 16 bits, or both. */
+/* Returns the sum of products of two rows, of which one or both have 16 bits. */
 static s64 multiply_wide_rows(const struct overtake_insn *insn, const s8 *a, const s8 *b,
 			      u32 count)
 {

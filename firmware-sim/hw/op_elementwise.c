@@ -2,7 +2,7 @@
 /* ADD to MIN, REQUANTISE and TABLE: arithmetic on the same element of the inputs. */
 #include "hw/operator_units.h"
 
-#define SCALING_WORK	4	/* of an element that is rounded and clamped */
+#define SCALING_WORK	4	/* for an element that is rounded and clamped */
 
 enum combination { SUM, DIFFERENCE, PRODUCT, GREATER, LESSER };
 
@@ -10,7 +10,7 @@ enum combination { SUM, DIFFERENCE, PRODUCT, GREATER, LESSER };
 struct source {
 	const s8 *elements;
 	u32 type;
-	u32 step;	/* from one output channel to the next */
+	u32 step;	/* elements from one output channel to the next: 0 or 1 */
 	s32 zero_point;
 	s64 multiplier;
 };
@@ -132,7 +132,7 @@ s64 ovt_unit_requantise(const struct overtake_insn *insn, const struct ovt_opera
 	return (s64)SCALING_WORK * count;
 }
 
-/* A table for 16 bits has 2048 lines of a cache and more: any element may miss it. */
+/* A table for 16 bits has 2048 cache lines and more: any element may miss the cache. */
 #define WIDE_TABLE_WORK	16
 
 s64 ovt_unit_table(const struct overtake_insn *insn, const struct ovt_operands *operands,

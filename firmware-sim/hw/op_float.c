@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * QUANTISE and DEQUANTISE: between IEEE 754 single precision and integers of 8 or 16 bits, in
- * integers alone, for the kernel has no floating point.
+ * QUANTISE and DEQUANTISE: conversion between IEEE 754 single precision and integers of 8 or 16
+ * bits, in integers only, since the kernel has no floating point.
  */
 #include "hw/operator_units.h"
 
-#define FLOAT_WORK	16	/* of an element */
+#define FLOAT_WORK	16	/* for an element */
 #define MANTISSA_BITS	23u
 #define EXPONENT_MAX	255u
 /* The value of an encoded number is mantissa * 2^(exponent - EXPONENT_BIAS). */
 #define EXPONENT_BIAS	150
 /* A mantissa below 2^24 times a multiplier below 2^24. */
 #define PRODUCT_BITS	48
-/* Farther from 0 than any output, before and after its zero point is added. */
+/* A number farther from 0 than any output, before and after its zero point is added. */
 #define FAR		(1ll << 32)
 
-/* Bytes from a tensor's first element to the one at @at. */
+/* Returns the bytes from a tensor's first element to the one at @at. */
 static u64 float_offset(const struct overtake_operand *operand, const struct ovt_cursor *at)
 {
 	return ovt_element_offset(operand, at->y, at->x, 0) + (u64)at->c * sizeof(u32);
@@ -34,7 +34,10 @@ static void store_little_endian(u8 *bytes, u32 word)
 	bytes[3] = (u8)(word >> 24);
 }
 
-/* magnitude * 2^scale to the nearest integer, halves to even, cut at FAR; magnitude < 2^48. */
+/*
+ * Returns magnitude * 2^scale, rounded to the nearest integer, halves to even, and cut at FAR;
+ * magnitude < 2^48.
+ */
 static s64 scale_magnitude(s64 magnitude, s32 scale)
 {
 	if (!magnitude || scale < -PRODUCT_BITS - 1)
@@ -46,14 +49,14 @@ static s64 scale_magnitude(s64 magnitude, s32 scale)
 	return magnitude << scale;
 }
 
-/* The number that @word encodes, times multiplier / 2^shift.  NaN counts as 0. */
+/* Returns the number that @word encodes, times multiplier / 2^shift.  NaN counts as 0. */
 static s64 scale_float(u32 word, u32 multiplier, u32 shift)
 {
 	u32 exponent = word >> MANTISSA_BITS & EXPONENT_MAX;
 	u32 mantissa = word & ((1u << MANTISSA_BITS) - 1);
 	s64 value;
 
-	/* Subnormal numbers need no case of their own: whatever their scale they round to 0. */
+	/* Subnormal numbers need no case of their own: with any scale they round to 0. */
 	if (exponent == EXPONENT_MAX)
 		value = mantissa ? 0 : FAR;
 	else
@@ -78,7 +81,7 @@ s64 ovt_unit_quantise(const struct overtake_insn *insn, const struct ovt_operand
 	return (s64)FLOAT_WORK * count;
 }
 
-/* The float nearest to value / 2^shift, of two the even one; value is within 2^40. */
+/* Returns the float nearest to value / 2^shift, the even one of two; value is within 2^40. */
 static u32 nearest_float(s64 value, u32 shift)
 {
 	s64 magnitude = value < 0 ? -value : value;

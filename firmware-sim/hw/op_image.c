@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* NV12: a region of a camera picture to a network's input, in one go. */
+/* NV12: turns a region of a camera picture into a network's input, in one instruction. */
 #include "hw/operator_units.h"
 #include "hw/sampling.h"
 
-#define IMAGE_WORK	64	/* of a pixel, as much as so many elements elsewhere */
+#define IMAGE_WORK	64	/* for a pixel, as for as many elements elsewhere */
 #define QUARTER_PIXEL	(1 << (OVERTAKE_POSITION_BITS - 2))
 
 /* BT.601, in 1/2^13. */
@@ -37,13 +37,13 @@ static s32 to_byte(s32 value)
 	return value > 255 ? 255 : value;
 }
 
-/* A sum of products of the matrix to a byte; half is added before the shift. */
+/* Turns a sum of products of the matrix into a byte; half is added before the shift. */
 static s32 from_matrix(s32 sum)
 {
 	return to_byte((sum + COLOUR_ONE / 2) >> COLOUR_BITS);
 }
 
-/* Unsigned byte @c at the place between four pixels of plane @index. */
+/* Returns byte @c, unsigned, at the place between four pixels of plane @index. */
 static s32 sample(const struct overtake_insn *insn, const struct ovt_operands *operands, u32 index,
 		  struct ovt_sample y, struct ovt_sample x, u32 c)
 {
@@ -63,7 +63,7 @@ static struct ovt_sample chroma_sample(s64 luma, u32 size)
 	return ovt_sample_at(ovt_position_clamp((luma >> 1) - QUARTER_PIXEL, size));
 }
 
-/* The pixel, or half of one, that @position lies in. */
+/* Returns the pixel in which @position lies, of a plane that was halved @halvings times. */
 static struct ovt_sample whole(s64 position, u32 halvings)
 {
 	return ovt_sample_at(position >> (OVERTAKE_POSITION_BITS + halvings)
@@ -89,7 +89,7 @@ static struct pixel pixel_at(const struct overtake_insn *insn, const struct ovt_
 	return pixel;
 }
 
-/* @colours in the order of the output's channels. */
+/* Converts @pixel to @colours, in the order of the output's channels. */
 static void convert(const struct overtake_insn *insn, struct pixel pixel, s32 *colours)
 {
 	const struct colour_matrix *matrix = insn->flags & OVERTAKE_FLAG_FULL_RANGE ?

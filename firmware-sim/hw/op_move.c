@@ -2,22 +2,22 @@
 /* COPY, PAD, PERMUTE, DEPTH_TO_SPACE and SPACE_TO_DEPTH: elements that change only their place. */
 #include "hw/operator_units.h"
 
-#define RUN_WORK	8	/* of going to the next pixel of a block */
-/* Elements as far apart as this are each in another cache line, perhaps on another page. */
+#define RUN_WORK	8	/* for going to the next pixel of a block */
+/* Distance in bytes from which on elements are in different cache lines, perhaps pages. */
 #define FAR_STEP	64
 #define FAR_WORK	16
 
 s64 ovt_unit_copy(const struct overtake_insn *insn, const struct ovt_operands *operands,
 		  struct ovt_cursor *at, u32 count)
 {
-	/* A client may let the two overlap. */
+	/* A client may let input and output overlap. */
 	memmove(ovt_output_at(insn, operands, at),
 		ovt_input_at(insn, operands, 0, at->y, at->x, at->c),
 		count * ovt_element_bytes(&insn->out));
 	return count;
 }
 
-/* Row or column of an input of @inputs that shows at @output; false when it is padding to fill. */
+/* Finds the row or column of the @inputs for @output; returns false if @output is to be filled. */
 static bool padded_source(u32 flags, u32 output, u32 before, u32 inputs, u32 *source)
 {
 	s64 position = (s64)output - before;
@@ -52,7 +52,7 @@ s64 ovt_unit_pad(const struct overtake_insn *insn, const struct ovt_operands *op
 	return count;
 }
 
-/* Elements of type @type that are @step bytes apart.  Returns the work. */
+/* Gathers elements of type @type that are @step bytes apart.  Returns the work. */
 static s64 gather(s8 *out, const s8 *in, u32 type, u64 step, u32 count)
 {
 	u32 i;
@@ -70,7 +70,7 @@ static s64 gather(s8 *out, const s8 *in, u32 type, u64 step, u32 count)
 s64 ovt_unit_permute(const struct overtake_insn *insn, const struct ovt_operands *operands,
 		     struct ovt_cursor *at, u32 count)
 {
-	/* Two bits of axes choose one of four: in bounds whatever they are. */
+	/* Two bits of axes choose one of four strides: in bounds whatever they are. */
 	const u32 strides[4] = { insn->in[0].row_stride, insn->in[0].pixel_stride,
 				 ovt_element_bytes(&insn->in[0]), 0 };
 	u64 step = strides[insn->axes >> 4 & 3];

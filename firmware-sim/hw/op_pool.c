@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* MAX_POOL and AVERAGE_POOL: windows that keep channels apart. */
+/* MAX_POOL and AVERAGE_POOL: windows in which each channel is reduced by itself. */
 #include "hw/operator_units.h"
 #include "hw/terms.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* REDUCE_SUM, REDUCE_MAX and REDUCE_MIN: one element for all those along the axes reduced. */
+/* REDUCE_SUM, REDUCE_MAX and REDUCE_MIN: one element for all elements along the reduced axes. */
 #include "hw/operator_units.h"
 #include "hw/terms.h"
 
@@ -17,7 +17,7 @@ static inline s64 reduce(enum reduction how, s64 result, s64 value)
 	}
 }
 
-/* @elements of one input pixel into the results; all into one when channels are reduced. */
+/* Adds @elements of one input pixel to the results; all to one result if channels are reduced. */
 static inline void reduce_pixel(const struct overtake_insn *insn, const s8 *in, s64 *results,
 				u32 elements, enum reduction how)
 {
@@ -36,7 +36,7 @@ static inline void reduce_pixel(const struct overtake_insn *insn, const s8 *in, 
 		results[i] = reduce(how, results[i], ovt_load(in, type, i) - zero_point);
 }
 
-/* Term @x of row @y: a pixel, or some of the channels of one. */
+/* Adds term @x of row @y: a pixel, or some of the channels of a pixel. */
 static inline void
 reduce_term(const struct overtake_insn *insn, const struct ovt_operands *operands,
 	    const struct ovt_cursor *at, s64 *results, u32 y, u32 x, u32 parts, u32 elements,
@@ -101,7 +101,7 @@ s64 ovt_unit_reduce_sum(const struct overtake_insn *insn, const struct ovt_opera
 	return work;
 }
 
-/* Out of the range of an element less its zero point. */
+/* A number out of the range of an element less its zero point. */
 #define BELOW_ALL	(-32769)
 #define ABOVE_ALL	32768
 

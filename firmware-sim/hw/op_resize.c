@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* RESIZE_NEAREST and RESIZE_BILINEAR: a tensor looked at from other positions. */
+/* RESIZE_NEAREST and RESIZE_BILINEAR: a tensor sampled at other positions. */
 #include "hw/operator_units.h"
 #include "hw/sampling.h"
 
-#define BILINEAR_WORK	4	/* elements that one output element is made of */
+#define BILINEAR_WORK	4	/* elements of which one output element is made */
 
 s64 ovt_unit_resize_nearest(const struct overtake_insn *insn, const struct ovt_operands *operands,
 			    struct ovt_cursor *at, u32 count)
@@ -18,7 +18,7 @@ s64 ovt_unit_resize_nearest(const struct overtake_insn *insn, const struct ovt_o
 	return count;
 }
 
-/* Between four elements of type @type; sums of 16 bits, weighted twice, have 32. */
+/* Blends four elements of type @type; 16 bits, weighted twice, become 32 bits. */
 static inline s32 blend_four(const s8 *const corners[4], u32 type, u32 i, u32 right, u32 down)
 {
 	s64 first = ovt_blend(ovt_load(corners[0], type, i), ovt_load(corners[1], type, i), right);

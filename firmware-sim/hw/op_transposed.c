@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * TRANSPOSED_CONV, gathering: an output element looks for the taps that reach it.
+ * TRANSPOSED_CONV, gathering: for each output element the taps that reach it are found.
  *
- * Along one axis tap k brings input i to output o when i * stride = o + pad - k * dilation.  The
- * taps that do are a period apart, and so are the inputs that they bring, backwards.
+ * Along one axis tap k brings input i to output o when i * stride = o + pad - k * dilation.  These
+ * taps are a period apart, and so are the inputs that they bring, backwards.
  */
 #include "hw/operator_units.h"
 #include "hw/terms.h"
 
-/* What finding the taps of a unit takes: divisions, some twenty of them at most. */
+/* Work of finding the taps of a unit: some twenty divisions at most. */
 #define FIND_WORK	128
 
 /*
- * Taps of one axis: @count of them from @tap on every @tap_step, which bring inputs from @input on
- * backwards every @input_step.
+ * Taps of one axis: @count taps, from @tap on, every @tap_step.  They bring inputs from @input on
+ * backwards, every @input_step.
  */
 struct reach {
 	u32 tap;
@@ -59,10 +59,10 @@ static struct reach reach_of(u32 output, u32 stride, u32 pad, u32 kernel, u32 di
 
 	if (position % divisor)
 		return reach;
-	/* Taps before this one bring what lies behind the input. */
+	/* Taps before this one would bring elements behind the input. */
 	if (position >= beyond)
 		tap = (position - beyond) / dilation + 1;
-	/* The first from there on, of those whose distance to the position is whole strides. */
+	/* The first tap from there on whose distance to the position is whole strides. */
 	inverse %= (s32)period;
 	if (inverse < 0)
 		inverse += (s32)period;

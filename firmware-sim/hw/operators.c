@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Runs an instruction unit by unit, and the arithmetic that all units share. */
+/* Runs an instruction unit by unit, and has the arithmetic that all units share. */
 #include "hw/operator_units.h"
 
 #define ELEMENTWISE_RUN	4096u
-/* What counts 16 for an element, and may be on a page of its own. */
+/* Greatest run of operators that count 16 for an element, which may be on a page of its own. */
 #define GATHER_RUN	512u
 #define FLOAT_RUN	1024u
 
 struct operator {
 	ovt_unit_function *unit;
-	u32 run;	/* channels of a unit, at most */
-	u32 wide_run;	/* the same where the input has 16 bits; 0: the same */
+	u32 run;	/* greatest number of channels of a unit */
+	u32 wide_run;	/* the number if the input has 16 bits; 0: @run */
 };
 
 static const struct operator operators[OVERTAKE_OP_COUNT] = {
@@ -43,8 +43,8 @@ static const struct operator operators[OVERTAKE_OP_COUNT] = {
 };
 
 /*
- * Adds half, less one unit where the quotient is even, and rounds down: no branch, for what an
- * element rounds to is as good as random.  Values are below 2^62 + 2^56, and so is the half.
+ * Adds half, less one unit where the quotient is even, and rounds down.  It has no branch, since
+ * the direction of rounding is as good as random.  Values are below 2^62 + 2^56, and so is half.
  */
 s64 ovt_round_shift(s64 value, u32 shift)
 {
@@ -55,7 +55,7 @@ s64 ovt_round_shift(s64 value, u32 shift)
 	return (value + (1ll << (shift - 1)) - 1 + (value >> shift & 1)) >> shift;
 }
 
-/* Parameters are data that a client may change at any time: out of range is not undefined. */
+/* A client may change parameters at any time: values out of range have a defined result, too. */
 s64 ovt_requantise(s64 acc, u32 multiplier, u32 shift)
 {
 	return ovt_round_shift(acc * (multiplier & OVERTAKE_MULTIPLIER_MAX), shift);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The devices that can be modelled, and what an instruction costs on them. */
+/* The devices that can be modelled, and the cost of an instruction on them. */
 #include "hw/profile.h"
 #include "hw/decode.h"
 
@@ -74,7 +74,7 @@ static u64 elements(const struct overtake_operand *operand)
 	return (u64)operand->height * operand->width * operand->channels;
 }
 
-/* Taps of a transposed convolution that reach one output, at most: 2^17. */
+/* Returns the greatest number of taps of a transposed convolution that reach one output: 2^17. */
 static u32 taps_reaching(const struct overtake_insn *insn)
 {
 	return (u32)divide_up(insn->kernel_height, insn->stride_height) *
@@ -86,8 +86,8 @@ static u32 taps_reaching(const struct overtake_insn *insn)
 #define PICTURE_OPERATIONS	8
 
 /*
- * How often an operation occupies its unit: multipliers take a byte of each factor at once, a
- * vector has half as many elements of 16 bits.
+ * Returns how often an operation occupies its unit: multipliers take a byte of each factor at once,
+ * and a vector has half as many elements of 16 bits.
  */
 static u32 operation_width(const struct overtake_insn *insn)
 {
@@ -131,7 +131,7 @@ static u64 operation_count(const struct overtake_insn *insn)
 	}
 }
 
-/* At most 2^40 outputs of 2^17 products each, or of 2^15 that count up to four times. */
+/* Counts operations: at most 2^40 outputs of 2^17 products each, or of 2^15 that count 4 times. */
 static u64 operations(const struct overtake_insn *insn)
 {
 	return operation_count(insn) * operation_width(insn);
@@ -149,7 +149,7 @@ static u32 operations_per_cycle(const struct ovt_profile *profile, u32 opcode)
 	}
 }
 
-/* Bytes of in[index] that are read: a resize leaves out what lies between its positions. */
+/* Returns the bytes of in[index] that are read: a resize reads no pixels between its positions. */
 static u64 input_bytes(const struct overtake_insn *insn, u32 index)
 {
 	u64 all = elements(&insn->in[index]);
@@ -194,7 +194,7 @@ static u32 whole_blocks(u32 channels, u32 block)
 	return (channels + block - 1) / block * block;
 }
 
-/* A convolution multiplies what fills its tiles of weights up, too.  At most 2^57 here as well. */
+/* Counts whole tiles: a convolution also multiplies the weights that fill a tile.  At most 2^57. */
 static u64 operations_in_tiles(const struct overtake_insn *insn)
 {
 	struct overtake_insn filled = *insn;

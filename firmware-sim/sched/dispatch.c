@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Which tasks may go.
+ * The rules by which tasks may go.
  *
- * Priority 255 always may.  Another task that is not dispatched needs room below the task limit,
- * and while it waits for that it blocks no other task.  If the limit is shared, only a process that
- * holds none of its places may take one that is kept.  A task that begins with a CPU segment needs
- * nothing else.  A task that begins with a BPU segment needs a free slot on its core, and no
- * better placed task may be waiting for one there: such a task bars its core, or every core
- * if it would take any.  A task that takes several cores needs a free slot on each; if it has had
- * them before, it bars just these.  Where cores are unlike, a task may take some only: they are
- * what it bars, but that it goes before all other tasks without a core.
+ * Tasks of priority 255 always may.  Another task that is not dispatched needs a place of the task
+ * limit, and while it waits for a place it blocks no other task.  If the limit is shared, only a
+ * process that holds no place may take a place that is kept.  A task that begins with a CPU segment
+ * needs nothing else.  A task that begins with a BPU segment needs a free slot on its core, and no
+ * better placed task may be waiting for a slot there: such a task bars its core, or every core if
+ * it takes any.  A task that takes several cores needs a free slot on each; if it has had them
+ * before, it bars only these.  Where cores differ, a task without a core may take only some cores:
+ * it bars those, and besides holds up all worse placed tasks without a core.
  *
- * A slot is free when fewer than the configured number of its holders stand in the way, and a
- * holder in a gap does not if the policy lets the task be inserted.
+ * A slot is free when fewer holders than the configured number of slots are in the way.  A holder
+ * in a gap is not in the way if the policy lets the task be inserted.
  */
 #include "sched/look.h"
 
 /* A choice of the next task of a queue. */
 struct choice {
 	struct ovt_sched_look look;
-	struct ovt_sched_task *best;	/* so far; NULL: none */
-	u64 cores;			/* of @best, if it begins with a BPU segment */
+	struct ovt_sched_task *best;	/* best task so far; NULL: none */
+	u64 cores;			/* cores for @best, if it begins with a BPU segment */
 };
 
-/* A slot is free if fewer holders than there are slots stand in the way. */
+/* Whether a slot is free for @task: fewer holders than slots are in the way. */
 static bool slot_free(const struct ovt_sched_look *look, const struct ovt_sched_task *task,
 		      u32 number)
 {
@@ -37,8 +37,8 @@ static bool slot_free(const struct ovt_sched_look *look, const struct ovt_sched_
 }
 
 /*
- * The same on each core of a task that had several, and gave them up; and it is the first there.
- * So it is on @core, which is one of them, and is looked at for the first of them only.
+ * Whether a slot is free on each core of a task that has had several cores, and it is the first
+ * task there.  @core is one of them; the answer is only given for the task's first core.
  */
 static bool own_slots_free(const struct ovt_sched_look *look, const struct ovt_sched_task *task,
 			   u32 core)
@@ -56,7 +56,7 @@ static bool own_slots_free(const struct ovt_sched_look *look, const struct ovt_s
 	return true;
 }
 
-/* Where @task wants slots, which it does on @core. */
+/* Returns the cores on which @task wants slots; @core is one of them. */
 static u64 wanted_cores(const struct ovt_sched_task *task, u32 core)
 {
 	return ovt_sched_is_spanning(task) ? ovt_sched_own_cores(task) : ovt_sched_core_bit(core);
@@ -71,8 +71,8 @@ static void may_go(struct choice *choice, struct ovt_sched_task *task, u64 cores
 }
 
 /*
- * The first task of each core, unless a better placed task goes or bars all cores: @any, the
- * first that takes any core, does so with its cores if it does not go itself.  Returns the cores
+ * Looks at the first task of each core, unless a better placed task goes or bars the core: @any,
+ * the first task that takes any core, bars its cores if it does not go itself.  Returns the cores
  * that are barred for @any.
  */
 static u64 look_at_cores(struct choice *choice, const struct ovt_sched_task *any)
@@ -98,7 +98,7 @@ static u64 look_at_cores(struct choice *choice, const struct ovt_sched_task *any
 	return barred;
 }
 
-/* Where @task, which takes any core, or several, may go now; 0: nowhere. */
+/* Returns the cores to which @task, which takes any core, or several, may go now; 0: none. */
 static u64 open_cores(const struct ovt_sched_look *look, const struct ovt_sched_task *task,
 		      u64 barred)
 {

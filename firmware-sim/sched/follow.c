@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Following another scheduler: a task is moved from what it was in to what an event says, in the
- * trees and counts in which the scheduler's own decisions move it.
+ * Following another scheduler: an event moves a task from its state to another one, in the trees
+ * and counts in which the scheduler's own decisions would move it.
  */
 #include "sched/follow.h"
 
 #include "sched/internal.h"
 
-/* On each of its cores. */
+/* Adds @count holders on each core of @task. */
 static void add_holders(struct ovt_sched_task *task, u32 count)
 {
 	u64 left;
@@ -30,14 +30,14 @@ static void release_slot(struct ovt_sched_task *task)
 	add_holders(task, ~0u);
 }
 
-/* A task that is ready for several cores is linked there by the gaps that it has not opened. */
+/* Closes the gap, unless @task is ready for several cores: its gaps link it to these then. */
 static void close_gap(struct ovt_sched_task *task)
 {
 	if (task->state != OVT_SCHED_READY)
 		ovt_sched_close_gap(task);
 }
 
-/* What it does next is up to the caller; until then it is on its way to a core. */
+/* Takes @task out of its state into OVT_SCHED_BPU, from which the caller moves it on. */
 static void leave(struct ovt_sched_task *task)
 {
 	switch (task->state) {
@@ -59,7 +59,7 @@ static void leave(struct ovt_sched_task *task)
 	task->state = OVT_SCHED_BPU;
 }
 
-/* Which may be wrong of a task that holds a slot, if events are missing. */
+/* Whether @task has a BPU segment after its CPU segment; with a slot, missing events leave none. */
 static bool has_bpu_after_cpu(const struct ovt_sched_task *task)
 {
 	u32 segment;

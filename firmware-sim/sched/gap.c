@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Gaps: which waiting tasks the holders of a core's slots let in while they are on a CPU.
+ * Gaps: the holders of a core's slots let waiting tasks in while they are on a CPU.
  *
  * A gap has a limit: a task with less BPU time may be inserted.  While the CPU segment runs, the
- * limit falls with what is left of it, down to the policy's floor.  So the gaps of a core are kept
- * in two trees, each sorted by limit.  One holds steady limits.  The other holds falling ones, all
- * of which fall alike: what it is sorted by is the limit plus the present time, which does not
- * change.  A third tree says which of these reaches its floor next.  How many gaps are open to a
- * task is then counted along one path of each tree, however many gaps there are.
+ * limit falls with the rest of the segment, down to a floor.  So the gaps of a core are kept in two
+ * trees, each sorted by limit.  One holds steady limits.  The other holds falling limits, all of
+ * which fall alike: it is sorted by the limit plus the present time, which does not change.  A
+ * third tree tells which of these reaches its floor next.  The gaps that are open to a task are
+ * then counted along one path of each of the first two trees, however many gaps there are.
  */
 #include "sched/internal.h"
 
@@ -28,7 +28,7 @@ static bool by_limit(const void *context, const struct ovt_tree_node *a,
 	return ovt_wide_below(gap_of(a)->limit, gap_of(b)->limit);
 }
 
-/* When the limit of a falling gap has come down to its floor. */
+/* Returns when the limit of a falling gap reaches its floor. */
 static struct ovt_wide turn_time(const struct ovt_tree_node *turn)
 {
 	const struct ovt_sched_gap *gap = gap_of_turn(turn);
@@ -51,7 +51,7 @@ static struct ovt_sched_gaps *gaps_of(const struct ovt_sched_task *holder, u32 c
 typedef void change_gap(struct ovt_sched_task *holder, struct ovt_sched_gap *gap,
 			struct ovt_sched_gaps *gaps, u64 now);
 
-/* On each core of @holder. */
+/* Calls @change for the gap of @holder on each of its cores. */
 static void change_gaps(struct ovt_sched_task *holder, u64 now, change_gap *change)
 {
 	struct ovt_sched_gap *gap = holder->span ? holder->span->gaps : &holder->gap;
@@ -122,7 +122,7 @@ void ovt_sched_close_gap(struct ovt_sched_task *holder)
 	change_gaps(holder, 0, close_gap);
 }
 
-/* Gaps whose limit has come down to its floor fall no further. */
+/* Makes gaps steady whose limit has reached its floor. */
 static void settle(struct ovt_sched *sched, struct ovt_sched_gaps *gaps, u64 now)
 {
 	while (!ovt_tree_empty(&gaps->turns)) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Which CPU segment is overdue next.
+ * Overdue CPU segments: which one is overdue next, and when.
  *
- * Each has its time twice: for the wait for a worker and for what the worker does.  So neither a
- * process that has stopped nor one whose workers have other things to do holds anything for long.
- * All CPU segments of a task together have an allowance, so that a task of many, each of which is
- * over just in time, holds nothing for longer than one of few.
+ * Each CPU segment has its time twice: for the wait for a worker and for the work of the worker.
+ * So neither a process that has stopped nor one whose workers are busy holds anything for long.
+ * All CPU segments of a task together have an allowance, so that a task of many segments, each of
+ * which ends just in time, holds nothing for longer than a task of few.
  */
 #include "sched/internal.h"
 
@@ -24,7 +24,7 @@ static u64 product(u64 a, u64 b)
 	return __builtin_mul_overflow(a, b, &result) ? ~0ull : result;
 }
 
-/* For what is expected to take @time, and @least in any case. */
+/* Returns the limit for work that is expected to take @time, at least @least. */
 static u64 limit_for(const struct ovt_sched_settings *settings, u64 time, u64 least)
 {
 	u64 limit = product(time, settings->overdue_factor);
@@ -32,7 +32,7 @@ static u64 limit_for(const struct ovt_sched_settings *settings, u64 time, u64 le
 	return limit > least ? limit : least;
 }
 
-/* How long the current CPU segment may wait for a worker, and run. */
+/* Returns the time for which the current CPU segment may wait for a worker, and then run. */
 static u64 overdue_limit(const struct ovt_sched_settings *settings,
 			 const struct ovt_sched_task *task)
 {
@@ -56,7 +56,7 @@ void ovt_sched_unwatch(struct ovt_sched_task *task, u64 now)
 	if (!ovt_tree_holds(&task->overdue_link))
 		return;
 	ovt_tree_remove(&sched->overdue_next, &task->overdue_link, &sched->steps);
-	if (task->cpu_allowance != ~0ull) /* without end */
+	if (task->cpu_allowance != ~0ull) /* ~0: any time */
 		task->cpu_allowance -= took < task->cpu_allowance ? took : task->cpu_allowance;
 }
 

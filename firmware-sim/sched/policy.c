@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Policies: who goes first, and who may use the gap that another leaves.
+ * Policies: which task goes first, and which tasks may use the gap of another.
  *
  * "priority" is the contract.  The others exist to be compared with it: "fifo" is a queue without
- * any choice, "shortest" and "deadline" order by BPU time and by deadline within the
+ * any choice; "shortest" and "deadline" order by BPU time and by deadline within the
  * priority, and insert by the contract's rules.
  */
 #include "sched/sched.h"
@@ -46,7 +46,7 @@ static int by_arrival(const struct ovt_sched_task *a, const struct ovt_sched_tas
 	return 0;
 }
 
-/* The BPU segment after the gap. */
+/* Returns the time of the BPU segment after the gap. */
 static u64 next_bpu_time(const struct ovt_sched_task *holder)
 {
 	u32 segment = holder->segment + 1;
@@ -57,8 +57,8 @@ static u64 next_bpu_time(const struct ovt_sched_task *holder)
 }
 
 /*
- * (bpu - remaining) / next * 100 < threshold is bpu < remaining + next * threshold / 100, exactly,
- * if that is rounded up.
+ * The condition (bpu - remaining) / next * 100 < threshold is exactly
+ * bpu < remaining + next * threshold / 100, if the quotient is rounded up.
  */
 static void insert_by_rules(const struct ovt_sched *sched, const struct ovt_sched_task *holder,
 			    struct ovt_sched_insertion *insertion)

@@ -3,8 +3,8 @@
  * The life of a task: waiting, ready, on a CPU worker, on the device, over.
  *
  * Only ovt_sched_next() dispatches.  It looks at a queue's waiting tasks from the best placed
- * and takes the first that may go; sched/dispatch.c says who may.  The other calls only move tasks
- * and note that there is something to look at.
+ * and takes the first that may go, by the rules of sched/dispatch.c.  The other calls only move
+ * tasks and note that there is something to look at.
  */
 #include "sched/internal.h"
 
@@ -24,7 +24,7 @@ static bool queue_before(const void *context, const struct ovt_tree_node *a,
 	       ovt_container_of(b, struct ovt_sched_queue, link)->place;
 }
 
-/* Something may go in @queue: it is to be looked at, in its place among the others. */
+/* Notes that a task may go in @queue, which is then looked at in its place among the queues. */
 static void look_at(struct ovt_sched_queue *queue)
 {
 	struct ovt_sched *sched = queue->sched;
@@ -49,7 +49,7 @@ static bool process_before(const void *context, const struct ovt_tree_node *a,
 	       ovt_container_of(b, struct ovt_sched_process, link)->place;
 }
 
-/* The same for @process, as long as it has a CPU segment waiting and a worker idle. */
+/* Does this for the workers of @process, if it has a waiting CPU segment and an idle worker. */
 static void look_at_workers(struct ovt_sched_process *process)
 {
 	struct ovt_sched *sched = process->queue->sched;
@@ -114,7 +114,7 @@ static void set_overdue(struct ovt_sched_task *task, bool overdue)
 	task->overdue = overdue;
 }
 
-/* Those that hold something that others want are found first when their process goes. */
+/* Moves @task in its process's list: tasks that hold what others want end first in an abandon. */
 static void move_in_process(struct ovt_sched_task *task, bool to_front)
 {
 	struct ovt_list *tasks = &task->process->tasks;
@@ -136,7 +136,7 @@ static bool act(struct ovt_sched_action *action, enum ovt_sched_action_type type
 	return true;
 }
 
-/* On each core of @task there is a holder more, or less. */
+/* Counts one holder more, or less, on each core of @task. */
 static void count_holder(const struct ovt_sched_task *task, u32 change)
 {
 	u64 left;
@@ -151,7 +151,7 @@ static void enter_waiting(struct ovt_sched_task *task)
 	look_at(task->process->queue);
 }
 
-/* Its current segment is one for a CPU worker; if it holds a slot, that is a gap. */
+/* The current segment of @task is for a CPU worker; if the task holds a slot, it is a gap. */
 static void enter_cpu_waiting(struct ovt_sched_task *task, u64 now)
 {
 	set_state(task, OVT_SCHED_CPU_WAITING);
@@ -243,8 +243,8 @@ void ovt_sched_arrive(struct ovt_sched *sched, struct ovt_sched_task *task, u64 
 }
 
 /*
- * A segment after the first: the device or a worker at once; in its turn the first BPU segment, and
- * one for which the slot was given up.
+ * Goes on with the segment after one that ended.  It goes to the device, or into the queue for
+ * workers, at once; the first BPU segment, and one whose slot was released, wait for their turn.
  */
 static bool go_on(struct ovt_sched_task *task, u64 now, struct ovt_sched_action *action)
 {
@@ -266,7 +266,7 @@ static bool go_on(struct ovt_sched_task *task, u64 now, struct ovt_sched_action 
 	return act(action, OVT_SCHED_SUBMIT, task);
 }
 
-/* The worker of its process is idle, or gone. */
+/* @task leaves its worker, which is idle then, or gone. */
 static void leave_cpu_running(struct ovt_sched_task *task, u64 now)
 {
 	task->process->workers_busy--;
@@ -331,7 +331,7 @@ bool ovt_sched_cancel(struct ovt_sched *sched, struct ovt_sched_task *task,
 	}
 }
 
-/* None of its tasks is to be chosen: in a few steps, however many tasks there are. */
+/* Makes no task of @process be chosen any more, in a few steps, however many tasks there are. */
 static void withdraw(struct ovt_sched_process *process)
 {
 	ovt_sched_withdraw_lines(process);
@@ -376,7 +376,7 @@ void ovt_sched_placed_on(struct ovt_sched *sched, struct ovt_sched_task *task, u
 	ovt_sched_placed(sched, task, first);
 }
 
-/* A dispatched task's first step, or a ready one's first BPU segment, which takes one of @cores. */
+/* Begins a task with its first segment, or a ready task with a BPU segment, on one of @cores. */
 static bool dispatch(struct ovt_sched *sched, struct ovt_sched_task *task, u64 cores, u64 now,
 		     struct ovt_sched_action *action)
 {
@@ -410,7 +410,7 @@ static bool dispatch_from(struct ovt_sched *sched, struct ovt_sched_queue *queue
 	u64 cores;
 
 	while ((task = ovt_sched_first_that_may_go(sched, queue, now, &cores))) {
-		/* Of those that are in no line: ready, or of priority 255. */
+		/* A task that is in no line: it is ready, or has priority 255. */
 		if (task->process->gone)
 			return cancel_waiting(task, action);
 		if (dispatch(sched, task, cores, now, action))
@@ -420,7 +420,7 @@ static bool dispatch_from(struct ovt_sched *sched, struct ovt_sched_queue *queue
 	return false;
 }
 
-/* The best placed CPU segment of @process, which has one and an idle worker. */
+/* Runs the best placed CPU segment of @process, which has one and an idle worker. */
 static void run_cpu(struct ovt_sched_process *process, u64 now, struct ovt_sched_action *action)
 {
 	struct ovt_sched_task *task = ovt_sched_first(&process->cpu_waiting);
@@ -434,7 +434,7 @@ static void run_cpu(struct ovt_sched_process *process, u64 now, struct ovt_sched
 	act(action, OVT_SCHED_RUN_CPU, task);
 }
 
-/* The task blocks no other any more, however long its process takes. */
+/* Makes an overdue task block no other task any more, however long its process takes. */
 static void release_overdue(struct ovt_sched_task *task, u64 now)
 {
 	ovt_sched_unwatch(task, now);

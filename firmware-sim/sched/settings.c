@@ -26,7 +26,7 @@ const struct ovt_setting *ovt_setting_at(u32 index)
 	return index < OVT_SETTING_COUNT ? &table[index] : NULL;
 }
 
-/* Little endian, like every host. */
+/* Reads a field as little endian, like every host. */
 u64 ovt_setting_get(const struct ovt_setting *setting, const struct ovt_sched_settings *settings)
 {
 	u64 value = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Where tasks wait: sorted by the policy, then by what came first.
+ * Trees in which tasks wait: sorted by the policy, then by arrival, for CPU workers by dispatch.
  *
  * Tasks of a queue are kept apart by what they wait for.  So a task that may not go holds up a tree
- * of tasks like it and not a walk past all the others: sched/dispatch.c compares the first of each.
+ * of similar tasks, and no walk passes all others: sched/dispatch.c compares the first of each.
  */
 #include "sched/internal.h"
 
@@ -38,9 +38,9 @@ static bool by_dispatch(const void *policy, const struct ovt_tree_node *a,
 }
 
 /*
- * Lines.  Those who are not dispatched are sorted twice: in a line of their process, and the lines
- * by their first task.  So a process whose place in the task limit changes takes all its tasks
- * along in as many steps as it has lines.
+ * Lines.  Tasks that are not dispatched are sorted twice: in a line of their process, and the lines
+ * by their first task.  So when a process gets or loses a place of the task limit, all its tasks
+ * move in as many steps as it has lines.
  */
 
 static const struct ovt_sched_line *line_at(const struct ovt_tree_node *link)
@@ -104,7 +104,7 @@ static void move_lines(struct ovt_sched_process *process, move_line *move)
 	}
 }
 
-/* The process's first place, or the loss of its last, puts its lines among others. */
+/* Counts places.  With the process's first place, or without its last, its lines change trees. */
 static void change_places(struct ovt_sched_process *process, u32 dispatched)
 {
 	struct ovt_sched_queue *queue = process->queue;
@@ -169,7 +169,7 @@ void ovt_sched_withdraw_lines(struct ovt_sched_process *process)
 		note_queue_core(queue, (u32)__builtin_ctzll(left) + 1);
 }
 
-/* @task comes or goes: its line stands among the others by its first task. */
+/* Adds @task to its line, or removes it; the line is sorted anew by its first task. */
 static void change_line(struct ovt_sched_task *task, bool comes)
 {
 	struct ovt_sched_process *process = task->process;
@@ -206,7 +206,7 @@ static void note_ready(struct ovt_sched_queue *queue, u32 core)
 			 !ovt_tree_empty(&of->wanting.ready) || !ovt_tree_empty(&of->spanning));
 }
 
-/* @task, which is ready, wants a slot on each of its cores, or no longer. */
+/* Makes @task, which is ready, wait for a slot on each of its cores, or no longer. */
 static void change_spanning(struct ovt_sched_task *task, bool comes)
 {
 	struct ovt_sched_queue *queue = task->process->queue;
@@ -228,7 +228,7 @@ static void change_spanning(struct ovt_sched_task *task, bool comes)
 	}
 }
 
-/* After @task has come or gone. */
+/* Called after @task has come or gone. */
 static void note_ready_core(struct ovt_sched_task *task, bool comes)
 {
 	u32 core = ovt_sched_wanted_core(task);

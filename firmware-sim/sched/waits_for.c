@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What a task waits for: by the rules of dispatch.c, looked at from the side of who waits. */
+/* Finds what a task waits for, by the rules of dispatch.c, from the side of the task. */
 #include "sched/waits_for.h"
 
 #include "sched/look.h"
@@ -46,7 +46,7 @@ static void wait_behind(struct ovt_sched_wait *wait, struct ovt_sched_task *ahea
 	wait->ahead = ahead;
 }
 
-/* It is first for each of @cores, which are not barred, and wants as many as it is wide. */
+/* The task is first for each of @cores, which are not barred, and wants as many as its width. */
 static void wait_for_any_slots(const struct ovt_sched_look *look, struct ovt_sched_wait *wait,
 			       u64 cores)
 {
@@ -66,7 +66,7 @@ static void wait_for_any_slots(const struct ovt_sched_look *look, struct ovt_sch
 	wait->cores = cores;
 }
 
-/* It is first for each of @cores, all of which it wants. */
+/* The task is first for each of @cores, and wants all of them. */
 static void wait_for_slots(const struct ovt_sched_look *look, struct ovt_sched_wait *wait,
 			   u64 cores)
 {
@@ -85,8 +85,8 @@ static void wait_for_slots(const struct ovt_sched_look *look, struct ovt_sched_w
 }
 
 /*
- * A better placed task for a core that it wants bars it, and so does one for any core.  @cores: one
- * that it named or has had, or several that it has had.
+ * A better placed task that wants one of @cores bars the task, and so does one that takes any core.
+ * @cores: the core that the task named or has had, or several cores that it has had.
  */
 static void wait_for_cores(const struct ovt_sched_look *look, struct ovt_sched_wait *wait,
 			   u64 cores)
@@ -110,7 +110,7 @@ static void wait_for_cores(const struct ovt_sched_look *look, struct ovt_sched_w
 		wait_for_slots(look, wait, cores);
 }
 
-/* Any core that no better placed task bars will do, or any so many of them. */
+/* The task takes any core that no better placed task bars, or as many of these as its width. */
 static void wait_for_any_core(const struct ovt_sched_look *look, struct ovt_sched_wait *wait)
 {
 	struct ovt_sched_task *ahead = ovt_sched_first_for_slot(look, &look->queue->any);
@@ -192,7 +192,7 @@ void ovt_sched_waits_for(struct ovt_sched *sched, const struct ovt_sched_task *t
 	if (task->state == OVT_SCHED_CPU_WAITING)
 		wait_for_worker(wait);
 	else if (ovt_sched_is_high(task))
-		return; /* it goes wherever others wait */
+		return; /* it goes even where others wait */
 	else if (task->state == OVT_SCHED_WAITING)
 		wait_for_dispatch(&look, wait);
 	else if (task->state == OVT_SCHED_READY)

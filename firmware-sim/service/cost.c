@@ -10,7 +10,7 @@ static u64 cycles_of(const struct ovt_cost *cost, u64 index)
 	if (index >= program->length / sizeof(insn))
 		return 0;
 	memcpy(&insn, program->base + index * sizeof(insn), sizeof(insn));
-	ovt_compiler_barrier(); /* the client shares that memory: from here on only the copy */
+	ovt_compiler_barrier(); /* the client shares that memory: only the copy is used now */
 	if (ovt_insn_check(&insn, cost->regions, &operands) != OVERTAKE_FAULT_NONE)
 		return 0;
 	return ovt_insn_cycles(cost->profile, &insn);
@@ -70,7 +70,7 @@ static void end_part(struct ovt_cost *cost)
 		end_stage(cost);
 }
 
-/* Instructions that are not looked at are thought to be like those before them. */
+/* Ends an FC.  Instructions that were not looked at count the average of those that were. */
 static void end_fc(struct ovt_cost *cost, const struct ovt_fc *fc)
 {
 	u64 average = cost->looked_at ? cost->cycles / cost->looked_at : 0;

@@ -4,7 +4,7 @@
 #define FRACTION_BITS	16
 #define MOST_NS		((1ull << (63 - FRACTION_BITS)) - 1)	/* 39 hours */
 
-/* Two rounds of multiplication and folding: each bit of the number reaches each of the key. */
+/* Mixes @number into @key by two rounds of multiplication and folding: each bit reaches all. */
 static u64 add_number(u64 key, u64 number)
 {
 	u64 mixed = key ^ (number + 0x9e3779b97f4a7c15ull);

@@ -159,7 +159,7 @@ static void note_dispatch(struct ovt_service_task *task)
 	note(task, OVT_SERVICE_DISPATCHED);
 }
 
-/* In order of what they have to do.  Returns them as bits. */
+/* Chooses the cores of @task, those with the least to do first.  Returns them as bits. */
 static u64 settle_cores(struct ovt_service *service, struct ovt_service_task *task, u64 open)
 {
 	u32 width = task->sched.span ? task->sched.span->width : 1;
@@ -173,7 +173,7 @@ static u64 settle_cores(struct ovt_service *service, struct ovt_service_task *ta
 	return taken;
 }
 
-/* The cores of a task with groups are settled before its first job, not by that. */
+/* Submits a job of a task with groups, whose cores are chosen before its first job. */
 static void submit_job_of_groups(struct ovt_service *service, const struct ovt_sched_action *action)
 {
 	struct ovt_service_task *task = ovt_service_task_of(action->task);
@@ -252,7 +252,7 @@ void ovt_service_handle_ends(struct ovt_service *service, u64 now)
 	}
 }
 
-/* Live tasks go first: from the first call on none of them goes on.  Then those that had ended. */
+/* Live tasks end first: from the first call on none of them goes on.  Then ended ones go. */
 bool ovt_service_abandon(struct ovt_service_process *process, u64 now)
 {
 	struct ovt_service *service = process->service;
@@ -280,8 +280,8 @@ bool ovt_service_abandon(struct ovt_service_process *process, u64 now)
 }
 
 /*
- * What it is thought to take: the client's word only of what never ran, and CPU segments not for
- * long, all together.
+ * Sets the expected times of segments: the client's estimate counts only without a record, and CPU
+ * segments count for at most OVT_SERVICE_MAX_CPU_NS together.
  */
 static void take_times(struct ovt_service_process *process, struct ovt_service_task *task)
 {
@@ -387,7 +387,7 @@ bool ovt_service_cancel_all(struct ovt_service_process *process, u32 *left, bool
 		struct ovt_sched_task *task =
 			ovt_container_of(link, struct ovt_sched_task, of_process);
 
-		/* A task that does not end at once stays, behind those that are not seen to yet. */
+		/* A task that does not end at once goes behind those still to be handled. */
 		ovt_list_remove(link);
 		ovt_list_append(tasks, link);
 		*found |= !task->cancelled;

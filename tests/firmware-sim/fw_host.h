@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A host of the firmware that steps time by hand and notes what the firmware tells.
+ * A host of the firmware that steps time by hand and notes the firmware's events.
  *
  * Programs are one DELAY per FC on the "ideal" profile (1 cycle = 1 ns), so every time is
  * exact.
@@ -15,16 +15,16 @@
 #define MAX_TRACE	4096
 #define MAX_OVERTAKINGS	16
 #define CONTEXTS	3
-/* What a host's memory holds before the firmware sees it. */
+/* Byte that fills a host's memory before the firmware gets it. */
 #define USED		0x5a
 
 struct mock_job {
 	struct ovt_fw_job fw;
-	struct mock_job *next;	/* of the same mock */
+	struct mock_job *next;	/* next job of the same mock */
 	struct overtake_insn *program;
 	struct ovt_fc *fcs;
 	char name;
-	int ended;	/* ENDED was said, which it is once */
+	int ended;	/* ENDED was reported, which happens once */
 };
 
 struct started {
@@ -44,7 +44,7 @@ struct overtaking {
 };
 
 struct mock {
-	struct mock *next;	/* of the same test */
+	struct mock *next;	/* next mock of the same test */
 	struct mock_job *jobs;
 	struct ovt_fw fw;
 	struct ovt_core cores[MAX_CORES];
@@ -52,13 +52,13 @@ struct mock {
 	struct ovt_command commands[MAX_COMMANDS];
 	struct ovt_event events[64];
 	struct ovt_fw_context context;
-	struct ovt_fw_context contexts[CONTEXTS];	/* of a fair device, and their turns */
+	struct ovt_fw_context contexts[CONTEXTS];	/* for a fair device, and their turns */
 	struct ovt_fw_turn turns[CONTEXTS][MAX_CORES];
 	struct started trace[MAX_TRACE];
 	u32 trace_length;
 	u32 preempted;
 	struct overtaking overtakings[MAX_OVERTAKINGS];	/* the first ones */
-	u32 resumed;	/* FCs of which was said that their jobs go on */
+	u32 resumed;	/* STARTED events with @resumes */
 	u32 hung;
 	u32 faults;
 	u32 killed;
@@ -66,17 +66,18 @@ struct mock {
 	u32 step_budget;	/* cycles of one ovt_core_step() */
 };
 
-/* A test whose mocks end with it. */
+/* A test whose mocks are freed at its end. */
 #define CASE(test)	cmocka_unit_test_teardown(test, mocks_end)
 
 /*
- * Of the test that has @state, which may make several: CASE() frees them with their jobs.
+ * Makes a mock of the test that has @state, which may have several: CASE() frees them with their
+ * jobs.
  * @event_count: a power of two from 16 to 64.
  */
 struct mock *mock_new(void **state, u32 cores, enum ovt_mode mode, u32 event_count);
-/* A fair one, mode timed; @quota_ns: see struct ovt_fw_config. */
+/* Makes a fair mock, in mode timed; @quota_ns: see struct ovt_fw_config. */
 struct mock *mock_new_fair(void **state, u32 cores, u64 quota_ns);
-/* Frees them; nothing may be waiting any more in those that are fair. */
+/* Frees the mocks of a test; nothing may wait any more in fair ones. */
 int mocks_end(void **state);
 struct mock_job *job_new(struct mock *mock, char name, u32 core, u32 priority, u32 fc_count,
 			 u64 duration);
@@ -93,13 +94,13 @@ void hold(struct mock *mock, u64 at);
 void release(struct mock *mock, u64 at);
 void kill_context(struct mock *mock, struct ovt_fw_context *context, u64 at);
 
-/* Every event that waits. */
+/* Takes every event that waits. */
 void take_events(struct mock *mock);
-/* Executes what @core runs, and reports it at @now. */
+/* Executes the FC that @core runs, and reports it at @now. */
 void execute(struct mock *mock, u32 core, u64 now);
-/* Advances, whatever room events need, without executing anything. */
+/* Advances without executing anything, however much room events need. */
 void drain(struct mock *mock, u64 horizon);
-/* Everything before @until happens, execution included. */
+/* Runs everything before @until, execution included. */
 void run_until(struct mock *mock, u64 until);
 
 /* Checks what started, as "N0@0 N1@100 ...": job letter, FC index, start. */

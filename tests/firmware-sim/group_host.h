@@ -8,7 +8,7 @@
 #define GROUP_FCS	256
 #define GROUP_STAGES	8
 
-/* What the firmware adds to a job is filled with USED before it sees it. */
+/* A group; the firmware's fields are filled with USED before the firmware gets it. */
 struct mock_group {
 	struct mock_job job;	/* first: it is freed as one */
 	struct ovt_fw_group fw;
@@ -19,21 +19,21 @@ struct mock_group {
 };
 
 /*
- * @text: parts from one to the next ";", of each "CORE: 10 20 | 30 |", durations stage by stage, CORE
- * 0 or the core that the part names.
+ * @text: parts separated by ";", each "CORE: 10 20 | 30 |": durations stage by stage, CORE is 0 or
+ * the core that the part names.
  */
 struct mock_group *group_new(struct mock *mock, char name, u32 priority, const char *text);
 /* group_new(), and submit(). */
 struct mock_group *group_submitted(struct mock *mock, char name, u32 priority, const char *text,
 				   u64 at);
 
-/* From the end of a stage to the start of the next one on another core. */
+/* Sets the cycles from the end of a stage to the start of the next one on another core. */
 void set_sync(struct mock *mock, u64 cycles);
 
 /* Checks what started, as "1:G0@0 2:G0@0 ...": core, job letter, FC index in the part, start. */
 void expect_starts(const struct mock *mock, const char *expected);
 
-/* Nothing is left in @mock of all that there was. */
+/* Checks that nothing is left in @mock. */
 void expect_nothing_left(const struct mock *mock);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hostile_shapes.h"
 
-/* A square window of nearly as many positions as there may be. */
+/* Side of a square window with nearly the greatest number of positions. */
 #define SIDE		362u
 #define LONG		OVERTAKE_MAX_KERNEL_ELEMENTS
 
@@ -61,7 +61,7 @@ static void clamp(struct overtake_insn *insn)
 	insn->clamp_max = 127;
 }
 
-/* As far apart as @count of them can be in half of the region, at most a page. */
+/* Returns the greatest distance of @count elements in half of the region, at most a page. */
 static u32 apart(const struct hostile_place *place, u64 count)
 {
 	u64 bytes = place->bytes / 2 / count / 8 * 8;
@@ -330,7 +330,7 @@ static void dequantise(struct overtake_insn *insn, const struct hostile_place *p
 	place_out(insn, place, 1, 1, channels, channels * 4);
 }
 
-/* A picture's every pixel between four others. */
+/* Each pixel of a picture lies between four others. */
 static void nv12(struct overtake_insn *insn, const struct hostile_place *place)
 {
 	u32 side = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Instructions that take a host as long as possible for what the model charges: for tests of what
- * a step may do and of what others see meanwhile, and for a benchmark.  Each has all its tensors and
+ * Instructions that take a host as long as possible for their modelled cost: for tests of the
+ * bounds of a step and of its effect on others, and for a benchmark.  Each has all its tensors and
  * constants in one region.
  */
 #ifndef TESTS_HOSTILE_SHAPES_H
@@ -15,10 +15,10 @@ extern "C" {
 #endif
 
 /**
- * struct hostile_place - where an instruction has its memory
- * @region: index
- * @bytes: of the region; a power of two, at least 4 MiB.  Its last quarter is written
- * @outputs: that are made of many inputs each, at least 1
+ * struct hostile_place - the memory of an instruction
+ * @region: index of the region
+ * @bytes: bytes of the region, a power of two, at least 4 MiB.  Its last quarter is written
+ * @outputs: outputs that are each made of many inputs, at least 1
  */
 struct hostile_place {
 	u32 region;
@@ -27,11 +27,11 @@ struct hostile_place {
 };
 
 /**
- * struct hostile_shape - one way to ask for much
+ * struct hostile_shape - a shape that takes long
  * @opcode: OVERTAKE_OP_*
- * @name: of opcode and shape
- * @far: what it reads one after the other is on different cache lines
- * @build: the instruction
+ * @name: name of opcode and shape
+ * @far: successive reads are on different cache lines
+ * @build: builds the instruction
  */
 struct hostile_shape {
 	u16 opcode;
@@ -40,10 +40,10 @@ struct hostile_shape {
 	void (*build)(struct overtake_insn *insn, const struct hostile_place *place);
 };
 
-/* Ended by an entry without a name; at least one of each opcode that computes. */
+/* The table ends with an entry without a name; it has each opcode that computes at least once. */
 extern const struct hostile_shape hostile_shapes[];
 
-/* Elements that the instruction reads of its first input, each as often as it is read. */
+/* Returns the number of reads of elements of the instruction's first input. */
 u64 hostile_reads(const struct overtake_insn *insn);
 
 #ifdef __cplusplus

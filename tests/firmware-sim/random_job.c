@@ -65,7 +65,7 @@ static u32 element_size(u16 opcode, const struct overtake_operand *operand, bool
 	return operand->type ? 2 : 1;
 }
 
-/* Input and output of what moves elements or chooses among them have one type. */
+/* Whether input and output have one type: @opcode moves elements or chooses among them. */
 static bool keeps_type(u16 opcode)
 {
 	switch (opcode) {

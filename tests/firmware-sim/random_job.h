@@ -26,23 +26,23 @@ struct random_job {
 	s8 *dense;
 };
 
-/* A reproducible stream of numbers; the state is the seed and not 0. */
+/* Returns the next number of a reproducible stream; the first state is the seed, which is not 0. */
 u64 random_next(u64 *state);
 u32 random_between(u64 *state, u32 least, u32 greatest);
 
-/* Channels of @opcode's operands are not rounded up for the bound check, as overtake_isa.h says. */
+/* Whether the bound check does not round up channels of @opcode's operands (overtake_isa.h). */
 bool random_job_is_exact(u16 opcode);
 
 void random_job_init(struct random_job *job, u16 opcode, u64 *state);
 void random_job_free(struct random_job *job);
 
 /*
- * Of CONV: makes most pairs of weights such that they can be multiplied as bytes: all, or all but a few
- * in a thousand.  Random ones hardly ever can.
+ * For CONV: makes pairs of weights that can be multiplied as bytes: all pairs, or all but a few in
+ * a thousand.  Random pairs hardly ever can.
  */
 void random_job_narrow_weights(struct random_job *job, u64 *seed);
 
-/* A heap copy of what the output region holds. */
+/* Returns a heap copy of the output region. */
 u8 *random_job_copy_output(const struct random_job *job);
 
 #endif

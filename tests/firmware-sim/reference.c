@@ -80,7 +80,7 @@ s32 reference_finish_channel(const struct random_job *job, s64 sum, u32 c)
 					   reference_param(job, 2, length, c)));
 }
 
-/* Row and column of in[0] under tap (ky, kx) of the window of output (y, x). */
+/* Return the row and the column of in[0] under tap (ky, kx) of the window of output (y, x). */
 static s64 tap_row(const struct overtake_insn *insn, u32 y, s64 ky)
 {
 	return (s64)y * insn->stride_height - insn->pad_top +

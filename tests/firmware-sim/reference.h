@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each opcode means, said again and as plainly as possible: one output element at a
+ * The meaning of each opcode, implemented again and as plainly as possible: one output element at a
  * time, exact integers, weights in their mathematical order.
  */
 #ifndef TESTS_REFERENCE_H
@@ -8,18 +8,18 @@
 
 #include "random_job.h"
 
-/* numerator / 2^shift, to the nearest integer, halves to the even one. */
+/* Returns numerator / 2^shift, rounded to the nearest integer, halves to the even one. */
 s64 reference_round(__int128 numerator, u32 shift);
 
-/* Bytes of an output element: 1, 2 where it has 16 bits, 4 where the output is a float tensor. */
+/* Returns the bytes of an output element: 1, 2 for 16 bits, 4 for a float tensor. */
 u32 reference_element_bytes(const struct random_job *job);
 
 /* Writes element (y, x, c) of the output to @bytes. */
 void reference_element(const struct random_job *job, u32 y, u32 x, u32 c, u8 *bytes);
 
 /*
- * What the instruction counts as work: unit by unit what overtake's operators.h promises, from the
- * shapes alone.
+ * Returns the work that the instruction counts: unit by unit as hw/operators.h promises, computed
+ * from the shapes alone.
  */
 u64 reference_work(const struct random_job *job);
 

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* What the reference is made of; the plain arithmetic is in reference.c. */
+/* Parts of the reference; the plain arithmetic is in reference.c. */
 #ifndef TESTS_REFERENCE_PARTS_H
 #define TESTS_REFERENCE_PARTS_H
 
 #include "reference.h"
 
-/* in[index] at (y, x, c) minus its zero point; 0 outside the tensor's rows and columns. */
+/* Returns in[index] at (y, x, c) minus its zero point; 0 outside the tensor's rows and columns. */
 s64 reference_input(const struct random_job *job, u32 index, s64 y, s64 x, u64 c);
 
-/* Word @index of array @array of the parameters, whose arrays have @length words. */
+/* Returns word @index of array @array of the parameters, whose arrays have @length words. */
 u32 reference_param(const struct random_job *job, u64 array, u64 length, u64 index);
 
-/* Zero point and clamp. */
+/* Adds the zero point and clamps. */
 s32 reference_finish(const struct random_job *job, s64 value);
 
-/* Bias, multiplier and shift of channel @c, then reference_finish(). */
+/* Applies bias, multiplier and shift of channel @c, then reference_finish(). */
 s32 reference_finish_channel(const struct random_job *job, s64 sum, u32 c);
 
-/* One family of opcodes each. */
+/* One for each family of opcodes. */
 s32 reference_moved(const struct random_job *job, u32 y, u32 x, u32 c);
 s32 reference_resized(const struct random_job *job, u32 y, u32 x, u32 c);
 s32 reference_colour(const struct random_job *job, u32 y, u32 x, u32 c);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What operators count for their time, said again. */
+/* The work that operators count for their time, computed again. */
 #include "hw/operators.h"
 #include "reference.h"
 
@@ -101,7 +101,7 @@ static u64 at_most(u64 work, u64 most)
 	return work < most ? work : most;
 }
 
-/* Of @outer times @inner elements that are added up, @each for an element: in parts of 4096. */
+/* Returns the work of adding up @outer times @inner elements, @each for one, in parts of 4096. */
 static u64 parts_work(u64 outer, u64 inner, u64 each, u64 least, u64 fixed)
 {
 	u64 term = at_least(at_most(inner, 512) * each, least);

@@ -115,7 +115,7 @@ struct host_task *host_arrive(struct host *host, char name, const char *segments
 	return task;
 }
 
-/* As a device chooses. */
+/* Chooses a core as a device does. */
 static u32 least_loaded(const struct host *host, u64 cores)
 {
 	u32 best = 0;

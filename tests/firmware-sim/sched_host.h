@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A host of the task scheduler that does nothing by itself: a test says what happens when, and
- * reads what the scheduler answered as one line of text.
+ * A host of the task scheduler that does nothing by itself: a test decides what happens and when,
+ * and reads the scheduler's answers as one line of text.
  */
 #ifndef TESTS_SCHED_HOST_H
 #define TESTS_SCHED_HOST_H
@@ -21,21 +21,21 @@ struct host_task {
 };
 
 struct host {
-	struct host *next;			/* of the same test */
+	struct host *next;			/* next host of the same test */
 	struct ovt_sched sched;
 	struct ovt_sched_queue queues[3];
-	struct ovt_sched_queue_core cores[3][OVT_SCHED_MAX_CORES];	/* of each queue */
+	struct ovt_sched_queue_core cores[3][OVT_SCHED_MAX_CORES];	/* for each queue */
 	struct ovt_sched_process processes[HOST_MAX_PROCESSES];
 	struct ovt_sched_line lines[HOST_MAX_PROCESSES][OVT_SCHED_MAX_CORES];
-	u64 now;				/* of the last call that says it */
+	u64 now;				/* time of the last call that has one */
 	struct host_task tasks[HOST_MAX_TASKS];
 	u32 task_count;
 	u64 unfinished[OVT_SCHED_MAX_CORES];	/* by core - 1; a test may add to it */
-	u64 open_cores;				/* of the last submission: bit core - 1 */
+	u64 open_cores;				/* cores of the last submission: bit core - 1 */
 	char answers[4096];
 };
 
-/* What a test changes of: "priority", 1 core, 1 slot, task limit 8, 4 workers, rules never hold. */
+/* Options; the defaults: "priority", 1 core, 1 slot, task limit 8, 4 workers, rules never hold. */
 struct host_options {
 	const char *policy;
 	u32 cores;
@@ -50,37 +50,37 @@ struct host_options {
 	bool share;
 };
 
-/* A test whose hosts end with it. */
+/* A test whose hosts are freed at its end. */
 #define CASE(test)	cmocka_unit_test_teardown(test, hosts_end)
 
-/* Of the test that has @state: CASE() frees it.  It has queue 0 with process 0. */
+/* Makes a host of the test that has @state: CASE() frees it.  It has queue 0 with process 0. */
 struct host *host_new(void **state, const struct host_options *options);
 int hosts_end(void **state);
 void host_add_process(struct host *host, u32 number, u32 queue);
 
 /*
- * A task of process 0, not arrived.  @segments: "b100 c30 b70x3": BPU segment of time 100 and one
- * FC, CPU segment of time 30, BPU segment of time 70 and three FCs.
+ * Makes a task of process 0 that has not arrived.  @segments: "b100 c30 b70x3": BPU segment of time
+ * 100 and one FC, CPU segment of time 30, BPU segment of time 70 and three FCs.
  */
 struct host_task *host_task(struct host *host, char name, const char *segments, u32 priority,
 			    u32 core);
-/* host_task(), and it arrives. */
+/* Calls host_task(), and lets the task arrive. */
 struct host_task *host_arrive(struct host *host, char name, const char *segments, u32 priority,
 			      u32 core, u64 now);
 void host_arrive_task(struct host *host, struct host_task *task, u64 now);
 
-/* The segment that runs for @task is over.  What follows at once is among the answers. */
+/* Ends the segment that runs for @task.  Actions that follow at once are among the answers. */
 void host_segment_ends(struct host *host, struct host_task *task);
 void host_segment_fails(struct host *host, struct host_task *task);
 void host_cancel(struct host *host, struct host_task *task);
 void host_abandon(struct host *host, u32 process);
 
-/* Everything that may go on does. */
+/* Lets everything go on that may. */
 void host_go(struct host *host, u64 now);
 
 /*
- * What the scheduler has answered since the last call: "a0>2" segment 0 of a was submitted to core
- * 2, "a1!" CPU segment 1 of a runs, "a1-" it is overdue, "a?" its job is to be cancelled, "a." it is
+ * Checks the scheduler's answers since the last call: "a0>2" segment 0 of a was submitted to core
+ * 2, "a1!" CPU segment 1 of a runs, "a1-" it is overdue, "a?" its job is to be cancelled, "a." a is
  * over.
  */
 void host_expect(struct host *host, const char *answers);

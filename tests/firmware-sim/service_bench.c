@@ -28,7 +28,7 @@ static u32 submit_job(struct ovt_service_task *task, u32 segment, u32 core, u64 
 	return chosen;
 }
 
-/* The last one, so that its order is not that of the numbers. */
+/* Returns the last core, so that the order is not that of the numbers. */
 static u32 place(struct ovt_service_task *task, u64 cores)
 {
 	(void)task;
@@ -118,7 +118,7 @@ int tear_down(void **state)
 	return 0;
 }
 
-/* @segments: "bcb"; each is named by its letter: all 'b' are one program. */
+/* @segments: "bcb"; the letter names a segment's program: all 'b' are one program. */
 struct test_task *task_of(char name, const char *segments, u64 guess)
 {
 	struct test_task *task = &bench->tasks[bench->task_count++];
@@ -168,7 +168,7 @@ void job_ends(struct test_task *task, s32 status, u64 executed)
 	ovt_service_job_ended(&task->service, &result, executed);
 }
 
-/* The next event of the process is about task @name. */
+/* Checks that the next event of the process is about task @name. */
 struct ovt_service_task *told(u32 process, char name)
 {
 	struct ovt_service_task *task = ovt_service_next_event(&bench->processes[process]);
@@ -187,7 +187,7 @@ void nothing_to_tell(u32 process)
 	assert_null(ovt_service_next_event(&bench->processes[process]));
 }
 
-/* As many tasks as there may be, of one CPU segment each. */
+/* Submits the greatest number of tasks, of one CPU segment each. */
 void submit_many(struct ovt_service_process *process, u32 priority)
 {
 	static struct test_task many[OVT_SERVICE_MAX_TASKS];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A host of service mode that does nothing by itself: its calls are read as one line of text,
- * "a0>1" job of segment 0 of a to core 1, "a?" cancel its job, "!0" process 0 is to be woken, "a~" it
- * is to be freed, "a+", "a*", "a-", "a." it has arrived, been dispatched, is overdue, has ended; and
- * in a test that wants to know, "a=", "a(", "a)" it is ready, a CPU segment of it begins, is over.
+ * A host of service mode that does nothing by itself.  A test reads the calls of the service as one
+ * line of text: "a0>1" job of segment 0 of a to core 1, "a?" cancel its job, "!0" process 0 is to
+ * be woken, "a~" a is to be freed, "a+", "a*", "a-", "a." a has arrived, was dispatched, is
+ * overdue, has ended; and in a test that asks for them, "a=", "a(", "a)" a is ready, a CPU segment
+ * of a begins, is over.
  */
 #ifndef TESTS_SERVICE_BENCH_H
 #define TESTS_SERVICE_BENCH_H
@@ -43,17 +44,17 @@ char name_of(const struct ovt_service_task *task);
 int set_up(void **state);
 int set_up_two_cores(void **state);
 int tear_down(void **state);
-/* @segments: "bcb"; each is named by its letter: all 'b' are one program. */
+/* @segments: "bcb"; the letter names a segment's program: all 'b' are one program. */
 struct test_task *task_of(char name, const char *segments, u64 guess);
 struct test_task *submit(u32 process, char name, const char *segments, u64 guess, u64 now);
-/* The host's calls since the last one of this. */
+/* Checks the calls of the service since the last call of this function. */
 void expect(const char *said);
 void settles(u64 now, const char *said);
 void job_ends(struct test_task *task, s32 status, u64 executed);
-/* The next event of the process is about task @name. */
+/* Checks that the next event of the process is about task @name. */
 struct ovt_service_task *told(u32 process, char name);
 void nothing_to_tell(u32 process);
-/* As many tasks as there may be, of one CPU segment each. */
+/* Submits the greatest number of tasks, of one CPU segment each. */
 void submit_many(struct ovt_service_process *process, u32 priority);
 
 #endif

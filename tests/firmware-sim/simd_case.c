@@ -14,7 +14,7 @@ static void run_scalar(const struct random_job *job, const struct ovt_operands *
 	assert_true(ovt_operator_run(&job->insn, operands, &cursor, &work));
 }
 
-/* In calls with @budget; returns their number. */
+/* Runs a case in calls with @budget; returns their number. */
 static u64 run_simd(const struct random_job *job, const struct ovt_operands *operands,
 		    struct ovt_simd_scratch *scratch, s64 budget)
 {

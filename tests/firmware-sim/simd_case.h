@@ -7,20 +7,23 @@
 #include "hw/simd/simd.h"
 #include "random_job.h"
 
-/* Of exactly its size, with anything in it. */
+/* Returns a scratch of exactly its size, with anything in it. */
 struct ovt_simd_scratch *new_scratch(void);
 
-/* True if a vector operator covered the case; its bytes are then the scalar operator's. */
+/*
+ * Returns true if a vector operator covered the case; it has then checked that its bytes are the
+ * scalar operator's.
+ */
 bool check_case(const struct random_job *job, struct ovt_simd_scratch *scratch, s64 budget);
 
-/* What a case costs, in the vector operator's own work. */
+/* Returns the cost of a case, in the vector operator's own work. */
 s64 total_work(const struct random_job *job, const struct ovt_operands *operands,
 	       struct ovt_simd_scratch *scratch);
 
-/* A region of exactly @size bytes with anything in it. */
+/* Binds a region of exactly @size bytes with anything in it. */
 void bind_anything(struct random_job *job, u32 region, u64 size, u32 flags, u64 *seed);
 
-/* @operand and its region: a tensor with anything in it, sometimes with room behind each pixel. */
+/* Places @operand in a region: a tensor of anything, sometimes with room behind each pixel. */
 void place_dense(struct random_job *job, struct overtake_operand *operand, u32 region, u32 height,
 		 u32 width, u32 channels, u64 *seed);
 

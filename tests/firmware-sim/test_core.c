@@ -7,7 +7,7 @@
 #define MEMORY_BYTES	20000u
 #define CYCLE_LIMIT	5000u
 
-/* A core, and memory for the program and the data of what it runs. */
+/* A core, with memory for a program and its data. */
 struct bench {
 	struct ovt_core core;
 	struct overtake_insn program[4];
@@ -65,7 +65,7 @@ static u32 tail_register(enum ovt_ring_index ring)
 	return ring == OVT_RING_HIGH ? OVT_REG_HIGH_TAIL : OVT_REG_NORMAL_TAIL;
 }
 
-/* An FC of instructions @first to @first + @count, by the doorbell. */
+/* Submits an FC of @count instructions from @first on, by the doorbell. */
 static void ring_fc(struct bench *bench, enum ovt_ring_index ring, u32 first, u32 count,
 		    u64 sequence)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a host says of its cores' profiles, and when it takes cores to be alike. */
+/* How a host describes its cores' profiles, and when it takes cores to be alike. */
 #include "cmocka_all.h"
 #include "host/core_profile.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The decoder and operands of 16 bits: what is permitted, what is refused, how many bytes count. */
+/* The decoder and operands of 16 bits: which are permitted, which refused, how many bytes count. */
 #include "cmocka_all.h"
 
 #include "hw/decode.h"

@@ -5,7 +5,7 @@
 
 #include "hw/operators.h"
 
-/* Sets of opcodes, by what they use. */
+/* Sets of opcodes that use the same fields. */
 #define BIT(name) (1u << OVERTAKE_OP_##name)
 #define CONVOLUTIONS (BIT(CONV) | BIT(DEPTHWISE) | BIT(TRANSPOSED_CONV))
 #define WINDOWED (CONVOLUTIONS | BIT(MAX_POOL) | BIT(AVERAGE_POOL))
@@ -37,10 +37,10 @@ static inline struct overtake_operand tensor(u32 region, u32 height, u32 width, 
 	};
 }
 
-/* 3x3 windows, stride 1, padding 1, over 4x4 pixels of 12 channels; 2 groups. */
+/* Makes an instruction: 3x3 windows, stride 1, padding 1, 4x4 pixels of 12 channels, 2 groups. */
 struct overtake_insn valid_insn(u16 opcode);
 
-/* Regions that end where valid_insn()'s operands end; OVERTAKE_MAX_REGIONS of them. */
+/* Makes OVERTAKE_MAX_REGIONS regions that end where valid_insn()'s operands end. */
 void exact_regions(struct ovt_region *regions, u16 opcode);
 
 #endif

@@ -154,7 +154,7 @@ static void many_files(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* As many jobs as are admitted, each behind one fence of ours. */
+/* Submits as many jobs as are admitted, each behind one fence of the attacker. */
 static void herd(struct attacker *attacker, bool expires)
 {
 	struct client *client = &attacker->client, more;
@@ -319,7 +319,7 @@ static void report(const char *attack, const char *measure, int64_t ns)
 	fflush(stdout);
 }
 
-/* What a child of ours does with @function; -1 when it takes longer than CAP_S. */
+/* Returns the time that a child takes for @function; -1 if it takes longer than CAP_S. */
 static int64_t timed(void (*function)(int argument), int argument)
 {
 	int64_t begin = monotonic_ns();
@@ -436,7 +436,7 @@ static int64_t killed(struct attack_process *process)
 	return monotonic_ns() - begin;
 }
 
-/* What the attacker measures itself. */
+/* Returns the time that the attacker measures itself. */
 static int64_t asked(struct attack_process *process)
 {
 	struct pollfd wait = { .fd = process->answers, .events = POLLIN };

@@ -215,7 +215,7 @@ static void waits(const struct arguments *arguments)
 	}
 }
 
-/* As "polls", of the sync files of jobs. */
+/* Like "polls", but with the sync files of jobs. */
 static void fences(const struct arguments *arguments)
 {
 	struct client client = client_open(0, 254);
@@ -461,7 +461,7 @@ static void run_job(const struct victim *victim, const struct job *job)
 	check_equal(result.status, 0);
 }
 
-/* The same job as the only segment of a task of service mode. */
+/* Runs the job as the only segment of a task of service mode. */
 static void run_task(const struct victim *victim, const struct job *job)
 {
 	static struct overtake_result results[OVERTAKE_MAX_SEGMENTS];

@@ -14,7 +14,7 @@ struct arguments {
 
 void say_ready(const struct arguments *arguments);
 
-/* An attack of its own file. */
+/* An attack that has a file of its own. */
 void replays(const struct arguments *arguments);
 
 #endif

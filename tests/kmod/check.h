@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Test cases and their checks.  A case runs in a process of its own; a failed check says where and
- * why and ends it.
+ * Test cases and their checks.  A case runs in a process of its own; a failed check reports where
+ * and why it failed and ends the case.
  */
 #ifndef KMOD_CHECK_H
 #define KMOD_CHECK_H
@@ -10,7 +10,7 @@
 
 /**
  * struct test_case - one behaviour
- * @name: the behaviour, as it stands in the report
+ * @name: the behaviour, as the report names it
  * @parameters: module parameters that it needs, NULL if it needs no module
  * @run: returns when the behaviour was seen
  */
@@ -92,12 +92,12 @@ void check_failed(const char *file, int line, const char *format, ...);
 			      actual_, expected_); \
 	} while (0)
 
-/* Ends the test case: this kernel has not got what it needs.  Reported as "ok NAME # SKIP reason". */
+/* Ends the test case: this kernel lacks what it needs.  Reported as "ok NAME # SKIP reason". */
 __attribute__((noreturn)) void check_skip(const char *reason);
 
-/* Load the module with other parameters than the case's, or take it away (NULL). */
+/* Loads the module with other parameters than the case's, or removes it (NULL). */
 void module_use(const char *parameters);
-/* The module, which must not be loaded, does not load with these: -EINVAL, and nothing is left. */
+/* Checks that the module, not loaded yet, refuses @parameters: -EINVAL, and nothing is left. */
 void module_is_refused(const char *parameters);
 
 #endif

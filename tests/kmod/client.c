@@ -25,7 +25,7 @@
 #include "check.h"
 #include "dma_buf.h"
 
-/* What 64-bit clients and the driver hold against the same table. */
+/* The table against which 64-bit clients and the driver are checked as well. */
 #define ABI_SIZE(structure, bytes) \
 	_Static_assert(sizeof(struct structure) == (bytes), "size of " #structure);
 #define ABI_FIELD(structure, field, offset, bytes) \
@@ -155,7 +155,7 @@ static uint32_t *ring_word(const struct bare_ring *ring, uint32_t offset)
 	return (uint32_t *)(ring->rings + offset);
 }
 
-/* One command, submitted and waited for. */
+/* Submits one command and waits for it. */
 static void bare_ring_run(struct bare_ring *ring, const struct client *client,
 			  const struct drm_overtake_submit *submit, struct io_uring_cqe *cqe,
 			  uint64_t *executed_ns)

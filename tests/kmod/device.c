@@ -404,7 +404,7 @@ uint64_t meminfo_kib(const char *name)
 	char text[8192], line[64];
 	const char *at;
 
-	/* In front of the first line, as of the others. */
+	/* A line break in front of the first line, as in front of the others. */
 	text[0] = '\n';
 	check_equal(read_file("/proc/meminfo", text + 1, sizeof(text) - 1), 0);
 	snprintf(line, sizeof(line), "\n%s:", name);

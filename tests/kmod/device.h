@@ -21,7 +21,7 @@ struct buffer {
 	uint8_t *data;
 };
 
-/* What most jobs need: a program, one context, room for a result record. */
+/* A client with what most jobs need: a program, one context, room for a result record. */
 struct client {
 	int fd;
 	uint32_t context;
@@ -31,10 +31,10 @@ struct client {
 
 #define RESULT_OFFSET	(15u * 4096u)
 
-/* ioctl() that tells errno: 0 or -errno. */
+/* Calls ioctl(), and returns 0 or -errno. */
 int device_ioctl(int fd, unsigned long request, void *argument);
 
-/* Device overtake.@index; a file descriptor or -errno. */
+/* Opens device overtake.@index; returns a file descriptor or -errno. */
 int device_try_open(unsigned int index);
 int device_open(unsigned int index);
 void device_query(int fd, struct drm_overtake_device_info *info);
@@ -49,7 +49,7 @@ int context_destroy(int fd, uint32_t id);
 struct client client_open(unsigned int index, uint32_t max_priority);
 void client_close(struct client *client);
 
-/* Write instruction @index of the client's program. */
+/* Writes instruction @index of the client's program. */
 void put_insn(struct client *client, uint32_t index, const struct overtake_insn *insn);
 void put_delay(struct client *client, uint32_t index, uint64_t cycles);
 void put_jump(struct client *client, uint32_t index, uint32_t target);
@@ -75,7 +75,7 @@ int job_wait(const struct client *client, uint64_t tag, int64_t deadline_ns,
 int job_wait_any(const struct client *client, int64_t deadline_ns, struct overtake_result *result);
 int job_cancel(const struct client *client, uint64_t tag);
 
-/* Absolute CLOCK_MONOTONIC. */
+/* Returns the time of CLOCK_MONOTONIC. */
 int64_t monotonic_ns(void);
 
 /* Debugfs and sysfs of device @index. */
@@ -84,17 +84,17 @@ void sysfs_path(char *path, size_t size, unsigned int index, const char *name);
 int write_file(const char *path, const char *text); /* 0 or -errno */
 int read_file(const char *path, char *text, size_t size);
 int advance_clock(unsigned int index, uint64_t now_ns);
-/* A device with a manual clock and no open file begins again at time 0. */
+/* Restarts a device with a manual clock and no open file at time 0. */
 void restart_clock(unsigned int index);
-/* A client of device 0, whose manual clock begins again. */
+/* Opens a client of device 0, whose manual clock restarts at 0. */
 struct client client_open_at_zero(void);
 uint64_t read_counter(const char *path);
 /* What OVERTAKE_QUERY_LIMITS says: a row for each of OVERTAKE_LIMIT_COUNT, or of one how much is used. */
 void query_limits(int fd, struct drm_overtake_limit *limits);
 uint64_t limit_used(int fd, uint32_t limit);
-/* A line of /proc/meminfo, such as "Slab". */
+/* Returns a line of /proc/meminfo, such as "Slab". */
 uint64_t meminfo_kib(const char *name);
-/* Take the driver from device @index ("unbind"), or give it back ("bind"). */
+/* Unbinds the driver from device @index ("unbind"), or binds it again ("bind"). */
 void device_bind(unsigned int index, const char *what);
 
 #endif

@@ -17,22 +17,22 @@ struct foreign {
 	uint32_t handle;	/* vgem's own handle */
 };
 
-/* Each skips the test case where the kernel has not got the driver. */
+/* Each of these skips the test case if the kernel lacks the driver. */
 struct foreign udmabuf_create(uint64_t size);
 struct foreign heap_create(uint64_t size, uint32_t open_flags); /* O_RDWR or O_RDONLY: the dma-buf's */
 struct foreign vgem_create(uint64_t size);
 void foreign_destroy(struct foreign *foreign);
 int vgem_open(void);
 
-/* A fence of vgem in the buffer's reservation object, as of a reader or a writer. */
+/* Adds a fence of vgem to the buffer's reservation object, as that of a reader or a writer. */
 uint32_t vgem_fence_attach(const struct foreign *foreign, bool write);
 void vgem_fence_signal(const struct foreign *foreign, uint32_t fence);
 
-/* The same for a handle of vgem's, which may be an import. */
+/* Does the same for a handle of vgem, which may be an import. */
 uint32_t vgem_handle_fence_attach(int vgem, uint32_t handle, bool write);
 void vgem_handle_fence_signal(int vgem, uint32_t fence);
 
-/* Fences of this driver that a dma-buf of @size bytes (of which there is one) has not outlived. */
+/* Returns the number of this driver's fences in the only dma-buf of @size bytes. */
 unsigned int count_device_fences(uint64_t size);
 
 int try_prime_export(int fd, uint32_t handle, uint32_t flags, int *dmabuf);
@@ -52,9 +52,9 @@ bool syncobj_is_set(int fd, uint32_t handle);		/* has a fence, signalled or not 
 void syncobj_signal(int fd, uint32_t handle);
 int syncobj_to_sync_file(int fd, uint32_t handle);
 void syncobj_from_sync_file(int fd, uint32_t handle, int sync_file);
-/* The fences of a dma-buf that a reader (a writer) has to wait for, in one sync_file. */
+/* Returns a sync_file with the fences of a dma-buf for which a reader (a writer) has to wait. */
 int dmabuf_sync_file(int dmabuf, bool write);
-/* 0 if not signalled yet, 1 if signalled, negative if with that error */
+/* Returns 0 if it is not signalled yet, 1 if it is, a negative errno if it is with that error. */
 int sync_file_status(int sync_file);
 
 /* One job's fences: chained to @job until it is submitted. */

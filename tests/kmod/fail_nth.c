@@ -37,7 +37,7 @@ void fail_nth_need(void)
 	set_knob("fail_usercopy", "verbose", "0");
 }
 
-/* Where function @name of the kernel begins, and where the one behind it. */
+/* Finds where function @name of the kernel begins, and where the function behind it begins. */
 static void find_function(const char *name, unsigned long long *start, unsigned long long *end)
 {
 	FILE *symbols = fopen("/proc/kallsyms", "r");

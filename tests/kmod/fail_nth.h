@@ -11,11 +11,11 @@
 /* Switches the injections on; skips the test case where the kernel has none. */
 void fail_nth_need(void);
 /*
- * Nothing is counted, and nothing fails, while function @name of the kernel is on the stack; NULL:
- * no such function.  For what Linux itself does not survive.
+ * Makes nothing count and nothing fail while function @name of the kernel is on the stack; NULL: no
+ * such function.  For failures that Linux itself does not survive.
  */
 void fail_nth_spare(const char *name);
-/* What counts this thread's attempts; a file descriptor for the functions below. */
+/* Opens the file that counts this thread's attempts, for the functions below. */
 int fail_nth_open(void);
 /* Counts from now on; 0 stops it. */
 void fail_nth_set(int fd, int nth);

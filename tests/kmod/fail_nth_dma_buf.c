@@ -105,7 +105,7 @@ static int import_into(int fd, struct subject *subject)
 	return try_prime_import(fd, subject->other, &subject->extra.handle);
 }
 
-/* By its own file, or, into a file of its own, which is closed again. */
+/* Imports into the client's file, or into a new file, which is closed again. */
 static int run_import(struct subject *subject)
 {
 	int fd, ret;

@@ -12,7 +12,7 @@
 #define WITH_RECORD	1ul
 #define LONG		2ul /* the group is in flight until it is stopped */
 
-/* Of the one subject that there is at a time. */
+/* The group of the subject: there is only one at a time. */
 static struct group group;
 static uint32_t queue;
 static struct overtake_task_segment segments[3];

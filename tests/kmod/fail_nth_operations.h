@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is made to fail, one failure at a time, until it succeeds without one. */
+/* Operations that are made to fail, one failure at a time, until they succeed without one. */
 #ifndef KMOD_FAIL_NTH_OPERATIONS_H
 #define KMOD_FAIL_NTH_OPERATIONS_H
 
@@ -7,7 +7,7 @@
 
 #include "dma_buf.h"
 
-/* What an operation works on; a new one for each attempt. */
+/* The objects on which an operation works; new ones for each attempt. */
 struct subject {
 	struct client client;
 	struct buffer extra;	/* made by some operations' prepare() */
@@ -21,15 +21,15 @@ struct subject {
 	unsigned long variant;
 };
 
-/* In a variant: memory that Linux itself fails to get for this call is EINVAL to it. */
+/* Flag in a variant: if Linux itself gets no memory for this call, the call returns EINVAL. */
 #define LINUX_SAYS_EINVAL	(1ul << 31)
 
 /**
- * struct operation - what is made to fail
- * @name: in reports
- * @prepare: what comes before it, without failures; may be NULL
- * @run: 0 or -errno; system calls only, as anything in between could fail too
- * @variant: for both, of which there are several operations
+ * struct operation - an operation that is made to fail
+ * @name: its name in reports
+ * @prepare: prepares it, without failures; may be NULL
+ * @run: runs it; returns 0 or -errno; only system calls, as anything in between could fail too
+ * @variant: argument of both functions, which may have several operations
  */
 struct operation {
 	const char *name;
@@ -38,7 +38,7 @@ struct operation {
 	unsigned long variant;
 };
 
-/* Each ended by an entry without a name. */
+/* Each table ends with an entry without a name. */
 extern const struct operation file_operations[];
 extern const struct operation buffer_operations[];
 extern const struct operation job_operations[];
@@ -49,7 +49,7 @@ extern const struct operation task_operations[];
 extern const struct operation group_operations[];
 extern const struct operation record_operations[];
 
-/* Hands in the ring's one command and waits for it; -EAGAIN if the ring did not take it. */
+/* Submits the ring's only command and waits for it; -EAGAIN if the ring did not take it. */
 int subject_run_ring(struct subject *subject);
 /* Closes the client's file. */
 int subject_run_close(struct subject *subject);

@@ -13,7 +13,7 @@
 #define FENCES	4ul
 #define SHARED	8ul /* its buffer was exported */
 
-/* Of the one subject that there is at a time. */
+/* The group of the subject: there is only one at a time. */
 static struct group group;
 static struct drm_overtake_record recording;
 static struct replay replay;

@@ -12,7 +12,7 @@
 #define WITH_SCRATCH	(1ul << 17)
 #define COUNT(variant)	((uint32_t)((variant) & 0xffff))
 
-/* Of the one subject that there is at a time. */
+/* The queue of the subject: there is only one at a time. */
 static uint32_t queue;
 static struct overtake_task_segment segments[OVERTAKE_MAX_SEGMENTS];
 static struct drm_overtake_task_submit task;

@@ -169,7 +169,7 @@ void *fuse_page_map(const void *page, int asked, int let)
 
 	if (enter_namespace())
 		return NULL;
-	/* Of that namespace, or it cannot be mounted there. */
+	/* The file must be opened in that namespace, or it cannot be mounted there. */
 	server = (struct server){ .fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC), .asked = asked,
 				  .let = let, .page = page };
 	if (server.fuse < 0)

@@ -7,7 +7,7 @@
 
 #define GROUP_FCS	4u
 
-/* A job and what makes it a group; it holds pointers into itself. */
+/* A job with the extension that makes it a group; it holds pointers into itself. */
 struct group {
 	struct job job;
 	struct overtake_extension_parts extension;
@@ -16,11 +16,11 @@ struct group {
 };
 
 /*
- * Two parts of two FCs each, from instruction @first on, for cores 1 and 2: stages 0 and 2, and 0
- * and 1.
+ * Makes two parts of two FCs each, from instruction @first on, for cores 1 and 2.  The first part
+ * has stages 0 and 2, the second 0 and 1.
  */
 void group_init(struct group *group, const struct client *client, uint64_t tag, uint32_t first);
-/* Its record, with two parts, goes to the page before the client's result records. */
+/* Asks for the group's record, with two parts, in the page before the client's result records. */
 void group_wants_record(struct group *group, const struct client *client);
 
 struct group_record {

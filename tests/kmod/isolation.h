@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One client's attempts to reach another's memory, jobs and fences.  Each is a test case of its own,
- * with a name, and with the refusal that the documentation promises; after it the victim's memory is
- * compared, and the attacker's is searched for the victim's secret.
+ * One client's attempts to reach another's memory, jobs and fences.  Each attempt is a test case of
+ * its own, with a name, and with the refusal that the documentation promises.  After it the
+ * victim's memory is compared, and the attacker's memory is searched for the victim's secret.
  */
 #ifndef KMOD_ISOLATION_H
 #define KMOD_ISOLATION_H
@@ -31,7 +31,7 @@
  * struct scene - a victim with something to hide, and an attacker
  * @victim: has a job in flight, VICTIM_TAG in its second context, that waits for a fence
  * @secret: the victim's buffer, full of SECRET
- * @second_context: id that the attacker has not got
+ * @second_context: id of a context that the attacker does not have
  * @sync: the victim's syncobj, whose number is not the attacker's
  * @elsewhere: a client of another device, whose clock stands still
  */
@@ -48,9 +48,9 @@ void fill_secret(void *memory, size_t size);
 bool shows_secret(const void *memory, size_t size);
 bool is_zero(const uint8_t *memory, size_t size);
 
-/* A job of the attacker's, not yet changed into anything bad. */
+/* Returns a job of the attacker that is not changed into anything bad yet. */
 struct job attackers_job(struct scene *scene);
-/* Its outcome; run_copy_of() for one that was copied since job_init(). */
+/* Runs a job and returns its outcome; run_copy_of() is for a job copied after job_init(). */
 int run_job(struct scene *scene, struct job *job);
 int run_copy_of(struct scene *scene, struct job job);
 

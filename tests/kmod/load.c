@@ -31,7 +31,7 @@ static unsigned int random_below(struct load *load, unsigned int limit)
 	return (unsigned int)rand_r(&load->seed) % limit;
 }
 
-/* As client_open(), but the device may go away at any moment; false if it has. */
+/* Like client_open(), but the device may go away at any moment; returns false if it has. */
 static bool load_open(struct load *load)
 {
 	struct drm_overtake_bo_create create = { .size = 16 * 4096 };
@@ -92,7 +92,7 @@ static void random_job(struct load *load, struct job *job)
 	job->submit.core = random_below(load, 3);
 }
 
-/* One random act; false when the device has gone. */
+/* Does one random act; returns false when the device has gone. */
 static bool act(struct load *load)
 {
 	struct overtake_result result;

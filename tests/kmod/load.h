@@ -15,24 +15,24 @@ pid_t load_start_on(unsigned int index, unsigned int seed); /* device overtake.@
 void load_kill(pid_t pid);
 
 /*
- * A client that expects every one of its jobs to compute what it should; exits with a failed check
- * otherwise.  neighbour_stop() ends it and passes its verdict on.
+ * Starts a client that checks the results of all its jobs, and exits with a failed check if one is
+ * wrong.  neighbour_stop() ends it and passes its verdict on.
  */
 pid_t neighbour_start(void);
 pid_t neighbour_start_on(unsigned int index);
 void neighbour_stop(pid_t pid);
 
-/* Wait until the device knows of no file, context and job any more. */
+/* Waits until the device has no file, context and job any more. */
 void wait_until_forgotten(void);
 void wait_until_forgotten_on(unsigned int index);
 
-/* Wait until @core of device 0 runs an FC: nothing but its end lets another one start. */
+/* Waits until @core of device 0 runs an FC: only its end lets another one start. */
 void wait_until_busy(unsigned int core);
 
-/* The text is somewhere in device 0's debugfs file state. */
+/* Checks that the text is somewhere in device 0's debugfs file state. */
 void check_state_says(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* One of the figures of device 0's debugfs file stats. */
+/* Returns one of the numbers of device 0's debugfs file stats. */
 uint64_t stat_of(const char *name);
 
 /* An ordinary user from here on, or root again: which owns what is opened. */

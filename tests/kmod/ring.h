@@ -13,23 +13,23 @@ struct completion {
 	uint64_t executed_ns;
 };
 
-/* Flags are IORING_SETUP_*; entries in flight at most @entries. */
+/* Opens a ring with flags IORING_SETUP_* and room for @entries commands in flight. */
 void ring_open(struct io_uring *ring, unsigned int entries, unsigned int flags);
-/* The usual flags. */
+/* Opens a ring with the usual flags. */
 void ring_open_default(struct io_uring *ring);
 /*
- * A ring that may be closed with commands in flight.  A DEFER_TASKRUN ring may be too, but Linux
- * 6.12 with lockdep then warns of io_uring's own clean-up, wrongly.
+ * Opens a ring that may be closed with commands in flight.  A DEFER_TASKRUN ring may be closed so,
+ * too, but Linux 6.12 with lockdep then warns, wrongly, of io_uring's own clean-up.
  */
 void ring_open_to_abandon(struct io_uring *ring);
 
-/* An SQE for @op with @payload; not submitted yet.  The tag of a job is its user_data. */
+/* Prepares an SQE for @op with @payload, without submitting it.  A job's tag is its user_data. */
 struct io_uring_sqe *ring_prepare(struct io_uring *ring, int fd, uint32_t op, const void *payload,
 				  size_t size, uint64_t user_data);
 void ring_submit_job(struct io_uring *ring, const struct client *client, const struct job *job);
 void ring_cancel_job(struct io_uring *ring, const struct client *client, uint64_t tag,
 		     uint64_t user_data);
-/* Waits for the next one, for at most 60 s. */
+/* Waits for the next completion, for at most 60 s. */
 struct completion ring_reap(struct io_uring *ring);
 bool ring_is_empty(struct io_uring *ring);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that the driver tells about itself: contexts, jobs, charged memory, command slots, ring
- * positions, counters, handles.  Whatever is refused must leave it as it was.
+ * All state that the driver reports: contexts, jobs, charged memory, command slots, ring positions,
+ * counters, handles.  A call that is refused must leave it unchanged.
  */
 #ifndef KMOD_SNAPSHOT_H
 #define KMOD_SNAPSHOT_H
@@ -15,7 +15,7 @@ struct snapshot {
 	uint32_t next_handle;
 };
 
-/* Of device 0, which has two cores and whose clock stands still. */
+/* Takes a snapshot of device 0, which has two cores and whose clock stands still. */
 void take_snapshot(const struct client *client, struct snapshot *snapshot);
 /* Ends the test case if they differ. */
 void compare_snapshots(const struct snapshot *before, const struct snapshot *after);

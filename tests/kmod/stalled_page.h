@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A page of memory that does not come until a test gives it. */
+/* A page of memory whose first access waits until a test gives the page. */
 #ifndef KMOD_STALLED_PAGE_H
 #define KMOD_STALLED_PAGE_H
 
@@ -12,9 +12,9 @@ struct stalled_page {
 
 /* Skips the test case if the kernel has no userfaultfd. */
 void stalled_page_make(struct stalled_page *page);
-/* Until a thread waits for the page. */
+/* Waits until a thread waits for the page. */
 void stalled_page_wait(const struct stalled_page *page);
-/* It begins with @size bytes of @contents, and the rest is zero.  Once. */
+/* Gives the page, once: it begins with @size bytes of @contents, and the rest is zero. */
 void stalled_page_give(struct stalled_page *page, const void *contents, size_t size);
 
 #endif

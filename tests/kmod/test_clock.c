@@ -300,7 +300,7 @@ static void wait_for_nice(unsigned int core, long nice)
 	check_equal(nice_of_core(core), nice);
 }
 
-/* What HIGH waits for gets the CPU as HIGH does, and what only NORMAL waits for does not. */
+/* An FC for which HIGH waits gets the CPU like HIGH; an FC for which only NORMAL waits does not. */
 static void a_core_is_as_urgent_as_who_waits(void)
 {
 	struct client hostile = client_open(0, 254);

@@ -75,7 +75,7 @@ static void each_core_says_its_profile(void)
 	close(alike);
 }
 
-/* As the extension rules say: ask with size 0, take what is known, nothing behind it is written. */
+/* By the rules for extensions: a query with size 0, known fields, nothing written behind them. */
 static void the_query_gives_as_much_as_is_asked_for(void)
 {
 	unsigned char whole[8 + 3 * 72], part[sizeof(whole) + 1];
@@ -122,7 +122,7 @@ static void service_mode_wants_like_cores(void)
 	close(alike);
 }
 
-/* With clock_khz, which is every core's. */
+/* clock_khz applies to each core. */
 static void another_clock_leaves_like_cores_alike(void)
 {
 	struct drm_overtake_context_create args = { .max_priority = 254, .flags = 1 };

@@ -22,7 +22,7 @@
 #define NOBODY		65534
 
 #define FCS		24u
-/* What docs/design/security.md promises. */
+/* Numbers that docs/design/security.md promises. */
 #define PERIOD_NS	(100 * MS)
 #define BUSY_STEP_NS	(10 * MS)
 #define FC_STEP		16u
@@ -107,7 +107,7 @@ static void watch(struct observer *observer, bool privileged)
 	client_close(&victim);
 }
 
-/* With the right to see them, exact counters tell everything: so the attack is one. */
+/* With the right to see them, exact counters reveal everything: so the attack works. */
 static void exact_counters_tell_all(void)
 {
 	struct observer observer = { .fd = device_open(0) };
@@ -151,7 +151,7 @@ static void strangers_learn_no_duration(void)
 	close(observer.fd);
 }
 
-/* As a stranger sees them, when they have had time to change. */
+/* Returns the counters as a stranger sees them, when they have had time to change. */
 static struct drm_overtake_core_info coarse(int fd)
 {
 	struct drm_overtake_core_info info;
@@ -163,7 +163,7 @@ static struct drm_overtake_core_info coarse(int fd)
 	return info;
 }
 
-/* Whose own work fills the step up does not see how much was missing. */
+/* A client whose own work fills a step up does not learn how much was missing. */
 static void own_work_does_not_dither(void)
 {
 	struct client victim = client_open(0, 254), attacker = client_open(0, 254);
@@ -290,7 +290,7 @@ static void npu_busy_time_is_the_mean_of_the_cores(void)
 	client_close(&second);
 }
 
-/* Of each file, rounded up. */
+/* The memory of each file is rounded up. */
 static void npu_memory_is_coarse(void)
 {
 	struct client first = client_open(0, 254), second = client_open(0, 254);
@@ -309,7 +309,7 @@ static void npu_memory_is_coarse(void)
 	check_equal(shown_later("npu_memory_utilization"), 0);
 }
 
-/* What was refused is not there, whatever it added before it was. */
+/* Memory that was refused does not count, whatever was added before the refusal. */
 static void npu_memory_forgets_what_was_refused(void)
 {
 	struct client client = client_open(0, 254);
@@ -360,7 +360,7 @@ static void npu_memory_changes_once_a_period(void)
 
 #define ABI_FILE	"docs/ABI/sysfs-platform-overtake"
 
-/* What the kernel itself puts into the directory of any platform device or accelerator. */
+/* Whether the kernel itself puts @name into the directory of any platform device or accelerator. */
 static bool is_the_kernels(const char *name)
 {
 	static const char *const names[] = {

@@ -110,7 +110,7 @@ static void devices_work_side_by_side(void)
 		client_close(&client[i]);
 }
 
-/* What root sets on one device, or a context asks of it, is no business of the others. */
+/* A limit that root sets on one device, or a context asks for, does not affect other devices. */
 static void limits_stay_on_their_device(void)
 {
 	struct drm_overtake_core_info info;
@@ -407,7 +407,7 @@ static void module_stays_while_a_file_is_open(void)
 	module_use(PLAIN);
 }
 
-/* What takes the profile 1000 ns takes a device of a quarter of its clock four times as long. */
+/* An FC of 1000 ns on the profile takes four times as long with a quarter of its clock. */
 static void a_device_may_have_another_clock(void)
 {
 	struct drm_overtake_device_info info;

@@ -100,7 +100,7 @@ static void a_readable_file_wakes_no_poller_again(void)
 	client_close(&client);
 }
 
-/* Of two jobs that end in one instant the HIGH one is delivered first, though its core comes second. */
+/* If two jobs end in one instant, the HIGH one is delivered first, though its core comes second. */
 static void high_ends_are_delivered_first(void)
 {
 	struct overtake_result result;

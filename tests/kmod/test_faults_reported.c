@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What remains of a fault: a dump that names it, and contexts that are banned for too many. */
+/* After a fault: a dump that names it, and a ban of contexts with too many faults. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -159,7 +159,7 @@ static void check_ring(const char *text, const char *name, const struct client *
 	check_equal(i, count);
 }
 
-/* What waits in the rings then, and what had happened. */
+/* The dump has the FCs that wait in the rings, and the last events. */
 static void check_dump_surroundings(const struct client *client)
 {
 	static const uint64_t normal[][2] = { { 55, 2 }, { 56, 0 }, { 56, 1 }, { 56, 2 } };
@@ -376,7 +376,7 @@ static void check_banned(struct client *client)
 	check_equal(job_wait(client, 500, 0, &result), -ENOENT);
 }
 
-/* What debugfs says of the context that is banned. */
+/* Checks the text of debugfs about a banned context. */
 static void check_account(unsigned int offences, uint64_t first_ns, uint64_t least_lost_ns)
 {
 	char path[128], text[8192], line[96];
@@ -423,7 +423,7 @@ static void offenders_are_banned(void)
 	client_close(&other);
 }
 
-/* What was in flight when it was banned ends so; at most one FC had started by then. */
+/* Jobs in flight at the ban end with its error; at most one FC had started by then. */
 static void banned_jobs_end(void)
 {
 	struct client client = client_open(0, 255);

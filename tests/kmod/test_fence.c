@@ -165,7 +165,7 @@ static void failed_fence_ends_the_job(void)
 	sync_file = syncobj_to_sync_file(pair.client.fd, pair.done);
 	check_equal(sync_file_status(sync_file), -ENOEXEC);
 	close(sync_file);
-	/* One that failed before the job was submitted. */
+	/* A fence that failed before the job was submitted. */
 	pair.second.submit.tag = 3;
 	check_equal(job_submit(&pair.client, &pair.second), 0);
 	check_equal(job_wait(&pair.client, 3, NEVER, &result), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the interface fuzzer (tests/kmod-fuzz) has found, once each. */
+/* The findings of the interface fuzzer (tests/kmod-fuzz), a test case for each. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>

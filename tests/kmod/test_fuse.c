@@ -144,7 +144,7 @@ static void a_page_that_does_not_come(int (*submit)(struct client *, struct job 
 		check_skip("ordinary users may not mount FUSE here");
 	other = unbinds(1);
 	own = unbinds(0);
-	/* Whatever came of it, nothing is left waiting. */
+	/* In any case nothing is left waiting. */
 	check_equal(write(pipes.let[1], "", 1), 1);
 	check_equal(waitpid(pid, &status, 0), pid);
 	check_message(other, "another device's unbind waits for the page");

@@ -42,7 +42,7 @@ static struct overtake_result collect(const struct client *client, uint64_t tag,
 	return result;
 }
 
-/* One FC of 1 ms on @core. */
+/* Makes a job of one FC of 1 ms on @core. */
 static void submit_plain(const struct client *client, uint64_t tag, uint32_t core)
 {
 	struct job job;
@@ -98,7 +98,7 @@ static void parts_go_through_stages_together(void)
 	client_close(&client);
 }
 
-/* What follows a group, and is followed by one, as any other job. */
+/* A job may follow a group, and a group may follow a job. */
 static void waits_for_a_fence_and_has_one(void)
 {
 	struct client client = open_with_program();
@@ -294,7 +294,7 @@ static void a_hang_of_a_high_one(void)
 	a_hang_of_one_part_ends_it(255, 5 * MS);
 }
 
-/* One FC runs, the others are held: the group ends with what runs. */
+/* One FC runs, the others are held: the group ends with the FC that runs. */
 static void a_deadline_ends_it(void)
 {
 	struct client client = client_open(0, 254);
@@ -330,7 +330,7 @@ static void wait_for_memory(const struct client *client, uint64_t wanted)
 #define LARGEST_BYTES	(OVERTAKE_MAX_FCS * (sizeof(struct overtake_fc) + sizeof(uint32_t)) + \
 			 OVERTAKE_MAX_STAGES * sizeof(uint32_t))
 
-/* As large as it may be: what it takes is charged, and given back however it ends. */
+/* The largest group: its memory is charged, and given back however the group ends. */
 static void memory_is_charged_and_given_back(void)
 {
 	struct client client = open_with_program();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What is no group: each is refused, by ioctl and by ring, and leaves everything as it was. */
+/* Invalid groups: each is refused, by ioctl and by ring, and leaves everything as it was. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -151,7 +151,7 @@ static int submit_by_ring(struct io_uring *ring, const struct client *client, st
 	return ring_reap(ring).status;
 }
 
-/* One of which waits meanwhile, and is none the worse. */
+/* A valid group waits meanwhile, and is not affected. */
 static void refuse_all(int (*submit)(struct io_uring *, const struct client *, struct group *))
 {
 	struct client client = client_open_at_zero();

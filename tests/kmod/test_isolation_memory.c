@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a job may not reach: programs, bindings and pointers that lead elsewhere. */
+/* Memory that a job may not reach: programs, bindings and pointers that lead elsewhere. */
 #include <errno.h>
 #include <string.h>
 

@@ -216,7 +216,7 @@ static void limit_of_a_users_commands(void)
 	job_init(&job, &other, 1, 0, 1);
 	check_equal(job_submit(&other, &job), 0);
 	check_equal(limit_used(other.fd, OVERTAKE_LIMIT_USER_COMMANDS), 3);
-	/* What ends is given back. */
+	/* Slots of jobs that end are given back. */
 	client_close(&clients[0]);
 	check_equal(advance_clock(0, MS), 0);
 	job_init(&job, &clients[2], 77777, 0, 1);
@@ -399,7 +399,7 @@ static void memory_is_charged_to_the_caller(void)
 	umount2(CGROUPS, MNT_DETACH);
 }
 
-/* What poll() says at once. */
+/* Returns the events of poll(), without waiting. */
 static short polled(int fd)
 {
 	struct pollfd file = { .fd = fd, .events = POLLIN };
@@ -451,7 +451,7 @@ static void poll_wakes_up(void)
 	check_equal(job_submit(&client, &job), 0);
 	check_equal(poll(&file, 1, -1), 1);
 	check_equal(job_wait(&client, 1, 0, &result), 0);
-	/* One that came by io_uring has nothing to collect. */
+	/* A job that came by io_uring is not collected. */
 	ring_open_default(&ring);
 	job_init(&job, &client, 2, 0, 1);
 	ring_submit_job(&ring, &client, &job);

@@ -102,7 +102,7 @@ static void refuses_what_is_no_choice(void)
 	client_close(&client);
 }
 
-/* Where the answer cannot go, the job is refused before it runs. */
+/* If the answer cannot be stored, the job is refused before it runs. */
 static void refuses_an_answer_without_a_place(void)
 {
 	struct client client = client_open(0, 254);

@@ -43,7 +43,7 @@ static void put_scratch_copy(struct client *client, uint32_t index, bool out_of_
 	put_insn(client, index, &insn);
 }
 
-/* Of two FCs, each with a buffer of its own. */
+/* Makes a job of two FCs, each with a buffer of its own. */
 static void replay_is_a_job_with_other_buffers(void)
 {
 	struct client client = client_open(0, 254);
@@ -257,7 +257,7 @@ static void replays_on_imports(void)
 	foreign_destroy(&foreign);
 }
 
-/* What an earlier replay asked for is not done again. */
+/* A request of an earlier replay is not repeated. */
 static void results_are_those_of_one_time(void)
 {
 	struct client client = client_open(0, 254);

@@ -47,7 +47,7 @@ static void expect(struct io_uring *ring, uint64_t user_data, int status)
 	check_equal(completion.status, status);
 }
 
-/* On core 1, where they run one after the other. */
+/* The replays are on core 1, where they run one after the other. */
 static struct replay *replays_of(const struct client *client, uint32_t recording)
 {
 	static struct replay replays[BATCH];
@@ -146,7 +146,7 @@ static void a_refused_replay_of_a_batch_is_alone(void)
 	refused_one_is_alone(ANY_RING);
 }
 
-/* One that gives a fence is published by itself, and in its place. */
+/* A replay with a fence for a syncobj is published by itself, and in its place. */
 static void a_fence_in_a_batch_keeps_its_place(void)
 {
 	struct client client = client_open_at_zero();

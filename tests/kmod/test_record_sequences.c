@@ -118,7 +118,7 @@ static void record_job(struct sequence *s, unsigned int i)
 	s->recordings[i] = recording.record_id;
 }
 
-/* On a buffer that lives, or that has gone: its address may belong to nothing. */
+/* The buffer lives or has gone: then its address belongs to nothing. */
 static void replay_job(struct sequence *s, unsigned int i)
 {
 	unsigned int at = below(BUFFERS);

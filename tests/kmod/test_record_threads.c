@@ -78,7 +78,7 @@ static void killed_processes_leave_nothing(void)
 
 #define ROUNDS	400u
 
-/* Of all threads; ids are guessed. */
+/* State of all threads; ids are guessed. */
 static struct client shared;
 static atomic_uint replays_done;
 static atomic_bool is_destroyed;
@@ -188,7 +188,7 @@ static void threads_of_one_context(void)
 
 static const char *const allocations[] = { "kmalloc", "kmem_cache_alloc" };
 
-/* To open the file would allocate. */
+/* The file is open already: opening it would allocate. */
 static int tracing_on;
 
 static void trace_is_on(bool on)

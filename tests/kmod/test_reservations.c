@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What reservation objects ask of jobs, where buffer and reservation object part company. */
+/* Jobs whose buffers share a reservation object, or have lost the handle that led to it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

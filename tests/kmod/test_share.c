@@ -190,7 +190,7 @@ static void import_counts_against_the_limits(void)
 	client_close(&client);
 }
 
-/* What another driver does with a shared buffer comes first; what it reads, readers may read too. */
+/* Jobs wait for another driver's use of a shared buffer; if it only reads, readers do not wait. */
 static void foreign_fences_of_a_shared_buffer(void)
 {
 	struct client client = client_open(0, 254);

@@ -17,7 +17,7 @@
 #define CASES		500u
 #define REGION_BYTES	(2u << 20)
 
-/* Of a device: a client and memory for each region of a random job. */
+/* A client of a device, and memory for each region of a random job. */
 struct executor {
 	struct client client;
 	struct buffer memory[OVERTAKE_MAX_REGIONS];

@@ -19,7 +19,7 @@
 #define NEVER		OVERTAKE_DEADLINE_NEVER
 #define MS		1000000ull
 
-/* What may come and go by itself: caches of each CPU, memory that RCU has yet to free. */
+/* Memory that may come and go by itself: caches of each CPU, memory that RCU has yet to free. */
 #define MEMORY_NOISE_KIB	16384ull
 
 /* Each returns after having been in its state for a moment; the victim calls it for ever. */

@@ -69,7 +69,7 @@ static void ratio_is_of_the_last_window(void)
 	check_equal(advance_clock(0, 6 * SECOND), 0);
 	check_equal(core_number(1, "ratio"), 25);
 	check_equal(core_number(2, "ratio"), 0);
-	/* In the middle of an FC: what has passed of it counts. */
+	/* In the middle of an FC, the time that has passed counts. */
 	submit(&client, 2, 1, 1, 0, 1);
 	submit(&client, 3, 1, 1, 0, 1);
 	check_equal(advance_clock(0, 7 * SECOND), 0);

@@ -32,7 +32,7 @@ struct wide_task {
 	struct overtake_result results[OVERTAKE_MAX_SEGMENTS];
 };
 
-/* Of the one case that runs: too large for a stack. */
+/* Data of the only case that runs: too large for a stack. */
 static struct wide_task wide;
 
 static void set_job(uint32_t index, uint32_t fc_count)

@@ -28,7 +28,7 @@ struct tasks {
 	struct overtake_result results[OVERTAKE_MAX_SEGMENTS];
 };
 
-/* Of the one case that runs: too large for a stack. */
+/* Data of the only case that runs: too large for a stack. */
 static struct tasks tasks;
 
 static void tasks_open(void)
@@ -176,7 +176,7 @@ static void segments_run_in_order_by_ioctl(void)
 	tasks_close();
 }
 
-/* One command with @bytes of @payload; the CQE's res. */
+/* Runs one command with @bytes of @payload; returns the CQE's res. */
 static int through(struct io_uring *ring, uint32_t op, const void *payload, size_t bytes)
 {
 	ring_prepare(ring, tasks.client.fd, op, payload, bytes, TAG);
@@ -304,7 +304,7 @@ static void tasks_that_are_malformed_are_refused(void)
 	tasks_close();
 }
 
-/* The same with one field of segment @index. */
+/* Does the same with one field of segment @index. */
 #define SEGMENT_REFUSED(error, index, field, value)				\
 	do {									\
 		three_segments();						\
@@ -503,7 +503,7 @@ static void a_task_takes_the_commands_of_one_job(void)
 	tasks_close();
 }
 
-/* Of a queue whose jobs fault: what waits ends, and nothing comes after it. */
+/* A queue whose jobs fault is banned: waiting tasks end, and no task is admitted after them. */
 static void a_banned_queue_takes_no_tasks(void)
 {
 	struct overtake_insn bad = { .opcode = 999 };

@@ -455,7 +455,7 @@ static void slices_end_with_the_job(void)
 	client_close(&client);
 }
 
-/* What the file "format" says of an event's own fields: "u32 device,u32 core,...". */
+/* Returns an event's own fields from the file "format": "u32 device,u32 core,...". */
 static void read_format(const char *event, char *fields, size_t size)
 {
 	char path[128], text[4096], *line, *end;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Who used the device: fdinfo of each file, in the format of the kernel's drm-usage-stats. */
+/* Use of the device: fdinfo of each file, in the format of the kernel's drm-usage-stats. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

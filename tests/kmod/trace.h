@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the driver's tracepoints say, as text, in a buffer of the test's own.
+ * Events of the driver's tracepoints, as text, in a buffer of the test.
  *
- * Clients and processes have no fixed numbers, so those that a test has made known are replaced by
- * their letters: "client=A ... pid=A".
+ * Clients and processes have no fixed numbers, so the numbers that a test has named are replaced by
+ * letters: "client=A ... pid=A".
  */
 #ifndef KMOD_TRACE_H
 #define KMOD_TRACE_H
@@ -14,20 +14,20 @@
 
 #define TRACEFS		"/sys/kernel/tracing"
 
-/* From here on these events of the driver are recorded: names with commas, or "all". */
+/* Begins to record these events of the driver: names separated by commas, or "all". */
 void trace_begin(const char *names);
-/* Not recorded any more; what was is forgotten. */
+/* Ends the recording, and drops the recorded events. */
 void trace_end(void);
 
-/* The open file @fd of process @pid is called @letter, A to D. */
+/* Names the open file @fd of process @pid @letter, A to D. */
 void trace_name(char letter, int fd, pid_t pid);
 
-/* The events so far, one a line, "name: field=value ..."; valid until the next call. */
+/* Returns the events so far, one a line, "name: field=value ..."; valid until the next call. */
 const char *trace_text(void);
-/* What was recorded is @lines, in this order, and nothing else; recording ends. */
+/* Checks that exactly @lines were recorded, in this order, and ends the recording. */
 void check_trace(const char *const *lines);
 
-/* How often event @name was recorded. */
+/* Returns how often event @name was recorded. */
 unsigned int trace_count(const char *name);
 
 #endif

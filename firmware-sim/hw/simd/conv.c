@@ -4,30 +4,30 @@
  *
  * Outputs are computed in groups of pixels whose inputs fit into the scratch (hw/simd/inputs.h).
  * A unit of work is a strip of up to 6 pixels of a group times 16 output channels.  It is
- * multiplied as bytes where the weights allow it, else as words; they are packed for that
- * where there are pixels enough to make it worth while.
+ * multiplied as bytes where the weights allow it, else as words; the weights are packed for that
+ * where there are enough pixels to make it worth while.
  *
- * conv_words.c multiplies words; conv_pack.c packs and conv_packed.c multiplies what is packed;
+ * conv_words.c multiplies words; conv_pack.c packs, and conv_packed.c multiplies packed weights;
  * conv_single.c has the case of one pixel; conv_finish.c rounds; conv_walk.c goes through the
- * pixels; transposed.c makes CONVs of TRANSPOSED_CONV.  The right result is defined by
- * ovt_unit_conv() (hw/op_conv.c).
+ * pixels; transposed.c makes CONVs of TRANSPOSED_CONV.  ovt_unit_conv() (hw/op_conv.c) defines the
+ * right result.
  */
 #include "hw/operator_units.h"
 #include "hw/simd/conv_walk.h"
 #include "hw/simd/vector_operators.h"
 
 #define VECTOR_OUTPUTS	OVERTAKE_WEIGHT_BLOCK
-/* Products of a unit of work, at most: some tens of microseconds. */
+/* Greatest number of products of a unit of work: some tens of microseconds. */
 #define UNIT_PRODUCTS	(1u << 20)
 /* Products in a nanosecond, on a CPU that is not fast. */
 #define PRODUCTS_PER_NS	32
-/* Weights come from memory, if each is used once: bytes in a nanosecond, on a busy machine. */
+/* Bytes of weights in a nanosecond, on a busy machine: they come from memory if used once. */
 #define WEIGHTS_PER_NS	8
-/* Weights of a unit of work at most. */
+/* Greatest number of weights of a unit of work. */
 #define UNIT_WEIGHTS	(OVT_SIMD_UNIT * WEIGHTS_PER_NS)
-/* Of loading what 16 outputs are scaled by. */
+/* Work of loading the scales of 16 outputs. */
 #define BLOCK_WORK	60
-/* Fewer pixels are not worth packing weights for, as bytes and as words. */
+/* Least number of pixels for which packing weights is worth while, as bytes and as words. */
 #define BYTES_PIXELS	8u
 #define WORDS_PIXELS	24u
 
@@ -36,10 +36,10 @@
 #define FILLED_BYTES	(1u << 1)
 #define PACKED_WORDS	(1u << 2)
 #define PACKED_BYTES	(1u << 3)
-/* The words are those of one pixel, spread; as digits. */
+/* The scratch holds the words of one pixel, spread; the second flag: as digits. */
 #define FILLED_SINGLE	(1u << 4)
 #define FILLED_DIGITS	(1u << 5)
-/* Of the instruction: it has weights that cannot be, or are not, packed as bytes. */
+/* The instruction has weights that cannot be, or are not, packed as bytes. */
 #define WIDE		(1u << 6)
 
 static void plan_run(struct ovt_conv_run *run, const struct ovt_simd_inputs *inputs,
@@ -82,20 +82,20 @@ bool ovt_conv_plan_init(struct ovt_conv_plan *plan, const struct overtake_insn *
 	return true;
 }
 
-/* The group of channels that output @channel is of. */
+/* Returns the group of channels to which output @channel belongs. */
 static u32 group_at(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 		    u32 channel)
 {
 	return insn->groups == 1 ? 0 : channel / plan->group_outputs;
 }
 
-/* Outputs of a unit of work: fewer of those that have many weights. */
+/* Returns the outputs of a unit of work: fewer if they have many weights. */
 static u32 unit_outputs(const struct ovt_conv_plan *plan)
 {
 	return plan->block_bytes > UNIT_WEIGHTS / 2 ? VECTOR_OUTPUTS : OVT_SIMD_OUTPUTS;
 }
 
-/* Those at the cursor: no more than are left of a group. */
+/* Returns the outputs of a unit at the cursor: no more than are left of a group. */
 static u32 outputs_at(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 		      const struct ovt_cursor *cursor)
 {
@@ -105,7 +105,7 @@ static u32 outputs_at(const struct ovt_conv_plan *plan, const struct overtake_in
 	return left < most ? left : most;
 }
 
-/* Of reading the weights of so many outputs. */
+/* Returns the work of reading the weights of these outputs. */
 static s64 weights_work(const struct ovt_conv_plan *plan)
 {
 	return (s64)plan->block_bytes * (unit_outputs(plan) / VECTOR_OUTPUTS) / WEIGHTS_PER_NS;
@@ -124,7 +124,7 @@ bool ovt_simd_conv_covers(const struct overtake_insn *insn)
 	return ovt_conv_plan_init(&plan, insn) && ovt_conv_plan_pays(&plan, insn);
 }
 
-/* The first 8 outputs come twice, for two pixels at once, in the order of both their sums. */
+/* Doubles the first 8 outputs, for two pixels at once, in the order of both their sums. */
 static void repeat_outputs(struct ovt_simd_channels *outputs)
 {
 	struct ovt_simd_factors *factors = &outputs->factors;
@@ -181,7 +181,7 @@ static void load_block(struct ovt_conv_block *block, const struct ovt_conv_plan 
 		block->start = ovt_simd_in_order(block->start.low, block->start.high);
 }
 
-/* The rows of taps that the walk has come to. */
+/* Loads the rows of taps that the walk has reached. */
 static void load_rows(struct ovt_conv_block *block, const struct ovt_conv_plan *plan,
 		      const struct overtake_insn *insn, const struct ovt_simd_scratch *scratch,
 		      const struct ovt_conv_walk *walk, u32 filled)
@@ -219,7 +219,7 @@ static s64 max_work(s64 a, s64 b)
 	return a > b ? a : b;
 }
 
-/* Strips of the outputs at the cursor, until they or the work are used up: true if they are. */
+/* Runs strips of the outputs at the cursor until these end (true) or the work is used up. */
 static OVT_SIMD_NOINLINE bool
 run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 	  const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
@@ -229,7 +229,7 @@ run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 	const u32 pixels = group_pixels(plan, insn, cursor);
 	const s64 pixel_work = 10 + ovt_simd_store_work(insn) +
 			       (s64)plan->block_bytes / PRODUCTS_PER_NS;
-	/* The first strip reads the weights, if they are not packed: may be all it waits for. */
+	/* The first strip reads the weights, if they are not packed, which may take longest. */
 	s64 least = cursor->filled & (PACKED_BYTES | PACKED_WORDS) ? 0 : weights_work(plan);
 	struct ovt_conv_strip strip = { .sums = (struct ovt_simd_sums *)scratch->sums };
 	struct ovt_conv_block block;
@@ -255,7 +255,7 @@ run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 	return !cursor->strip;
 }
 
-/* Past the outputs of a group of channels the scratch has to be filled anew. */
+/* Moves on.  Past the outputs of a group of channels the scratch has to be filled anew. */
 static bool advance(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 		    struct ovt_cursor *cursor, u32 count)
 {
@@ -270,7 +270,7 @@ static bool advance(const struct ovt_conv_plan *plan, const struct overtake_insn
 	return ovt_simd_next_group(&plan->inputs, insn, cursor);
 }
 
-/* Outputs of one pixel, whose window is spread, until they or the work are used up. */
+/* Runs outputs of one pixel, whose window is spread, until they end or the work is used up. */
 static OVT_SIMD_NOINLINE bool
 run_single(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 	   const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
@@ -327,8 +327,8 @@ static s64 fill(const struct ovt_conv_plan *plan, const struct overtake_insn *in
 }
 
 /*
- * Packs the weights of the outputs at the cursor, or decides that they are not; false if nothing
- * is left to do.  Those that bytes do not fit are packed as words then.
+ * Packs the weights of the outputs at the cursor, or decides not to; returns false if there is
+ * nothing to do.  Weights that do not fit as bytes are then packed as words.
  */
 static bool pack(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 		 const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
@@ -342,7 +342,7 @@ static bool pack(const struct ovt_conv_plan *plan, const struct overtake_insn *i
 		return false;
 	if (!(*filled & WIDE)) {
 		if (pixels >= BYTES_PIXELS && ovt_conv_bytes_fit(plan)) {
-			/* As much as if all were split. */
+			/* The work of splitting all of them. */
 			*work -= 20 + (s64)plan->block_bytes / PRODUCTS_PER_NS * 6;
 			*filled |= ovt_conv_pack_bytes(plan, weights, count, pixels, scratch) ?
 				   PACKED_BYTES : WIDE;

@@ -4,16 +4,17 @@
  *
  * As words they are only widened: [pair][8 o][2 i] for 8 outputs, or both blocks of 16 in turns.
  *
- * As bytes they are checked, for not all can be multiplied so.  Four inputs of each output follow
- * each other, a quad: [quad][8 o][4 i] for 8 outputs.  For 16, a quad's first vector is of outputs
- * 0..3 and 8..11, its second of 4..7 and 12..15: the order of struct ovt_simd_sums.
+ * As bytes they are checked, since not all weights can be multiplied as bytes.  Four inputs of each
+ * output follow each other, a quad: [quad][8 o][4 i] for 8 outputs.  For 16 outputs, a quad's first
+ * vector is for outputs 0..3 and 8..11, its second for 4..7 and 12..15: the order of struct
+ * ovt_simd_sums.
  *
  * In 16 bits, weights w0 and w1 of two inputs of 0..255 add up without saturation if their positive
- * parts add up to 128 at most and their negative ones to -128 at least.  A vector that has others
- * is split into two that fulfil it: w limited to -64..64, and what is left of it.  Where that is so
- * of too many, words are faster.
+ * parts add up to at most 128 and their negative parts to at least -128.  A vector with other
+ * weights is split into two vectors that fulfil this: w limited to -64..64, and the rest of w.  If
+ * too many vectors are split, words are faster.
  *
- * The client may change its weights at any time: what is multiplied is the copy that was checked.
+ * The client may change its weights at any time: the copy that was checked is multiplied.
  */
 #include "hw/operator_units.h"
 #include "hw/simd/conv.h"
@@ -23,34 +24,34 @@
 #define INPUTS_AT_ONCE	4u
 /* Weights of 8 outputs and 4 inputs. */
 #define QUAD_BYTES	(OVERTAKE_WEIGHT_BLOCK * INPUTS_AT_ONCE)
-/* And 2 inputs, as words. */
+/* Weights of 8 outputs and 2 inputs, as words. */
 #define PAIR_BYTES	(OVERTAKE_WEIGHT_TILE * 2u)
 /* Quads whose weights add up in 16 bits. */
 #define CHUNK_QUADS	64u
 
-/* From here on 3 of 10 vectors may be split, and 1 of 10 below: splitting takes time, too. */
+/* Number of pixels from which on 3 of 10 vectors may be split, below it 1 of 10: it takes time. */
 #define MANY_PIXELS	128u
-/* Of packed words: what does not stay in the cache next to the inputs is widened each time. */
+/* Most bytes of packed words: weights that would not stay in the cache are widened each time. */
 #define WORDS_MAX	(20u * 1024u)
 
-/* What is being packed as bytes, of @vectors * 8 outputs. */
+/* Weights of @vectors * 8 outputs that are being packed as bytes. */
 struct packing {
 	struct ovt_simd_scratch *scratch;
-	u32 *totals;	/* of the rows of taps so far */
-	u32 *extras;	/* likewise */
+	u32 *totals;	/* totals of the rows of taps so far */
+	u32 *extras;	/* extras of the rows of taps so far */
 	u64 block_step;
-	u32 split_max;	/* of the vectors of a kind */
+	u32 split_max;	/* most vectors of a kind that are split */
 	u32 vectors;
 };
 
-/* The same number of quads of one tap. */
+/* Some quads of one tap: source and copy. */
 struct chunk {
 	const s8 *from;
 	s8 *to;
 	u32 *to_at;
 	u32 quads;
-	u32 pairs;	/* that there are: the last quad may have one only */
-	u32 at;		/* of its first input, in a window of bytes */
+	u32 pairs;	/* pairs of inputs: the last quad may have only one */
+	u32 at;		/* place of its first input, in a window of bytes */
 };
 
 static u64 steps_of(const struct ovt_conv_run *run)
@@ -60,7 +61,7 @@ static u64 steps_of(const struct ovt_conv_run *run)
 
 bool ovt_conv_bytes_fit(const struct ovt_conv_plan *plan)
 {
-	/* With fewer channels most of what is multiplied would be alignment. */
+	/* With fewer channels most products would be those of alignment. */
 	return plan->group_inputs >= 3 &&
 	       steps_of(&plan->bytes_run) * QUAD_BYTES * 2 <= OVT_SIMD_PACKED;
 }
@@ -80,7 +81,7 @@ static __always_inline ovt_c8x32 least(ovt_c8x32 a, ovt_c8x32 b)
 	return __builtin_ia32_pminsb256(a, b);
 }
 
-/* Sums of neighbours. */
+/* Returns the sums of neighbours. */
 static __always_inline ovt_i16x16 add_pairs(ovt_c8x32 bytes)
 {
 	return __builtin_ia32_pmaddubsw256((ovt_c8x32)ovt_broadcast_s8(1), bytes);
@@ -91,7 +92,7 @@ static __always_inline ovt_u32x8 add_words(ovt_i16x16 words)
 	return ovt_multiply_pairs((ovt_s16x16)words, ovt_broadcast_s16(1));
 }
 
-/* Two tiles [8 o][2 i] of 8 outputs, or of two blocks, to their quad: one vector or two. */
+/* Turns two tiles [8 o][2 i] of 8 outputs, or of two blocks, into a quad: one vector or two. */
 static __always_inline void load_quad(const s8 *from, u64 block_step, bool two_pairs,
 				      const u32 vectors, ovt_c8x32 *quad)
 {
@@ -121,7 +122,7 @@ static __always_inline bool any(ovt_i16x16 words)
 	return !__builtin_ia32_ptestz256((ovt_i64x4)words, (ovt_i64x4)words);
 }
 
-/* Which pairs of a vector could saturate. */
+/* Returns the pairs of a vector that could saturate. */
 static __always_inline ovt_i16x16 beyond(ovt_c8x32 weights)
 {
 	const ovt_c8x32 zeros = { 0 };
@@ -132,7 +133,7 @@ static __always_inline ovt_i16x16 beyond(ovt_c8x32 weights)
 	       (negative < (ovt_i16x16)ovt_broadcast_s16(-PAIR_MAX));
 }
 
-/* Splits a vector of a step, @which of its one or two; false if there are too many. */
+/* Splits vector @which of a step; returns false if there are too many. */
 static bool split_vector(const struct packing *packing, s8 *at, u32 which, u32 inputs_at)
 {
 	const ovt_c8x32 most = (ovt_c8x32)ovt_broadcast_s8(LIMIT);
@@ -152,7 +153,7 @@ static bool split_vector(const struct packing *packing, s8 *at, u32 which, u32 i
 	return true;
 }
 
-/* Splits the vectors of a chunk that need it; false if there are too many. */
+/* Splits the vectors of a chunk that need it; returns false if there are too many. */
 static __always_inline bool
 split(const struct packing *packing, const struct chunk *chunk, const u32 vectors)
 {
@@ -176,7 +177,7 @@ split(const struct packing *packing, const struct chunk *chunk, const u32 vector
 	return true;
 }
 
-/* Copies a chunk; true if it has weights that may have to be split. */
+/* Copies a chunk; returns true if it has weights that may have to be split. */
 static __always_inline bool copy(const struct packing *packing, const struct chunk *chunk,
 				 const u32 vectors)
 {
@@ -216,7 +217,7 @@ static OVT_SIMD_NOINLINE bool pack_chunk(const struct packing *packing, const st
 	return !copy(packing, chunk, 1) || split(packing, chunk, 1);
 }
 
-/* One tap: what the copies of it begin with is moved on. */
+/* Packs one tap, and moves @next on. */
 static bool pack_tap(const struct packing *packing, struct chunk *next, u32 quads, u32 pairs)
 {
 	u32 stride = packing->vectors * QUAD_BYTES;
@@ -232,13 +233,13 @@ static bool pack_tap(const struct packing *packing, struct chunk *next, u32 quad
 		next->to_at += next->quads;
 		next->at += next->quads * INPUTS_AT_ONCE;
 	}
-	/* There was no second pair behind the last. */
+	/* The last quad had no second pair. */
 	if (pairs % 2)
 		next->from -= OVERTAKE_WEIGHT_TILE;
 	return true;
 }
 
-/* Row @y of taps is added to those before. */
+/* Adds row @y of taps to the rows before. */
 static void next_row(struct packing *packing, u32 y)
 {
 	struct ovt_simd_scratch *scratch = packing->scratch;

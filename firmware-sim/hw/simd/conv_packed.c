@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * CONV of weights that have been packed (hw/simd/conv_pack.c): bytes or words.
+ * CONV with weights that have been packed (hw/simd/conv_pack.c): bytes or words.
  *
  * Bytes: AVX2 multiplies 32 unsigned bytes by 32 signed ones and adds up neighbours, in 16 bits and
- * saturating, which no weights that have been packed so make happen.  Inputs have 128 added, so
- * they are 0..255.  The sum of the weights times what was added to the inputs (128 and their zero
- * point) is subtracted.  A step is four inputs of each output.
+ * saturating; packed weights never saturate.  Inputs have 128 added, so they are 0..255.  The sum
+ * of the weights times the number added to the inputs (128 and their zero point) is subtracted.  A
+ * step is four inputs of each output.
  *
  * Words: one multiplication adds 2 inputs to each of 8 outputs, which is a step.
  */
@@ -14,7 +14,7 @@
 
 #define VECTOR_BYTES	32u
 
-/* Of what is kept by rows of taps, where the one up to this row is. */
+/* Returns the index, in arrays by rows of taps, of the entry up to row @end_row. */
 static u32 rows_at(u32 end_row)
 {
 	return end_row < OVT_SIMD_TAP_ROWS ? end_row : OVT_SIMD_TAP_ROWS;

@@ -2,20 +2,21 @@
 /*
  * CONV of one pixel: fully connected layers.
  *
- * Each weight is used once, so what counts is how soon it is a factor.  Two tiles [8 o][2 i] are
+ * Each weight is used once, so the time until it is a factor counts.  Two tiles [8 o][2 i] are
  * read at once, 32 bytes, and multiplied in one of two ways.
  *
- * As bytes, where no input is negative once its zero point is subtracted, as behind a ReLU, and
- * there is room for so many.  Inputs are taken apart into two digits of 4 bits.  Two products of a
- * digit and a weight are 3840 at most, so 8 steps are added up in 16 bits, whatever the weights;
- * then one multiplication by 1 and 16 makes 32 bits of both digits' sums.
+ * They are multiplied as bytes if no input is negative after its zero point is subtracted, as
+ * behind a ReLU, and if there is room for the inputs.  Inputs are split into two digits of 4 bits.
+ * Two products of a digit and a weight are at most 3840, so 8 steps are added up in 16 bits,
+ * whatever the weights.  Then one multiplication by 1 and 16 makes 32 bits of both digits' sums.
  *
- * As words else.  Interleaving bytes with zeros makes words of 256 times a weight; 128 products of
- * two with inputs of -255..255 add up to less than 2^31, then 256 is shifted out.
+ * Otherwise they are multiplied as words.  Interleaving bytes with zeros makes words of 256 times a
+ * weight; 128 sums of two products with inputs of -255..255 add up to less than 2^31, and then 256
+ * is shifted out.
  *
- * Either way there are sums of outputs 0..3 and of outputs 4..7, the first tile's in the low half,
- * the second's in the high.  So pairs of inputs are laid out in advance, a step's as its weights
- * are: repeated for each output that they meet.
+ * Either way there are sums of outputs 0..3 and of outputs 4..7: those of the first tile in the low
+ * half, those of the second in the high half.  So pairs of inputs are laid out in advance, for each
+ * step like its weights: repeated for each output that they meet.
  */
 #include "hw/operator_units.h"
 #include "hw/simd/conv_finish.h"
@@ -27,7 +28,7 @@
 /* Digits of a step: the low ones, then the high ones. */
 #define DIGITS_BYTES	(2u * STEP_BYTES)
 #define DIGIT_BITS	4
-/* Steps whose sums stay below 2^31; of digits, below 2^15. */
+/* Greatest numbers of steps whose sums stay below 2^31; for digits, below 2^15. */
 #define WORDS_STEPS	128u
 #define DIGITS_STEPS	8u
 
@@ -136,7 +137,7 @@ static __always_inline ovt_c8x32 load_tiles(const s8 *from)
 	return (ovt_c8x32)ovt_load_s8x32(from);
 }
 
-/* The last tile of an odd number. */
+/* Loads the last tile of an odd number of tiles. */
 static __always_inline ovt_c8x32 load_tile(const s8 *from)
 {
 	return ovt_join((ovt_s32x4)ovt_load_s8x16(from), (ovt_s32x4) { 0 });

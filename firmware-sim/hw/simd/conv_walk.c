@@ -16,7 +16,7 @@ static u32 end_inside(s64 top, u32 dilation, u32 height, u32 rows)
 	return end < rows ? (u32)end : rows;
 }
 
-/* Output rows from the window at @top on that have all taps inside, if it has. */
+/* Returns the output rows, from the window at @top on, that have all taps inside, if it has. */
 static u64 rows_all_inside(const struct overtake_insn *insn, s64 top, u32 extent)
 {
 	return ((u64)(insn->in[0].height - top) - extent) / insn->stride_height + 1;
@@ -80,7 +80,7 @@ void ovt_conv_walk_from(struct ovt_conv_walk *walk, const struct ovt_simd_inputs
 	}
 }
 
-/* As many as there may be, or half of what is left, so that no short strip is left behind. */
+/* Returns @most pixels, or half of what is left, so that no short strip is left behind. */
 static u32 strip_pixels(u32 left, u32 most)
 {
 	if (left <= most)
@@ -88,7 +88,7 @@ static u32 strip_pixels(u32 left, u32 most)
 	return left >= 2 * most ? most : (left + 1) / 2;
 }
 
-/* Past the end of a row to the next one's first pixel. */
+/* Moves past the end of a row to the first pixel of the next. */
 static __always_inline void next_row(struct ovt_conv_walk *walk)
 {
 	walk->x = 0;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * CONV of any weights: words.
+ * CONV with any weights, as words.
  *
  * The weights [i / 2][8 o][2 i] are widened to 16 bits as they are read, a pair of inputs is
  * broadcast, and one multiplication adds 2 inputs to each of 8 outputs.  12 sums, 2 vectors of
- * weights, the pair and a product are all the registers there are.  Sums wrap, so their order does
- * not matter.
+ * weights, the pair and a product take all registers.  Sums wrap, so their order does not matter.
  */
 #include "hw/operator_units.h"
 #include "hw/simd/conv_finish.h"

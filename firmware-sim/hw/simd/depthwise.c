@@ -14,12 +14,12 @@
 /* Channels of the scratch: a few lines of cache of a pixel, and a group of many pixels. */
 #define GROUP_CHANNELS	64u
 #define STRIP_PIXELS	2u
-/* Of loading what 16 channels are scaled by. */
+/* Work of loading the scales of 16 channels. */
 #define BLOCK_WORK	60
 /* 16-bit elements of a pair of taps of 16 channels. */
 #define PAIR_WEIGHTS	32u
 
-/* The channels from @first on that share a filling of the scratch. */
+/* Returns the number of channels from @first on that share a filling of the scratch. */
 static u32 group_channels(const struct overtake_insn *insn, u32 first)
 {
 	u32 left = insn->out.channels - first;
@@ -27,7 +27,7 @@ static u32 group_channels(const struct overtake_insn *insn, u32 first)
 	return left < GROUP_CHANNELS ? left : GROUP_CHANNELS;
 }
 
-/* Of one pixel of 16 channels. */
+/* Returns the work of one pixel of 16 channels. */
 static u32 pixel_work(const struct overtake_insn *insn)
 {
 	u32 pairs = ((u32)insn->kernel_height * insn->kernel_width + 1) / 2;
@@ -35,7 +35,7 @@ static u32 pixel_work(const struct overtake_insn *insn)
 	return 8 + 2 * pairs + ovt_simd_store_work(insn);
 }
 
-/* A row of a group is a unit of work.  The last group may be narrower; its layout is the same. */
+/* Plans the groups.  A row of a group is a unit of work.  The last group may be narrower. */
 static bool plan(struct ovt_simd_inputs *inputs, const struct overtake_insn *insn)
 {
 	if ((u32)insn->kernel_height * insn->kernel_width > OVT_SIMD_TAPS ||
@@ -54,7 +54,7 @@ bool ovt_simd_depthwise_covers(const struct overtake_insn *insn)
 		ovt_simd_inputs_pay(&inputs, insn, group_channels(insn, 0), 1));
 }
 
-/* Weights of @tap of 16 channels from @channel on, as far as there are: zeros behind them. */
+/* Loads the weights of @tap of up to 16 channels from @channel on, with zeros behind them. */
 static ovt_s16x16 load_tap(const struct overtake_insn *insn, const struct ovt_operands *operands,
 			   u32 tap, u32 channel)
 {
@@ -66,7 +66,7 @@ static ovt_s16x16 load_tap(const struct overtake_insn *insn, const struct ovt_op
 	return ovt_widen_s8((ovt_s8x16)(ovt_s64x2) { (s64)ovt_load_u64(from), 0 });
 }
 
-/* Of 16 channels: elements 0..3 and 8..11 of both, then 4..7 and 12..15. */
+/* Interleave 16 channels: elements 0..3 and 8..11 of both, then 4..7 and 12..15. */
 static __always_inline ovt_s16x16 interleave_low(ovt_s16x16 a, ovt_s16x16 b)
 {
 	return (ovt_s16x16)__builtin_ia32_punpcklwd256((ovt_i16x16)a, (ovt_i16x16)b);
@@ -86,7 +86,7 @@ static u32 tap_offset(const struct ovt_simd_inputs *inputs, const struct overtak
 	return y * inputs->row + x * inputs->pixel;
 }
 
-/* The scratch's weights and taps; returns the pairs of taps.  An odd tap's partner weighs 0. */
+/* Fills the scratch's weights and taps; returns the pairs of taps.  An odd tap's partner is 0. */
 static OVT_SIMD_NOINLINE u32
 prepare_taps(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
 	     const struct ovt_operands *operands, u32 channel, struct ovt_simd_scratch *scratch)
@@ -111,7 +111,7 @@ prepare_taps(const struct ovt_simd_inputs *inputs, const struct overtake_insn *i
 	return (taps + 1) / 2;
 }
 
-/* Sums of @pixels windows. */
+/* Computes the sums of @pixels windows. */
 static __always_inline void
 multiply(const struct ovt_simd_scratch *scratch, const s16 *const *windows, u32 pairs,
 	 const struct ovt_simd_sums *bias, struct ovt_simd_sums *results, const u32 pixels)
@@ -155,7 +155,7 @@ static OVT_SIMD_NOINLINE void multiply_two(const struct ovt_simd_scratch *scratc
 	multiply(scratch, windows, pairs, bias, results, 2);
 }
 
-/* One pixel or two. */
+/* Computes the outputs of one pixel or two. */
 static __always_inline void
 store_pixels(s8 *out, u32 stride, struct ovt_simd_sums *sums, u32 pixels,
 	     const struct ovt_simd_channels *channels, u32 count)
@@ -169,7 +169,7 @@ store_pixels(s8 *out, u32 stride, struct ovt_simd_sums *sums, u32 pixels,
 		ovt_simd_store(out + stride, ovt_simd_second(bytes), count);
 }
 
-/* The @count channels at the cursor of one row of the group. */
+/* Computes the @count channels at the cursor of one row of the group. */
 static void run_row(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
 		    const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
 		    const struct ovt_cursor *cursor, const struct ovt_simd_channels *channels,
@@ -197,7 +197,7 @@ static void run_row(const struct ovt_simd_inputs *inputs, const struct overtake_
 	}
 }
 
-/* Rows of the group, until they or the work are used up: true if they are. */
+/* Runs rows of the group until these end (true) or the work is used up. */
 static bool run_rows(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
 		     const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
 		     struct ovt_cursor *cursor, u32 count, s64 *work)

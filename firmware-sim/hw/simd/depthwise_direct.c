@@ -2,27 +2,27 @@
 /*
  * DEPTHWISE of 3 x 3 or 5 x 5 taps that are neighbours, of each pixel or of every second one.
  *
- * Inputs are read where the tensor has them.  A column of 16 channels is read once for all windows
- * of a row of outputs: its rows are interleaved by twos, so that one multiplication adds both to 8
- * sums, and these are added to the sums of each window that the column is part of.  The sums of
+ * Inputs are read from the tensor in place.  A column of 16 channels is read once for all windows
+ * of a row of outputs.  Its rows are interleaved by twos, so that one multiplication adds both to 8
+ * sums, and these are added to the sums of each window that contains the column.  The sums of
  * the two to five windows that are not complete stay in registers.
  *
- * The zero point is not subtracted from inputs.  It is what lies outside the tensor, and all sums
- * begin with it times the weights, negative.
+ * The zero point is not subtracted from inputs.  Inputs outside the tensor are the zero point, and
+ * all sums begin with the negative product of the zero point and the sum of the weights.
  */
 #include "hw/operator_units.h"
 #include "hw/simd/depthwise.h"
 #include "hw/simd/requantise.h"
 
-/* Of loading what 16 channels are scaled by. */
+/* Work of loading the scales of 16 channels. */
 #define BLOCK_WORK	60
 /* Pixels of 16 channels that the same weights are prepared for, about. */
 #define BAND_PIXELS	512u
-/* Of a row of outputs. */
+/* Work of beginning a row of outputs. */
 #define ROW_WORK	10
 #define MOST_TAPS	5u
 
-/* Rows of taps by twos: the last one's partner weighs 0. */
+/* Returns the pairs of rows of taps; the partner of an odd last row weighs 0. */
 static __always_inline u32 pairs_of(u32 taps)
 {
 	return (taps + 1) / 2;
@@ -30,8 +30,8 @@ static __always_inline u32 pairs_of(u32 taps)
 
 /**
  * struct windows - a row of outputs
- * @rows: where each row of the windows begins: at the tensor's column 0, or @outside
- * @within: of the bytes from a row's begin to a column: all, or none of @outside
+ * @rows: begin of each row of the windows: the tensor's column 0, or @outside
+ * @within: mask for the bytes from a row's begin to a column: all bits, or none for @outside
  * @x: the tensor's column in which the first window begins
  * @width: columns of the tensor
  * @pixel_stride: bytes from one column to the next
@@ -49,9 +49,9 @@ struct windows {
 /**
  * struct block - 16 channels
  * @channels: how their sums are finished
- * @start: what sums begin with
- * @weights: [column of taps][pair of rows], each a vector of the first sums and one of the second
- * @count: channels that there are
+ * @start: values with which sums begin
+ * @weights: [column of taps][pair of rows], each a vector for the first sums and one for the second
+ * @count: number of channels
  * @half: no more than 8 can be read
  */
 struct block {
@@ -94,7 +94,7 @@ bool ovt_depthwise_direct_covers(const struct overtake_insn *insn)
 	       ovt_dilation(insn->dilation_width) == 1 && insn->stride_width <= 2;
 }
 
-/* Of one pixel of 16 channels. */
+/* Returns the work of one pixel of 16 channels. */
 static u32 pixel_work(const struct overtake_insn *insn)
 {
 	u32 taps = insn->kernel_height;
@@ -103,7 +103,7 @@ static u32 pixel_work(const struct overtake_insn *insn)
 	       taps * insn->stride_width * ovt_simd_far_work(insn->in[0].pixel_stride);
 }
 
-/* 16 channels of a tap, or 8 and zeros; zeros behind the last row of taps. */
+/* Loads 16 channels of a tap, or 8 and zeros; zeros behind the last row of taps. */
 static ovt_s16x16 load_tap(const struct overtake_insn *insn, const struct ovt_operands *operands,
 			   u32 y, u32 x, u32 channel)
 {
@@ -149,7 +149,7 @@ load_block(struct block *block, const struct overtake_insn *insn,
 	block->start.high = block->channels.bias.high - totals.high * zero_point;
 }
 
-/* Column @x of the tensor, or what is outside it. */
+/* Loads column @x of the tensor, or inputs outside it. */
 static __always_inline void
 load_column(struct column *column, const struct windows *windows, s64 x, const u32 taps,
 	    const bool half)
@@ -196,8 +196,8 @@ add_column(struct ovt_simd_sums *sums, const struct column *column, const s16 *w
 }
 
 /*
- * @stride columns from column @x of the tensor on: completes the first of the @open windows,
- * which it returns, and begins another one.
+ * Adds @stride columns from column @x of the tensor on.  Completes the first of the @open windows,
+ * whose sums it returns, and begins another window.
  */
 static __always_inline struct ovt_simd_sums
 next_window(struct ovt_simd_sums *sums, const struct windows *windows, const struct block *block,
@@ -230,7 +230,7 @@ next_window(struct ovt_simd_sums *sums, const struct windows *windows, const str
 	return complete;
 }
 
-/* @width outputs, from @out on every @out_stride bytes. */
+/* Computes @width outputs, from @out on every @out_stride bytes. */
 static __always_inline void
 multiply_row(const struct windows *windows, const struct block *block, s8 *out, u32 out_stride,
 	     u32 width, const u32 taps, const u32 stride, const bool half)
@@ -294,7 +294,7 @@ static OVT_SIMD_NOINLINE void row_5_2(const struct windows *windows, const struc
 	multiply_shape(windows, block, out, out_stride, width, 5, 2);
 }
 
-/* The windows of output row @y from column @x on, of the channels from @channel on. */
+/* Places the windows of output row @y from column @x on, for channels from @channel on. */
 static void place_windows(struct windows *windows, const struct overtake_insn *insn,
 			  const struct ovt_operands *operands, u32 y, u32 x, u32 channel)
 {

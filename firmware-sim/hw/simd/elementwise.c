@@ -2,17 +2,18 @@
 /*
  * ADD to MIN and REQUANTISE, 16 elements at once.
  *
- * In doubles: an input times its multiplier / 2^shift needs 33 bits, a sum of two 34 bits, a
- * product of both inputs 40 bits; where an input has 16 bits, 40, 41 and 49 bits.  All are exact;
- * they are rounded once (hw/simd/requantise.h).  A product of two such inputs would need 55 bits.
+ * The computation is in doubles: an input times its multiplier / 2^shift needs 33 bits, a sum of
+ * two 34 bits, a product of both inputs 40 bits; if an input has 16 bits, 40, 41 and 49 bits.  All
+ * are exact; they are rounded once (hw/simd/requantise.h).  A product of two inputs of 16 bits
+ * would need 55 bits.
  */
 #include "hw/operator_units.h"
 #include "hw/simd/pixels.h"
 #include "hw/simd/requantise.h"
 #include "hw/simd/vector_operators.h"
 
-#define VECTORS		4u	/* of 4 doubles */
-/* Of beginning a run: three tensors may each be on another page. */
+#define VECTORS		4u	/* vectors of 4 doubles */
+/* Work of beginning a run: three tensors may each be on another page. */
 #define RUN_WORK	80
 
 struct factors {
@@ -25,8 +26,8 @@ struct factors {
 };
 
 /*
- * What a run takes of an input: elements from @from on, or 16 copies of one that all share.
- * @advance: of the bytes that a run has gone on, those that the input does: all or none
+ * The part of an input for a run: elements from @from on, or 16 copies of one shared element.
+ * @advance: mask for the bytes by which a run has advanced: all bits, or none for copies
  */
 struct source {
 	const s8 *from;
@@ -61,7 +62,7 @@ static struct ovt_simd_run run_at(const struct overtake_insn *insn,
 	return ovt_simd_run_of(insn, cursor, rows);
 }
 
-/* @copies: room for them, 32 bytes. */
+/* Returns the source at the cursor.  @copies: room for copies, 32 bytes. */
 static struct source source_at(const struct overtake_insn *insn,
 			       const struct ovt_operands *operands, u32 index,
 			       const struct ovt_cursor *cursor, s8 *copies)
@@ -103,7 +104,7 @@ static void load_factors(struct factors *factors, const struct overtake_insn *in
 		factors->scale[1] = ovt_broadcast_f64(1.0);
 }
 
-/* 16 elements from @from on, exactly @count of them read. */
+/* Loads 16 elements from @from on, of which exactly @count are read. */
 static __always_inline ovt_s16x16 load_words(const s8 *from, u32 count, u32 type)
 {
 	s16 words[16] = { 0 };
@@ -116,7 +117,7 @@ static __always_inline ovt_s16x16 load_words(const s8 *from, u32 count, u32 type
 	return ovt_load_s16x16(words);
 }
 
-/* The same times their scale. */
+/* Loads these elements times their scale. */
 static __always_inline void load_scaled(ovt_f64x4 *values, const s8 *from, u32 count, u32 type,
 					const struct factors *factors, u32 index)
 {
@@ -148,7 +149,7 @@ static __always_inline ovt_f64x4 combine(ovt_f64x4 a, ovt_f64x4 b, u32 opcode)
 	}
 }
 
-/* Clamped doubles of outputs 0..15 to elements of 16 bits, of which @count are stored. */
+/* Turns clamped doubles of outputs 0..15 into elements of 16 bits, and stores @count of them. */
 static __always_inline void store_words(s8 *out, const ovt_f64x4 *rounded, u32 count)
 {
 	/* Words 0 1 4 5 8 9 12 13 | 2 3 6 7 10 11 14 15 */

@@ -3,15 +3,15 @@
 #include "hw/simd/inputs.h"
 #include "hw/simd/vector.h"
 
-/* Of going to the next row of inputs. */
+/* Work of going to the next row of inputs. */
 #define ROW_WORK		20
 /* Elements that are converted, and later multiplied, at once. */
 #define LANES			16u
-/* What the scalar operators take, on a CPU that is not fast: a unit of 8 outputs, and products. */
+/* Work of the scalar operators, on a CPU that is not fast: a unit of 8 outputs, and products. */
 #define UNIT_NS			32
 #define SCALAR_PRODUCTS_PER_NS	2
 
-/* Outputs whose windows of @extent, @step apart, fit into @room; 0 if none does. */
+/* Returns the number of windows of @extent, @step apart, that fit into @room; 0 if none does. */
 static u32 windows_in(u64 room, u32 extent, u32 step, u32 wanted)
 {
 	u64 windows;
@@ -28,7 +28,7 @@ static u32 extent(u32 kernel, u16 dilation)
 	return (kernel - 1) * ovt_dilation(dilation) + 1;
 }
 
-/* Elements of a column that are written: the last group of channels may be narrower. */
+/* Returns the elements of a column that are written: the last group of channels may be narrower. */
 static u32 written(const struct ovt_simd_inputs *inputs)
 {
 	u32 rounded = (inputs->channels + LANES - 1) / LANES * LANES;
@@ -72,7 +72,7 @@ void ovt_simd_inputs_narrow(struct ovt_simd_inputs *inputs, u32 width)
 	inputs->row = columns_of(inputs, width) * inputs->pixel;
 }
 
-/* Fewer pixels, so that filling is a unit of work: false if one is too many. */
+/* Makes groups smaller, so that filling one is a unit of work; false if one pixel is too many. */
 static bool shrink(struct ovt_simd_inputs *inputs, const struct overtake_insn *insn)
 {
 	u64 row = fill_work(inputs, insn, 1, columns_of(inputs, inputs->width));
@@ -145,7 +145,7 @@ void ovt_simd_inputs_as_bytes(struct ovt_simd_inputs *bytes, const struct ovt_si
 /* How bytes of a tensor become elements. */
 struct conversion {
 	ovt_s16x16 zero_point;
-	u8 outside;	/* each byte of an element that weighs nothing */
+	u8 outside;	/* each byte of an element that adds nothing to sums */
 	u32 size;
 };
 
@@ -162,7 +162,7 @@ static __always_inline ovt_s8x16 load_8(const s8 *from)
 	return (ovt_s8x16)(ovt_s64x2) { (s64)ovt_load_u64(from), 0 };
 }
 
-/* Whole vectors of a long run of bytes; returns how many were done. */
+/* Converts whole vectors of a long run of bytes; returns the number of bytes converted. */
 static u64 convert_bytes(u8 *to, const s8 *from, u64 count)
 {
 	const ovt_s8x32 sign = ovt_broadcast_s8(-128);
@@ -178,7 +178,7 @@ static u64 convert_bytes(u8 *to, const s8 *from, u64 count)
 	return done;
 }
 
-/* The same of words. */
+/* Converts whole vectors of a long run to words; returns the number of elements converted. */
 static u64 convert_words(s16 *to, const s8 *from, u64 count, ovt_s16x16 zero_point)
 {
 	u64 done;
@@ -193,7 +193,7 @@ static u64 convert_words(s16 *to, const s8 *from, u64 count, ovt_s16x16 zero_poi
 	return done;
 }
 
-/* The first 4 bytes of 8 columns, 8 bytes apart. */
+/* Loads the first 4 bytes of 8 columns that are 8 bytes apart. */
 static __always_inline ovt_s32x8 load_narrow(const s8 *from)
 {
 	ovt_f32x8 first = (ovt_f32x8)ovt_load_s8x32(from);
@@ -203,7 +203,7 @@ static __always_inline ovt_s32x8 load_narrow(const s8 *from)
 	return (ovt_s32x8)__builtin_ia32_permdi256(low, 0xd8);
 }
 
-/* 4 columns to words: what is no channel becomes 0. */
+/* Converts 4 columns to words: bytes of no channel become 0. */
 static __always_inline void store_narrow_words(s16 *to, ovt_s32x4 columns, ovt_s32x4 kept,
 					       ovt_s16x16 zero_point)
 {
@@ -212,7 +212,7 @@ static __always_inline void store_narrow_words(s16 *to, ovt_s32x4 columns, ovt_s
 	ovt_store_s16x16(to, words & ovt_widen_s8((ovt_s8x16)kept));
 }
 
-/* Columns of @channels 3 or 4, 8 bytes apart: as many as make whole vectors.  Returns how many. */
+/* Converts columns of 3 or 4 @channels, 8 bytes apart, in whole vectors.  Returns their number. */
 static u32 convert_narrow(u8 *to, const s8 *from, u32 columns, u32 channels,
 			  const struct conversion *how)
 {
@@ -238,7 +238,7 @@ static u32 convert_narrow(u8 *to, const s8 *from, u32 columns, u32 channels,
 	return done;
 }
 
-/* Up to 15 elements behind @count are written as well, with no meaning. */
+/* Converts @count elements.  Up to 15 elements behind them are written as well, with no meaning. */
 static void convert(u8 *to, const s8 *from, u64 count, u64 readable, const struct conversion *how)
 {
 	u64 done = how->size == sizeof(u8) ? convert_bytes(to, from, count) :
@@ -264,7 +264,7 @@ static void convert(u8 *to, const s8 *from, u64 count, u64 readable, const struc
 	}
 }
 
-/* Pixels of one row that lie in the tensor, from left to right: each covers the last's excess. */
+/* Converts pixels of one row in the tensor, from left to right: each covers the last's excess. */
 static void convert_pixels(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
 			   const s8 *from, u32 count, u64 readable, u8 *to,
 			   const struct conversion *how)
@@ -293,7 +293,7 @@ static void convert_pixels(const struct ovt_simd_inputs *inputs, const struct ov
 	}
 }
 
-/* How many of @count samples from @first on, @sample apart, lie below @limit. */
+/* Returns how many of @count samples from @first on, @sample apart, are below @limit. */
 static u32 samples_below(s64 first, u32 sample, s64 limit, u32 count)
 {
 	u64 samples;

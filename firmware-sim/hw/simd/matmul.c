@@ -2,8 +2,8 @@
 /*
  * MATMUL.
  *
- * in[0] is taken to the scratch in groups of pixels, as for CONV with a kernel of 1 x 1, zeros
- * behind its channels; 16 products of a pixel and of a row of in[1] are added up at once, for 2
+ * in[0] is copied to the scratch in groups of pixels, as for CONV with a kernel of 1 x 1, with
+ * zeros behind its channels.  16 products of a pixel and a row of in[1] are added up at once, for 2
  * pixels and 4 rows.
  */
 #include "hw/operator_units.h"
@@ -15,12 +15,12 @@
 #define STRIP_ROWS	4u
 /* Products in a nanosecond, on a CPU that is not fast. */
 #define PRODUCTS_PER_NS	16
-/* Of loading what 16 outputs are scaled by, and finding their rows of in[1]. */
+/* Work of loading the scales of 16 outputs, and of finding their rows of in[1]. */
 #define BLOCK_WORK	60
-/* A unit of work is of one pixel from this many channels on; there is none of twice as many. */
+/* Channels from which on a unit of work has one pixel; twice as many have no vector operator. */
 #define LONG_ROW	(OVT_SIMD_UNIT * PRODUCTS_PER_NS / OVT_SIMD_OUTPUTS / STRIP_PIXELS)
 
-/* The rows of in[1] that make up outputs, as many as there are. */
+/* The rows of in[1] for the outputs of a unit. */
 struct matmul_rows {
 	const s8 *rows[OVT_SIMD_OUTPUTS];
 	u32 depth;
@@ -54,7 +54,7 @@ bool ovt_simd_matmul_covers(const struct overtake_insn *insn)
 	       ovt_simd_inputs_pay(&inputs, &as_conv, insn->out.channels, insn->in[0].channels);
 }
 
-/* 16 elements of a row from @k on; what lies behind its channels meets zeros. */
+/* Loads 16 elements of a row from @k on; those behind its channels meet zeros. */
 static __always_inline ovt_s16x16 load_row(const struct matmul_rows *rows, const s8 *row, u32 k)
 {
 	ovt_s8x16 bytes;
@@ -66,7 +66,7 @@ static __always_inline ovt_s16x16 load_row(const struct matmul_rows *rows, const
 	return ovt_widen_s8(bytes) - rows->zero_point;
 }
 
-/* Totals of four vectors. */
+/* Returns the totals of four vectors. */
 static __always_inline ovt_s32x4 add_up(const ovt_u32x8 *sums)
 {
 	ovt_i32x8 low = __builtin_ia32_phaddd256((ovt_i32x8)sums[0], (ovt_i32x8)sums[1]);
@@ -77,13 +77,13 @@ static __always_inline ovt_s32x4 add_up(const ovt_u32x8 *sums)
 	return (ovt_s32x4)((ovt_u32x4)ovt_low_half(all) + (ovt_u32x4)ovt_high_half(all));
 }
 
-/* Where the sums of 4 outputs from @first on are: see struct ovt_simd_sums. */
+/* Returns the place of the sums of 4 outputs from @first on: see struct ovt_simd_sums. */
 static __always_inline u32 packed_at(u32 first)
 {
 	return first % 8 * 2 + first / 8 * 4;
 }
 
-/* @pixels pixels times 4 rows from @first on, into these words of their sums. */
+/* Multiplies @pixels pixels by 4 rows from @first on, into these words of their sums. */
 static __always_inline void
 multiply(const struct matmul_rows *rows, const s16 *const *windows, u32 first,
 	 struct ovt_simd_sums *results, const u32 pixels)
@@ -171,7 +171,7 @@ static void run_strip(const struct ovt_simd_inputs *inputs, const struct overtak
 	}
 }
 
-/* Strips of the outputs at the cursor, until they or the work are used up: true if they are. */
+/* Runs strips of the outputs at the cursor until these end (true) or the work is used up. */
 static OVT_SIMD_NOINLINE bool
 run_outputs(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
 	    const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,

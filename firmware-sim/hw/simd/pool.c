@@ -5,9 +5,9 @@
 #include "hw/simd/requantise.h"
 #include "hw/simd/vector_operators.h"
 
-/* Bytes of either sign that 16 bits can add up. */
+/* Greatest number of bytes of either sign that 16 bits can add up. */
 #define ADDENDS	255u
-/* Of going to the next row of a window. */
+/* Work of going to the next row of a window. */
 #define ROW_WORK	20
 /* In rows of so many pixels it is the first window alone that finds them cached nowhere. */
 #define WIDE		64u
@@ -17,7 +17,7 @@ static u64 padded_channels(const struct overtake_insn *insn)
 	return ((u64)insn->in[0].channels + 7) / 8 * 8;
 }
 
-/* What a unit of an instruction takes. */
+/* The work of a unit of an instruction. */
 struct costs {
 	u32 store;
 	u32 row;
@@ -35,7 +35,7 @@ static struct costs costs_of(const struct overtake_insn *insn)
 	return costs;
 }
 
-/* Of @rows x @columns positions. */
+/* Returns the work of @rows x @columns positions. */
 static s64 window_work(const struct costs *costs, u32 rows, u32 columns)
 {
 	return (s64)rows * (costs->row + (s64)columns * costs->position);
@@ -100,14 +100,14 @@ bool ovt_simd_max_pool(const struct overtake_insn *insn, const struct ovt_operan
 	return !more;
 }
 
-/* 16 sums of 16 bits, added to those of 32. */
+/* Adds 16 sums of 16 bits to those of 32 bits. */
 static __always_inline void add_wide(struct ovt_simd_sums *sums, ovt_s16x16 addends)
 {
 	sums->low += ovt_widen_s16(ovt_low_half((ovt_u32x8)addends));
 	sums->high += ovt_widen_s16(ovt_high_half((ovt_u32x8)addends));
 }
 
-/* Of the bytes, without regard to the zero point. */
+/* Adds up the bytes, without regard to the zero point. */
 static OVT_SIMD_NOINLINE void
 add_window(const struct overtake_insn *insn, const struct ovt_operands *operands,
 	   const struct ovt_window *window, u32 c, struct ovt_simd_sums *sums)
@@ -133,7 +133,7 @@ add_window(const struct overtake_insn *insn, const struct ovt_operands *operands
 	add_wide(sums, part);
 }
 
-/* All channels of a pixel have one scale. */
+/* Loads the scale, which all channels of a pixel share. */
 static void load_scale(struct ovt_simd_channels *channels, const struct overtake_insn *insn,
 		       const struct ovt_operands *operands, const struct ovt_cursor *at, u32 inside)
 {

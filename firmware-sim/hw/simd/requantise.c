@@ -23,7 +23,7 @@ static bool sums_fit(const struct ovt_simd_sums *bias, u64 most)
 			    (ovt_i32x8)(bias->high + limit > limit + limit));
 }
 
-/* Parameters of 16 channels, where they are read. */
+/* Where the parameters of 16 channels are read. */
 struct params {
 	const u32 *biases;
 	const u32 *multipliers;

@@ -2,8 +2,8 @@
 /*
  * RESIZE_BILINEAR, 8 channels of a pixel at once.
  *
- * Between two neighbours along x lies at most 128 * 256: 16 bits hold it, and one multiplication
- * blends pairs of neighbours along either axis.
+ * A blend of two neighbours along x is at most 128 * 256 in magnitude: 16 bits hold it, and one
+ * multiplication blends pairs of neighbours along either axis.
  */
 #include "hw/operator_units.h"
 #include "hw/sampling.h"
@@ -11,10 +11,10 @@
 #include "hw/simd/vector_operators.h"
 
 #define RUN_CHANNELS	8u
-/* Of beginning a pixel: its corners may be on five pages with it. */
+/* Work of beginning a pixel: it and its corners may be on five pages. */
 #define PIXEL_WORK	80
 
-/* Weights of pairs: the second's is the fraction. */
+/* Returns the weights of pairs: that of the second is the fraction. */
 static __always_inline ovt_s16x16 pair_weights(u32 fraction)
 {
 	u32 pair = (OVT_FRACTION_ONE - fraction) | fraction << 16;
@@ -22,7 +22,7 @@ static __always_inline ovt_s16x16 pair_weights(u32 fraction)
 	return (ovt_s16x16)ovt_broadcast_s32((s32)pair);
 }
 
-/* 8 channels of two pixels, side by side as pairs. */
+/* Loads 8 channels of two pixels, side by side as pairs. */
 static __always_inline ovt_s16x16 load_pairs(const s8 *first, const s8 *second)
 {
 	ovt_c8x16 a = (ovt_c8x16)(ovt_s64x2) { (s64)ovt_load_u64(first), 0 };
@@ -31,13 +31,13 @@ static __always_inline ovt_s16x16 load_pairs(const s8 *first, const s8 *second)
 	return ovt_widen_s8((ovt_s8x16)__builtin_ia32_punpcklbw128(a, b));
 }
 
-/* Pairs of words of two vectors of 8 blends, each below 2^15. */
+/* Returns pairs of words of two vectors of 8 blends, each below 2^15. */
 static __always_inline ovt_s16x16 pair_blends(ovt_u32x8 first, ovt_u32x8 second)
 {
 	return (ovt_s16x16)((first & 0xffff) | second << 16);
 }
 
-/* sums / 2^16, rounded half to even; at most 128. */
+/* Returns sums / 2^16, rounded half to even; at most 128. */
 static __always_inline ovt_i32x8 round_blends(ovt_u32x8 sums)
 {
 	ovt_u32x8 odd = sums >> OVT_SAMPLE_BITS & 1;
@@ -55,7 +55,7 @@ static __always_inline u64 pack_words(ovt_i32x8 words)
 	return (u64)bytes[0];
 }
 
-/* The four pixels that an output pixel lies between. */
+/* The four pixels between which an output pixel lies. */
 struct corners {
 	const s8 *above[2];
 	const s8 *below[2];
@@ -79,7 +79,7 @@ static void find_corners(struct corners *corners, const struct overtake_insn *in
 	corners->weights_y = pair_weights(y.fraction);
 }
 
-/* Channels from @c on; those up to a multiple of 8 may be read. */
+/* Blends 8 channels from @c on; those up to a multiple of 8 may be read. */
 static __always_inline u64 blend(const struct corners *corners, u32 c)
 {
 	ovt_u32x8 above = ovt_multiply_pairs(load_pairs(corners->above[0] + c,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Which instructions have a vector operator.  Compiled like all else; what it calls is not. */
+/* The instructions that have a vector operator.  Unlike its callees, this is compiled as usual. */
 #include "hw/simd/vector_operators.h"
 
 struct vector_operator {
@@ -30,7 +30,7 @@ static const struct vector_operator vector_operators[OVERTAKE_OP_COUNT] = {
 	[OVERTAKE_OP_RESIZE_BILINEAR] = { always, ovt_simd_resize_bilinear },
 };
 
-/* Of instructions with an operand of 16 bits: the others take bytes alone. */
+/* Operators of instructions with an operand of 16 bits: the others take only bytes. */
 static const struct vector_operator wide_operators[OVERTAKE_OP_COUNT] = {
 	[OVERTAKE_OP_CONV] = { ovt_simd_wide_conv_covers, ovt_simd_wide_conv },
 	[OVERTAKE_OP_DEPTHWISE] = { ovt_simd_wide_depthwise_covers, ovt_simd_wide_depthwise },

@@ -2,9 +2,9 @@
 /*
  * TABLE, 32 elements at once.
  *
- * The table is looked up 16 bytes at a time.  The index goes down by 16 with each of them; once
- * it is below 0 it selects 0.  Each part is the difference to the part before, so what an index has
- * selected by then adds up to its element.  Indices from 128 on go the same way, apart.
+ * The table is looked up in parts of 16 bytes.  The index goes down by 16 with each part; once it
+ * is below 0 it selects 0.  Each part holds the difference to the part before, so the values that
+ * an index has selected add up to its element.  Indices from 128 on are looked up separately.
  *
  * No element becomes an address, however few they are: see ovt_index_at().
  */
@@ -12,7 +12,7 @@
 #include "hw/simd/pixels.h"
 #include "hw/simd/vector_operators.h"
 
-/* Of beginning a run: both tensors may be on another page. */
+/* Work of beginning a run: both tensors may be on another page. */
 #define RUN_WORK	60
 
 struct table {

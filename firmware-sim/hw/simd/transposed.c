@@ -3,11 +3,10 @@
  * TRANSPOSED_CONV, as one CONV for each phase.
  *
  * A phase is the outputs at (y, x) of every stride_height-th row and stride_width-th column.  The
- * same taps reach all of them, stride apart in the kernel, and bring inputs that are dilation
+ * same taps, stride apart in the kernel, reach all of them, and bring inputs that are dilation
  * apart.  So a phase is a CONV of stride 1 with these taps, from the last to the first, whose
- * outputs lie further apart.  This holds where stride and dilation have no common divisor; in
- * other instructions some outputs have no tap at all, as where the kernel is shorter than the
- * stride.
+ * outputs are further apart.  This holds if stride and dilation have no common divisor; in
+ * other instructions some outputs have no tap at all, as if the kernel is shorter than the stride.
  *
  * The cursor's row and column are those of the phase, its other fields are of the phase's CONV.
  */
@@ -15,14 +14,14 @@
 #include "hw/simd/conv.h"
 #include "hw/simd/vector_operators.h"
 
-/* Phases of an instruction at most: each is planned before the first begins. */
+/* Greatest number of phases of an instruction: each is planned before the first begins. */
 #define MOST_PHASES	16u
-/* Of planning one. */
+/* Work of planning a phase. */
 #define PHASE_WORK	200
 
 /*
- * What a phase is along one axis: @outputs, of which the first begins @pad before the input or
- * @skipped behind its begin; @taps of the kernel, from @last backwards.
+ * A phase along one axis: @outputs, of which the first begins @pad before the input or @skipped
+ * behind its begin; @taps of the kernel, from @last backwards.
  */
 struct axis {
 	u32 outputs;
@@ -36,8 +35,8 @@ struct axis {
  * struct phase - one CONV
  * @insn: the instruction
  * @plan: how it is cut
- * @rows: what it is along the rows
- * @columns: what it is along the columns
+ * @rows: the phase along the rows
+ * @columns: the phase along the columns
  */
 struct phase {
 	struct overtake_insn insn;
@@ -46,7 +45,7 @@ struct phase {
 	struct axis columns;
 };
 
-/* The first tap whose distance to @position is whole strides; @stride if there is not one alone. */
+/* Returns the first tap whose distance to @position is whole strides; @stride: not just one. */
 static u32 first_tap(u32 position, u32 stride, u32 dilation)
 {
 	u32 back = stride - dilation % stride;
@@ -62,7 +61,7 @@ static u32 first_tap(u32 position, u32 stride, u32 dilation)
 	return found;
 }
 
-/* False if no tap reaches the outputs, or if they are not those of a CONV. */
+/* Finds @axis.  False if no tap reaches the outputs, or if they are not those of a CONV. */
 static bool find_axis(struct axis *axis, u32 phase, u32 stride, u32 pad, u32 kernel, u32 dilation,
 		      u32 inputs, u32 outputs)
 {
@@ -134,7 +133,7 @@ static void order_weights(struct phase *phase, const struct overtake_insn *insn)
 	plan->ordered = false;
 }
 
-/* The phase at (@y, @x). */
+/* Plans the phase at (@y, @x). */
 static bool plan_phase(struct phase *phase, const struct overtake_insn *insn, u32 y, u32 x)
 {
 	if (!find_axis(&phase->rows, y, insn->stride_height, insn->pad_top, insn->kernel_height,
@@ -148,7 +147,7 @@ static bool plan_phase(struct phase *phase, const struct overtake_insn *insn, u3
 	return true;
 }
 
-/* Moves on to the next phase, in rows and columns that there are; false past the last. */
+/* Moves on to the next phase in the rows and columns of the output; false past the last. */
 static bool next_phase(const struct overtake_insn *insn, u32 *y, u32 *x)
 {
 	*x += 1;

@@ -12,7 +12,7 @@
 #include "hw/simd/vector.h"
 #include "hw/simd/vector_operators.h"
 
-/* Of beginning a unit, and of rounding 8 sums. */
+/* Work of beginning a unit, and of rounding 8 sums. */
 #define UNIT_WORK	80
 /* Vector multiplications whose products are added up in 32 bits. */
 #define STEPS_OF_SUM	128u
@@ -20,7 +20,7 @@
 struct wide_sums {
 	ovt_s64x4 of[2];
 	ovt_u32x8 recent;
-	u32 steps;	/* added to @recent */
+	u32 steps;	/* number of steps added to @recent */
 };
 
 static __always_inline ovt_s64x4 widen_s32(ovt_s32x4 values)
@@ -57,19 +57,19 @@ static void store(const struct overtake_insn *insn, const struct ovt_operands *o
 	ovt_store_sums(insn, operands, at, count, &stored);
 }
 
-/* Two neighbours of a pixel, for all outputs. */
+/* Loads two neighbours of a pixel, for all outputs. */
 static __always_inline ovt_s16x16 pair(const s8 *in)
 {
 	return (ovt_s16x16)ovt_broadcast_s32(ovt_load_s32(in));
 }
 
-/* An input without a neighbour: the weights behind it may be anything. */
+/* Loads an input without a neighbour: the weights behind it may be anything. */
 static __always_inline ovt_s16x16 single(const s8 *in)
 {
 	return (ovt_s16x16)ovt_broadcast_s32((u16)ovt_load(in, OVERTAKE_TYPE_INT16, 0));
 }
 
-/* @inputs of a pixel times [i / 2][8 o][2 i]. */
+/* Adds the products of @inputs of a pixel and weights [i / 2][8 o][2 i]. */
 static __always_inline void multiply_pixel(struct wide_sums *sums, const s8 *in, const s8 *weights,
 					   u32 inputs)
 {
@@ -83,7 +83,7 @@ static __always_inline void multiply_pixel(struct wide_sums *sums, const s8 *in,
 					     ovt_widen_s8(ovt_load_s8x16(weights + 8 * i))));
 }
 
-/* Two bytes, or one and 0, less their zero point: both for all outputs. */
+/* Loads two bytes, or one and 0, less their zero point, for all outputs. */
 static __always_inline ovt_s16x16 byte_pair(const s8 *in, s32 zero_point, bool has_second)
 {
 	u32 first = (u16)(in[0] - zero_point);
@@ -92,7 +92,7 @@ static __always_inline ovt_s16x16 byte_pair(const s8 *in, s32 zero_point, bool h
 	return (ovt_s16x16)ovt_broadcast_s32((s32)(first | second << 16));
 }
 
-/* The same of bytes. */
+/* Adds the products of @inputs of a pixel of bytes and such weights. */
 static __always_inline void multiply_bytes(struct wide_sums *sums, const s8 *in, s32 zero_point,
 					   const s8 *weights, u32 inputs)
 {
@@ -103,7 +103,7 @@ static __always_inline void multiply_bytes(struct wide_sums *sums, const s8 *in,
 						   ovt_widen_s8(ovt_load_s8x16(weights + 8 * i)));
 }
 
-/* A window's taps may each be on a page of its own. */
+/* Returns the work of a window, whose taps may each be on a page of its own. */
 static u64 window_work(const struct overtake_insn *insn, u32 inputs)
 {
 	u64 taps = (u64)insn->kernel_height * insn->kernel_width;
@@ -168,7 +168,7 @@ static OVT_SIMD_NOINLINE void conv_unit(const struct overtake_insn *insn,
 	store(insn, operands, at, count, &sums);
 }
 
-/* 8 bytes as elements of 32 bits. */
+/* Loads 8 bytes as elements of 32 bits. */
 static __always_inline ovt_u32x8 widen_bytes(const s8 *bytes)
 {
 	ovt_s64x2 all = { (s64)ovt_load_u64(bytes), 0 };
@@ -209,7 +209,7 @@ static OVT_SIMD_NOINLINE void depthwise_unit(const struct overtake_insn *insn,
 typedef void unit_function(const struct overtake_insn *insn, const struct ovt_operands *operands,
 			   const struct ovt_cursor *at, u32 count);
 
-/* Unit by unit, each of which counts @unit_work.  @segment: channels of a group. */
+/* Runs unit by unit, each of which counts @unit_work.  @segment: channels of a group. */
 static __always_inline bool run(const struct overtake_insn *insn,
 				const struct ovt_operands *operands, struct ovt_cursor *cursor,
 				s64 *work, u32 segment, u64 unit_work, unit_function *unit)
@@ -257,7 +257,7 @@ bool ovt_simd_wide_matmul_covers(const struct overtake_insn *insn)
 	return insn->in[0].type && insn->in[1].type && product_work(insn) <= OVT_SIMD_UNIT;
 }
 
-/* 16 elements of 16 bits, @count of which are read: the others are 0. */
+/* Loads 16 elements of 16 bits, of which @count are read and the others are 0. */
 static __always_inline ovt_s16x16 load_words(const s8 *from, u32 count)
 {
 	s16 words[16] = { 0 };
@@ -277,7 +277,7 @@ static __always_inline s64 total(struct wide_sums *sums)
 	return all[0] + all[1] + all[2] + all[3];
 }
 
-/* Of two rows of @count elements. */
+/* Returns the sum of products of two rows of @count elements. */
 static OVT_SIMD_NOINLINE s64 multiply_rows(const s8 *a, const s8 *b, u32 count)
 {
 	struct wide_sums lower = { 0 }, upper = { 0 };

@@ -75,7 +75,7 @@ void ovt_coord_arrive(struct ovt_coord *coord, struct ovt_coord_task *task, u64 
 	coord->look_wanted = true;
 }
 
-/* What it reserved for its next run is free again. */
+/* Frees the time that @task reserved for its next run. */
 static void release(struct ovt_coord *coord, struct ovt_coord_task *task)
 {
 	coord->processors[task->reserved_on].reserved -= task->reserved;
@@ -83,7 +83,7 @@ static void release(struct ovt_coord *coord, struct ovt_coord_task *task)
 	task->reserved_on = 0;
 }
 
-/* The task waits no more, and ends with its last run. */
+/* Makes the task wait no more, and end with its last run. */
 static void begin_end(struct ovt_coord *coord, struct ovt_coord_task *task,
 		      enum ovt_coord_status status)
 {
@@ -133,7 +133,7 @@ static void enter_processor(struct ovt_coord_run *run, struct ovt_coord_processo
 	processor->waiting_expected_high += is_high ? run->expected : 0;
 }
 
-/* A worker has it, or it is over. */
+/* @run waits no more: a worker has it, or it is over. */
 static void wait_no_more(struct ovt_coord_run *run, struct ovt_coord_processor *pool)
 {
 	bool is_high = ovt_coord_is_high(run->task);
@@ -172,7 +172,7 @@ static struct ovt_coord_run *unused_run(struct ovt_coord_task *task)
 	return run;
 }
 
-/* Of an FC as the model has it: what a batch may hold up a task of 255 for. */
+/* Returns the time of the run's longest FC: a batch may hold up a task of 255 by such FCs. */
 static u64 longest_fc(const struct ovt_coord *coord, const struct ovt_coord_run *run)
 {
 	const struct ovt_coord_model *model = run->task->model;
@@ -370,7 +370,7 @@ void ovt_coord_trial_ended(struct ovt_coord *coord, u32 index, bool works, u64 n
 	coord->look_wanted = true;
 }
 
-/* What is to be done now */
+/* Actions */
 
 static struct ovt_coord_task *first_in(const struct ovt_list *list)
 {

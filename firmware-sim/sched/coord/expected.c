@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Expected times: smoothed records of what runs took.  And throttled processors: a ratio of what
- * runs take by their records tells that one has become slower as a whole.
+ * Expected times: smoothed records of the times of runs.  And throttled processors: the ratio of
+ * the times of runs to their records shows that a processor has become slower as a whole.
  */
 #include "sched/coord/internal.h"
 
@@ -10,7 +10,7 @@ static u64 smooth(u64 old, u64 new, u32 percent)
 	return ((100 - percent) * old + percent * new + 50) / 100;
 }
 
-/* @new / @old in thousandths, half up. */
+/* Returns @new / @old in thousandths, rounded half up. */
 static u64 ratio_of(u64 new, u64 old)
 {
 	if (new / OVT_COORD_RATIO_MOST >= old)

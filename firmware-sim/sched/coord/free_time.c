@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Free times: in how long each worker of each processor has done what it was given, as expected.
- * A core has one worker.
+ * Free times: the expected time until each worker of each processor has finished its runs.  A core
+ * has one worker.
  *
- * A core executes without a pause while it has unfinished runs, so what it has executed of them is
- * the time since it was last idle, less what has ended since.
+ * A core executes without a pause while it has unfinished runs.  So it has executed them for the
+ * time since it was last idle, less the time of the runs that have ended since.
  */
 #include "sched/coord/internal.h"
 
@@ -63,7 +63,7 @@ bool ovt_coord_is_idle(const struct ovt_coord_processor *processor)
 	return processor->unfinished_below < processor->depth;
 }
 
-/* A task of 255 goes first at the end of an FC, or of a batch: the rest does not delay it. */
+/* A task of 255 goes first at the end of an FC, or of a batch: other runs do not delay it. */
 static u64 core_seen_by_high(const struct ovt_coord_processor *core, u64 free_time)
 {
 	const struct ovt_coord_run *below = first_of(&core->queued_below);
@@ -87,7 +87,7 @@ static u64 core_free_time(const struct ovt_coord_processor *core, bool is_high, 
 	return is_high ? core_seen_by_high(core, free_time) : free_time;
 }
 
-/* Runs that wait on idle workers count as started, the rest is spread over all. */
+/* Counts waiting runs for which a worker is idle as started; the others are spread over all. */
 static u32 seat_waiting(const struct ovt_list *queue, u64 *times, u32 worker, u32 workers,
 			u64 *unseated)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* A look: what to dispatch, or to drop, next. */
+/* A look: chooses what to dispatch, or to drop, next. */
 #include "sched/coord/internal.h"
 
 static bool has_idle_processor(const struct ovt_coord *coord)
@@ -32,7 +32,7 @@ static bool will_be_late(const struct ovt_coord *coord, const struct ovt_coord_t
 	       ovt_coord_add(now, plan->latency) > task->deadline;
 }
 
-/* The first tasks of the queue, those with the smallest key first.  Returns how many. */
+/* Orders the first tasks of the queue, smallest key first.  Returns their number. */
 static u32 order_window(struct ovt_coord *coord, u64 now)
 {
 	const struct ovt_coord_policy *policy = coord->settings.policy;

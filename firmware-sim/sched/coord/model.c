@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Models: which units follow each other in chains, and what pieces of them take before a run has
- * shown it.
+ * Models: the chains of their units, and the times of pieces before a run has shown them.
  */
 #include "sched/coord/internal.h"
 #include "sched/wide.h"
 
-/* Bytes that a unit moves count as so many operations. */
+/* Number of operations as which each byte that a unit moves counts. */
 #define BYTE_COST_OF_CORES	1000u
 #define BYTE_COST_OF_POOLS	10u
 
@@ -28,7 +27,7 @@ static void find_successors(struct ovt_coord_model *model)
 	}
 }
 
-/* The one behind @unit in its chain; false: it is the last. */
+/* Finds the unit behind @unit in its chain.  Returns false if @unit is the last. */
 static bool next_in_chain(const struct ovt_coord_model *model, u32 unit, u32 *next)
 {
 	if (!is_single(model->successors[unit]))
@@ -151,7 +150,7 @@ static bool is_class_of_pools(const struct ovt_coord *coord, u32 class_index)
 	return false;
 }
 
-/* Operations, and the bytes that come in from and go out to other runs. */
+/* Returns the cost of @units: operations, and bytes that come from and go to other runs. */
 static u64 cost_of(const struct ovt_coord *coord, const struct ovt_coord_model *model,
 		   u32 class_index, u64 units)
 {
@@ -178,10 +177,10 @@ static u64 cost_of(const struct ovt_coord *coord, const struct ovt_coord_model *
 								      BYTE_COST_OF_CORES);
 }
 
-/* As much as the units of a model may take by its times: sums of this stay countable. */
+/* Greatest time of a piece: sums of as many as a model has units do not overflow. */
 #define MOST_SCALED	(1ull << 54)
 
-/* @a * @b / @divisor, half up, but at most MOST_SCALED. */
+/* Returns @a * @b / @divisor, rounded half up, at most MOST_SCALED. */
 static u64 scale(u64 a, u64 b, u64 divisor)
 {
 	struct ovt_wide rest = ovt_wide_add(ovt_wide_multiply(a, b), ovt_wide(divisor / 2));
@@ -210,7 +209,7 @@ bool ovt_coord_largest_piece(const struct ovt_coord *coord, const struct ovt_coo
 	u32 most = 0;
 	u32 first_unit, chain, last;
 
-	/* By first unit, so that of several of one length the lowest is found first. */
+	/* In the order of first units: among pieces of one length the lowest is found first. */
 	for (first_unit = 0; first_unit < model->unit_count; first_unit++) {
 		u32 first = ovt_coord_place_in_chain(model, first_unit);
 
@@ -231,7 +230,7 @@ bool ovt_coord_largest_piece(const struct ovt_coord *coord, const struct ovt_coo
 	return most != 0;
 }
 
-/* What the units of a piece take before a run of it is recorded. */
+/* Source of the times of pieces before a run of them is recorded. */
 struct ovt_coord_first_times {
 	u32 class_index;
 	u64 measured;	/* 0: times are modelled */

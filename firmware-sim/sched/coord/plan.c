@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The plan of a task: where and when its units that are left run, if nothing else comes.
+ * The plan of a task: where and when its remaining units run, if nothing else comes.
  *
- * One chain after the other, each exactly: its units are cut into pieces, and each piece goes to a
- * processor, so that the chain ends first.  The cost of a move depends on where the piece before
- * runs, so there is an end for each unit and processor.  A chain of n units on p processors takes
- * O(p n^2 + p^2 n) steps.
+ * Chains are planned one after the other, each exactly: its units are cut into pieces, and each
+ * piece goes to a processor, so that the chain ends as early as possible.  The cost of a move
+ * depends on the processor of the piece before, so there is an end for each unit and processor.  A
+ * chain of n units on p processors takes O(p n^2 + p^2 n) steps.
  */
 #include "sched/coord/internal.h"
 
@@ -22,7 +22,7 @@ u64 ovt_coord_move(const struct ovt_coord *coord, u32 from, u32 to, u64 bytes)
 			    bytes);
 }
 
-/* The units of a chain that are left: @first to @last of its places.  False: none. */
+/* Finds the remaining units of a chain: places @first to @last.  Returns false if there is none. */
 static bool units_left(const struct ovt_coord_task *task, u32 chain, u32 *first, u32 *last)
 {
 	const struct ovt_coord_model *model = task->model;
@@ -47,7 +47,7 @@ static u64 due_in(const struct ovt_coord_task *task, u32 unit, u64 now)
 	return due > now ? due - now : 0;
 }
 
-/* When the output of a predecessor is there. */
+/* Returns when the output of a predecessor is available. */
 static u64 end_of(const struct ovt_coord *coord, const struct ovt_coord_task *task, u32 unit,
 		  u64 now)
 {
@@ -65,7 +65,7 @@ static u32 place_of(const struct ovt_coord *coord, const struct ovt_coord_task *
 	return coord->scratch.unit_place[unit];
 }
 
-/* Of the predecessors of @unit to @processor. */
+/* Returns the time of the moves from the predecessors of @unit to @processor. */
 static u64 moves_to(struct ovt_coord *coord, const struct ovt_coord_task *task, u32 unit,
 		    u32 processor)
 {
@@ -83,7 +83,7 @@ static u64 moves_to(struct ovt_coord *coord, const struct ovt_coord_task *task, 
 	return time;
 }
 
-/* When the piece that begins the chain can be at its units. */
+/* Finds when the first piece of the chain can begin its units, on each processor. */
 static void begin_first(struct ovt_coord *coord, const struct ovt_coord_task *task, u32 unit,
 			u64 now)
 {
@@ -103,7 +103,7 @@ static void begin_first(struct ovt_coord *coord, const struct ovt_coord_task *ta
 	}
 }
 
-/* What a move of @bytes to this entry takes from each other one. */
+/* Finds the time of a move of @bytes to this entry from each other entry. */
 static void find_moves(struct ovt_coord *coord, u32 to, u64 bytes)
 {
 	u32 from;
@@ -112,7 +112,7 @@ static void find_moves(struct ovt_coord *coord, u32 to, u64 bytes)
 		coord->scratch.moves[from] = move_between(coord, from, to, bytes);
 }
 
-/* The same of one behind another piece, which runs on any processor. */
+/* Finds when a piece behind another one, which runs on any processor, can begin its units. */
 static void begin_later(struct ovt_coord *coord, const struct ovt_coord_task *task, u32 unit,
 			u32 before, u32 step)
 {
@@ -146,7 +146,7 @@ static void begin_later(struct ovt_coord *coord, const struct ovt_coord_task *ta
 	}
 }
 
-/* The first end of the piece that ends with this unit, on each processor. */
+/* Finds the earliest end of the piece that ends with this unit, on each processor. */
 static void end_pieces(struct ovt_coord *coord, const struct ovt_coord_task *task, u32 chain,
 		       u32 first, u32 step, u8 *since)
 {
@@ -210,7 +210,7 @@ static u32 find_ends(struct ovt_coord *coord, const struct ovt_coord_task *task,
 	return best;
 }
 
-/* The time between the end of the piece before, or of the predecessors, and its units. */
+/* Returns the time from the end of the piece before, or of the predecessors, to its units. */
 static u64 lead_of(struct ovt_coord *coord, const struct ovt_coord_task *task,
 		   const struct ovt_coord_piece *piece)
 {
@@ -221,8 +221,8 @@ static u64 lead_of(struct ovt_coord *coord, const struct ovt_coord_task *task,
 }
 
 /*
- * Takes the places of a chain's pieces, and says where the first two are.  @ends_on: the processor
- * on which it ends.
+ * Occupies the places of a chain's pieces, and finds its first two pieces.  @ends_on: the processor
+ * on which the chain ends.
  */
 static u32 settle_pieces(struct ovt_coord *coord, const struct ovt_coord_task *task, u32 chain,
 			 u32 first, u32 last, u32 ends_on, struct ovt_coord_piece pieces[2])
@@ -282,7 +282,7 @@ static void complete_piece(struct ovt_coord *coord, const struct ovt_coord_task 
 							     piece->last));
 }
 
-/* The free times that the plan begins with. */
+/* Sets the free times with which the plan begins. */
 static void begin_plan(struct ovt_coord *coord, const struct ovt_coord_task *task)
 {
 	struct ovt_coord_scratch *scratch = &coord->scratch;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Policies: in which order tasks stand in the queue, which of a window goes first, and whether a
- * busy processor gets more.
+ * Policies: the order of tasks in the queue, which task of a window goes first, and whether a busy
+ * processor gets more runs.
  */
 #include "sched/coord/internal.h"
 

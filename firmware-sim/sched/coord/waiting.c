@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Where tasks wait: those of 255 and those below with a plan in a queue each, those without a plan
- * apart, and by deadline those that may be dropped.  A policy that takes tasks whole has a queue
- * for each processor instead, of the tasks that can run there.
+ * Queues of waiting tasks.  Tasks of 255 with a plan are in one queue, tasks below 255 with a plan
+ * in another; tasks without a plan are apart.  Tasks that may be dropped are also in a tree by
+ * deadline.  A policy that takes tasks whole has, for tasks below 255, a queue for each processor
+ * instead, with the tasks that can run there.
  */
 #include "sched/coord/internal.h"
 
