@@ -492,41 +492,50 @@ class Decisions(unittest.TestCase):
         first, chosen = self.searched(numbers, "--decisions", "y=1")
         self.assertEqual((first["same_decisions"], first["expected_decisions"], chosen["in_16_bits"]), (1, None, []))
 
-    def compile_classifier(self, difference, *options, accuracy=0.99, last=(), shape=(1, 4)):
-        """Four logits of a fully connected layer that keeps its input, and `last` behind it."""
-        numbers = self.numbers(difference)[:, :, :2, :2].transpose(0, 2, 3, 1).reshape(-1, 4)
+    def search_classifier(self, *options, last=(), shape=(1, 4)):
+        """Four logits of a fully connected layer that keeps its input, and `last` behind it. A fourth logit
+        far below makes steps of 0.5, and the first two are 0.3 apart."""
+        numbers = self.numbers(0.3)[:, :, :2, :2].transpose(0, 2, 3, 1).reshape(-1, 4)
+        numbers[:, 3] = -120
         nodes = [node("Gemm", ["x", "w"], ["logits" if last else "y"], name="gemm"), *last]
         weights = {"w": np.eye(4, dtype=np.float32), "shape": np.array(shape, np.int64)}
         path = save(model(nodes, {"x": (1, 4)}, {"y": shape}, weights), self.folder / "c.onnx")
         np.save(self.folder / "c.npy", numbers)
-        result = overtake("compile", path, "--calibration", self.folder / "c.npy", "--accuracy", accuracy,
+        result = overtake("compile", path, "--calibration", self.folder / "c.npy", "--accuracy", 0.99,
                           "-o", self.folder / "c.ovm", *options)  # fmt: skip
+        return result
+
+    def logits_of(self, *options, **rest):
+        """The first attempt's, and the chosen attempt."""
+        result = self.search_classifier("--json", *options, **rest)
         self.assertEqual(result.returncode, 0, result.stderr)
-        return result.stderr
+        attempts = json.loads(result.stdout)["accuracy"]["attempts"]
+        (chosen,) = [attempt for attempt in attempts if attempt["chosen"]]
+        return attempts[0]["outputs"][0]["logits"], chosen
 
-    def test_a_classifier_without_softmax_gets_a_warning(self):
-        text = r"output 'y': the index of the greatest of its 4 numbers is that of float in \d\d\.\d\d % of the samples; "
-        advice = r"if the program looks for this index, add --decisions "
-        self.assertRegex(self.compile_classifier(0.012), text + advice + r"y\n")
-        for shape, argument in (((1, 4, 1, 1), "y"), ((1, 1, 4), "y"), ((1, 1, 1, 4), "y=3")):
-            last = [node("Reshape", ["logits", "shape"], ["y"], name="last")]
-            self.assertRegex(self.compile_classifier(0.012, last=last, shape=shape), text + advice + argument + r"\n")
-        # All samples decide as float does, by a lead that says little of others.
-        self.assertRegex(
-            self.compile_classifier(0.02, accuracy=0.9995),
-            r" numbers would be that of float in 99\.\d\d % of other samples; " + advice,
-        )
+    def test_a_classifier_without_softmax_chooses_as_float(self):
+        last = [node("Reshape", ["logits", "shape"], ["y"], name="last")]
+        for options in ({}, {"last": last, "shape": (1, 4, 1, 1)}, {"last": last, "shape": (1, 1, 4)}):
+            first, chosen = self.logits_of(**options)
+            self.assertLess(first, 0.99)
+            self.assertIn("gemm", chosen["in_16_bits"])
+            self.assertGreater(chosen["outputs"][0]["cosine"], 0.9999)
+            self.assertGreaterEqual(chosen["outputs"][0]["logits"], 0.99)
+        table = self.search_classifier().stdout
+        self.assertRegex(table, r"tried +cosine +rarer sign +as logits +device us")
+        self.assertRegex(table, r"(?m)^  min-max +0\.99\d+ +(-|0\.\d+) +0\.9[0-8]\d+ +\d+\.\d")
 
-    def test_other_outputs_get_no_warning_of_choices(self):
-        for difference, options in ((0.012, ["--decisions", "y"]), (0.5, [])):
-            self.assertNotIn("index of the greatest", self.compile_classifier(difference, *options))
+    def test_other_outputs_are_no_logits(self):
+        named, _ = self.logits_of("--decisions", "y")
+        self.assertIsNone(named)
         for last, shape in (
             (node("Relu", ["logits"], ["y"], name="last"), (1, 4)),
             (node("Sigmoid", ["logits"], ["y"], name="last"), (1, 4)),
             (node("Softmax", ["logits"], ["y"], name="last", axis=1), (1, 4)),
             (node("Reshape", ["logits", "shape"], ["y"], name="last"), (1, 2, 2)),
         ):
-            self.assertNotIn("index of the greatest", self.compile_classifier(0.012, last=[last], shape=shape), last.op_type)
+            first, _ = self.logits_of(last=[last], shape=shape)
+            self.assertIsNone(first, last.op_type)
 
     def test_the_table_has_a_column_for_decisions(self):
         table = self.compile(self.numbers(0.006), "--accuracy", 0.999, "--decisions", "y=1").stdout

@@ -211,5 +211,65 @@ TEST(ExpectedDecisions, AreForFewDecisions) {
     EXPECT_EQ(similarity.share(), 1);
 }
 
+double logits_of(const Numbers& values, const Numbers& reference, std::size_t choices) {
+    LogitSimilarity similarity;
+    similarity.add(values, reference, choices);
+    return similarity.nearness();
+}
+
+TEST(LogitSimilarity, ComparesProbabilities) {
+    EXPECT_EQ(logits_of({1, 2, 3, 4}, {1, 2, 3, 4}, 2), 1);
+    EXPECT_NEAR(logits_of({11, 12, 13}, {1, 2, 3}, 3), 1, 1e-6) << "a sum for all changes nothing";
+    // Probabilities of 0.9526 and 0.0474, exchanged.
+    EXPECT_NEAR(logits_of({3, 0}, {0, 3}, 2), 2 * 0.952574 * 0.047426 / 0.909647, 1e-5);
+    EXPECT_LT(logits_of({0, 0.5f, 0}, {0, 3, 0}, 3), 0.9) << "less sure";
+}
+
+TEST(LogitSimilarity, CountsTwiceWhatChoicesLose) {
+    // A lead of 1 with an error of 2: of 0.731 with one of 0.269, 0.3085 choose the other one.
+    EXPECT_NEAR(logits_of({0, 3}, {0, 1}, 2), 1 - 2 * 0.308538 * 0.731059 * 0.632121, 1e-5);
+    LogitSimilarity many;
+    for (std::size_t count = 0; count <= LogitSimilarity::most_estimated; ++count)
+        many.add(count % 100 ? Numbers{0, 1} : Numbers{1.5f, 1}, Numbers{0, 1}, 2);
+    EXPECT_NEAR(many.nearness(), 1 - 2 * 0.731059 * 0.632121 * 11 / 1001, 1e-5);
+}
+
+TEST(LogitSimilarity, FindsNumbersInASmallRangeNear) {
+    EXPECT_GT(logits_of({0.02f, 0.01f, -0.03f, 0.02f}, {0.01f, 0.02f, -0.02f, 0.01f}, 4), 0.995);
+}
+
+TEST(LogitSimilarity, NeedsFiniteNumbers) {
+    const float infinity = std::numeric_limits<float>::infinity();
+    const float none = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_TRUE(std::isnan(logits_of({}, {}, 2)));
+    EXPECT_TRUE(std::isnan(logits_of({1, 2}, {none, 2}, 2)));
+    EXPECT_TRUE(std::isnan(logits_of({1, 2}, {infinity, 2}, 2)));
+    EXPECT_LE(logits_of({none, none}, {1, 2}, 2), 0);
+    EXPECT_LE(logits_of({1, infinity}, {1, 2}, 2), 0);
+}
+
+TEST(LogitSimilarity, ExpectsWhatManyVectorsLose) {
+    std::mt19937 random(11);
+    std::normal_distribution<float> normal;
+    const auto nearness = [&](std::size_t vectors, float error) {
+        LogitSimilarity similarity;
+        for (std::size_t count = 0; count < vectors; ++count) {
+            Numbers reference(7), values(7);
+            for (std::size_t at = 0; at < 7; ++at) {
+                reference[at] = 2 * normal(random);
+                values[at] = reference[at] + error * normal(random);
+            }
+            similarity.add(values, reference, 7);
+        }
+        return similarity.nearness();
+    };
+    // As in AreNearTheTruthOfManyNearChoices, a loss is rather over- than underestimated.
+    for (const float error : {0.2f, 0.4f}) {
+        const double estimated = 1 - nearness(1000, error), counted = 1 - nearness(20000, error);
+        EXPECT_GT(estimated, 0.9 * counted) << error;
+        EXPECT_LT(estimated, 1.5 * counted) << error;
+    }
+}
+
 } // namespace
 } // namespace overtake::compiler

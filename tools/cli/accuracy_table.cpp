@@ -40,6 +40,16 @@ bool has_decisions(const compiler::AccuracyReport& report) {
     });
 }
 
+// Returns whether an output may hold logits.
+bool has_logits(const compiler::AccuracyReport& report) {
+    const auto has = [](const compiler::OutputNearness& output) {
+        return !std::isnan(output.logits);
+    };
+    return std::ranges::any_of(report.attempts, [&](const compiler::AccuracyAttempt& attempt) {
+        return std::ranges::any_of(attempt.outputs, has);
+    });
+}
+
 std::string or_none(double value, const char* format) {
     return std::isnan(value) ? "-" : fmt::format(fmt::runtime(format), value);
 }
@@ -48,15 +58,15 @@ std::string or_none(double value, const char* format) {
 
 void print_accuracy(const compiler::AccuracyReport& report, std::FILE* stream) {
     const float of_sign = compiler::cosine_of_rarer_sign(static_cast<float>(report.wanted));
-    const bool decides = has_decisions(report);
+    const bool decides = has_decisions(report), may_be_logits = has_logits(report);
     fmt::print(
         stream, "cosine of at least {} wanted of each output{}{}, over {} sample{}\n",
         report.wanted, of_sign > 0 ? fmt::format(", and of {:g} of its rarer sign", of_sign) : "",
         decides ? fmt::format(", and {:g} % of decisions as in float", 100 * report.wanted) : "",
         report.samples, report.samples == 1 ? "" : "s");
-    fmt::print(stream, "  {:<24} {:>9} {:>10}{} {:>12} {:>10}  {}\n", "tried", "cosine",
-               "rarer sign", decides ? " decisions" : "", "device us", "CPU us",
-               "output farthest from float");
+    fmt::print(stream, "  {:<24} {:>9} {:>10}{}{} {:>12} {:>10}  {}\n", "tried", "cosine",
+               "rarer sign", decides ? " decisions" : "", may_be_logits ? " as logits" : "",
+               "device us", "CPU us", "output farthest from float");
     for (const compiler::AccuracyAttempt& attempt : report.attempts) {
         const char* mark = attempt.is_chosen ? "* " : "  ";
         if (!attempt.refusal.empty()) {
@@ -77,11 +87,13 @@ void print_accuracy(const compiler::AccuracyReport& report, std::FILE* stream) {
             attempt.samples == report.samples ? "" : fmt::format(", {} samples", attempt.samples);
         const std::string same =
             or_none(compiler::percent_of(least(&compiler::OutputNearness::decisions)), "{:.2f} %");
-        fmt::print(stream, "{}{:<24} {:>9.6f} {:>10}{} {:>12.1f} {:>10.1f}  {}{}\n", mark,
+        const std::string as_logits = or_none(least(&compiler::OutputNearness::logits), "{:.6f}");
+        fmt::print(stream, "{}{:<24} {:>9.6f} {:>10}{}{} {:>12.1f} {:>10.1f}  {}{}\n", mark,
                    attempt.what, least(&compiler::OutputNearness::cosine),
                    or_none(least(&compiler::OutputNearness::rarer_sign), "{:.6f}"),
-                   decides ? fmt::format(" {:>9}", same) : "", attempt.device_us, attempt.cpu_us,
-                   printable(report.outputs[attempt.farthest()]), some);
+                   decides ? fmt::format(" {:>9}", same) : "",
+                   may_be_logits ? fmt::format(" {:>9}", as_logits) : "", attempt.device_us,
+                   attempt.cpu_us, printable(report.outputs[attempt.farthest()]), some);
     }
     for (const compiler::AccuracyAttempt& attempt : report.attempts) {
         if (attempt.is_chosen && !attempt.moved.empty())
@@ -121,7 +133,8 @@ Json accuracy_json(const compiler::AccuracyReport& report) {
                                {"cosine", number_or_null(output.cosine)},
                                {"rarer_sign", number_or_null(output.rarer_sign)},
                                {"same_decisions", number_or_null(output.same_decisions)},
-                               {"expected_decisions", number_or_null(output.expected_decisions)}});
+                               {"expected_decisions", number_or_null(output.expected_decisions)},
+                               {"logits", number_or_null(output.logits)}});
         }
     }
     return json;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,6 +28,9 @@ struct OutputNearness {
     float same_decisions; ///< share of the decisions that are those of float
     /// The share to be expected of decisions about other samples, where there are few.
     float expected_decisions;
+    /// How near probabilities come that Softmax makes of it (LogitSimilarity), if it may hold
+    /// logits.
+    float logits = std::numeric_limits<float>::quiet_NaN();
 
     /// The smaller one of both.
     float decisions() const {
@@ -37,7 +41,8 @@ struct OutputNearness {
     float least() const {
         const float by_sign = 1 - (1 - rarer_sign) / leniency_for_rarer_sign;
         const float of_numbers = by_sign < cosine ? by_sign : cosine;
-        return decisions() < of_numbers ? decisions() : of_numbers;
+        const float of_choices = decisions() < of_numbers ? decisions() : of_numbers;
+        return logits < of_choices ? logits : of_choices;
     }
 };
 

@@ -18,12 +18,10 @@
 
 #include "compiler/accuracy/float_order.hpp"
 #include "compiler/accuracy/losses.hpp"
-#include "compiler/accuracy/outputs.hpp"
 #include "compiler/accuracy/ranges.hpp"
 #include "compiler/accuracy/sources.hpp"
 #include "compiler/accuracy/trials.hpp"
 #include "compiler/inputs/decisions.hpp"
-#include "compiler/inputs/states.hpp"
 #include "compiler/passes/equalise.hpp"
 #include "compiler/passes/origins.hpp"
 #include "compiler/quantise/unreached.hpp"
@@ -77,7 +75,6 @@ public:
         if (!found_)
             refuse();
         warn_of_outputs();
-        warn_of_choices();
         return {std::move(*found_->network), std::move(found_->candidate)};
     }
 
@@ -373,33 +370,6 @@ private:
         }
     }
 
-    // Of the network that was found: outputs whose greatest number may be a choice, where that is
-    // another one than in float.
-    void warn_of_choices() const {
-        const Graph& graph = found_->network->graph;
-        const OutputUses uses = {
-            read_states(options_.states, graph),
-            possible_decisions(graph, read_decisions(options_.decisions, graph)),
-            1 - options_.accuracy};
-        if (!options_.warn || uses.decisions.empty())
-            return;
-        const std::vector<NodeSimilarity> outputs =
-            compare_outputs(found_->candidate, samples_, uses, trials_.step("looking at choices"));
-        for (const Decision& decision : uses.decisions) {
-            const NodeSimilarity& output = outputs[decision.output];
-            const bool is_counted = !(output.expected_decisions < output.same_decisions);
-            const float share = is_counted ? output.same_decisions : output.expected_decisions;
-            if (!(share < static_cast<float>(options_.accuracy)))
-                continue;
-            options_.warn(fmt::format(
-                "{}: output '{}': the index of the greatest of its {} numbers {} that of float in "
-                "{:.2f} % of {} samples; if the program looks for this index, add --decisions {}",
-                options_.model, graph.values[graph.outputs[decision.output]].name, decision.choices,
-                is_counted ? "is" : "would be", percent_of(share), is_counted ? "the" : "other",
-                argument_of(graph, decision)));
-        }
-    }
-
     [[noreturn]] void refuse() const {
         const AccuracyReport& report = trials_.report;
         const AccuracyAttempt* nearest = nullptr;
@@ -438,6 +408,11 @@ private:
             text += fmt::format(", and of other samples {:.2f} % of its decisions would be those "
                                 "of float,",
                                 percent_of(output.expected_decisions));
+        else if (output.logits == output.least())
+            text +=
+                fmt::format(", and as logits it gives probabilities and choices that are near by "
+                            "{:.6f},",
+                            output.logits);
         else if (output.least() < output.cosine)
             text += fmt::format(", and its rarer sign one of {:.6f},", output.rarer_sign);
         return text;

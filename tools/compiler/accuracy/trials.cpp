@@ -83,17 +83,18 @@ std::optional<Trial> Trials::compared(const Make& make, const Samples& samples,
     else if (!trial->in_16_bits.empty())
         entry.what = remedied(trial->in_16_bits.size(), Remedy::bits_16);
     const Graph& graph = trial->network->graph;
-    const OutputUses uses = {read_states(options_.states, graph),
-                             read_decisions(options_.decisions, graph), 1 - options_.accuracy};
+    OutputUses uses = {read_states(options_.states, graph),
+                       read_decisions(options_.decisions, graph), 1 - options_.accuracy};
+    uses.logits = possible_logits(graph, uses.decisions);
     trial->outputs.clear();
     for (const NodeSimilarity& output :
          compare_outputs(trial->candidate, samples, uses, step("trying " + entry.what)))
-        trial->outputs.push_back(
-            {output.cosine, output.rarer_sign, output.same_decisions, output.expected_decisions});
+        trial->outputs.push_back({output.cosine, output.rarer_sign, output.same_decisions,
+                                  output.expected_decisions, output.logits});
     constexpr float none = std::numeric_limits<float>::quiet_NaN();
     const auto is_near_of = [&](const OutputNearness& output) { return is_near(output); };
     const auto is_near_by_numbers = [&](const OutputNearness& output) {
-        return is_near(OutputNearness{output.cosine, output.rarer_sign, none, none});
+        return is_near(OutputNearness{output.cosine, output.rarer_sign, none, none, none});
     };
     trial->reaches = std::ranges::all_of(trial->outputs, is_near_of);
     trial->is_near_by_numbers = std::ranges::all_of(trial->outputs, is_near_by_numbers);

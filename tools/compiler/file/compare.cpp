@@ -192,6 +192,8 @@ public:
             is_output_[output] = true;
         for (const Decision& decision : uses.decisions)
             decisions_.emplace(decision.value, Decided{&decision, DecisionSimilarity(uses.tie)});
+        for (const Decision& vectors : uses.logits)
+            logits_.emplace(vectors.value, Logits{vectors.choices, LogitSimilarity()});
         if (alone == Alone::yes)
             alone_.emplace(graph, quantised, program);
         for (const Node& node : graph.nodes)
@@ -220,6 +222,7 @@ public:
         for (std::size_t index = 0; index < sums_.size(); ++index) {
             const Sums& sums = sums_[index];
             const auto decided = decisions_.find(graph_.nodes[index].output);
+            const auto logits = logits_.find(graph_.nodes[index].output);
             constexpr double none = std::numeric_limits<double>::quiet_NaN();
             const bool decides = decided != decisions_.end();
             result.push_back(
@@ -229,7 +232,9 @@ public:
                      static_cast<float>(std::max<std::size_t>(sums.elements, 1)),
                  static_cast<float>(sums.signs.rarer_cosine()),
                  static_cast<float>(decides ? decided->second.similarity.share() : none),
-                 static_cast<float>(decides ? decided->second.similarity.expected_share() : none)});
+                 static_cast<float>(decides ? decided->second.similarity.expected_share() : none),
+                 static_cast<float>(logits != logits_.end() ? logits->second.similarity.nearness()
+                                                            : none)});
         }
         return result;
     }
@@ -248,6 +253,12 @@ private:
         DecisionSimilarity similarity;
     };
 
+    // The similarity of a tensor that may hold logits, over all samples.
+    struct Logits {
+        std::size_t choices;
+        LogitSimilarity similarity;
+    };
+
     void add(std::size_t index, const std::vector<float>& result, const FloatValues& expected) {
         const ValueId output = graph_.nodes[index].output;
         sums_[index].all.add(result, expected[output]);
@@ -257,6 +268,8 @@ private:
             auto& [decision, similarity] = decided->second;
             similarity.add(result, expected[output], decision->choices, decision->inner);
         }
+        if (const auto found = logits_.find(output); found != logits_.end())
+            found->second.similarity.add(result, expected[output], found->second.choices);
         sums_[index].beyond += memory_.count_beyond(output, expected[output]);
         sums_[index].elements += result.size();
     }
@@ -322,6 +335,7 @@ private:
     std::vector<cpu::Kernel> kernels_; // by node, for nodes on the CPU
     std::vector<Sums> sums_;           // by node
     std::map<ValueId, Decided> decisions_;
+    std::map<ValueId, Logits> logits_;
     std::vector<bool> is_output_; // by value
     FloatValues states_;          // of the previous run; empty before the first
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -31,13 +32,16 @@ struct NodeSimilarity {
     /// of others.
     float same_decisions;
     float expected_decisions; ///< share to be expected of other samples; NaN also of many
+    /// Of a tensor that may hold logits: LogitSimilarity.  NaN of others.
+    float logits = std::numeric_limits<float>::quiet_NaN();
 };
 
 /// The use of the graph's outputs.
 struct OutputUses {
-    std::vector<StateLink> states;   ///< as inputs of the next sample
-    std::vector<Decision> decisions; ///< by their greatest number
-    double tie = 0;                  ///< see DecisionSimilarity
+    std::vector<StateLink> states;     ///< as inputs of the next sample
+    std::vector<Decision> decisions;   ///< by their greatest number
+    double tie = 0;                    ///< see DecisionSimilarity
+    std::vector<Decision> logits = {}; ///< perhaps, by their Softmax: see LogitSimilarity
 };
 
 /// Runs the program with the device's own operators and the graph in float over `samples`, and

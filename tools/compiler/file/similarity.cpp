@@ -70,6 +70,29 @@ double SignSimilarity::rarer_cosine() const {
     return (is_above ? above_ : below_).cosine();
 }
 
+bool DecisionLeads::add(const float* values, const float* reference, std::size_t right,
+                        std::size_t choices, std::size_t step, double tie) {
+    std::array<float, most_leads> leads;
+    leads.fill(std::numeric_limits<float>::infinity());
+    double with_error = 0;
+    for (std::size_t at = 0; at < choices * step; at += step) {
+        const double below = double{reference[right]} - reference[at];
+        const auto lead = static_cast<float>(below);
+        if (!(below > 0 && below >= tie && lead < leads.back()))
+            continue;
+        const auto after = std::ranges::upper_bound(leads, lead);
+        std::shift_right(after, leads.end(), 1);
+        *after = lead;
+        if (after == leads.begin())
+            with_error = double{values[right]} - values[at];
+    }
+    if (!std::isfinite(leads[0]) || !std::isfinite(with_error))
+        return false;
+    least_.push_back(leads);
+    errors_squared_ += (with_error - leads[0]) * (with_error - leads[0]);
+    return true;
+}
+
 void DecisionSimilarity::add(std::span<const float> values, std::span<const float> reference,
                              std::size_t choices, std::size_t inner) {
     for (std::size_t first = 0; first < reference.size(); first += choices * inner)
@@ -98,27 +121,8 @@ void DecisionSimilarity::add_one(const float* values, const float* reference, st
     const double tie = tie_ * std::min(1.0, double{greatest} - least);
     ++decided_;
     same_ += chosen == greatest || double{greatest} - chosen < tie;
-    if (leads_.size() == most_estimated)
-        return;
-    // The next numbers that are not as good.
-    std::array<float, most_leads> leads;
-    leads.fill(std::numeric_limits<float>::infinity());
-    double with_error = 0;
-    for (std::size_t at = 0; at < choices * step; at += step) {
-        const double below = double{greatest} - reference[at];
-        const auto lead = static_cast<float>(below);
-        if (!(below > 0 && below >= tie && lead < leads.back()))
-            continue;
-        const auto after = std::ranges::upper_bound(leads, lead);
-        std::shift_right(after, leads.end(), 1);
-        *after = lead;
-        if (after == leads.begin())
-            with_error = double{values[right]} - values[at];
-    }
-    if (std::isfinite(leads[0]) && std::isfinite(with_error)) {
-        leads_.push_back(leads);
-        errors_squared_ += (with_error - leads[0]) * (with_error - leads[0]);
-    }
+    if (leads_.count() < most_estimated)
+        leads_.add(values, reference, right, choices, step, tie);
 }
 
 double DecisionSimilarity::share() const {
@@ -128,19 +132,66 @@ double DecisionSimilarity::share() const {
 }
 
 double DecisionSimilarity::expected_share() const {
-    if (leads_.empty() || decided_ > most_estimated)
+    if (leads_.count() == 0 || decided_ > most_estimated)
         return std::numeric_limits<double>::quiet_NaN();
-    if (errors_squared_ == 0)
-        return 1;
-    const double deviation = std::sqrt(errors_squared_ / static_cast<double>(leads_.size()));
     double others = 0;
-    for (const std::array<float, most_leads>& leads : leads_) {
-        double same = 1;
-        for (const float lead : leads)
-            same *= 1 - std::erfc(lead / (deviation * std::numbers::sqrt2)) / 2;
-        others += 1 - same;
-    }
+    for (std::size_t number = 0; number < leads_.count(); ++number)
+        others += leads_.others(number, [](double) { return 1.0; });
     return 1 - others / static_cast<double>(decided_);
+}
+
+void LogitSimilarity::add(std::span<const float> values, std::span<const float> reference,
+                          std::size_t choices) {
+    for (std::size_t first = 0; first < reference.size(); first += choices)
+        add_one(&values[first], &reference[first], choices);
+}
+
+void LogitSimilarity::add_one(const float* values, const float* reference, std::size_t choices) {
+    const auto is_finite = [](float number) { return std::isfinite(number); };
+    if (!std::ranges::all_of(reference, reference + choices, is_finite))
+        return;
+    const auto place = [&](const float* numbers) {
+        return static_cast<std::size_t>(std::max_element(numbers, numbers + choices) - numbers);
+    };
+    const auto sum = [&](const float* numbers, double greatest) {
+        double total = 0;
+        for (std::size_t at = 0; at < choices; ++at)
+            total += std::exp(numbers[at] - greatest);
+        return total;
+    };
+    const std::size_t right = place(reference);
+    const double greatest = reference[right], total = sum(reference, greatest);
+    ++vectors_;
+    if (!std::ranges::all_of(values, values + choices, is_finite)) {
+        lost_ += 1 / total; // no number is the wrong one
+        return;
+    }
+    const std::size_t chosen = place(values);
+    const double of_values = values[chosen], total_of_values = sum(values, of_values);
+    for (std::size_t at = 0; at < choices; ++at)
+        probabilities_.add(static_cast<float>(std::exp(values[at] - of_values) / total_of_values),
+                           static_cast<float>(std::exp(reference[at] - greatest) / total));
+    lost_ += (1 - std::exp(reference[chosen] - greatest)) / total;
+    if (leads_.count() < most_estimated && leads_.add(values, reference, right, choices, 1, 0))
+        chance_.push_back(static_cast<float>(1 / total));
+}
+
+double LogitSimilarity::loss() const {
+    double lost = lost_;
+    if (vectors_ <= most_estimated) {
+        lost = 0;
+        for (std::size_t number = 0; number < leads_.count(); ++number)
+            lost += chance_[number] *
+                    leads_.others(number, [](double lead) { return 1 - std::exp(-lead); });
+    }
+    return lost / static_cast<double>(vectors_);
+}
+
+double LogitSimilarity::nearness() const {
+    if (vectors_ == 0)
+        return std::numeric_limits<double>::quiet_NaN();
+    const double cosine = probabilities_.cosine();
+    return std::min(std::isnan(cosine) ? 0 : cosine, 1 - 2 * loss());
 }
 
 } // namespace overtake::compiler

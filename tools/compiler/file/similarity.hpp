@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
+#include <numbers>
 #include <span>
 #include <vector>
 
@@ -44,6 +46,32 @@ private:
     float greatest_ = 0, least_ = 0;                // finite ones, and 0
 };
 
+/// The leads of the greatest number of a reference over its next numbers, and the errors of the
+/// least lead of each decision.
+class DecisionLeads {
+public:
+    static constexpr std::size_t most_leads = 64; ///< of a decision
+
+    /// Adds the leads of a decision over `choices` numbers, `step` apart, that are at least `tie`.
+    /// `right` is the place of the greatest number.  Returns whether there is a lead and its error
+    /// is finite; else nothing is added.
+    bool add(const float* values, const float* reference, std::size_t right, std::size_t choices,
+             std::size_t step, double tie);
+
+    std::size_t count() const { return least_.size(); }
+
+    /// The share of decision `number` that another choice is expected to get: an error is taken for
+    /// normal, with the deviation of the least leads, and each lead is looked at on its own.
+    /// `weigh(lead)` is 0..1: what such another choice counts.
+    template <typename Weigh>
+    double others(std::size_t number, const Weigh& weigh) const;
+
+private:
+    // In ascending order; infinite where there are fewer.
+    std::vector<std::array<float, most_leads>> least_;
+    double errors_squared_ = 0; // of the least leads
+};
+
 /// How many decisions are those of a reference: places of the greatest of some numbers.
 class DecisionSimilarity {
 public:
@@ -68,7 +96,6 @@ public:
     double expected_share() const;
 
     static constexpr std::size_t most_estimated = 1000;
-    static constexpr std::size_t most_leads = 64; ///< of a decision
 
 private:
     // Of [choices] numbers, `step` apart.
@@ -77,9 +104,49 @@ private:
 
     double tie_;
     std::size_t decided_ = 0, same_ = 0;
-    // Of the first decisions the least leads, in order; infinite where there are fewer.
-    std::vector<std::array<float, most_leads>> leads_;
-    double errors_squared_ = 0; // of the least leads
+    DecisionLeads leads_; // of the first decisions
 };
+
+/// How near vectors of logits come to those of a reference, by the probabilities that Softmax makes
+/// of them.  Vectors that hold something else are seldom far by this measure if they are near by
+/// their cosine: numbers within a range of 1 have nearly equal probabilities.
+class LogitSimilarity {
+public:
+    /// Arrays of one size, of vectors of `choices` logits.
+    void add(std::span<const float> values, std::span<const float> reference, std::size_t choices);
+
+    /// The smaller one of: the cosine of the probabilities; 1 less twice the loss of a choice,
+    /// which is the mean of what the reference's probability of the greatest value is below its
+    /// greatest probability.  The loss is the one that is expected of other data (DecisionLeads),
+    /// or the counted one with more than `most_estimated` vectors.  NaN without a finite vector.
+    double nearness() const;
+
+    static constexpr std::size_t most_estimated = 1000;
+
+private:
+    void add_one(const float* values, const float* reference, std::size_t choices);
+    double loss() const;
+
+    Similarity probabilities_;
+    std::size_t vectors_ = 0;
+    double lost_ = 0;
+    DecisionLeads leads_;       // of the first vectors
+    std::vector<float> chance_; // the greatest probability of each of these
+};
+
+template <typename Weigh>
+double DecisionLeads::others(std::size_t number, const Weigh& weigh) const {
+    if (errors_squared_ == 0)
+        return 0;
+    const double deviation = std::sqrt(errors_squared_ / static_cast<double>(count()));
+    double same = 1, chance = 0, weighed = 0;
+    for (const float lead : least_[number]) {
+        const double other = std::erfc(lead / (deviation * std::numbers::sqrt2)) / 2;
+        same *= 1 - other;
+        chance += other;
+        weighed += other * weigh(double{lead});
+    }
+    return chance == 0 ? 0 : (1 - same) * weighed / chance;
+}
 
 } // namespace overtake::compiler

@@ -93,12 +93,6 @@ std::size_t read_axis(const std::string& place, const std::string& text, const S
     return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
 }
 
-// Channels, if there are.
-std::size_t usual_axis(const std::string& place, const Shape& shape) {
-    const bool has_channels = shape.size() == 2 || shape.size() == 4;
-    return read_axis(place, has_channels ? "1" : "-1", shape);
-}
-
 Decision read_decision(const std::string& argument, const Graph& graph) {
     const std::string place = "--decisions " + argument;
     std::optional<std::size_t> output = find_output(graph, argument);
@@ -110,8 +104,12 @@ Decision read_decision(const std::string& argument, const Graph& graph) {
         throw CompileError(place, "the model has no output '" + argument.substr(0, equals) +
                                       "'; it has " + names_of_outputs(graph));
     const Shape& shape = graph.values[graph.outputs[*output]].shape;
-    const std::size_t axis =
-        has_axis ? read_axis(place, argument.substr(equals + 1), shape) : usual_axis(place, shape);
+    const bool has_channels = shape.size() == 2 || shape.size() == 4;
+    const std::size_t axis = read_axis(place,
+                                       has_axis       ? argument.substr(equals + 1)
+                                       : has_channels ? "1"
+                                                      : "-1",
+                                       shape);
     if (shape[axis] < 2)
         throw CompileError(place,
                            fmt::format("the output has one number along axis {}, so there is "
@@ -142,7 +140,7 @@ std::vector<Decision> read_decisions(const std::vector<std::string>& arguments,
     return decisions;
 }
 
-std::vector<Decision> possible_decisions(const Graph& graph, const std::vector<Decision>& known) {
+std::vector<Decision> possible_logits(const Graph& graph, const std::vector<Decision>& known) {
     std::vector<Decision> decisions;
     for (std::size_t output = 0; output < graph.outputs.size(); ++output) {
         const Shape& shape = graph.values[graph.outputs[output]].shape;
@@ -156,15 +154,6 @@ std::vector<Decision> possible_decisions(const Graph& graph, const std::vector<D
             decisions.push_back(decision);
     }
     return decisions;
-}
-
-std::string argument_of(const Graph& graph, const Decision& decision) {
-    const Value& output = graph.values[graph.outputs[decision.output]];
-    const auto size = static_cast<std::int64_t>(decision.choices);
-    if (output.shape[usual_axis(output.name, output.shape)] == size)
-        return output.name;
-    const auto axis = std::find(output.shape.begin() + 1, output.shape.end(), size);
-    return fmt::format("{}={}", output.name, axis - output.shape.begin());
 }
 
 } // namespace overtake::compiler

@@ -29,9 +29,6 @@ std::vector<Decision> read_decisions(const std::vector<std::string>& arguments, 
 /// Returns the outputs of one vector for each image that a fully connected layer makes, a
 /// convolution or a matrix product, and that are not among `known`.  A classifier without Softmax
 /// has such an output, but an embedding and coordinates are such outputs, too.
-std::vector<Decision> possible_decisions(const Graph& graph, const std::vector<Decision>& known);
-
-/// Returns what names this decision of one vector for each image to read_decisions().
-std::string argument_of(const Graph& graph, const Decision& decision);
+std::vector<Decision> possible_logits(const Graph& graph, const std::vector<Decision>& known);
 
 } // namespace overtake::compiler
