@@ -523,7 +523,8 @@ class Decisions(unittest.TestCase):
             self.assertGreaterEqual(chosen["outputs"][0]["logits"], 0.99)
         table = self.search_classifier().stdout
         self.assertRegex(table, r"tried +cosine +rarer sign +as logits +device us")
-        self.assertRegex(table, r"(?m)^  min-max +0\.99\d+ +(-|0\.\d+) +0\.9[0-8]\d+ +\d+\.\d")
+        self.assertRegex(table, r"(?m)^  min-max +0\.99\d+ +[01]\.\d+ +0\.9[0-8]\d+ +\d+\.\d")
+        self.assertIn(" of its rarer sign, and 0.99 as logits, over 48 samples", table)
 
     def test_other_outputs_are_no_logits(self):
         named, _ = self.logits_of("--decisions", "y")

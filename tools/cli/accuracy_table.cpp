@@ -60,10 +60,11 @@ void print_accuracy(const compiler::AccuracyReport& report, std::FILE* stream) {
     const float of_sign = compiler::cosine_of_rarer_sign(static_cast<float>(report.wanted));
     const bool decides = has_decisions(report), may_be_logits = has_logits(report);
     fmt::print(
-        stream, "cosine of at least {} wanted of each output{}{}, over {} sample{}\n",
+        stream, "cosine of at least {} wanted of each output{}{}{}, over {} sample{}\n",
         report.wanted, of_sign > 0 ? fmt::format(", and of {:g} of its rarer sign", of_sign) : "",
         decides ? fmt::format(", and {:g} % of decisions as in float", 100 * report.wanted) : "",
-        report.samples, report.samples == 1 ? "" : "s");
+        may_be_logits ? fmt::format(", and {:g} as logits", report.wanted) : "", report.samples,
+        report.samples == 1 ? "" : "s");
     fmt::print(stream, "  {:<24} {:>9} {:>10}{}{} {:>12} {:>10}  {}\n", "tried", "cosine",
                "rarer sign", decides ? " decisions" : "", may_be_logits ? " as logits" : "",
                "device us", "CPU us", "output farthest from float");
