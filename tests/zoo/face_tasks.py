@@ -324,6 +324,7 @@ class Kind:
     outputs: tuple = ("output",)
     input: str = "input"
     count: int = 120  # the number of samples that are tried
+    calibration: int = 24  # and of those for calibration
 
 
 _IMAGENET = {"mean": IMAGENET_MEAN, "deviation": IMAGENET_DEVIATION}
@@ -342,7 +343,7 @@ KINDS = {
     "face_points": Kind(grey_faces, points, "eyes, noses and mouths where they were drawn"),
     "face_eyes": Kind(eyes, open_or_shut, "open or shut"),
     "face_pose": Kind(coloured_faces(224, 1.5, **_IMAGENET), roll, "roll within 5 degrees",
-                      ("output", "617", "618"), count=200),
+                      ("output", "617", "618"), count=200, calibration=100),
     "face_recognition": Kind(people, recognised, "people recognised", count=60),
     "face_age": Kind(coloured_faces(64, 1.5, **_IMAGENET), as_float(age, 2),
                      "age within two years of float's", _AGE),

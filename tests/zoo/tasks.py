@@ -158,7 +158,7 @@ def face(name):
     def task(_):
         kind = face_tasks.KINDS[name]
         samples, right = kind.samples(kind.count, TRIAL)
-        calibration, _ = kind.samples(24, CALIBRATION)
+        calibration, _ = kind.samples(kind.calibration, CALIBRATION)
         return Task(NETWORKS[name], {kind.input: calibration}, {kind.input: samples},
                     kind.outputs, {kind.what: kind.score(right)})  # fmt: skip
 
