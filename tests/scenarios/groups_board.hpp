@@ -2,8 +2,9 @@
 //
 // Cores, rings, batches and stages as the contract of groups describes them
 // (docs/reference/scenarios.md, "Groups"), as plainly as possible: for the oracle of groups. Shares
-// no code with the device nor with the oracle of scenarios without groups. The caller calls in the
-// order of one instant that its level prescribes. All times are microseconds.
+// no code with the device nor with the oracle of scenarios without groups. Within one instant the
+// caller calls these functions in the order that the contract prescribes for its level.
+// All times are microseconds.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +40,7 @@ public:
     std::size_t submit(std::uint64_t now, const std::string& id, bool high, bool is_group,
                        std::vector<Part> parts);
     void cancel(std::uint64_t now, std::size_t job);
-    /// FCs that end at this instant end, and stages open. Returns the jobs that are concerned.
+    /// Ends the FCs that are due, and sets when the next stages open. Returns the jobs of the FCs.
     std::vector<std::size_t> end_fcs(std::uint64_t now);
     /// Idle cores choose, lowest core first.
     void choose(std::uint64_t now);
@@ -66,7 +67,7 @@ private:
         std::deque<Fc> high, normal, committed;
         std::optional<Fc> running;
         std::uint64_t until = 0;
-        std::uint64_t count = 0; ///< of HIGH starts that ready NORMAL FCs have seen
+        std::uint64_t count = 0; ///< HIGH starts in a row while NORMAL was ready
     };
     struct PlacedPart {
         std::size_t core;

@@ -11,10 +11,10 @@
 
 namespace overtake::test {
 
-/// Of a valid scenario without loads.
+/// Returns the timeline of a valid scenario without loads.
 nlohmann::json processors_timeline(const nlohmann::json& scenario);
 
-/// With one record a line, and keys in their usual order.
+/// Returns the JSON as text: one record a line, keys in their usual order.
 std::string processors_text(const nlohmann::json& scenario_or_timeline);
 
 } // namespace overtake::test
