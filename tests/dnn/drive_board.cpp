@@ -65,7 +65,7 @@ public:
                     process_of(i).arrive(i);
             cancel();
             if (scenario_.service_mode)
-                clock_.advance_to(time_ns(now_)); // the device's own dispatches
+                clock_.advance_to(time_ns(now_)); // the device dispatches by itself
             for (const auto& process : processes_)
                 for (const CpuKey key : process->dispatch())
                     note_cpu_segment(key);
@@ -81,7 +81,7 @@ public:
                                            record.high, microseconds(record.start_ns),
                                            microseconds(record.end_ns)});
         timeline.device.sort_fcs();
-        // In the order in which they were submitted.
+        // Jobs are in the order in which they were submitted.
         std::ranges::stable_sort(submitted_, {}, &Submitted::order);
         for (const Submitted& job : submitted_)
             timeline.device.jobs.push_back(job.job);
@@ -192,7 +192,7 @@ private:
 
     std::uint64_t time_ns(std::uint64_t time) const { return origin_ns_ + time * ns_per_us; }
 
-    /// Throws Error if it is no whole number: then the timeline is wrong.
+    /// Throws Error unless it is a whole number: then the timeline is wrong.
     std::uint64_t microseconds(std::uint64_t time_ns) const {
         if ((time_ns - origin_ns_) % ns_per_us != 0)
             throw Error(ERANGE, "a time that is no whole microsecond");
@@ -211,7 +211,7 @@ private:
     std::vector<std::unique_ptr<BoardProcess>> processes_;
 };
 
-/// What a device in another process tells of its FCs.
+/// The records of FCs of a device in another process.
 class SharedRecords {
 public:
     SharedRecords() {
@@ -243,7 +243,7 @@ private:
     static constexpr std::size_t most = 100'000;
     struct Area {
         std::atomic<std::size_t> count = 0;
-        /// Bytes, since making all of the records takes longer than most scenarios.
+        /// Bytes: to construct all records would take longer than most scenarios.
         alignas(FcRecord) std::byte places[most * sizeof(FcRecord)];
     };
     static_assert(std::is_trivially_copyable_v<FcRecord>, "another process reads them");
