@@ -28,10 +28,10 @@ public:
         std::vector<std::uint64_t> floors; ///< one for each core
         std::uint64_t sync = 0;
     };
-    /// Cores count from 0 here.
+    /// Cores are numbered from 0 here.
     struct Part {
         Stages stages;
-        std::optional<std::size_t> core; ///< of all parts or of none
+        std::optional<std::size_t> core; ///< named by all parts or by none
     };
 
     explicit GroupsBoard(Settings settings);
@@ -44,17 +44,17 @@ public:
     std::vector<std::size_t> end_fcs(std::uint64_t now);
     /// Idle cores choose, lowest core first.
     void choose(std::uint64_t now);
-    /// When next an FC ends or a stage opens, after now.
+    /// Returns the first instant after `now` at which an FC ends or a stage opens.
     std::optional<std::uint64_t> next_instant(std::uint64_t now) const;
 
     bool is_over(std::size_t job) const { return jobs_[job].is_over; }
     std::size_t core_of(std::size_t job) const { return jobs_[job].parts.front().core; }
-    /// The first `count` of the cores that are allowed, in order of (unfinished FCs, number).
-    /// Fewer if there are not as many.
+    /// Returns the first `count` of the allowed cores in order of (unfinished FCs, number); fewer
+    /// if fewer are allowed.
     std::vector<std::size_t> emptiest(std::size_t count,
                                       const std::vector<std::size_t>& allowed) const;
     std::vector<std::size_t> all_cores() const;
-    /// "fcs" and "jobs".
+    /// Returns "fcs" and "jobs".
     nlohmann::json timeline() const;
 
 private:
@@ -71,8 +71,8 @@ private:
     };
     struct PlacedPart {
         std::size_t core;
-        std::vector<std::optional<std::uint64_t>> opens; ///< of each stage
-        std::vector<std::size_t> fcs_in;                 ///< in each stage
+        std::vector<std::optional<std::uint64_t>> opens; ///< when each stage opens
+        std::vector<std::size_t> fcs_in;                 ///< FCs in each stage
     };
     struct Job {
         std::string id;
