@@ -116,7 +116,7 @@ TEST(CpuSelection, TopKIsInOrderAndOfEqualsTheFirstComesFirst) {
     EXPECT_EQ(top(0, 1), (Values{0, 0, 2, 1, 1, 2, 0, 3, 1, 2, 2, 1}));
 }
 
-TEST(CpuSelection, TopKPutsWhatIsNotANumberLast) {
+TEST(CpuSelection, TopKPutsNaNLast) {
     for (const std::int64_t greatest : {0, 1})
         EXPECT_EQ(run({Type::top_k, {0, greatest, 1}, {}, {{4}}, {4}}, {{NAN, 1, NAN, 1}}),
                   (Values{1, 3, 0, 2}));

@@ -433,7 +433,7 @@ std::vector<std::vector<std::uint32_t>> chains_of(const std::vector<CpuOp>& ops,
 
 using Numbers = std::vector<std::vector<std::uint32_t>>;
 
-TEST(CpuChains, FunctionsAndSumsFollowWhatTheyAloneRead) {
+TEST(CpuChains, FunctionsAndSumsFollowAnOperatorThatOnlyTheyRead) {
     const std::vector<Tensor> tensors(10, host("t", {1, 8, 2, 2}));
     const std::vector<bool> internal = {false, true, true, true,  true,
                                         true,  true, true, false, false};

@@ -110,7 +110,7 @@ TEST(CustomOperatorInC, MayBeComputeAlone) {
     EXPECT_EQ(output[0], 2);
 }
 
-TEST(CustomOperatorInC, WrongOnesAreRefused) {
+TEST(CustomOperatorInC, WrongArgumentsAreRefused) {
     const overtake_operator_functions functions{create, add_inputs, destroy};
     const overtake_operator_functions none{create, nullptr, destroy};
     EXPECT_EQ(overtake_register_custom_operator(nullptr, "X", &functions), -EINVAL);

@@ -251,7 +251,7 @@ struct Wrong {
     const char* message;
 };
 
-TEST(ExpectedTimes, OfAnythingElseAreRefused) {
+TEST(ExpectedTimes, OfAnotherModelEngineOrMachineAreRefused) {
     const auto file = small_model();
     const json right = file_of(file, {cores("both", 1000), workers(5000, 9000)});
     const std::vector<Wrong> cases = {
@@ -344,7 +344,7 @@ TEST(ExpectedTimes, OfAnythingElseAreRefused) {
     EXPECT_NE(engine.load(file, ExpectedTimes::parse(right.dump())), nullptr);
 }
 
-TEST(ExpectedTimes, ThatAreNoJsonAreRefused) {
+TEST(ExpectedTimes, FilesThatAreNoJsonAreRefused) {
     const std::pair<std::string, const char*> cases[] = {
         {"", "net.json: parse error at line 1, column 1"},
         {"{\"version\": 1", "net.json: parse error at line 1"},

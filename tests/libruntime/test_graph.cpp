@@ -354,7 +354,7 @@ TEST_F(Graphs, MayGoWhileTheyRun) {
     EXPECT_EQ(prepared(), 0);
 }
 
-TEST_F(Graphs, RefuseWhatIsImpossible) {
+TEST_F(Graphs, RefuseImpossibleArguments) {
     Engine usual(open_embedded({}));
     expect_error(EINVAL, "its engine has one queue", [&] { GraphRun(usual, model); });
     TaskOptions options;

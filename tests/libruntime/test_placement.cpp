@@ -178,7 +178,7 @@ TEST_P(Interruption, AReapThatWaitsForeverReturnsWhenInterrupted) {
     EXPECT_EQ(queue->in_flight(), 1u);
 }
 
-TEST_P(Interruption, SeveralBeforeAReapCountAsOne) {
+TEST_P(Interruption, SeveralInterruptionsBeforeAReapCountAsOne) {
     SKIP_WITHOUT(device);
     queue->interrupt();
     queue->interrupt();
@@ -186,7 +186,7 @@ TEST_P(Interruption, SeveralBeforeAReapCountAsOne) {
     EXPECT_EQ(reap(in_ms(20)), 0u); // at its deadline: nothing interrupted it
 }
 
-TEST_P(Interruption, WhatHasEndedIsReturnedAllTheSame) {
+TEST_P(Interruption, AnInterruptedReapStillReturnsEndedJobs) {
     SKIP_WITHOUT(device);
     ASSERT_TRUE(queue->cancel(1));
     ManualClock& clock = *device->manual_clock();
@@ -204,7 +204,7 @@ TEST_P(Interruption, WhatHasEndedIsReturnedAllTheSame) {
     EXPECT_EQ(queue->in_flight(), 0u);
 }
 
-TEST_P(Interruption, AQueueThatIsNotMadeForItRefuses) {
+TEST_P(Interruption, AQueueWithoutTheOptionRefusesIt) {
     SKIP_WITHOUT(device);
     auto plain = device->create_queue();
     try {
@@ -216,7 +216,7 @@ TEST_P(Interruption, AQueueThatIsNotMadeForItRefuses) {
     }
 }
 
-TEST_P(Interruption, ItMayBeDestroyedWithAJobInFlight) {
+TEST_P(Interruption, AQueueMayBeDestroyedWithAJobInFlight) {
     SKIP_WITHOUT(device);
     queue->interrupt();
     queue.reset();

@@ -85,7 +85,7 @@ protected:
     std::vector<overtake_fc> fcs;
 };
 
-TEST_P(RecordingsTest, AReplayIsAJobWithTheBuffersOfItsTime) {
+TEST_P(RecordingsTest, AReplayIsAJobWithItsOwnBuffers) {
     SKIP_WITHOUT(device);
     EXPECT_TRUE(device->records());
     const std::uint32_t recording = record(copies, 2);
@@ -169,7 +169,7 @@ TEST_P(RecordingsTest, ScratchIsZeroedOnceAndTheRecordingsOwn) {
         }
 }
 
-TEST_P(RecordingsTest, NothingIsLeftOfTheBindingsOfAnEarlierTime) {
+TEST_P(RecordingsTest, AReplayHasNoBindingsOfAnEarlierReplay) {
     SKIP_WITHOUT(device);
     const std::uint32_t recording = record(copies, 1);
     const auto with = bindings();
@@ -183,7 +183,7 @@ TEST_P(RecordingsTest, NothingIsLeftOfTheBindingsOfAnEarlierTime) {
     EXPECT_EQ(memory[1]->data()[0], std::byte{6});
 }
 
-TEST_P(RecordingsTest, ABufferThatGoesIsKeptByThoseInFlightAlone) {
+TEST_P(RecordingsTest, OnlyReplaysInFlightKeepADestroyedBuffer) {
     SKIP_WITHOUT(device);
     auto spare = std::make_unique<Program>(*device, std::vector{copy_insn(64), jump_insn(1)});
     spare->fcs = {{0, 1}};
@@ -311,7 +311,7 @@ TEST_P(RecordingsTest, ATagIsUsedOnceAtATime) {
     reap_all(*queue, 2);
 }
 
-TEST_P(RecordingsTest, AForgottenOneGoesOnToItsEnd) {
+TEST_P(RecordingsTest, AReplayOfAForgottenRecordingGoesOnToItsEnd) {
     SKIP_WITHOUT(device);
     const std::uint32_t recording = record(loops, 1);
     const auto with = bindings();

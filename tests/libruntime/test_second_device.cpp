@@ -362,7 +362,7 @@ void expect_no_loss_without(TwoDevices& devices, const char* device, const CopyI
 }
 
 /// Runs last, since the device may have another name afterwards.
-TEST_P(SecondDevice, TheOneThatStaysHasTheTensorsOfTheOneThatGoes) {
+TEST_P(SecondDevice, ADeviceThatStaysRunsTheWorkOfOneThatGoes) {
     if (!open() || !shares() || geteuid() != 0)
         return;
     const CopyInference wanted = expected();
@@ -378,7 +378,7 @@ TEST_P(SecondDevice, TheOneThatStaysHasTheTensorsOfTheOneThatGoes) {
 }
 
 /// Does the same with the home device, whose buffers the other one has.
-TEST_P(SecondDevice, BuffersOfADeviceThatGoesAreThereForTheOther) {
+TEST_P(SecondDevice, BuffersOfAHomeDeviceThatGoesStayForTheOther) {
     if (!open() || !shares() || geteuid() != 0)
         return;
     const CopyInference wanted = expected();

@@ -52,7 +52,7 @@ int ask_for_high(const TestServer& server, const std::vector<gid_t>& groups) {
     });
 }
 
-TEST(Server, Priority255IsForThoseItIsGivenTo) {
+TEST(Server, Priority255IsForUsersWithTheRight) {
     SKIP_UNLESS_ROOT();
     const TestServer closed(options_of(1), ServerIn::process);
     open_to_all(closed);
@@ -356,7 +356,7 @@ TEST(Server, EveryCallEndsWhenTheServerDoes) {
     }
 }
 
-TEST(Server, ThereIsOneAtASocket) {
+TEST(Server, OnlyOneServerIsAtASocket) {
     const TestServer server(options_of(1));
     ServerOptions options = options_of(1);
     options.socket_path = server.path();

@@ -307,7 +307,7 @@ TEST(ServerMemoryLimit, IsThatOfTheContainerWherePathsBeginAboveIt) {
     EXPECT_EQ(groups.limit("0::/../..\n"), 777u);
 }
 
-TEST(ServerMemoryLimit, IsReadOfVersion1AsWell) {
+TEST(ServerMemoryLimit, IsReadFromGroupsOfVersion1Too) {
     Groups groups;
     groups.write("memory/a/memory.limit_in_bytes", "4096");
     groups.write("memory/memory.limit_in_bytes", "9223372036854771712");

@@ -149,7 +149,7 @@ using server::WakeUpRests;
 constexpr std::uint64_t cheap_ns = 10'000, dear_ns = 5'000'000;
 
 /// A client with two queues cannot make wake-ups of one stay unmeasured by those of the other.
-TEST(WakeUpRests, ADearOneIsFollowedByARestHoweverManyCheapOnesCameBefore) {
+TEST(WakeUpRests, AnExpensiveWakeUpIsFollowedByARestAfterAnyNumberOfCheapOnes) {
     WakeUpRests rests;
     std::uint64_t now_ns = 1;
     ASSERT_FALSE(rests.measures(now_ns));
@@ -167,7 +167,7 @@ TEST(WakeUpRests, ADearOneIsFollowedByARestHoweverManyCheapOnesCameBefore) {
     }
 }
 
-TEST(WakeUpRests, OneInTenSecondsIsFollowedByNoRest) {
+TEST(WakeUpRests, OneWakeUpInTenSecondsIsFollowedByNoRest) {
     WakeUpRests rests;
     rests.lasted(0, WakeUpRests::long_wake_up_ns);
     EXPECT_FALSE(rests.measures(1)) << "no longer than that is cheap";
@@ -370,7 +370,7 @@ Descriptor listen_at(const std::string& path) {
 }
 
 /// More refused connections with such sockets than wait in one place.
-TEST(ServerWaits, RefusedConnectionsDoNotHoldUpThoseWhoConnect) {
+TEST(ServerWaits, RefusedConnectionsDoNotDelayLaterClients) {
     std::string directory = "/tmp/overtake-test-XXXXXX";
     ASSERT_NE(mkdtemp(directory.data()), nullptr);
     const std::string path = directory + "/device";
@@ -412,7 +412,7 @@ void wait_until_it_closes(const Closer& closer) {
     }
 }
 
-TEST(Closer, GivesBackWhatItHasNoRoomFor) {
+TEST(Closer, GivesBackDescriptorsThatItHasNoRoomFor) {
     Closer closer;
     LingeringSocket lingers;
     closer.close(lingers.hand_over());
@@ -432,7 +432,7 @@ TEST(Closer, GivesBackWhatItHasNoRoomFor) {
 }
 
 /// Several users, each with a socket whose data nothing takes, share one deadline.
-TEST(Closer, LeavesWhatIsNotClosedAtTheDeadline) {
+TEST(Closer, LeavesDescriptorsThatAreNotClosedAtTheDeadline) {
     std::vector<LingeringSocket> sockets(20);
     std::vector<Closer> closers(sockets.size());
     for (std::size_t i = 0; i < closers.size(); i++)
