@@ -159,7 +159,7 @@ TEST(CpuSelection, BoxesThatOnlyTouchDoNotOverlap) {
 }
 
 TEST(CpuSelection, CornersComeInAnyOrder) {
-    // The same box four times, in four notations.
+    // One box four times, by its four pairs of opposite corners.
     const Values boxes{0, 0, 4, 2, 4, 2, 0, 0, 0, 2, 4, 0, 4, 0, 0, 2};
     EXPECT_EQ(kept(suppression(0, 9, 0.99f, 0, {1, 4, 4}, {1, 1, 4}, 4),
                    {boxes, {0.1f, 0.2f, 0.4f, 0.3f}}),

@@ -399,7 +399,7 @@ TEST_F(EngineTest, LooksAtTheDeviceOnlyWhenThereIsNews) {
     const auto counting = std::make_shared<FailingDevice>(device);
     ThreadedEngine engine(counting, {});
     const auto run = run_of({cpu([] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(50)); // what waits badly, spins
+        std::this_thread::sleep_for(std::chrono::milliseconds(50)); // a faulty wait would spin
         return 0;
     })});
     engine.submit(run);

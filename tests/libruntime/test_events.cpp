@@ -277,7 +277,7 @@ TEST_P(Events, AReaderThatWaitsIsWoken) {
     const auto source = device->events({});
     const auto queue = device->create_queue();
     std::vector<Event> one(1);
-    EXPECT_EQ(source->read(one, patience()), 1u); // of the queue
+    EXPECT_EQ(source->read(one, patience()), 1u); // the queue's ctx_create
     EXPECT_EQ(source->read(one, in_ms(1)), 0u);
     std::thread later([&] {
         submit(*queue, 1, {10});

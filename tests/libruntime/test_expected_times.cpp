@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Expected times: measured on an engine's processors, written, read, and refused if they are of
-// another model or of other processors.
+// Expected times: measured on an engine's processors, written, read, and refused for another model,
+// other processors or another machine.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -190,7 +190,7 @@ std::shared_ptr<const Model> model_of_two_units_on_cores() {
     return Model::from_bytes(build(spec));
 }
 
-/// Cores have a model only if they take the modelled time.
+/// The times of cores are known from the model only if the cores take the modelled time.
 TEST(ExpectedTimes, OfCoresAreScaledIfThoseComputeAsFastAsTheyCan) {
     const auto file = model_of_two_units_on_cores();
     for (const bool is_functional : {false, true}) {

@@ -405,7 +405,7 @@ TEST(GraphStates, HaveNames) {
     EXPECT_STREQ(name_of(static_cast<GraphState>(9)), "?");
 }
 
-/// The same life cycle from C: the program is in graph_in_c.c.
+/// Tests the same life cycle from C: the program is in graph_in_c.c.
 TEST(GraphsInC, HaveTheSameLifeCycle) {
     const auto model = loaded(*graph_of({{{0}, {1}}, {{1}, {2}}, {{2}, {3}}}));
     const std::string path = testing::TempDir() + "graph_in_c.ovm";

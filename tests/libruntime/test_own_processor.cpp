@@ -230,7 +230,7 @@ TEST_F(OwnProcessors, ThatNeverAnswerAreGivenUp) {
     while (!has_started)
         std::this_thread::yield();
     answers = true;
-    // It answers at last, to tensors of its own, and then it may be tried.
+    // The processor answers at last, into tensors of the call's own; then it may be tried.
     EXPECT_EQ(kept->compute(), 0);
     kept->done(0);
     kept->done(0);

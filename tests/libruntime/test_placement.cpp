@@ -107,7 +107,7 @@ TEST_P(Placement, AnImpossibleChoiceOfCoresIsRefused) {
 
 INSTANTIATE_TEST_SUITE_P(Conformance, Placement, testing::ValuesIn(all_backends()), backend_name);
 
-/// On a manual clock, where the loads are known.
+/// Runs on a manual clock, so that the loads are known.
 class PlacementOnTheClock : public Placement {
 protected:
     void SetUp() override {

@@ -322,7 +322,7 @@ TEST_P(RecordingsTest, AReplayOfAForgottenRecordingGoesOnToItsEnd) {
     EXPECT_TRUE(queue->cancel(5));
     EXPECT_EQ(reap_all(*queue, 1)[0].status, -ECANCELED);
     EXPECT_THROW(queue->replay({&replay, 1}), Error);
-    // A queue may be closed with some in flight and some recorded.
+    // A queue may be closed with replays in flight and recordings.
     const Replay other = replay_of(record(loops, 3), 6, with);
     queue->replay({&other, 1});
     queue.reset();
@@ -515,7 +515,7 @@ protected:
                 queue->cancel(tag - random() % 4);
             now += random() % 12'000;
             clock.advance_to(now);
-            // At most so many are in flight.
+            // At most 32 jobs are in flight.
             if (tag % 32 == 31) {
                 now += 2'000'000;
                 clock.advance_to(now);
@@ -524,7 +524,7 @@ protected:
         }
         clock.advance_to(now + 100'000'000);
         collect();
-        // A driver reports HIGH jobs first, of those that it has to report.
+        // A driver reports ended HIGH jobs before other ended jobs.
         std::ranges::sort(result.ended, {}, &Completion::tag);
         for (FcRecord& record : result.fcs) {
             record.start_ns -= begin;

@@ -295,11 +295,11 @@ TEST_P(SecondDevice, WhereMemoryCannotBeSharedItIsCopied) {
     }
     const std::uint64_t copied = devices->model->copied_bytes();
     EXPECT_GT(copied, 0u);
-    run(third); // the same memory, which can be shared now
+    run(third); // the same memory can be shared now
     EXPECT_EQ(devices->model->copied_bytes(), copied);
 }
 
-/// As many buffers as a file may have: then there is room neither for an import nor for a copy.
+/// The file has as many buffers as it may have, so there is no room for an import or for a copy.
 TEST_P(SecondDevice, WithoutRoomOnItTheOthersRunTheRequest) {
     if (!open() || !shares())
         return;

@@ -260,7 +260,7 @@ TEST(Server, AQueueForWhichThereIsNoDescriptorIsRefused) {
     const Program program = delays(*device, {10});
     rlimit before{};
     ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-    for (const rlim_t free : {0, 1, 2}) { // with 2 the event that interrupts finds none
+    for (const rlim_t free : {0, 1, 2}) { // with 2 there is none for the event that interrupts
         const int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
         ASSERT_GE(lowest, 0);
         close(lowest);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a device server that an attacker controls could still ask of the kernel.  Other tests, whose
+// The system calls that are left to a device server which an attacker controls.  Other tests, whose
 // server is a process, show that everything it needs is allowed.
 #include <cerrno>
 #include <csignal>

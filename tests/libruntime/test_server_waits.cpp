@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What one client of a device server cannot make other clients, or the server, wait for: its
-// wake-ups, the memory of its jobs, long calls, and the descriptors that it sends.
+// A client of a device server cannot make other clients, or the server, wait for its wake-ups, the
+// memory of its jobs, long calls, or the descriptors that it sends.
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
@@ -215,7 +215,7 @@ TEST(ServerWaits, AJobsMemoryIsFreedWithoutTheLock) {
     EXPECT_LT(attack.cpu_ns, control.cpu_ns + allowance_ns);
 }
 
-/// As many things at once as a client may have, all of which end at once.
+/// A client has as many jobs and tasks as it may have, and all of them end at once.
 TEST(ServerWaits, EachHoldOfTheLockHasABoundedNumberOfSteps) {
     const TestServer server(measured(2));
     const auto device = open_server(server.path());
@@ -236,12 +236,12 @@ TEST(ServerWaits, EachHoldOfTheLockHasABoundedNumberOfSteps) {
         const auto queue = device->create_queue();
         submit_all(*queue, long_program);
     }
-    for (int i = 0; i < 2; i++) { // the same with tasks
+    for (int i = 0; i < 2; i++) { // tasks that end with their queue
         ServiceProcess process(device);
         for (std::uint64_t tag = 0; tag < OVERTAKE_MAX_TASKS; tag++)
             process.queue->submit(Segments().cpu(1).bpu(program).task(tag, 10));
         if (i == 0)
-            process.queue->reap(patience()); // as many events as there are
+            process.queue->reap(patience()); // takes as many events as there are
     }
     const Hold hold = longest_hold(server.path());
     std::printf("longest hold of the device's lock: %.3f ms in %s; most steps %u\n",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Service mode: what its queue promises to a process, and what processes owe each other.  The order
+// Service mode: the promises of its queue to a process, and the rules between processes.  The order
 // of tasks is tested with scenarios (tests/dnn).
 #include <atomic>
 #include <cerrno>
