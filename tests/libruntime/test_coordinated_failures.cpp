@@ -120,7 +120,7 @@ TEST(CoordinatedFailures, AnEngineThatStopsDoesNotWaitForAFailedCore) {
     EXPECT_EQ(request->status(), -ECANCELED);
 }
 
-TEST(JobTable, AnEntryWhoseJobIsForgottenMayHaveAnother) {
+TEST(JobTable, AnEntryIsUsableAgainAfterTheTableWasCleared) {
     JobTable<const int> table;
     const int owner = 0;
     JobEntry<const int> entry(owner);

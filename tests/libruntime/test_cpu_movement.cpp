@@ -104,7 +104,7 @@ TEST(CpuMovement, AnInterpolatedPositionIsAWeightedSum) {
     EXPECT_EQ(run(skipping, {broken}), (Values{1, 2, 5, 6, 7, 8, 11, 12}));
 }
 
-TEST(CpuSelection, TopKIsInOrderAndOfEqualsTheFirstComesFirst) {
+TEST(CpuSelection, TopKIsInOrderAndTheFirstOfEqualElementsComesFirst) {
     const Values in{3, 1, 5, 1, 3, 1, 9, 2,  // two columns of four rows ...
                     0, 4, 0, 3, 0, 2, 0, 1}; // ... and two more
     const auto top = [&](std::int64_t greatest, std::int64_t indices) {

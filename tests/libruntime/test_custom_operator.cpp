@@ -129,7 +129,7 @@ TEST(CustomOperatorInC, WrongArgumentsAreRefused) {
     }
 }
 
-TEST(CustomOperator, APipeAmongThemIsNotWaitedFor) {
+TEST(CustomOperator, ADirectoryWithAPipeIsRefusedWithoutAWait) {
     std::string directory = "/tmp/overtake-operators-XXXXXX";
     ASSERT_NE(mkdtemp(directory.data()), nullptr);
     ASSERT_EQ(mkfifo((directory + "/pipe.so").c_str(), 0600), 0);

@@ -49,7 +49,7 @@ TEST(Estimate, KeepsAConstantExactly) {
     }
 }
 
-TEST(Estimate, OfAnyNumberIsOneThatAScheduleHolds) {
+TEST(Estimate, IsAtMostTheLargestTimeOfASchedule) {
     EXPECT_EQ(Estimate(~0ull).ns(), std::uint64_t{INT64_MAX});
     EXPECT_EQ(Estimate(1ull << 63).ns(), std::uint64_t{INT64_MAX});
     EXPECT_EQ(Estimate(1ull << 62).ns(), 1ull << 62);
@@ -310,7 +310,7 @@ TEST_F(EngineTest, MemoryIsKeptUntilTheEndAndNoLonger) {
 }
 
 /// Eight threads, mixed priorities, shapes and cores, some cancelled: each task ends once.
-TEST_F(EngineTest, ManyThreadsShareIt) {
+TEST_F(EngineTest, ManyThreadsShareAnEngine) {
     SchedulerOptions options;
     options.max_priority = 255;
     ThreadedEngine engine(device, options);

@@ -434,7 +434,7 @@ TEST_F(Halves, AreMeasuredTogether) {
     EXPECT_EQ(times[1].units, 0b10u);
 }
 
-TEST_F(Halves, ThatFailAreNotWaitedFor) {
+TEST_F(Halves, AProcessorThatHasFailedIsNotWaitedFor) {
     second->is_broken = true;
     expect_error(EIO, "the processor two has failed, so there is nothing to measure",
                  [&] { (void)ExpectedTimes::measure(engine, model, 3); });

@@ -248,7 +248,7 @@ TEST_F(Graphs, WaitUntilTheDeadlineOrTheEnd) {
 }
 
 /// Defect 9: a graph is not released before its end, and no message names another call.
-TEST_F(Graphs, AreOnlyCreatedOnceAllIsReleased) {
+TEST_F(Graphs, AreOnlyCreatedAgainOnceAllUnitsAreReleased) {
     struct Seen {
         std::vector<GraphState> states;
         std::vector<std::string> refusals;

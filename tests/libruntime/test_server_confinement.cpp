@@ -96,7 +96,7 @@ void expect_refused(const char* what, const std::function<long()>& call) {
     return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-TEST(ServerConfinement, LeavesWhatServingTakesAndNoMore) {
+TEST(ServerConfinement, AllowsOnlyTheCallsThatServingNeeds) {
 #ifdef OVERTAKE_HAVE_SECCOMP
     EXPECT_TRUE(holds_confined(expect_little));
 #else

@@ -90,7 +90,7 @@ TEST(ServerEvents, TasksOfServiceModeAreReportedWithTheirJobs) {
     EXPECT_EQ(types, expected);
 }
 
-TEST(ServerEvents, AReaderThatWritesNonsenseLosesItsOwn) {
+TEST(ServerEvents, AReaderThatWritesNonsenseLosesOnlyItsOwnEvents) {
     const TestServer server(options_of(1));
     Victim victim(server.path());
     const auto honest = open_server(server.path())->events({});

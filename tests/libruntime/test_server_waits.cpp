@@ -336,7 +336,7 @@ TEST(ServerWaits, ARefusedDescriptorIsClosedByAThreadOfItsOwn) {
 
 /// The places where descriptors are dropped: a channel, which takes only wake-ups, a connection
 /// that is closed, and one that is refused.
-TEST(ServerWaits, TheServerEndsWhateverItsClientsHaveSent) {
+TEST(ServerWaits, TheServerEndsWithAnyDescriptorsThatClientsSent) {
     ServerOptions options = options_of(1);
     options.clients = 1;
     auto server = std::make_unique<TestServer>(options);

@@ -128,7 +128,7 @@ protected:
 };
 
 /// The task holds its slot for twice the overdue time: it waits for a worker, then it runs.
-TEST_F(BoundTest, AProcessThatStopsAndLiesHoldsASlotForSoLong) {
+TEST_F(BoundTest, AProcessThatStopsAndLiesHoldsASlotAsLongAsDocumented) {
     ServiceProcess liar(server.path(), {.max_priority = 255, .workers = 1});
     const Program segment = delays(*liar.device, {10'000});
     const Program longer = delays(*other.device, {50'000});
@@ -143,7 +143,7 @@ TEST_F(BoundTest, AProcessThatStopsAndLiesHoldsASlotForSoLong) {
     EXPECT_EQ(of.of_lie_for_a_slot(), (10 + 160) * ms) << "as documented";
 }
 
-TEST_F(BoundTest, AProcessThatStopsAndLiesHoldsAPlaceForSoLong) {
+TEST_F(BoundTest, AProcessThatStopsAndLiesHoldsAPlaceAsLongAsDocumented) {
     ServiceProcess liar(server.path(), {.max_priority = 255, .workers = 1});
     const Program segment = delays(*liar.device, {10'000});
     const Bounds of = bounds(10 * ms);

@@ -313,7 +313,7 @@ TEST(Session, SessionsOfOneModelAndDeviceShareAnUpload) {
     EXPECT_EQ(device->buffers, 3u) << "an upload goes with its last session";
 }
 
-TEST(Session, ACompletionThatComesTwiceCountsOnce) {
+TEST(Session, ACompletionThatIsReportedTwiceCountsOnce) {
     const auto device = std::make_shared<WatchedDevice>();
     device->says_it_twice = true;
     Session session(device, Model::from_bytes(build(copy_and_softmax())));

@@ -216,7 +216,7 @@ TEST(CoreFaults, AThrottledCoreTakesItsFactorOfTheModelledTime) {
     EXPECT_EQ(run(faulty.device, *faulty.queue, program.job(4, 0, 2)).executed_ns, 200'000u);
 }
 
-TEST(CoreFaults, ACoreThatThereIsNotIsRefused) {
+TEST(CoreFaults, ACoreThatTheDeviceDoesNotHaveIsRefused) {
     Faulty faulty;
     expect_error(EINVAL, "no core 3, there are 2", [&] { faulty.faults.fail(3); });
     expect_error(EINVAL, "no core 0", [&] { faulty.faults.recover(0); });
