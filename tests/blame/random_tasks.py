@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Random scenarios, of tasks and of jobs, in which most of the work waits: few slots, small limits, short gaps."""
+"""Random scenarios, of tasks and of jobs, in which most of the work waits: few slots, small limits, short gaps,
+processes that share a queue.
+"""
 import random
 
 

@@ -36,7 +36,7 @@ TaskTimeline drive_board_made_here(const TaskScenario& scenario, const TaskTimel
                                    const Backend& backend = {"embedded"});
 
 /// Runs it on a device server made for it; each process of the scenario is a process of its own
-/// with a connection of its own.  In service mode if the scenario asks for it.
+/// with a connection of its own.  They use service mode if the scenario asks for it.
 TaskTimeline drive_board_served(const TaskScenario& scenario, const TaskTimeline& expected);
 
 } // namespace overtake::test
