@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# What makes a first build short, without giving up any optimisation of what is installed.
+# This file shortens a first build. The installed libraries and programs keep all their optimisations.
 #
-# Half of such a build is reading the headers of the standard library and of others again for each
-# source. Compiling several sources as one, and the headers once for all, saves that. Where a compiler
-# cache such as ccache is set up each source is compiled by itself: that is better for building again
-# and again, and sees to it that every source includes what it uses.
+# Half of a first build is spent reading the headers of the standard library and of other libraries
+# again for each source. Compiling several sources as one, and the headers once for all, saves that
+# time. With a compiler cache such as ccache each source is compiled by itself: this is better for
+# repeated builds, and shows whether every source includes the headers that it uses.
 if(CMAKE_CXX_COMPILER_LAUNCHER)
   set(default OFF)
 else()
@@ -31,8 +31,8 @@ function(overtake_join_sources)
   endif()
 endfunction()
 
-# Libraries whose sources read common headers as they were compiled once. Such headers fit where options
-# of code generation are the same: in tools/, where no target has any of its own.
+# Gives the libraries in its arguments the precompiled common headers (cmake/common_headers.hpp). They
+# fit only libraries with the same options of code generation. In tools/ no target has any of its own.
 function(overtake_share_headers)
   if(NOT OVERTAKE_JOIN_SOURCES OR OVERTAKE_SANITIZE)
     return()

@@ -43,8 +43,9 @@ static enum drm_gem_object_status overtake_bo_status(struct drm_gem_object *obje
 }
 
 /*
- * Maps a buffer into a process: through the device's file, whose client may have the buffer for
- * reading only, or through the file of a dma-buf, whose mode was checked.
+ * Maps a buffer into a process, through the device's file or through the file of a dma-buf.  If the
+ * client of the device's file may only read the buffer, the mapping can never be written.  The
+ * kernel has already checked the mode of a dma-buf's file.
  */
 static int overtake_bo_mmap(struct drm_gem_object *object, struct vm_area_struct *vma)
 {
@@ -296,7 +297,10 @@ void overtake_client_unmap_all(struct overtake_client *client)
 	mutex_unlock(&client->lock);
 }
 
-/* Waits for this device's jobs that use the buffer, and then for its other users. */
+/*
+ * Waits for the jobs of this device that write the buffer, with @write also for those that read it;
+ * then, unless the buffer is private, for the fences of its other users.
+ */
 static long wait_for_users(struct drm_gem_object *object, bool write, long timeout)
 {
 	long left = overtake_users_wait(object, write, timeout);

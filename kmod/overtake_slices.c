@@ -4,8 +4,8 @@
  *
  * Slices of a track must nest.  A core runs one FC at a time, so the slices of its FCs nest.  The
  * jobs of a context on one ring of one core run one after the other, too, whatever overtakes them.
- * So these jobs have one track among those of their process; the times for which a job is overtaken
- * are slices inside the job's slice.
+ * So the jobs of one context on one ring of one core share one track, which Perfetto shows under
+ * their process; the times for which a job is overtaken are slices inside the job's slice.
  */
 #include <linux/sprintf.h>
 

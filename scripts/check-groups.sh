@@ -43,7 +43,7 @@ check_scenarios()
 
 check_embedded()
 {
-	OVERTAKE_TEST_SCENARIOS=100000 suite group_drive_tests '*.RandomOnes*/embedded'
+	OVERTAKE_TEST_SCENARIOS=100000 suite group_drive_tests '*.RandomScenarios*/embedded'
 }
 
 check_driver()

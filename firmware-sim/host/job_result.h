@@ -9,8 +9,9 @@
 
 /*
  * ovt_job_error - the status of a job that has ended in the firmware, 0 or a negative errno
- * @cancel_error: error with which the host cancelled it; 0 if the host did not: a cancelled job
- *	then ended because its context died
+ * @cancel_error: error with which the host cancelled it; 0 if the host did not cancel it.  A
+ *	cancelled job with 0 ended because its context died (-ECANCELED) or because the device is
+ *	going away (-ENODEV)
  * @gone: the device is going away
  */
 s32 ovt_job_error(const struct ovt_fw_job *job, s32 cancel_error, bool gone);

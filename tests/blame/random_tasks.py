@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Random scenarios of tasks in which much waits: few slots, small limits, short gaps, processes that share."""
+"""Random scenarios, of tasks and of jobs, in which most of the work waits: few slots, small limits, short gaps,
+processes that share a queue.
+"""
 import random
 
 
@@ -18,7 +20,7 @@ def segments(draw):
 
 
 def group(draw, width, stages):
-    """Parts whose stages have few FCs each, none in some; each part and each stage has one."""
+    """Parts whose stages have 0 to 2 random FCs; every part and every stage has at least one FC."""
     def durations(most):
         return [draw.randint(1, 9) * 100 for _ in range(draw.randint(0, most))]
     parts = [{"stages": [durations(2) for _ in range(stages)]} for _ in range(width)]
@@ -32,7 +34,7 @@ def group(draw, width, stages):
 
 
 def with_groups(made, draw):
-    """Some BPU segments of some models become groups; the first one is the widest, so that its cores show."""
+    """Makes groups of some BPU segments; the first of a model is the widest: the timeline shows all its cores."""
     made["sync"] = draw.choice([0, 50, 300])
     for model in made["models"].values():
         of = [segment for segment in model["segments"] if "bpu" in segment]
@@ -46,7 +48,7 @@ def with_groups(made, draw):
     wide = {name for name, model in made["models"].items()
             if any("parts" in segment for segment in model["segments"])}
     for item in made["tasks"] + made.get("loads", []):
-        if "models" in item: # only one of one model is sure to show its cores
+        if "models" in item: # another model may begin with a narrower group
             del item["models"]
             item["model"] = draw.choice(list(made["models"]))
         if item["model"] in wide:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Where the time of each task went, and because of whom: from a scenario and its timeline alone.
+"""Computes from a scenario and its timeline alone where the time of each task went, and who caused it.
 
-Shares nothing with tools/observe/blame. That follows events and keeps queues; this looks, for each moment at which a
-task waits, at what the timeline says of all others at that moment.
+Shares nothing with tools/observe/blame, which follows events and keeps queues. For each moment at which a task waits,
+this module looks up in the timeline what all other tasks do at that moment.
 """
 import bisect
 import collections
@@ -12,14 +12,14 @@ BLAMED = ("task_limit", "barred", "slot", "behind_normal", "behind_high", "held"
 
 
 class Segment:
-    """One of a task's: kind, times as planned, times as they were."""
+    """A segment of a task: its kind, its planned times and its real times."""
 
     def __init__(self, cpu, time, estimate=None, width=1):
         self.cpu = cpu
         self.width = width  # cores that it takes at once
         self.time = time
         self.estimate = time if estimate is None else estimate
-        self.wait = None  # since when it waited for a worker, a slot or nothing
+        self.wait = None  # when it began to wait for a worker or a slot, or to run
         self.start = None
         self.end = None
 
@@ -41,8 +41,8 @@ class Task:
         self.worker = 0
         self.slots = []     # (from, to, cores)
         self.width = max([segment.width for segment in segments], default=1)
-        self.had_cores = frozenset()  # of one that takes several, once it is placed
-        self.overdue = None  # the first time
+        self.had_cores = frozenset()  # cores of a task that takes several, once it is placed
+        self.overdue = None  # when it first became overdue
         self.planned_core = item.get("core", 0)
 
     def bpu(self):
@@ -56,14 +56,14 @@ class Task:
                 and self.dispatched <= time < min(self.end, self.overdue or self.end))
 
     def slot_at(self, time):
-        """(since when, cores)"""
+        """Returns (since when, cores) of the slot that it holds; None: it holds none."""
         for begin, end, cores in self.slots:
             if begin <= time < end:
                 return begin, cores
         return None
 
     def gap_segment(self, time):
-        """The CPU segment between BPU segments that it is in; None: it is on a core."""
+        """Returns the CPU segment between BPU segments that it is in; None: it is on a core."""
         for job in self.jobs.values():
             if job["arrival"] <= time < job["end"]:
                 return None
@@ -74,7 +74,7 @@ class Task:
         return None
 
     def cores_at(self, time):
-        """Those that it wants; none: any."""
+        """Returns the cores that it wants; empty: any."""
         for job in sorted(self.jobs.values(), key=lambda job: -job["arrival"]):
             if job["arrival"] <= time:
                 return self.cores_of(job)
@@ -85,7 +85,7 @@ class Task:
 
 
 def planned_fcs(model):
-    """Each FC split as docs/reference/scenarios.md says; only the sum matters here."""
+    """Returns a function that sums FCs, each split as docs/reference/scenarios.md describes."""
     most, overhead = model.get("max_time_per_fc", 0), model.get("fc_overhead", 0)
 
     def total(times):
@@ -98,7 +98,7 @@ def planned_fcs(model):
 
 
 def time_alone(parts, sync):
-    """Of a group: the longest part of each stage, with the sync before it if the part waits for that."""
+    """Returns the time of a group: the longest part of each stage, with the sync if the part waits for it."""
     whole = 0
     worked = None
     for stage in range(len(parts[0]["stages"])):
@@ -146,7 +146,7 @@ def class_of(scenario, item, is_load):
 
 
 class Run:
-    """A scenario and what became of it."""
+    """A scenario and its timeline."""
 
     def __init__(self, scenario, timeline):
         self.scenario = scenario
@@ -173,7 +173,7 @@ class Run:
         self.longest = max((task.end - task.arrival for task in self.by_arrival), default=0)
 
     def find_holders(self, timeline):
-        """HIGH parts of groups on each core, by arrival: (arrival, left, owner, job)."""
+        """Finds the HIGH parts of groups on each core, by arrival: (arrival, left, owner, job)."""
         self.holders = collections.defaultdict(list)
         jobs = enumerate(timeline["jobs"])
         for _, job in sorted(jobs, key=lambda item: (item[1]["arrival"], item[0])):
@@ -187,7 +187,7 @@ class Run:
                 self.holders[part["core"]].append((job["arrival"], left, task.owner, job["id"]))
 
     def planned_parts(self, name):
-        """Of the group that this job is."""
+        """Returns the parts of the group with this job's name."""
         if not self.is_task:
             return self.tasks[name].item["parts"]
         name, _, number = name.rpartition(".")
@@ -225,7 +225,7 @@ class Run:
             segment.start, segment.end = cpu["start"], cpu["end"]
 
     def follow(self, task):
-        """From segment to segment: waits, slots, and when it became overdue."""
+        """Finds the waits and slots of each segment of a task, and when it became overdue."""
         time = task.dispatched
         bpu = task.bpu()
         slot = None
@@ -266,7 +266,7 @@ class Run:
             task.slots.append((slot[0], task.end, slot[1]))
 
     def overdue_time(self, task, segment):
-        """A CPU segment may wait, then run, for so long; 255 loses nothing by it."""
+        """Returns when a CPU segment waited, or then ran, for too long; None: never, or the priority is 255."""
         if "overdue" not in self.scenario or task.priority == HIGH:
             return None
         rule = self.scenario["overdue"]
@@ -301,7 +301,7 @@ class Run:
         return task.arrival + slo
 
     def around(self, begin, end, task):
-        """The tasks of the same queue that live at any time in between."""
+        """Returns the tasks of the same queue that live at any time from `begin` to `end`."""
         shared = self.scenario.get("service_mode", False)
         low = bisect.bisect_left(self.arrivals, begin - self.longest)
         high = bisect.bisect_left(self.arrivals, end)
@@ -328,14 +328,14 @@ class Run:
         return task.owner[1] not in holding or len(counted) + len(waiting - holding) < self.limit
 
     def wanting(self, near, time):
-        """Who waits for slots of which cores (none: any), and for nothing before."""
+        """Returns the tasks that wait only for slots, each with the cores that it wants (empty: any)."""
         return [(other, other.cores_at(time)) for other in near
                 if self.is_ready(other, time) or (
                     self.undispatched(other, time) and not other.segments[0].cpu
                     and self.has_room(other, near, time))]
 
     def why_queued(self, task, near, time, end):
-        """(cause, those of whom each is to blame) from `time` to `end`, in which nothing happens."""
+        """Returns (cause, owners each of whom may be to blame) for `time` to `end`, in which nothing happens."""
         if self.undispatched(task, time) and not self.has_room(task, near, time):
             counted = [other for other in near if other.counted(time)]
             first = min(other.dispatched for other in counted)
@@ -354,7 +354,7 @@ class Run:
         return "slot", self.in_the_way(task, near, lacking[0], time, end) if lacking else set()
 
     def holders_of(self, near, core, time):
-        """(since when, who) of each of its slots."""
+        """Returns (since when, task) of each slot of the core that is held."""
         held = [(other.slot_at(time), other) for other in near]
         return [(slot[0], other) for slot, other in held if slot and core in slot[1]]
 
@@ -365,8 +365,8 @@ class Run:
         return len(taken) < self.slots
 
     def in_the_way(self, task, near, core, time, end):
-        """Of those who hold a slot of the core: who has for longest, of those not in a gap; or of those
-        whose gap is not open to the task."""
+        """Returns who is to blame for the core's slots: of the holders not in a gap those who have held for
+        longest; if all are in gaps, the holders whose gap is not open to the task."""
         holders = self.holders_of(near, core, time)
         if len(holders) < self.slots:
             return set()
@@ -377,8 +377,8 @@ class Run:
         return {other.owner for _, other in holders if self.is_closed(other, task, time, end)}
 
     def is_closed(self, holder, task, begin, end):
-        """A gap that is open to a task for one core lets it in, so it was closed until the end; a task for
-        several waits on for the others, and counts as kept out by what it found at the beginning."""
+        """Whether the holder's gap is closed to the task. An open gap lets a task for one core in, so the end
+        decides; a task for several cores waits on for the others, so the beginning decides."""
         time = begin if task.width > 1 else end
         env = self.scenario.get("env", {})
         if self.scenario.get("policy") == "fifo":
@@ -416,7 +416,7 @@ class Run:
     # The device.
 
     def idle_parts(self, core, begin, end, idle, own, parts):
-        """The core runs nothing, and may be held for a group; if that is `own`, the cause is `idle`."""
+        """Adds time in which the core runs nothing: it may be held for a group; if that is `own`, it is `idle`."""
         moments = {begin, end}
         for arrival, left, _, _ in self.holders[core]:
             moments.update(at for at in (arrival, left) if begin < at < end)
@@ -430,7 +430,7 @@ class Run:
                 parts.append(("held", frozenset({first[2]}), time))
 
     def core_parts(self, core, begin, end, parts, idle="host", own=None):
-        """What the core ran meanwhile."""
+        """Adds what the core ran from `begin` to `end`."""
         lane = self.lanes[core]
         at = max(0, bisect.bisect_right(self.starts.get(core, []), begin) - 1)
         time = begin
@@ -448,7 +448,7 @@ class Run:
             self.idle_parts(core, time, end, idle, own, parts)
 
     def fc_parts(self, core, begin, fcs, parts, idle="host", own=None):
-        """Of FCs on one core, which may run from `begin` on; returns when the last one ended."""
+        """Adds FCs on one core, which may run from `begin` on; returns when the last one ended."""
         time = begin
         for fc in fcs:
             self.core_parts(core, time, fc["start"], parts, idle, own)
@@ -457,7 +457,7 @@ class Run:
         return time
 
     def group_parts(self, job, name, parts):
-        """Of each stage its critical part, in which an FC ended last."""
+        """Adds the critical part of each stage, the one in which an FC ended last."""
         fcs = self.own_fcs[name]
         time = job["arrival"]
         between = {"idle": "stages", "own": name}
@@ -480,7 +480,7 @@ class Run:
         self.core_parts(job["core"], time, job["end"], parts)
 
     def parts(self, task):
-        """(cause, those of whom each may be meant, ns), many of each."""
+        """Returns a list of (cause, owners each of whom may be to blame, ns), many for each cause."""
         parts = []
         if not self.is_task:
             self.job_parts(task.jobs[0], task.name, parts)
@@ -503,7 +503,7 @@ class Run:
 
 
 def differences(run, blamed):
-    """What an entry of "blame" says that is not so; an empty list: nothing."""
+    """Returns the errors of an entry of "blame"."""
     task = run.tasks[blamed["id"]]
     found = []
     latency = (task.end - task.arrival) * run.unit

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Checks overtake sim --blame against recompute.py, which knows only the scenario and its timeline:
 sums are exact, and each class that is named did delay the task, on the bundled scenarios and on random ones.
-With more random ones than the usual 200, 2 x 100 with groups, and 150 of the simulator's own:
+To run more random scenarios than the default of 200, 2 x 100 with groups, and 150 of the simulator's own:
 
     BLAME_OWN_COUNT=1000 BLAME_GROUP_COUNT=1000 BLAME_OTHER_COUNT=250 ctest --preset release -R blame_recomputed
 """
@@ -32,7 +32,7 @@ class Blame(unittest.TestCase):
         self.seen = {}
 
     def check(self, scenario, most, name):
-        """How many tasks have a blame; None if the scenario's times are too large for events."""
+        """Returns how many tasks have a blame; None if the scenario's times are too large for events."""
         path = os.path.join(self.directory.name, "scenario.json")
         timeline = os.path.join(self.directory.name, "timeline.json")
         with open(path, "w", encoding="utf-8") as file:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// tools/observe/blame on events written by hand, as live tools see them.
+// Tests tools/observe/blame on events written by hand, in the form in which live tools get them.
 #include <map>
 #include <random>
 #include <vector>
@@ -15,7 +15,7 @@
 namespace overtake::blame {
 namespace {
 
-TEST(Blame, AJobWaitsBehindWhatItsCoreRuns) {
+TEST(Blame, AJobWaitsBehindTheFcsThatItsCoreRuns) {
     Told told;
     told.queue(0, 1, 7, 1, 5);
     told.add(EventType::fc_start, 0, 1, 7);
@@ -46,7 +46,7 @@ TEST(Blame, HighOvertakesBetweenTwoFcs) {
     told.done(25, 1, 1);
     EXPECT_EQ(told.causes(1), (Causes{{Cause::behind_high, 5}, {Cause::running, 20}}));
     EXPECT_EQ(told.reports[1].parts[0].by.client, 2u);
-    told.reports[1].end_ns *= 1000; // so that something is to be printed
+    told.reports[1].end_ns *= 1000; // long enough to be printed
     for (Part& part : told.reports[1].parts)
         part.ns *= 1000;
     EXPECT_EQ(sentence("large", told.reports[1], default_name),
@@ -56,13 +56,13 @@ TEST(Blame, HighOvertakesBetweenTwoFcs) {
               "large 25.0 us: 5.0 behind pid 102, 20.0 own");
 }
 
-TEST(Blame, WhatNothingExplainsIsTheHost) {
+TEST(Blame, TimeWithoutAnotherCauseIsBlamedOnTheHost) {
     Told told;
     const auto one = [](Event& event) { event.fc_count = 1; };
     told.add(EventType::job_queue, 100, 1, 1, one);
-    told.add(EventType::fc_submit, 130, 1, 1, one); // a fence
-    told.run(150, 250, 1, 1);                       // and an idle core
-    told.done(260, 1, 1);                           // told late
+    told.add(EventType::fc_submit, 130, 1, 1, one); // the job waited for a fence
+    told.run(150, 250, 1, 1);                       // the core is idle until 150
+    told.done(260, 1, 1);                           // the end is reported late
     EXPECT_EQ(told.causes(0), (Causes{{Cause::host, 60}, {Cause::running, 100}}));
 }
 
@@ -88,7 +88,7 @@ TEST(Blame, AJobThatIsStoppedFreesItsCore) {
               (Causes{{Cause::behind_normal, 5}, {Cause::host, 20}, {Cause::running, 10}}));
 }
 
-TEST(Blame, WithoutTaskEventsItSaysSo) {
+TEST(Blame, WithoutTaskEventsReportsAreOfJobs) {
     Told told;
     told.queue(0, 1, 1, 1, 0, 99);
     told.run(0, 10, 1, 1);
@@ -155,7 +155,7 @@ TEST(Blame, WithoutAPlanTheSlotIsGivenUpWhereEarlierTasksOfTheModelGaveIt) {
     EXPECT_EQ(told.causes(1), (Causes{{Cause::host, 5}, {Cause::running, 10}}));
 }
 
-TEST(Blame, LostEventsAreSaid) {
+TEST(Blame, ReportsNameLostEvents) {
     Told told;
     told.queue(0, 1, 1, 1);
     told.blame.lost();
@@ -185,7 +185,7 @@ TEST(Blame, ATaskWhoseJobLostItsEndIsNotReported) {
     EXPECT_EQ(told.reports.size(), 1u);
 }
 
-TEST(Blame, WhatEnginesLostIsSaidOfTheirTasksAlone) {
+TEST(Blame, LostEventsOfEnginesAreReportedOnlyForTheirTasks) {
     Told told;
     told.add(EventType::task_arrive, 0, engine_client, 1);
     told.add(EventType::task_arrive, 0, 1, 2); // in service mode
@@ -201,7 +201,7 @@ TEST(Blame, WhatEnginesLostIsSaidOfTheirTasksAlone) {
     EXPECT_FALSE(told.reports[2].incomplete);
 }
 
-TEST(Blame, WhatBeganBeforeTheFirstEventStillBlocks) {
+TEST(Blame, AnFcThatBeganBeforeTheFirstEventStillBlocks) {
     Told told;
     told.add(EventType::fc_start, 0, 9, 9);
     told.queue(5, 1, 1, 1);
@@ -256,7 +256,8 @@ TEST(Worst, KeepsTheSlowestOfEachGroup) {
         EXPECT_GT(item.report.latency_ns(), 99u);
 }
 
-/// A core that serves `owners` clients with a backlog of `depth` jobs.
+/// Returns the steps of blame for a core that serves `owners` clients with a backlog of `depth`
+/// jobs.
 std::uint64_t steps_of(std::uint64_t jobs, std::uint64_t depth, std::uint64_t owners) {
     Told told;
     for (std::uint64_t i = 0; i < jobs + depth; i++) {
@@ -278,12 +279,12 @@ TEST(Blame, StepsGrowWithTheLoadAndNotWithItsSquare) {
     const std::uint64_t base = steps_of(1000, 10, 4);
     EXPECT_LE(steps_of(10'000, 10, 4), 10 * base + base / 2);
     EXPECT_LE(steps_of(1'000'000, 10, 4), 1000 * base + 50 * base);
-    // A backlog that is a hundred times as deep costs each job no more.
+    // A backlog that is a hundred times as deep takes no more steps for each job.
     const std::uint64_t shallow = steps_of(100'000, 10, 4);
     EXPECT_LE(steps_of(100'000, 1000, 4), shallow + shallow / 10);
 }
 
-/// Tasks of one queue, `depth` of them waiting at any time.
+/// Returns the steps of blame for tasks of one queue, of which `depth` wait at any time.
 std::uint64_t task_steps(std::uint64_t tasks, std::uint64_t depth) {
     Told told;
     std::uint64_t queue_total = 0;
@@ -345,7 +346,7 @@ TEST(Blame, ATaskOfAnEngineHasJobsOfAnotherClient) {
         told.add(EventType::task_arrive, 0, engine_client, task, of_engine);
     told.add(EventType::task_dispatch, 0, engine_client, 1, of_engine);
     told.queue(0, 1, 8, 1, 0, 1);
-    // A stranger's job that says it is of the task is not.
+    // A job of another process that names the task does not count as its job.
     told.queue(0, 2, 8, 1, 0, 2);
     told.run(0, 10, 1, 8);
     told.done(10, 1, 8);
@@ -361,10 +362,10 @@ TEST(Blame, ATaskOfAnEngineHasJobsOfAnotherClient) {
     EXPECT_TRUE(told.reports[1].is_task);
 }
 
-TEST(Blame, AJobIsItsOwnClientsTasksFirst) {
+TEST(Blame, AJobBelongsToATaskOfItsOwnClientFirst) {
     Told told;
     told.add(EventType::task_arrive, 0, engine_client, 1, [](Event& event) { event.pid = 101; });
-    told.add(EventType::task_arrive, 0, 1, 1); // in service mode, and called the same
+    told.add(EventType::task_arrive, 0, 1, 1); // in service mode, with the same tag
     told.add(EventType::task_dispatch, 0, 1, 1);
     told.queue(0, 1, 8, 1, 0, 1);
     told.run(0, 10, 1, 8);
@@ -374,7 +375,7 @@ TEST(Blame, AJobIsItsOwnClientsTasksFirst) {
 }
 
 TEST(Blame, EachEngineHasItsOwnQueueOfTasks) {
-    for (const bool one_queue : {false, true}) { // of service mode
+    for (const bool one_queue : {false, true}) { // true: service mode
         ovt_sched_settings settings = settings_without_plans();
         settings.task_limit = 1;
         Told told({.rules = {.one_queue = one_queue, .settings = settings}});
@@ -387,13 +388,13 @@ TEST(Blame, EachEngineHasItsOwnQueueOfTasks) {
     }
 }
 
-/// Of an engine on unlike cores: a task whose model was compiled for some does not wait for others.
+/// In an engine on cores of different kinds, a task waits only for cores that its model fits.
 TEST(Blame, ATaskWaitsForTheCoresOfItsProfile) {
     for (const std::uint64_t cores : {0u, 1u, 2u, 3u}) {
         Told told({.rules = {.cores = 2}});
         told.add(EventType::task_arrive, 0, engine_client, 1, [](Event& event) {
             event.core = 0;
-            event.pid = 101; // as of its jobs
+            event.pid = 101; // the process of its jobs
         });
         told.add(EventType::task_dispatch, 0, engine_client, 1);
         told.queue(0, 1, 11, 1, 0, 1); // on core 1
@@ -407,7 +408,7 @@ TEST(Blame, ATaskWaitsForTheCoresOfItsProfile) {
     }
 }
 
-/// A watcher that begins in the middle and loses events, of clients that tell what they like.
+/// The watcher begins in the middle and loses events, and clients write arbitrary events.
 TEST(Blame, EventsMayBeMissingOrWild) {
     for (unsigned seed = 1; seed <= 20; seed++) {
         std::mt19937 random(seed);
@@ -445,7 +446,7 @@ TEST(Blame, EventsMayBeMissingOrWild) {
     }
 }
 
-TEST(Blame, EnginesAreNotWithoutNumber) {
+TEST(Blame, TheNumberOfEnginesIsLimited) {
     Told told({.most_live = 1u << 15});
     for (std::uint64_t engine = 0; engine < 30'000; engine++)
         told.add(EventType::task_arrive, engine, engine_client + engine, engine + 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// tools/observe/blame on events of groups, jobs with parts on several cores, written by hand.
+// Tests tools/observe/blame on hand-written events of groups, jobs with parts on several cores.
 #include <array>
 #include <random>
 #include <utility>
@@ -12,7 +12,7 @@
 namespace overtake::blame {
 namespace {
 
-/// Part `part` of job (client 1, tag 1) on core `part` + 1.
+/// Adds an event of part `part` of job (client 1, tag 1) on core `part` + 1.
 void tell_part(Told& told, EventType type, std::uint64_t time, unsigned part, std::uint32_t index,
                std::uint32_t stage) {
     told.add(type, time, 1, 1, [&](Event& event) {
@@ -25,7 +25,8 @@ void tell_part(Told& told, EventType type, std::uint64_t time, unsigned part, st
     });
 }
 
-/// Two parts with an FC in each of two stages; the second part's core runs a NORMAL job until 30.
+/// Adds the events of two parts with an FC in each of two stages; core 2 runs a NORMAL job
+/// until 30.
 void tell_group(Told& told) {
     told.queue(0, 2, 1, 2);
     told.add(EventType::fc_start, 0, 2, 1, [](Event& event) { event.core = 2; });
@@ -45,7 +46,7 @@ void tell_group(Told& told) {
 }
 
 /// In stage 0 the second part is critical, in stage 1 the first.
-TEST(Blame, OfAGroupTheCriticalPartOfEachStageCounts) {
+TEST(Blame, TheCriticalPartOfEachStageOfAGroupCounts) {
     Told told;
     tell_group(told);
     ASSERT_EQ(told.reports.size(), 1u);
@@ -54,7 +55,7 @@ TEST(Blame, OfAGroupTheCriticalPartOfEachStageCounts) {
     EXPECT_EQ(told.reports[0].parts[0].by.client, 2u);
 }
 
-/// Nothing but the host is late between two FCs of one stage.
+/// Only the host delays the second of two FCs of one stage.
 TEST(Blame, WithinAStageTheHostIsLate) {
     Told told;
     told.add(EventType::job_queue, 0, 1, 1, [](Event& event) { event.fc_count = 5; });
@@ -71,7 +72,7 @@ TEST(Blame, WithinAStageTheHostIsLate) {
               (Causes{{Cause::host, 3 + 5}, {Cause::stages, 4 + 1}, {Cause::running, 7 + 6 + 5}}));
 }
 
-/// Core 1 runs nothing from 20 to 55, and is the group's.
+/// Core 1 runs nothing from 20 to 55, and the group holds it.
 TEST(Blame, AHighGroupBetweenItsStagesHoldsItsCores) {
     Told told;
     const auto on_core_1 = [](Event& event) { event.fc_count = 1; };
@@ -91,7 +92,7 @@ TEST(Blame, AHighGroupBetweenItsStagesHoldsItsCores) {
         }
 }
 
-/// Wherever events of a group are missing, nothing is reported that does not add up.
+/// Reports add up whichever events of a group are missing.
 TEST(Blame, EventsOfAGroupMayBeMissing) {
     std::mt19937 random(7);
     for (int round = 0; round < 3000; round++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Events written by hand, and what blame reports of them.
+// Events written by hand, and the reports of blame about them.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct Told {
             change(event);
         blame.add(event);
     }
-    /// As if it entered its core at once.
+    /// Adds a job that enters its core at once.
     void queue(std::uint64_t time, std::uint64_t client, std::uint64_t tag, std::uint32_t fcs,
                std::uint64_t model = 0, std::uint64_t task = 0, std::uint32_t segment = 0) {
         const auto set = [&](Event& event) {

@@ -21,8 +21,8 @@ HAS_AVX512 = " avx512dq " in pathlib.Path("/proc/cpuinfo").read_text()
 
 
 def overtake(*arguments, env=None):
-    """Runs each command in a process of its own: which blocks a process has depends on what it did
-    before."""
+    """Runs each command in a process of its own: the block size of a process (8 or 16 channels)
+    depends on what it did before."""
     command = [BINARY, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
 
@@ -35,7 +35,8 @@ def succeed(*arguments):
 
 
 def convolutions():
-    """Has two convolutions of 32 channels, which fill any blocks, a sum and an activation."""
+    """A model of two convolutions of 32 channels, a multiple of each block size, a sum, an activation
+    and a softmax."""
     random = np.random.default_rng(5)
     nodes = [
         node("Conv", ["x", "w"], ["a"], name="first", pads=[1, 1, 1, 1]),
@@ -148,7 +149,7 @@ class CpuPlan(unittest.TestCase):
         layouts = info(self.compile("--cpu-layout", "auto", "--cpu-costs", costs))["segments"][0]["layouts"]
         self.assertLessEqual(len(layouts["conversions"]), 1)
 
-    def test_files_of_costs_that_are_none_are_refused(self):
+    def test_files_that_are_no_cost_files_are_refused(self):
         costs = self.folder / "host-cpu.yaml"
         succeed("calibrate", "--cpu", "-o", costs, "--runs", "1")
         good = costs.read_text()

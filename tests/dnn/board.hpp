@@ -22,7 +22,7 @@ public:
     explicit BoardDevice(const EmbeddedOptions& options = {}, const EngineOptions& engine = {});
     ~BoardDevice();
 
-    /// Moves the calling thread there.
+    /// Makes this process that of the calling thread.
     void use() { dnn::Process::use_in_this_thread(process.get()); }
 
     std::shared_ptr<Device> device;
@@ -49,7 +49,7 @@ private:
 /// Copies int8 rows: input and output of 4 x 5 pixels of 3 channels, padded to 8.
 ModelSpec copy_bytes();
 
-/// An NV12 picture of 4 x 18 pixels becomes red, green and blue, int8 less 128, in two FCs.
+/// Converts an NV12 picture of 4 x 18 pixels to red, green and blue, int8 less 128, in two FCs.
 ModelSpec picture_to_bytes();
 
 /// A model, and memory for one inference.
@@ -58,7 +58,7 @@ public:
     explicit BoardModel(const ModelSpec& spec = copy_and_softmax());
     ~BoardModel();
 
-    /// As a caller without wishes.
+    /// Returns the parameters of a caller without wishes.
     hbDNNInferCtrlParam control() const;
     std::int32_t infer(hbDNNTaskHandle_t* task, hbDNNInferCtrlParam wishes);
     std::int32_t infer(hbDNNTaskHandle_t* task) { return infer(task, control()); }

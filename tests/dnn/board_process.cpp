@@ -31,7 +31,7 @@ public:
         dnn::Process::use_in_this_thread(&process_);
     }
     ~LocalProcess() override {
-        for (const CpuKey key : under_way_) // their workers are waited for
+        for (const CpuKey key : under_way_) // else the engine would wait for their workers
             ModelledWork::only().end(key);
         dnn::Process::use_in_this_thread(nullptr);
     }
@@ -100,7 +100,7 @@ private:
         return static_cast<engine::ThreadedEngine&>(*process_.engine()->state().engine);
     }
 
-    /// What the engine has given to workers and what has not been reported yet.
+    /// Returns the CPU segments that the engine has given to workers since the last call.
     std::vector<CpuKey> cpu_segments_begun(std::size_t number, Submitted& task) {
         std::vector<CpuKey> begun;
         const auto run = std::static_pointer_cast<const engine::Run>(task.request->state().task);
@@ -116,7 +116,7 @@ private:
             require_ok(hbDNNReleaseTask(task.handle), "hbDNNReleaseTask");
         task.handle = nullptr;
     }
-    /// So that the limit on tasks counts those that are under way.
+    /// Releases tasks that have ended, so that the limit counts only tasks under way.
     void release_ended() {
         dnn::Process::use_in_this_thread(&process_);
         for (auto& [number, task] : tasks_)
@@ -157,7 +157,7 @@ public:
         put_bytes(&count, sizeof(count));
         put_bytes(numbers.data(), numbers.size_bytes());
     }
-    /// Empty if the other end has gone.
+    /// Returns an empty list if the other end is closed.
     std::vector<std::uint64_t> get() {
         std::uint64_t count = 0;
         if (!get_bytes(&count, sizeof(count)))
@@ -262,7 +262,7 @@ std::vector<std::uint64_t> answer(BoardProcess& process, std::span<const std::ui
     return {};
 }
 
-/// In the child, until the parent closes its end.
+/// Answers requests in the child, until the parent asks it to leave or closes its end.
 [[noreturn]] void serve(Channel& channel, const std::function<std::shared_ptr<Device>()>& open,
                         const TaskScenario& scenario, std::uint64_t number) {
     int status = 0;
@@ -308,10 +308,10 @@ public:
     ~ForkedProcess() override {
         if (child_ <= 0)
             return;
-        try { // its end of the socket alone would not do: other children have copies of ours
+        try { // closing our end is not enough: other children have copies of it
             channel_->put(std::vector<std::uint64_t>{static_cast<std::uint64_t>(Ask::leave)});
         } catch (const Error&) {
-            // It has gone already.
+            // The child has ended already.
         }
         waitpid(child_, nullptr, 0);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A process of a scenario, as a board program is one: its tasks go through the C interface, BPU
-// segments are programs that wait, CPU segments a custom operator that takes modelled time.  Its
-// engine is stepped by the driver of the scenario.
+// A process of a scenario, run as a board program: its tasks go through the C interface, BPU
+// segments are programs that wait, CPU segments a custom operator that takes modelled time.  The
+// driver of the scenario steps its engine.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace overtake::test {
 
-/// What became of a task.
+/// The result of a task.
 struct TaskOutcome {
     std::int32_t status;
     unsigned core;
@@ -32,28 +32,28 @@ struct TaskOutcome {
 class BoardProcess {
 public:
     virtual ~BoardProcess() = default;
-    // One instant, in the order of the contract.
+    // The calls of one instant, in the order of the contract.
 
-    /// These CPU segments are over now.
+    /// Ends these CPU segments.
     virtual void end_cpu(const std::vector<CpuKey>& segments) = 0;
     virtual void gather() = 0;
-    /// When the first of those that have ended and are to be handled was dispatched.
+    /// Returns when the first of the ended tasks that are still to be handled was dispatched.
     virtual std::optional<std::uint64_t> first_end() = 0;
     virtual void handle_first_end() = 0;
     virtual void arrive(std::size_t task) = 0;
     virtual void cancel(std::size_t task) = 0;
-    /// The CPU segments that begin now.
+    /// Dispatches, and returns the CPU segments that begin now.
     virtual std::vector<CpuKey> dispatch() = 0;
 
     virtual TaskOutcome outcome(std::size_t task) = 0;
 };
 
-/// Number `number` of the scenario, in this process.  The device has a manual clock.
+/// Makes process `number` of the scenario inside this process.  The device has a manual clock.
 std::unique_ptr<BoardProcess> local_process(std::shared_ptr<Device> device,
                                             const TaskScenario& scenario, std::uint64_t number);
 
-/// The same in a process of its own, which opens the device itself.  Throws Error where that says
-/// so.
+/// Makes it as a process of its own, which opens the device itself.  Throws Error if it does not
+/// start; its functions throw Error if it has ended.
 std::unique_ptr<BoardProcess> forked_process(const std::function<std::shared_ptr<Device>()>& open,
                                              const TaskScenario& scenario, std::uint64_t number);
 

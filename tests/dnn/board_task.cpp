@@ -55,7 +55,7 @@ void register_operators() {
     static_cast<void>(once);
 }
 
-/// Segments first..last - 1 of a task as a model.
+/// Makes a model of segments first..last - 1 of a task.
 std::vector<std::byte> model_of(const ScenarioTask& task, std::size_t number, std::size_t first,
                                 std::size_t last, CpuTime cpu_time) {
     ModelSpec spec;
@@ -138,7 +138,7 @@ void require_ok(std::int32_t status, const char* what) {
         throw Error(EPROTO, std::string(what) + ": " + hbDNNGetErrorDesc(status));
 }
 
-/// Processes are numbered in the order in which they appear.
+/// Returns the workers of process `number`, counted in the order in which processes appear.
 static std::size_t workers_of(const TaskScenario& scenario, std::uint64_t number) {
     std::set<std::string> seen;
     for (const ScenarioTask& task : scenario.tasks)

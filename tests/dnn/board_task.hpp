@@ -35,7 +35,7 @@ public:
         return *work;
     }
 
-    /// From a worker: until end() is called for it.
+    /// Called by a worker; returns when end() is called for the segment.
     void take_place(CpuKey key) {
         std::unique_lock lock(mutex_);
         under_way_.insert(key);
@@ -58,11 +58,11 @@ private:
     std::set<CpuKey> under_way_;
 };
 
-/// How long a CPU segment takes: until ModelledWork ends it, or its time on the host's clock.
+/// The time of a CPU segment: until ModelledWork ends it, or its time on the host's clock.
 enum class CpuTime { modelled, real };
 
-/// As the scenario says; its jobs differ from those of other processes by their tags.  With
-/// modelled time its steps are the caller's.
+/// Makes the engine of process `number` with the scenario's settings; its jobs differ from those of
+/// other processes by their tags.  With modelled time the caller steps the engine.
 std::unique_ptr<Engine> scenario_engine(const std::shared_ptr<Device>& device,
                                         const TaskScenario& scenario, std::uint64_t number,
                                         CpuTime cpu_time);
@@ -73,13 +73,13 @@ struct LoadedSegments {
     hbDNNTensor input{}, output{};
 };
 
-/// Segments first..last - 1 of task `number`, by this thread's dnn::Process.  What the model
-/// expects of a CPU segment is its time in `task`.  Throws Error, as the next two do, if a function
-/// of the interface fails.
+/// Loads segments first..last - 1 of task `number` in this thread's dnn::Process.  The model's
+/// expected time of a CPU segment is its estimate in `task`, or else its time.  Throws Error, as
+/// the next two do, if a function of the interface fails.
 LoadedSegments load_segments(const ScenarioTask& task, std::size_t number, std::size_t first,
                              std::size_t last, CpuTime cpu_time);
 
-/// With `more`, leaves the task open.
+/// Adds an inference to the task.  With `more` the task stays open.
 void infer(hbDNNTaskHandle_t* handle, LoadedSegments& of, const ScenarioTask& task, bool more);
 
 /// Submits task `number` from this thread's dnn::Process; some tasks are of two models.

@@ -36,12 +36,13 @@ public:
             instants_.insert(fc.end);
         if (!scenario.service_mode)
             return;
-        // A CPU segment may become overdue, and others go on, when nothing else happens.
+        // A segment that becomes overdue lets others start when nothing else happens, so each
+        // expected start of a CPU segment is an instant.
         for (const TimelineCpu& cpu : expected.cpu)
             instants_.insert(cpu.start);
     }
 
-    /// What still runs ends, so that processes can go.
+    /// Ends everything that still runs, so that the processes can be destroyed.
     ~Driver() {
         try {
             clock_.advance_to(clock_.now_ns() + 1'000'000'000'000);
@@ -64,7 +65,7 @@ public:
                     process_of(i).arrive(i);
             cancel();
             if (scenario_.service_mode)
-                clock_.advance_to(time_ns(now_)); // the device's own dispatches
+                clock_.advance_to(time_ns(now_)); // the device dispatches by itself
             for (const auto& process : processes_)
                 for (const CpuKey key : process->dispatch())
                     note_cpu_segment(key);
@@ -80,7 +81,7 @@ public:
                                            record.high, microseconds(record.start_ns),
                                            microseconds(record.end_ns)});
         timeline.device.sort_fcs();
-        // In the order in which they were submitted.
+        // Jobs are in the order in which they were submitted.
         std::ranges::stable_sort(submitted_, {}, &Submitted::order);
         for (const Submitted& job : submitted_)
             timeline.device.jobs.push_back(job.job);
@@ -104,7 +105,7 @@ private:
             processes_[process]->end_cpu(keys);
     }
 
-    /// Merged, in the order in which the tasks were dispatched.
+    /// Handles the ends of all processes, in the order in which the tasks were dispatched.
     void handle_ends() {
         for (const auto& process : processes_)
             process->gather();
@@ -129,7 +130,7 @@ private:
             process_of(cancel.task).cancel(cancel.task);
             if (scenario_.service_mode)
                 continue;
-            clock_.advance_to(time_ns(now_)); // what that ends has ended
+            clock_.advance_to(time_ns(now_)); // ends what was cancelled
             handle_ends();
         }
     }
@@ -191,7 +192,7 @@ private:
 
     std::uint64_t time_ns(std::uint64_t time) const { return origin_ns_ + time * ns_per_us; }
 
-    /// Exact, or the timeline is wrong.
+    /// Throws Error unless it is a whole number: then the timeline is wrong.
     std::uint64_t microseconds(std::uint64_t time_ns) const {
         if ((time_ns - origin_ns_) % ns_per_us != 0)
             throw Error(ERANGE, "a time that is no whole microsecond");
@@ -210,7 +211,7 @@ private:
     std::vector<std::unique_ptr<BoardProcess>> processes_;
 };
 
-/// What a device in another process tells of its FCs.
+/// The records of FCs of a device in another process.
 class SharedRecords {
 public:
     SharedRecords() {
@@ -242,7 +243,7 @@ private:
     static constexpr std::size_t most = 100'000;
     struct Area {
         std::atomic<std::size_t> count = 0;
-        /// Bytes, since making all of the records takes longer than most scenarios.
+        /// Bytes: to construct all records would take longer than most scenarios.
         alignas(FcRecord) std::byte places[most * sizeof(FcRecord)];
     };
     static_assert(std::is_trivially_copyable_v<FcRecord>, "another process reads them");

@@ -16,8 +16,8 @@
 
 namespace overtake::test {
 
-/// Whether the interface can say what the scenario asks for: cores 1 and 2, no deadlines, and no
-/// more tasks of a process than it allows.
+/// Whether the interface can express the scenario: no core above 2, no deadlines, no more tasks of
+/// a process than it allows, and no death of a process.
 bool board_can_say(const TaskScenario& scenario);
 
 /// The settings of a device's service mode for the scenario.
@@ -26,17 +26,17 @@ ServiceSettings service_settings_of(const TaskScenario& scenario);
 /// Makes process `number` of the scenario.
 using MakeProcess = std::function<std::unique_ptr<BoardProcess>(std::uint64_t number)>;
 
-/// As drive_tasks(); `clock` steps the device that all processes use.
+/// Runs the scenario as drive_tasks() does; `clock` steps the device that all processes use.
 TaskTimeline drive_board(ManualClock& clock, const TaskScenario& scenario,
                          const TaskTimeline& expected, const MakeProcess& make_process,
                          const std::function<std::vector<FcRecord>()>& take_fcs);
 
-/// All processes in this one, on an embedded device made for the scenario.
+/// Runs all processes inside this one, on an embedded device made for the scenario.
 TaskTimeline drive_board_made_here(const TaskScenario& scenario, const TaskTimeline& expected,
                                    const Backend& backend = {"embedded"});
 
-/// The same on a device server made for it; each process of the scenario is one of its own, with a
-/// connection of its own.  In service mode if the scenario asks for it.
+/// Runs it on a device server made for it; each process of the scenario is a process of its own
+/// with a connection of its own.  They use service mode if the scenario asks for it.
 TaskTimeline drive_board_served(const TaskScenario& scenario, const TaskTimeline& expected);
 
 } // namespace overtake::test

@@ -34,7 +34,7 @@ std::uint64_t end_of(const TaskTimeline& timeline) {
     return end;
 }
 
-/// What comes from the host comes late.
+/// Makes arrivals, cancels and ends of CPU segments late at random.
 TaskScenario late(TaskScenario scenario, std::mt19937_64& random) {
     std::uniform_int_distribution<std::uint64_t> lateness(0, lateness_us);
     for (ScenarioTask& task : scenario.tasks) {
@@ -48,7 +48,7 @@ TaskScenario late(TaskScenario scenario, std::mt19937_64& random) {
     return scenario;
 }
 
-/// Every time `factor` times as long.
+/// Makes all times except estimates and deadlines `factor` times as long.
 TaskScenario stretched(const TaskScenario& scenario, std::uint64_t factor) {
     TaskScenario longer = scenario;
     longer.insert_max_time_ms *= factor;
@@ -66,7 +66,7 @@ TaskScenario stretched(const TaskScenario& scenario, std::uint64_t factor) {
     return longer;
 }
 
-/// Who arrived at one instant arrives in file order.
+/// Moves arrivals apart, so that tasks of one instant arrive in file order.
 TaskScenario with_arrivals_apart(TaskScenario scenario) {
     for (std::size_t i = 0; i < scenario.tasks.size(); i++)
         scenario.tasks[i].at += i * 3 * lateness_us / 2;
@@ -82,7 +82,7 @@ bool keeps_its_order(const TaskScenario& scenario) {
     return true;
 }
 
-/// Whether no thread had to wait for a CPU of this host for long.
+/// Watches whether a thread had to wait for a CPU of this host for long.
 class HostWatch {
 public:
     HostWatch() : thread_([this] { watch(); }) {}
@@ -120,7 +120,7 @@ public:
         : scenario_(scenario),
           process_(device, scenario_engine(device, scenario, number, CpuTime::real)) {}
 
-    /// At `us` from the start.
+    /// Submits the task, or releases it, at `us` from the start.
     void add_task(std::uint64_t us, std::size_t task) { events_.insert({us, {task, false}}); }
     void add_cancel(std::uint64_t us, std::size_t task) { events_.insert({us, {task, true}}); }
 
@@ -143,7 +143,7 @@ public:
         dnn::Process::use_in_this_thread(nullptr);
     }
 
-    /// What the task was, as a row of a timeline; adds the names of its jobs.
+    /// Returns the task as a row of a timeline; adds the names of its jobs.
     TimelineTask row(std::size_t number, std::map<std::uint64_t, std::string>& names) const {
         const Request& request = *tasks_.at(number).request;
         const std::string& id = scenario_.tasks[number].id;

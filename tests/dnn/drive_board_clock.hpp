@@ -13,10 +13,10 @@
 
 namespace overtake::test {
 
-/// How late a host may be that is to keep to an order.
+/// The lateness of a host up to which for_clock() keeps an order the same.
 constexpr std::uint64_t lateness_us = 20'000;
 
-/// What must not depend on the host: the FCs of each core, and the tasks as they are dispatched.
+/// The orders that must not depend on the host: of the FCs of each core, and of dispatched tasks.
 struct ScenarioOrder {
     std::vector<std::vector<std::string>> fcs; ///< by core, from 1 on
     std::vector<std::string> dispatched;
@@ -26,19 +26,20 @@ struct ScenarioOrder {
 
 ScenarioOrder order_of(const TaskTimeline& timeline);
 
-/// The scenario with every time `factor` times as long.
+/// A scenario whose times, except estimates and deadlines, are `factor` times as long.
 struct ClockScenario {
     TaskScenario scenario;
     std::uint64_t factor;
-    bool apart; ///< tasks arrive one after the other that arrived at one instant
+    bool apart; ///< all tasks arrive further apart, in file order
 };
 
-/// As little longer as it can be for its order to be the same when arrivals, cancels and ends of
-/// CPU segments are late by up to `lateness_us`, as far as 256 random trials can tell.  None if it
-/// would last longer than `longest_us`: some are about what happens at one instant.
+/// Makes the scenario longer until its order stays the same when arrivals, cancels and ends of CPU
+/// segments are late by up to `lateness_us`, as far as 256 random trials can tell.  Returns none if
+/// it would last longer than `longest_us`: some scenarios are about what happens at one instant.
 std::optional<ClockScenario> for_clock(const TaskScenario& scenario, std::uint64_t longest_us);
 
-/// None if the host was later than that, so that nothing follows from the order.
+/// Returns none if the host was late by more than half of `lateness_us`: then the order proves
+/// nothing.
 std::optional<ScenarioOrder> drive_board_clock(const TaskScenario& scenario);
 
 } // namespace overtake::test

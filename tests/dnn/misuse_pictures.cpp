@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int32_t bad = HB_DNN_INVALID_ARGUMENT;
 
-/// Memory that was ours a moment ago.
+/// Returns memory that has just been freed.
 hbSysMem freed() {
     hbSysMem mem;
     hbSysAllocMem(&mem, 4096);

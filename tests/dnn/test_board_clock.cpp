@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Scenarios on the real clock, as board programs run them: FCs and tasks come in the order that the
-// contract says.
+// Scenarios on the real clock, as board programs run them: FCs and tasks come in the order of the
+// contract.
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t longest_us = 4'000'000;
 constexpr int attempts = 5;
 
-/// A host that others keep busy is asked again.
+/// Tries again if the host was busy with other work.
 void expect_order(const std::string& name, const TaskScenario& scenario) {
     const ScenarioOrder expected = order_of(task_oracle_timeline(scenario));
     for (int i = 0; i < attempts; i++) {
@@ -33,7 +33,7 @@ void expect_order(const std::string& name, const TaskScenario& scenario) {
                  << " attempts";
 }
 
-/// Those of the contract that have gaps at all: not all of them have, some are about one instant.
+/// Runs the worked examples of the contract, except those that are about one instant.
 TEST(BoardClock, ScenariosHaveTheirOrder) {
     int driven = 0;
     for (const std::string& name : examples("task-")) {
@@ -54,8 +54,8 @@ TEST(BoardClock, ScenariosHaveTheirOrder) {
     EXPECT_GE(driven, 14);
 }
 
-/// Most random ones are about one instant somewhere; these, of the first 20,000, are not, with four
-/// tasks or more and within two seconds.
+/// Most random scenarios are about one instant somewhere.  These of the first 20,000 are not; they
+/// have four tasks or more and last at most two seconds.
 TEST(BoardClock, RandomScenariosHaveTheirOrder) {
     for (const std::uint64_t seed :
          {2281, 6993, 7906, 8706, 8810, 9691, 12782, 14636, 17811, 18171}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What is recorded of a CPU segment decides who may fill the gap that it leaves.
+// The recorded time of a CPU segment decides which tasks may fill the gap that it leaves.
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t first_bpu_us = 1000, guess_us = 10'000, filler_us = 20'000;
 constexpr double weight = 0.1;
 
-/// By how much of the leader's next BPU segment the filler is longer than the gap: less than 10 %.
+/// Whether the filler exceeds the gap by less than 10 % of the leader's next BPU segment.
 bool fits(double gap_us) {
     return (filler_us - gap_us) / first_bpu_us * 100 < 10;
 }
@@ -49,7 +49,8 @@ public:
     }
     ~Gap() { dnn::Process::use_in_this_thread(nullptr); }
 
-    /// Both, the filler as the gap begins, which lasts `cpu_us`: whether it was filled.
+    /// Submits the leader, and the filler as the gap of `cpu_us` begins.  True if the gap was
+    /// filled.
     bool is_filled(std::uint64_t cpu_us) {
         hbDNNTaskHandle_t leader = nullptr, filler = nullptr;
         infer(&leader, leader_, leader_task_, false);
@@ -118,7 +119,7 @@ private:
     LoadedSegments leader_, filler_;
 };
 
-/// The first record takes the place of the compiler's guess.
+/// The first record replaces the compiler's guess.
 TEST(BoardEstimates, AWrongGuessDecidesOnce) {
     Gap gap;
     EXPECT_FALSE(gap.is_filled(3 * guess_us)); // 20 ms do not fit into 10
@@ -126,7 +127,7 @@ TEST(BoardEstimates, AWrongGuessDecidesOnce) {
     EXPECT_TRUE(gap.is_filled(3 * guess_us));
 }
 
-/// Later ones move it by a tenth of the difference.
+/// Later records move the estimate by a tenth of the difference.
 TEST(BoardEstimates, ASegmentThatBecomesSlowerIsBelievedByAndBy) {
     Gap gap;
     double estimate = guess_us;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Every task-level scenario and random ones as board programs run them, to the microsecond: on an
-// embedded device with several engines, on a kernel device with real processes, and in service mode
-// on a kernel device and on a server.
+// Every worked task-level example without groups and deaths, and random scenarios, as board
+// programs run them, to the microsecond: on an embedded device with several engines, on a kernel
+// device with real processes, and in service mode on a kernel device and on a server.
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -23,7 +23,7 @@
 namespace overtake::test {
 namespace {
 
-/// What the device in the environment is like; its processes open it anew.
+/// The kernel device of the environment; each process of a scenario opens it anew.
 class BoardKernel {
 public:
     explicit BoardKernel(const Backend& backend)
@@ -35,7 +35,7 @@ public:
         return device_->info().core_count == scenario.core_limits.size() &&
                scenario.fair == device_is_fair();
     }
-    /// Puts it on this device: few random ones would fit by themselves.
+    /// Changes cores, limits and fairness to this device's: few random scenarios would fit it.
     void make_fit(nlohmann::json& scenario) const {
         const std::uint64_t cores = device_->info().core_count;
         scenario["cores"] = cores;
@@ -100,7 +100,8 @@ INSTANTIATE_TEST_SUITE_P(Board, BoardScenarioTest,
                                           testing::ValuesIn(all_backends())),
                          test_name_of_case<Backend>);
 
-/// In each set-up of the device, each way into it; OVERTAKE_TEST_SCENARIOS asks for more.
+/// The random scenarios for each set-up of the device and each backend; OVERTAKE_TEST_SCENARIOS
+/// changes their number.
 std::size_t scenarios_on_kernel() {
     const char* wanted = std::getenv("OVERTAKE_TEST_SCENARIOS");
     return wanted ? std::stoul(wanted) : 5;
@@ -151,7 +152,7 @@ TEST_P(RandomBoardScenarioTest, HasTheTimelineThatTheOracleSays) {
 INSTANTIATE_TEST_SUITE_P(Board, RandomBoardScenarioTest, testing::ValuesIn(all_backends()),
                          [](const auto& info) { return info.param.name; });
 
-/// A device believes a client's estimate for no longer than a second.
+/// Whether the device believes all estimates: none is above a second.
 bool is_believed(const TaskScenario& scenario) {
     constexpr std::uint64_t us_per_s = 1'000'000;
     return std::ranges::all_of(scenario.tasks, [](const ScenarioTask& task) {
@@ -167,7 +168,7 @@ using ServiceCase = std::tuple<std::string, Backend>;
 class ServiceModeScenario : public testing::TestWithParam<ServiceCase> {
 protected:
     static std::string name() { return std::get<0>(GetParam()); }
-    /// Compares it with what the oracle says.
+    /// Compares the timeline with the oracle's.
     static void drive(const TaskScenario& scenario) {
         const Backend& backend = std::get<1>(GetParam());
         const TaskTimeline expected = task_oracle_timeline(scenario);
@@ -204,7 +205,7 @@ TEST_P(ServiceModeScenario, HasTheTimelineOfSeparateQueuesWithoutTheSwitch) {
     drive(scenario);
 }
 
-/// Tasks go by ioctl on either backend of a kernel device.
+/// Tasks use ioctls on both backends of a kernel device, so one of these is enough.
 const std::vector<Backend> backends_of_service{{"server"}, {"ioctl"}};
 
 INSTANTIATE_TEST_SUITE_P(Task, ServiceModeScenario,
@@ -218,7 +219,7 @@ INSTANTIATE_TEST_SUITE_P(Service, ServiceModeScenario,
 
 class RandomServiceModeScenario : public testing::TestWithParam<Backend> {
 protected:
-    /// `draw`: of a seed, if it is wanted.
+    /// `draw`: returns the scenario of a seed, or null if it is not wanted.
     static void
     drive(const std::function<nlohmann::json(std::uint64_t, const IsWanted& wanted)>& draw) {
         std::unique_ptr<BoardKernel> kernel;
@@ -263,7 +264,7 @@ TEST_P(RandomServiceModeScenario, HasTheTimelineThatTheOracleSays) {
     });
 }
 
-TEST_P(RandomServiceModeScenario, HasItWithOverdueSegmentsAndSharesToo) {
+TEST_P(RandomServiceModeScenario, HasTheTimelineWithOverdueSegmentsAndSharesToo) {
     drive(random_service_scenario);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the C interface does when it is used rightly.
+// The C interface when it is used as documented.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -31,7 +31,7 @@ void fill(BoardModel& board) {
         floats(board.inputs[0])[i] = 0.5f * static_cast<float>(i % 7);
 }
 
-/// Of copy_and_softmax(): the second output is the input.
+/// Expects the second output of copy_and_softmax() to equal the input.
 void expect_copied(const BoardModel& board) {
     EXPECT_EQ(std::memcmp(board.outputs[1].sysMem[0].virAddr, board.inputs[0].sysMem[0].virAddr,
                           static_cast<std::size_t>(board.inputs[0].properties.alignedByteSize)),
@@ -135,7 +135,7 @@ TEST(BoardInterface, AnOutputWithoutPaddingIsWrittenDensely) {
     EXPECT_EQ(hbSysFreeMem(&padded), 0);
 }
 
-/// copy_bytes() of two images.
+/// Makes copy_bytes() for two images.
 ModelSpec copy_two_images() {
     ModelSpec spec = copy_bytes();
     for (TensorSpec& tensor : spec.tensors) {
@@ -181,7 +181,7 @@ TEST(BoardInterface, ABatchIsOneTensorOrOneForEachImage) {
             ASSERT_EQ(hbSysFreeMem(&image.sysMem[0]), 0);
         board.inputs.assign(1, whole);
     }
-    // And as one.
+    // Both images in one tensor.
     hbDNNTaskHandle_t task = nullptr;
     ASSERT_EQ(board.infer(&task), 0);
     ASSERT_EQ(hbDNNWaitTaskDone(task, 0), 0);
@@ -202,7 +202,7 @@ TEST(BoardInterface, UsesMemoryOfBytesInPlaceOrPadsIt) {
         for (std::size_t c = 0; c < 3; c++)
             ASSERT_EQ(out[pixel * 8 + c], in[pixel * 8 + c]);
     ASSERT_EQ(hbDNNReleaseTask(task), 0);
-    // And dense.
+    // The same without padding.
     board.inputs[0].properties.alignedShape = board.inputs[0].properties.validShape;
     task = nullptr;
     ASSERT_EQ(board.infer(&task), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Wrong uses of the C interface, each with its status.  The table of docs/reference/board-errors.md
-// is made from this list (board_tests --print-table), and a test holds the two against each other.
+// is made from this list (board_tests --print-table), and a test compares the two.
 #include <climits>
 #include <cstdio>
 #include <cstring>
@@ -22,7 +22,7 @@ namespace {
 
 using List = MisuseList;
 
-/// Each function that takes a model's handle, and maybe the index of a port.
+/// Adds the cases of a function that takes a model's handle, and maybe the index of a port.
 template <class Call>
 void add_model_cases(List& list, const char* function, Call call) {
     const auto add = [&](const char* what, std::int32_t status, auto handle_of) {
@@ -485,7 +485,7 @@ TEST(BoardMisuse, EachHasItsStatus) {
     for (const Misuse& misuse : misuses()) {
         Bench bench;
         EXPECT_EQ(misuse.use(bench), misuse.status) << misuse.function << ": " << misuse.what;
-        // And all works as before.
+        // Correct calls still work.
         hbDNNTaskHandle_t task = nullptr;
         ASSERT_EQ(bench.board.infer(&task), 0) << misuse.function << ": " << misuse.what;
         ASSERT_EQ(hbDNNWaitTaskDone(task, 0), 0);

@@ -72,7 +72,7 @@ TEST(BoardProcesses, AChildOfAProcessThatHasUsedTheDeviceIsRefused) {
         waitpid(child, &status, 0);
         return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
     };
-    // In a child of this one, which has used nothing yet.
+    // The outer child has used no device yet; its own child is refused.
     EXPECT_EQ(in_child([&] {
                   hbSysMem mem;
                   if (hbSysAllocMem(&mem, 100) != 0)
@@ -89,7 +89,7 @@ TEST(BoardProcesses, AChildOfAProcessThatHasUsedTheDeviceIsRefused) {
               0);
 }
 
-/// In a process of its own, with this in its environment.
+/// Loads a model in a process of its own whose OVERTAKE_TIMES is `times`.
 std::int32_t load_in_a_child(const std::string& times) {
     const pid_t child = fork();
     if (child == 0) {
@@ -108,7 +108,7 @@ std::int32_t load_in_a_child(const std::string& times) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
 }
 
-/// What the library logs in a process of its own that loads a model with this in its environment.
+/// Returns what the library logs in a process of its own that loads a model with these variables.
 std::string log_of_a_child(const std::vector<std::pair<const char*, std::string>>& variables) {
     std::array<int, 2> ends{};
     EXPECT_EQ(pipe(ends.data()), 0);
@@ -238,7 +238,7 @@ public:
         server.run();
         _exit(0);
     }
-    /// Returns when it answers.
+    /// Starts the server, and returns when it answers.
     void start(const std::string& path) {
         EXPECT_EQ(write(start_[1], "g", 1), 1);
         for (;;)
@@ -265,7 +265,7 @@ bool computes(BoardModel& board) {
     return hbDNNReleaseTask(task) == 0 && ends;
 }
 
-/// What goes wrong in a program whose server ends and comes again; empty: nothing.
+/// Returns the fault of a program whose server ends and starts again; empty if there is none.
 std::string outlive_a_server(const std::string& path) {
     LaterServer first(path), second(path); // before this process has threads
     first.start(path);
@@ -290,7 +290,7 @@ std::string outlive_a_server(const std::string& path) {
     auto length = static_cast<std::int32_t>(bytes.size());
     hbPackedDNNHandle_t pack = nullptr;
     second.start(path);
-    // With a handle alive, its device stays.
+    // While a handle is alive, the process keeps its device.
     status = hbDNNInitializeFromDDR(&pack, &data, &length, 1);
     if (status != HB_DNN_RUN_TASK_FAILED)
         return "loading beside a model of before: " + std::to_string(status);

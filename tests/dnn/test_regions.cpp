@@ -27,7 +27,7 @@ std::uint8_t luma_at(std::int32_t y, std::int32_t x) {
     return static_cast<std::uint8_t>(20 + 2 * y + x);
 }
 
-/// Without colour: BT.601, limited range (docs/reference/isa.md).
+/// Returns the gray of a pixel without colour: BT.601, limited range (docs/reference/isa.md).
 int gray_of(int luma) {
     return std::clamp((9539 * (luma - 16) + 4096) >> 13, 0, 255);
 }
@@ -110,7 +110,7 @@ TEST(BoardRegions, ARegionOfTheModelsSizeIsCutOut) {
                         << batch << ": " << y << ", " << x;
 }
 
-TEST(BoardRegions, OthersAreResizedFromTheirFirstPixelToTheirLast) {
+TEST(BoardRegions, RegionsOfOtherSizesAreResizedFromTheirFirstPixelToTheirLast) {
     BoardDevice device;
     for (const hbDNNRoi& whole :
          {region(10, 4, 36, 8), region(0, 0, picture_width, picture_height), region(4, 2, 2, 2)}) {
@@ -130,7 +130,7 @@ TEST(BoardRegions, OthersAreResizedFromTheirFirstPixelToTheirLast) {
     }
 }
 
-TEST(BoardRegions, SeveralCoresResizeThemAlike) {
+TEST(BoardRegions, SeveralCoresResizeRegionsAlike) {
     FcCounter fcs;
     BoardDevice device(fcs.options());
     const std::vector<hbDNNRoi> regions = {region(0, 0, 18, 4), region(10, 4, 36, 8),
@@ -160,7 +160,7 @@ TEST(BoardRegions, PlanesMayLieApart) {
     EXPECT_EQ(hbSysFreeMem(&chroma), 0);
 }
 
-TEST(BoardRegions, WrongOnesAreRefused) {
+TEST(BoardRegions, WrongArgumentsAreRefused) {
     BoardDevice device;
     Regions bench(1);
     const auto status_of = [&](hbDNNRoi wrong) { return bench.run({wrong}); };
@@ -177,7 +177,7 @@ TEST(BoardRegions, WrongOnesAreRefused) {
     EXPECT_EQ(bench.run({}), HB_DNN_INVALID_ARGUMENT);
     EXPECT_EQ(bench.run(std::vector(256, region(0, 0, 18, 4))),
               HB_DNN_TASK_BATCH_SIZE_EXCEED_LIMIT);
-    // The results of two do not fit into the memory of one.
+    // The results of two regions do not fit into the memory of one.
     bench.inputs.assign(2, bench.input);
     EXPECT_EQ(bench.run({region(0, 0, 18, 4), region(2, 0, 18, 4)}), HB_DNN_INVALID_ARGUMENT);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// hbDNNResize: pictures of all kinds in another size.
+// hbDNNResize: pictures of luma, NV12 in one memory or two, and BGR get another size.
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -115,7 +115,7 @@ TEST(BoardResize, ColoursPixelByPixelOrInPlanes) {
     }
 }
 
-TEST(BoardResize, LinesAndTheLargestPicturesAreOnesToo) {
+TEST(BoardResize, PicturesOfOneLineAndTheLargestAreResized) {
     BoardDevice device;
     Picture line(HB_DNN_IMG_TYPE_Y, 16, 1, 16), lines(HB_DNN_IMG_TYPE_Y, 16, 2, 16);
     EXPECT_EQ(resize(lines, line), 0);
@@ -152,7 +152,7 @@ TEST(BoardResize, MemoryThatIsFreedIsUsedToTheEnd) {
     EXPECT_EQ(hbDNNReleaseTask(second), 0);
 }
 
-TEST(BoardResize, WrongOnesAreRefused) {
+TEST(BoardResize, WrongArgumentsAreRefused) {
     BoardDevice device;
     Picture from(HB_DNN_IMG_TYPE_NV12, 32, 16, 32), to(HB_DNN_IMG_TYPE_NV12, 16, 8, 16);
     const auto bad = HB_DNN_INVALID_ARGUMENT;
@@ -189,7 +189,7 @@ TEST(BoardResize, WrongOnesAreRefused) {
     for (const hbDNNRoi& region : {hbDNNRoi{1, 0, 16, 15}, hbDNNRoi{0, 0, 32, 15},
                                    hbDNNRoi{-2, 0, 15, 15}, hbDNNRoi{8, 0, 1, 15}})
         EXPECT_EQ(resize(to, from, &region), bad);
-    // 1/186 and 256 times.
+    // Shrinking to 1/186 and growing 256 times are refused, 1/185 is not.
     Picture wide(HB_DNN_IMG_TYPE_Y, 372, 2, 384), narrow(HB_DNN_IMG_TYPE_Y, 2, 2, 16),
         less(HB_DNN_IMG_TYPE_Y, 370, 2, 384), one(HB_DNN_IMG_TYPE_Y, 1, 2, 16),
         many(HB_DNN_IMG_TYPE_Y, 256, 2, 256);

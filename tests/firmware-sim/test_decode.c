@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The decoder: one row per reason to refuse an instruction.  Random ones: test_decode_random.c.
+ * The decoder: one row for each reason to refuse an instruction, and for limits that are accepted.
+ * Random instructions: test_decode_random.c.
  */
 #include "cmocka_all.h"
 
@@ -119,12 +120,12 @@ static const struct field_row field_rows[] = {
 	{ "bits behind the axes", OP(PERMUTE), AT(axes), 1 | 2 << 2 | 1 << 6, FAULT(FIELD) },
 	{ "start beyond its limit", OP(RESIZE_NEAREST), AT(start_y), (1ull << 52) + 1, FAULT(FIELD) },
 	{ "start before its limit", OP(RESIZE_BILINEAR), AT(start_x), ~(1ull << 52), FAULT(FIELD) },
-	{ "start to the right of its limit", OP(NV12), AT(start_x), ~0ull >> 1, FAULT(FIELD) },
-	{ "start above its limit", OP(NV12), AT(start_y), 1ull << 63, FAULT(FIELD) },
+	{ "start_x is the largest number", OP(NV12), AT(start_x), ~0ull >> 1, FAULT(FIELD) },
+	{ "start_y is the smallest number", OP(NV12), AT(start_y), 1ull << 63, FAULT(FIELD) },
 	{ "greatest start", OP(NV12), AT(start_y), 1ull << 52, FAULT(NONE) },
 	{ "least start", OP(NV12), AT(start_x), 0 - (1ull << 52), FAULT(NONE) },
 	{ "step above its limit", OP(RESIZE_NEAREST), AT(step_y), (1u << 30) + 1, FAULT(FIELD) },
-	{ "step beside its limit", OP(NV12), AT(step_x), 0xffffffff, FAULT(FIELD) },
+	{ "step_x is the largest number", OP(NV12), AT(step_x), 0xffffffff, FAULT(FIELD) },
 	{ "greatest step", OP(NV12), AT(step_x), 1u << 30, FAULT(NONE) },
 	{ "no step", OP(NV12), AT(step_x), 0, FAULT(NONE) },
 	{ "no block", OP(DEPTH_TO_SPACE), AT(kernel_height), 0, FAULT(FIELD) },
@@ -138,7 +139,7 @@ static const struct field_row field_rows[] = {
 	{ "table of floats not aligned", OP(DEQUANTISE), AT(weights_offset), 2, FAULT(FIELD) },
 	{ "chroma that is not in pairs", OP(NV12), AT(in[1].pixel_stride), 3, FAULT(FIELD) },
 	{ "parameters not aligned", OP(MATMUL), AT(params_offset), 2, FAULT(FIELD) },
-	{ "jump anywhere; the core knows the FC", OP(JUMP), AT(jump_target), 0xffffffff,
+	{ "any jump target: the core checks it", OP(JUMP), AT(jump_target), 0xffffffff,
 	  FAULT(NONE) },
 
 	{ "groups do not divide the channels", OP(CONV), AT(groups), 5, FAULT(SHAPE) },
@@ -161,7 +162,7 @@ static const struct field_row field_rows[] = {
 	{ "matmul second operand with as many rows", OP(MATMUL), AT(in[1].height), 4,
 	  FAULT(BOUNDS) },
 	{ "transposed groups do not divide", OP(TRANSPOSED_CONV), AT(groups), 5, FAULT(SHAPE) },
-	{ "transposed outputs anywhere", OP(TRANSPOSED_CONV), AT(stride_height), 9, FAULT(NONE) },
+	{ "any transposed stride", OP(TRANSPOSED_CONV), AT(stride_height), 9, FAULT(NONE) },
 	{ "transposed kernel too large", OP(TRANSPOSED_CONV), AT(kernel_width), 0xffff,
 	  FAULT(SHAPE) },
 	{ "PAD without room for its input", OP(PAD), AT(pad_top), 2, FAULT(SHAPE) },
@@ -186,9 +187,10 @@ static const struct field_row field_rows[] = {
 	{ "other axis than the shape's", OP(REDUCE_SUM), AT(axes), 2, FAULT(SHAPE) },
 	{ "reduction to a sum changes zero point", OP(REDUCE_SUM), AT(in[0].zero_point), 1,
 	  FAULT(NONE) },
-	{ "reduction to a maximum keeps it", OP(REDUCE_MAX), AT(in[0].zero_point), 1,
+	{ "reduction to a maximum keeps zero point", OP(REDUCE_MAX), AT(in[0].zero_point), 1,
 	  FAULT(SHAPE) },
-	{ "reduction to a minimum keeps it", OP(REDUCE_MIN), AT(out.zero_point), 1, FAULT(SHAPE) },
+	{ "reduction to a minimum keeps zero point", OP(REDUCE_MIN), AT(out.zero_point), 1,
+	  FAULT(SHAPE) },
 	{ "requantised rows differ", OP(REQUANTISE), AT(in[0].height), 3, FAULT(SHAPE) },
 	{ "quantised columns differ", OP(QUANTISE), AT(out.width), 3, FAULT(SHAPE) },
 	{ "dequantised channels differ", OP(DEQUANTISE), AT(in[0].channels), 11, FAULT(SHAPE) },
@@ -201,7 +203,7 @@ static const struct field_row field_rows[] = {
 	{ "ADD repeats a row", OP(ADD), AT(in[1].height), 1, FAULT(NONE) },
 	{ "SUB repeats a column", OP(SUB), AT(in[0].width), 1, FAULT(NONE) },
 	{ "MUL repeats a channel", OP(MUL), AT(in[0].channels), 1, FAULT(NONE) },
-	{ "MAX repeats nothing but ones", OP(MAX), AT(in[0].channels), 2, FAULT(SHAPE) },
+	{ "MAX repeats only axes of size 1", OP(MAX), AT(in[0].channels), 2, FAULT(SHAPE) },
 	{ "MIN does not shrink", OP(MIN), AT(out.height), 1, FAULT(SHAPE) },
 	{ "add rows differ", OP(ADD), AT(in[1].height), 3, FAULT(SHAPE) },
 	{ "add columns differ", OP(ADD), AT(in[1].width), 3, FAULT(SHAPE) },
@@ -229,11 +231,11 @@ static const struct field_row field_rows[] = {
 	{ "offset at the end", OP(COPY), AT(in[0].offset), 4 * 4 * 16 - 4, FAULT(BOUNDS) },
 	{ "offset near 2^64", OP(COPY), AT(in[0].offset), ~0ull, FAULT(BOUNDS) },
 	{ "offset that wraps to 0", OP(COPY), AT(out.offset), 0ull - 4 * 4 * 16, FAULT(BOUNDS) },
-	{ "row stride one too wide", OP(COPY), AT(in[0].row_stride), 65, FAULT(BOUNDS) },
+	{ "row stride one byte too wide", OP(COPY), AT(in[0].row_stride), 65, FAULT(BOUNDS) },
 	{ "row stride 2^32 - 1", OP(COPY), AT(in[0].row_stride), 0xffffffff, FAULT(BOUNDS) },
-	{ "pixel stride one block too wide", OP(COPY), AT(in[0].row_stride), 80, FAULT(BOUNDS) },
+	{ "row stride one pixel too wide", OP(COPY), AT(in[0].row_stride), 80, FAULT(BOUNDS) },
 	{ "weights one byte too far", OP(CONV), AT(weights_offset), 1, FAULT(BOUNDS) },
-	{ "weights of one group more", OP(CONV), AT(groups), 4, FAULT(BOUNDS) },
+	{ "weights of four groups, not two", OP(CONV), AT(groups), 4, FAULT(BOUNDS) },
 	{ "weights near 2^64", OP(DEPTHWISE), AT(weights_offset), 0ull - 8, FAULT(BOUNDS) },
 	{ "table one byte too far", OP(TABLE), AT(weights_offset), 1, FAULT(BOUNDS) },
 	{ "params one word too far", OP(MATMUL), AT(params_offset), 4, FAULT(BOUNDS) },
@@ -405,7 +407,7 @@ static void test_unused_fields_are_zero(void **state)
 	}
 }
 
-/* What a flag takes away or adds. */
+/* A flag forbids or permits a field or an operand: GRAY chroma, CLIP_PAD padding, REFLECT fill. */
 static void test_flags_change_what_is_used(void **state)
 {
 	struct ovt_region regions[OVERTAKE_MAX_REGIONS];
@@ -466,7 +468,7 @@ static void test_padding_is_below_the_dilated_extent(void **state)
 	assert_int_equal(check(&insn, regions), OVERTAKE_FAULT_FIELD);
 }
 
-/* Reductions are bounded as windows are, axis by axis and together. */
+/* The product of the reduced axes has the limit of a window, OVERTAKE_MAX_KERNEL_ELEMENTS. */
 static void test_reductions_have_a_largest_size(void **state)
 {
 	struct ovt_region regions[OVERTAKE_MAX_REGIONS];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the fuzzer does, by kind: names, and what the interface documents each kind to answer.
+// The kinds of calls of the fuzzer: their names, and the errors that the interface documents for
+// each.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,7 @@
 #include "device.h"
 
 #define FAIL_NTH	"/proc/thread-self/fail-nth"
-/* A sweep does what it does once for each failure, on a kernel that checks every access. */
+/* A sweep repeats a call for each failure in turn, on a slow kernel that checks every access. */
 #define SWEEP_SECONDS	1800
 
 static void set_knob(const char *directory, const char *name, const char *value)

@@ -28,15 +28,15 @@ struct Backend {
 
 std::ostream& operator<<(std::ostream& out, const Backend& backend);
 
-/// The device that a test needs.  An embedded device is made so.  A kernel device has to be so
-/// already, or the test is skipped.
+/// The device that a test needs.  An embedded device is made like this.  A kernel device has to be
+/// like this already, or the test is skipped.
 struct Wanted {
     bool manual_clock = false; ///< with mode timed and the profile "ideal"
     EmbeddedOptions embedded;  ///< the rest, for the embedded device only
 };
 
-/// fork() for a test.  A child of a process with more threads than one may call few functions, and
-/// under AddressSanitizer not even malloc(): so having more threads is a failure.
+/// Calls fork() for a test.  A child of a process with more threads than one may call few
+/// functions, and under AddressSanitizer not even malloc(): so having more threads is a failure.
 pid_t fork_test();
 
 /// The place where a TestServer runs.  `process`: for tests that fork while it runs; what it takes
@@ -47,7 +47,7 @@ enum class ServerIn { thread, process };
 class TestServer {
 public:
     explicit TestServer(const EmbeddedOptions& embedded);
-    /// `options`: all but the socket.
+    /// `options`: all options except the socket.
     explicit TestServer(ServerOptions options, ServerIn where = ServerIn::thread);
     ~TestServer();
     TestServer(const TestServer&) = delete;

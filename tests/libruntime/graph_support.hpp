@@ -21,7 +21,7 @@
 
 namespace overtake::test {
 
-constexpr std::size_t graph_elements = 4 * 5 * 3; ///< of each tensor
+constexpr std::size_t graph_elements = 4 * 5 * 3; ///< elements of each tensor
 
 /// Copies its input to its output; from two inputs it takes the first row of one and the other rows
 /// of the other.
@@ -42,8 +42,8 @@ public:
     using Call = std::shared_ptr<UnitCall>;
 
     void add(Call call);
-    /// Waits until so many are under way and returns their units, sorted.  Returns fewer after nine
-    /// seconds, which is a failure of the test.
+    /// Waits until `count` calls are under way and returns their units, sorted.  Returns fewer
+    /// after nine seconds, which is a failure of the test.
     std::vector<std::size_t> await(std::size_t count);
     /// Computes all calls under way and calls done(); the unit `failing` gets `status`.
     void finish(std::size_t failing = ~std::size_t{0}, std::int32_t status = 0);

@@ -69,19 +69,20 @@ struct ModelSpec {
                                ///< rest on core 2, in one stage
 };
 
-/// An int8 tensor of height x width x channels in device memory.
+/// Returns an int8 tensor of height x width x channels in device memory.
 TensorSpec device_tensor(const std::string& name, std::uint32_t height, std::uint32_t width,
                          std::uint32_t channels, float scale, std::int32_t zero_point);
-/// Returns the float32 array of the same shape in host memory.
+/// Returns a float32 array of this shape in host memory.
 TensorSpec host_tensor(const std::string& name, const std::vector<std::uint32_t>& shape);
 
-/// Two FCs copy the input's rows to "copied", then softmax over the channels writes "softmax".
-/// Outputs: softmax, copied.
+/// Makes a model: two FCs copy the input's rows to "copied", then softmax over the channels writes
+/// "softmax". Outputs: softmax, copied.
 ModelSpec copy_and_softmax(std::uint32_t height = 4, std::uint32_t width = 5,
                            std::uint32_t channels = 3);
 
-/// Softmax of "input", in host memory, writes "softmax" on the device, which the BPU copies to
-/// "copied".  The elements of both are rows: [1, height, width, channels].  Output: copied.
+/// Makes a model: softmax of "input", in host memory, writes "softmax" on the device, which the BPU
+/// copies to "copied".  The elements of both are rows: [1, height, width, channels].  Output:
+/// copied.
 ModelSpec softmax_and_copy(std::uint32_t height = 4, std::uint32_t width = 5,
                            std::uint32_t channels = 3);
 

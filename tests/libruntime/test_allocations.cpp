@@ -267,7 +267,8 @@ TEST_P(SessionAllocations, AreOnlyThoseOfOneDnnOfAProduct) {
     expect_none("a job, MatrixProduct", loaded(*file));
 }
 
-/// One window over everything that the job copied, with weights that are on the device, too.
+/// The convolution has one window over everything that the job copied; its weights are on the
+/// device, too.
 TEST_P(SessionAllocations, AreOnlyThoseOfOneDnnOfAConvolution) {
     SKIP_WITHOUT(device_);
     const auto file = unpacked(copy_and_softmax(20, 20, 3));

@@ -185,7 +185,7 @@ TEST(CoordinatedEngine, CancelsAndStops) {
     EXPECT_EQ(callbacks, 50);
 }
 
-TEST(CoordinatedEngine, RefusesWhatIsImpossible) {
+TEST(CoordinatedEngine, RefusesImpossibleOptionsAndRequests) {
     const auto device = open_embedded({});
     const auto refuses = [&](EngineOptions options, const char* text) {
         expect_error(EINVAL, text, [&] { Engine(device, options); });

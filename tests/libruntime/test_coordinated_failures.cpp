@@ -120,7 +120,7 @@ TEST(CoordinatedFailures, AnEngineThatStopsDoesNotWaitForAFailedCore) {
     EXPECT_EQ(request->status(), -ECANCELED);
 }
 
-TEST(JobTable, AnEntryWhoseJobIsForgottenMayHaveAnother) {
+TEST(JobTable, AnEntryIsUsableAgainAfterTheTableWasCleared) {
     JobTable<const int> table;
     const int owner = 0;
     JobEntry<const int> entry(owner);
@@ -203,7 +203,7 @@ TEST(CoordinatedFailures, ARequestForADeviceThatHasEndedEndsWithENODEV) {
 
 /// A stopped server may still write into memory that it was given: nothing else works on that
 /// memory, and all later requests run elsewhere.
-TEST(CoordinatedFailures, AServerThatIsStoppedHoldsWhatItWasGivenAlone) {
+TEST(CoordinatedFailures, AStoppedServerHoldsOnlyTheMemoryThatItWasGiven) {
     const auto second = std::make_shared<WatchedDevice>();
     second->called = "server";
     ProcessorOptions npu, other;
@@ -251,7 +251,7 @@ TEST(CoordinatedFailures, AServerThatIsStoppedHoldsWhatItWasGivenAlone) {
 }
 
 /// No request is lost and every result has its bits, whenever cores fail, slow down and come back.
-TEST(CoordinatedFailures, LoseNothingAtAnyTime) {
+TEST(CoordinatedFailures, AtRandomMomentsLoseNoRequest) {
     constexpr int changes = 1000;
     constexpr int clients = 3;
     const FaultyDevice faulty = open_faulty(modelled_and_computed());

@@ -77,7 +77,7 @@ TEST(CorePlans, ADeviceWithFewerCoresRunsOneCoresProgram) {
     EXPECT_EQ(run({"ideal", "ideal"}, *model).fcs_done, on_one_core) << "of another profile";
 }
 
-TEST(CorePlans, AmongOthersTheCoresOfItsProfileAreTaken) {
+TEST(CorePlans, OnlyCoresOfItsProfileAreTaken) {
     const auto model = with_core_plan();
     EXPECT_EQ(run({"ideal", "default"}, *model).fcs_done, on_one_core);
     const Completion job = run({"ideal", "default", "ideal", "default"}, *model);
@@ -85,7 +85,7 @@ TEST(CorePlans, AmongOthersTheCoresOfItsProfileAreTaken) {
     EXPECT_EQ(job.core, 2u);
 }
 
-TEST(CorePlans, OfUnlikeCoresEachPartHasItsOwn) {
+TEST(CorePlans, EachPartRunsOnACoreOfItsOwnProfile) {
     const auto model = with_core_plan();
     auto& profiles = model->core_plan->profiles;
     profiles.push_back(std::make_unique<fbs::ProfileT>(*profiles[0]));

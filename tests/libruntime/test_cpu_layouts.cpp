@@ -164,7 +164,7 @@ TEST_P(CpuLayoutTest, FunctionsOfTwoElements) {
         }
 }
 
-TEST_P(CpuLayoutTest, OfALastAxisOperandsAreNotTakenForChannels) {
+TEST_P(CpuLayoutTest, OperandsOfTheLastAxisAreNotTakenForChannels) {
     std::mt19937 random(4);
     const Shape shape = {1, 8, 8, 8};
     EXPECT_EQ(check_binary_forms(shape, {8}, 0, true, random), 1u);
@@ -174,7 +174,7 @@ TEST_P(CpuLayoutTest, OfALastAxisOperandsAreNotTakenForChannels) {
     EXPECT_EQ(check_binary_forms(shape, {8, 8, 8}, 0, true, random), 2u);
 }
 
-TEST_P(CpuLayoutTest, AnOperandMayBeTheSmallerOneOnTheLeft) {
+TEST_P(CpuLayoutTest, TheLeftOperandMayBeTheSmallerOne) {
     std::mt19937 random(5);
     const Shape shape = {2, 11, 3, 3}, channels = {1, 11, 1, 1};
     const std::vector<Values> inputs = {random_values(random, 11),

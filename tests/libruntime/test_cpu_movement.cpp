@@ -104,7 +104,7 @@ TEST(CpuMovement, AnInterpolatedPositionIsAWeightedSum) {
     EXPECT_EQ(run(skipping, {broken}), (Values{1, 2, 5, 6, 7, 8, 11, 12}));
 }
 
-TEST(CpuSelection, TopKIsInOrderAndOfEqualsTheFirstComesFirst) {
+TEST(CpuSelection, TopKIsInOrderAndTheFirstOfEqualElementsComesFirst) {
     const Values in{3, 1, 5, 1, 3, 1, 9, 2,  // two columns of four rows ...
                     0, 4, 0, 3, 0, 2, 0, 1}; // ... and two more
     const auto top = [&](std::int64_t greatest, std::int64_t indices) {
@@ -116,7 +116,7 @@ TEST(CpuSelection, TopKIsInOrderAndOfEqualsTheFirstComesFirst) {
     EXPECT_EQ(top(0, 1), (Values{0, 0, 2, 1, 1, 2, 0, 3, 1, 2, 2, 1}));
 }
 
-TEST(CpuSelection, TopKPutsWhatIsNotANumberLast) {
+TEST(CpuSelection, TopKPutsNaNLast) {
     for (const std::int64_t greatest : {0, 1})
         EXPECT_EQ(run({Type::top_k, {0, greatest, 1}, {}, {{4}}, {4}}, {{NAN, 1, NAN, 1}}),
                   (Values{1, 3, 0, 2}));
@@ -159,7 +159,7 @@ TEST(CpuSelection, BoxesThatOnlyTouchDoNotOverlap) {
 }
 
 TEST(CpuSelection, CornersComeInAnyOrder) {
-    // The same box four times, in four notations.
+    // One box four times, by its four pairs of opposite corners.
     const Values boxes{0, 0, 4, 2, 4, 2, 0, 0, 0, 2, 4, 0, 4, 0, 0, 2};
     EXPECT_EQ(kept(suppression(0, 9, 0.99f, 0, {1, 4, 4}, {1, 1, 4}, 4),
                    {boxes, {0.1f, 0.2f, 0.4f, 0.3f}}),

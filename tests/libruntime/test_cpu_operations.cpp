@@ -327,7 +327,7 @@ TEST(CpuOperations, PoolFindsTheFirstOfTheGreatest) {
               (std::vector<float>{-1, -1, 0, 1, 5, 5, 6, 7}));
 }
 
-TEST(CpuOperations, RegionsThatAreNoneEndTheRun) {
+TEST(CpuOperations, InvalidRegionsEndTheRun) {
     const Operation align{
         Type::roi_align, {0, 1, 0}, {1}, {{2, 1, 2, 2}, {1, 4}, {1}}, {1, 1, 1, 1}};
     const std::vector<float> pixels{1, 2, 3, 4, 5, 6, 7, 8};

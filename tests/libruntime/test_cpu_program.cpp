@@ -433,7 +433,7 @@ std::vector<std::vector<std::uint32_t>> chains_of(const std::vector<CpuOp>& ops,
 
 using Numbers = std::vector<std::vector<std::uint32_t>>;
 
-TEST(CpuChains, FunctionsAndSumsFollowWhatTheyAloneRead) {
+TEST(CpuChains, FunctionsAndSumsFollowAnOperatorThatOnlyTheyRead) {
     const std::vector<Tensor> tensors(10, host("t", {1, 8, 2, 2}));
     const std::vector<bool> internal = {false, true, true, true,  true,
                                         true,  true, true, false, false};
@@ -451,7 +451,7 @@ TEST(CpuChains, FunctionsAndSumsFollowWhatTheyAloneRead) {
     EXPECT_EQ(chains_of({pool, sum(1, 1, 8)}, tensors, internal), (Numbers{{0, 0}, {1, 1}}));
 }
 
-TEST(CpuChains, WhatAnOperatorReadsStaysUntilItsChainRuns) {
+TEST(CpuChains, TheInputsOfAnOperatorStayUntilItsChainRuns) {
     const std::vector<Tensor> tensors(6, host("t", {1, 8, 2, 2}));
     const std::vector<bool> internal = {false, false, true, true, false, false};
     const CpuOp first{CpuOpType::dequantize, "op", {1}, 2, {}, {}};
@@ -471,7 +471,7 @@ TEST(CpuChains, WhatAnOperatorReadsStaysUntilItsChainRuns) {
               (Numbers{{0, 0}, {1, 1}, {2, 2}}));
 }
 
-TEST(CpuChains, OfAnotherShapeOrACustomOperatorOrAConstantNothingFollows) {
+TEST(CpuChains, NothingFollowsAnotherShapeACustomOperatorOrAConstant) {
     std::vector<Tensor> tensors(6, host("t", {1, 8, 2, 2}));
     tensors[3].shape = {1, 32};
     tensors[4].shape = {1, 8, 1, 1};

@@ -69,7 +69,7 @@ TEST(CpuReduction, AlongSeveralAxesOrNone) {
               (Values{2, 0.5f, 3, 2.75f, 1.5f, 3.5f}));
 }
 
-TEST(CpuReduction, OfEqualsTheFirstOrTheLastIsTaken) {
+TEST(CpuReduction, TheFirstOrTheLastOfEqualElementsIsTaken) {
     const Values equal{2, 1, 2, 1, 2, 1};
     EXPECT_EQ(reduce(Reduction::first_greatest, {0}, {6}, {1}, equal), Values{0});
     EXPECT_EQ(reduce(Reduction::last_greatest, {0}, {6}, {1}, equal), Values{4});
@@ -112,7 +112,7 @@ TEST(CpuReduction, SoftmaxAndItsLogarithmAlongOneAxis) {
 }
 
 /// Rows and columns of any length; masked, equal and far apart.
-TEST(CpuReduction, SoftmaxIsThatOfDoubles) {
+TEST(CpuReduction, SoftmaxAgreesWithThatOfDoubles) {
     constexpr float masked = -std::numeric_limits<float>::infinity();
     for (const std::uint32_t length : {1u, 2u, 15u, 16u, 17u, 1000u})
         for (const std::uint32_t inner : {1u, 3u}) {

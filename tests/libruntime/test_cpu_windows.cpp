@@ -169,7 +169,7 @@ Operation operation_of(const Window& w, bool has_bias) {
     return operation;
 }
 
-TEST(CpuProduct, ConvolutionsAreWhatTheirDefinitionSays) {
+TEST(CpuProduct, ConvolutionsEqualTheirDefinition) {
     for (const Window& w : windows)
         for (const bool has_bias : {false, true}) {
             Operation operation = operation_of(w, has_bias);

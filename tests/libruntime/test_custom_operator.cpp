@@ -110,7 +110,7 @@ TEST(CustomOperatorInC, MayBeComputeAlone) {
     EXPECT_EQ(output[0], 2);
 }
 
-TEST(CustomOperatorInC, WrongOnesAreRefused) {
+TEST(CustomOperatorInC, WrongArgumentsAreRefused) {
     const overtake_operator_functions functions{create, add_inputs, destroy};
     const overtake_operator_functions none{create, nullptr, destroy};
     EXPECT_EQ(overtake_register_custom_operator(nullptr, "X", &functions), -EINVAL);
@@ -129,7 +129,7 @@ TEST(CustomOperatorInC, WrongOnesAreRefused) {
     }
 }
 
-TEST(CustomOperator, APipeAmongThemIsNotWaitedFor) {
+TEST(CustomOperator, ADirectoryWithAPipeIsRefusedWithoutAWait) {
     std::string directory = "/tmp/overtake-operators-XXXXXX";
     ASSERT_NE(mkdtemp(directory.data()), nullptr);
     ASSERT_EQ(mkfifo((directory + "/pipe.so").c_str(), 0600), 0);

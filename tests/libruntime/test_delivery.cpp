@@ -105,7 +105,7 @@ TEST(Delivery, EndsAWaitThatSleeps) {
     posts.join();
 }
 
-TEST(Delivery, OfWhatIsNotUrgentWaitsUntilTheClientIsAnswered) {
+TEST(Delivery, OfASourceThatIsNotUrgentWaitsUntilTheClientIsAnswered) {
     Delivery delivery;
     Noted freeing(delivery, false);
     {
@@ -140,7 +140,7 @@ std::shared_ptr<EmbeddedJob> job_with(std::shared_ptr<Allocation> memory) {
     return job;
 }
 
-TEST(Disposal, OfAJobThatAloneHasMemoryIsMadeByAThreadOfItsOwn) {
+TEST(Disposal, FreesAJobThatAloneHasMemoryInAThreadOfItsOwn) {
     std::atomic<int> small = 0;
     Disposal disposal([&] { small++; });
     std::atomic<std::thread::id> by;
@@ -151,7 +151,7 @@ TEST(Disposal, OfAJobThatAloneHasMemoryIsMadeByAThreadOfItsOwn) {
     disposal.drain();
 }
 
-TEST(Disposal, OfASmallJobIsMadeByTheThreadThatIsAsked) {
+TEST(Disposal, FreesASmallJobInTheCallingThread) {
     int asked = 0;
     Disposal disposal([&] { asked++; });
     std::atomic<std::thread::id> by;
@@ -170,7 +170,7 @@ TEST(Disposal, OfASmallJobIsMadeByTheThreadThatIsAsked) {
     EXPECT_EQ(by.load(), std::thread::id()) << "the buffer is not the jobs' alone";
 }
 
-TEST(Disposal, IsMadeOfEverythingBeforeDrainReturns) {
+TEST(Disposal, FreesAllJobsBeforeDrainReturns) {
     Disposal disposal([] {});
     std::atomic<std::thread::id> by;
     const auto buffer = std::make_shared<NotedMemory>(by);
@@ -202,7 +202,7 @@ TEST(Disposal, DrainDoesNotWaitForJobsThatNoThreadFrees) {
     EXPECT_EQ(buffer.use_count(), 1);
 }
 
-TEST(Disposal, IsMadeOfWhatIsLeftWhenItStops) {
+TEST(Disposal, FreesTheRemainingJobsWhenItStops) {
     Disposal disposal([] {});
     std::atomic<std::thread::id> by;
     const auto buffer = std::make_shared<NotedMemory>(by);

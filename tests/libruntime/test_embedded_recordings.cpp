@@ -64,7 +64,7 @@ TEST_F(EmbeddedRecordings, InstancesAreChargedWithTheirScratchAndGoWithTheRecord
     EXPECT_EQ(account->bytes(), before);
 }
 
-TEST_F(EmbeddedRecordings, AForgottenOneStaysUntilItsLastJobIsOver) {
+TEST_F(EmbeddedRecordings, AForgottenRecordingStaysUntilItsLastJobIsOver) {
     const std::size_t before = account->bytes();
     const std::uint32_t recording = recordings.record(job(8192), 2, bounds);
     const std::size_t recorded = account->bytes();

@@ -49,7 +49,7 @@ TEST(Estimate, KeepsAConstantExactly) {
     }
 }
 
-TEST(Estimate, OfAnyNumberIsOneThatAScheduleHolds) {
+TEST(Estimate, IsAtMostTheLargestTimeOfASchedule) {
     EXPECT_EQ(Estimate(~0ull).ns(), std::uint64_t{INT64_MAX});
     EXPECT_EQ(Estimate(1ull << 63).ns(), std::uint64_t{INT64_MAX});
     EXPECT_EQ(Estimate(1ull << 62).ns(), 1ull << 62);
@@ -131,7 +131,7 @@ protected:
     ThreadedEngine engine{device, {}};
 };
 
-TEST_F(EngineOfAServer, WhatItHasAndWhatComesLaterEndsWhenItIsGone) {
+TEST_F(EngineOfAServer, TasksBeforeAndAfterTheEndOfTheServerEnd) {
     const auto submit_some = [&] {
         std::vector<std::shared_ptr<engine::Run>> runs;
         for (int i = 0; i < 20; i++)
@@ -155,7 +155,7 @@ TEST_F(EngineOfAServer, WhatItHasAndWhatComesLaterEndsWhenItIsGone) {
 }
 
 /// A segment that is being computed has the caller's memory, so its task ends after it.
-TEST_F(EngineOfAServer, WhatIsComputedWhenItIsGoneEndsWhenThatIsDone) {
+TEST_F(EngineOfAServer, ATaskWhoseSegmentIsComputedEndsAfterTheSegment) {
     std::promise<void> begun, may_end;
     const auto end = may_end.get_future().share();
     const MadeSegment cpu = made_computation([&begun, end] {
@@ -208,7 +208,7 @@ TEST_F(EngineTest, AFailureEndsTheTaskAndIsItsStatus) {
     EXPECT_EQ(fails.estimate().ns(), 1000u) << "a failure is no measurement";
 }
 
-TEST_F(EngineTest, WhatCannotBeIsRefused) {
+TEST_F(EngineTest, ImpossibleRunsAndOptionsAreRefused) {
     EXPECT_THROW(run_of({}), Error);
     EXPECT_THROW(run_of({bpu()}, {.priority = 256}), Error);
     for (const auto field : {&ovt_sched_settings::slots, &ovt_sched_settings::task_limit,
@@ -279,7 +279,7 @@ TEST_F(EngineTest, ACallbackMaySubmitAndWait) {
     EXPECT_EQ(status.get_future().get(), 0);
 }
 
-TEST_F(EngineTest, EndsWithWhatItHasCancelled) {
+TEST_F(EngineTest, AnEngineThatEndsCancelsItsTasks) {
     std::vector<std::shared_ptr<engine::Run>> runs;
     std::atomic<int> callbacks = 0;
     {
@@ -310,7 +310,7 @@ TEST_F(EngineTest, MemoryIsKeptUntilTheEndAndNoLonger) {
 }
 
 /// Eight threads, mixed priorities, shapes and cores, some cancelled: each task ends once.
-TEST_F(EngineTest, ManyThreadsShareIt) {
+TEST_F(EngineTest, ManyThreadsShareAnEngine) {
     SchedulerOptions options;
     options.max_priority = 255;
     ThreadedEngine engine(device, options);
@@ -399,7 +399,7 @@ TEST_F(EngineTest, LooksAtTheDeviceOnlyWhenThereIsNews) {
     const auto counting = std::make_shared<FailingDevice>(device);
     ThreadedEngine engine(counting, {});
     const auto run = run_of({cpu([] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(50)); // what waits badly, spins
+        std::this_thread::sleep_for(std::chrono::milliseconds(50)); // a faulty wait would spin
         return 0;
     })});
     engine.submit(run);

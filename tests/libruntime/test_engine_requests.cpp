@@ -135,7 +135,7 @@ TEST(EngineRequests, WordsPassThroughPackedAndAsNumbers) {
     EXPECT_EQ(copied, numbers);
 }
 
-TEST(EngineRequests, SaysWhatEachSegmentDid) {
+TEST(EngineRequests, ARequestReportsItsSegments) {
     Engine engine(open_embedded({}));
     const auto model = load(engine, copy_and_softmax());
     std::vector<float> in(elements), softmax(elements), copied(elements);
@@ -226,7 +226,7 @@ TEST(EngineRequests, GoToCoresOfTheModelsProfileUnlessTheyNameOne) {
     }
 }
 
-TEST(EngineRequests, OneThatIsNotKeptIsCancelled) {
+TEST(EngineRequests, ARequestThatIsNotKeptIsCancelled) {
     EngineOptions options;
     options.workers = 1;
     Engine engine(open_embedded({}), options);
@@ -252,7 +252,7 @@ TEST(EngineRequests, OneThatIsNotKeptIsCancelled) {
     EXPECT_EQ(first->status(), 0);
 }
 
-TEST(EngineRequests, ThereAreAsManyWorkersAsItWasTold) {
+TEST(EngineRequests, ThereAreAsManyWorkersAsTheOptionsSay) {
     EngineOptions options;
     options.workers = 2;
     options.task_limit = 8;
@@ -298,7 +298,7 @@ TEST(EngineRequests, AJobThatTheDeviceRefusesEndsItsTaskAlone) {
     }
 }
 
-TEST(EngineRequests, WhatAComputationThrowsEndsItsTask) {
+TEST(EngineRequests, AnExceptionOfAComputationEndsItsTask) {
     Engine engine(open_embedded({}));
     const auto request = engine.create_request();
     request->add([]() -> std::int32_t { throw std::runtime_error("out of paper"); });
@@ -308,7 +308,7 @@ TEST(EngineRequests, WhatAComputationThrowsEndsItsTask) {
     EXPECT_EQ(request->error(), "out of paper");
 }
 
-TEST(EngineRequests, DeadlinesDecideWhereThePolicySaysSo) {
+TEST(EngineRequests, DeadlinesDecideUnderThePolicyDeadline) {
     EmbeddedOptions embedded;
     embedded.cores = 1;
     embedded.mode = OVERTAKE_MODE_TIMED;

@@ -68,7 +68,7 @@ protected:
     std::uint64_t origin = 0;
 };
 
-TEST_P(Events, AJobIsToldFromItsQueueToItsEnd) {
+TEST_P(Events, AJobIsReportedFromItsQueueToItsEnd) {
     const auto source = device->events({});
     const auto queue = device->create_queue({.max_priority = 200});
     at(10);
@@ -114,8 +114,7 @@ TEST_P(Events, AJobIsToldFromItsQueueToItsEnd) {
     EXPECT_EQ(source->lost(), 0u);
 }
 
-/// Part 0 has an FC in each of stages 0 and 1, part 1 has one in stage 0.  The profile has no sync.
-TEST_P(Events, AReplayIsToldAsOne) {
+TEST_P(Events, AReplayIsReportedAsRecorded) {
     auto queue = device->create_queue();
     const Program program = delays(*device, {100});
     Job job = program.job(0);
@@ -137,7 +136,8 @@ TEST_P(Events, AReplayIsToldAsOne) {
     }
 }
 
-TEST_P(Events, AGroupIsToldPartByPart) {
+/// Part 0 has an FC in each of stages 0 and 1, part 1 has one in stage 0.  The profile has no sync.
+TEST_P(Events, AGroupIsReportedPartByPart) {
     const auto source = device->events({});
     const auto queue = device->create_queue({.max_priority = 200});
     const Program program = delays(*device, {10, 20, 30});
@@ -165,7 +165,7 @@ TEST_P(Events, AGroupIsToldPartByPart) {
     EXPECT_EQ(told, expected);
 }
 
-TEST_P(Events, APreemptionNamesWhoGoesAhead) {
+TEST_P(Events, APreemptionNamesTheJobThatOvertakes) {
     const auto source = device->events({});
     const auto large = device->create_queue({.max_priority = 254});
     const auto detector = device->create_queue({.max_priority = 255, .core_limit = 1});
@@ -245,7 +245,7 @@ TEST_P(Events, FaultsAndCancelsAreInTheEnds) {
     EXPECT_EQ(fc_ends[2].fault, 0u);
 }
 
-TEST_P(Events, WhatFindsNoRoomIsCountedAndTheOldestStay) {
+TEST_P(Events, EventsWithoutRoomAreCountedAndTheOldestStay) {
     const auto source = device->events({.capacity = 4});
     const auto queue = device->create_queue();
     submit(*queue, 1, {10, 10, 10});
@@ -277,7 +277,7 @@ TEST_P(Events, AReaderThatWaitsIsWoken) {
     const auto source = device->events({});
     const auto queue = device->create_queue();
     std::vector<Event> one(1);
-    EXPECT_EQ(source->read(one, patience()), 1u); // of the queue
+    EXPECT_EQ(source->read(one, patience()), 1u); // the queue's ctx_create
     EXPECT_EQ(source->read(one, in_ms(1)), 0u);
     std::thread later([&] {
         submit(*queue, 1, {10});

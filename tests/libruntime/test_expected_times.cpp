@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Expected times: measured on an engine's processors, written, read, and refused if they are of
-// another model or of other processors.
+// Expected times: measured on an engine's processors, written, read, and refused for another model,
+// other processors or another machine.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -190,7 +190,7 @@ std::shared_ptr<const Model> model_of_two_units_on_cores() {
     return Model::from_bytes(build(spec));
 }
 
-/// Cores have a model only if they take the modelled time.
+/// The times of cores are known from the model only if the cores take the modelled time.
 TEST(ExpectedTimes, OfCoresAreScaledIfThoseComputeAsFastAsTheyCan) {
     const auto file = model_of_two_units_on_cores();
     for (const bool is_functional : {false, true}) {
@@ -251,7 +251,7 @@ struct Wrong {
     const char* message;
 };
 
-TEST(ExpectedTimes, OfAnythingElseAreRefused) {
+TEST(ExpectedTimes, OfAnotherModelEngineOrMachineAreRefused) {
     const auto file = small_model();
     const json right = file_of(file, {cores("both", 1000), workers(5000, 9000)});
     const std::vector<Wrong> cases = {
@@ -344,7 +344,7 @@ TEST(ExpectedTimes, OfAnythingElseAreRefused) {
     EXPECT_NE(engine.load(file, ExpectedTimes::parse(right.dump())), nullptr);
 }
 
-TEST(ExpectedTimes, ThatAreNoJsonAreRefused) {
+TEST(ExpectedTimes, FilesThatAreNoJsonAreRefused) {
     const std::pair<std::string, const char*> cases[] = {
         {"", "net.json: parse error at line 1, column 1"},
         {"{\"version\": 1", "net.json: parse error at line 1"},
@@ -434,7 +434,7 @@ TEST_F(Halves, AreMeasuredTogether) {
     EXPECT_EQ(times[1].units, 0b10u);
 }
 
-TEST_F(Halves, ThatFailAreNotWaitedFor) {
+TEST_F(Halves, AProcessorThatHasFailedIsNotWaitedFor) {
     second->is_broken = true;
     expect_error(EIO, "the processor two has failed, so there is nothing to measure",
                  [&] { (void)ExpectedTimes::measure(engine, model, 3); });

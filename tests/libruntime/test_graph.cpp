@@ -248,7 +248,7 @@ TEST_F(Graphs, WaitUntilTheDeadlineOrTheEnd) {
 }
 
 /// Defect 9: a graph is not released before its end, and no message names another call.
-TEST_F(Graphs, AreOnlyCreatedOnceAllIsReleased) {
+TEST_F(Graphs, AreOnlyCreatedAgainOnceAllUnitsAreReleased) {
     struct Seen {
         std::vector<GraphState> states;
         std::vector<std::string> refusals;
@@ -354,7 +354,7 @@ TEST_F(Graphs, MayGoWhileTheyRun) {
     EXPECT_EQ(prepared(), 0);
 }
 
-TEST_F(Graphs, RefuseWhatIsImpossible) {
+TEST_F(Graphs, RefuseImpossibleArguments) {
     Engine usual(open_embedded({}));
     expect_error(EINVAL, "its engine has one queue", [&] { GraphRun(usual, model); });
     TaskOptions options;
@@ -405,7 +405,7 @@ TEST(GraphStates, HaveNames) {
     EXPECT_STREQ(name_of(static_cast<GraphState>(9)), "?");
 }
 
-/// The same life cycle from C: the program is in graph_in_c.c.
+/// Tests the same life cycle from C: the program is in graph_in_c.c.
 TEST(GraphsInC, HaveTheSameLifeCycle) {
     const auto model = loaded(*graph_of({{{0}, {1}}, {{1}, {2}}, {{2}, {3}}}));
     const std::string path = testing::TempDir() + "graph_in_c.ovm";

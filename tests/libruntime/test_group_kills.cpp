@@ -136,8 +136,8 @@ private:
     int fill_ = 0;
 };
 
-/// What clients hold of the device, as a server or the driver counts it.  An embedded device has no
-/// such count.
+/// The counts of a server or the driver of what its clients hold.  An embedded device has no such
+/// counts.
 struct Held {
     std::uint64_t clients = 0, queues = 0, buffers = 0, jobs = 0;
     std::uint64_t bytes = 0; ///< the bytes of ended jobs are kept for others

@@ -167,17 +167,17 @@ std::vector<Ended> run_high(Device& device, const Program& program, unsigned wid
     return all;
 }
 
-/// What was seen on one core.
+/// The observations on one core.
 struct Seen {
-    std::uint64_t longest_ns = 0; ///< of NORMAL FCs
+    std::uint64_t longest_ns = 0; ///< longest NORMAL FC
     std::uint64_t most_fcs = 0;   ///< NORMAL FCs that HIGH work met
-    std::uint64_t wait_ns = 0;    ///< the longest, from the arrival to the first FC
+    std::uint64_t wait_ns = 0;    ///< longest time from an arrival to the first FC
 };
 
 std::array<Seen, core_count> seen_of(const std::vector<FcRecord>& records,
                                      const std::vector<Ended>& ended) {
     std::array<Seen, core_count> seen;
-    std::array<std::vector<const FcRecord*>, core_count> normal; // in order of their ends
+    std::array<std::vector<const FcRecord*>, core_count> normal; // FCs in order of their ends
     std::array<std::map<std::uint64_t, std::array<std::uint64_t, 2>>, core_count> starts;
     for (const FcRecord& record : records) {
         Seen& of = seen[record.core - 1];

@@ -154,7 +154,7 @@ TEST_P(GroupsTest, ABadGroupIsRefusedAndNothingChanges) {
     EXPECT_EQ(run(group(2, {copies, waits, waits})).status, 0);
 }
 
-TEST_P(GroupsTest, AGroupComputesAndSaysWhatBecameOfItsParts) {
+TEST_P(GroupsTest, AGroupComputesAndReportsItsParts) {
     SKIP_WITHOUT(device);
     Job job = group(7, {copies, waits, waits, waits});
     const auto record = device->create_buffer(4096);
@@ -204,7 +204,7 @@ TEST_P(GroupsTest, ACancelledGroupEndsOnceWithAllItsParts) {
     expect_a_copy(4);
 }
 
-TEST_P(GroupsTest, GroupsOfAQueueThatGoesAreGone) {
+TEST_P(GroupsTest, AClosedQueueEndsItsGroups) {
     SKIP_WITHOUT(device);
     auto other = device->create_queue({});
     for (std::uint64_t tag = 0; tag < 8; tag++) {
@@ -218,7 +218,7 @@ TEST_P(GroupsTest, GroupsOfAQueueThatGoesAreGone) {
 /// Random groups, some of which have FCs that fault and some of which are cancelled.  Each ends
 /// once, and a group that ends well has done everything.  There are 100 rounds, or as many as
 /// OVERTAKE_TEST_ROUNDS says.
-TEST_P(GroupsTest, WhateverBecomesOfThemEachEndsOnce) {
+TEST_P(GroupsTest, RandomGroupsEndOnce) {
     SKIP_WITHOUT(device);
     std::uint64_t rounds = 100;
     if (const char* wanted = std::getenv("OVERTAKE_TEST_ROUNDS"))

@@ -346,7 +346,7 @@ private:
     std::vector<std::string> shapes_; // by value
 };
 
-TEST(LayoutPlan, OfMeasuredTimesItIsWhatTheirAuthorsExpect) {
+TEST(LayoutPlan, ForMeasuredTimesItIsThePlanThatTheirAuthorsExpect) {
     const Measured measured;
     const ResNet18 network(measured);
     const LayoutPlan plan = plan_layouts(network.problem);

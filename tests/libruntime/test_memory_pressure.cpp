@@ -208,7 +208,7 @@ bool is_refused_with(std::size_t room, const std::function<void()>& round) {
 
 // oneDNN 2.6.3 crashes if a single allocation fails while it makes a primitive.  So no allocation
 // fails by itself there: the process gets ever more addresses.
-TEST(MemoryPressure, TheFirstOfOneDnnIsRefusedInWordsAndWorksAfterwards) {
+TEST(MemoryPressure, TheFirstPrimitiveOfOneDnnIsRefusedInWordsAndWorksLater) {
     const cpu::Operation operations[] = {
         {CpuOpType::convolution,
          {0, 1, 1, 1, 1, 1, 1, 1},

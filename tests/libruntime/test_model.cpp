@@ -64,7 +64,7 @@ std::string refusal(const std::vector<std::byte>& bytes) {
     }
 }
 
-TEST(Model, SaysWhatItsFileSays) {
+TEST(Model, HasTheContentsOfItsFile) {
     const auto model = Model::from_bytes(build(copy_and_softmax()));
     EXPECT_EQ(model->name(), "test");
     EXPECT_EQ(model->profile_name(), "default");
@@ -88,7 +88,7 @@ TEST(Model, SaysWhatItsFileSays) {
     EXPECT_THROW(model->output(2), Error);
 }
 
-TEST(Model, SaysInWhichOrderElementsLie) {
+TEST(Model, ReportsTheOrderOfElements) {
     EXPECT_EQ(Model::from_bytes(build(copy_and_softmax()))->input(0).order, Order::planes);
     const auto rows = Model::from_bytes(build(softmax_and_copy()));
     EXPECT_EQ(rows->output(0).order, Order::rows);
@@ -119,7 +119,7 @@ std::string refusal_of_file(const std::string& path, int code) {
     }
 }
 
-TEST(Model, IsNotLoadedFromWhatCannotBeMapped) {
+TEST(Model, IsNotLoadedFromAFileThatCannotBeMapped) {
     const std::string path = testing::TempDir() + "/overtake_test_no_model.ovm";
     EXPECT_EQ(refusal_of_file(path, ENOENT),
               ": cannot open: No such file or directory; name a compiled model (.ovm)");
@@ -382,7 +382,7 @@ TEST(Model, RefusesASpoiltFieldByOffsetAndName) {
     }
 }
 
-TEST(Model, SaysWhereARefusedFieldIs) {
+TEST(Model, NamesThePlaceOfARefusedField) {
     ModelSpec spec = copy_and_softmax();
     spec.tensors[1].zero_point = 0x1234567;
     const std::vector<std::byte> bytes = build(spec);
@@ -394,7 +394,7 @@ TEST(Model, SaysWhereARefusedFieldIs) {
     EXPECT_EQ(there, 0x1234567) << text;
 }
 
-TEST(Model, RefusesWhatIsNoModelFile) {
+TEST(Model, RefusesFilesThatAreNoModels) {
     EXPECT_NE(refusal({}).find("offset 0: the file is empty"), std::string::npos);
     EXPECT_NE(refusal(std::vector<std::byte>(7)).find("offset 0"), std::string::npos);
     EXPECT_NE(refusal(std::vector<std::byte>(8)).find("offset 4"), std::string::npos);
@@ -426,7 +426,7 @@ std::string damaged(const char* name, std::size_t offset) {
            "compile the model again";
 }
 
-TEST(Model, SaysWhichFieldOfTheRootLeavesTheFile) {
+TEST(Model, NamesTheFieldOfTheRootThatLeavesTheFile) {
     using Model = fbs::Model;
     const std::pair<flatbuffers::voffset_t, const char*> fields[] = {
         {Model::VT_NAME, "name"},         {Model::VT_TENSORS, "tensors"},
@@ -571,7 +571,7 @@ TEST(Model, SurvivesRandomDamage) {
     }
 }
 
-TEST(Model, SaysHowThePixelsOfAPictureAreWritten) {
+TEST(Model, ReportsHowThePixelsOfAPictureAreWritten) {
     const auto file = unpacked(copy_and_softmax());
     EXPECT_EQ(loaded(*file)->input(0).order, Order::planes);
     EXPECT_EQ(loaded(*file)->input(0).colours, Colours::unknown);

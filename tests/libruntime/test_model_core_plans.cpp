@@ -61,7 +61,7 @@ std::string refusal_of(const std::vector<std::byte>& bytes) {
     }
 }
 
-TEST(ModelCorePlans, SayWhatTheirFileSays) {
+TEST(ModelCorePlans, HaveTheContentsOfTheirFile) {
     const auto model = loaded(*with_core_plan());
     const ModelContents& contents = ModelContents::of(*model);
     ASSERT_TRUE(contents.core_plan);
@@ -92,7 +92,7 @@ TEST(ModelCorePlans, AreNotInFilesWithoutOne) {
     EXPECT_FALSE(ModelContents::of(*Model::from_bytes(build(copy_and_softmax()))).core_plan);
 }
 
-TEST(ModelCorePlans, NameTheProfileOfEachCoreWhereTheseAreUnlike) {
+TEST(ModelCorePlans, NameTheProfileOfEachCoreIfProfilesDiffer) {
     const auto model = with_core_plan();
     auto& profiles = model->core_plan->profiles;
     profiles.push_back(std::make_unique<fbs::ProfileT>(*profiles[0]));
@@ -195,7 +195,7 @@ const SpoiltPlan spoilt_plans[] = {
      [](fbs::ModelT& m) { m.core_plan->layers[0]->cycles.clear(); }},
 };
 
-TEST(ModelCorePlans, AreRefusedByOffsetAndNameOfWhatIsSpoilt) {
+TEST(ModelCorePlans, AreRefusedWithOffsetAndNameOfTheSpoiltField) {
     static const std::regex form("file\\.ovm: offset (\\d+): (.+)");
     for (const SpoiltPlan& row : spoilt_plans) {
         const auto model = with_core_plan();
@@ -216,7 +216,7 @@ TEST(ModelCorePlans, MayUseTheScratchThatTheyName) {
     EXPECT_EQ(refusal_of(packed(*model)), "");
 }
 
-TEST(ModelCorePlans, ThatAreDamagedAreNamed) {
+TEST(ModelCorePlans, TheRefusalNamesADamagedPlan) {
     std::vector<std::byte> bytes = packed(*with_core_plan());
     const auto& root = *flatbuffers::GetRoot<flatbuffers::Table>(bytes.data());
     const auto* plan = root.GetPointer<const flatbuffers::Table*>(fbs::Model::VT_CORE_PLAN);

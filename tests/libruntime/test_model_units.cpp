@@ -106,7 +106,7 @@ std::string refusal_of_units(const std::vector<std::byte>& bytes) {
     }
 }
 
-TEST(ModelUnits, SayWhatTheirFileSays) {
+TEST(ModelUnits, HaveTheContentsOfTheirFile) {
     const auto model = loaded(*with_units());
     const ModelContents& contents = ModelContents::of(*model);
     ASSERT_EQ(contents.classes.size(), 2u);
@@ -222,7 +222,7 @@ const SpoiltUnit spoilt_units[] = {
      [](fbs::ModelT& m) { m.segments[0]->bpu->bindings[1] = fbs::Binding(4, 3, true); }},
 };
 
-TEST(ModelUnits, AreRefusedByOffsetAndNameOfWhatIsSpoilt) {
+TEST(ModelUnits, AreRefusedWithOffsetAndNameOfTheSpoiltField) {
     static const std::regex form("file\\.ovm: offset (\\d+): (.+)");
     for (const SpoiltUnit& row : spoilt_units) {
         const auto model = with_units();
@@ -250,7 +250,7 @@ TEST(ModelUnits, HaveNoMoreFcsThanTheLimit) {
         << refusal_of_units(packed(*model));
 }
 
-TEST(ModelUnits, ThatAreDamagedAreNamed) {
+TEST(ModelUnits, TheRefusalNamesADamagedField) {
     const std::vector<std::byte> whole = packed(*with_units());
     const auto& root = *flatbuffers::GetRoot<flatbuffers::Table>(whole.data());
     for (const auto& [field, name] : {std::pair(fbs::Model::VT_UNIT_CLASSES, "unit_classes"),

@@ -27,7 +27,7 @@
 namespace overtake::test {
 namespace {
 
-TEST(OpenDevice, EmbeddedIsWhatTheOptionsSay) {
+TEST(OpenDevice, EmbeddedHasItsOptions) {
     EmbeddedOptions options;
     options.cores = 3;
     options.profile = "ideal";
@@ -41,7 +41,7 @@ TEST(OpenDevice, EmbeddedIsWhatTheOptionsSay) {
     EXPECT_EQ(device->manual_clock(), nullptr);
 }
 
-TEST(OpenDevice, AnEmbeddedDeviceSaysWhatBoundsItsJobs) {
+TEST(OpenDevice, AnEmbeddedDeviceReportsTheBoundsOfItsJobs) {
     EmbeddedOptions options;
     options.watchdog_cycles = 123'456'789;
     options.queue_timeout_ns = 987'654'321'000;
@@ -55,7 +55,7 @@ TEST(OpenDevice, AnEmbeddedDeviceSaysWhatBoundsItsJobs) {
     EXPECT_EQ(info.queue_timeout_ns, 10'000'000'000u);
 }
 
-TEST(OpenDevice, AnEmbeddedDeviceSaysItsProfileAndItsClock) {
+TEST(OpenDevice, AnEmbeddedDeviceReportsItsProfileAndItsClock) {
     EmbeddedOptions options;
     options.cores = 5;
     options.mode = OVERTAKE_MODE_BOTH;
@@ -78,7 +78,7 @@ TEST(OpenDevice, AnEmbeddedDeviceSaysItsProfileAndItsClock) {
     EXPECT_EQ(open_embedded()->info().manual_clock, 0u);
 }
 
-TEST(OpenDevice, AutoIsAnEmbeddedDeviceWhereThereIsNoNodeAndSaysSo) {
+TEST(OpenDevice, AutoIsAnEmbeddedDeviceIfThereIsNoNodeAndReportsIt) {
     if (std::filesystem::exists("/dev/accel/accel0"))
         return; // then auto means that one
     testing::internal::CaptureStderr();
@@ -184,7 +184,7 @@ TEST(OpenDevice, RefusesOptionsThatMakeNoDevice) {
                  open_with([](EmbeddedOptions& o) { o.core_limits = {1}; }));
 }
 
-TEST(OpenDevice, NamesTheRemedyForWhatItCannotOpen) {
+TEST(OpenDevice, NamesTheRemedyForADeviceThatCannotBeOpened) {
     expect_error(EINVAL, "not auto, embedded, kernel, server, server:SOCKET or a path",
                  [] { open_device("gpu"); });
     expect_error(ENOENT, "insmod overtake.ko", [] { open_device("/dev/accel/accel4711"); });

@@ -188,7 +188,7 @@ TEST_F(OwnProcessors, FailAndComeBack) {
     expect_done(inference.submit(*engine, model, "mine"), inference);
 }
 
-TEST_F(OwnProcessors, WhatTheyThrowIsAFailure) {
+TEST_F(OwnProcessors, AnExceptionIsAFailureOfTheProcessor) {
     own->on_start = [](const auto&) { throw std::runtime_error("no"); };
     own->on_probe = [] { return false; };
     make();
@@ -197,7 +197,7 @@ TEST_F(OwnProcessors, WhatTheyThrowIsAFailure) {
     EXPECT_FALSE(state().in_use);
 }
 
-TEST_F(OwnProcessors, AnErrorThatIsNotTheirsIsTheTasks) {
+TEST_F(OwnProcessors, AnErrorOfACallIsTheStatusOfTheTask) {
     own->on_start = [](const std::shared_ptr<UnitCall>& call) { call->done(-EDOM); };
     make();
     CopyInference inference;
@@ -230,7 +230,7 @@ TEST_F(OwnProcessors, ThatNeverAnswerAreGivenUp) {
     while (!has_started)
         std::this_thread::yield();
     answers = true;
-    // It answers at last, to tensors of its own, and then it may be tried.
+    // The processor answers at last, into tensors of the call's own; then it may be tried.
     EXPECT_EQ(kept->compute(), 0);
     kept->done(0);
     kept->done(0);
@@ -266,7 +266,7 @@ TEST_F(OwnProcessors, MayThrowAnything) {
 }
 
 /// The objects that a request keeps are destroyed in a thread that holds no lock of the engine.
-TEST_F(OwnProcessors, WhatARequestKeepsMayAskTheEngine) {
+TEST_F(OwnProcessors, ObjectsThatARequestKeepsMayCallTheEngine) {
     make();
     CopyInference inference;
     std::atomic<std::size_t> seen = 0;
@@ -304,7 +304,7 @@ TEST_F(OwnProcessors, ThatDoNotReturnDoNotHoldTheEngine) {
     changed.wait(lock, [&] { return has_returned; });
 }
 
-TEST_F(OwnProcessors, AreToldOfACancel) {
+TEST_F(OwnProcessors, AreNotifiedOfACancel) {
     std::shared_ptr<UnitCall> under_way;
     std::atomic<bool> has_begun = false;
     own->on_start = [&](const std::shared_ptr<UnitCall>& call) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Conformance: what a host that schedules by itself needs from a queue.  It leaves the device a
-// choice of cores, and it is woken while it waits.
+// Conformance: what a host that schedules by itself needs from a queue.  The host leaves the choice
+// of cores to the device, and another thread can wake it while it waits for ends.
 #include <cerrno>
 #include <future>
 #include <optional>
@@ -51,7 +51,7 @@ protected:
     std::optional<Program> program;
 };
 
-TEST_P(Placement, TheChosenCoreIsAmongThoseNamedAndIsTheJobs) {
+TEST_P(Placement, TheChosenCoreIsOneOfTheNamedOnesAndRunsTheJob) {
     SKIP_WITHOUT(device);
     auto queue = device->create_queue();
     for (std::uint64_t cores = 1; cores <= 3; cores++) {
@@ -95,10 +95,10 @@ TEST_P(Placement, EveryJobOfABatchLearnsItsCore) {
     }
 }
 
-TEST_P(Placement, AChoiceThatIsNoneIsRefused) {
+TEST_P(Placement, AnImpossibleChoiceOfCoresIsRefused) {
     SKIP_WITHOUT(device);
     auto queue = device->create_queue();
-    EXPECT_EQ(refusal(*queue, 1, 0x3), EINVAL); // both this core and those
+    EXPECT_EQ(refusal(*queue, 1, 0x3), EINVAL); // both a core and a set of cores
     EXPECT_EQ(refusal(*queue, 0, 0x4), EINVAL); // there is no core 3
     EXPECT_EQ(refusal(*queue, 0, 0x5), EINVAL);
     EXPECT_EQ(refusal(*queue, 0, ~std::uint64_t{0}), EINVAL);
@@ -107,7 +107,7 @@ TEST_P(Placement, AChoiceThatIsNoneIsRefused) {
 
 INSTANTIATE_TEST_SUITE_P(Conformance, Placement, testing::ValuesIn(all_backends()), backend_name);
 
-/// On a manual clock, where the loads are known.
+/// Runs on a manual clock, so that the loads are known.
 class PlacementOnTheClock : public Placement {
 protected:
     void SetUp() override {
@@ -138,7 +138,7 @@ TEST_P(PlacementOnTheClock, TheDeviceTakesTheCoreWithTheFewestFcsThoseOnTheirWay
 INSTANTIATE_TEST_SUITE_P(Conformance, PlacementOnTheClock, testing::ValuesIn(all_backends()),
                          backend_name);
 
-/// A queue whose only job ends when it is cancelled.
+/// A queue with one job, which does not end while the manual clock stands still.
 class Interruption : public testing::TestWithParam<Backend> {
 protected:
     void SetUp() override {
@@ -163,7 +163,7 @@ protected:
     std::optional<Program> program;
 };
 
-TEST_P(Interruption, AReapThatWaitsForeverGoesOn) {
+TEST_P(Interruption, AReapThatWaitsForeverReturnsWhenInterrupted) {
     SKIP_WITHOUT(device);
     for (int round = 0; round < 20; round++) {
         std::promise<void> begins;
@@ -178,7 +178,7 @@ TEST_P(Interruption, AReapThatWaitsForeverGoesOn) {
     EXPECT_EQ(queue->in_flight(), 1u);
 }
 
-TEST_P(Interruption, SeveralBeforeAReapCountAsOne) {
+TEST_P(Interruption, SeveralInterruptionsBeforeAReapCountAsOne) {
     SKIP_WITHOUT(device);
     queue->interrupt();
     queue->interrupt();
@@ -186,14 +186,14 @@ TEST_P(Interruption, SeveralBeforeAReapCountAsOne) {
     EXPECT_EQ(reap(in_ms(20)), 0u); // at its deadline: nothing interrupted it
 }
 
-TEST_P(Interruption, WhatHasEndedIsReturnedAllTheSame) {
+TEST_P(Interruption, AnInterruptedReapStillReturnsEndedJobs) {
     SKIP_WITHOUT(device);
     ASSERT_TRUE(queue->cancel(1));
     ManualClock& clock = *device->manual_clock();
     clock.advance_to(clock.now_ns() + 2'000'000'000);
     Completion ended{};
     std::size_t count = 0;
-    // The device reports the end in a thread of its own, as late as the host likes.
+    // The device reports the end in a thread of its own, which the system may run late.
     const std::int64_t deadline = patience();
     while (count == 0 && in_ms(0) < deadline) {
         queue->interrupt();
@@ -204,7 +204,7 @@ TEST_P(Interruption, WhatHasEndedIsReturnedAllTheSame) {
     EXPECT_EQ(queue->in_flight(), 0u);
 }
 
-TEST_P(Interruption, AQueueThatIsNotMadeForItRefuses) {
+TEST_P(Interruption, AQueueWithoutTheOptionRefusesIt) {
     SKIP_WITHOUT(device);
     auto plain = device->create_queue();
     try {
@@ -216,7 +216,7 @@ TEST_P(Interruption, AQueueThatIsNotMadeForItRefuses) {
     }
 }
 
-TEST_P(Interruption, ItMayBeDestroyedWithAJobInFlight) {
+TEST_P(Interruption, AQueueMayBeDestroyedWithAJobInFlight) {
     SKIP_WITHOUT(device);
     queue->interrupt();
     queue.reset();

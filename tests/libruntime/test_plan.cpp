@@ -12,7 +12,7 @@
 namespace overtake::test {
 namespace {
 
-TEST(Plan, ThoseThatAreGoneAreForgotten) {
+TEST(Plan, PlansOfReleasedModelsAreForgotten) {
     const auto device = open_embedded();
     ModelSpec spec = copy_and_softmax();
     spec.weights = {1, 2, 3};

@@ -121,7 +121,7 @@ TEST_F(RecordLevel, ADeviceThatHasGoneIsAnError) {
     run(task, 9);
 }
 
-TEST_F(RecordLevel, WhatCannotBeRecordedIsSubmittedAndSaidOnce) {
+TEST_F(RecordLevel, JobsThatCannotBeRecordedAreSubmittedAndLoggedOnce) {
     device->refuses_recordings = true;
     testing::internal::CaptureStderr();
     {

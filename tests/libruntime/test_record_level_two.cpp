@@ -119,7 +119,7 @@ TEST_F(RecordLevelTwo, LaterSessionsOfThePlanNeedNoFile) {
         const std::vector<std::vector<float>> wanted = outputs_of(usual, in);
         std::vector<std::vector<float>> got(8, std::vector<float>(wanted[0].size()));
         std::vector<std::shared_ptr<Request>> requests;
-        for (std::vector<float>& out : got) { // at a time, so that each has kernels
+        for (std::vector<float>& out : got) { // all in flight at once, so that each has kernels
             TensorMemory from, to;
             from.data = reinterpret_cast<std::byte*>(const_cast<float*>(in.data()));
             to.data = reinterpret_cast<std::byte*>(out.data());

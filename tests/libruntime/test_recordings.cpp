@@ -85,7 +85,7 @@ protected:
     std::vector<overtake_fc> fcs;
 };
 
-TEST_P(RecordingsTest, AReplayIsAJobWithTheBuffersOfItsTime) {
+TEST_P(RecordingsTest, AReplayIsAJobWithItsOwnBuffers) {
     SKIP_WITHOUT(device);
     EXPECT_TRUE(device->records());
     const std::uint32_t recording = record(copies, 2);
@@ -169,7 +169,7 @@ TEST_P(RecordingsTest, ScratchIsZeroedOnceAndTheRecordingsOwn) {
         }
 }
 
-TEST_P(RecordingsTest, NothingIsLeftOfTheBindingsOfAnEarlierTime) {
+TEST_P(RecordingsTest, AReplayHasNoBindingsOfAnEarlierReplay) {
     SKIP_WITHOUT(device);
     const std::uint32_t recording = record(copies, 1);
     const auto with = bindings();
@@ -183,7 +183,7 @@ TEST_P(RecordingsTest, NothingIsLeftOfTheBindingsOfAnEarlierTime) {
     EXPECT_EQ(memory[1]->data()[0], std::byte{6});
 }
 
-TEST_P(RecordingsTest, ABufferThatGoesIsKeptByThoseInFlightAlone) {
+TEST_P(RecordingsTest, OnlyReplaysInFlightKeepADestroyedBuffer) {
     SKIP_WITHOUT(device);
     auto spare = std::make_unique<Program>(*device, std::vector{copy_insn(64), jump_insn(1)});
     spare->fcs = {{0, 1}};
@@ -311,7 +311,7 @@ TEST_P(RecordingsTest, ATagIsUsedOnceAtATime) {
     reap_all(*queue, 2);
 }
 
-TEST_P(RecordingsTest, AForgottenOneGoesOnToItsEnd) {
+TEST_P(RecordingsTest, AReplayOfAForgottenRecordingGoesOnToItsEnd) {
     SKIP_WITHOUT(device);
     const std::uint32_t recording = record(loops, 1);
     const auto with = bindings();
@@ -322,7 +322,7 @@ TEST_P(RecordingsTest, AForgottenOneGoesOnToItsEnd) {
     EXPECT_TRUE(queue->cancel(5));
     EXPECT_EQ(reap_all(*queue, 1)[0].status, -ECANCELED);
     EXPECT_THROW(queue->replay({&replay, 1}), Error);
-    // A queue may be closed with some in flight and some recorded.
+    // A queue may be closed with replays in flight and recordings.
     const Replay other = replay_of(record(loops, 3), 6, with);
     queue->replay({&other, 1});
     queue.reset();
@@ -515,7 +515,7 @@ protected:
                 queue->cancel(tag - random() % 4);
             now += random() % 12'000;
             clock.advance_to(now);
-            // At most so many are in flight.
+            // At most 32 jobs are in flight.
             if (tag % 32 == 31) {
                 now += 2'000'000;
                 clock.advance_to(now);
@@ -524,7 +524,7 @@ protected:
         }
         clock.advance_to(now + 100'000'000);
         collect();
-        // A driver reports HIGH jobs first, of those that it has to report.
+        // A driver reports ended HIGH jobs before other ended jobs.
         std::ranges::sort(result.ended, {}, &Completion::tag);
         for (FcRecord& record : result.fcs) {
             record.start_ns -= begin;

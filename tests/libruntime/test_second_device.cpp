@@ -295,11 +295,11 @@ TEST_P(SecondDevice, WhereMemoryCannotBeSharedItIsCopied) {
     }
     const std::uint64_t copied = devices->model->copied_bytes();
     EXPECT_GT(copied, 0u);
-    run(third); // the same memory, which can be shared now
+    run(third); // the same memory can be shared now
     EXPECT_EQ(devices->model->copied_bytes(), copied);
 }
 
-/// As many buffers as a file may have: then there is room neither for an import nor for a copy.
+/// The file has as many buffers as it may have, so there is no room for an import or for a copy.
 TEST_P(SecondDevice, WithoutRoomOnItTheOthersRunTheRequest) {
     if (!open() || !shares())
         return;
@@ -362,7 +362,7 @@ void expect_no_loss_without(TwoDevices& devices, const char* device, const CopyI
 }
 
 /// Runs last, since the device may have another name afterwards.
-TEST_P(SecondDevice, TheOneThatStaysHasTheTensorsOfTheOneThatGoes) {
+TEST_P(SecondDevice, ADeviceThatStaysRunsTheWorkOfOneThatGoes) {
     if (!open() || !shares() || geteuid() != 0)
         return;
     const CopyInference wanted = expected();
@@ -378,7 +378,7 @@ TEST_P(SecondDevice, TheOneThatStaysHasTheTensorsOfTheOneThatGoes) {
 }
 
 /// Does the same with the home device, whose buffers the other one has.
-TEST_P(SecondDevice, BuffersOfADeviceThatGoesAreThereForTheOther) {
+TEST_P(SecondDevice, BuffersOfAHomeDeviceThatGoesStayForTheOther) {
     if (!open() || !shares() || geteuid() != 0)
         return;
     const CopyInference wanted = expected();

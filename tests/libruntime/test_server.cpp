@@ -52,7 +52,7 @@ int ask_for_high(const TestServer& server, const std::vector<gid_t>& groups) {
     });
 }
 
-TEST(Server, Priority255IsForThoseItIsGivenTo) {
+TEST(Server, Priority255IsForUsersWithTheRight) {
     SKIP_UNLESS_ROOT();
     const TestServer closed(options_of(1), ServerIn::process);
     open_to_all(closed);
@@ -260,7 +260,7 @@ TEST(Server, AQueueForWhichThereIsNoDescriptorIsRefused) {
     const Program program = delays(*device, {10});
     rlimit before{};
     ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-    for (const rlim_t free : {0, 1, 2}) { // with 2 the event that interrupts finds none
+    for (const rlim_t free : {0, 1, 2}) { // with 2 there is none for the event that interrupts
         const int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
         ASSERT_GE(lowest, 0);
         close(lowest);
@@ -356,7 +356,7 @@ TEST(Server, EveryCallEndsWhenTheServerDoes) {
     }
 }
 
-TEST(Server, ThereIsOneAtASocket) {
+TEST(Server, OnlyOneServerIsAtASocket) {
     const TestServer server(options_of(1));
     ServerOptions options = options_of(1);
     options.socket_path = server.path();

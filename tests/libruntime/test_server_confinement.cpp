@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a device server that an attacker controls could still ask of the kernel.  Other tests, whose
+// The system calls that are left to a device server which an attacker controls.  Other tests, whose
 // server is a process, show that everything it needs is allowed.
 #include <cerrno>
 #include <csignal>
@@ -96,7 +96,7 @@ void expect_refused(const char* what, const std::function<long()>& call) {
     return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-TEST(ServerConfinement, LeavesWhatServingTakesAndNoMore) {
+TEST(ServerConfinement, AllowsOnlyTheCallsThatServingNeeds) {
 #ifdef OVERTAKE_HAVE_SECCOMP
     EXPECT_TRUE(holds_confined(expect_little));
 #else

@@ -37,13 +37,13 @@ private:
     std::unique_ptr<Queue> queue_;
 };
 
-/// Returns it for a new client, which has seen nothing before.
+/// Returns the busy time that a new client sees, which has seen nothing before.
 std::uint64_t seen_busy_us(const std::string& path) {
     return open_server(path)->cores().front().busy_ns / ns_per_us;
 }
 
 /// After each FC of another client, runs short FCs of its own until the shown sum has grown: if the
-/// sum is rounded as a whole, the other's FC took the time that its own lack to the next step.
+/// sum is rounded as a whole, the other's FC took the rest of the step that its own FCs left.
 int recover(const std::string& path) {
     Worker victim(path);
     Worker attacker(path);

@@ -11,7 +11,7 @@
 namespace overtake::test {
 namespace {
 
-TEST(ServerEvents, AStrangerHearsNothing) {
+TEST(ServerEvents, AStrangerGetsNoEvents) {
     SKIP_UNLESS_ROOT();
     const TestServer server(options_of(1), ServerIn::process);
     open_to_all(server);
@@ -23,7 +23,7 @@ TEST(ServerEvents, AStrangerHearsNothing) {
               EPERM);
 }
 
-TEST(ServerEvents, ClientsAreToldApart) {
+TEST(ServerEvents, EventsDistinguishClients) {
     const TestServer server(options_of(1));
     const auto source = open_server(server.path())->events({});
     Victim first(server.path()), second(server.path());
@@ -42,7 +42,7 @@ TEST(ServerEvents, ClientsAreToldApart) {
     EXPECT_EQ(done, 2u);
 }
 
-TEST(ServerEvents, TasksOfServiceModeAreToldWithTheirJobs) {
+TEST(ServerEvents, TasksOfServiceModeAreReportedWithTheirJobs) {
     constexpr std::uint64_t us = 1000;
     const TestServer server(stepped_options());
     ServiceProcess process(server.path());
@@ -90,7 +90,7 @@ TEST(ServerEvents, TasksOfServiceModeAreToldWithTheirJobs) {
     EXPECT_EQ(types, expected);
 }
 
-TEST(ServerEvents, AReaderThatWritesNonsenseLosesItsOwn) {
+TEST(ServerEvents, AReaderThatWritesNonsenseLosesOnlyItsOwnEvents) {
     const TestServer server(options_of(1));
     Victim victim(server.path());
     const auto honest = open_server(server.path())->events({});
@@ -132,7 +132,7 @@ TEST(ServerEvents, AReaderThatGoesIsForgotten) {
     victim.expect_to_work();
 }
 
-TEST(ServerEvents, AServerThatGoesIsNoticedByWhoPolls) {
+TEST(ServerEvents, APollingReaderNoticesTheEndOfTheServer) {
     auto server = std::make_unique<TestServer>(options_of(1));
     const auto source = open_server(server->path())->events({});
     std::vector<Event> events(16);

@@ -117,7 +117,7 @@ const std::vector<Attack>& attacks_that_end_a_client() {
     return attacks;
 }
 
-TEST(Server, WhoDoesWhatNoClientDoesHearsNoMoreAndOthersDo) {
+TEST(Server, AClientThatBreaksTheProtocolIsClosedAndOthersWork) {
     const TestServer server(options_of(2));
     Victim victim(server.path());
     for (const Attack& attack : attacks_that_end_a_client()) {
@@ -138,14 +138,14 @@ TEST(Server, AChannelThatIsClosedEndsItsQueueAlone) {
     EXPECT_EQ(client.answer(Operation::info).reply.code, 0);
 }
 
-TEST(Server, WhoDoesNotSayHelloFirstIsNotTalkedTo) {
+TEST(Server, AClientWithoutAHelloIsClosed) {
     const TestServer server(options_of(1));
     RawClient client(server.path());
     client.ask(Operation::info);
     EXPECT_FALSE(client.hear());
 }
 
-TEST(Server, AnotherVersionIsToldSo) {
+TEST(Server, AClientOfAnotherVersionIsRefusedWithTheRemedy) {
     const TestServer server(options_of(1));
     RawClient client(server.path());
     const auto heard = client.answer(Operation::hello, protocol_version + 1);
@@ -160,7 +160,7 @@ struct Refusal {
     std::function<RawClient::Heard(RawQueue&)> ask;
 };
 
-TEST(Server, WhatIsOnlyWrongIsRefusedAndTheClientGoesOn) {
+TEST(Server, AWrongCallIsRefusedAndTheClientGoesOn) {
     const TestServer server(options_of(1));
     RawQueue client(server.path());
     const auto of = [](Operation operation, std::uint64_t first, std::uint64_t second = 0) {
@@ -245,7 +245,7 @@ std::int64_t blocks_of(int fd) {
 }
 
 /// A client cannot keep, by a descriptor, memory that is no longer charged to it.
-TEST(Server, MemoryThatIsGivenUpIsGivenBack) {
+TEST(Server, DestroyedMemoryIsGivenBack) {
     const TestServer server(options_of(1));
     const Descriptor memory = make_shared_memory("test", 1 << 20);
     Descriptor area;
@@ -264,7 +264,7 @@ TEST(Server, MemoryThatIsGivenUpIsGivenBack) {
         ASSERT_LT(in_ms(0), deadline);
 }
 
-TEST(Server, WhatItHasComputedOutlivesTheServer) {
+TEST(Server, ResultsOutliveTheServer) {
     auto server = std::make_unique<TestServer>(options_of(1));
     const auto device = open_server(server->path());
     const auto buffer = device->create_buffer(4096);
@@ -363,7 +363,7 @@ TEST(Server, ABusErrorOfAnotherEndsTheProcess) {
     EXPECT_EQ(WTERMSIG(status), SIGBUS);
 }
 
-TEST(Server, NobodysMemoryIsAnothers) {
+TEST(Server, NoClientReadsTheMemoryOfAnother) {
     const TestServer server(options_of(1));
     Victim victim(server.path());
     victim.expect_to_work();
@@ -395,7 +395,7 @@ TEST(Server, NobodysMemoryIsAnothers) {
     victim.expect_to_work();
 }
 
-TEST(Server, AClientThatStandsStillDelaysNoOther) {
+TEST(Server, AClientThatReadsNoAnswersDelaysNoOther) {
     const TestServer server(options_of(2));
     Victim victim(server.path());
     RawQueue client(server.path());

@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t mib = std::size_t{1} << 20;
 constexpr std::size_t share = 128 * mib;
-/// What is not charged: the server's own memory, stacks of trusted clients, the allocator's
-/// remains.
+/// Allows for memory that is not charged: the server's own memory, stacks of trusted clients, the
+/// allocator's remains.
 constexpr std::size_t allowance = 16 * mib;
 
 /// Returns the memory of the process itself, without shared memory.
@@ -47,10 +47,10 @@ public:
     explicit Greedy(std::string path) : path_(std::move(path)) {}
 
     const std::string& path() const { return path_; }
-    /// Bytes of memory files that the server has mapped.
+    /// Returns the bytes of memory files that the server has mapped.
     std::size_t files() const { return files_; }
 
-    /// Repeats `action` until the server has no more room, but at most so often.
+    /// Repeats `action` until the server has no more room, but at most `times` times.
     void repeat(int times, const std::function<void()>& action) {
         try {
             for (int i = 0; i < times; i++)
@@ -115,7 +115,7 @@ private:
     std::vector<std::unique_ptr<RawQueue>> raw_;
 };
 
-/// One part for each core.
+/// A group has at most one part for each core.
 constexpr std::uint32_t most_parts = 16;
 /// A queue of tasks that is closed waits for the running instruction.
 constexpr std::uint64_t us_until_a_queue_closes = 20'000;
@@ -143,7 +143,7 @@ void fill_with_jobs(Greedy& greedy, std::size_t fcs) {
     });
 }
 
-/// Fills it with groups that have so many FCs in each part, each in a stage of its own.
+/// Fills the server with groups that have `fcs` FCs in each part, each in a stage of its own.
 void fill_with_groups(Greedy& greedy, std::uint32_t parts, std::uint32_t fcs) {
     std::vector<overtake_part> all(parts);
     std::vector<std::uint32_t> stages;
@@ -307,7 +307,7 @@ TEST(ServerMemoryLimit, IsThatOfTheContainerWherePathsBeginAboveIt) {
     EXPECT_EQ(groups.limit("0::/../..\n"), 777u);
 }
 
-TEST(ServerMemoryLimit, IsReadOfVersion1AsWell) {
+TEST(ServerMemoryLimit, IsReadFromGroupsOfVersion1Too) {
     Groups groups;
     groups.write("memory/a/memory.limit_in_bytes", "4096");
     groups.write("memory/memory.limit_in_bytes", "9223372036854771712");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What one client of a device server cannot make other clients, or the server, wait for: its
-// wake-ups, the memory of its jobs, long calls, and the descriptors that it sends.
+// A client of a device server cannot make other clients, or the server, wait for its wake-ups, the
+// memory of its jobs, long calls, or the descriptors that it sends.
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
@@ -149,7 +149,7 @@ using server::WakeUpRests;
 constexpr std::uint64_t cheap_ns = 10'000, dear_ns = 5'000'000;
 
 /// A client with two queues cannot make wake-ups of one stay unmeasured by those of the other.
-TEST(WakeUpRests, ADearOneIsFollowedByARestHoweverManyCheapOnesCameBefore) {
+TEST(WakeUpRests, AnExpensiveWakeUpIsFollowedByARestAfterAnyNumberOfCheapOnes) {
     WakeUpRests rests;
     std::uint64_t now_ns = 1;
     ASSERT_FALSE(rests.measures(now_ns));
@@ -167,7 +167,7 @@ TEST(WakeUpRests, ADearOneIsFollowedByARestHoweverManyCheapOnesCameBefore) {
     }
 }
 
-TEST(WakeUpRests, OneInTenSecondsIsFollowedByNoRest) {
+TEST(WakeUpRests, OneWakeUpInTenSecondsIsFollowedByNoRest) {
     WakeUpRests rests;
     rests.lasted(0, WakeUpRests::long_wake_up_ns);
     EXPECT_FALSE(rests.measures(1)) << "no longer than that is cheap";
@@ -215,7 +215,7 @@ TEST(ServerWaits, AJobsMemoryIsFreedWithoutTheLock) {
     EXPECT_LT(attack.cpu_ns, control.cpu_ns + allowance_ns);
 }
 
-/// As many things at once as a client may have, all of which end at once.
+/// A client has as many jobs and tasks as it may have, and all of them end at once.
 TEST(ServerWaits, EachHoldOfTheLockHasABoundedNumberOfSteps) {
     const TestServer server(measured(2));
     const auto device = open_server(server.path());
@@ -236,12 +236,12 @@ TEST(ServerWaits, EachHoldOfTheLockHasABoundedNumberOfSteps) {
         const auto queue = device->create_queue();
         submit_all(*queue, long_program);
     }
-    for (int i = 0; i < 2; i++) { // the same with tasks
+    for (int i = 0; i < 2; i++) { // tasks that end with their queue
         ServiceProcess process(device);
         for (std::uint64_t tag = 0; tag < OVERTAKE_MAX_TASKS; tag++)
             process.queue->submit(Segments().cpu(1).bpu(program).task(tag, 10));
         if (i == 0)
-            process.queue->reap(patience()); // as many events as there are
+            process.queue->reap(patience()); // takes as many events as there are
     }
     const Hold hold = longest_hold(server.path());
     std::printf("longest hold of the device's lock: %.3f ms in %s; most steps %u\n",
@@ -336,7 +336,7 @@ TEST(ServerWaits, ARefusedDescriptorIsClosedByAThreadOfItsOwn) {
 
 /// The places where descriptors are dropped: a channel, which takes only wake-ups, a connection
 /// that is closed, and one that is refused.
-TEST(ServerWaits, TheServerEndsWhateverItsClientsHaveSent) {
+TEST(ServerWaits, TheServerEndsWithAnyDescriptorsThatClientsSent) {
     ServerOptions options = options_of(1);
     options.clients = 1;
     auto server = std::make_unique<TestServer>(options);
@@ -370,7 +370,7 @@ Descriptor listen_at(const std::string& path) {
 }
 
 /// More refused connections with such sockets than wait in one place.
-TEST(ServerWaits, RefusedConnectionsDoNotHoldUpThoseWhoConnect) {
+TEST(ServerWaits, RefusedConnectionsDoNotDelayLaterClients) {
     std::string directory = "/tmp/overtake-test-XXXXXX";
     ASSERT_NE(mkdtemp(directory.data()), nullptr);
     const std::string path = directory + "/device";
@@ -412,7 +412,7 @@ void wait_until_it_closes(const Closer& closer) {
     }
 }
 
-TEST(Closer, GivesBackWhatItHasNoRoomFor) {
+TEST(Closer, GivesBackDescriptorsThatItHasNoRoomFor) {
     Closer closer;
     LingeringSocket lingers;
     closer.close(lingers.hand_over());
@@ -432,7 +432,7 @@ TEST(Closer, GivesBackWhatItHasNoRoomFor) {
 }
 
 /// Several users, each with a socket whose data nothing takes, share one deadline.
-TEST(Closer, LeavesWhatIsNotClosedAtTheDeadline) {
+TEST(Closer, LeavesDescriptorsThatAreNotClosedAtTheDeadline) {
     std::vector<LingeringSocket> sockets(20);
     std::vector<Closer> closers(sockets.size());
     for (std::size_t i = 0; i < closers.size(); i++)

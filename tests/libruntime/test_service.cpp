@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Service mode: what its queue promises to a process, and what processes owe each other.  The order
+// Service mode: the promises of its queue to a process, and the rules between processes.  The order
 // of tasks is tested with scenarios (tests/dnn).
 #include <atomic>
 #include <cerrno>
@@ -312,7 +312,7 @@ TEST_P(ServiceTest, SegmentsOfTheDeviceCountAsOneJob) {
     EXPECT_EQ(done, 1);
 }
 
-TEST_P(ServiceTest, WhatASegmentOfTheCpuSaysIsChecked) {
+TEST_P(ServiceTest, ReportsOfCpuSegmentsAreChecked) {
     const auto refuse = [&](int code, const std::string& words, std::uint64_t tag,
                             std::uint32_t segment, std::int32_t status = 0) {
         expect_error(code, words, [&] { process().queue->cpu_done(tag, segment, status); });
@@ -431,7 +431,7 @@ TEST_F(ServiceOnServer, ASettingThatMakesNoSchedulerIsRefused) {
     }
 }
 
-TEST(Service, Priority255IsForThoseItIsGivenTo) {
+TEST(Service, Priority255IsForUsersWithTheRight) {
     SKIP_UNLESS_ROOT();
     const TestServer server(options_of(1), ServerIn::process);
     open_to_all(server);
@@ -480,7 +480,7 @@ TEST_F(ServiceOnServer, StatusShowsWhatEachProcessHas) {
     EXPECT_EQ(later.at("tasks").at("waiting"), 3);
 }
 
-TEST_P(ServiceTest, AnEngineUsesIt) {
+TEST_P(ServiceTest, AnEngineUsesServiceMode) {
     EngineOptions options;
     options.service = true;
     Engine engine(process().device, options);
@@ -506,7 +506,7 @@ TEST_P(ServiceTest, AnEngineUsesIt) {
     expect_error(ENOTSUP, "overtake serve", [&] { const Engine none(open_embedded(), options); });
 }
 
-TEST(Service, AnEngineEndsWhatItHasWhenTheServerDies) {
+TEST(Service, AnEngineEndsItsRequestsWhenTheServerDies) {
     auto server = std::make_unique<TestServer>(options_of(1));
     EngineOptions options;
     options.service = true;
@@ -534,7 +534,7 @@ TEST(Service, AnEngineEndsWhatItHasWhenTheServerDies) {
     EXPECT_EQ(busy->status(), -ENODEV);
 }
 
-TEST(Service, WhatIsNoErrnoEndsItsOwnRequestAlone) {
+TEST(Service, AStatusThatIsNoErrnoEndsItsOwnRequestAlone) {
     TestServer server(options_of(1));
     for (const bool service : {false, true}) {
         EngineOptions options;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What processes in service mode that do not trust each other owe each other, to the nanosecond:
-// docs/use/service.md, "How long a neighbour can delay a task".
+// How long processes in service mode that do not trust each other can delay each other, to the
+// nanosecond: docs/use/service.md, "How long a neighbour can delay a task".
 #include <algorithm>
 #include <thread>
 
@@ -25,7 +25,7 @@ protected:
           clock(*other.device->manual_clock()), begin(clock.now_ns()) {}
 
     void step_to(std::uint64_t ns) { clock.advance_to(begin + ns); }
-    /// Everything of the present instant happens.
+    /// Lets everything of the present instant happen.
     void settle() { clock.advance_to(clock.now_ns()); }
     ServiceEvent end_of(ServiceProcess& process) { return process.next_end(); }
 
@@ -48,8 +48,8 @@ TEST_F(SteppedServiceTest, AProcessThatStopsInAGapHoldsTheCoreForTheOverdueTime)
     step_to(1000 * ms);
     settle();
     const ServiceEvent end = other.next_end();
-    // Its first FC, and twice the overdue time, 4 * 5 ms each: first for its wait for a worker,
-    // which it gets at once, then for its run.
+    // Its first FC, and the overdue time of its run, 4 * 5 ms.  It gets its worker at once, so it
+    // does not use the time for waiting.
     EXPECT_EQ(end.dispatched_ns - begin, (10 + 20) * ms);
     EXPECT_EQ(end.ended_ns - begin, (10 + 20 + 50) * ms);
     // When it goes on after all, it waits for a slot like any other task.
@@ -79,8 +79,6 @@ TEST_F(SteppedServiceTest, AProcessThatStopsInLeadingSegmentsDoesNotFillTheTaskL
     EXPECT_EQ(end.ended_ns - begin, 21 * ms);
 }
 
-/// A process's own time for a CPU segment counts for at most a second, and only until it was
-/// measured.
 // The bounds of docs/use/service.md, "How long a neighbour can delay a task"
 
 struct Bounds {
@@ -129,8 +127,8 @@ protected:
     }
 };
 
-/// Twice the overdue time: first the task waits for a worker, then it runs.
-TEST_F(BoundTest, AProcessThatStopsAndLiesHoldsASlotForSoLong) {
+/// The task holds its slot for twice the overdue time: it waits for a worker, then it runs.
+TEST_F(BoundTest, AProcessThatStopsAndLiesHoldsASlotAsLongAsDocumented) {
     ServiceProcess liar(server.path(), {.max_priority = 255, .workers = 1});
     const Program segment = delays(*liar.device, {10'000});
     const Program longer = delays(*other.device, {50'000});
@@ -145,7 +143,7 @@ TEST_F(BoundTest, AProcessThatStopsAndLiesHoldsASlotForSoLong) {
     EXPECT_EQ(of.of_lie_for_a_slot(), (10 + 160) * ms) << "as documented";
 }
 
-TEST_F(BoundTest, AProcessThatStopsAndLiesHoldsAPlaceForSoLong) {
+TEST_F(BoundTest, AProcessThatStopsAndLiesHoldsAPlaceAsLongAsDocumented) {
     ServiceProcess liar(server.path(), {.max_priority = 255, .workers = 1});
     const Program segment = delays(*liar.device, {10'000});
     const Bounds of = bounds(10 * ms);
@@ -182,6 +180,8 @@ protected:
     DefaultSteppedServiceTest() : SteppedServiceTest(stepped_options()) {}
 };
 
+/// A process's own estimate of a CPU segment counts for at most a second, and only until the
+/// segment was measured.
 TEST_F(DefaultSteppedServiceTest, AClaimIsBelievedForASecondAtMost) {
     const Program first = delays(*stopped.device, {10'000});
     const Program longer = delays(*other.device, {1'500'000});

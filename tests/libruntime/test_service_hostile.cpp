@@ -168,7 +168,7 @@ const std::vector<ServiceAttack>& service_attacks_that_end_a_client() {
     return attacks;
 }
 
-TEST(HostileService, WhatNoLibrarySaysEndsThatClientAlone) {
+TEST(HostileService, AClientThatBreaksTheProtocolIsClosedAlone) {
     const TestServer server(options_of(1));
     ServiceVictim victim(server.path());
     for (const ServiceAttack& attack : service_attacks_that_end_a_client()) {
@@ -257,7 +257,7 @@ const std::vector<ServiceAttack>& attacks_that_are_refused() {
     return attacks;
 }
 
-TEST(HostileService, WhatIsWrongIsRefusedAndNothingChanges) {
+TEST(HostileService, AWrongCallIsRefusedAndNothingChanges) {
     const TestServer server(options_of(1));
     ServiceVictim victim(server.path());
     RawTasks client(server.path());

@@ -68,7 +68,7 @@ TEST_P(SessionTest, RunsSegmentsInOrder) {
     EXPECT_EQ(task.completions()[0].fcs_done, 2u);
 }
 
-TEST_P(SessionTest, WhatTheCpuMakesReachesTheBpu) {
+TEST_P(SessionTest, OutputsOfCpuSegmentsReachTheBpu) {
     SKIP_WITHOUT(device);
     Session session(device, load(softmax_and_copy(4, 5, 3)));
     const std::vector<float> input = values(60, 4);
@@ -313,7 +313,7 @@ TEST(Session, SessionsOfOneModelAndDeviceShareAnUpload) {
     EXPECT_EQ(device->buffers, 3u) << "an upload goes with its last session";
 }
 
-TEST(Session, ACompletionThatComesTwiceCountsOnce) {
+TEST(Session, ACompletionThatIsReportedTwiceCountsOnce) {
     const auto device = std::make_shared<WatchedDevice>();
     device->says_it_twice = true;
     Session session(device, Model::from_bytes(build(copy_and_softmax())));
@@ -363,7 +363,7 @@ TEST(Session, DroppingARunningTaskCancelsItsJob) {
     EXPECT_EQ(device->cancels, 1u) << "one that has ended has nothing to cancel";
 }
 
-TEST(Session, ARefusedStartSaysWhyUntilTheNextOne) {
+TEST(Session, ARefusedStartKeepsItsReasonUntilTheNextStart) {
     const auto device = std::make_shared<WatchedDevice>();
     Session session(device, Model::from_bytes(build(copy_and_softmax())));
     Task task = session.create_task();
@@ -448,7 +448,7 @@ TEST(Session, AnEmptyTaskRefusesEverything) {
     EXPECT_EQ(other.status(), 0);
 }
 
-TEST(Session, OneThatWasMovedFromRefusesEverything) {
+TEST(Session, AMovedFromSessionRefusesEverything) {
     Session session(open_embedded(), Model::from_bytes(build(copy_and_softmax())));
     const Session other = std::move(session);
     EXPECT_EQ(other.model().name(), "test");

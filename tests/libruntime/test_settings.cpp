@@ -57,7 +57,7 @@ TEST(Settings, EachFieldIsTakenAndGiven) {
     EXPECT_EQ(options.workers, settings.workers);
 }
 
-TEST(Settings, WhatADriverTellsIsTakenFieldByField) {
+TEST(Settings, SettingsOfADriverAreTakenFieldByField) {
     drm_overtake_service_info info{};
     info.slots = 1;
     info.task_limit = 2;

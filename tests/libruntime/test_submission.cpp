@@ -16,7 +16,7 @@ std::uint64_t address_of(const void* pointer) {
     return reinterpret_cast<std::uintptr_t>(pointer);
 }
 
-TEST(Submission, SaysWhatTheJobSays) {
+TEST(Submission, HasTheFieldsOfTheJob) {
     const std::array<overtake_fc, 2> fcs{};
     const std::array<overtake_binding, 3> bindings{};
     Job job;
@@ -41,7 +41,7 @@ TEST(Submission, SaysWhatTheJobSays) {
     EXPECT_EQ(submit.deadline_ns, 1ll << 40);
 }
 
-TEST(Submission, APriorityThatDoesNotFitIsNoneThatIsAllowed) {
+TEST(Submission, APriorityThatDoesNotFitBecomesAnInvalidOne) {
     Job job;
     job.priority = (1u << 16) + 7;
     EXPECT_EQ(submission(job).priority, 0xffffu);

@@ -81,7 +81,7 @@ TEST(Session, WaitsForAnyOfItsTasks) {
     EXPECT_FALSE(session.wait_any());
 }
 
-TEST(Task, SaysWhyItHasNoOutputs) {
+TEST(Task, ReportsWhyItHasNoOutputs) {
     const auto device = timed_device();
     Session session(device, load(copy_and_softmax()));
     Task task = session.create_task();
@@ -106,7 +106,7 @@ TEST(Task, SaysWhyItHasNoOutputs) {
             "--queue-timeout-ms, EmbeddedOptions::queue_timeout_ns)"));
 }
 
-TEST(Task, SaysWhichFaultEndedIt) {
+TEST(Task, NamesTheFaultThatEndedIt) {
     const auto device = std::make_shared<WatchedDevice>();
     Session session(device, load(copy_and_softmax()));
     const auto reason = [&](int code, std::uint32_t fault) {
@@ -138,7 +138,7 @@ TEST(Task, SaysWhichFaultEndedIt) {
                                      " at instruction 7"));
 }
 
-TEST(Task, SaysWhatIsWrongWithAnArgument) {
+TEST(Task, NamesTheFaultOfAnArgument) {
     const auto device = open_embedded();
     Session session(device, load(softmax_and_copy()));
     Task task = session.create_task();

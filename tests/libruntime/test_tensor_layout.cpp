@@ -156,7 +156,7 @@ TEST(TensorLayoutInBlocks, ElementsOf16BitsHaveTwoBytes) {
     EXPECT_EQ(returned, values);
 }
 
-TEST(TensorLayoutOfBytes, TheyAreBytesWhateverTheyStandFor) {
+TEST(TensorLayoutOfBytes, ElementsAreBytesWhateverTheirScale) {
     Tensor tensor = tensor_of(Order::rows);
     const auto first_bytes = [&](DataType type) {
         tensor.data_type = type;

@@ -53,7 +53,7 @@ protected:
     std::uint64_t origin = 0;
 };
 
-TEST_P(Timeline, AJobTakesItsModelledTimeAndSaysSo) {
+TEST_P(Timeline, AJobTakesItsModelledTimeAndReportsIt) {
     auto queue = queue_with_limit(0);
     at(10);
     submit(*queue, 7, {100, 20, 3});
@@ -81,7 +81,7 @@ TEST_P(Timeline, NothingEndsWhileTheClockStandsStill) {
     EXPECT_EQ(ended(*queue, 1)[1].end_ns, 10u);
 }
 
-TEST_P(Timeline, WhatAnswersToAnEndPrecedesTheChoiceOfThatInstant) {
+TEST_P(Timeline, AJobSubmittedAtAnEndPrecedesTheChoiceOfThatInstant) {
     auto queue = queue_with_limit(1);
     submit(*queue, 1, {10});
     submit(*queue, 2, {10});
@@ -131,7 +131,7 @@ TEST_P(Timeline, NormalIsFirstComeFirstServedWhateverThePriority) {
     EXPECT_EQ(jobs[3].start_ns, 200u);
 }
 
-TEST_P(Timeline, WithoutALimitHighWaitsForWhatCameFirst) {
+TEST_P(Timeline, WithoutALimitHighWaitsForFcsThatCameFirst) {
     auto queue = queue_with_limit(0);
     submit(*queue, 1, {100, 100, 100});
     at(10);

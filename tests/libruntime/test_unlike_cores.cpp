@@ -50,7 +50,7 @@ std::uint64_t time_of(const char* profile_name, const overtake_insn& insn) {
 
 class UnlikeCores : public testing::TestWithParam<Backend> {};
 
-TEST_P(UnlikeCores, EachCoreSaysItsProfile) {
+TEST_P(UnlikeCores, EachCoreReportsItsProfile) {
     EmbeddedOptions options = options_of({"default", "ideal", "rk3588-core"});
     options.watchdog_cycles = 0;
     const MadeDevice made(GetParam(), options);
@@ -71,7 +71,7 @@ TEST_P(UnlikeCores, EachCoreSaysItsProfile) {
     EXPECT_EQ(made()->info().insn_overhead_cycles, 200u) << "of core 1";
 }
 
-TEST_P(UnlikeCores, LikeCoresSayThatTheyAre) {
+TEST_P(UnlikeCores, CoresOfOneKindReportOneProfile) {
     EmbeddedOptions options;
     options.cores = 2;
     options.profile = "ethos-u65-512";
@@ -112,7 +112,7 @@ TEST_P(UnlikeCores, AJobTakesTheTimeOfItsCoreAndTheBitsAreEqual) {
 INSTANTIATE_TEST_SUITE_P(Hosts, UnlikeCores,
                          testing::Values(Backend{"embedded"}, Backend{"server"}), backend_name);
 
-TEST(CoreProfiles, WrongOnesAreRefusedWithPlaceAndRemedy) {
+TEST(CoreProfiles, WrongProfilesAreRefusedWithPlaceAndRemedy) {
     EmbeddedOptions options = options_of({"default", "ideal"});
     options.cores = 3;
     expect_error(EINVAL, "embedded device: 2 profiles for 3 cores: name one for each core",
@@ -152,7 +152,7 @@ struct Faulty {
     std::unique_ptr<Queue> queue;
 };
 
-TEST(CoreFaults, WhatAFailedCoreExecutesEndsNowAndSoDoesWhatComes) {
+TEST(CoreFaults, JobsOfAFailedCoreEndAtOnceLaterOnesIncluded) {
     Faulty faulty;
     const Program program = delays(faulty.device, {100, 100});
     const std::uint64_t begin = faulty.device.manual_clock()->now_ns();
@@ -216,7 +216,7 @@ TEST(CoreFaults, AThrottledCoreTakesItsFactorOfTheModelledTime) {
     EXPECT_EQ(run(faulty.device, *faulty.queue, program.job(4, 0, 2)).executed_ns, 200'000u);
 }
 
-TEST(CoreFaults, ACoreThatThereIsNotIsRefused) {
+TEST(CoreFaults, ACoreThatTheDeviceDoesNotHaveIsRefused) {
     Faulty faulty;
     expect_error(EINVAL, "no core 3, there are 2", [&] { faulty.faults.fail(3); });
     expect_error(EINVAL, "no core 0", [&] { faulty.faults.recover(0); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Loads on an embedded device that counts the buffers it is asked for.
+// Loads, most of them on an embedded device that counts its buffers.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -140,7 +140,7 @@ struct HangingSource {
 
 } // namespace
 
-TEST(Load, TheFirstEndIsThatOfAnyRequestOfAnEngine) {
+TEST(Load, FirstEndOfAnEngineReportsWhicheverRequestEndsFirst) {
     const HangingSource from;
     const auto first_end = from.source->first_end();
     const auto oldest = from.start("own");
@@ -256,7 +256,7 @@ TEST(Load, StopEndsItBeforeAndAfterItHasBegun) {
     EXPECT_GT(outcomes[0].requests.size(), 0u);
 }
 
-TEST(Load, AResultOnTheCpuIsDoneAfterIt) {
+TEST(Load, AResultOfACpuSegmentIsDoneAfterTheLastFcEnds) {
     Fixture on_cpu({.requests = 5}, 100, 1, true);
     for (const load::Request& request : on_cpu.run().requests)
         EXPECT_GT(request.done_ns, request.end_ns);

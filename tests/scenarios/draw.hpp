@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Random choices: one seed gives the same ones on every machine.
+// Random choices: one seed gives the same choices on every machine.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ class Draw {
 public:
     explicit Draw(std::uint64_t seed) : random_(seed) {}
 
-    /// 0..limit-1. The distributions of the library differ between implementations.
+    /// Returns 0..limit-1. The distributions of the standard library differ between
+    /// implementations.
     std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
     bool one_in(std::uint64_t count) { return below(count) == 0; }
 

@@ -72,13 +72,13 @@ private:
                 queues_.at(scenario_.jobs[cancel.job].context)->cancel(cancel.job);
     }
 
-    /// By job.
+    /// Returns the completions by job.
     std::vector<Completion> reap() {
         std::vector<Completion> completions(scenario_.jobs.size());
         std::vector<Completion> some(scenario_.jobs.size());
         std::size_t left = scenario_.jobs.size();
         for (const auto& [context, queue] : queues_) {
-            // The clock stands where all is over, so what is missing will never come.
+            // The clock stands at an instant at which all jobs are over: none ends later.
             while (const std::size_t count = queue->reap(some, 0)) {
                 for (std::size_t i = 0; i < count; i++)
                     completions.at(some[i].tag) = some[i];
@@ -106,7 +106,7 @@ private:
                 completion.status == -ECANCELED};
     }
 
-    /// Exact, or the timeline is wrong.
+    /// Throws Error unless it is a whole number: then the timeline is wrong.
     std::uint64_t microseconds(std::uint64_t time_ns) const {
         if ((time_ns - origin_ns_) % ns_per_us != 0)
             throw Error(ERANGE, "a time that is no whole microsecond");

@@ -11,13 +11,14 @@
 
 namespace overtake::test {
 
-/// The device: mode timed, profile ideal, manual clock, the scenario's cores and limits.
+/// `device` has mode timed, profile ideal, a manual clock, and the scenario's cores, limits and
+/// fairness.
 /// `take_fcs` is called once, when everything has happened, and returns the FCs that ran.
 /// Throws Error.
 Timeline drive(Device& device, const Scenario& scenario,
                const std::function<std::vector<FcRecord>()>& take_fcs);
 
-/// The whole on a device made for the scenario: embedded, or of a server.
+/// Runs the scenario on a device made for it: embedded, or of a server.
 Timeline drive_made_here(const Scenario& scenario, const Backend& backend = {"embedded"});
 
 } // namespace overtake::test

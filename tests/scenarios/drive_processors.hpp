@@ -8,12 +8,12 @@
 
 namespace overtake::test {
 
-/// What a device does not have, a lead in front of a run and records that were measured before, is
-/// taken out of the scenario.
+/// Removes from the scenario what a device does not have: the lead before a run, and records that
+/// were measured before.
 nlohmann::json without_leads(nlohmann::json scenario);
 
-/// `runs` and `tasks` of a scenario without leads; `horizon`: nothing happens later.  Runs are in
-/// the order of their tasks.  Throws Error.
+/// Returns `runs` and `tasks` of a scenario without leads; nothing happens after `horizon`.  Runs
+/// are in the order of their tasks.  Throws Error.
 nlohmann::json drive_processors(const nlohmann::json& scenario, std::uint64_t horizon);
 
 } // namespace overtake::test

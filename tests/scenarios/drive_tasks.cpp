@@ -50,7 +50,7 @@ public:
     }
 
     engine::ProcessTaskScheduler scheduler;
-    std::vector<CpuRun> begun; ///< since the caller looked
+    std::vector<CpuRun> begun; ///< since the caller cleared it
 
 private:
     std::vector<Submitted>& log_;
@@ -109,7 +109,7 @@ public:
 
 private:
     void make_processes() {
-        // Not shared: the driver's caller keeps the device.
+        // The pointer owns nothing: the driver's caller keeps the device.
         const std::shared_ptr<Device> device(std::shared_ptr<void>(), &device_);
         for (const ScenarioTask& task : scenario_.tasks) {
             if (number_of_process_.contains(task.process))
@@ -136,7 +136,7 @@ private:
                     programs_.emplace(segment.bpu, delays(device_, segment.bpu));
     }
 
-    // T2
+    // The order of T2.
 
     void end_segments() {
         for (auto run = cpu_runs_.begin(); run != cpu_runs_.end() && run->first == now_;) {
@@ -148,7 +148,7 @@ private:
         handle_ends();
     }
 
-    /// Merged, in the order in which the tasks were dispatched.
+    /// Handles the ends of all processes, in the order in which the tasks were dispatched.
     void handle_ends() {
         for (const auto& process : processes_)
             process->scheduler.gather(0);
@@ -177,7 +177,7 @@ private:
             if (cancel.at != now_)
                 continue;
             process_of(cancel.task).scheduler.cancel(*runs_[cancel.task]);
-            clock_.advance_to(time_ns(now_)); // what that ends has ended
+            clock_.advance_to(time_ns(now_)); // ends what was cancelled
             handle_ends();
         }
     }
@@ -216,7 +216,7 @@ private:
         return *processes_[number_of_process_.at(scenario_.tasks[task].process)];
     }
 
-    // What came of it
+    // The timeline.
 
     const Process::Submitted& submitted(std::uint64_t tag) const {
         const auto job = std::ranges::find(log_, tag, &Process::Submitted::tag);
@@ -277,7 +277,7 @@ private:
 
     std::uint64_t time_ns(std::uint64_t time) const { return origin_ns_ + time * ns_per_us; }
 
-    /// Exact, or the timeline is wrong.
+    /// Throws Error unless it is a whole number: then the timeline is wrong.
     std::uint64_t microseconds(std::uint64_t time_ns) const {
         if ((time_ns - origin_ns_) % ns_per_us != 0)
             throw Error(ERANGE, "a time that is no whole microsecond");

@@ -12,20 +12,20 @@
 
 namespace overtake::test {
 
-/// The file of an example, "fc-cancel.json", or of its timeline, "fc-cancel.expected.json".
+/// Returns the file of an example, "fc-cancel.json", or of its timeline, "fc-cancel.expected.json".
 std::string example_file(const std::string& name);
-/// Those whose names begin so, without ".json".
+/// Returns the examples whose names begin with `first`, without ".json".
 std::vector<std::string> examples(std::string_view first);
-/// Of tasks, in which each process has a queue of its own.
+/// Returns the examples "task-..." in which each process has a queue of its own.
 std::vector<std::string> examples_of_separate_queues();
-/// The same of several processors, which are apart.
+/// The same two for examples of several processors, which are in another directory.
 std::string processors_example_file(const std::string& name);
 std::vector<std::string> processors_examples();
 
-/// The name as a test may have it.
+/// Returns the name with '_' for '-', as gtest needs it.
 std::string test_name(std::string example);
 
-/// On one of the backends.
+/// Returns the name of a test of an example on a backend.
 template <typename Backend>
 std::string
 test_name_of_case(const testing::TestParamInfo<std::tuple<std::string, Backend>>& info) {

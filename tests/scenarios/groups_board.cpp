@@ -50,7 +50,7 @@ std::vector<std::size_t> GroupsBoard::emptiest(std::size_t count,
 std::size_t GroupsBoard::submit(std::uint64_t now, const std::string& id, bool high, bool is_group,
                                 std::vector<Part> parts) {
     const std::size_t number = jobs_.size();
-    // Placed before anything of it enters.
+    // All parts are placed before an FC of the job enters a core.
     const std::vector<std::size_t> free_places = emptiest(parts.size(), all_cores());
     const std::size_t stages = parts.front().stages.size();
     Job job{.id = id, .high = high, .is_group = is_group, .arrival = now, .parts = {}, .left = {}};

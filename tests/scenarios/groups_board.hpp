@@ -2,8 +2,9 @@
 //
 // Cores, rings, batches and stages as the contract of groups describes them
 // (docs/reference/scenarios.md, "Groups"), as plainly as possible: for the oracle of groups. Shares
-// no code with the device nor with the oracle of scenarios without groups. The caller calls in the
-// order of one instant that its level prescribes. All times are microseconds.
+// no code with the device nor with the oracle of scenarios without groups. Within one instant the
+// caller calls these functions in the order that the contract prescribes for its level.
+// All times are microseconds.
 #pragma once
 
 #include <cstddef>
@@ -27,10 +28,10 @@ public:
         std::vector<std::uint64_t> floors; ///< one for each core
         std::uint64_t sync = 0;
     };
-    /// Cores count from 0 here.
+    /// Cores are numbered from 0 here.
     struct Part {
         Stages stages;
-        std::optional<std::size_t> core; ///< of all parts or of none
+        std::optional<std::size_t> core; ///< named by all parts or by none
     };
 
     explicit GroupsBoard(Settings settings);
@@ -39,21 +40,21 @@ public:
     std::size_t submit(std::uint64_t now, const std::string& id, bool high, bool is_group,
                        std::vector<Part> parts);
     void cancel(std::uint64_t now, std::size_t job);
-    /// FCs that end at this instant end, and stages open. Returns the jobs that are concerned.
+    /// Ends the FCs that are due, and sets when the next stages open. Returns the jobs of the FCs.
     std::vector<std::size_t> end_fcs(std::uint64_t now);
     /// Idle cores choose, lowest core first.
     void choose(std::uint64_t now);
-    /// When next an FC ends or a stage opens, after now.
+    /// Returns the first instant after `now` at which an FC ends or a stage opens.
     std::optional<std::uint64_t> next_instant(std::uint64_t now) const;
 
     bool is_over(std::size_t job) const { return jobs_[job].is_over; }
     std::size_t core_of(std::size_t job) const { return jobs_[job].parts.front().core; }
-    /// The first `count` of the cores that are allowed, in order of (unfinished FCs, number).
-    /// Fewer if there are not as many.
+    /// Returns the first `count` of the allowed cores in order of (unfinished FCs, number); fewer
+    /// if fewer are allowed.
     std::vector<std::size_t> emptiest(std::size_t count,
                                       const std::vector<std::size_t>& allowed) const;
     std::vector<std::size_t> all_cores() const;
-    /// "fcs" and "jobs".
+    /// Returns "fcs" and "jobs".
     nlohmann::json timeline() const;
 
 private:
@@ -66,12 +67,12 @@ private:
         std::deque<Fc> high, normal, committed;
         std::optional<Fc> running;
         std::uint64_t until = 0;
-        std::uint64_t count = 0; ///< of HIGH starts that ready NORMAL FCs have seen
+        std::uint64_t count = 0; ///< HIGH starts in a row while NORMAL was ready
     };
     struct PlacedPart {
         std::size_t core;
-        std::vector<std::optional<std::uint64_t>> opens; ///< of each stage
-        std::vector<std::size_t> fcs_in;                 ///< in each stage
+        std::vector<std::optional<std::uint64_t>> opens; ///< when each stage opens
+        std::vector<std::size_t> fcs_in;                 ///< FCs in each stage
     };
     struct Job {
         std::string id;

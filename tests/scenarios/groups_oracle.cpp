@@ -17,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-/// The first instant, at `from` or later, that one of the entries has as its "at".
+/// Returns the first "at" of an entry that is `from` or later.
 std::optional<std::uint64_t> first_at(const json& entries, std::uint64_t from) {
     std::optional<std::uint64_t> first;
     for (const json& entry : entries) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Prints what the oracle of groups makes of a scenario: groups_oracle FILE.json, or a random one of
-// a seed: groups_oracle --draw fc|task SEED.
+// Prints the timeline of a scenario by the oracle of groups: groups_oracle FILE.json; or prints a
+// random scenario: groups_oracle --draw fc|task SEED.
 #include <cstdlib>
 #include <iostream>
 #include <string>

@@ -26,7 +26,8 @@ bool GroupsTasks::Task::is_in_gap() const {
            next_bpu();
 }
 
-/// From the submission of its first BPU segment to the end of its last.
+/// Whether a task below 255 is between the submission of its first BPU segment and the end of its
+/// last, and has not given its slots up.
 bool GroupsTasks::Task::holds_slots() const {
     return !is_high() && (state == State::on_cores || (is_in_gap() && !gave_slots_up));
 }
@@ -180,7 +181,7 @@ void GroupsTasks::end_segments() {
         next_segment(*task);
 }
 
-/// From now on the current CPU segment, or its wait for a worker, has its time.
+/// Starts the allowed time of the current CPU segment, or of its wait for a worker.
 void GroupsTasks::watch(Task& task) const {
     if (!scenario_.contains("overdue") || task.is_late)
         return;
@@ -272,7 +273,7 @@ void GroupsTasks::dispatch(const Task& of_queue) {
     }
 }
 
-/// T4. Whether it went.
+/// T4. Returns whether the task was submitted.
 bool GroupsTasks::go(Task& task) {
     if (task.state == State::waiting && !task.is_high() && !has_room(task))
         return false;
@@ -310,7 +311,7 @@ bool GroupsTasks::waits_for_slots(const Task& task) const {
            (task.state == State::waiting && task.current().is_bpu() && has_room(task));
 }
 
-/// Those that it has had, the one that it names, or any.
+/// Whether the core is among those that the task has had, else is the one that it names, else any.
 bool GroupsTasks::wants(const Task& task, std::size_t core) {
     if (!task.cores.empty())
         return std::ranges::find(task.cores, core) != task.cores.end();

@@ -21,18 +21,18 @@ GroupsBoard::Settings board_settings(const nlohmann::json& scenario);
 
 class GroupsTasks {
 public:
-    /// Keeps a reference.
+    /// Keeps a reference to the scenario.
     explicit GroupsTasks(const nlohmann::json& scenario);
     nlohmann::json run();
 
 private:
     enum class State { to_come, waiting, ready, waits_for_worker, on_worker, on_cores, over };
     struct Segment {
-        std::uint64_t cpu = 0;      ///< 0: of the BPU
+        std::uint64_t cpu = 0;      ///< 0 for a BPU segment
         std::uint64_t estimate = 0; ///< of a CPU segment
         bool is_group = false;
         std::vector<Stages> parts;
-        std::uint64_t alone = 0; ///< its time alone, 0 of a CPU segment
+        std::uint64_t alone = 0; ///< its time alone; 0 for a CPU segment
         bool is_bpu() const { return cpu == 0; }
     };
     struct Task {
@@ -43,7 +43,7 @@ private:
         std::optional<std::size_t> named; ///< a core, from 0
         std::size_t width = 1;
         std::vector<Segment> segments;
-        std::uint64_t bpu = 0; ///< of all its segments, alone
+        std::uint64_t bpu = 0; ///< time of all its BPU segments alone
 
         State state = State::to_come;
         std::size_t segment = 0;
@@ -53,12 +53,12 @@ private:
         std::size_t job = 0;
         std::uint64_t cpu_end = 0;
         bool is_cancelled = false;
-        // Of CPU segments that may be overdue.
-        std::optional<std::uint64_t> late_at{}; ///< when the current one will be
+        // For CPU segments that may be overdue.
+        std::optional<std::uint64_t> late_at{}; ///< when the current segment becomes overdue
         std::uint64_t watched_since = 0;
         std::uint64_t allowance = 0; ///< left for all of them
-        bool is_late = false;        ///< the current one
-        bool was_late = false;       ///< one was: it does not count for the task limit
+        bool is_late = false;        ///< the current segment is overdue
+        bool was_late = false;       ///< a segment was: the task does not count for the limit
         bool gave_slots_up = false;  ///< and has not taken them again
 
         bool is_high() const { return priority == 255; }

@@ -35,7 +35,7 @@ std::string read_file(const fs::path& path) {
     return text.str();
 }
 
-/// The key=value pairs of one line of a trace.
+/// Returns the key=value pairs of one line of a trace.
 std::map<std::string, std::string> fields(const std::string& line) {
     std::map<std::string, std::string> fields;
     std::istringstream words(line);
@@ -45,7 +45,7 @@ std::map<std::string, std::string> fields(const std::string& line) {
     return fields;
 }
 
-/// The directory of the device's attributes.
+/// Returns the directory of the device's attributes.
 fs::path attributes_of(const std::string& node) {
     struct stat status {};
     if (stat(node.c_str(), &status) != 0)

@@ -60,7 +60,7 @@ public:
     FcTrace(const FcTrace&) = delete;
     FcTrace& operator=(const FcTrace&) = delete;
 
-    /// The records since the last call.  Throws std::runtime_error if the buffer lost any.
+    /// Returns the records since the last call.  Throws std::runtime_error if the buffer lost any.
     std::vector<FcRecord> take();
 
 private:

@@ -256,7 +256,7 @@ Time Board::expected(std::size_t task, const std::vector<std::size_t>& units,
     return records_.expected(scenario_.tasks[task].model, units, processor);
 }
 
-/// On a core the FCs, on a pool one time for each unit.
+/// Returns the times of the file: for a core its FCs, for a pool one for each unit.
 std::vector<Time> Board::file_times(const Run& run) const {
     const Model& model = scenario_.model_of(scenario_.tasks[run.task]);
     std::vector<Time> times;

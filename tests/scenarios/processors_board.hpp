@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The state of several processors and their tasks, and what happens to it but for looks: P2 to P6,
-// P12 to P14.  The caller calls in the order of one instant (P1).
+// The state of several processors and their tasks, and its changes except for looks: P2 to P6, P12
+// to P14.  The caller calls these functions in the order of one instant (P1).
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ struct Run {
     std::optional<Status> status{}; ///< none: unfinished
 };
 
-/// Of the next piece of the chain (P9).
+/// The reservation for the next piece of the chain (P9).
 struct Reservation {
     std::size_t processor;
     Time time;
@@ -38,11 +38,11 @@ struct TaskState {
     bool arrived = false;
     std::optional<Time> dispatched{};
     std::optional<Time> end{};
-    std::optional<Status> status{};  ///< of one that has ended
-    std::optional<Status> closing{}; ///< P14: what it is to be when its last run has ended
+    std::optional<Status> status{};  ///< of a task that has ended
+    std::optional<Status> closing{}; ///< P14: its status after its last run has ended
     std::size_t runs = 0;
     std::size_t retries = 0;
-    /// By unit: the run with it that is done or unfinished; none: it is left.
+    /// For each unit: its run that is done or unfinished; none if the unit is left.
     std::vector<std::optional<RunNumber>> run_of{};
     std::optional<Reservation> reservation{};
 };
@@ -51,7 +51,7 @@ class Board {
 public:
     explicit Board(const Scenario& scenario);
 
-    // What happens in an instant.
+    // The changes of an instant.
     void forget_ratios(Time now);
     void end_executions(Time now);
     void fail(Time now, std::size_t processor);
@@ -59,7 +59,7 @@ public:
     void throttle(std::size_t processor, Time factor) { processors_[processor].factor = factor; }
     void try_failed_processors(Time now);
     void arrive(std::size_t task);
-    /// P14: cancelled, dropped or failed.
+    /// P14: the task is cancelled, dropped or has failed.
     void close(Time now, std::size_t task, Status status);
     void dispatch(Time now, std::size_t task, const std::vector<std::size_t>& units,
                   std::size_t processor);
@@ -69,25 +69,25 @@ public:
     /// or came back.
     bool take_changed();
 
-    // When the next thing happens by itself.
+    // The next change without a cause from outside.
     std::optional<Time> next_end() const;
-    /// Only of processors that work, or will.
+    /// Returns the next trial of a processor that works or will recover.
     std::optional<Time> next_trial(Time now) const;
 
-    // What is.
+    // The present state.
     bool in_use(std::size_t processor) const { return processors_[processor].in_use; }
     bool idle(std::size_t processor) const;
     bool waits(std::size_t task) const;
     bool has_unfinished_run(std::size_t task) const;
     bool all_left(std::size_t task) const;
-    /// P2, of a processor in use.
+    /// P2, for a processor in use.
     bool can_run(std::size_t task, std::size_t unit, std::size_t processor) const;
     Time lead(std::size_t task, std::size_t first_unit, std::size_t processor) const;
     Time expected(std::size_t task, const std::vector<std::size_t>& units,
                   std::size_t processor) const;
-    /// P6, as a task of 255 sees them or one below. By processor and worker, empty out of use.
+    /// P6, for a task of 255 or below it, by processor and worker; empty for one out of use.
     std::vector<std::vector<Time>> free_times(Time now, bool high) const;
-    /// R of P9: what others have reserved.
+    /// R of P9: the time that other tasks have reserved.
     Time reserved_by_others(std::size_t task, std::size_t processor) const;
     Situation situation(Time now, std::size_t task,
                         std::vector<std::vector<Time>> free_times) const;
@@ -102,8 +102,8 @@ private:
         bool works = true;
         bool in_use = true;
         Time factor = 100;
-        Time trial = 0;    ///< the next one, of a processor that is not in use
-        Time interval = 0; ///< before it
+        Time trial = 0;    ///< next trial of a processor that is not in use
+        Time interval = 0; ///< time before that trial
         Time idle_since = 0;
         CoreExecutor* core = nullptr; ///< or
         PoolExecutor* pool = nullptr;

@@ -57,7 +57,7 @@ void CoreExecutor::choose(Time now, Time factor) {
     records_.push_back({fc.run, fc.index, processor_, fc.high, now, now + duration});
 }
 
-/// The list whose head runs next (F5, F6); commits a batch if it is time to.
+/// Returns the list whose head runs next (F5, F6); commits a batch if it is time to.
 std::deque<CoreExecutor::Fc>* CoreExecutor::next_list() {
     if (core_limit_ == 0) {
         if (high_.empty() && normal_.empty())
@@ -102,7 +102,7 @@ Time CoreExecutor::executed(RunNumber run, Time now) const {
 }
 
 void PoolExecutor::enter(const Work& work) {
-    // Those of 255 stand before the others.
+    // Runs of priority 255 wait before the others.
     const auto place =
         std::ranges::find_if(waiting_, [&](const Work& other) { return work.high && !other.high; });
     waiting_.insert(place, work);

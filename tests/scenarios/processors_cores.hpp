@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What executes runs: cores with their rings and batches (F3 to F8), and pools of workers (P4).
-// Runs are named by their numbers in the order of dispatch.
+// Executors of runs: cores with their rings and batches (F3 to F8), and pools of workers (P4). Runs
+// are numbered in the order of dispatch.
 #pragma once
 
 #include <deque>
@@ -13,7 +13,7 @@ namespace overtake::test::processors {
 
 using RunNumber = std::size_t;
 
-/// One that has started.
+/// An FC that has started.
 struct FcRecord {
     RunNumber run;
     std::size_t index;
@@ -35,18 +35,18 @@ public:
     };
     virtual void enter(const Work& work) = 0;
     virtual std::optional<Time> next_end() const = 0;
-    /// The FCs and runs of pools that end now.  Returns the runs of which nothing is to execute any
-    /// more.
+    /// Ends the FCs and runs of pools that are due now.  Returns the runs that have nothing left to
+    /// execute.
     virtual std::vector<RunNumber> end(Time now) = 0;
     /// Idle workers take runs, an idle core chooses an FC; they take `factor` percent of the time.
     virtual void choose(Time now, Time factor) = 0;
-    /// What has not started of it leaves.  Returns whether it executes now.
+    /// Removes the part of the run that has not started.  Returns whether the run executes now.
     virtual bool leave(RunNumber run) = 0;
-    /// What executes ends now, and all runs leave.
+    /// Ends what executes, and removes all runs.
     virtual void stop(Time now) = 0;
-    /// When it started, if it has.
+    /// Returns when the run started, if it has.
     std::optional<Time> start_of(RunNumber run) const;
-    /// Until now, lead included.
+    /// Returns the time that the run has executed until now, lead included.
     virtual Time executed(RunNumber run, Time now) const = 0;
 
 protected:
@@ -85,7 +85,7 @@ private:
     std::deque<Fc> high_;
     std::deque<Fc> normal_;
     std::deque<Fc> committed_;
-    std::optional<std::size_t> running_; ///< its record
+    std::optional<std::size_t> running_; ///< index of its record
 };
 
 class PoolExecutor : public Executor {
@@ -100,9 +100,9 @@ public:
     void stop(Time now) override;
     Time executed(RunNumber run, Time now) const override;
 
-    /// By worker.
+    /// Returns the run of each worker.
     std::vector<std::optional<RunNumber>> executing() const;
-    /// In the order in which they go.
+    /// Returns the waiting runs, in the order in which they start.
     std::vector<RunNumber> waiting(bool only_high) const;
 
 private:

@@ -20,7 +20,7 @@ namespace {
 
 constexpr Time never = std::numeric_limits<Time>::max();
 
-/// Where a task stands between two decisions.
+/// The state of a task between two decisions.
 struct State {
     bool alive = false; ///< it has arrived, and neither ended nor been closed
     std::vector<bool> finished;
@@ -53,7 +53,7 @@ private:
             violations_.push_back(subject + " at " + std::to_string(now) + ": not so: " + rule);
     }
 
-    /// P1 (7).
+    /// Returns the instants of looks: P1 (7).
     std::set<Time> look_instants() const {
         std::set<Time> instants;
         for (const Task& task : scenario_.tasks)
@@ -71,7 +71,7 @@ private:
         return instants;
     }
 
-    /// When it was cancelled or had failed too often: from then on it does not wait.
+    /// Returns when the task was cancelled or had failed too often: after that it does not wait.
     Time closed_at(std::size_t task) const {
         Time closed = never;
         for (const Cancel& cancel : scenario_.cancels)
@@ -85,7 +85,7 @@ private:
         return retries.size() > 3 ? std::min(closed, retries[3]) : closed;
     }
 
-    /// When so many runs have been dispatched; those of this instant that are over, are.
+    /// Returns the state after `dispatched` runs; runs that end at `now` have ended.
     State state(std::size_t number, Time now, std::size_t dispatched) const {
         const Task& task = scenario_.tasks[number];
         const std::size_t units = scenario_.model_of(task).units.size();
@@ -125,7 +125,7 @@ private:
         return false;
     }
 
-    /// In use, and with the unit.
+    /// Returns the processors in use that can run the unit.
     std::vector<std::size_t> usable(std::size_t task, std::size_t unit, Time now) const {
         std::vector<std::size_t> processors;
         for (std::size_t q = 0; q < scenario_.processors.size(); q++)
@@ -157,7 +157,7 @@ private:
         return scenario_.policy == Policy::fixed || scenario_.policy == Policy::shortest_latency;
     }
 
-    /// P5: whether `a` stands before `b` in the queue.
+    /// P5: whether `a` is before `b` in the queue.
     bool before(std::size_t a, const State& state_a, std::size_t b, const State& state_b) const {
         const Task& first = scenario_.tasks[a];
         const Task& second = scenario_.tasks[b];
@@ -211,7 +211,7 @@ private:
         }
     }
 
-    /// Each piece that could go now is planned on a busy processor.
+    /// Checks that each piece which could start now has a busy processor to wait for.
     void check_passed_over(std::size_t task, const State& at_task, Time now,
                            std::size_t dispatched) {
         const Model& model = scenario_.model_of(scenario_.tasks[task]);
@@ -262,7 +262,7 @@ private:
                id, end, "it is dropped early when a plan is made");
     }
 
-    /// What stood in front of it and could go to its processor, too.
+    /// Checks the tasks that were in front of the run's task and could go on, too.
     void check_turn(std::size_t number) {
         const SeenRun& run = seen_.runs[number];
         if (seen_.high(run))

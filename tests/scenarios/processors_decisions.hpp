@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What holds of the decisions behind a timeline of several processors: nothing that could go on
-// waits, what waits too long is dropped, and what stands behind does not go first.
+// Rules of the decisions behind a timeline of several processors: no task waits that could go on, a
+// task that is too late is dropped, and no task goes before one that is in front of it.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace overtake::test {
 
-/// One sentence for each violation.
+/// Returns one sentence for each violation.
 std::vector<std::string> processors_decision_violations(const nlohmann::json& scenario,
                                                         const nlohmann::json& timeline);
 

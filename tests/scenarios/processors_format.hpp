@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Scenarios with several processors, read for the oracle.  Valid ones only: nothing is refused.
+// Scenarios with several processors, read for the oracle.  They must be valid: none is refused.
 // All times are microseconds.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace overtake::test::processors {
 
 using Time = std::int64_t;
 
-/// Of numbers from 0; b from 1.
+/// These return a / b, rounded up or to the nearest; a is at least 0 and b at least 1.
 Time ceil_div(Time a, Time b);
 Time half_up(__int128 a, __int128 b);
 
@@ -29,14 +29,14 @@ struct Processor {
     std::string class_name;
     bool pool = false;
     std::size_t workers = 1;  ///< 1 for a core
-    unsigned core_number = 0; ///< of a core, from 1
+    unsigned core_number = 0; ///< from 1; 0 for a pool
     std::size_t core_limit = 0;
     std::size_t depth = 1;
     Time overhead = 0;
 };
 
 struct Unit {
-    /// By class: the FCs for cores, one number for pools.
+    /// For each class: the FCs for cores, one number for pools.
     std::map<std::string, std::vector<Time>> time;
     std::vector<std::size_t> predecessors;
     std::vector<std::size_t> successors;
@@ -57,7 +57,7 @@ struct Task {
     std::string model;
     unsigned priority = 0;
     std::int64_t custom_id = 0;
-    std::optional<std::string> on; ///< under `fixed` from the map, if the task itself has none
+    std::optional<std::string> on; ///< under `fixed` the map's, if the task has none
     std::optional<Time> deadline;
 };
 
@@ -92,18 +92,18 @@ struct Scenario {
     Time smoothing = 10;
     Time retry_after = 100000;
     std::vector<Processor> processors;
-    std::map<std::pair<std::string, std::string>, Time> rates; ///< both ways
+    std::map<std::pair<std::string, std::string>, Time> rates; ///< in both directions
     std::map<std::string, Model> models;
     std::vector<Task> tasks;
     std::vector<Event> events;
     std::vector<Cancel> cancels;
 
     const Model& model_of(const Task& task) const { return models.at(task.model); }
-    /// P2, whether in use or not.
+    /// P2, for processors in use and not in use.
     bool can_run(const Task& task, std::size_t unit, std::size_t processor) const;
-    /// P4: of the output of a unit.
+    /// P4: the time to move the output of a unit.
     Time move(const Unit& unit, std::size_t from, std::size_t to) const;
-    /// Tasks by their arrival.
+    /// Returns the tasks in order of arrival.
     std::vector<std::size_t> arrival_order() const;
 };
 

@@ -43,7 +43,7 @@ public:
     }
 
 private:
-    /// Each run on a core is a job, in the same order.
+    /// Checks that each run on a core is a job, in the same order.
     void check_jobs(const json& jobs) {
         std::size_t job = 0;
         for (const SeenRun& run : runs_) {
@@ -90,7 +90,7 @@ private:
         return factor;
     }
 
-    /// The run that had finished the unit when this one was dispatched.
+    /// Returns the run that had finished the unit when `run` was dispatched; null if there is none.
     const SeenRun* finished_by(const SeenRun& run, std::size_t unit) const {
         for (const SeenRun& other : runs_)
             if (other.task == run.task && other.status == "done" && other.has(unit) &&
@@ -147,7 +147,7 @@ private:
         const bool at_failure =
             std::ranges::any_of(outages_[run.processor],
                                 [&](const Interval& outage) { return outage.first == run.end; });
-        // Ended in the same instant before the failure, or by that of another processor.
+        // With another status it ended in the same instant before the failure.
         return at_failure && run.status == "failed";
     }
 
@@ -161,7 +161,7 @@ private:
         });
     }
 
-    /// Without failures.
+    /// Returns when the run was ready, if no run failed.
     Time ready_at(const SeenRun& run) const {
         Time ready = scenario_.tasks[run.task].at;
         for (const std::size_t before : model_of(run).units[run.units.front()].predecessors)
@@ -220,7 +220,7 @@ private:
     void check_idle(const SeenRun& run) {
         std::size_t unfinished = 0;
         for (const SeenRun& other : runs_) {
-            if (&other == &run) // later ones are dispatched later
+            if (&other == &run) // later runs were dispatched later
                 break;
             if (other.processor == run.processor && other.end > run.dispatched &&
                 (scenario_.processors[run.processor].pool || !high(other)))
@@ -231,7 +231,7 @@ private:
                "it goes to an idle processor");
     }
 
-    /// All of [begin, end) is in the intervals, sorted.
+    /// Whether the sorted intervals contain all of [begin, end).
     static bool covers(const std::vector<Interval>& intervals, Time begin, Time end) {
         for (const Interval& interval : intervals)
             if (interval.first <= begin)
@@ -259,13 +259,13 @@ private:
         check_rings(number);
     }
 
-    /// F5 to F8: the reference of the FC level, given the same jobs and times, runs the same FCs.
-    /// Up to the first failure.
+    /// F5 to F8: up to the first failure, the reference of the FC level runs the same FCs for the
+    /// same jobs and times.
     void check_rings(std::size_t number) {
         const Processor& processor = scenario_.processors[number];
         const Time until =
             outages_[number].empty() ? std::numeric_limits<Time>::max() : outages_[number][0].first;
-        const std::size_t most = std::numeric_limits<unsigned>::max(); // none has so many FCs
+        const std::size_t most = std::numeric_limits<unsigned>::max(); // no job has so many FCs
         ReferenceDevice device({static_cast<unsigned>(std::min(processor.core_limit, most))},
                                false);
         std::vector<std::pair<Time, const SeenRun*>> arrivals;
@@ -309,7 +309,7 @@ private:
         std::size_t count = 0;
         for (const std::size_t unit : run.units)
             count += unit_times(run, unit).size();
-        std::vector<std::uint64_t> times(count, 1); // of those that never started
+        std::vector<std::uint64_t> times(count, 1); // FCs that never started have time 1
         for (const SeenFc& fc : run.fcs)
             if (fc.index < count)
                 times[fc.index] = static_cast<std::uint64_t>(fc.end - fc.start);
@@ -352,7 +352,7 @@ private:
         }
     }
 
-    /// When it was cancelled, if it was in time.
+    /// Returns when the task was first cancelled, if it was.
     std::optional<Time> cancelled_at(std::size_t task) const {
         std::optional<Time> first;
         for (const Cancel& cancel : scenario_.cancels)
@@ -361,7 +361,7 @@ private:
         return first;
     }
 
-    /// When it was cancelled or had failed too often.
+    /// Returns when the task was cancelled or had failed too often.
     std::optional<Time> closed_at(std::size_t task) const {
         std::optional<Time> closed = cancelled_at(task);
         std::vector<Time> retries;
@@ -442,7 +442,7 @@ private:
                "retries are bounded");
     }
 
-    /// With the processors that are left in the end.
+    /// Whether the processors that are in use at the end cannot run the task.
     bool can_never_run(std::size_t number) const {
         const Task& task = scenario_.tasks[number];
         const auto can_run = [&](std::size_t unit, std::size_t q) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What holds of every timeline of several processors, whatever the policy decides.
+// Rules that hold for every timeline of several processors, whatever the policy decides.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace overtake::test {
 
-/// One sentence for each violation.
+/// Returns one sentence for each violation.
 std::vector<std::string> processors_violations(const nlohmann::json& scenario,
                                                const nlohmann::json& timeline);
 

@@ -72,7 +72,7 @@ private:
         if (board_.take_changed())
             while (look()) {
             }
-        board_.take_changed(); // by looks
+        board_.take_changed(); // looks have changed it
         board_.choose(now_);
     }
 
@@ -92,7 +92,7 @@ private:
 
     bool high(std::size_t task) const { return scenario_.tasks[task].priority == 255; }
 
-    /// P10, the half of it that needs no plan.
+    /// P10, the half that needs no plan.
     void drop_late() {
         if (scenario_.drop == Drop::never)
             return;
@@ -125,7 +125,7 @@ private:
         return processors::has_plan(board_.situation(now_, task, {}));
     }
 
-    /// Under these free times of P6, in which others may be counted.
+    /// Makes a plan with these free times of P6, which may include the plans of others.
     Plan plan(std::size_t task, std::vector<std::vector<Time>> free_times) const {
         if (!high(task))
             for (std::size_t q = 0; q < free_times.size(); q++)
@@ -135,7 +135,7 @@ private:
         return make_plan(board_.situation(now_, task, std::move(free_times)));
     }
 
-    /// P7: the chain of which the first piece is the next run.
+    /// P7: returns the chain whose first piece is the next run.
     const PlannedChain& next_chain(const Plan& plan) const {
         const auto idle = std::ranges::find_if(plan.chains, [&](const PlannedChain& chain) {
             return chain.ready && board_.idle(chain.pieces.front().processor);
@@ -161,7 +161,7 @@ private:
         board_.reserve(task, reservation);
     }
 
-    /// P8. Whether one run was dispatched or one task dropped.
+    /// P8. Returns whether a run was dispatched or a task dropped.
     bool look() {
         const std::vector<std::size_t> queue = this->queue();
         for (const std::size_t task : queue) {
@@ -261,7 +261,7 @@ private:
     const Scenario& scenario_;
     Board board_;
     std::vector<std::size_t> arrival_order_;
-    std::set<Time> outside_; ///< instants at which something comes from outside
+    std::set<Time> outside_; ///< instants of arrivals, events, cancels and deadlines
     Time now_ = 0;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Scheduling over several processors (the key `processors` of a scenario), written down a second
-// time and as plainly as possible: simulator and runtime are compared with this.  Shares no code
-// with them.
+// time and as plainly as possible: tests compare the simulator and the runtime with it.  Shares no
+// code with them.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace overtake::test {
 
-/// Of a valid scenario without loads.
+/// Returns the timeline of a valid scenario without loads.
 nlohmann::json processors_timeline(const nlohmann::json& scenario);
 
-/// With one record a line, and keys in their usual order.
+/// Returns the JSON as text: one record a line, keys in their usual order.
 std::string processors_text(const nlohmann::json& scenario_or_timeline);
 
 } // namespace overtake::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Prints what several processors do, by the oracle.
+// Prints timelines of several processors by the oracle, or random scenarios.
 //
 //   processors_oracle FILE.json                      its timeline
 //   processors_oracle --random SEED [--timeline]     a random scenario, or its timeline

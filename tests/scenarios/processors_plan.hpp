@@ -9,20 +9,20 @@
 
 namespace overtake::test::processors {
 
-/// What a plan is made from.
+/// The data for a plan.
 struct Situation {
     const Model& model;
-    /// By unit: left, finished, or neither, which is in an unfinished run.
+    /// For each unit: left, finished, or neither if it is in an unfinished run.
     std::vector<bool> left;
     std::vector<bool> finished;
-    /// By unit: the processor of the run with it, unless it is left.
+    /// For each unit: the processor of its run, unless it is left.
     std::vector<std::optional<std::size_t>> where;
-    /// By unit: when it can be used. 0 for a finished one, max(0, due - now) for one in a run.
+    /// For each unit: when its output can be used. 0 if finished, max(0, due - now) if in a run.
     std::vector<Time> available;
-    /// By unit and processor: can run, and is in use.
+    /// Whether the processor is in use and can run the unit.
     std::function<bool(std::size_t, std::size_t)> can_run;
     std::function<Time(const std::vector<std::size_t>&, std::size_t)> expected;
-    /// Of the unit's output, from one processor to another.
+    /// Returns the time to move the unit's output from one processor to another.
     std::function<Time(std::size_t, std::size_t, std::size_t)> move;
     std::vector<Time> overheads;               ///< by processor
     std::vector<std::vector<Time>> free_times; ///< by processor and worker
@@ -37,7 +37,7 @@ struct Piece {
 
 struct PlannedChain {
     std::vector<Piece> pieces;
-    bool ready = false; ///< its first unit left is
+    bool ready = false; ///< its first unit that is left is ready
 };
 
 struct Plan {
@@ -45,7 +45,7 @@ struct Plan {
     Time latency = 0;
 };
 
-/// Each unit that is left can run on a processor.
+/// Whether each unit that is left can run on a processor.
 bool has_plan(const Situation& situation);
 Plan make_plan(Situation situation);
 

@@ -13,15 +13,15 @@ class Records {
 public:
     explicit Records(const Scenario& scenario);
 
-    /// t: of these units of the model on the processor.
+    /// Returns t for these units of the model on the processor.
     Time expected(const std::string& model, const std::vector<std::size_t>& units,
                   std::size_t processor) const;
-    /// A run is done that executed so long, its lead excepted.
+    /// Records a run that is done; `executed` is its time without its lead.
     void put(const std::string& model, const std::vector<std::size_t>& units, std::size_t processor,
              Time executed);
 
     bool throttled(std::size_t processor) const { return ratios_[processor] > 1250; }
-    /// It had no unfinished run for long enough.
+    /// Called if the processor had no unfinished run for long enough.
     void forget_ratio(std::size_t processor) { ratios_[processor] = 1000; }
 
 private:

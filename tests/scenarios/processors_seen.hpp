@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a timeline of several processors has, with numbers in place of names.
+// The contents of a timeline of several processors, with numbers in place of names.
 #pragma once
 
 #include <algorithm>
@@ -46,14 +46,14 @@ using Interval = std::pair<Time, Time>;
 struct Seen {
     Seen(const nlohmann::json& file, const nlohmann::json& timeline);
 
-    /// When looks are made at this instant.
+    /// Whether the processor is in use for the looks of this instant.
     bool in_use(std::size_t processor, Time at) const;
     bool high(const SeenRun& run) const { return scenario.tasks[run.task].priority == 255; }
 
     Scenario scenario;
     std::vector<SeenRun> runs; ///< in order of dispatch
     std::vector<SeenTask> tasks;
-    /// By processor: from each failure until the trial that brings it back.
+    /// For each processor: from each failure until the trial that brings it back.
     std::vector<std::vector<Interval>> outages;
 
 private:

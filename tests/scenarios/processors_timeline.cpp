@@ -57,7 +57,7 @@ json fcs_of(const Scenario& scenario, const Board& board) {
     return list;
 }
 
-/// Between how many neighbouring FCs of a NORMAL run a HIGH FC ran on its core.
+/// Counts the pairs of neighbouring FCs of a NORMAL run between which a HIGH FC ran on its core.
 std::size_t preemptions_of(const Board& board, RunNumber number) {
     if (board.high(board.runs()[number]))
         return 0;
@@ -118,13 +118,13 @@ json tasks_of(const Scenario& scenario, const Board& board) {
     return list;
 }
 
-/// Before all other keys.
+/// The keys that come before all others.
 constexpr std::array first_keys = {
-    // of files
+    // Keys of files.
     "version", "kind", "name", "description", "policy", "map", "window", "drop", "smoothing",
     "retry_after", "processors", "rates", "models", "fcs", "jobs", "runs", "tasks", "events",
     "cancels",
-    // of records
+    // Keys of records.
     "id", "job", "index", "task", "run", "units", "core", "ring", "at", "model", "class", "cores",
     "workers", "time", "processor", "event", "arrival", "dispatched", "start", "end", "status",
     "retries", "cancelled", "preemptions"};
@@ -148,7 +148,7 @@ nlohmann::ordered_json ordered(const json& value) {
     return object;
 }
 
-/// On one line, with a space behind each colon and comma outside strings.
+/// Returns the JSON on one line, with a space after each colon and comma outside strings.
 std::string line_of(const nlohmann::ordered_json& value) {
     if (!value.is_structured())
         return value.dump();

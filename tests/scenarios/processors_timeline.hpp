@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What happened on several processors, as the file of a timeline has it.
+// The timeline of several processors, in the form of its file.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -117,7 +117,7 @@ private:
             entry["custom_id"] = draw_.of<int>({-1, 0, 1});
     }
 
-    /// Each part has an FC, and so has each stage.
+    /// Draws parts; each part and each stage has an FC.
     json parts(bool named) {
         const std::uint64_t count = 1 + draw_.below(std::min<std::uint64_t>(cores_, 5));
         const std::uint64_t stages = 1 + draw_.below(5);
@@ -201,7 +201,7 @@ private:
         scenario["env"] = std::move(env);
     }
 
-    /// Most of them at an instant of what would happen until then.
+    /// Draws cancels, most at an instant at which an FC would start or end.
     void put_cancels(json& scenario, const char* entries) {
         const std::uint64_t count = draw_.one_in(2) ? 0 : 1 + draw_.below(3);
         for (std::uint64_t i = 0; i < count; i++) {

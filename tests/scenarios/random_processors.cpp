@@ -23,7 +23,7 @@ class ProcessorsDrawer {
 public:
     explicit ProcessorsDrawer(std::uint64_t seed) : draw_(seed) {}
 
-    /// Null if no task fits what was drawn.
+    /// Returns null if no task fits the drawn processors and models.
     json scenario() {
         // A large unit does not fit into 32 bits, nor its square into 64.
         unit_ = draw_.one_in(30) ? 1ll << 30 : draw_.of<std::int64_t>({1, 1, 1, 1, 1, 10, 1000});
@@ -83,11 +83,11 @@ private:
         for (std::size_t i = 0; i < classes; i++)
             pools.push_back(draw_.one_in(3));
         const auto entries = draw_.of<std::size_t>({1, 2, 2, 3, 3, 4});
-        // Now and then as many as there may be: sets of processors are bits of one word.
+        // Now and then the greatest number: sets of processors are bits of one word.
         const bool many = draw_.one_in(100);
         for (std::size_t i = 0; i < entries; i++) {
             const std::size_t number = draw_.below(classes);
-            // Now and then the name is that of a class, be it another's.
+            // Now and then the name is that of its own class or of another.
             std::string name = "p" + std::to_string(i);
             if (draw_.one_in(4))
                 name = class_name((number + draw_.below(2)) % classes);
@@ -173,7 +173,7 @@ private:
         return list;
     }
 
-    /// The unit before, none, another one, or several.
+    /// The predecessors: the unit before, none, another one, or several.
     void put_after(json& unit, std::size_t number) {
         if (draw_.one_in(3))
             return;
@@ -187,7 +187,8 @@ private:
         unit["after"] = after;
     }
 
-    /// What would be refused; with it every piece that might count as the largest.
+    /// Removes measured times that would be refused: those of classes with a largest piece of cost
+    /// 0.
     void remove_measured_without_cost() {
         const processors::Scenario read = processors::scenario_from(scenario_);
         for (auto& [name, model] : scenario_["models"].items()) {
@@ -246,7 +247,7 @@ private:
         return task;
     }
 
-    /// Of an entry or one of its cores.
+    /// Returns the name of an entry or of one of its cores.
     std::string name_of_processor() {
         const json& entry = scenario_["processors"][draw_.below(entry_names_.size())];
         const std::string name = entry["name"];
@@ -255,12 +256,13 @@ private:
                                              : name + "." + std::to_string(1 + draw_.below(cores));
     }
 
-    /// Each unit has a processor; under some rules one has all.
+    /// Whether each unit has a processor.  Under round-robin, one has to have all units of a task
+    /// below 255; under fixed, the task has to name one.
     bool is_valid(const processors::Scenario& read, const processors::Task& task) {
         if (policy_ == "fixed" && !task.on)
             return false;
         const std::size_t units = read.model_of(task).units.size();
-        std::vector<std::size_t> supported(units); // by how many processors
+        std::vector<std::size_t> supported(units); // number of processors for each unit
         bool one_has_all = false;
         for (std::size_t q = 0; q < read.processors.size(); q++) {
             std::size_t here = 0;
@@ -276,7 +278,7 @@ private:
         return std::ranges::find(supported, std::size_t{0}) == supported.end();
     }
 
-    /// Of what would happen without more events and cancels.
+    /// Returns the instants of the timeline so far, without more events and cancels.
     std::vector<std::int64_t> instants() const {
         const json timeline = processors_timeline(scenario_);
         std::vector<std::int64_t> instants;
@@ -301,7 +303,7 @@ private:
             if (!draw_.one_in(3))
                 put_throttles(by_processor.back(), processor.name, instants);
         }
-        // Those of one processor in order of time, of several in any order.
+        // The events of one processor are in order of time; processors are in any order.
         scenario_["events"] = json::array();
         while (std::erase_if(by_processor, [](const auto& list) { return list.empty(); }),
                !by_processor.empty()) {
@@ -325,7 +327,7 @@ private:
             if (often && draw_.one_in(2))
                 at += fails ? units(2) : retry_after_ + units(2);
             else if (draw_.one_in(2))
-                // A trial, or just beside one.
+                // The instant of a trial, or one beside it.
                 at += std::max<std::int64_t>(0, retry_after_ * draw_.of({1, 1, 3, 7, 15, 31, 47}) +
                                                     draw_.of({-1, 0, 0, 0, 1}));
             else
@@ -367,7 +369,7 @@ private:
         }
     }
 
-    static constexpr std::int64_t most_ = 1ll << 40; ///< of any number in a file
+    static constexpr std::int64_t most_ = 1ll << 40; ///< greatest number in a file
 
     Draw draw_;
     json scenario_;

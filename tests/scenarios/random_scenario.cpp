@@ -21,17 +21,17 @@ using nlohmann::json;
 
 namespace {
 
-/// What both kinds have: cores, limits, ids, priorities, and a unit in which times are drawn.
+/// The common part of both kinds: cores, limits, ids, priorities, and the unit of drawn times.
 class Drawer {
 public:
     Drawer(std::uint64_t seed, bool all_fair) : draw_(seed) {
         fair_ = draw_.one_in(3) || all_fair;
-        // Now and then as many as there may be: sets of cores are bits of one word.
+        // Now and then many cores, up to 64: sets of cores are bits of one word.
         cores_ = draw_.one_in(8) ? draw_.of<std::uint64_t>({8, 31, 32, 33, 63, 64, 64})
                                  : 1 + draw_.below(4);
         // Many times are equal in whole units; half milliseconds meet the variables in ms.
         unit_ = draw_.of<std::uint64_t>({1, 1, 1, 7, 500, 1000});
-        // Beyond 32 bits, and beyond what a double holds exactly.
+        // Now and then times beyond 32 bits, or beyond what a double holds exactly.
         origin_ =
             draw_.one_in(20) ? draw_.of<std::uint64_t>({(1ull << 32) - 10, (1ull << 53) + 1}) : 0;
     }
@@ -58,7 +58,7 @@ protected:
         return draw_.below(4);
     }
 
-    /// A number that is more than enough, and more than narrow arithmetic holds.
+    /// Returns a number that is larger than needed, and than narrow arithmetic holds.
     std::uint64_t huge() {
         return draw_.of<std::uint64_t>({1ull << 32, (1ull << 53) + 1, 1ull << 62, ~0ull >> 1});
     }
@@ -77,7 +77,7 @@ protected:
     }
 
     json durations() {
-        // Now and then more than a hardware ring holds.
+        // Now and then more FCs than a hardware ring holds.
         const std::uint64_t most = fair_ ? 12 : 4; // a turn is up to 8
         const std::uint64_t count = draw_.one_in(60) ? 150 : 1 + draw_.below(most);
         json list = json::array();
@@ -86,7 +86,7 @@ protected:
         return list;
     }
 
-    /// Keys that have a default are left out at times.
+    /// Draws core, priority and custom_id; leaves each out at times.
     void put_common(json& entry) {
         if (!draw_.one_in(4))
             entry["core"] = draw_.one_in(3) ? 0 : 1 + draw_.below(cores_);
@@ -100,7 +100,7 @@ protected:
                                         std::numeric_limits<std::int64_t>::max()});
     }
 
-    /// Cancels one after the other, most at an instant of what would happen until then.
+    /// Draws cancels, most at an instant of the timeline with the cancels before.
     template <typename TimelineOf>
     void put_cancels(json& scenario, const char* entries, const TimelineOf& instants_of) {
         const std::size_t count = draw_.one_in(2) ? 0 : 1 + draw_.below(4);
@@ -220,7 +220,7 @@ public:
 
     void want(const IsWanted& wanted) { wanted_ = wanted; }
 
-    /// With what a service turns on for processes that need not trust each other.
+    /// Draws a scenario with the rules of service mode for processes that do not trust each other.
     json service_scenario() {
         service_ = true;
         return scenario();
@@ -246,7 +246,8 @@ private:
                     segment["estimate"] = draw_.one_in(10) ? huge() : duration();
     }
 
-    /// Behind the last arrival of the process, most at an instant at which something happens.
+    /// Draws deaths from the last arrival of a process on, most at or 1 after an instant of an
+    /// event.
     void put_deaths(json& scenario) {
         std::map<std::string, std::uint64_t> last_arrival;
         for (const json& task : scenario["tasks"]) {
@@ -297,7 +298,7 @@ private:
         return env;
     }
 
-    /// One condition of T7 decides, the others hold rarely.
+    /// Draws settings with which one condition of T7 decides, since the others rarely hold.
     json env_of_gaps() {
         json env = {{"HB_DNN_BPU_SCHEDULE_THRESHOLD", 0},
                     {"HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME", 0},
@@ -319,7 +320,7 @@ private:
     static json bpu(const std::vector<std::uint64_t>& durations) { return {{"bpu", durations}}; }
     static json cpu(std::uint64_t duration) { return {{"cpu", duration}}; }
 
-    /// What makes gaps, and what may go into them.
+    /// Draws segments with gaps, or short ones that may fill gaps.
     json gap_or_short() {
         const std::uint64_t brief = unit_ * (1 + draw_.below(3));
         switch (draw_.below(5)) {
@@ -369,7 +370,8 @@ private:
         return task;
     }
 
-    /// Those of the task weigh most.
+    /// Returns instants of the timeline; those of the task are repeated, so that they are drawn
+    /// more.
     static std::vector<std::uint64_t> instants_of_task(const json& so_far, const std::string& id) {
         const TaskTimeline timeline = task_oracle_timeline(task_scenario_from(so_far));
         std::vector<std::uint64_t> instants;
@@ -414,7 +416,7 @@ void put_random_limits(json& scenario, std::uint64_t seed) {
     Draw draw(seed ^ 0x11317);
     if (!draw.one_in(3))
         return;
-    // At instants of an arrival or shortly after, where something is committed.
+    // Changes come at an arrival or shortly after, when FCs may be committed.
     const char* entries = scenario.contains("jobs") ? "jobs" : "tasks";
     for (std::uint64_t i = 1 + draw.below(4); i > 0; i--) {
         const json& entry = scenario[entries][draw.below(scenario[entries].size())];

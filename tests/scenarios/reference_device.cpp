@@ -8,7 +8,7 @@ namespace overtake::test {
 
 namespace {
 
-/// What a hardware ring holds, and so the longest batch of a fair device.
+/// The FCs that a hardware ring holds, which is also the longest batch of a fair device.
 constexpr unsigned longest_fair_batch = 64;
 
 } // namespace
@@ -122,7 +122,7 @@ void ReferenceDevice::finish(std::uint64_t now, Job& job) {
     job.end = now;
 }
 
-/// The list whose head runs next; commits a batch if it is time to.
+/// Returns the list whose head runs next; commits a batch if it is time to.
 std::deque<ReferenceDevice::Fc>* ReferenceDevice::next_list(Core& core, unsigned limit) {
     if (fair_)
         return next_list_fair(core, limit);
@@ -161,7 +161,7 @@ std::deque<ReferenceDevice::Fc>* ReferenceDevice::next_list_fair(Core& core, uns
     return &core.committed;
 }
 
-/// Its oldest FC in NORMAL.
+/// Returns the context's oldest FC in NORMAL.
 std::deque<ReferenceDevice::Fc>::iterator ReferenceDevice::first_of(Core& core,
                                                                     const std::string& context) {
     return std::ranges::find_if(core.normal,
@@ -205,7 +205,7 @@ void ReferenceDevice::start(std::uint64_t now, unsigned core_number, const Fc& f
     fcs_.push_back({job.id, fc.index, core_number, job.priority == 255, now, end});
 }
 
-/// Between how many neighbouring FCs of the job a HIGH FC ran on its core, by looking.
+/// Counts the pairs of neighbouring FCs of the job between which a HIGH FC ran on its core.
 unsigned ReferenceDevice::preemptions(const Job& job) const {
     if (job.priority == 255)
         return 0;

@@ -2,8 +2,8 @@
 //
 // Cores, rings and batches as the contract describes them (F2 to F8, and "Fair" of
 // docs/reference/scenarios.md), as plainly as possible, for the oracles of both levels.  Shares no
-// code with the device.  The caller calls in the order of one instant that its level prescribes;
-// all times are microseconds.
+// code with the device.  Within one instant the caller calls these functions in the order that the
+// contract prescribes for its level.  All times are microseconds.
 #pragma once
 
 #include <deque>
@@ -14,30 +14,31 @@ namespace overtake::test {
 
 class ReferenceDevice {
 public:
-    /// One limit for each core.
+    /// `core_limits` has one limit for each core.
     ReferenceDevice(std::vector<unsigned> core_limits, bool fair);
 
-    /// Jobs are numbered from 0 in the order in which they arrive. Core 0 is settled here (F2).
+    /// Jobs are numbered from 0 in the order in which they arrive. For core 0 this chooses the core
+    /// (F2).
     std::size_t submit(std::uint64_t now, std::string id, unsigned core, unsigned priority,
                        const std::string& context, std::vector<std::uint64_t> fcs);
     /// F8. Does nothing to a job that is over or cancelled.
     void cancel(std::uint64_t now, std::size_t job);
-    /// Holds once what the core has committed has run.
+    /// The limit takes effect when everything committed has run.
     void set_limit(unsigned core, unsigned limit) { core_limits_[core - 1] = limit; }
-    /// When the next running FC ends.
+    /// Returns when the next running FC ends.
     std::optional<std::uint64_t> next_end() const;
-    /// The jobs of which an FC ends at this instant, lowest core first.
+    /// Returns the jobs of which an FC ends at this instant, lowest core first.
     std::vector<std::size_t> ending(std::uint64_t now) const;
-    /// The running FC of this job ends.
+    /// Ends the running FC of this job.
     void end_fc(std::uint64_t now, std::size_t job);
     /// The idle cores choose, lowest core first (F5, F6).
     void choose(std::uint64_t now);
 
     bool over(std::size_t job) const { return jobs_[job].over; }
     unsigned core_of(std::size_t job) const { return jobs_[job].core; }
-    /// FCs of the core that are running, committed or in a ring.
+    /// Returns the number of FCs of the core that are running, committed or in a ring.
     std::size_t unfinished(unsigned core) const;
-    /// All jobs and all FCs that have started.
+    /// Returns all jobs, and all FCs that have started.
     Timeline timeline() const;
 
 private:
@@ -50,7 +51,7 @@ private:
         std::deque<Fc> normal;
         std::deque<Fc> committed;
         std::vector<std::string> circle; ///< fair: contexts with FCs in `normal`, the turn first
-        std::optional<unsigned> left_of_turn; ///< of the first one's allowance; none: not begun
+        std::optional<unsigned> left_of_turn; ///< FCs left of the first turn; none: not begun
         unsigned limit_in_force = 0;
         std::optional<Fc> running;
         std::uint64_t running_until = 0;

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-/// Text, or an integer as text.
+/// Returns a text, or an integer as text.
 std::string context_from(const json& from) {
     return from.is_number() ? std::to_string(from.get<std::int64_t>()) : from.get<std::string>();
 }
@@ -61,7 +61,7 @@ void Timeline::sort_fcs() {
 }
 
 std::vector<unsigned> core_limits_from(const json& from) {
-    // More than any job has FCs is all the same.
+    // All limits above the FCs of any job are equal.
     const auto limit_from = [](const json& limit) {
         return static_cast<unsigned>(std::min(limit.get<std::uint64_t>(), std::uint64_t{1} << 31));
     };

@@ -42,7 +42,7 @@ struct Scenario {
     std::vector<ScenarioJob> jobs; ///< in file order
     std::vector<ScenarioCancel> cancels;
 
-    /// An instant at which everything is over, whatever the order.
+    /// Returns an instant at which everything is over, whatever the order.
     std::uint64_t over() const;
 };
 
@@ -75,27 +75,27 @@ struct Timeline {
     void sort_fcs();
 };
 
-/// Throw std::runtime_error or a JSON error for what is not of this kind.
+/// These throw std::runtime_error or a JSON error for a file of another kind.
 nlohmann::json read_json(const std::string& path);
 Scenario scenario_from(const nlohmann::json& from);
 Timeline timeline_from(const nlohmann::json& from);
 /// Throws for a scenario of either kind with extensions that change its times: the reference has
 /// none.
 void refuse_drawn_times(const nlohmann::json& from);
-/// One for each core, whether the scenario of either kind gives a number or a list.
+/// Returns a limit for each core; a scenario of either kind gives a number or a list.
 std::vector<unsigned> core_limits_from(const nlohmann::json& from);
-/// The changes of limits, in file order.
+/// Returns the changes of limits, in file order.
 std::vector<ScenarioLimit> limits_from(const nlohmann::json& from);
 Scenario read_scenario(const std::string& path);
 Timeline read_timeline(const std::string& path);
 
-/// For the messages of failing tests: JSON, ready to be kept as a scenario file.
+/// Writes JSON that can be kept as a scenario file, for messages of failing tests.
 std::ostream& operator<<(std::ostream& out, const Scenario& scenario);
 std::ostream& operator<<(std::ostream& out, const TimelineFc& fc);
 std::ostream& operator<<(std::ostream& out, const TimelineJob& job);
 std::ostream& operator<<(std::ostream& out, const Timeline& timeline);
 
-/// Indices of the jobs in arrival order: by time, then file order.
+/// Returns the indices of the jobs in arrival order: by time, then file order.
 std::vector<std::size_t> arrival_order(const Scenario& scenario);
 
 } // namespace overtake::test

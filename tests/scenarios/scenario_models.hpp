@@ -14,9 +14,9 @@
 
 namespace overtake::test {
 
-/// Inputs and outputs are those of CopyInference, less `softmax`.  FCs take, on cores of the
-/// profile `ideal`, tick_ns for each unit of the scenario's time.  `of_class`: a processor of each
-/// class.
+/// Makes a model with the inputs and outputs of CopyInference, except `softmax`.  On cores of the
+/// profile `ideal` its FCs take tick_ns for each unit of the scenario's time.  `of_class`: a
+/// processor of each class.
 std::shared_ptr<const Model> waiting_model(const simulator::processors::Model& model,
                                            const std::vector<ovt_coord_processor>& of_class,
                                            const std::vector<std::string>& class_names,

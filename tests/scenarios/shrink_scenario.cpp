@@ -41,7 +41,7 @@ void add_smaller_lists(std::vector<json>& smaller, const json& scenario,
     }
 }
 
-/// All that are one step smaller, the biggest steps first.
+/// Returns all scenarios that are one step smaller, the biggest steps first.
 std::vector<json> smaller_ones(const json& scenario) {
     std::vector<json> smaller;
     const char* entries = scenario["kind"] == "fc" ? "jobs" : "tasks";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A scenario that shows a fault, with everything taken away that the fault does not need.
+// Removes from a scenario that shows a fault everything that the fault does not need.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace overtake::test {
 
-/// `fails` holds for `scenario` and for the result; it is only asked about valid scenarios.
+/// `fails` is true for `scenario` and for the result; it is only called with valid scenarios.
 nlohmann::json shrink_scenario(nlohmann::json scenario,
                                const std::function<bool(const nlohmann::json&)>& fails);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What `overtake sim` answers: to random scenarios of both kinds against the reference, to worked
-// examples against their expected timelines.  Prints a line for each scenario in which they part;
-// a random one is kept, made small, in a file.
+// Compares the answers of `overtake sim`: to random scenarios of both kinds with the reference, to
+// worked examples with their expected timelines.  Prints a line for each scenario in which they
+// differ; a random one is made small and kept in a file.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -105,7 +105,7 @@ void report(const Options& options, std::uint64_t seed, const json& scenario) {
               << difference_in(options, small).value_or("no difference the second time") << "\n";
 }
 
-/// Whether there are any and none differs.
+/// Whether there are examples and none differs.
 bool run_examples(const Options& options) {
     const std::string ending = ".expected.json";
     std::uint64_t examples = 0;
@@ -127,7 +127,7 @@ bool run_examples(const Options& options) {
     return same && examples != 0;
 }
 
-/// Whether none differs.
+/// Whether no random scenario differs.
 bool run_seeds(const Options& options) {
     std::uint64_t differences = 0;
     std::uint64_t scenarios = 0;

@@ -133,7 +133,7 @@ private:
         return next;
     }
 
-    // FCs and CPU segments end, and the tasks concerned go on, in the order of dispatch.
+    // FCs and CPU segments end, and their tasks go on in the order of dispatch.
 
     void end_segments() {
         const std::vector<std::size_t> jobs = device_.ending(now_);
@@ -220,7 +220,7 @@ private:
         }
     }
 
-    // Service mode: who dies, and whose process takes too long.
+    // Service mode: deaths of processes, and overdue tasks.
 
     void die() {
         for (const ProcessDeath& death : scenario_.deaths)
@@ -244,7 +244,7 @@ private:
 
     using Wide = unsigned __int128;
 
-    /// A CPU segment begins to wait or to run: by when it has to be over.
+    /// Sets by when a CPU segment that begins to wait or to run has to be over.
     void watch(std::size_t i) {
         TaskState& state = states_[i];
         unwatch(state);
@@ -268,7 +268,7 @@ private:
                               Wide{current(i).estimated_cpu()} * scenario_.overdue_factor);
     }
 
-    /// All its CPU segments together, to wait and to run.
+    /// Returns the time for all CPU segments of the task together, to wait and to run.
     Wide time_of_task(std::size_t i) const {
         Wide estimates = 0;
         for (const TaskSegment& segment : task(i).segments)
@@ -325,7 +325,7 @@ private:
                states_[i].stage != Stage::over && !states_[i].was_overdue;
     }
 
-    /// Below the task limit, for a task that is not dispatched.
+    /// Whether the task limit admits a task that is not dispatched.
     bool has_room(std::size_t i) const {
         std::size_t taken = 0;
         for (std::size_t other = 0; other < states_.size(); other++)
@@ -364,7 +364,7 @@ private:
         return best;
     }
 
-    /// A better-placed task of the queue waits for a slot on the core.
+    /// Whether a task before it in the queue waits for a slot on the core.
     bool is_barred(std::size_t i, unsigned core) const {
         for (const std::size_t better : by_place_) {
             if (better == i)
@@ -401,7 +401,7 @@ private:
                            [](const TaskSegment& segment) { return segment.is_bpu(); });
     }
 
-    /// The next BPU segment after the current one.
+    /// Returns the next BPU segment after the current one.
     const TaskSegment* next_bpu(std::size_t i) const {
         for (std::size_t next = states_[i].segment + 1; next < task(i).segments.size(); next++)
             if (task(i).segments[next].is_bpu())
@@ -409,7 +409,7 @@ private:
         return nullptr;
     }
 
-    /// Its current segment is a CPU segment between BPU segments.
+    /// Whether its current segment is a CPU segment between BPU segments.
     bool is_in_a_gap(std::size_t i) const {
         const Stage stage = states_[i].stage;
         return (stage == Stage::cpu_waiting || stage == Stage::cpu_running) && has_bpu_before(i) &&
@@ -421,7 +421,7 @@ private:
                (states_[i].stage == Stage::on_bpu || is_in_a_gap(i));
     }
 
-    /// T7: holder a does not stand in b's way.
+    /// T7: whether the gap of holder a is open to b.
     bool lets_pass(std::size_t a, std::size_t b) const {
         if (!is_in_a_gap(a) || scenario_.policy == "fifo")
             return false;

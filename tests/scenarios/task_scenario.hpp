@@ -97,7 +97,7 @@ struct TaskTimeline {
     bool operator==(const TaskTimeline&) const = default;
 };
 
-/// Throw std::runtime_error or a JSON error for a file of another kind.
+/// These throw std::runtime_error or a JSON error for a file of another kind.
 TaskScenario task_scenario_from(const nlohmann::json& from);
 TaskTimeline task_timeline_from(const nlohmann::json& from);
 TaskScenario read_task_scenario(const std::string& path);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Scenarios with groups through every way into a device whose clock is stepped by hand, to the
-// microsecond: the worked examples, and random ones against the oracle. Their records as well.
+// microsecond: the worked examples, and random ones against the oracle. Checks records of groups,
+// too.
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -195,7 +196,7 @@ private:
         return entry;
     }
 
-    /// What the group takes alone.
+    /// Returns the time that the group takes alone.
     std::uint64_t alone_us(std::size_t i) const {
         const json& parts = scenario_["jobs"][i].at("parts");
         const std::uint64_t sync = scenario_.value("sync", std::uint64_t{0});
@@ -247,7 +248,7 @@ std::vector<unsigned> limits_of(const json& scenario) {
     return std::vector<unsigned>(scenario.at("cores"), limits.get<unsigned>());
 }
 
-/// The device of an embedded or a served scenario.
+/// Returns the options of an embedded or a served device for the scenario.
 EmbeddedOptions options_of(const json& scenario, std::vector<FcRecord>& records) {
     EmbeddedOptions options;
     options.cores = scenario.at("cores");
@@ -287,8 +288,8 @@ json drive_kernel(Device& device, const json& scenario) {
     return GroupDriver(device, scenario).run([&] { return trace.take(); });
 }
 
-/// Whether the device that is not of the test's making can have it: a kernel device has the cores
-/// and the floor that it has, and the time of synchronisation of its profile.
+/// Whether a device that the test did not make fits the scenario: a kernel device has its own
+/// number of cores and floor, and the time of synchronisation of its profile.
 bool fits(const Backend& backend, const json& scenario, unsigned cores) {
     if (scenario["kind"] != "fc" || !scenario.value("normal_floor", json(0)).is_number())
         return false;
@@ -320,7 +321,7 @@ protected:
     }
     bool fits_here(const json& scenario) const { return fits(GetParam(), scenario, cores_); }
 
-    std::shared_ptr<Device> device_; ///< of the driver
+    std::shared_ptr<Device> device_; ///< the kernel device; null for other backends
     unsigned cores_ = 0;
 };
 
@@ -340,8 +341,8 @@ TEST_P(DriveGroups, ExamplesHaveTheirExactTimelines) {
     EXPECT_GE(driven, device_ ? 1u : GetParam().name == "embedded" ? 7u : 2u);
 }
 
-/// 500, or as many as OVERTAKE_TEST_SCENARIOS says; fewer where one takes longer.
-TEST_P(DriveGroups, RandomOnesHaveTheTimelineThatTheOracleSays) {
+/// Runs 500 scenarios, or OVERTAKE_TEST_SCENARIOS of them; fewer on backends that take longer.
+TEST_P(DriveGroups, RandomScenariosHaveTheTimelineThatTheOracleSays) {
     std::uint64_t count = GetParam().name == "embedded" ? 500 : 100;
 #ifdef __SANITIZE_ADDRESS__
     count /= 5;

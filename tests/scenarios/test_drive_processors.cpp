@@ -26,7 +26,7 @@ std::uint64_t count() {
     return given ? std::strtoull(given, nullptr, 10) : 150;
 }
 
-/// When the last thing happens.
+/// Returns the last instant of the scenario and its timeline.
 std::uint64_t horizon_of(const json& scenario, const json& timeline) {
     std::uint64_t last = 0;
     const auto see = [&](const json& time) {

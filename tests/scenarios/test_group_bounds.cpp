@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How long HIGH work waits beside groups: the bounds of docs/reference/scenarios.md, "Groups", held
-// against what `overtake sim` does.
+// How long HIGH work waits beside groups: compares the bounds of docs/reference/scenarios.md,
+// "Groups", with timelines of `overtake sim`.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -50,7 +50,7 @@ json random_parts(Random& random, std::int64_t width, std::int64_t stages, std::
     return parts;
 }
 
-// A job's FCs on each core, each with the core's number in front.
+// Returns a job's FCs on each core, each with the core's number first.
 std::vector<std::pair<std::int64_t, std::int64_t>> fcs_of(const json& job) {
     std::vector<std::pair<std::int64_t, std::int64_t>> result;
     if (job.contains("fcs")) {
@@ -65,7 +65,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> fcs_of(const json& job) {
     return result;
 }
 
-// The sum over stages of the longest part, and the sync before it where it waits for others.
+// Returns the sum over stages of the longest part, with the sync before it if it waits for others.
 std::int64_t time_alone(const json& job, std::int64_t sync) {
     std::int64_t all = 0;
     if (job.contains("fcs")) {
@@ -99,10 +99,10 @@ std::int64_t time_alone(const json& job, std::int64_t sync) {
 
 struct Bounds {
     std::size_t met = 0;         // HIGH parts and jobs that met as many NORMAL FCs as they may
-    std::int64_t most_spare = 0; // of a group's end to its bound
+    std::int64_t most_spare = 0; // greatest time from a group's end to its bound
 };
 
-// Everything that the page promises of a scenario whose cores have limits and no floor.
+// Checks all promises of the page for a scenario whose cores have limits and no floor.
 void check(const json& scenario, Bounds& bounds) {
     const json timeline = simulated(scenario);
     const std::int64_t sync = scenario.value("sync", 0);
@@ -123,7 +123,7 @@ void check(const json& scenario, Bounds& bounds) {
         if (job.value("priority", 0) < 255)
             continue;
         const std::int64_t arrival = job["at"];
-        // FCs of NORMAL that a part of it meets on its core, from its arrival to its last start.
+        // NORMAL FCs that a part of the job meets on its core, from its arrival to its last start.
         std::map<std::int64_t, std::int64_t> last_start, normal;
         const json& fcs = timeline["fcs"];
         for (const json& fc : fcs)
@@ -142,7 +142,7 @@ void check(const json& scenario, Bounds& bounds) {
             ASSERT_LE(count, limit[core]) << id << " on core " << core << "\n" << scenario;
             bounds.met += count == limit[core];
         }
-        // And the end of all of it.
+        // The end of the whole group.
         std::int64_t bound = arrival;
         std::int64_t wait = 0;
         std::set<std::int64_t> cores;

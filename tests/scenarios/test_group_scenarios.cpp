@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What `overtake sim` answers to scenarios with groups: the worked examples, and random ones
-// against the oracle.
+// The answers of `overtake sim` to scenarios with groups: to the worked examples, and to random
+// ones, which are compared with the oracle.
 #include <cstdlib>
 #include <optional>
 #include <sstream>
@@ -29,7 +29,7 @@ json simulated(const json& scenario) {
     return json::parse(out.str());
 }
 
-/// Where `actual` is not as expected. It may have more keys.
+/// Returns where `actual` is not as expected. It may have more keys.
 std::optional<std::string> difference(const json& expected, const json& actual,
                                       const std::string& place = "") {
     if (expected.is_object() && actual.is_object()) {
@@ -64,7 +64,7 @@ TEST_P(GroupScenario, HasItsExactTimeline) {
 INSTANTIATE_TEST_SUITE_P(Groups, GroupScenario, testing::ValuesIn(examples("groups-")),
                          [](const auto& info) { return test_name(info.param); });
 
-/// More FCs than a hardware ring holds, of a plain job and of a group behind it.
+/// A plain job, and a group after it, have more FCs than a hardware ring holds.
 TEST(GroupBatches, CountEachFcOnce) {
     for (const auto& [limit, plain, group] :
          {std::tuple{120, 100, 30}, std::tuple{200, 150, 150}, std::tuple{65, 64, 64}}) {
@@ -85,7 +85,7 @@ TEST(GroupBatches, CountEachFcOnce) {
     }
 }
 
-/// 1,500 of each level, or as many as OVERTAKE_TEST_SCENARIOS says.
+/// Runs 1,500 scenarios of each level, or OVERTAKE_TEST_SCENARIOS of them.
 TEST(RandomGroups, HaveTheTimelineThatTheOracleSays) {
 #ifdef __SANITIZE_ADDRESS__
     std::uint64_t count = 200;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The oracle of groups: against the worked examples, against the oracle of scenarios without
-// groups, and against itself where a rule says that two scenarios are one.
+// Compares the oracle of groups with the worked examples, with the oracle of scenarios without
+// groups, and with itself for scenarios that are the same by a rule.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ constexpr std::uint64_t scenarios = 100;
 constexpr std::uint64_t scenarios = 1000;
 #endif
 
-/// Each job or segment with "fcs" or "bpu" becomes a group of one part with one stage.
+/// Makes each job or segment with "fcs" or "bpu" a group of one part with one stage.
 json as_groups(json scenario) {
     const auto wrap = [](json& entry, const char* key, bool has_core) {
         if (!entry.contains(key))
@@ -51,7 +51,7 @@ json as_groups(json scenario) {
     return scenario;
 }
 
-/// What only groups have.
+/// Removes the keys that only groups have.
 json without_parts(json timeline) {
     for (const char* list : {"fcs", "jobs"})
         for (json& entry : timeline[list])
@@ -60,7 +60,7 @@ json without_parts(json timeline) {
     return timeline;
 }
 
-/// Without groups, and without floors: the older oracles have none.
+/// Returns a scenario without groups and floors, which the older oracles do not have.
 json plain(json scenario) {
     scenario.erase("normal_floor");
     const auto flatten = [](json& entry, const char* key) {

@@ -43,7 +43,7 @@ TEST(ProcessorScenario, ExamplesHaveTheirTimelines) {
     EXPECT_GE(processors_examples().size(), 21u);
 }
 
-/// Numbers so large that a product wraps, and what no random scenario has shown.
+/// Scenarios with numbers so large that a product wraps, and cases that no random scenario has.
 TEST(ProcessorScenario, CornersHaveTheTimelinesOfTheOracle) {
     int corners = 0;
     for (const auto& entry : std::filesystem::directory_iterator(OVERTAKE_PROCESSOR_CORNERS)) {
@@ -54,7 +54,7 @@ TEST(ProcessorScenario, CornersHaveTheTimelinesOfTheOracle) {
     EXPECT_GE(corners, 3);
 }
 
-/// Of a piece that takes longer than can be counted, each unit still runs where it can.
+/// Each unit of a piece whose time is too large to be counted still runs on a processor that can.
 TEST(ProcessorScenario, TimesBeyondCountingKeepUnitsWhereTheyRun) {
     constexpr std::uint64_t most = std::uint64_t{1} << 40;
     nlohmann::json units;
@@ -92,7 +92,7 @@ TEST(ProcessorScenario, ALoadThatIsDroppedAsItArrivesWithoutEndIsRefused) {
     EXPECT_EQ(simulated(one_core_with_load(100))["tasks"].size(), 10u);
 }
 
-/// Nothing happens to it, nothing is cancelled, and moves cost nothing.
+/// Empty lists mean no events, no cancels, and moves that take no time.
 TEST(ProcessorScenario, ListsMayBeEmpty) {
     nlohmann::json scenario = {{"version", 1},
                                {"kind", "task"},
@@ -146,11 +146,11 @@ struct Situation {
     const char* policy;
     int window;
     int workers;
-    std::vector<int> busy;      ///< workers that have something to do already
-    std::vector<int> latencies; ///< of each request, on any worker
-    std::vector<int> slos;      ///< of each request; empty: none
-    std::vector<int> targets;   ///< of each request; empty: any worker
-    std::vector<int> map;       ///< of each model; empty: none
+    std::vector<int> busy;      ///< workers that are busy already
+    std::vector<int> latencies; ///< latency of each request, on any worker
+    std::vector<int> slos;      ///< SLO of each request; empty: none
+    std::vector<int> targets;   ///< worker of each request; empty: any worker
+    std::vector<int> map;       ///< worker of each model; empty: none
     std::vector<int> dispatched;
     bool in_any_order;
 };
@@ -207,8 +207,8 @@ TEST(ProcessorScenario, DecidesAsBandDoes) {
     }
 }
 
-/// OVERTAKE_TEST_SCENARIOS: how many, from seed 1 on.
-TEST(ProcessorScenario, RandomOnesHaveTheTimelinesOfTheOracle) {
+/// OVERTAKE_TEST_SCENARIOS is the number of scenarios, from seed 1 on.
+TEST(ProcessorScenario, RandomScenariosHaveTheTimelinesOfTheOracle) {
     const char* const wanted = std::getenv("OVERTAKE_TEST_SCENARIOS");
     const std::uint64_t count = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 1500;
     int different = 0;

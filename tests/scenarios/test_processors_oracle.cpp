@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The oracle of several processors reproduces every worked example, and what it makes of random
-// scenarios is consistent.
+// The oracle of several processors reproduces every worked example, and its timelines of random
+// scenarios are consistent.
 #include <cstdint>
 #include <fstream>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Every FC-level scenario on every way into a device, to the microsecond; and random scenarios
-// against an oracle of our own.
+// The FC-level examples without changes of limits, on every way into a device, to the microsecond;
+// and random scenarios against an oracle of our own.
 #include <algorithm>
 #include <cstdlib>
 
@@ -55,7 +55,7 @@ TEST_P(ScenarioTest, HasItsExactTimeline) {
     EXPECT_EQ(timeline, expected);
 }
 
-/// Those that a device can be driven through: its limits do not change meanwhile.
+/// Returns the examples that a driver can run: their limits do not change.
 std::vector<std::string> scenarios_of_devices() {
     std::vector<std::string> names = examples("fc-");
     std::erase_if(names, [](const std::string& name) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Random scenarios of the task level with groups in service mode: several processes with a queue of
-// tasks each, of one device server whose clock is stepped by hand. To the microsecond as the oracle
-// of groups says, which is what `overtake sim` answers (test_group_scenarios.cpp).
+// tasks each, on one device server whose clock is stepped by hand. Compares them to the microsecond
+// with the oracle of groups, with which `overtake sim` agrees (test_group_scenarios.cpp).
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -31,7 +31,7 @@ using nlohmann::json;
 constexpr std::uint64_t ns_per_us = 1000;
 constexpr std::uint64_t us_per_ms = 1000;
 
-/// From whichever thread ends an FC.
+/// The records of FCs; the thread that ends an FC adds its record.
 class Records {
 public:
     static void add(void* context, const FcRecord& record) {
@@ -86,7 +86,7 @@ ServerOptions options_of(const json& scenario, Records& records) {
 
 /// A segment, ready to be submitted.
 struct Prepared {
-    std::uint64_t cpu = 0, estimate = 0; ///< 0: on the device
+    std::uint64_t cpu = 0, estimate = 0; ///< 0 for a BPU segment
     std::vector<overtake_part> parts;    ///< empty: no group
     std::vector<std::uint32_t> stages;
     std::unique_ptr<Program> program;
@@ -120,7 +120,7 @@ public:
         for (const std::uint64_t instant : instants) {
             clock.advance_to(origin_ns_ + instant * ns_per_us);
             act(instant);
-            clock.advance_to(origin_ns_ + instant * ns_per_us + 1); // it is settled
+            clock.advance_to(origin_ns_ + instant * ns_per_us + 1); // the calls take effect
             if (!hear(instant))
                 break;
         }
@@ -186,7 +186,7 @@ private:
         prepared.program = std::make_unique<Program>(delays(device, fcs));
     }
 
-    /// Ends of CPU segments, arrivals, cancels.
+    /// Makes the calls of an instant: ends of CPU segments, arrivals, cancels.
     void act(std::uint64_t instant) {
         for (const CpuRun& run : cpu_)
             if (run.end == instant)
@@ -225,7 +225,7 @@ private:
         queue_of(number).submit(task);
     }
 
-    /// What should have happened to the tasks of each process by now. False: it has not.
+    /// Handles the events of each process that are due by now.  False if some are missing.
     bool hear(std::uint64_t instant) {
         for (std::size_t process = 0; process < processes_.size(); process++) {
             Process& of = processes_[process];
@@ -334,12 +334,12 @@ private:
     std::vector<Process> processes_;
     std::vector<std::size_t> processes_of_; ///< by task
     std::vector<std::deque<Prepared>> tasks_;
-    std::vector<ServiceEvent> events_; ///< their ends
+    std::vector<ServiceEvent> events_; ///< ends of tasks
     std::vector<CpuRun> cpu_;
     std::uint64_t origin_ns_ = 0;
 };
 
-/// Without what a server has no option for.
+/// Removes the keys for which a server has no option.
 json random_served(std::uint64_t seed) {
     json scenario = random_groups(seed, true);
     scenario["service_mode"] = true;
@@ -349,7 +349,7 @@ json random_served(std::uint64_t seed) {
     return scenario;
 }
 
-/// 100, or as many as OVERTAKE_TEST_SCENARIOS says.
+/// Runs 100 scenarios, or OVERTAKE_TEST_SCENARIOS of them.
 TEST(ServiceGroups, HaveTheTimelineThatTheOracleSays) {
     std::uint64_t count = 100;
     if (const char* wanted = std::getenv("OVERTAKE_TEST_SCENARIOS"))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The oracle of the task level reproduces every worked example.
+// The oracle of the task level reproduces every worked example of that level without groups.
 #include <algorithm>
 #include <iterator>
 #include <stdexcept>
@@ -29,7 +29,7 @@ TEST_P(TaskOracleTest, AgreesWithTheExpectedTimeline) {
               read_task_timeline(example_file(GetParam() + ".expected.json")));
 }
 
-TEST(TaskOracle, RefusesTimesThatAreNotThoseOfTheFile) {
+TEST(TaskOracle, ReadersRefuseScenariosWhoseTimesVary) {
     using nlohmann::json;
     const json jobs = json::parse(R"([{"id": "a", "at": 0, "fcs": [1]}])");
     const json tasks = json::parse(R"([{"id": "a", "at": 0, "model": "m"}])");

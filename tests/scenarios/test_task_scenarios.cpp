@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Every task-level scenario through the runtime's scheduler, on every way into a device, to the
-// microsecond; and random ones against the oracle.
+// The task-level examples without groups and service mode through the runtime's scheduler, on every
+// way into a device, to the microsecond; and random scenarios against the oracle.
 #include <algorithm>
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Where two timelines part.
+// The first difference of two timelines.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace overtake::test {
 
-/// The first entry in which `actual` is not as expected, on one line, or nothing.
+/// Returns the first entry in which `actual` is not as expected, on one line, or nothing.
 std::optional<std::string> first_difference(const TaskTimeline& actual,
                                             const TaskTimeline& expected);
 

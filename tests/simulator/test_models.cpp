@@ -52,7 +52,7 @@ TEST(Split, MakesEqualPartsNoneTooLong) {
               (Times{4611686018427387904, 4611686018427387903}));
 }
 
-TEST(Split, CostsWhatEachPartCosts) {
+TEST(Split, AddsTheOverheadToEachPartOfASplitFc) {
     EXPECT_EQ(fcs_of(R"({"fcs": [10, 20], "max_time_per_fc": 10, "fc_overhead": 3})"),
               (Times{10, 13, 13}));
     EXPECT_EQ(fcs_of(R"({"fcs": [10], "fc_overhead": 3})"), (Times{10}));

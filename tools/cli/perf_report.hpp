@@ -13,7 +13,8 @@
 
 namespace overtake::command {
 
-/// Returns the bytes of device memory that one request of the model needs, by content.
+/// Returns the device memory that one request of the model needs, in bytes: an object with
+/// `program`, `weights`, `scratch` and `inputs_and_outputs`.
 nlohmann::ordered_json memory_of(const Model& model);
 
 /// Returns the report on one model, with the result of memory_of(). Times are in milliseconds,

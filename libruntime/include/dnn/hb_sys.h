@@ -2,8 +2,10 @@
 /*
  * Memory that the host and the device share.
  *
- * All functions may be called from any thread.  They return 0 or one of the HB_SYS_* statuses, and
- * HB_DNN_MULTI_PROGRESS_USE_ERROR in a child of a process that has used the device before fork().
+ * All functions may be called from any thread.  They return 0, one of the HB_SYS_* statuses, or one
+ * of these: HB_DNN_API_USE_ERROR if the device or the engine cannot be opened,
+ * HB_DNN_RUN_TASK_FAILED if the device is gone, HB_DNN_OUT_OF_MEMORY, and
+ * HB_DNN_MULTI_PROGRESS_USE_ERROR in a child of a process that used the device before fork().
  */
 #ifndef OVERTAKE_DNN_HB_SYS_H
 #define OVERTAKE_DNN_HB_SYS_H
@@ -20,7 +22,7 @@ extern "C" {
 /* Cores are bits.  With HB_BPU_CORE_ANY the device chooses the core. */
 typedef enum { HB_BPU_CORE_ANY = 0, HB_BPU_CORE_0 = 1 << 0, HB_BPU_CORE_1 = 1 << 1 } hbBPUCore;
 
-/* There are no DSP cores here: accepted and ignored. */
+/* This device has no DSP cores: the library accepts these values and ignores them. */
 typedef enum { HB_DSP_CORE_ANY = 0, HB_DSP_CORE_0 = 1 << 0, HB_DSP_CORE_1 = 1 << 1 } hbDSPCore;
 
 /*
@@ -62,19 +64,23 @@ int32_t hbSysWriteMem(hbSysMem* dest, char* src, uint32_t size);
 int32_t hbSysReadMem(char* dest, hbSysMem* src, uint32_t size);
 
 /*
- * Frees an allocation, by its first byte.  A task in flight that uses it keeps it until it
- * has ended.  HB_SYS_INVALID_ARGUMENT: NULL, not ours, not the first byte, or freed already.
+ * Frees an allocation, by its first byte.  If a task in flight uses the memory, it is released
+ * when that task has ended.
+ * HB_SYS_INVALID_ARGUMENT: NULL, not ours, not the first byte, or freed already.
  */
 int32_t hbSysFreeMem(hbSysMem* mem);
 
 /*
- * Makes a range usable whose phyAddr is known: finds memory of hbSysAllocMem() by phyAddr, and
- * fills in virAddr.
- * HB_SYS_REGISTER_MEM_FAILED for any other memory, since nothing else is on the device.
+ * Registers a range that the caller knows by phyAddr and memSize: finds the allocation of
+ * hbSysAllocMem() that holds the range, and fills in virAddr.
+ * HB_SYS_REGISTER_MEM_FAILED: no allocation holds all of it.  HB_SYS_INVALID_ARGUMENT: mem is NULL.
  */
 int32_t hbSysRegisterMem(hbSysMem* mem);
 
-/* Undoes one hbSysRegisterMem() of the same range; HB_SYS_REGISTER_MEM_FAILED if there was none. */
+/*
+ * Undoes one hbSysRegisterMem() of the same phyAddr.
+ * HB_SYS_REGISTER_MEM_FAILED: there was none.  HB_SYS_INVALID_ARGUMENT: mem is NULL.
+ */
 int32_t hbSysUnregisterMem(hbSysMem* mem);
 
 #ifdef __cplusplus

@@ -16,7 +16,7 @@
 // custom_id, and fills the gaps that a chain leaves on its core.  One engine is one library queue
 // of its process.
 //
-// Thread safety: any thread may call every function but destructors, a callback as well.
+// Thread safety: any thread, and any callback, may call every function except the destructors.
 // Errors: overtake::Error.  A request that fails throws nothing: its status() reports the failure.
 // fork(): as for a Device (overtake/device.hpp).
 #pragma once
@@ -39,12 +39,12 @@
 
 namespace overtake {
 
-/// The end of a task below priority 255 that has not begun, or waits between two runs, at its
-/// deadline.
+/// With several processors: what the engine does with a task below priority 255 that has not begun,
+/// or that waits between two runs, when its deadline comes.
 enum class Drop : std::uint8_t {
     never,    ///< it goes on
     late,     ///< it ends with -ETIME
-    predicted ///< it ends with -ETIME as soon as its plan ends behind the deadline
+    predicted ///< as `late`, but already when its plan ends after the deadline
 };
 
 /// Cores of a device, or CPU workers, as a processor of an engine (docs/use/processors.md).
@@ -61,17 +61,17 @@ struct ProcessorOptions {
     std::shared_ptr<OwnProcessor> own{};
     std::shared_ptr<Device> device{}; ///< the device of the cores; null: the engine's
     std::vector<unsigned> cores{};    ///< cores of the device, from 1; empty: all
-    unsigned depth = 1;               ///< cores: runs that wait on one core; 1..8
-    std::uint64_t overhead_ns = 0;    ///< time in front of each run, for the plan
+    unsigned depth = 1;               ///< cores: unfinished runs that make a core busy; 1..8
+    std::uint64_t overhead_ns = 0;    ///< time that the plan adds before each run
 };
 
 /// Parses a text that names processors, for options of a program: entries with commas between them.
 /// NAME: a processor that is registered under that name (register_processor()), or else cores of
 /// `device`; NAME=1+2: its cores 1 and 2; NAME=x4, or `cpu` alone: four CPU workers.  NAME@DEVICE
-/// and NAME=1+2@DEVICE: cores of another device, which open_device() opens.  Each entry of cores
-/// without numbers takes a group of cores with the same profile that its device has left, in order.
-/// A name that is not registered has letters, digits, '-' and '_'.  EINVAL, naming the entry and
-/// the remedy; an error of open_device().
+/// and NAME=1+2@DEVICE: cores of another device, which open_device() opens.  An entry of cores
+/// without numbers takes those free cores of its device that have the profile of the first free
+/// core; entries take theirs in the order of the text.  A name that is not registered has letters,
+/// digits, '-' and '_'.  EINVAL, naming the entry and the remedy; an error of open_device().
 OVERTAKE_API std::vector<ProcessorOptions> parse_processors(const std::string& text,
                                                             const std::shared_ptr<Device>& device);
 /// Parses the same text; an embedded device that an entry names has these options.
@@ -84,7 +84,7 @@ struct ProcessorState {
     std::string name;          ///< the processor's; of several cores of an entry NAME.n
     std::string class_name;    ///< its class
     bool in_use;               ///< false: it has failed, and is tried again
-    double slowness;           ///< time of runs now by their time before; 1 = the same
+    double slowness;           ///< present time of runs / their time before; 1 = the same
     unsigned unfinished;       ///< runs dispatched and not ended
     std::uint64_t runs;        ///< runs that are done
     std::uint64_t busy_ns;     ///< execution time of these and of other ended runs
@@ -100,7 +100,8 @@ struct EngineOptions {
     std::uint32_t slots = 1;         ///< tasks that may interleave on a core, below priority 255
     std::uint32_t task_limit = 8;    ///< tasks begun and not ended, below priority 255
     std::uint32_t workers = 4;       ///< threads that compute CPU segments
-    std::uint32_t threshold_percent = 10; ///< of the next BPU segment: excess of a gap's task
+    /// Percent of the gap owner's next BPU segment by which a task may exceed the rest of the gap.
+    std::uint32_t threshold_percent = 10;
     std::uint64_t insert_max_time_ns = 1'000'000'000; ///< tasks shorter than this fill any gap
     std::uint64_t wait_dispatch_time_ns = 20'000'000; ///< gaps longer than this take any task
     unsigned max_priority = 254;                      ///< 255 needs CAP_SYS_NICE on a kernel device
@@ -116,13 +117,15 @@ struct EngineOptions {
     /// meaning.  Empty: one library queue, as above.  The tensors are in memory of the engine's own
     /// device.
     std::vector<ProcessorOptions> processors;
+    // The settings up to run_timeout_ns are for several processors only.
     unsigned window = 8;             ///< waiting tasks that a decision plans; 1..64
     Drop drop = Drop::never;         ///< what happens to late tasks
     unsigned smoothing_percent = 10; ///< weight of a new record in expected times; 1..100
     std::uint64_t retry_after_ns = 100'000'000; ///< from a processor's failure to its first trial
-    /// A core of a served device counts as failed if it has a run of the engine's and has ended
-    /// none for this long: its server may have been stopped.  Its runs come back when the server
-    /// answers or ends, for it may write to the tensors until then.  0: the engine waits for ever.
+    /// A core of a device server counts as failed if the engine has a run on it and no run has
+    /// ended on it for this long, for example because the server was stopped.  Its runs come back
+    /// when the server answers or ends: until then the server may write to the tensors.  0: the
+    /// engine waits for ever.
     std::uint64_t run_timeout_ns = 60'000'000'000;
     CpuLayout cpu_layout = CpuLayout::automatic; ///< of values between operators of the CPU
     /// Threads of each worker that compute an operator of the CPU, 1..64: as
@@ -189,8 +192,8 @@ public:
     /// As Session::given_back_bytes().
     std::size_t given_back_bytes() const noexcept;
     /// The estimate of a segment, counted from 0, in nanoseconds; see Engine.  If requests that
-    /// name no core run on several cores at once, it is the estimate of that.  EINVAL if there is
-    /// no such segment.
+    /// name no core run on several cores at once, it is the estimate for such a run.  EINVAL if
+    /// there is no such segment.
     std::uint64_t estimate_ns(std::size_t segment) const;
 
 private:
@@ -205,7 +208,7 @@ struct SegmentRecord {
         start_ns;         ///< device time: submitted to the device, or begun on a worker; 0 = never
     std::uint64_t end_ns; ///< device time
     bool on_bpu;          ///< true: `job` is the device's report
-    Completion job;       ///< zero on the CPU; on several processors of a run, all jobs together
+    Completion job;       ///< zero on the CPU; with several processors all jobs of the run together
 };
 
 /// A piece of a request on one of several processors.
@@ -248,7 +251,7 @@ public:
 
     /// Submits the request.  EBUSY if it has been submitted; EINVAL if it is empty or the options
     /// are impossible; EPERM for a priority above the engine's.  TaskOptions::deadline_ns is for
-    /// policies.
+    /// policies and, with several processors, for EngineOptions::drop.
     void submit(const TaskOptions& options = {});
     /// Waits until the request has ended or until deadline_ns (absolute CLOCK_MONOTONIC).  True if
     /// it has ended.  EINVAL before submit().
@@ -265,7 +268,8 @@ public:
     std::int32_t status() const;
     /// Why the request failed, for people; empty if it did not.
     std::string error() const;
-    /// The record of each segment, in order; empty before the request's end.
+    /// The record of each segment, in order; with several processors a record of each run, in the
+    /// order of their ends.  Empty before the request's end.
     std::vector<SegmentRecord> segments() const;
     /// On several processors: the record of each run, in the order of their ends; empty before the
     /// request's end, and without EngineOptions::processors.
@@ -283,16 +287,18 @@ private:
 
 /// A library queue of this process on a device.
 ///
-/// A request that names no core, of a model with a plan for several cores (overtake compile
-/// --cores), takes as many cores at once where the device has them and all have the plan's profile,
-/// in service mode as well.  With EngineOptions::processors each segment runs on one core.
+/// A model may have a plan for several cores (overtake compile --cores).  A request of such a model
+/// that names no core takes all cores of the plan at once, if the device has as many with the
+/// plan's profiles; in service mode, too.  With EngineOptions::processors this plan is not used:
+/// each run is on one core, on one pool of workers or on one processor of the program.
 ///
 /// The estimate of a segment is the compiler's until it has run once, and then the measured time,
 /// of execution only, smoothed with weight 0.1.  A request keeps the estimates of its submission.
 ///
 /// When the device fails, is unplugged or its server ends, each request ends with the reason
-/// (-ENODEV, say), and so does one that is submitted later.  A request of which a worker computes a
-/// segment ends when that is over, for the worker uses the caller's memory.
+/// (-ENODEV, say), and so does one that is submitted later.  If a worker is computing a segment
+/// of a request, the request ends when the worker has finished, because it uses the caller's
+/// memory.
 class OVERTAKE_API Engine {
 public:
     /// EINVAL for options that are impossible; EPERM, naming the remedy, for a priority or a core
@@ -310,7 +316,7 @@ public:
     /// these times, and the times of later runs are smoothed into them.  EINVAL, naming the place
     /// in the file and the remedy, for times of another model, of other processors or of another
     /// machine, and for an engine without EngineOptions::processors; EBUSY while the engine has the
-    /// model already.  Then nothing is loaded.
+    /// model already.  After any of these errors nothing is loaded.
     std::shared_ptr<LoadedModel> load(std::shared_ptr<const Model> model,
                                       const ExpectedTimes& times);
     /// Makes an empty request of this engine.

@@ -3,10 +3,12 @@
 // CoordinatedEngine: requests on several processors, with threads of its own.
 //
 // One thread owns the coordinator; each device has a thread that talks to it, each pool has its
-// workers, and a few threads copy tensors and run the computations of requests.  All threads leave
-// their news as messages.
+// workers, each processor of the program has its threads, and a few threads copy tensors and run
+// the computations of requests.  All of these leave their news as messages.  One more thread ends
+// tasks, and one calls callbacks.
 //
-// Thread safety: any thread may call every function, callbacks included, except the destructor.
+// Thread safety: any thread, and any callback, may call every function except stop() and the
+// destructor.
 #pragma once
 
 #include <condition_variable>
@@ -56,10 +58,11 @@ public:
     /// already, and EINVAL as Coordinator::check().
     std::shared_ptr<CoordinatedModel> load(const std::shared_ptr<const Model>& model,
                                            const TimesFile* times = nullptr);
-    /// Forgets what the runs of a model took, except for these times.  No other request uses the
-    /// model.  Throws Error as Coordinator::add_model().
+    /// Replaces the recorded times of a model's runs by `times`, or by none if it is null.  No
+    /// request may use the model meanwhile.  Throws Error as Coordinator::add_model().
     void begin_records(CoordinatedModel& model, const TimesFile* times);
-    /// Checks the rest of what makes a task of the inference impossible.  Throws Error EINVAL.
+    /// Throws Error EINVAL if these options name no processor, if no processor can run one of the
+    /// units, or if the policy wants one processor for all of them and none can run them all.
     void check(const UnitInference& inference, const engine::RunOptions& options) const;
     /// Returns the first unit that no processor may run under these options, if there is one.
     std::optional<std::size_t> unit_without_processor(const UnitInference& inference,
@@ -68,7 +71,7 @@ public:
     std::vector<UnitRefusal> refusals(const UnitInference& inference) const {
         return coordinator_->refusals(inference);
     }
-    /// The processors in the order in which they count.
+    /// The processors by their number, which is also that of their bit in a mask.
     const std::vector<CoordinatedProcessor>& processors() const noexcept {
         return coordinator_->setup().processors;
     }
@@ -87,10 +90,10 @@ private:
     struct Messages {
         UnitRun* first_ended = nullptr;
         UnitRun* last_ended = nullptr;
-        std::uint64_t failed = 0;      ///< processors
-        std::uint64_t trials_good = 0; ///< processors
-        std::uint64_t trials_bad = 0;  ///< processors
-        std::uint64_t gone = 0;        ///< processors
+        std::uint64_t failed = 0;      ///< bits of processors
+        std::uint64_t trials_good = 0; ///< bits of processors
+        std::uint64_t trials_bad = 0;  ///< bits of processors
+        std::uint64_t gone = 0;        ///< bits of processors
         Tasks<&CoordinatedTask::arrival_link_> arrivals;
         Tasks<&CoordinatedTask::cancel_link_> cancels;
         Tasks<&CoordinatedTask::side_link_> side_ends;

@@ -28,7 +28,7 @@ public:
         const std::lock_guard lock(mutex_);
         if (objects_.size() >= limit)
             return nullptr;
-        // The number is never 0 and never an address.
+        // The number is no multiple of 16, so it is neither 0 nor an address of malloc().
         const std::uintptr_t number = ++last * 16 + static_cast<std::uintptr_t>(kind_);
         objects_.emplace(number, std::move(object));
         return std::bit_cast<void*>(number);

@@ -23,23 +23,23 @@ struct Packet {
     std::array<Descriptor, most_descriptors> descriptors;
 };
 
-/// Sends one packet, in two parts.  Returns false, with errno, if it was not sent.  `flags`: those
-/// of sendmsg(), to which MSG_NOSIGNAL is added.
+/// Sends one packet: `first`, then `second`.  Returns false, with errno, if it was not sent.
+/// `flags`: those of sendmsg(), to which MSG_NOSIGNAL is added.
 bool send_packet(int socket, std::span<const std::byte> first, std::span<const std::byte> second,
                  std::span<const int> descriptors, int flags);
 /// Returns nullopt, with errno, if no packet was received.  Descriptors are close-on-exec; those
 /// that do not fit are closed.
 std::optional<Packet> receive_packet(int socket, std::span<std::byte> into, int flags);
 
-/// Sets whether the system takes descriptors that are sent to the socket, or to sockets that
-/// connect to it later.  Works where the system can refuse them (Linux 6.16): closing them may take
-/// long.
+/// Sets whether others may send descriptors to this socket or, if it listens, to the connections
+/// that it accepts later.  The receiver of a descriptor has to close it, which may take long.  Has
+/// no effect before Linux 6.16.
 void let_send_descriptors(int socket, bool may) noexcept;
 
 /// Sends a wake-up, without waiting.
 void send_wake_up(int socket) noexcept;
-/// Waits for wake-ups, and takes one.  Returns false if the other end is closed; a signal may end
-/// it.
+/// Waits for wake-ups, and takes one.  Returns false if the other end is closed.  A signal may
+/// end the wait; the result is then true.
 bool wait_for_wake_up(int socket) noexcept;
 /// Takes some or all wake-ups that have come.  Returns false if the other end is closed.
 bool take_wake_ups(int socket) noexcept;

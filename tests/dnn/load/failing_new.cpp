@@ -17,7 +17,7 @@ std::atomic<std::uint64_t> threads_seen{0};
 thread_local unsigned exempt = 0;
 thread_local std::uint64_t state = 0;
 
-/// Counts down to the one that is to be refused.
+/// Counts an allocation; true if it is the one that is to be refused.
 bool is_refused_by_number() {
     std::uint64_t left = until_refusal.load();
     while (left != 0 && !until_refusal.compare_exchange_weak(left, left - 1)) {

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: MIT
 //
-// Memory that is refused now and then: this program's operator new.
+// This program's operator new, which refuses memory now and then.
 #pragma once
 
 #include <cstdint>
 
 namespace overtake::test {
 
-/// From now on `per_mille` of all allocations by new throw std::bad_alloc, on every thread; 0 none.
+/// From now on about `per_mille` of all allocations by new fail, on each thread that is not exempt;
+/// 0: none.
 void refuse_memory(unsigned per_mille);
 
-/// Of all threads that are not exempt, the `number`th allocation from now on is refused, from 1 on;
-/// 0: none.
+/// Refuses the `number`th allocation from now on, counted from 1 over all threads that are not
+/// exempt; 0: none.
 void refuse_allocation(std::uint64_t number);
 
-/// How many were refused.
+/// Returns how many allocations were refused.
 std::uint64_t refused_allocations();
 
-/// On this thread nothing is refused while one lives: for what a test does itself.
+/// Exempts this thread while it lives: for allocations of the test itself.
 class MemoryForTests {
 public:
     MemoryForTests();
@@ -26,7 +27,7 @@ public:
     MemoryForTests& operator=(const MemoryForTests&) = delete;
 };
 
-/// ... and within that, where it may be refused after all.
+/// Ends the exemption of this thread while it lives: for calls of the library.
 class MemoryForLibrary {
 public:
     MemoryForLibrary();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // Board programs under load: threads of several processes submit tasks of all kinds at random, with
-// cancels, timeouts and callbacks, and check every byte of every result.
+// cancels, timeouts and callbacks, and check the results of the tasks that they wait for.
 //
 //   board_load [--processes N] [--threads N] [--tasks N] [--seed N] [--refuse PER_MILLE]
 //
-// The device is the one of OVERTAKE_DEVICE.  --refuse makes that many of all allocations fail, in
-// the library and in its threads.  Exits with 0 if every task ended once, as it should.
+// The device is the one of OVERTAKE_DEVICE.  --refuse makes so many of a thousand allocations
+// fail, in the library and in its threads.  Exits with 0 if every task ended once, as it should.
 #include <cstdio>
 #include <cstdlib>
 #include <sys/wait.h>

@@ -20,13 +20,13 @@ namespace overtake::test {
 
 namespace {
 
-constexpr std::size_t live_per_thread = 3; // and one more now and then: 8 threads have 32 at most
+constexpr std::size_t live_per_thread = 3; // give_up() adds one: 8 threads have at most 32
 constexpr std::size_t most_items = 3;
 constexpr std::int32_t picture_width = 64, picture_height = 16, region_width = 18, region_rows = 4;
 constexpr std::int32_t most_regions = 3;
 constexpr std::uint32_t memory_bytes = 8192;
 
-/// What all threads count.
+/// The counts of all threads.
 struct Counts {
     std::atomic<unsigned> done{0}, failed{0}, cancelled{0}, timeouts{0}, refused{0};
     std::atomic<unsigned> callbacks_set{0}, callbacks{0}, wrong{0};
@@ -63,18 +63,18 @@ void called(hbDNNTaskHandle_t task, std::int32_t, void* userdata) {
     if (live.releases_in_callback && hbDNNReleaseTask(task) != 0)
         live.counts->complain("a task could not be released in its callback");
     live.counts->callbacks++;
-    live.calls++; // the last thing: the task may be used again
+    live.calls++; // last: now the thread may use `live` again
     live.calls.notify_all();
 }
 
-/// Not all of it is the library's fault when memory is refused.
+/// Whether the status may follow from an allocation that was refused.
 bool is_refusal(std::int32_t status) {
     return refused_allocations() != 0 &&
            (status == HB_DNN_OUT_OF_MEMORY || status == HB_SYS_OUT_OF_MEMORY ||
             status == HB_DNN_RUN_TASK_FAILED || status == HB_DNN_INVALID_MODEL);
 }
 
-/// A call whose allocations may be refused.
+/// Calls the library; allocations of the call may be refused.
 template <class Call>
 std::int32_t in_library(Call call) {
     const MemoryForLibrary refusable;
@@ -143,7 +143,7 @@ private:
         for (std::size_t i = 0; i < live.count; i++) {
             Item& item = live.items[i];
             item.model = &models_[draw(models_.size())];
-            // One that fails ends its task, so only some do.
+            // A network that fails ends its task, so it is chosen less often.
             if (item.model->kind == LoadModel::Kind::faulty && draw(4) != 0)
                 item.model = &models_[0];
             live.fails |= item.model->kind == LoadModel::Kind::faulty;
@@ -212,21 +212,21 @@ private:
         return status == 0;
     }
 
-    /// Waits in one of several ways, or does not.
+    /// Waits for the task in one of several ways, or cancels it.
     void finish(Live& live) {
         if (!live.handle)
             return;
         if (live.releases_in_callback) {
             while (live.calls == 0)
                 live.calls.wait(0);
-            counts_.cancelled++; // not looked at
+            counts_.cancelled++; // its result is not checked
             return forget(live);
         }
         switch (draw(4)) {
-        case 0: // cancelled, if it is not over yet
+        case 0: // releases it, which cancels it unless it has ended
             release(live);
             counts_.cancelled++;
-            // What runs of it may write on, into memory that lives until then.
+            // What still runs of it writes to memory that the library keeps until its end.
             free(live);
             allocate(live);
             return forget(live);
@@ -259,7 +259,7 @@ private:
     void check_result(const Item& item) {
         const auto* out = static_cast<const std::uint8_t*>(item.out.virAddr);
         if (item.model->kind == LoadModel::Kind::region) {
-            // Gray is gray: BT.601, limited range, less 128.
+            // The first channel of a gray pixel: BT.601, limited range, less 128.
             const int gray = std::clamp((9539 * (item.first_byte - 16) + 4096) >> 13, 0, 255) - 128;
             for (std::int32_t i = 0; i < item.regions * region_rows * region_width; i++)
                 if (static_cast<std::int8_t>(out[i * 8]) != gray)
@@ -275,8 +275,8 @@ private:
                 }
     }
 
-    /// A task that is open for more models and never submitted: its callback is called all the
-    /// same.
+    /// Releases a task that is open for more models: its callback is called although the task was
+    /// never submitted.
     void give_up() {
         Live live;
         live.counts = &counts_;
@@ -298,7 +298,7 @@ private:
         free(live);
     }
 
-    /// A pack of its own, which cannot go while it runs.
+    /// Runs a model of a pack of its own, which cannot be released meanwhile.
     void use_own_pack() {
         LoadModel own{};
         try {
@@ -316,9 +316,9 @@ private:
         hbDNNInferCtrlParam control;
         HB_DNN_INITIALIZE_INFER_CTRL_PARAM(&control);
         Item& item = live.items[0];
-        // Others may have all the places for tasks.
+        // Memory may be refused.
         if (add(live.handle, item, control)) {
-            hbSysFreeMem(&item.in); // it lives until the task has ended
+            hbSysFreeMem(&item.in); // the task keeps the memory until its end
             const std::int32_t status = in_library([&] { return hbDNNRelease(own.pack); });
             if (status != HB_DNN_MODEL_IS_RUNNING && !is_refusal(status))
                 counts_.complain("a pack went with a task of its own");
@@ -338,7 +338,7 @@ private:
             counts_.complain("a task could not be released: " + std::to_string(status));
     }
 
-    /// Once the expected callbacks have been called.
+    /// Waits for the expected callback, and forgets the task.
     void forget(Live& live) {
         if (live.expected_calls != 0)
             while (live.calls == 0)
@@ -374,7 +374,7 @@ bool run_load(const LoadOptions& options) {
             thread.join();
     }
     refuse_memory(0);
-    // Tasks that were released while they ran end on their own, and hold their models until then.
+    // Tasks that were released while they ran end by themselves, and keep their models until then.
     for (const LoadModel& model : models)
         while (hbDNNRelease(model.pack) == HB_DNN_MODEL_IS_RUNNING)
             std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -14,7 +14,7 @@ struct LoadOptions {
     unsigned refused_per_mille = 0; ///< of all allocations
 };
 
-/// Prints what was done, and what was wrong.  False if anything was.
+/// Runs the load, and prints its counts and faults.  False if there is a fault.
 bool run_load(const LoadOptions& options);
 
 } // namespace overtake::test
