@@ -156,8 +156,8 @@
  * operand of 16 bits has zero_point 0.  clamp and fill have the range of out's type.
  *
  *  - CONV, DEPTHWISE, TRANSPOSED_CONV, MATMUL with an input of 16 bits: a sum has 64 bits, does
- *    not wrap, and has at most OVERTAKE_MAX_INT16_PRODUCTS products.  If MATMUL has two such inputs,
- *    the sum is divided by 256, rounded half to even, before the bias is added.
+ *    not wrap, and has at most OVERTAKE_MAX_INT16_PRODUCTS products.  If MATMUL has two such
+ *    inputs, the sum is divided by 256, rounded half to even, before the bias is added.
  *  - TABLE: for an input of 16 bits the table has OVERTAKE_INT16_TABLE_ELEMENTS elements, and the
  *    bits of the input, as an unsigned number, are the index; elements are as wide as out's.
  *  - DEQUANTISE: for an input of 16 bits there is no table; out is
