@@ -2,9 +2,9 @@
 //
 // Device: one queue interface for all backends (io_uring, ioctl, server, embedded).
 //
-// Thread safety: several threads may use a Device and everything made from it, with one exception.
-// A Queue belongs to one thread at a time, and may change threads only while nothing is in flight.
-// Any thread may call its interrupt() and destroy it at any time.
+// Thread safety: several threads may use a Device, its buffers and its manual clock.  A Queue
+// belongs to one thread at a time, and may change threads only while nothing is in flight.  Any
+// thread may call interrupt() of a Queue and destroy the Queue at any time.
 // Errors: functions throw overtake::Error, whose code() is an errno value and whose text names
 // the place and the remedy.  A job that fails throws nothing: its Completion reports the failure.
 // fork(): only the process that opened a device can use it.  In a child of fork() each function of

@@ -71,7 +71,7 @@ struct Event {
     std::uint64_t by_client = 0;   ///< fc_preempt: client of the job that goes ahead
     /// fc_preempt: tag of the job that goes ahead.  task_arrive of an engine with cores of
     /// different kinds: the cores that may take a task that names no core, one bit each; 0: all
-    /// cores. job_queue of a task that takes several cores: these cores, one bit each.
+    /// cores.  job_queue of a task that takes several cores: these cores, one bit each.
     std::uint64_t by_tag = 0;
     std::uint32_t by_context = 0; ///< fc_preempt: context of the job that goes ahead
     /// fc_preempt: process of the job that goes ahead.  core_limit: process whose context came or

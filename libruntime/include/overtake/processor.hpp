@@ -67,7 +67,7 @@ public:
     /// Reports the end of the call: 0 if the unit is computed, or a negative errno.  -EIO and
     /// -ENODEV are failures of the processor, any other errno is a failure of the task.  A status
     /// that is neither 0 nor -1..-4095 counts as -EIO.  Only the first call of done() has an
-    /// effect. Any thread may call it.  A UnitCall that is destroyed before done() ends with -EIO.
+    /// effect.  Any thread may call it.  A UnitCall that is destroyed before done() ends with -EIO.
     virtual void done(std::int32_t status) noexcept = 0;
 
 protected:
@@ -76,13 +76,13 @@ protected:
 
 /// A processor that the program provides.  Threads that load and release models call prepare() and
 /// release().  The thread that makes the engine calls poll_ns() and timeout_ns(), once.  The
-/// engine's thread for the processor calls the other functions, so that only one of them runs at a
-/// time. prepare() and release() may run at the same time as those.  An exception is a failure of
-/// the processor, but from prepare() it means that the processor cannot run the unit, and from
-/// release() it has no effect.
+/// engine's thread for the processor calls start(), poll(), cancel() and probe(), so that only one
+/// of these four runs at a time.  prepare() and release() may run at the same time.  An exception
+/// from one of the four is a failure of the processor.  An exception from prepare() means that the
+/// processor cannot run the unit.  An exception from release() has no effect.
 ///
 /// This holds for each engine.  Threads of two engines may call one object at the same time, for
-/// example a registered one that both name.  Then the object takes a lock, or each engine has an
+/// example a registered object that both name.  Then the object takes a lock, or each engine has an
 /// object of its own (ProcessorOptions::own).
 class OVERTAKE_API OwnProcessor {
 public:

@@ -115,8 +115,8 @@ public:
     virtual ~ServiceQueue();
     /// The device's settings when the queue was created.
     virtual const ServiceSettings& settings() const noexcept = 0;
-    /// Submits a task.  The device checks the whole task here, and refuses no segment later. EINVAL
-    /// for a task that is malformed, EEXIST for a tag in use, EPERM for a priority above the
+    /// Submits a task.  The device checks the whole task here, and refuses no segment later.
+    /// EINVAL for a task that is malformed, EEXIST for a tag in use, EPERM for a priority above the
     /// queue's max_priority, ENOENT for an address that is in no buffer, E2BIG for a task that is
     /// too large, ENOSPC for one task too many, ENOTSUP for a group on a driver that takes none,
     /// ESHUTDOWN if the kernel device has banned the queue because too many of its jobs failed.
