@@ -6,23 +6,23 @@
  * ---------------
  *  - A structure only grows, at its end, and its size stays a multiple of 8; the
  *    DRM core zero-extends what an old client passes and an old kernel takes.
- *    The io_uring payload is 80 bytes for good: it grows through @extensions.
- *  - Padding, reserved fields and unknown flags are zero, or the call fails with
- *    EINVAL, so they can be given a meaning later.
+ *    The io_uring payload stays 80 bytes: it grows through @extensions.
+ *  - Padding, reserved fields, unknown flags, and fields that are only out: are zero, or the call
+ *    fails with EINVAL, so they can be given a meaning later.  @result of WAIT may have any value.
  *  - Numbers (ioctls, topics, flags, commands) once assigned stay assigned.
  *  - Queries negotiate their size: ask with size 0 to learn it, then ask again.  A client reads the
  *    part of the answer that it knows.
- *  - Deadlines are absolute CLOCK_MONOTONIC nanoseconds; 0 does not wait,
- *    a negative value is an error, the largest signed value waits for ever.
- *  - Every blocking call may return EINTR and be called again with the same
+ *  - The deadline of a call that waits is absolute CLOCK_MONOTONIC nanoseconds; 0 does not wait,
+ *    a negative value is an error (EINVAL), the largest signed value waits for ever.
+ *  - Every blocking call may fail with EINTR.  The client can call again with the same
  *    arguments.
  *
  * Objects
  * -------
- * A buffer (GEM handle) belongs to an open file.  MAP pins it and gives it an
- * address in that file's device address space; jobs name memory only by such
+ * A buffer (GEM handle) belongs to an open file.  BO_MAP pins it and gives it an
+ * address in the device address space of that file; jobs name memory only by such
  * addresses.  A context is a queue with the right to priorities up to its @max_priority.  A job
- * belongs to a context, and is identified in it by a tag that the client chooses.
+ * belongs to a context, in which a tag that the client chooses identifies it.
  *
  * Readiness
  * ---------
@@ -46,13 +46,16 @@ extern "C" {
 #define OVERTAKE_CORE_ANY		0u
 #define OVERTAKE_DEADLINE_NEVER		0x7fffffffffffffffll
 
-/* Limits; a call that exceeds one fails with E2BIG or ENOSPC before anything is allocated. */
+/*
+ * Limits.  A call that exceeds a limit fails with E2BIG or ENOSPC, and leaves nothing allocated.
+ * More workers than OVERTAKE_MAX_WORKERS are refused with EINVAL.
+ */
 #define OVERTAKE_MAX_CORES		64u
 #define OVERTAKE_MAX_FCS		65536u
 #define OVERTAKE_MAX_BINDINGS		(OVERTAKE_MAX_REGIONS - 1u)
 #define OVERTAKE_MAX_CONTEXTS		64u	/* per open file */
 #define OVERTAKE_MAX_JOBS		1024u	/* per context, in flight or not yet collected */
-#define OVERTAKE_MAX_CLIENT_JOBS	8192u	/* likewise, per open file */
+#define OVERTAKE_MAX_CLIENT_JOBS	8192u	/* per open file, in flight or not yet collected */
 #define OVERTAKE_MAX_BUFFERS		4096u	/* per open file */
 #define OVERTAKE_MAX_BUFFER_BYTES	(1ull << 30)
 #define OVERTAKE_MAX_CLIENT_BYTES	(4ull << 30)	/* all memory of one open file */
@@ -60,7 +63,7 @@ extern "C" {
 
 #define OVERTAKE_MAX_SYNCS		32u	/* per job: fences in, and fences out */
 #define OVERTAKE_MAX_TASKS		1024u	/* per context, until their ends are collected */
-#define OVERTAKE_MAX_USER_TASKS		65536u	/* likewise, of all files of one user */
+#define OVERTAKE_MAX_USER_TASKS		65536u	/* per user, until their ends are collected */
 #define OVERTAKE_MAX_WAITERS		256u	/* threads that sleep in calls of one context */
 #define OVERTAKE_MAX_SEGMENTS		1024u	/* of a task */
 #define OVERTAKE_MAX_WORKERS		1024u	/* per context */
@@ -106,15 +109,15 @@ extern "C" {
 #define OVERTAKE_QUERY_CORES		1u	/* struct drm_overtake_core_info[core_count] */
 #define OVERTAKE_QUERY_LIMITS		2u	/* struct drm_overtake_limit[] */
 #define OVERTAKE_QUERY_SERVICE		3u	/* struct drm_overtake_service_info */
-/* struct drm_overtake_core_profiles, and behind it a struct drm_overtake_core_profile per core */
+/* struct drm_overtake_core_profiles; a struct drm_overtake_core_profile for each core follows it */
 #define OVERTAKE_QUERY_CORE_PROFILES	4u
 
 /**
  * struct drm_overtake_query - read one topic
  * @topic: in: OVERTAKE_QUERY_*
  * @pad: in: zero
- * @size: in: bytes at @data, or 0 to ask; out: bytes that the topic has
- * @data: in: user pointer to a buffer, to which min(size, topic's bytes) are written
+ * @size: in: bytes at @data, or 0 to ask for the size; out: bytes that the topic has
+ * @data: in: user pointer to a buffer, to which the driver writes at most @size bytes
  */
 struct drm_overtake_query {
 	__u32 topic;
@@ -131,8 +134,8 @@ struct drm_overtake_query {
 /**
  * struct drm_overtake_device_info - what a client needs to know of the device
  *
- * The cores of a device may be of different kinds.  The numbers of a core here are those of core 1;
- * OVERTAKE_QUERY_CORE_PROFILES has those of each core.
+ * The cores of a device may be of different kinds.  The numbers of a core here are the numbers of
+ * core 1.  OVERTAKE_QUERY_CORE_PROFILES has the numbers of each core.
  *
  * @isa_version: out: OVERTAKE_ISA_VERSION of the device
  * @core_count: out: number of cores
@@ -143,11 +146,11 @@ struct drm_overtake_query {
  * @bytes_per_cycle: out: bytes of memory traffic of a core in one cycle
  * @insn_overhead_cycles: out: fixed cost of an instruction
  * @fc_overhead_cycles: out: fixed cost of an FC
- * @ring_entries: out: descriptors a hardware ring holds
- * @watchdog_cycles: out: cycles that one FC may execute
- * @queue_timeout_ns: out: how long a job may be in flight by default
- * @device_time_ns: out: device time now; job records use this clock.  CLOCK_MONOTONIC
- *                  unless @manual_clock is set
+ * @ring_entries: out: descriptors that a hardware ring can hold
+ * @watchdog_cycles: out: the most cycles that one FC may execute
+ * @queue_timeout_ns: out: time for which a job without a deadline may be in flight
+ * @device_time_ns: out: device time now; the results of jobs use this clock.  It is
+ *                  CLOCK_MONOTONIC unless @manual_clock is set
  */
 struct drm_overtake_device_info {
 	__u32 isa_version;
@@ -167,15 +170,17 @@ struct drm_overtake_device_info {
 
 /**
  * struct drm_overtake_service_info - settings for the tasks of all processes
- * @slots: out: tasks below priority 255 that may interleave on a core
- * @task_limit: out: tasks below priority 255 that have begun and not ended
- * @threshold_percent: out: percentage of the next BPU segment's time by which a task may be longer
- *                     than its gap
- * @share: out: 1: a place of the task limit is kept for each process that has none
+ * @slots: out: the most tasks below priority 255 that may interleave on a core
+ * @task_limit: out: the most tasks below priority 255 that may have begun and not ended
+ * @threshold_percent: out: percentage of the time of the gap owner's next BPU segment by which a
+ *                     task may be longer than the rest of the gap
+ * @share: out: 1: a place of the task limit is kept for each process without a place
  * @insert_max_time_ns: out: tasks shorter than this fill any gap
  * @wait_dispatch_time_ns: out: gaps longer than this take any task
- * @overdue_min_time_ns: out: a CPU segment that takes longer than this and than @overdue_factor
- *                       times its estimate is overdue; 0 = none ever is
+ * @overdue_min_time_ns: out: a CPU segment is overdue if it waits for a worker, or then runs, for
+ *                       longer than both this and @overdue_factor times its estimate; 0 = no
+ *                       segment is ever overdue.  A second limit bounds all CPU segments of a task
+ *                       together
  * @overdue_factor: out: see @overdue_min_time_ns
  */
 struct drm_overtake_service_info {
@@ -190,10 +195,11 @@ struct drm_overtake_service_info {
 };
 
 /*
- * Limits, in the order of OVERTAKE_QUERY_LIMITS; new ones are added at the end.  E2BIG: a single
- * call asks for more than is ever allowed; ENOSPC: it would be too much with the objects that exist
- * already.  Without CAP_PERFMON, the use of OVERTAKE_LIMIT_COMMANDS, which all clients share, is
- * coarse: it changes when the counters of a core do, and is rounded down to a multiple of 1024.
+ * Limits, in the order of OVERTAKE_QUERY_LIMITS; new limits are added at the end.  E2BIG: a single
+ * call asks for more than is ever allowed.  ENOSPC: the call asks for too much, given the objects
+ * that exist already.  Without CAP_PERFMON, @used of OVERTAKE_LIMIT_COMMANDS, which all clients
+ * share, is coarse: it changes when the counters of a core do, and is rounded down to a multiple of
+ * 1024.
  */
 #define OVERTAKE_LIMIT_CONTEXTS		0u	/* of the file; ENOSPC */
 #define OVERTAKE_LIMIT_CONTEXT_JOBS	1u	/* of one context, not yet collected; ENOSPC */
@@ -217,14 +223,14 @@ struct drm_overtake_service_info {
 #define OVERTAKE_LIMIT_COUNT		19u
 
 /**
- * struct drm_overtake_limit - a limit, and how near the file is to it
+ * struct drm_overtake_limit - a limit, and its present use
  * @value: out: the maximum
- * @used: out: how many there are now; 0 for limits on a single call.  For
- *        OVERTAKE_LIMIT_CONTEXT_JOBS, in the context with the most jobs; for
- *        OVERTAKE_LIMIT_COMMANDS, of all clients of the device together
- * @refused: out: calls of this file that failed because of the limit
- * @refused_ns: out: CLOCK_MONOTONIC time of the last such call, 0 if none.  After an error, the
- *              limit with the latest time is the one that was exceeded
+ * @used: out: the present number; 0 for limits on a single call.  For a limit of one context
+ *        (CONTEXT_JOBS, TASKS, WAITERS, RECORDINGS), the number in the context with the most; for
+ *        OVERTAKE_LIMIT_COMMANDS, the number of all clients of the device together
+ * @refused: out: number of calls of this file that failed because of the limit
+ * @refused_ns: out: CLOCK_MONOTONIC time of the last such call, 0 if there was none.  After an
+ *              error, the limit with the latest time is the limit that the call exceeded
  */
 struct drm_overtake_limit {
 	__u64 value;
@@ -237,7 +243,7 @@ struct drm_overtake_limit {
  * struct drm_overtake_bo_create - create a zeroed buffer
  * @size: in: bytes, rounded up to pages; out: actual size in bytes
  * @flags: in: zero
- * @handle: out: GEM handle, freed by DRM_IOCTL_GEM_CLOSE
+ * @handle: in: zero; out: GEM handle, which DRM_IOCTL_GEM_CLOSE frees
  */
 struct drm_overtake_bo_create {
 	__u64 size;
@@ -249,7 +255,7 @@ struct drm_overtake_bo_create {
  * struct drm_overtake_bo_mmap_offset - offset to pass to mmap() on the device file
  * @handle: in: GEM handle
  * @pad: in: zero
- * @offset: out: offset
+ * @offset: in: zero; out: offset
  */
 struct drm_overtake_bo_mmap_offset {
 	__u32 handle;
@@ -263,11 +269,11 @@ struct drm_overtake_bo_mmap_offset {
 /**
  * struct drm_overtake_bo_map - pin a buffer into the file's device address space
  * @handle: in: GEM handle
- * @flags: in: OVERTAKE_MAP_READ, or with OVERTAKE_MAP_WRITE
- * @address: out: device address of its first byte, never 0
+ * @flags: in: OVERTAKE_MAP_READ, or OVERTAKE_MAP_READ with OVERTAKE_MAP_WRITE
+ * @address: in: zero; out: device address of its first byte, never 0
  *
- * Fails with EEXIST if the buffer is mapped already, and with EACCES for OVERTAKE_MAP_WRITE of a
- * buffer that was imported from a read-only dma-buf.
+ * Fails with EEXIST if the buffer is mapped already, with EACCES for OVERTAKE_MAP_WRITE of a buffer
+ * that was imported from a read-only dma-buf, and with ENOENT if there is no such buffer.
  */
 struct drm_overtake_bo_map {
 	__u32 handle;
@@ -277,9 +283,9 @@ struct drm_overtake_bo_map {
 
 /**
  * struct drm_overtake_bo_unmap - take a buffer out of the device address space
- * @address: in: device address returned by MAP
+ * @address: in: device address that BO_MAP returned (ENOENT)
  *
- * Jobs in flight keep their own references; new jobs cannot name the address.
+ * Jobs in flight keep the buffer; new jobs cannot name the address.
  */
 struct drm_overtake_bo_unmap {
 	__u64 address;
@@ -288,10 +294,12 @@ struct drm_overtake_bo_unmap {
 /**
  * struct drm_overtake_bo_wait - wait until no job uses a buffer
  * @handle: in: GEM handle
- * @flags: in: OVERTAKE_MAP_READ waits for writers only, OVERTAKE_MAP_WRITE in addition for readers
+ * @flags: in: OVERTAKE_MAP_READ waits for writers only; with OVERTAKE_MAP_WRITE in addition, the
+ *         call waits for readers, too
  * @deadline_ns: in: absolute CLOCK_MONOTONIC time
  *
- * Fails with ETIMEDOUT at the deadline, and with ENOMEM.
+ * If the buffer was exported or imported, the call waits for other users of the dma-buf, too.
+ * Fails with ETIMEDOUT at the deadline, with ENOENT if there is no such buffer, and with ENOMEM.
  */
 struct drm_overtake_bo_wait {
 	__u32 handle;
@@ -303,13 +311,14 @@ struct drm_overtake_bo_wait {
 
 /**
  * struct drm_overtake_context_create - create a queue
- * @max_priority: in: greatest priority its jobs may have; 255 needs CAP_SYS_NICE (EPERM)
- * @core_limit: in: core limit asked for, 0 = none; non-zero needs @max_priority 255 (EINVAL)
+ * @max_priority: in: greatest priority of its jobs, 0..255; 255 needs CAP_SYS_NICE (EPERM)
+ * @core_limit: in: core limit that the context asks for, 0 = none; non-zero needs @max_priority 255
+ *              (EINVAL)
  * @flags: in: OVERTAKE_CONTEXT_WORKERS: 0 for a queue of jobs; 1..OVERTAKE_MAX_WORKERS for a queue
- *         of tasks: how many of their CPU segments the process runs at a time.  A queue of tasks
+ *         of tasks: the number of CPU segments that the process runs at a time.  A queue of tasks
  *         takes TASK_SUBMIT and no jobs; EOPNOTSUPP on a device with cores of different kinds.  All
- *         other bits zero
- * @context_id: out: id, per open file, from 1
+ *         other bits are zero
+ * @context_id: in: zero; out: id in the open file, from 1
  */
 struct drm_overtake_context_create {
 	__u32 max_priority;
@@ -319,9 +328,12 @@ struct drm_overtake_context_create {
 };
 
 /**
- * struct drm_overtake_context_destroy - cancel a context's jobs and drop it
- * @context_id: in: id
+ * struct drm_overtake_context_destroy - cancel the jobs of a context and destroy it
+ * @context_id: in: id (ENOENT)
  * @pad: in: zero
+ *
+ * The call returns when the last job has ended.  ENOSPC: OVERTAKE_MAX_WAITERS threads destroy the
+ * context already.
  */
 struct drm_overtake_context_destroy {
 	__u32 context_id;
@@ -339,11 +351,12 @@ struct overtake_fc {
 };
 
 /**
- * struct overtake_binding - gives a job's region its memory
+ * struct overtake_binding - the memory of a region of a job
  * @address: device address
  * @length: bytes, at least 1
  * @region: region index, each at most once, never OVERTAKE_REGION_SCRATCH
- * @flags: OVERTAKE_MAP_READ, or with OVERTAKE_MAP_WRITE; the mapping must allow it
+ * @flags: OVERTAKE_MAP_READ, or OVERTAKE_MAP_READ with OVERTAKE_MAP_WRITE; the mapping must allow
+ *         the access (EACCES)
  */
 struct overtake_binding {
 	__u64 address;
@@ -357,17 +370,17 @@ struct overtake_binding {
  * @tag: the job's tag
  * @queued_ns: device time of its arrival: when it was submitted, or when the last fence that it
  *             waited for was signalled; 0 if it ended before its arrival
- * @start_ns: device time when its first FC started, 0 if none did
+ * @start_ns: device time when its first FC started, 0 if no FC started
  * @end_ns: device time of its end
- * @executed_ns: device time taken by its FCs
- * @preemptions: number of pairs of neighbouring FCs of the job between which a HIGH one ran
- * @fcs_done: FCs that ended
- * @core: core it ran on, from 1; 0 if it was never placed
+ * @executed_ns: device time that its FCs took
+ * @preemptions: number of pairs of neighbouring FCs of the job between which a HIGH FC ran
+ * @fcs_done: number of its FCs that ended
+ * @core: core that took the job, from 1; 0 if no core took it
  * @status: 0; -ECANCELED; -ENOEXEC bad instruction; -ETIMEDOUT watchdog, or an FC's clock;
  *          -ETIME deadline; -EIO reset; -ESHUTDOWN context banned; -ENODEV device gone; or the
  *          error of a fence that the job had to wait for (struct overtake_extension_sync)
- * @fault: OVERTAKE_FAULT_*; OVERTAKE_FAULT_STOPPED: the cancel or the deadline stopped an FC
- *         half-way, since it kept executing for too long
+ * @fault: OVERTAKE_FAULT_*; OVERTAKE_FAULT_STOPPED: an FC kept executing for too long after the
+ *         cancel or the deadline, so the device stopped it half-way
  * @fault_insn: index of the instruction that faulted
  */
 struct overtake_result {
@@ -394,7 +407,7 @@ struct overtake_result {
 /**
  * struct overtake_extension - header of each structure in a chain of a job or task
  * @next: in: user pointer to the next header, or 0
- * @type: in: OVERTAKE_EXTENSION_*, each at most once in a chain; an unknown type is refused
+ * @type: in: OVERTAKE_EXTENSION_*, each at most once in a chain; EINVAL for an unknown type
  * @pad: in: zero
  */
 struct overtake_extension {
@@ -418,15 +431,15 @@ struct overtake_sync {
 /**
  * struct overtake_extension_sync - fences that a job waits for, and syncobjs that get its fence
  * @base: in: @type is OVERTAKE_EXTENSION_SYNC
- * @in: in: user pointer to struct overtake_sync[@in_count]: fences to wait for before the
- *      job arrives; each must have been submitted (EINVAL)
- * @out: in: user pointer to struct overtake_sync[@out_count]: receive the job's fence
+ * @in: in: user pointer to struct overtake_sync[@in_count]: fences that the job waits for before
+ *      it arrives; each syncobj must have a fence (EINVAL)
+ * @out: in: user pointer to struct overtake_sync[@out_count]: syncobjs that get the job's fence
  * @in_count: in: 0..OVERTAKE_MAX_SYNCS (E2BIG)
  * @out_count: in: 0..OVERTAKE_MAX_SYNCS (E2BIG)
  *
- * A handle that does not exist gives ENOENT.  If the call fails, no syncobj has changed.  While a
- * job waits, it is in flight in every other respect: it can be cancelled, and its deadline runs.
- * If a fence that the job waits for fails, the job ends with the fence's error and never runs.
+ * ENOENT: there is no such handle.  If the call fails, no syncobj has changed.  While a job waits,
+ * it is in flight in every other respect: it can be cancelled, and its deadline runs.  If a fence
+ * that the job waits for fails, the job ends with the error of that fence and never runs.
  */
 struct overtake_extension_sync {
 	struct overtake_extension base;
@@ -437,18 +450,18 @@ struct overtake_extension_sync {
 };
 
 /**
- * struct overtake_extension_placement - the cores that may take a job, and the one that does
+ * struct overtake_extension_placement - the cores that may take a job, and the core that takes it
  * @base: in: @type is OVERTAKE_EXTENSION_PLACEMENT
  * @cores: in: bit k - 1: core k may take the job; at least one bit, and only of cores that the
  *         device has (EINVAL)
  * @core: in: zero; out: the core that takes it, from 1
  * @pad: in: zero
  *
- * It is for a client that schedules by itself, and may use only some of the cores at a time.  The
- * job's own core is OVERTAKE_CORE_ANY (EINVAL).  Of the cores in @cores, the device takes the one
- * with the fewest unfinished FCs, jobs on their way to it included, the lowest number on a tie.  It
- * decides at the submission, also if the job waits for fences.  If @core cannot be written any more
- * once the job is in flight, it stays unchanged; the job's result has the core too.
+ * This extension is for a client that schedules by itself, and may use only some cores at a time.
+ * @core of the job is OVERTAKE_CORE_ANY (EINVAL).  Of the cores in @cores, the device chooses the
+ * core with the fewest unfinished FCs, jobs on their way to it included, and on a tie the lowest.
+ * The device decides at the submission, also if the job waits for fences.  If @core here cannot be
+ * written any more when the job is in flight, it stays zero; the job's result has the core, too.
  */
 struct overtake_extension_placement {
 	struct overtake_extension base;
@@ -463,8 +476,8 @@ struct overtake_extension_placement {
  * @model: in: the model in trace events: by custom the first eight characters of its name, from the
  *         least significant byte; 0 = no name
  *
- * The driver uses it for nothing else.  Since version 1.1 of the driver, which DRM_IOCTL_VERSION
- * reports.
+ * The driver uses @model for nothing else.  The extension exists since version 1.1 of the driver,
+ * which DRM_IOCTL_VERSION reports.
  */
 struct overtake_extension_model {
 	struct overtake_extension base;
@@ -477,28 +490,30 @@ struct overtake_extension_model {
  * @bindings: in: user pointer to struct overtake_binding[@binding_count]
  * @result: in: device address, 8-byte aligned, of a struct overtake_result to fill, or 0
  * @tag: in: client's name for the job, unique in the context until collected (EEXIST)
- * @custom_id: in: tie-break at task level; only recorded
+ * @custom_id: in: a number for tracing; it changes no order
  * @deadline_ns: in: absolute CLOCK_MONOTONIC time at which the job ends with -ETIME, or 0
  *               for the device's default; no job is in flight for longer than the device's
- *               maximum (a minute unless its administrator chose another)
+ *               maximum (one minute unless the administrator chose another time)
  * @extensions: in: user pointer to the first struct overtake_extension of a chain, or 0
  * @context_id: in: context
  * @fc_count: in: 1..OVERTAKE_MAX_FCS
  * @binding_count: in: 1..OVERTAKE_MAX_BINDINGS
  * @core: in: 1..core_count, or OVERTAKE_CORE_ANY
  * @scratch_bytes: in: size of the job's zeroed scratch region, or 0
- * @priority: in: 0..context's max_priority; 255 enters HIGH
+ * @priority: in: 0..@max_priority of the context (EPERM); 255 enters the HIGH ring
  * @flags: in: zero
  *
- * Through ioctl the job is collected by WAIT; through io_uring its CQE carries the
- * status in res and the executed nanoseconds in res2, and nothing is left to collect.
+ * WAIT collects a job that was submitted through ioctl.  The CQE of a job that was submitted
+ * through io_uring has the status in res and the executed nanoseconds in res2, and nothing is left
+ * to collect.
  *
  * When the call returns, everything that the pointers name has been read, and fences are in
  * place.  Through io_uring, this is so when the system call that submits the SQE returns, unless
  * the SQE asks for IOSQE_ASYNC.
  *
- * Fails with ESHUTDOWN if the context is banned because too many of its jobs failed through
- * their own fault.  It accepts no more jobs; create another context.
+ * Fails with ENOENT if an address is not mapped.  Fails with ESHUTDOWN if the context is banned
+ * because too many of its jobs failed through their own fault.  A banned context accepts no more
+ * jobs; create another context.
  */
 struct drm_overtake_submit {
 	__u64 fcs;
@@ -523,9 +538,9 @@ struct drm_overtake_submit {
  * @context_id: in: its context
  * @pad: in: zero
  *
- * FCs that have not started never run.  A running FC ends normally, unless it is still executing
- * after the module's stop_grace_ms: then it is stopped.  The job then ends with -ECANCELED.  Fails
- * with ENOENT if no such job is in flight.
+ * FCs that have not started never run.  A running FC ends normally, unless it still executes after
+ * the module's stop_grace_ms: then the device stops it.  After that the job ends with -ECANCELED.
+ * Fails with ENOENT if no such job is in flight.
  */
 struct drm_overtake_cancel {
 	__u64 tag;
@@ -533,21 +548,21 @@ struct drm_overtake_cancel {
 	__u32 pad;
 };
 
-#define OVERTAKE_WAIT_ANY		(1u << 0)	/* the uncollected job that ended first */
+#define OVERTAKE_WAIT_ANY		(1u << 0)	/* collect the job that ended first */
 
 /**
- * struct drm_overtake_wait - wait for a job submitted through ioctl and collect it
- * @tag: in: the job's tag; with OVERTAKE_WAIT_ANY zero
+ * struct drm_overtake_wait - wait for a job that was submitted through ioctl, and collect it
+ * @tag: in: the job's tag; zero with OVERTAKE_WAIT_ANY
  * @deadline_ns: in: absolute CLOCK_MONOTONIC time
  * @context_id: in: its context
  * @flags: in: OVERTAKE_WAIT_ANY
- * @result: out: what became of it
+ * @result: out: the result of the job
  *
- * Fails with ETIMEDOUT at the deadline, and with ENOENT if there is no such job (with
- * OVERTAKE_WAIT_ANY: no job to collect at all).  ENOSPC: OVERTAKE_MAX_WAITERS threads sleep
- * in calls of the context already.  A job can be collected once it is delivered: its fence is
- * signalled, and CPU access to its imports has ended.  The job's own error is in
- * @result.status, not in the call's return value.
+ * Fails with ETIMEDOUT at the deadline, with ENOENT if there is no such job (OVERTAKE_WAIT_ANY: no
+ * job at all that is not collected), and with ENODEV instead if the device is gone.  ENOSPC:
+ * OVERTAKE_MAX_WAITERS threads sleep in calls of the context already.  A job can be collected when
+ * it is delivered: its fence is signalled, and CPU access to its imports has ended.  The error of
+ * the job is in @result.status, not in the return value of the call.
  */
 struct drm_overtake_wait {
 	__u64 tag;

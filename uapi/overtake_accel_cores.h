@@ -16,18 +16,18 @@ extern "C" {
  * initial user namespace) the counters are coarse: they change at most every 100 ms, at whole
  * multiples of 100 ms of CLOCK_MONOTONIC, to their values at that time.  For each open file,
  * @busy_ns counts whole multiples of 10 ms, and @fcs_high and @fcs_normal whole multiples of 16;
- * @preemptions is rounded down to a multiple of 16.  The rest that has not been counted when a file
- * is closed is lost.  A client sees its own work exactly, in fdinfo and in struct overtake_result.
- * @core_limit is always exact.
+ * @preemptions is rounded down to a multiple of 16.  When a file is closed, the remainder that has
+ * not been counted is lost.  A client sees its own work exactly, in fdinfo and in struct
+ * overtake_result.  @core_limit is always exact.
  *
- * @core: out: number, from 1
+ * @core: out: number of the core, from 1
  * @core_limit: out: limit in force: 0 = no preemption, n = HIGH waits for at most n NORMAL FCs
- * @busy_ns: out: device time spent executing FCs
- * @fcs_high: out: FCs ended from the HIGH ring
- * @fcs_normal: out: FCs ended from the NORMAL ring
- * @preemptions: out: times a HIGH FC went ahead of a NORMAL job that had begun
- * @faults: out: jobs ended by a fault
- * @resets: out: resets of this core
+ * @busy_ns: out: device time for which it executed FCs
+ * @fcs_high: out: number of FCs of the HIGH ring that ended
+ * @fcs_normal: out: number of FCs of the NORMAL ring that ended
+ * @preemptions: out: how often a HIGH FC went ahead of a NORMAL job that had begun
+ * @faults: out: number of jobs that a fault ended
+ * @resets: out: number of resets of this core
  */
 struct drm_overtake_core_info {
 	__u32 core;
@@ -44,7 +44,7 @@ struct drm_overtake_core_info {
 
 /**
  * struct drm_overtake_core_profiles - header of the profiles that follow it
- * @core_count: out: number of profiles, that of core 1 first
+ * @core_count: out: number of profiles, the profile of core 1 first
  * @profile_bytes: out: bytes from the start of a profile to the start of the next; profiles may
  *                 grow
  */
@@ -62,7 +62,7 @@ struct drm_overtake_core_profiles {
  * @bytes_per_cycle: out: bytes of memory traffic in one cycle
  * @insn_overhead_cycles: out: fixed cost of an instruction
  * @fc_overhead_cycles: out: fixed cost of an FC
- * @watchdog_cycles: out: cycles that one FC may execute
+ * @watchdog_cycles: out: the most cycles that one FC may execute
  * @without: out: opcodes that the core lacks, bit n for opcode n (OVERTAKE_FAULT_UNSUPPORTED)
  */
 struct drm_overtake_core_profile {

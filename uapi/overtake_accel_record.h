@@ -10,34 +10,34 @@ extern "C" {
 #endif
 
 #define OVERTAKE_MAX_RECORDINGS	1024u	/* per context */
-#define OVERTAKE_MAX_INSTANCES	64u	/* of a recording */
+#define OVERTAKE_MAX_INSTANCES	64u	/* per recording */
 
 /**
  * struct drm_overtake_record - check and keep a job that will be submitted again and again
  * @fcs: in: user pointer to struct overtake_fc[@fc_count]
  * @bindings: in: user pointer to struct overtake_binding[@binding_count]: memory that is the same
- *            each time, as program and weights are
+ *            in each replay, for example program and weights
  * @extensions: in: user pointer to a chain of struct overtake_extension, of types PARTS (whose
  *              @record is zero) and MODEL, or 0
- * @context_id: in: context of jobs; a context with workers is refused (EINVAL), as by SUBMIT
+ * @context_id: in: context of jobs; a context with workers is refused (EINVAL)
  * @fc_count: in: 1..OVERTAKE_MAX_FCS
  * @binding_count: in: 1..OVERTAKE_MAX_BINDINGS
  * @scratch_bytes: in: size of the scratch region of each instance, or 0
- * @instances: in: how many jobs of the recording can be in flight: 1..OVERTAKE_MAX_INSTANCES
- *             (E2BIG)
+ * @instances: in: number of jobs of the recording that can be in flight at a time:
+ *             1..OVERTAKE_MAX_INSTANCES (E2BIG; EINVAL for 0)
  * @flags: in: zero
  * @record_id: in: zero; out: number of the recording in the context
  * @pad: in: zero
  *
- * Everything that the pointers name has been read when the call returns.  The memory of all
- * instances is allocated from then on, and charged to the file.  The recording keeps the mappings
- * that @bindings name, also after UNMAP, until it is forgotten.
+ * When the call returns, everything that the pointers name has been read, and the memory of all
+ * instances is allocated and charged to the file.  The recording keeps the mappings that @bindings
+ * name, also after BO_UNMAP, until it is forgotten and its jobs have ended.
  *
- * The scratch of an instance is zeroed here and not again: a job finds in it what an earlier job of
- * the same recording left there, and never what another recording, context or file wrote.
+ * The scratch memory of an instance is zeroed here and not again: a job finds in it what an earlier
+ * job of the same recording left there, and never data of another recording, context or file.
  *
- * ENOSPC: the context has OVERTAKE_MAX_RECORDINGS recordings.  A recording is forgotten with its
- * context.  All calls and structures in this file are there since version 1.3 of the driver.
+ * ENOSPC: the context has OVERTAKE_MAX_RECORDINGS recordings.  The end of a context forgets its
+ * recordings.  All calls and structures in this file exist since version 1.3 of the driver.
  */
 struct drm_overtake_record {
 	__u64 fcs;
@@ -56,32 +56,33 @@ struct drm_overtake_record {
 /**
  * struct drm_overtake_replay - submit a recorded job; also an io_uring payload
  * @bindings: in: user pointer to struct overtake_binding[@binding_count]: memory for this replay,
- *            of regions that the recording has not bound; or 0
+ *            for regions that the recording has not bound; or 0
  * @result: in: see @result of struct drm_overtake_submit
  * @tag: in: see struct drm_overtake_submit
- * @custom_id: in: likewise
- * @deadline_ns: in: likewise
+ * @custom_id: in: see struct drm_overtake_submit
+ * @deadline_ns: in: see struct drm_overtake_submit
  * @extensions: in: user pointer to a chain of struct overtake_extension, of types SYNC, PLACEMENT,
  *              MODEL and REPLAY_PARTS, or 0
  * @context_id: in: the context of the recording
  * @record_id: in: @record_id that RECORD returned (ENOENT)
  * @binding_count: in: 0..OVERTAKE_MAX_BINDINGS
  * @core: in: see struct drm_overtake_submit
- * @priority: in: likewise
+ * @priority: in: see struct drm_overtake_submit
  * @flags: in: zero
  * @pad: in: zero
  *
- * The job is as any other: it ends, is collected, cancelled and traced like them.  The addresses
- * and cores that it names are checked each time.  A replay costs the same however many FCs were
- * recorded.  It allocates nothing but fences that other clients or drivers see: where syncobjs are
- * named, or a buffer was exported or imported.
+ * The job ends, and is collected, cancelled and traced, as other jobs are.  The addresses and cores
+ * that it names are checked each time.  The cost of a replay does not depend on the number of FCs.
+ * A replay allocates only fences that other clients or drivers can see: if it names syncobjs, or a
+ * buffer was exported or imported.
  *
- * Fails with EBUSY while each instance is in flight, or used by another thread that is in REPLAY.
+ * Fails with EBUSY if every instance is in flight, or in use by another thread that is in REPLAY.
  * An instance is in flight until the end of its job was collected (through io_uring: until its CQE
  * was posted).  ENOSPC: OVERTAKE_MAX_WAITERS threads wait for an instance already.
  *
- * Buffers that were never exported are used without a fence in their reservation objects, so the
- * memory statistics of the file do not call them active.  BO_WAIT waits for these jobs, too.
+ * A replay adds no fence to the reservation objects of buffers that were never exported, so the
+ * memory statistics of the file do not call these buffers active.  BO_WAIT waits for the jobs of
+ * replays, too.
  */
 struct drm_overtake_replay {
 	__u64 bindings;
@@ -100,12 +101,12 @@ struct drm_overtake_replay {
 };
 
 /**
- * struct overtake_extension_replay_parts - cores and record of a group, in one replay
+ * struct overtake_extension_replay_parts - cores and record of a group for one replay
  * @base: in: its type is OVERTAKE_EXTENSION_REPLAY_PARTS
  * @cores: in: user pointer to __u32[@part_count], which replaces @core of each part; or 0: the
  *         parts have the cores with which they were recorded
- * @record: in: as in struct overtake_extension_parts
- * @part_count: in: as recorded (EINVAL)
+ * @record: in: see @record of struct overtake_extension_parts
+ * @part_count: in: number of parts of the recording (EINVAL)
  * @pad: in: zero
  */
 struct overtake_extension_replay_parts {
@@ -121,7 +122,7 @@ struct overtake_extension_replay_parts {
  * @context_id: in: its context
  * @record_id: in: number of the recording (ENOENT)
  *
- * Its jobs in flight go on to their ends; then its memory is freed.
+ * The jobs of the recording that are in flight go on.  Its memory is freed when they have ended.
  */
 struct drm_overtake_forget {
 	__u32 context_id;

@@ -12,26 +12,27 @@ extern "C" {
 /*
  * Service mode
  * ------------
- * The tasks of all processes wait in one queue of the device, which decides what runs when.  A
- * task is a list of segments, one after the other: on the device, or on a CPU of its process.
- * The process submits the whole task, and from then on the device refuses nothing about it.  The
- * device notifies the process when a CPU segment is to run, the process reports when it is done,
- * and the device reports the end.  The device never waits for the process: a CPU segment that takes
- * too long is overdue, and other tasks go ahead.
+ * The tasks of all processes wait in one queue of the device.  The device decides when each segment
+ * runs.  A task is a list of segments that run one after the other, each on the device or on a CPU
+ * of its process.  The process submits the whole task.  The device checks the whole task then, and
+ * refuses no segment later.  The device notifies the process when a CPU segment is to run, the
+ * process reports the end of the segment, and the device reports the end of the task.  The device
+ * never waits for the process: a CPU segment that takes too long is overdue, and other tasks go
+ * ahead.
  *
  * Jobs of tasks take no part in the synchronisation of buffers.  They wait for no fence and leave
  * none, since another client or driver must not wait for a process's CPU segments.
  */
 
 /**
- * struct overtake_task_segment - one segment of a task: on the device if it has FCs
+ * struct overtake_task_segment - one segment of a task; it runs on the device if it has FCs
  * @fcs: in: user pointer to struct overtake_fc[@fc_count]
  * @bindings: in: user pointer to struct overtake_binding[@binding_count]
- * @cpu_key: in: CPU segment: names the computation, so that the device finds the time that it
+ * @cpu_key: in: CPU segment: identifies the computation, so that the device finds the time that it
  *           measured before
  * @expected_ns: in: CPU segment: its estimate in nanoseconds until a segment with its @cpu_key has
- *               run; a second at most
- * @fc_count: in: 0..OVERTAKE_MAX_FCS; 0: on the CPU, and then @fcs, @bindings, @binding_count and
+ *               run.  All CPU segments of a task count for at most one second together
+ * @fc_count: in: 0..OVERTAKE_MAX_FCS; 0: a CPU segment, whose @fcs, @bindings, @binding_count and
  *            @scratch_bytes are 0
  * @binding_count: in: 1..OVERTAKE_MAX_BINDINGS
  * @scratch_bytes: in: as for a job
@@ -50,10 +51,10 @@ struct overtake_task_segment {
 
 /**
  * struct overtake_segment_parts - the parts of a segment whose job is a group
- * @parts: in: user pointer to struct overtake_part[@part_count], which name no cores
+ * @parts: in: user pointer to struct overtake_part[@part_count]; the parts name no cores (EINVAL)
  * @stages: in: user pointer to __u32[fc_count of the segment], as for a job
- * @part_count: in: 1..@width of the task; 0: the segment is no group, and then the other three
- *              fields are 0
+ * @part_count: in: 1..@width of the task; 0: the segment is no group, and the other three fields
+ *              are 0
  * @stage_count: in: 1..OVERTAKE_MAX_STAGES (E2BIG)
  */
 struct overtake_segment_parts {
@@ -64,17 +65,17 @@ struct overtake_segment_parts {
 };
 
 /**
- * struct overtake_extension_task_parts - segments of the task are groups, on several cores at once
+ * struct overtake_extension_task_parts - segments of the task are groups on several cores at once
  * @base: in: its type is OVERTAKE_EXTENSION_TASK_PARTS
  * @segments: in: user pointer to struct overtake_segment_parts[@segment_count of the task]
- * @width: in: cores that the task takes: 1..core_count, and the most parts that a segment has
+ * @width: in: number of cores that the task takes: the most parts that a segment has (EINVAL)
  * @pad: in: zero
  *
  * The task names no core (EINVAL).  The task takes @width cores at once, when there is a free slot
- * on each, and keeps the cores and the slots as other tasks keep one: part i of each segment runs
- * on the i-th core, a segment without parts on the first.  While the task waits for the cores it
- * bars every core.  The rules of parts and stages are those of struct overtake_extension_parts.
- * Since version 1.2 of the driver.
+ * on each.  It keeps these cores and slots as other tasks keep one core and one slot.  Part i of
+ * each segment runs on the i-th core, a segment without parts on the first core.  While the task
+ * waits for the cores it bars every core.  The rules of parts and stages are those of struct
+ * overtake_extension_parts.  The extension exists since version 1.2 of the driver.
  */
 struct overtake_extension_task_parts {
 	struct overtake_extension base;
@@ -88,19 +89,19 @@ struct overtake_extension_task_parts {
  * @segments: in: user pointer to struct overtake_task_segment[@segment_count]
  * @tag: in: client's name for the task, unique in the context until its end is collected (EEXIST)
  * @custom_id: in: within one priority the task with the smaller number goes first
- * @deadline_ns: in: device time, for policies that look at it; ~0 = none
+ * @deadline_ns: in: device time, for policies that use deadlines; ~0 = no deadline
  * @extensions: in: user pointer to a chain of struct overtake_extension, of types MODEL and
  *              TASK_PARTS, or 0
  * @context_id: in: a context with workers
  * @segment_count: in: 1..OVERTAKE_MAX_SEGMENTS
- * @core: in: 1..core_count, or OVERTAKE_CORE_ANY: the first segment on the device settles it
- * @priority: in: 0..context's max_priority
+ * @core: in: 1..core_count, or OVERTAKE_CORE_ANY: the first segment on the device decides
+ * @priority: in: 0..@max_priority of the context (EPERM)
  * @flags: in: zero
  * @reserved: in: zero
  *
- * Everything that the pointers name has been read when the call returns, through io_uring too: its
- * CQE reports only whether the task was accepted.  Fails as SUBMIT does; a task that is refused
- * leaves nothing behind.
+ * When the call returns, everything that the pointers name has been read, also through io_uring.
+ * The CQE reports only whether the task was accepted.  Fails as SUBMIT does.  A refused task leaves
+ * nothing behind.
  */
 struct drm_overtake_task_submit {
 	__u64 segments;
@@ -116,23 +117,23 @@ struct drm_overtake_task_submit {
 	__u64 reserved[3];
 };
 
-#define OVERTAKE_TASK_RUN_CPU		1u	/* run segment @segment, then TASK_CPU_DONE */
+#define OVERTAKE_TASK_RUN_CPU		1u	/* run segment @segment, then call TASK_CPU_DONE */
 #define OVERTAKE_TASK_ENDED		2u	/* the task ended; this event collects it */
 
 /**
- * struct overtake_task_event - what the device reports to a process about a task
+ * struct overtake_task_event - a report of the device to a process about a task
  * @tag: out: the task's tag
- * @start_ns: out: RUN_CPU: device time from which on the segment is measured
- * @arrived_ns: out: ENDED: device time
- * @dispatched_ns: out: ENDED: device time, 0 = it was not dispatched
- * @ended_ns: out: ENDED: device time
+ * @start_ns: out: RUN_CPU: device time from which the time of the segment counts
+ * @arrived_ns: out: ENDED: device time of the task's arrival
+ * @dispatched_ns: out: ENDED: device time of its dispatch, 0 = the task was not dispatched
+ * @ended_ns: out: ENDED: device time of its end
  * @type: out: OVERTAKE_TASK_*
  * @segment: out: RUN_CPU: number of the segment, from 0
  * @status: out: ENDED: 0, or the error of the segment that failed, as in struct overtake_result
- * @core: out: ENDED: core that took its segments on the device, the first of several; 0 = none did
- * @result_count: out: ENDED: how many of the call's results belong to the task, in order: one for
- *                each segment.  A result that is all zero: the segment never began.  For a CPU
- *                segment only times and status are set
+ * @core: out: ENDED: core that ran its segments on the device, the first of several; 0 = no core
+ * @result_count: out: ENDED: number of results of the call that belong to the task: one for each
+ *                segment, in their order.  If a result is all zero, its segment never began.  For a
+ *                CPU segment only times and status are set
  * @pad: out: zero
  */
 struct overtake_task_event {
@@ -149,7 +150,7 @@ struct overtake_task_event {
 	__u32 pad;
 };
 
-#define OVERTAKE_TASK_EVENTS_WAKE	(1u << 0)	/* only let another thread's call return */
+#define OVERTAKE_TASK_EVENTS_WAKE	(1u << 0)	/* only make another call return */
 
 /**
  * struct drm_overtake_task_events - wait for events of a context's tasks
@@ -159,12 +160,13 @@ struct overtake_task_event {
  * @context_id: in: a context with workers
  * @event_count: in: room, at least 1; out: number of events
  * @result_count: in: room, at least OVERTAKE_MAX_SEGMENTS; out: number of results
- * @flags: in: OVERTAKE_TASK_EVENTS_WAKE: the call that waits, or the next one, returns at once with
- *         the events that there are; all other fields but @context_id are zero then
+ * @flags: in: OVERTAKE_TASK_EVENTS_WAKE: this call makes the call that waits, or the next call,
+ *         return at once with the events that there are.  All other fields of this call but
+ *         @context_id are zero
  *
  * Returns events in the order in which they came, as many as there is room for.  Fails with
  * ETIMEDOUT at the deadline, and with ENOSPC if OVERTAKE_MAX_WAITERS threads sleep in calls of the
- * context already.  Events that cannot be written (EFAULT) are lost.  poll() reports POLLIN while
+ * context already.  An event that cannot be written (EFAULT) is lost.  poll() reports POLLIN while
  * there are events.
  *
  * Through io_uring the call does not wait (@deadline_ns is zero), and the CQE's res is the number
@@ -188,8 +190,8 @@ struct drm_overtake_task_events {
  * @status: in: 0, or a negative errno, which ends the task
  * @pad: in: zero
  *
- * Fails with ENOENT if there is no such task, and with EINVAL unless its process is to run
- * just that segment.
+ * Fails with ENOENT if there is no such task, and with EINVAL for any other @status, or if the
+ * device has not reported RUN_CPU for that segment, or it is done already.
  */
 struct drm_overtake_task_cpu_done {
 	__u64 tag;

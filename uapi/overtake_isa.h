@@ -2,25 +2,25 @@
 /*
  * The Overtake instruction set.
  *
- * A program is an array of fixed-size instructions in a job's program region.
- * A function call (FC) is a contiguous range of it.  Instructions run in order; each reads and
- * writes tensors in the job's regions.
+ * A program is an array of fixed-size instructions in the program region of a job.
+ * A function call (FC) is a contiguous range of the program.  Instructions run in order; each
+ * reads and writes tensors in the job's regions.
  *
  * Extension rules
  * ---------------
  *  - OVERTAKE_ISA_VERSION is major << 16 | minor.  A device runs every program
  *    of its own major version and of any minor version up to its own.
  *  - The size of an instruction never changes within a major version.  New
- *    fields come out of @reserved; new meanings get a new opcode.
+ *    fields take space from @reserved; new meanings get a new opcode.
  *  - Reserved fields, and fields that an opcode does not use, are zero.  A device refuses an
  *    instruction in which they are not zero, so they can be given a meaning later.
  *  - Numbers once assigned (opcodes, region indices, fault codes) stay assigned.
  *
  * Tensors
  * -------
- * Activations are signed integers of 8 bits, or by their type of 16 bits, little
+ * Activations are signed integers of 8 or 16 bits, according to their type, little
  * endian; height x width x channels, channels innermost and contiguous.  Element
- * (y, x, c), of size bytes, is at
+ * (y, x, c), which has size bytes, is at
  *
  *	offset + y * row_stride + x * pixel_stride + size * c
  *
@@ -58,16 +58,16 @@
 #define OVERTAKE_ISA_VERSION_INT16	((1u << 16) | 2u)
 
 #define OVERTAKE_CHANNEL_ALIGN		8u
-/* Outputs and inputs of a tile of CONV's weights. */
+/* Outputs and inputs in a tile of the weights of CONV. */
 #define OVERTAKE_WEIGHT_BLOCK		8u
 #define OVERTAKE_WEIGHT_INPUTS		2u
 #define OVERTAKE_WEIGHT_TILE		(OVERTAKE_WEIGHT_BLOCK * OVERTAKE_WEIGHT_INPUTS)
 #define OVERTAKE_MAX_REGIONS		16u
-/* Products summed up into one output element; bounds work that cannot be interrupted. */
+/* The most products (or elements) of one output element; bounds work that cannot be interrupted. */
 #define OVERTAKE_MAX_KERNEL_ELEMENTS	(1u << 17)
 /* The same bound for CONV, DEPTHWISE, TRANSPOSED_CONV and MATMUL with an input of 16 bits. */
 #define OVERTAKE_MAX_INT16_PRODUCTS	(1u << 15)
-/* The most bytes from a tensor's first element to its last, and the most bytes of weights. */
+/* The most bytes from the first element of a tensor to its last; the most bytes of weights. */
 #define OVERTAKE_MAX_TENSOR_BYTES	(1ull << 40)
 #define OVERTAKE_TABLE_BYTES		256u
 /* Elements of a table for an input of 16 bits. */
@@ -77,7 +77,7 @@
 #define OVERTAKE_MULTIPLIER_MAX		((1u << 24) - 1u)
 #define OVERTAKE_SHIFT_MIN		1u
 #define OVERTAKE_SHIFT_MAX		62u
-/* Positions in an image (RESIZE_*, NV12) count 1/2^20 pixels. */
+/* Positions in an image (RESIZE_*, NV12) are in units of 1/2^20 pixel. */
 #define OVERTAKE_POSITION_BITS		20u
 #define OVERTAKE_START_MAX		(1ll << 52)
 #define OVERTAKE_STEP_MAX		(1u << 30)
@@ -89,7 +89,7 @@
 #define OVERTAKE_REGION_IO		3u
 
 /*
- * Opcodes.  in[0] is the input, in[1] a second input where one is named,
+ * Opcodes.  in[0] (in0) is the input, in[1] (in1) the second input of opcodes that have two,
  * out the output.  "acc" is a 32-bit accumulator that wraps modulo 2^32.
  * Input positions outside the tensor contribute nothing.  docs/reference/isa.md has every
  * formula in full.
@@ -114,11 +114,11 @@
  * TABLE	out = table[(unsigned char)in0]; 256 bytes at weights_offset.
  * COPY		out = in0, shapes equal (exact).
  * DELAY	occupies the core for delay_cycles, at most OVERTAKE_DELAY_CYCLES_MAX.
- * JUMP		continues at instruction jump_target of the program, which lies in the FC.
+ * JUMP		continues at instruction jump_target of the program, which is in the FC.
  *
- * Of minor version 1:
+ * Opcodes since minor version 1:
  *
- * SUB		as ADD, with the second product subtracted.
+ * SUB		as ADD, but subtracts the second product.
  * MUL		(in0 - zp0) * (in1 - zp1) * multiplier[0], rounded by shift[0].
  * MAX, MIN	as ADD, with the greater (lesser) of the two products instead of their sum.
  * REQUANTISE	requantise(in0 - zp0, multiplier[0], shift[0]).
@@ -150,18 +150,18 @@
  *		chroma) of 0..255; then requantise(v + bias[c], multiplier[c], shift[c]).
  *		Three arrays of 8 words at params_offset (exact).
  *
- * Of minor version 2: operands of 16 bits (OVERTAKE_TYPE_INT16), of all opcodes but NV12, in any
- * combination.  But where an opcode only moves elements or chooses among them, in0 and out have one
- * type (COPY, PAD, PERMUTE, *_TO_*, RESIZE_*, MAX_POOL, REDUCE_MAX, REDUCE_MIN).  The zero_point of
- * 16 bits is 0.  clamp and fill have the range of out's type.
+ * Since minor version 2, operands may have 16 bits (OVERTAKE_TYPE_INT16), for all opcodes but NV12,
+ * in any combination.  But in0 and out have the same type for opcodes that only move elements or
+ * choose among them (COPY, PAD, PERMUTE, *_TO_*, RESIZE_*, MAX_POOL, REDUCE_MAX, REDUCE_MIN).  An
+ * operand of 16 bits has zero_point 0.  clamp and fill have the range of out's type.
  *
- *  - CONV, DEPTHWISE, TRANSPOSED_CONV, MATMUL with an input of 16 bits: sums have 64 bits and do
- *    not wrap, of at most OVERTAKE_MAX_INT16_PRODUCTS products.  Of MATMUL with two such inputs the
- *    sum is divided by 256, rounded half to even, before the bias is added.
- *  - TABLE: OVERTAKE_INT16_TABLE_ELEMENTS elements for an input of 16 bits, found by its bits as an
- *    unsigned number; elements are as wide as out's.
- *  - DEQUANTISE of an input of 16 bits has no table: in0 * multiplier[0] / 2^shift[0] as the
- *    nearest float, of two the even one.
+ *  - CONV, DEPTHWISE, TRANSPOSED_CONV, MATMUL with an input of 16 bits: a sum has 64 bits, does
+ *    not wrap, and has at most OVERTAKE_MAX_INT16_PRODUCTS products.  If MATMUL has two such
+ *    inputs, the sum is divided by 256, rounded half to even, before the bias is added.
+ *  - TABLE: for an input of 16 bits the table has OVERTAKE_INT16_TABLE_ELEMENTS elements, and the
+ *    bits of the input, as an unsigned number, are the index; elements are as wide as out's.
+ *  - DEQUANTISE: for an input of 16 bits there is no table; out is
+ *    in0 * multiplier[0] / 2^shift[0], rounded to the nearest float, half to even.
  *
  * An FC is hung if it executes for more cycles than the watchdog allows, or executes more
  * instructions than both 4096 and a 128th of these cycles.
@@ -173,10 +173,10 @@
  * outputs that depend on them unspecified, and so do padding weights that are not zero.
  *
  * The last window of CONV, DEPTHWISE and the pools begins inside the tensor.  A dilated window may
- * have no tap inside it: then acc = bias[o], and MAX_POOL gives the smallest value that its clamp
- * permits.  An output element is made of at most OVERTAKE_MAX_KERNEL_ELEMENTS products (or
- * elements).  If an instruction reads a tensor that it writes, the result is unspecified; nothing
- * outside the tensor is touched.
+ * have no tap inside the tensor: then acc = bias[o], and MAX_POOL gives the smallest value that its
+ * clamp permits.  An output element has at most OVERTAKE_MAX_KERNEL_ELEMENTS products (or
+ * elements).  If an instruction reads a tensor that it writes, the result is unspecified, but
+ * nothing outside the tensor changes.
  */
 #define OVERTAKE_OP_CONV		1u
 #define OVERTAKE_OP_DEPTHWISE		2u
@@ -230,7 +230,7 @@
 /**
  * struct overtake_operand - a tensor in one of the job's regions
  * @region: region index
- * @zero_point: the integer that stands for 0, -128..127; 0 for 16 bits, float tensors and pictures
+ * @zero_point: the integer that represents 0, -128..127; 0 for 16 bits, float tensors and pictures
  * @offset: bytes from the start of the region to element (0, 0, 0)
  * @height: rows, at least 1
  * @width: pixels per row, at least 1
@@ -256,8 +256,8 @@ struct overtake_operand {
  * @opcode: OVERTAKE_OP_*
  * @flags: OVERTAKE_FLAG_*
  * @groups: CONV: groups, at least 1
- * @out: the tensor written
- * @in: the tensors read
+ * @out: the tensor that it writes
+ * @in: the tensors that it reads
  * @weights_offset: bytes into the region @weights_region
  * @params_offset: bytes into the region @params_region, a multiple of 4
  * @weights_region: region of the weights or the table
@@ -271,7 +271,7 @@ struct overtake_operand {
  * @pad_left: columns of the first window left of the tensor, fewer than the window's
  *	      extent; PAD: columns left of the input
  * @clamp_min: least output, in the range of out's type
- * @clamp_max: greatest output, likewise, not below clamp_min
+ * @clamp_max: greatest output, in the range of out's type, not below clamp_min
  * @multiplier: integer scales below 2^24: for both inputs (ADD, SUB, MAX, MIN), or only [0]
  *		(MUL, REQUANTISE, REDUCE_SUM, QUANTISE, DEQUANTISE of 16 bits)
  * @shift: [0] is the right shift that goes with @multiplier, [1] is zero
@@ -280,9 +280,9 @@ struct overtake_operand {
  * @dilation_height: rows from tap to tap, 0 means 1 (CONV, DEPTHWISE, TRANSPOSED_CONV, MAX_POOL)
  * @dilation_width: columns from tap to tap, 0 means 1
  * @start_y: position of output row 0 in in0, in 1/2^20 pixels, at most OVERTAKE_START_MAX from 0
- * @start_x: position of output column 0 in in0, likewise
+ * @start_x: position of output column 0 in in0, with the same unit and limit
  * @step_y: rows of in0 from one output row to the next, in 1/2^20 pixels, at most OVERTAKE_STEP_MAX
- * @step_x: columns of in0 from one output column to the next, likewise
+ * @step_x: columns of in0 from one output column to the next, with the same unit and limit
  * @pad_bottom: AVERAGE_POOL with OVERTAKE_FLAG_CLIP_PAD: rows below the tensor that count,
  *		fewer than kernel_height
  * @pad_right: columns right of the tensor that count, fewer than kernel_width
@@ -291,8 +291,8 @@ struct overtake_operand {
  * @reserved: zero
  *
  * Padding below and to the right of a tensor follows from the output's shape.
- * COPY, TABLE, DELAY, JUMP, PAD, PERMUTE, *_TO_*, RESIZE_* and DEQUANTISE do not clamp, since they
- * only move or look up elements at most; their clamp fields are zero.
+ * COPY, TABLE, DELAY, JUMP, PAD, PERMUTE, *_TO_*, RESIZE_* and DEQUANTISE do not clamp, because
+ * they at most move elements or look them up.  Their clamp fields are zero.
  */
 struct overtake_insn {
 	__u16 opcode;
@@ -330,23 +330,23 @@ struct overtake_insn {
 };
 
 /*
- * Faults: what ended a job early.  The numbers are stable.  The record of a job
- * contains one, together with the index of the instruction.
+ * Faults: why a job ended early.  The numbers are stable.  struct overtake_result has the
+ * fault of a job and the index of the instruction.
  */
 #define OVERTAKE_FAULT_NONE		0u
 #define OVERTAKE_FAULT_OPCODE		1u	/* unknown opcode */
 #define OVERTAKE_FAULT_RESERVED		2u	/* a field that must be zero is not zero */
 #define OVERTAKE_FAULT_FIELD		3u	/* a field is out of its range */
-#define OVERTAKE_FAULT_REGION		4u	/* no such region, or not bound */
+#define OVERTAKE_FAULT_REGION		4u	/* there is no such region, or it is not bound */
 #define OVERTAKE_FAULT_BOUNDS		5u	/* an operand leaves its region */
 #define OVERTAKE_FAULT_PERMISSION	6u	/* the region does not permit the access */
 #define OVERTAKE_FAULT_SHAPE		7u	/* the operands' shapes do not fit */
 #define OVERTAKE_FAULT_PROGRAM		8u	/* the FC leaves the program */
 #define OVERTAKE_FAULT_WATCHDOG		9u	/* the FC executed for too many cycles */
-#define OVERTAKE_FAULT_RESET		10u	/* the core was reset under the FC */
-#define OVERTAKE_FAULT_KILLED		11u	/* the context was destroyed under the FC */
+#define OVERTAKE_FAULT_RESET		10u	/* the core was reset during the FC */
+#define OVERTAKE_FAULT_KILLED		11u	/* the context was destroyed during the FC */
 #define OVERTAKE_FAULT_CLOCK		12u	/* executing the FC took its host too long */
-#define OVERTAKE_FAULT_STOPPED		13u	/* kept executing after a cancel or deadline */
+#define OVERTAKE_FAULT_STOPPED		13u	/* it kept executing after a cancel or deadline */
 #define OVERTAKE_FAULT_UNSUPPORTED	14u	/* this core lacks the opcode */
 
 #endif

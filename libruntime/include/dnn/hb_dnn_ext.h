@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sources of the inputs of a model.
+ * hbDNNGetInputSource(): the source of an input of a model.
  */
 #ifndef OVERTAKE_DNN_HB_DNN_EXT_H
 #define OVERTAKE_DNN_HB_DNN_EXT_H
@@ -17,7 +17,7 @@ typedef enum {
     HB_DNN_INPUT_FROM_PYRAMID = 2 /* NV12, from memory */
 } hbDNNInputSource;
 
-/* HB_DNN_INVALID_ARGUMENT: no such input. */
+/* Returns an hbDNNInputSource.  HB_DNN_INVALID_ARGUMENT: NULL, or no such input. */
 int32_t hbDNNGetInputSource(int32_t* inputSource, hbDNNHandle_t dnnHandle, int32_t inputIndex);
 
 #ifdef __cplusplus

@@ -38,8 +38,8 @@ enum {
 };
 
 /*
- * Returns one line about a status, in English; for a number that is no status, a line that reports
- * that.  The text is valid for ever.  Any thread may call it.
+ * Returns a line of English about a status.  A number that is no status gets a line, too.  The text
+ * is valid for ever.  Any thread may call this function.
  */
 const char* hbDNNGetErrorDesc(int32_t errorCode);
 

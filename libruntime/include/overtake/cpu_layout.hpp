@@ -7,13 +7,13 @@
 
 namespace overtake {
 
-/// The layout of values between operators of the CPU.  Results are the same bits with each of them;
-/// times differ.
+/// The layout of values between operators of the CPU.  Results have the same bits with every
+/// layout; times differ.
 enum class CpuLayout : std::uint8_t {
-    automatic, ///< for each value the layout that makes its segment fastest, or the one that its
-               ///< file says
+    automatic, ///< for each value the layout that the model file names, or else the layout that
+               ///< makes its segment fastest
     planes,    ///< dense, in ONNX's order
-    blocked    ///< 8 or 16 channels side by side wherever operators can, as AVX registers hold them
+    blocked    ///< blocks of 8 or 16 channels, as AVX registers hold them, where operators can
 };
 
 } // namespace overtake

@@ -15,7 +15,7 @@
 // (docs/reference/configuration.md).  A program registers an operator before it loads a model that
 // has such nodes.
 //
-// Thread safety: all functions, from any thread.
+// Thread safety: any thread may call the functions of this file.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@
 
 namespace overtake {
 
-/// An attribute of an ONNX node: INT and INTS are `integers`, FLOAT and FLOATS `reals`, STRING and
-/// STRINGS `strings`; the elements of a TENSOR are in `integers` or `reals`, and `shape` is the
-/// tensor's.
+/// An attribute of an ONNX node.  INT and INTS are in `integers`, FLOAT and FLOATS in `reals`,
+/// STRING and STRINGS in `strings`.  The elements of a TENSOR are in `integers` or `reals`, and its
+/// shape is in `shape`.
 struct OperatorAttribute {
-    std::string name;                   ///< as in the file
+    std::string name;                   ///< its name in the model
     std::vector<std::int64_t> integers; ///< INT: one element; INTS: several
     std::vector<float> reals;           ///< FLOAT: one element; FLOATS: several
     std::vector<std::string> strings;   ///< STRING: one element; STRINGS: several
@@ -46,8 +46,8 @@ struct OperatorDescription {
     std::string type;                               ///< the operator's name in the domain
     std::string node;                               ///< the node's name
     std::vector<OperatorAttribute> attributes;      ///< in the file's order
-    std::vector<std::vector<std::uint32_t>> inputs; ///< shapes as in ONNX; a scalar's is {1}
-    std::vector<std::uint32_t> output;              ///< its shape
+    std::vector<std::vector<std::uint32_t>> inputs; ///< shapes as in ONNX; {1} for a scalar
+    std::vector<std::uint32_t> output;              ///< shape of the output
 
     /// Returns the attribute called `name`, or null if the node has none.
     OVERTAKE_API const OperatorAttribute* find(const std::string& name) const;
@@ -57,9 +57,9 @@ struct OperatorDescription {
 class OVERTAKE_API CustomOperator {
 public:
     virtual ~CustomOperator();
-    /// Computes the output.  `inputs` and `output` are dense row-major arrays of exactly the
-    /// description's shapes, valid during the call.  One thread calls it at a time.  An exception
-    /// makes the task fail: Error with its code, any other with EIO.
+    /// Computes the output.  `inputs` and `output` are dense row-major arrays with exactly the
+    /// shapes of the description, valid during the call.  One thread at a time calls it.  If it
+    /// throws, the task fails: with the code of an Error, with EIO for any other exception.
     virtual void compute(std::span<const std::span<const float>> inputs,
                          std::span<float> output) = 0;
 };
@@ -68,22 +68,24 @@ public:
 using OperatorFactory =
     std::function<std::unique_ptr<CustomOperator>(const OperatorDescription& node)>;
 
-/// Registers `factory` for models that are loaded from now on.  EEXIST if the domain has an
-/// operator of that type already; EINVAL for an empty type or factory.
+/// Registers `factory` for models that are loaded from now on.  EEXIST if an operator of that
+/// domain and type is registered already; EINVAL for an empty type or factory.
 OVERTAKE_API void register_custom_operator(const std::string& domain, const std::string& type,
                                            OperatorFactory factory);
 
 /// Makes the operator that is registered for the node's domain and type.  ENOENT, naming type and
-/// node, if there is none; EINVAL if its factory returns null.
+/// node, if no operator is registered; EINVAL if its factory returns null; or what the factory
+/// throws.
 OVERTAKE_API std::unique_ptr<CustomOperator>
 create_custom_operator(const OperatorDescription& node);
 
 /// Loads a shared object, or all shared objects (*.so) of a directory in the order of their names.
 /// Calls the function `int overtake_register_operators(void)` of each, which registers its
-/// operators and returns 0.  An object is loaded and called once in a process, and stays loaded.
-/// Error, naming the file: ENOEXEC for a file that is no shared object; EINVAL for a file that is
-/// not regular, or without the function, or whose function does not return 0; the code of an Error
-/// that the function throws; the errno of reading the directory (ENOENT, say).
+/// operators and returns 0.  An object is loaded and called once in a process, even if that call
+/// fails, and stays loaded.  Error, naming the file: ENOEXEC for a file that cannot be loaded as a
+/// shared object; EINVAL for a file of a directory that is not regular, for an object without the
+/// function, or if the function does not return 0; the code of an Error that the function throws;
+/// the errno of reading the directory, for example ENOENT.
 OVERTAKE_API void load_custom_operators(const std::string& path);
 
 } // namespace overtake

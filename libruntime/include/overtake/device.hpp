@@ -2,14 +2,15 @@
 //
 // Device: one queue interface for all backends (io_uring, ioctl, server, embedded).
 //
-// Thread safety: a Device and everything made from it may be used by several threads.  A
-// Queue belongs to one thread at a time, and may change threads only while nothing is in
-// flight; any thread may destroy it at any time.
+// Thread safety: several threads may use a Device, its buffers and its manual clock.  A Queue
+// belongs to one thread at a time, and may change threads only while nothing is in flight.  Any
+// thread may call interrupt() of a Queue and destroy the Queue at any time.
 // Errors: functions throw overtake::Error, whose code() is an errno value and whose text names
 // the place and the remedy.  A job that fails throws nothing: its Completion reports the failure.
 // fork(): only the process that opened a device can use it.  In a child of fork() each function of
-// the Device, and of all objects made from it, throws ENOTSUP and names fork(); functions that
-// cannot throw return 0.  Destructors and exit() return at once in the child and release nothing:
+// the Device, and of all objects made from it, throws ENOTSUP and names fork().  Of the functions
+// that cannot throw, in_flight(), live() and lost() return 0 there, and the others return what they
+// returned in the parent.  Destructors and exit() return at once in the child and release nothing:
 // the parent's work goes on.  A child opens a device of its own.  The child has the parent's
 // descriptors until it ends or calls exec(), so a driver or a server notices the parent's end only
 // then.
@@ -29,18 +30,19 @@
 
 namespace overtake {
 
-/// The priority that overtakes all others; needs a right (QueueOptions::max_priority).
+/// The priority of the HIGH ring; needs a right (QueueOptions::max_priority).
 constexpr unsigned priority_high = OVERTAKE_PRIORITY_HIGH;
-/// No core is named: the device takes the one with the fewest unfinished FCs, of those that
-/// Job::cores names.  Cores are counted from 1.
+/// The job names no core.  The device takes, of the cores in Job::cores, the one with the fewest
+/// unfinished FCs, on a tie the lowest number.  Cores are counted from 1.
 constexpr unsigned core_any = OVERTAKE_CORE_ANY;
 /// A deadline that never passes.
 constexpr std::int64_t deadline_never = OVERTAKE_DEADLINE_NEVER;
 
-/// Memory that the host and the device share; page aligned, zeroed, mapped on both sides.
-/// A Buffer keeps the device's memory, not the device.  A job in flight keeps its own reference.
-/// The library does not order accesses.  A job sees what the host writes before Queue::submit().
-/// The host sees what the job writes once Queue::reap() has returned its Completion.
+/// Memory that the host and the device share.  The memory is page aligned, zeroed at first, and
+/// mapped on both sides.  A Buffer does not keep the Device.  A job in flight keeps the memory even
+/// if the Buffer is destroyed.  The library does not order accesses.  A job sees what the host
+/// writes before Queue::submit().  The host sees what the job writes once Queue::reap() has
+/// returned the job's Completion.
 class OVERTAKE_API Buffer {
 public:
     virtual ~Buffer();
@@ -62,28 +64,29 @@ struct Job {
     std::uint64_t tag = 0; ///< unique among the queue's jobs in flight; comes back in Completion
     std::span<const overtake_fc> fcs;           ///< in the order in which they run
     std::span<const overtake_binding> bindings; ///< one for each region that the FCs use
-    std::uint32_t scratch_bytes = 0; ///< memory of the job's own while it runs, contents undefined
-    unsigned priority = 0;           ///< 0..254 NORMAL, 255 HIGH
-    std::int64_t custom_id = 0;      ///< within one priority the smaller goes first
+    std::uint32_t scratch_bytes = 0; ///< memory for this job alone; its contents are undefined
+    unsigned priority = 0;           ///< 0..254 enters the NORMAL ring, 255 the HIGH ring
+    std::int64_t custom_id = 0;      ///< recorded in events; devices do not order jobs by it
     unsigned core = core_any;        ///< core_any, or the number of a core, counted from 1
     /// The time at which the job ends with -ETIME if it has not ended before: absolute
     /// CLOCK_MONOTONIC (device time under a manual clock); 0 = the device's default after
     /// submission.
     std::int64_t deadline_ns = 0;
-    /// With core_any: the cores that may run the job, bit k - 1 for core k; 0 = all.  If it is not
-    /// 0, jobs on their way to a core count among its unfinished FCs.
+    /// With core_any: the cores that may run the job, bit k - 1 for core k; 0 = all cores.  If it
+    /// is not 0, FCs of jobs on their way to a core count among the core's unfinished FCs.
     std::uint64_t cores = 0;
-    /// With `cores`: submit() writes the number of the core that the device takes here before it
-    /// returns.
+    /// If `cores` is not 0, submit() writes the number of the core that the device has chosen here
+    /// before it returns.
     unsigned* chosen_core = nullptr;
     std::uint64_t model = 0; ///< the model that events of the job name: model_id() of its name
 
-    /// A group: a part for each of several cores.  All parts arrive at once.  Their FCs follow each
-    /// other in `fcs`; `core`, `cores` and `chosen_core` are not set.  Empty: the job is no group,
-    /// and has neither `stages` nor a `group_record` (EINVAL).
+    /// Not empty: the job is a group, with one part for each of several cores.  All parts arrive at
+    /// once.  The FCs of the parts follow each other in `fcs`; `core`, `cores` and `chosen_core`
+    /// are not set.  Empty: the job is no group, and has neither `stages` nor a `group_record`
+    /// (EINVAL).
     std::span<const overtake_part> parts;
-    /// Group: the stage of each FC, from 0, never less than that of the FC before it in its part.
-    /// A stage opens when the one before has ended in all parts.  Each stage has an FC.
+    /// Group: the stage of each FC, from 0, never less than the stage of the FC before it in its
+    /// part.  A stage opens when the stage before has ended in all parts.  Each stage has an FC.
     std::span<const std::uint32_t> stages;
     /// Group: the device address of an overtake_group_record with as many parts, in writable
     /// memory.  The device writes the record before the job completes; 0: no record.
@@ -93,9 +96,9 @@ struct Job {
 /// One submission of a recorded job (Queue::replay()).  Spans are read during replay() only.  A
 /// member with the name of a member of Job means the same.
 struct Replay {
-    std::uint32_t recording = 0;                ///< what Queue::record() returned
+    std::uint32_t recording = 0;                ///< number from Queue::record()
     std::uint64_t tag = 0;                      ///< Job::tag
-    std::span<const overtake_binding> bindings; ///< for regions that the recording has not bound
+    std::span<const overtake_binding> bindings; ///< regions not bound by the recording
     unsigned priority = 0;                      ///< Job::priority
     std::int64_t custom_id = 0;                 ///< Job::custom_id
     unsigned core = core_any;                   ///< Job::core
@@ -103,19 +106,22 @@ struct Replay {
     std::uint64_t cores = 0;                    ///< Job::cores
     unsigned* chosen_core = nullptr;            ///< Job::chosen_core
     std::uint64_t model = 0;                    ///< 0: as recorded
-    std::span<const unsigned> part_cores; ///< group: in place of overtake_part::core, or empty
-    std::uint64_t group_record = 0;       ///< Job::group_record
+    std::span<const unsigned> part_cores;       ///< group: cores of the parts; empty: as recorded
+    std::uint64_t group_record = 0;             ///< Job::group_record
 };
 
-/// What became of a job, as overtake_accel.h describes it; times are device time in nanoseconds.
+/// The result of a job, as overtake_accel.h describes it; times are device time in nanoseconds.
 using Completion = overtake_result;
 
 /// Rights of a queue.
 struct QueueOptions {
-    /// 255 needs CAP_SYS_NICE on a kernel device, and a server's permission on its device.
+    /// The greatest priority of the queue's jobs.  255 needs CAP_SYS_NICE on a kernel device, and
+    /// the server's permission on the device of a server.
     unsigned max_priority = 254;
-    unsigned core_limit = 0;    ///< asked for while the queue lives; needs max_priority 255
-    bool interruptible = false; ///< for Queue::interrupt(); costs some backends a thread
+    /// While the queue lives, it asks for this limit on each core (the tightest limit holds); 0 =
+    /// none.  Needs max_priority 255.
+    unsigned core_limit = 0;
+    bool interruptible = false; ///< permits Queue::interrupt(); costs some backends a thread
 };
 
 class EventSource;
@@ -127,40 +133,45 @@ struct ServiceQueueOptions;
 class OVERTAKE_API Queue {
 public:
     virtual ~Queue();
-    /// Hands jobs to the device in order, in one system call where the backend allows it.  If a job
-    /// is refused, Error names it: the jobs before it are in flight, those behind it are not.
-    /// EINVAL for a job that is malformed, EEXIST for a tag that is in flight, EPERM for a priority
-    /// above the queue's, ENOENT for an address that is no buffer's, E2BIG for a job that is too
-    /// large, ENOSPC for one too many.
+    /// Submits jobs to the device in order, in one system call if the backend allows it.  If a job
+    /// is refused, Error names it.  The jobs before it are in flight then, the jobs behind it are
+    /// not.  EINVAL for a job that is malformed, EEXIST for a tag that is in flight, EPERM for a
+    /// priority above the queue's max_priority, ENOENT for an address that is in no buffer, E2BIG
+    /// for a job that is too large, ENOSPC for one job too many, ENOTSUP for a group on a driver
+    /// that takes none (Device::takes_groups()), ESHUTDOWN if the kernel device has banned the
+    /// queue because too many of its jobs failed.
     virtual void submit(std::span<const Job> jobs) = 0;
     /// Waits until at least one job has ended or deadline_ns (absolute CLOCK_MONOTONIC; 0 polls)
-    /// has passed.  Writes at most out.size() completions, in the order in which they became known.
-    /// Returns how many; 0 at the deadline, if nothing is in flight, or after interrupt().  EINVAL
-    /// for a negative deadline.
+    /// has passed.  Writes at most out.size() completions to `out`, in the order in which they
+    /// became known, and returns their number.  The number is 0 at the deadline, and also if
+    /// nothing is in flight, and may be 0 after interrupt().  EINVAL for a negative deadline.
     virtual std::size_t reap(std::span<Completion> out, std::int64_t deadline_ns) = 0;
     /// Cancels a job: FCs that have not started never run, and the job completes with -ECANCELED.
-    /// An FC that runs ends normally, but is stopped if it executes for longer than the grace time
-    /// (EmbeddedOptions::stop_grace_ns).  False if no such job is in flight.
+    /// A running FC ends normally, unless it still executes after the grace time
+    /// (EmbeddedOptions::stop_grace_ns): then the device stops it.  Returns false if no such job is
+    /// in flight.
     virtual bool cancel(std::uint64_t tag) = 0;
-    /// Returns how many jobs are submitted and not yet reaped.
+    /// Returns the number of jobs that are submitted and not yet reaped.
     virtual std::size_t in_flight() const noexcept = 0;
-    /// Makes the reap() that waits, or else the next one, return what it has, which may be 0
-    /// completions.  Several calls before that count as one.  Any thread may call it while the
-    /// queue lives.  EINVAL unless the queue was created with QueueOptions::interruptible.
+    /// Makes the reap() that waits, or else the next reap(), return at once with the completions
+    /// that there are, maybe 0.  Several calls before that reap() count as one.  Any thread may
+    /// call interrupt() while the queue lives.  EINVAL unless the queue was created with
+    /// QueueOptions::interruptible.
     virtual void interrupt() = 0;
-    /// Checks a job and keeps it for replay(): its FCs, parts and stages, `bindings` (memory that
-    /// is the same each time) and scratch memory for each instance.  `instances` (1..64) is how
-    /// many replays of it can be in flight.  Members of the job that Replay has as well, but
-    /// `bindings` and `model`, are ignored.  Returns the recording's number.  Scratch is zeroed
-    /// here alone: a job finds in it what an earlier replay left there.  Error as submit(); ENOSPC
-    /// for one recording too many (1024 a queue); ENOTSUP if the driver is too old
-    /// (Device::records()).  A recording ends with its queue.
+    /// Checks a job and keeps it for replay(): its FCs, parts, stages and model, `bindings` (memory
+    /// that is the same each time), and scratch memory for each instance.  `instances` (1..64) is
+    /// the number of its replays that can be in flight at a time.  All other members of the job are
+    /// ignored.  Returns the number of the recording.  Scratch memory is zeroed only here: a job
+    /// finds in it what an earlier replay left there.  Error as submit(); E2BIG for too many
+    /// instances; ENOSPC for one recording too many (1024 a queue); ENOTSUP if the driver is too
+    /// old (Device::records()).  The queue releases its recordings when it is destroyed.
     virtual std::uint32_t record(const Job& job, unsigned instances);
-    /// Submits recorded jobs, as submit(): they compete, end and are reaped as other jobs do.  It
-    /// allocates nothing and takes as long for one FC as for 60,000.  EBUSY while all instances of
-    /// a recording are in flight, until one is reaped; ENOENT for a number that names no recording.
+    /// Submits recorded jobs.  They compete, end and are reaped as other jobs do.  replay()
+    /// allocates nothing and takes as long for one FC as for 60,000.  Error as submit(); EBUSY if
+    /// all instances of a recording are in flight (until one is reaped); ENOENT for a number that
+    /// names no recording.
     virtual void replay(std::span<const Replay> replays);
-    /// Releases a recording.  Its memory is freed once its jobs in flight have ended.  ENOENT for a
+    /// Releases a recording.  Its memory is freed when its jobs in flight have ended.  ENOENT for a
     /// number that names no recording.
     virtual void forget(std::uint32_t recording);
 };
@@ -171,26 +182,26 @@ public:
     virtual ~ManualClock();
     /// Device time in nanoseconds.
     virtual std::uint64_t now_ns() const = 0;
-    /// Moves device time to now_ns.  Everything before that time, and the ends of FCs at now_ns
-    /// itself, happens before this returns.  Jobs that arrive at now_ns from then on are seen
-    /// together once time moves on: only then does a core choose its next FC of that instant.  In
-    /// service mode tasks of that instant are dispatched once time moves on, or by another call for
-    /// the same now_ns.
+    /// Moves device time to now_ns.  All events before now_ns, and the ends of FCs at now_ns
+    /// itself, happen before the call returns.  Jobs that arrive at now_ns after that compete with
+    /// each other: a core chooses its next FC of that instant only when time moves on.  In service
+    /// mode tasks of that instant are dispatched when time moves on, or by another call for the
+    /// same now_ns.  EINVAL for a time in the past, or at or beyond deadline_never.
     virtual void advance_to(std::uint64_t now_ns) = 0;
 };
 
 /// One FC that a core executed, for timelines.
 struct FcRecord {
     std::uint64_t tag;      ///< the job's tag
-    std::uint32_t index;    ///< of the FC in its job, or in its part of a group, from 0
-    unsigned core;          ///< from 1
+    std::uint32_t index;    ///< number of the FC in its job, or in its part of a group, from 0
+    unsigned core;          ///< the core that executed the FC, from 1
     bool high;              ///< whether the FC was in the HIGH ring
-    std::uint64_t start_ns; ///< device time
-    std::uint64_t end_ns;   ///< device time
+    std::uint64_t start_ns; ///< device time of its start
+    std::uint64_t end_ns;   ///< device time of its end
     std::uint32_t part = 0; ///< number of the part in its group, from 0
 };
 
-/// An accelerator.  Queues that it made keep it open; buffers keep only its memory.
+/// An accelerator.  Its queues keep it open; its buffers keep only memory.
 class OVERTAKE_API Device {
 public:
     virtual ~Device();
@@ -198,29 +209,31 @@ public:
     virtual std::string_view backend() const noexcept = 0;
     /// The numbers of the device and of core 1, as overtake_accel.h describes them.
     virtual drm_overtake_device_info info() const = 0;
-    /// Counters of each core.  On a kernel device they are coarse unless the process has
-    /// CAP_PERFMON, and on a server unless the user is root or the server's own: see
-    /// overtake_accel.h.
+    /// The counters of each core.  On a kernel device they are coarse unless the process has
+    /// CAP_PERFMON.  On a server they are coarse unless the user is root or the server's user.
+    /// overtake_accel_cores.h describes coarse counters.
     virtual std::vector<drm_overtake_core_info> cores() const = 0;
-    /// Makes a zeroed buffer.  EINVAL for 0 bytes, E2BIG for more than one buffer may have, ENOSPC
-    /// or ENOMEM where there is no more room.
+    /// Makes a zeroed buffer.  EINVAL for 0 bytes, E2BIG for more bytes than one buffer may have,
+    /// ENOSPC or ENOMEM if there is no more room.
     virtual std::unique_ptr<Buffer> create_buffer(std::size_t bytes) = 0;
-    /// Makes a queue.  EPERM, naming the remedy, if this process may not have the priority.
+    /// Makes a queue.  EPERM, naming the remedy, if this process may not have the priority.  EINVAL
+    /// for a priority above 255, or a core limit without priority 255.  ENOSPC for one queue too
+    /// many.
     virtual std::unique_ptr<Queue> create_queue(const QueueOptions& options = {}) = 0;
-    /// Returns the device's manual clock, which the device owns; null if it has none or this
-    /// process may not step it.
+    /// Returns the manual clock, which the device owns.  Null if the device has no manual clock, or
+    /// if this process may not step it.
     virtual ManualClock* manual_clock() noexcept { return nullptr; }
-    /// Makes a queue of service mode (overtake/service.hpp).  EINVAL and EPERM as create_queue();
-    /// ENOTSUP, naming the remedy, on an embedded device, on a driver older than service mode, and
-    /// on a device with cores of different kinds.
+    /// Makes a queue of service mode (overtake/service.hpp).  Error as create_queue(); EINVAL also
+    /// for `workers` outside 1..1024; ENOTSUP, naming the remedy, on an embedded device, on a
+    /// driver older than service mode, and on a device with cores of different kinds.
     virtual std::unique_ptr<ServiceQueue> create_service_queue(const ServiceQueueOptions& options);
-    /// Reports what happens on the device from now on (overtake/event_source.hpp), for all its
+    /// Makes a source of all events on the device from now on (overtake/event_source.hpp), of all
     /// clients.  EPERM, naming the remedy, for a user who may not see other users' work on a
     /// server; EINVAL for an option that is impossible; ENOTSUP on a kernel device, whose events
     /// are the driver's tracepoints.
     virtual std::unique_ptr<EventSource> events(const EventOptions& options);
-    /// The profile of each core; profiles may differ, and info() has the numbers of core 1.  From a
-    /// driver that cannot report them: the numbers of info() for each core, with no name.
+    /// The profile of each core.  Profiles may differ; info() has the numbers of core 1.  If the
+    /// driver cannot report profiles, each core gets the numbers of info(), and no name.
     virtual std::vector<drm_overtake_core_profile> core_profiles() const;
     /// Whether the device's queues take jobs with parts (Job::parts).  False for a driver older
     /// than version 1.2.
@@ -235,58 +248,63 @@ struct EmbeddedOptions {
     unsigned cores = 2;                       ///< 1..64
     unsigned mode = OVERTAKE_MODE_FUNCTIONAL; ///< OVERTAKE_MODE_FUNCTIONAL, _TIMED or _BOTH
     std::string profile = "default";          ///< a built-in profile's name
-    unsigned core_limit = 0; ///< the same for every core; queues may ask for a tighter one
+    unsigned core_limit = 0; ///< core limit of every core; queues may ask for a tighter limit
     std::vector<unsigned> core_limits; ///< one per core, instead of core_limit; empty = not used
-    /// After this many HIGH FCs in a row a waiting NORMAL FC runs; 0 = never.  Needs a core limit.
+    /// After this many HIGH FCs in a row a waiting NORMAL FC runs; 0 = never.  Has no effect
+    /// without a core limit.
     unsigned normal_floor = 0;
     /// Queues take turns with their NORMAL jobs, weighted by priority (docs/reference/scenarios.md,
     /// "Fair").
     bool fair = false;
     /// Device time stands still until Device::manual_clock() moves it.
     bool manual_clock = false;
-    /// Uses AVX2 and FMA where the CPU has both: the same bytes, sooner.  OVERTAKE_SIMD=off in the
-    /// environment turns it off as well.
+    /// Uses AVX2 and FMA if the CPU has both, which gives the same bytes sooner.  OVERTAKE_SIMD=off
+    /// in the environment switches this off, too.
     bool simd = true;
-    /// Cycles that one FC may execute; 0 = one second of its core's clock.
+    /// The most cycles that one FC may execute; 0 = one second of its core's clock.
     std::uint64_t watchdog_cycles = 0;
-    /// CPU time that executing one FC may take, 0 = default (60 s).  On a busy machine it may take
-    /// five times that of wall time.  An FC that takes longer ends its job with -ETIMEDOUT.
+    /// The most CPU time that executing one FC may take, 0 = default (60 s).  Its wall time may be
+    /// five times that, for a busy machine.  An FC that takes longer ends its job with -ETIMEDOUT.
     std::uint64_t fc_clock_ns = 0;
     /// Time for which an FC may go on executing after its job was cancelled or its deadline passed.
     std::uint64_t stop_grace_ns = 100'000'000;
-    std::uint64_t queue_timeout_ns = 0; ///< device time a job may be in flight, 0 = default (10 s)
-    /// Called when an FC ends, in the order of device time on each core.  The caller is a thread of
-    /// the device, or any thread that calls into it, and holds the device's lock.  So on_fc must be
-    /// quick, must not call into the device and must not wait for a lock whose holder does.
+    /// Device time for which a job without a deadline may be in flight; 0 = default (10 s).
+    std::uint64_t queue_timeout_ns = 0;
+    /// The device calls on_fc when an FC ends, for each core in the order of device time.  The
+    /// caller is a thread of the device, or any thread that calls a function of the device, and
+    /// holds the device's lock.  So on_fc must be quick, must call no function of the device, and
+    /// must not wait for a thread that does.
     void (*on_fc)(void* context, const FcRecord& record) = nullptr;
     void* on_fc_context = nullptr; ///< the first argument of on_fc; outlives the device
-    /// Built-in profiles' names, one per core, instead of profile; empty = not used.
+    /// Names of built-in profiles, one per core, instead of `profile`; empty = not used.
     std::vector<std::string> profiles;
 };
 
-/// How to talk to a kernel device.
+/// How the library submits jobs to a kernel device.
 enum class KernelBackend {
-    automatic, ///< io_uring, or ioctl where io_uring is forbidden
-    io_uring,  ///< io_uring alone; Error if it is forbidden
+    automatic, ///< io_uring, or ioctl if io_uring is forbidden
+    io_uring,  ///< only io_uring; Error if it is forbidden
     ioctl      ///< one system call for each job
 };
 
-/// Makes a device inside this process.  EINVAL for a setting that is impossible.
+/// Makes a device inside this process.  EINVAL for a setting that is impossible; EAGAIN if a thread
+/// cannot be started.
 OVERTAKE_API std::shared_ptr<Device> open_embedded(const EmbeddedOptions& options = {});
-/// Opens a kernel device by its path, such as "/dev/accel/accel0".  `automatic` tries io_uring and
-/// falls back to ioctl where io_uring is forbidden.  EACCES, naming the remedy, without permission;
-/// or open()'s error.
+/// Opens a kernel device by its path, such as "/dev/accel/accel0".  EACCES, naming the remedy,
+/// without permission; otherwise the errno of open().
 OVERTAKE_API std::shared_ptr<Device> open_kernel(const std::string& path,
                                                  KernelBackend backend = KernelBackend::automatic);
-/// Opens the device of a server (`overtake serve`) by its socket; empty: what OVERTAKE_SERVER
-/// names, or else /run/overtake/device for root and overtake/device in XDG_RUNTIME_DIR.  Throws
-/// Error, naming the remedy, where no server answers.  If the server ends, every call on the device
-/// and on objects made from it throws ENODEV: open it again.
+/// Opens the device of a server (`overtake serve`) by its socket.  If socket_path is empty, the
+/// socket is the one that OVERTAKE_SERVER names.  Without OVERTAKE_SERVER it is
+/// /run/overtake/device for root, and overtake/device in XDG_RUNTIME_DIR for other users.  Throws
+/// Error, naming the remedy, if no server answers.  If the server ends, calls on the device and on
+/// objects made from it throw ENODEV: open the device again.
 OVERTAKE_API std::shared_ptr<Device> open_server(const std::string& socket_path = {});
-/// Opens the device called "auto", "embedded", "kernel", "server", "server:SOCKET" or by a node's
-/// path.  "auto" takes the kernel device if its node exists, or else a server if one answers; an
-/// error of either is thrown, a missing permission, say.  Otherwise it takes an embedded device and
-/// reports that on stderr.  EINVAL for another name.
+/// Opens the device called "auto", "embedded", "kernel", "server" or "server:SOCKET", or a kernel
+/// device by its absolute path.  "kernel" is /dev/accel/accel0.  "auto" takes that device if its
+/// node exists, or else the default server if it answers.  An error of either is thrown, for
+/// example a missing permission.  Otherwise "auto" takes an embedded device and prints a line about
+/// that to stderr.  EINVAL for another name.
 OVERTAKE_API std::shared_ptr<Device> open_device(std::string_view name,
                                                  const EmbeddedOptions& embedded = {});
 

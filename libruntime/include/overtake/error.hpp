@@ -10,8 +10,8 @@
 
 namespace overtake {
 
-/// The only exception that the library throws on purpose; std::bad_alloc may come from small
-/// allocations.  what() is one line that names the place and, where there is one, the remedy.
+/// The only exception that the library throws on purpose.  Small allocations may throw
+/// std::bad_alloc.  what() is one line that names the place and, if there is a remedy, the remedy.
 class OVERTAKE_API Error : public std::runtime_error {
 public:
     /// `code` is an errno value such as EINVAL, not negative.
@@ -20,7 +20,7 @@ public:
     Error& operator=(const Error&) = default; ///< a copy
     ~Error() override;
 
-    /// errno value, greater than 0
+    /// Returns the errno value that the constructor got.
     int code() const noexcept { return code_; }
 
 private:

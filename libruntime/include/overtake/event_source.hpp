@@ -8,9 +8,9 @@
 //         for (const Event& event : std::span(events).first(source->read(events, deadline)))
 //             ...
 //
-// The events of one core are in the order of time.  Events of different cores, and of jobs and
-// tasks that have not reached a core yet, may come a little late: a reader that needs one order
-// sorts by time.
+// The events of one core come in the order of time.  Events of other cores, and of jobs and tasks
+// that have not reached a core yet, may come a little late.  A reader that needs one order sorts
+// the events by time.
 //
 // Thread safety: an EventSource belongs to one thread at a time.
 // Errors: overtake::Error.
@@ -29,8 +29,8 @@ namespace overtake {
 constexpr std::uint32_t most_events_kept = 1u << 18;
 
 struct EventOptions {
-    /// Events that wait for the reader, 1..most_events_kept, rounded up to a power of two.  An
-    /// event that finds no room is lost and counted.
+    /// The number of events that can wait for the reader: 1..most_events_kept, rounded up to a
+    /// power of two.  An event that finds no room is lost and counted.
     std::uint32_t capacity = 1u << 16;
 };
 
@@ -38,11 +38,12 @@ class OVERTAKE_API EventSource {
 public:
     virtual ~EventSource();
     /// Waits until there is at least one event or deadline_ns (absolute CLOCK_MONOTONIC; 0 polls)
-    /// has passed.  Writes at most out.size() events, and returns how many; 0 at the deadline.  A
-    /// reader that polls now and then costs the device less than one that waits, which the device
-    /// has to wake.
+    /// has passed.  Writes at most out.size() events, and returns their number: 0 at the deadline,
+    /// or at once if `out` is empty.  EINVAL for a negative deadline.  A reader that polls now and
+    /// then costs the device less than a reader that waits, because the device has to wake the
+    /// latter.
     virtual std::size_t read(std::span<Event> out, std::int64_t deadline_ns) = 0;
-    /// Returns how many events have found no room since the source was made.
+    /// Returns the number of events that found no room since the source was made.
     virtual std::uint64_t lost() const noexcept = 0;
 };
 

@@ -4,16 +4,16 @@
 // (docs/use/processors.md).
 //
 //     overtake::Engine engine(device, options);               // with several processors
-//     auto times = overtake::ExpectedTimes::read("net.json"); // of `overtake profile`
+//     auto times = overtake::ExpectedTimes::read("net.json"); // from `overtake profile`
 //     auto network = engine.load(model, times);
 //
-// A coordinator plans by expected times.  Without a file of expected times these are the compiler's
-// until a piece of the model has run.  With such a file the first plans are as good as later ones.
-// A class of processors whose times the compiler cannot know (CPU workers, processors of the
-// program's own, cores that compute as fast as the host can) has its other pieces scaled from the
-// largest one that was measured.
+// A coordinator plans by expected times.  Without a file of expected times it uses the compiler's
+// estimate of a piece of the model until that piece has run.  With such a file the first plans are
+// as good as later ones.  The compiler cannot know the times of some classes of processors (CPU
+// workers, processors of the program's own, cores that compute as fast as the host can).  For these
+// the times of pieces that were not measured are scaled from the largest measured piece.
 //
-// Thread safety: immutable; measure() from any thread.
+// Thread safety: an ExpectedTimes is immutable.  Any thread may call measure().
 // Errors: overtake::Error, naming the file, the place in it, and the remedy.
 #pragma once
 
@@ -30,27 +30,28 @@
 
 namespace overtake {
 
-/// How long a run of some neighbouring units of a model takes.
+/// The time that a run of some neighbouring units of a model takes.
 struct ExpectedTime {
-    std::string class_name; ///< of the processors
-    std::uint64_t units;    ///< units of the model, one bit each
-    std::uint64_t time_ns;  ///< without moves of tensors between memories
+    std::string class_name; ///< class of the processors
+    std::uint64_t units;    ///< the units of the run, one bit for each unit of the model
+    std::uint64_t time_ns;  ///< time of the run, without moves of tensors between memories
 };
 
 /// Times of one model on processors of some classes.
 class OVERTAKE_API ExpectedTimes {
 public:
-    /// Reads a file of `overtake profile`.  The errno of open(); EINVAL if it is no such file.
+    /// Reads a file of `overtake profile`.  The errno of opening it; EINVAL for any other file.
     static ExpectedTimes read(const std::string& path);
     /// Parses the text of such a file in memory; `name` stands for the path in errors.
     static ExpectedTimes parse(const std::string& text, const std::string& name = "times");
-    /// Measures the times of a model.  Runs the model, with inputs of zeros, `runs` times on each
-    /// class of the engine's processors by itself, where that is possible, and as often on the
-    /// processors that the coordinator chooses.  The median counts.  Other work of the engine and
-    /// the machine meanwhile makes the times longer.  The engine forgets the times that it had
-    /// learnt of the model.  `progress` is called with the part that is done, 0..1.  EINVAL for 0
-    /// runs or an engine without EngineOptions::processors, and if no class can run the model; EIO,
-    /// naming the processor, if one fails; the error of a request that failed.
+    /// Measures the times of a model.  Runs the model, with inputs of zeros, on each class of the
+    /// engine's processors alone, if that is possible, and then on the processors that the
+    /// coordinator chooses: each time `runs` times after two runs that do not count.  The result is
+    /// the median.  Other work of the engine and the machine meanwhile makes the times longer.  The
+    /// engine forgets the times that it had learnt of the model.  measure() calls `progress` with
+    /// the fraction that is done, 0..1.  EINVAL for 0 runs or an engine without
+    /// EngineOptions::processors, and if no processors can run the model; EIO, naming the
+    /// processor, if a processor fails; the error of a request that failed.
     static ExpectedTimes measure(Engine& engine, const std::shared_ptr<LoadedModel>& model,
                                  unsigned runs = 20,
                                  const std::function<void(double)>& progress = {});
@@ -60,12 +61,11 @@ public:
 
     /// The text of a file that read() accepts.
     std::string text() const;
-    /// Whether the times were measured with this model: the same program and units under the same
-    /// name.
+    /// Whether the times were measured with this model: name, program and units are the same.
     bool is_of(const Model& model) const;
     /// The name of the model that the times belong to.  Lives as long as the object.
     std::string_view model_name() const noexcept;
-    /// All times, class by class.
+    /// Returns all times, class by class.
     std::vector<ExpectedTime> times() const;
 
 private:

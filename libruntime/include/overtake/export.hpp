@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Which names of the library a program may use.  All its other names are hidden.
+// OVERTAKE_API marks the names of the library that a program may use.  All other names are hidden.
 #pragma once
 
 #if __cplusplus < 202002L
