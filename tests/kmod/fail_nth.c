@@ -12,7 +12,7 @@
 #include "device.h"
 
 #define FAIL_NTH	"/proc/thread-self/fail-nth"
-/* A sweep does what it does once for each failure, on a kernel that checks every access. */
+/* A sweep repeats an operation for each failure, on a kernel that checks every access. */
 #define SWEEP_SECONDS	1800
 
 static void set_knob(const char *directory, const char *name, const char *value)
@@ -76,8 +76,8 @@ void fail_nth_spare(const char *name)
 }
 
 /*
- * The file is open for the whole test, so that only the system call under test is counted.  Reading
- * and writing it copy to and from user memory, too: a fault left over may hit them.
+ * The file is open for the whole test, so that only the system call under test is counted.  Reads
+ * and writes of the file copy to and from user memory, too: a failure left over may hit them.
  */
 void fail_nth_set(int fd, int nth)
 {
@@ -91,7 +91,7 @@ void fail_nth_set(int fd, int nth)
 	check_message(written == length, "fail-nth: %s", strerror(errno));
 }
 
-/* Whether some of the count is left, i.e. no failure was injected. */
+/* Returns whether some of the count is left, which means that no failure was injected. */
 bool fail_nth_is_left(int fd)
 {
 	char text[16] = "";
