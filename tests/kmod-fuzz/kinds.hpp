@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the fuzzer does, by kind: names, and what the interface documents each kind to answer.
+// The kinds of calls that the fuzzer makes: their names, and the documented errors of each.
 #pragma once
 
 #include <cstddef>
@@ -74,7 +74,7 @@ struct KindInfo {
 
 const KindInfo& info(Kind kind);
 
-// Whether @error (positive) is one that @kind is documented to answer with.
+// Returns whether @error (positive) is documented for @kind.
 bool is_documented(Kind kind, int error);
 
 } // namespace overtake::fuzz

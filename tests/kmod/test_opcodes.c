@@ -2,7 +2,7 @@
 /*
  * An ordinary client uses every opcode to keep a core for itself: in the shape that takes the host
  * longest for its modelled cost, in an FC as large as the watchdog permits, on the real clock.  The
- * FC ends, HIGH gets its turn, and a cancel stops the FC.  The tests assert ends and order, no times.
+ * FC ends, HIGH gets its turn, and a cancel stops the FC.  The tests assert ends and order only.
  */
 #include <errno.h>
 #include <stdio.h>

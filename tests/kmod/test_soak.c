@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * kill -9 of a client in each state that a client can be in.  However often this happens, nothing
- * is stuck or left, the jobs of a neighbour stay right, and the machine has as much memory as before.
+ * is stuck or left, a neighbour's jobs stay right, and the machine has as much memory as before.
  */
 #include <errno.h>
 #include <stdio.h>
