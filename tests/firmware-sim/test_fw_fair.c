@@ -131,7 +131,7 @@ static void cancel_in_a_batch(void **state)
 	submit_of(mock, 1, 'H', 255, 1, 5);
 	cancel(mock, first, 6);
 	run_until(mock, 1000);
-	/* A0 A1 C0 C1 were committed.  A1 leaves the batch.  Context 0's next turn begins with B0. */
+	/* A0 A1 C0 C1 were committed; A1 leaves.  The next turn of context 0 begins with B0. */
 	expect_trace(mock, "A0@0 C0@10 C1@20 H0@30 B0@40 B1@50 C2@60 C3@70 B2@80");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Measures what an ordinary client can do to others with cheap means, in the host's time.  Runs in
- * the VM, as root, with the default parameters of the module; the attacker is user nobody.
+ * the VM, as root, with the default parameters of the module; the attacker is nobody.
  *
  *	kmod_attack ATTACK MEASURE
  *

@@ -2,7 +2,7 @@
 /*
  * Measures how late a HIGH job is beside an ordinary client that makes work for the driver, and
  * beside a control that does as much without the driver.  Runs in the VM, as root, with the default
- * parameters of the module; the attacker is user nobody.
+ * parameters of the module; the attacker is nobody.
  *
  *	kmod_attack_latency ATTACK COUNT ROUNDS
  *
