@@ -13,8 +13,8 @@ endif()
 option(OVERTAKE_JOIN_SOURCES "Compile several sources of a library as one, and common headers once" ${default})
 
 # gcc collects garbage whenever its heap has doubled. Joined sources fill about 1 GB of the heap,
-# half of which stays alive to the end: without collections their compilation takes a twentieth less CPU
-# time, and a third more memory. So the machine needs that memory.
+# half of which stays alive to the end: without collections their compilation takes a twentieth less
+# CPU time, and a third more memory. So the machine needs that memory.
 if(OVERTAKE_JOIN_SOURCES AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   cmake_host_system_information(RESULT processors QUERY NUMBER_OF_LOGICAL_CORES)
   cmake_host_system_information(RESULT mebibytes QUERY TOTAL_PHYSICAL_MEMORY)

@@ -81,7 +81,7 @@ static void what_is_no_fault_of_a_job_does_not_count(void **state)
 	assert_int_equal(ends_until_banned(&strict, OVERTAKE_FAULT_OPCODE, 0, 1), 1);
 }
 
-static void the_window_begins_with_the_first_and_ends_by_itself(void **state)
+static void the_window_begins_with_the_first_fault_and_ends_by_itself(void **state)
 {
 	const struct ovt_ban_rule rule = { 3, 0, 100 };
 	struct ovt_ban_account account = { 0 };
@@ -118,7 +118,7 @@ int main(void)
 		cmocka_unit_test(stopping_ones_own_fcs_all_the_time_is_banned),
 		cmocka_unit_test(a_rare_fault_of_an_honest_client_is_never_banned),
 		cmocka_unit_test(what_is_no_fault_of_a_job_does_not_count),
-		cmocka_unit_test(the_window_begins_with_the_first_and_ends_by_itself),
+		cmocka_unit_test(the_window_begins_with_the_first_fault_and_ends_by_itself),
 		cmocka_unit_test(each_limit_can_be_turned_off),
 	};
 

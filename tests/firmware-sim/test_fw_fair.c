@@ -49,7 +49,7 @@ static void a_turn_keeps_its_allowance(void **state)
  * B has one FC at a time: each time that B leaves the circle it loses 7 of its allowance of 8.  B
  * comes again while A0, A1 and A2 run, and joins behind A.
  */
-static void who_leaves_forfeits_and_joins_at_the_end(void **state)
+static void a_context_that_leaves_forfeits_its_turn_and_joins_at_the_end(void **state)
 {
 	struct mock *mock = fair_new(state, 1, 0);
 
@@ -323,7 +323,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(priority_weighs_turns),
 		CASE(a_turn_keeps_its_allowance),
-		CASE(who_leaves_forfeits_and_joins_at_the_end),
+		CASE(a_context_that_leaves_forfeits_its_turn_and_joins_at_the_end),
 		CASE(batches_are_filled_by_turns),
 		CASE(a_batch_is_at_most_a_ring),
 		CASE(without_preemption_arrival_counts_beside_high),

@@ -202,7 +202,7 @@ static void a_neighbour_has_what_rests_leave(void **state)
 }
 
 /* After its rest a context begins a new turn, behind the others.  A had one FC left of two. */
-static void who_has_rested_stands_at_the_end(void **state)
+static void a_context_that_has_rested_joins_at_the_end(void **state)
 {
 	struct mock *mock = fair_new_with_quota(state, 1, 1, 30);
 
@@ -216,7 +216,7 @@ static void who_has_rested_stands_at_the_end(void **state)
 }
 
 /* B rests first, but at the same instant A's window began before B's. */
-static void they_return_in_the_order_of_their_windows(void **state)
+static void contexts_return_in_the_order_of_their_windows(void **state)
 {
 	struct mock *mock = fair_new_with_quota(state, 2, 1, 5);
 
@@ -371,8 +371,8 @@ int main(void)
 		CASE(the_next_instant_is_the_windows_end),
 		CASE(a_prepared_instant_ends_windows_and_chooses_later),
 		CASE(a_neighbour_has_what_rests_leave),
-		CASE(who_has_rested_stands_at_the_end),
-		CASE(they_return_in_the_order_of_their_windows),
+		CASE(a_context_that_has_rested_joins_at_the_end),
+		CASE(contexts_return_in_the_order_of_their_windows),
 		CASE(high_neither_counts_nor_rests),
 		CASE(a_resting_context_is_cancelled_at_once),
 		CASE(a_resting_context_is_killed_at_once),
