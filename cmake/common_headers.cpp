@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: MIT
 //
-// A library needs a source: common_headers.hpp is what this one is for.
+// A library needs a source: this one is for common_headers.hpp.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What most sources of tools/ include, compiled once (QuickBuild.cmake).  Each source includes what it
-// uses all the same: where a compiler cache is set up this file is not used.
+// Headers that most sources of tools/ include, compiled once (QuickBuild.cmake).  Each source still
+// includes the headers it uses: builds with a compiler cache do not use this file.
 #pragma once
 
 #include <algorithm>

@@ -48,7 +48,7 @@ def demangled(symbols):
 
 
 def read_map():
-    """Version node of each symbol, and the nodes from the oldest to the newest."""
+    """Returns the version node of each symbol, and the nodes from the oldest to the newest."""
     nodes, symbols, node = [], {}, None
     for line in MAP.read_text().splitlines() if MAP.exists() else []:
         line = line.split("#")[0].strip()
@@ -93,7 +93,7 @@ def marked(archive):
 
 
 def exported(library):
-    """Version node of each symbol that the library exports."""
+    """Returns the version node of each symbol that the library exports."""
     symbols = {}
     for line in output_of("nm", "--dynamic", "--defined-only", "--with-symbol-versions",
                           str(library)).splitlines():

@@ -16,7 +16,7 @@ SUBJECT = re.compile(r"[a-z0-9][a-zA-Z0-9_./, -]*: \S.*[^.]")
 
 
 def faults(message):
-    """What is wrong with a message, in words."""
+    """Yields each fault of a message, in words."""
     subject, _, rest = message.partition("\n")
     if len(subject) > LONGEST:
         yield f"its subject has {len(subject)} characters, and may have {LONGEST}"
@@ -42,7 +42,7 @@ def main():
         sys.exit("usage: commit_message.py FILE")
     message = without_comments(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
     if re.match(r"Merge |(fixup|squash)! ", message):
-        return  # git writes these; the test sees what becomes of the others
+        return  # git writes these messages; the test reads the others
     found = list(faults(message))
     for fault in found:
         print(f"the message of the commit: {fault}", file=sys.stderr)

@@ -47,7 +47,7 @@ def read_hits(directory):
 
 
 def functions(module):
-    """Yields (section, function, instructions) of all that objdump shows."""
+    """Yields (section, function, instructions) for each function that objdump shows."""
     text = subprocess.run(["objdump", "-drl", "--no-show-raw-insn", module], check=True,
                           stdout=subprocess.PIPE, text=True).stdout
     section, function, place, found = None, None, None, []

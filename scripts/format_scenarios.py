@@ -22,7 +22,7 @@ def files():
 
 
 def members(pairs):
-    """An object, of which no key is given twice: a second one would be lost."""
+    """Returns an object; refuses a key that occurs twice, since one would be lost."""
     keys = [key for key, _ in pairs]
     if len(keys) != len(set(keys)):
         raise ValueError(f"a key is given twice in {keys}")

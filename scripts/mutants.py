@@ -131,7 +131,7 @@ def limit_files():
 
 
 def run(command, seconds=None, memory=False):
-    """Whether the command succeeds within that time; what it prints goes to LOG."""
+    """Returns whether the command succeeds within that time; its output goes to LOG."""
 
     def prepare():
         limit_files()
@@ -147,7 +147,7 @@ def run(command, seconds=None, memory=False):
         except subprocess.TimeoutExpired:
             return False
         finally:
-            # Also what a test has left behind.
+            # This ends processes that a test has left behind, too.
             try:
                 os.killpg(process.pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -199,7 +199,7 @@ def ctest(jobs, tests, seconds):
 
 
 class Objects:
-    """What the sources are compiled to: each once or more often."""
+    """The objects of the sources: each source has one or more."""
 
     def __init__(self, targets):
         """For files of which the targets need objects."""
@@ -223,7 +223,7 @@ class Objects:
         return answer.stdout.decode().split("\n")
 
     def plain(self, path):
-        """Those that the compiler has not instrumented."""
+        """Returns the objects that the compiler has not instrumented."""
         return [name for name in self.of_file[path] if name not in self.sanitized]
 
 
@@ -247,7 +247,7 @@ class Planted:
         return self
 
     def changes_code(self, plain):
-        """Whether any of these objects is another one than before; built since."""
+        """Returns whether any of these objects, built again, differs from before."""
         before = {str(name): content for name, content, _ in self.before}
         return any((BUILD / name).read_bytes() != before[str(BUILD / name)] for name in plain)
 
@@ -293,7 +293,7 @@ class Bench:
     def notices(self, stage):
         """Which of KILLS the stage's tests come to, or None if they pass."""
         if not run(ninja(self.jobs, stage.targets), 600):
-            return KILLED  # a program that does not even list its tests
+            return KILLED  # the program does not even list its tests
         limit = max(SHORTEST_LIMIT_S, SLOWER * self.seconds[stage])
         if run(ctest(self.jobs, stage.tests, limit), limit, memory=not stage.sanitized):
             return None

@@ -229,8 +229,8 @@ struct drm_overtake_service_info {
  *        (CONTEXT_JOBS, TASKS, WAITERS, RECORDINGS), the number in the context with the most; for
  *        OVERTAKE_LIMIT_COMMANDS, the number of all clients of the device together
  * @refused: out: number of calls of this file that failed because of the limit
- * @refused_ns: out: CLOCK_MONOTONIC time of the last such call, 0 if there was none.  After an
- *              error, the limit with the latest time is the limit that the call exceeded
+ * @refused_ns: out: CLOCK_MONOTONIC time of the last such call, 0: none.  After an error, the limit
+ *              with the latest time is the limit that the call exceeded
  */
 struct drm_overtake_limit {
 	__u64 value;
@@ -457,7 +457,6 @@ struct overtake_extension_sync {
  * @core: in: zero; out: the core that takes it, from 1
  * @pad: in: zero
  *
- * This extension is for a client that schedules by itself, and may use only some cores at a time.
  * @core of the job is OVERTAKE_CORE_ANY (EINVAL).  Of the cores in @cores, the device chooses the
  * core with the fewest unfinished FCs, jobs on their way to it included, and on a tie the lowest.
  * The device decides at the submission, also if the job waits for fences.  If @core here cannot be
@@ -503,9 +502,8 @@ struct overtake_extension_model {
  * @priority: in: 0..@max_priority of the context (EPERM); 255 enters the HIGH ring
  * @flags: in: zero
  *
- * WAIT collects a job that was submitted through ioctl.  The CQE of a job that was submitted
- * through io_uring has the status in res and the executed nanoseconds in res2, and nothing is left
- * to collect.
+ * WAIT collects a job submitted through ioctl.  The CQE of a job submitted through io_uring has the
+ * status in res and the executed nanoseconds in res2; nothing is left to collect.
  *
  * When the call returns, everything that the pointers name has been read, and fences are in
  * place.  Through io_uring, this is so when the system call that submits the SQE returns, unless

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmocka.h wants these in front of it. */
+/* cmocka.h needs these headers before it. */
 #ifndef TESTS_CMOCKA_ALL_H
 #define TESTS_CMOCKA_ALL_H
 
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* Elements of an array. */
+/* Number of elements of an array. */
 #define COUNT(array)	(sizeof(array) / sizeof((array)[0]))
 
 #endif

@@ -83,7 +83,7 @@ struct mock_job *job_new(struct mock *mock, char name, u32 core, u32 priority, u
 			 u64 duration);
 
 void submit(struct mock *mock, struct mock_job *job, u64 at);
-/* job_new(), and submit(). */
+/* Calls job_new() and submit(). */
 struct mock_job *submitted(struct mock *mock, char name, u32 core, u32 priority, u32 fc_count,
 			   u64 duration, u64 at);
 void cancel(struct mock *mock, struct mock_job *job, u64 at);
@@ -94,16 +94,16 @@ void hold(struct mock *mock, u64 at);
 void release(struct mock *mock, u64 at);
 void kill_context(struct mock *mock, struct ovt_fw_context *context, u64 at);
 
-/* Takes every event that waits. */
+/* Takes every event that is in the queue. */
 void take_events(struct mock *mock);
-/* Executes the FC that @core runs, and reports it at @now. */
+/* Steps the FC of @core until it is priced or over, and reports this to the firmware (at @now). */
 void execute(struct mock *mock, u32 core, u64 now);
 /* Advances without executing anything, however much room events need. */
 void drain(struct mock *mock, u64 horizon);
 /* Runs everything before @until, execution included. */
 void run_until(struct mock *mock, u64 until);
 
-/* Checks what started, as "N0@0 N1@100 ...": job letter, FC index, start. */
+/* Checks which FCs started, as "N0@0 N1@100 ...": job letter, FC index, start. */
 void expect_trace(const struct mock *mock, const char *expected);
 
 #endif

@@ -20,7 +20,7 @@ static void add_fc(struct mock_group *group, u32 part, u32 stage, u64 duration)
 	group->stage_fcs[stage]++;
 }
 
-/* Reads up to the end of the part. */
+/* Reads the text of @part, and returns the text after it. */
 static const char *read_part(struct mock_group *group, u32 part, const char *text)
 {
 	char *end;

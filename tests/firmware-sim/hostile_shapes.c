@@ -27,7 +27,7 @@ static void place_out(struct overtake_insn *insn, const struct hostile_place *pl
 
 #define WEIGHTS_OFFSET	4096u
 
-/* Parameters are read from the beginning, weights behind them. */
+/* Places parameters at the region's beginning, weights of windows and products behind them. */
 static void begin(struct overtake_insn *insn, u16 opcode, const struct hostile_place *place)
 {
 	memset(insn, 0, sizeof(*insn));
@@ -69,7 +69,7 @@ static u32 apart(const struct hostile_place *place, u64 count)
 	return bytes < 8 ? 8 : bytes > 4096 ? 4096 : (u32)bytes;
 }
 
-/* Windows of 1 channel, beside each other. */
+/* Makes windows of 1 channel that lie beside each other. */
 static void window(struct overtake_insn *insn, u16 opcode, const struct hostile_place *place)
 {
 	u32 width = SIDE + place->outputs - 1;
@@ -124,7 +124,7 @@ static void transposed_window(struct overtake_insn *insn, const struct hostile_p
 	window(insn, OVERTAKE_OP_TRANSPOSED_CONV, place);
 }
 
-/* Strides of 2: most outputs look for taps that are not there. */
+/* Strides and dilations are large: most outputs search for taps that do not exist. */
 static void transposed_search(struct overtake_insn *insn, const struct hostile_place *place)
 {
 	begin(insn, OVERTAKE_OP_TRANSPOSED_CONV, place);
@@ -145,7 +145,7 @@ static void matmul_long_rows(struct overtake_insn *insn, const struct hostile_pl
 	clamp(insn);
 }
 
-/* One product an output, and every output on a line of its own. */
+/* Each output is one product, and lies on a cache line of its own. */
 static void matmul_short_rows(struct overtake_insn *insn, const struct hostile_place *place)
 {
 	begin(insn, OVERTAKE_OP_MATMUL, place);
@@ -155,7 +155,7 @@ static void matmul_short_rows(struct overtake_insn *insn, const struct hostile_p
 	clamp(insn);
 }
 
-/* Pixels of 1 element each. */
+/* Makes pixels of 1 element. */
 static void narrow(struct overtake_insn *insn, u16 opcode, const struct hostile_place *place)
 {
 	u64 pixels = place->bytes / 4 / 64;
@@ -232,7 +232,7 @@ static void pad_narrow(struct overtake_insn *insn, const struct hostile_place *p
 	insn->pad_top = insn->pad_left = (u16)(insn->out.height / 2);
 }
 
-/* Rows become channels: each element is a row further on. */
+/* Rows become channels: successive elements are read from successive rows. */
 static void permute_rows(struct overtake_insn *insn, const struct hostile_place *place)
 {
 	u32 rows = (u32)(place->bytes / 2 / 4096);
@@ -244,7 +244,7 @@ static void permute_rows(struct overtake_insn *insn, const struct hostile_place 
 	place_out(insn, place, 1, 256, rows, (rows + 7) / 8 * 8);
 }
 
-/* Blocks as large as they can be, spread over the channels. */
+/* Makes a block of 8 x 8 pixels; the elements of a pixel lie 64 channels apart. */
 static void depth_to_space(struct overtake_insn *insn, const struct hostile_place *place)
 {
 	begin(insn, OVERTAKE_OP_DEPTH_TO_SPACE, place);

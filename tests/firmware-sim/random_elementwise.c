@@ -13,7 +13,7 @@ static void init_matmul(struct random_job *job, u64 *state)
 	random_channel_params(job, columns, depth, state);
 }
 
-/* A dimension of an input whose output has @outputs. */
+/* Returns a dimension of an input: the output's (@outputs), or 1 in a quarter of the cases. */
 static u32 broadcast(u32 outputs, u64 *state)
 {
 	return random_between(state, 0, 3) ? outputs : 1;
@@ -33,7 +33,7 @@ static void init_two(struct random_job *job, u32 height, u32 width, u32 channels
 				      OVERTAKE_MULTIPLIER_MAX;
 }
 
-/* Numbers of every kind: random bits, and such as the scale brings near the output's range. */
+/* Fills in[0]: random words, special floats, and floats that scale to about the output's range. */
 static void fill_floats(struct random_job *job, u64 *state)
 {
 	struct ovt_region *region = &job->regions[JOB_IN0];
@@ -45,7 +45,7 @@ static void fill_floats(struct random_job *job, u64 *state)
 		u32 word = (u32)(random_next(state) >> 16);
 		s32 range = job->insn.out.type ? 75 * 600 : 600;
 		s32 sum = (s32)random_between(state, 0, 2 * (u32)range) - range;
-		/* sum / 4 * 2^shift / multiplier: quarters make ties where the scale is a power of 2 */
+		/* sum / 4 * 2^shift / multiplier: quarters make ties if a scale is a power of 2 */
 		float value = (float)sum / 4;
 
 		switch (random_between(state, 0, 5)) {

@@ -57,7 +57,7 @@ bool random_job_is_exact(u16 opcode)
 	}
 }
 
-/* Bytes of an element, and what strides are multiples of. */
+/* Returns the bytes of an element.  Strides are multiples of this number. */
 static u32 element_size(u16 opcode, const struct overtake_operand *operand, bool output)
 {
 	if (opcode == (output ? OVERTAKE_OP_DEQUANTISE : OVERTAKE_OP_QUANTISE))
@@ -65,7 +65,7 @@ static u32 element_size(u16 opcode, const struct overtake_operand *operand, bool
 	return operand->type ? 2 : 1;
 }
 
-/* Whether input and output have one type: @opcode moves elements or chooses among them. */
+/* Returns whether in[0] and out have one type: @opcode moves elements or chooses among them. */
 static bool keeps_type(u16 opcode)
 {
 	switch (opcode) {
@@ -100,7 +100,7 @@ static bool has_two_tensors(u16 opcode)
 	}
 }
 
-/* Bytes alone half of the time, else any combination that is valid. */
+/* Leaves all types at bytes half of the time, else chooses any valid combination. */
 static void random_types(struct overtake_insn *insn, u64 *state)
 {
 	if (insn->opcode == OVERTAKE_OP_NV12 || insn->opcode == OVERTAKE_OP_DELAY ||
@@ -198,7 +198,7 @@ void random_scale(u32 *multiplier, u32 *shift, u32 magnitude, u64 *state)
 	while (magnitude >> bits)
 		bits++;
 	switch (random_between(state, 0, 7)) {
-	case 0:	/* whatever is allowed */
+	case 0:	/* any valid scale */
 		*multiplier = random_between(state, 0, OVERTAKE_MULTIPLIER_MAX);
 		*shift = random_between(state, OVERTAKE_SHIFT_MIN, OVERTAKE_SHIFT_MAX);
 		break;
@@ -217,7 +217,7 @@ void random_scale_to(const struct random_job *job, u32 *multiplier, u32 *shift, 
 {
 	bool wide0 = job->insn.in[0].type, wide1 = job->insn.in[1].type;
 
-	/* One input of 16 bits makes values 2^8 times as large; the device divides by that for the other. */
+	/* An input of 16 bits makes values 2^8 times as large; for a second the device divides. */
 	random_scale(multiplier, shift, 64 * factor * terms, state);
 	if ((wide0 || wide1) && *shift + 8 <= OVERTAKE_SHIFT_MAX)
 		*shift += 8;
@@ -231,7 +231,7 @@ void random_channel_params(struct random_job *job, u32 channels, u32 products, u
 	u32 *words = random_params(job, 3ull * padded, state);
 
 	for (u32 i = 0; i < channels; i++) {
-		/* A bias of any size now and then: the sum wraps. */
+		/* Now and then the bias is any word, so that the sum may wrap. */
 		words[i] = random_between(state, 0, 15) ?
 				   random_between(state, 0, 20000) - 10000 :
 				   (u32)random_next(state);

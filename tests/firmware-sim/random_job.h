@@ -30,7 +30,10 @@ struct random_job {
 u64 random_next(u64 *state);
 u32 random_between(u64 *state, u32 least, u32 greatest);
 
-/* Whether the bound check does not round up channels of @opcode's operands (overtake_isa.h). */
+/*
+ * Returns whether the bound check leaves the channels of @opcode's operands as they are, instead of
+ * rounding them up (overtake_isa.h).
+ */
 bool random_job_is_exact(u16 opcode);
 
 void random_job_init(struct random_job *job, u16 opcode, u64 *state);

@@ -13,7 +13,7 @@ void random_output(struct random_job *job, u32 height, u32 width, u32 channels, 
 void random_input(struct random_job *job, u32 index, u32 height, u32 width, u32 channels,
 		  u64 *state);
 
-/* Makes zeroed weights in a region of their own; job->dense gets @dense_bytes of random ones. */
+/* Makes zeroed weights in a region of their own; job->dense gets @dense_bytes random weights. */
 u8 *random_weights(struct random_job *job, u64 dense_bytes, u64 packed_bytes, u64 *state);
 
 /* Makes mostly scales that bring sums of about @magnitude into int8, else any valid scale. */
@@ -32,7 +32,7 @@ u32 *random_params(struct random_job *job, u64 words, u64 *state);
 /* Makes bias, multiplier and shift of @channels sums of @products products. */
 void random_channel_params(struct random_job *job, u32 channels, u32 products, u64 *state);
 
-/* One for each family of opcodes: sets all of job->insn except opcode and clamp. */
+/* Each function is for a family of opcodes: it sets all of job->insn except opcode and clamp. */
 void random_window_job(struct random_job *job, u64 *state);
 void random_elementwise_job(struct random_job *job, u64 *state);
 void random_moving_job(struct random_job *job, u64 *state);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Random looks at an image: RESIZE_* and NV12. */
+/* Random instructions that sample an image: RESIZE_* and NV12. */
 #include "random_parts.h"
 
-/* Positions around an image of @size, and now and then as far from it as they may be. */
+/* Returns a position in or near an image of @size, now and then 0 or a limit of positions. */
 static s64 random_start(u32 size, u64 *state)
 {
 	s64 around = (s64)(((u64)size + 4) << 20);
@@ -19,7 +19,7 @@ static s64 random_start(u32 size, u64 *state)
 	}
 }
 
-/* Enlarges, reduces, keeps, stands still or leaps. */
+/* Returns a step that enlarges, reduces or keeps the image, or 0 or the greatest step. */
 static u32 random_step(u64 *state)
 {
 	switch (random_between(state, 0, 7)) {

@@ -7,7 +7,7 @@ static u32 round_up_8(u32 value)
 	return (value + 7) & ~7u;
 }
 
-/* Rows or columns of an input that @outputs windows cover, with up to a kernel to spare. */
+/* Returns rows or columns of an input: the last of @outputs windows begins before its end. */
 static u32 random_extent(u32 outputs, u32 stride, u32 pad, u32 kernel, u64 *state)
 {
 	s32 begin = (s32)((outputs - 1) * stride) - (s32)pad;
@@ -20,7 +20,7 @@ static u32 extent(u32 kernel, u32 dilation)
 	return (kernel - 1) * (dilation ? dilation : 1) + 1;
 }
 
-/* Now and then taps as far apart as they can be, of which hardly one meets the input. */
+/* Now and then sets dilations or strides near their limit: hardly any tap meets the input. */
 static void far_taps(struct overtake_insn *insn, u64 *state)
 {
 	if (!random_between(state, 0, 7))
@@ -44,7 +44,7 @@ static void long_kernel(struct overtake_insn *insn, u64 *state)
 	insn->dilation_height = (u16)random_between(state, 0, 60);
 }
 
-/* A window, the output and in[0]. */
+/* Makes a window, the output and in[0]. */
 static void random_window(struct random_job *job, u32 inputs, u32 outputs, u64 *state)
 {
 	struct overtake_insn *insn = &job->insn;
@@ -79,7 +79,7 @@ static void random_window(struct random_job *job, u32 inputs, u32 outputs, u64 *
 		     inputs, state);
 }
 
-/* [group][o / 8][ky][kx][i / 2][8 o][2 i] */
+/* Packs weights as [group][o / 8][ky][kx][i / 2][8 o][2 i]. */
 static void pack_conv(struct random_job *job, u32 inputs, u32 outputs, u64 *state)
 {
 	const struct overtake_insn *insn = &job->insn;
@@ -98,7 +98,7 @@ static void pack_conv(struct random_job *job, u32 inputs, u32 outputs, u64 *stat
 	}
 }
 
-/* [ky][kx][channels rounded up to 8] */
+/* Packs weights as [ky][kx][channels rounded up to 8]. */
 static void pack_depthwise(struct random_job *job, u32 channels, u64 *state)
 {
 	u64 taps = (u64)job->insn.kernel_height * job->insn.kernel_width;

@@ -9,7 +9,7 @@ s64 reference_round(__int128 numerator, u32 shift)
 	__int128 nearest = (numerator - denominator) / denominator;
 	__int128 best = nearest;
 
-	/* The candidates around the quotient; the closest wins, of two the even one. */
+	/* Tries the candidates around the quotient; the closest wins, the even one of two. */
 	for (int i = 0; i < 4; i++, nearest++) {
 		__int128 distance = nearest * denominator - numerator;
 		__int128 best_distance = best * denominator - numerator;
@@ -93,7 +93,7 @@ static s64 tap_column(const struct overtake_insn *insn, u32 x, s64 kx)
 	       kx * (insn->dilation_width ? insn->dilation_width : 1);
 }
 
-/* Window positions that lie inside the input and @bottom rows, @right columns around it. */
+/* Returns the number of positions of the window of output (y, x) that lie inside the input. */
 static u32 positions_inside(const struct random_job *job, u32 y, u32 x)
 {
 	const struct overtake_insn *insn = &job->insn;
@@ -122,13 +122,13 @@ static s32 convolution(const struct random_job *job, u32 y, u32 x, u32 c, u32 gr
 	return reference_finish_channel(job, sum, c);
 }
 
-/* Whether tap @k of input @from lands on output @to, one axis of a transposed convolution. */
+/* Returns whether tap @k of input @from lands on output @to, on one axis of TRANSPOSED_CONV. */
 static bool lands(u32 from, u32 k, u32 to, u32 stride, u32 dilation, u32 pad)
 {
 	return (s64)from * stride + (s64)k * (dilation ? dilation : 1) - pad == to;
 }
 
-/* Scattered: every input is spread over the outputs, of which one is looked at. */
+/* Spreads every input over the outputs, and adds up the products that land on (y, x, c). */
 static s32 transposed(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	const struct overtake_insn *insn = &job->insn;
@@ -179,7 +179,7 @@ static s32 maximum(const struct random_job *job, u32 y, u32 x, u32 c)
 	return reference_finish(job, greatest);
 }
 
-/* Positions of a window up to @bottom rows and @right columns outside, but not beyond. */
+/* Counts positions, but not those over @bottom rows below or @right columns right of the input. */
 static u32 positions_up_to(const struct random_job *job, u32 y, u32 x, u32 bottom, u32 right)
 {
 	const struct overtake_insn *insn = &job->insn;
@@ -212,7 +212,7 @@ static s32 average(const struct random_job *job, u32 y, u32 x, u32 c)
 		reference_param(job, 1, kernel, count - 1)));
 }
 
-/* An input of two, repeated along the axes on which it has length 1. */
+/* Returns an element of one of two inputs, repeated along axes on which it has length 1. */
 static __int128 repeated(const struct random_job *job, u32 index, u32 y, u32 x, u32 c)
 {
 	const struct overtake_operand *in = &job->insn.in[index];
@@ -245,7 +245,7 @@ static s32 combined(const struct random_job *job, u32 y, u32 x, u32 c)
 	return reference_finish(job, reference_round(result, insn->shift[0]));
 }
 
-/* Every input element is asked whether it goes into this output. */
+/* Goes through all input elements and uses those that belong to this output. */
 static s32 reduced(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	const struct overtake_insn *insn = &job->insn;
@@ -295,7 +295,7 @@ u32 reference_element_bytes(const struct random_job *job)
 	return job->insn.opcode == OVERTAKE_OP_DEQUANTISE ? 4 : job->insn.out.type ? 2 : 1;
 }
 
-/* The element of the table that the bits of an input count to. */
+/* Returns the index of a table's entry: the bits of the input as a number without sign. */
 static u32 table_index(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	s64 element = reference_input(job, 0, y, x, c) + job->insn.in[0].zero_point;

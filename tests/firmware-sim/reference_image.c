@@ -23,7 +23,7 @@ static u64 floor_of(__int128 at)
 	return (u64)(at / PIXEL);
 }
 
-/* Byte of a plane or element of a tensor; what has no weight may lie outside and counts as 0. */
+/* Returns a byte of a picture's plane (without sign) or an element of a tensor. */
 static s64 value(const struct random_job *job, u32 index, u64 y, u64 x, u32 c)
 {
 	s64 element = reference_input(job, index, (s64)y, (s64)x, c);
@@ -33,7 +33,7 @@ static s64 value(const struct random_job *job, u32 index, u64 y, u64 x, u32 c)
 	return element < 0 ? element + 256 : element;
 }
 
-/* Four neighbours, weighted by products of 1/256ths, rounded half to even. */
+/* Returns the mean of four neighbours: weights are products of 1/256ths, halves go to even. */
 static s64 bilinear(const struct random_job *job, u32 index, __int128 y, __int128 x, u32 c)
 {
 	__int128 sum = 0;
@@ -65,7 +65,7 @@ s32 reference_resized(const struct random_job *job, u32 y, u32 x, u32 c)
 	return (s32)bilinear(job, 0, row, column, c);
 }
 
-/* A factor as the nearest multiple of 2^-13. */
+/* Returns the nearest multiple of 2^-13, as its number of 2^-13. */
 static s64 factor(long double exact)
 {
 	return (s64)roundl(exact * 8192);
@@ -78,7 +78,7 @@ static s64 to_byte(s64 sum)
 	return rounded < 0 ? 0 : rounded > 255 ? 255 : rounded;
 }
 
-/* R, G, B from Y and the chroma differences: BT.601, Kr = 0.299, Kb = 0.114. */
+/* Computes R, G, B from Y and the chroma differences: BT.601, Kr = 0.299, Kb = 0.114. */
 static void convert(s64 *rgb, s64 y, s64 u, s64 v, bool full)
 {
 	const long double red = 0.299L, blue = 0.114L, green = 1 - red - blue;
@@ -91,7 +91,7 @@ static void convert(s64 *rgb, s64 y, s64 u, s64 v, bool full)
 	rgb[2] = to_byte(scaled + factor(2 * (1 - blue) * chroma) * u);
 }
 
-/* The chroma position that lies where luma position @at does. */
+/* Returns the position in the chroma plane of luma position @at. */
 static __int128 chroma(__int128 at, u32 size)
 {
 	return cut((__int128)floorl((long double)at / 2) - PIXEL / 4, size);
@@ -113,7 +113,7 @@ s32 reference_colour(const struct random_job *job, u32 y, u32 x, u32 c)
 		uv[i] = nearest ? value(job, 1, floor_of(row) / 2, floor_of(column) / 2, i) :
 				  bilinear(job, 1, chroma(row, insn->in[1].height),
 					   chroma(column, insn->in[1].width), i);
-	/* Without chroma all three are the same. */
+	/* Without chroma R, G and B are equal. */
 	convert(rgb, luma, uv[0] - 128, uv[1] - 128, full);
 	return reference_finish_channel(job, rgb[insn->flags & OVERTAKE_FLAG_BGR ? 2 - c : c], c);
 }

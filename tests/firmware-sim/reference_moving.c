@@ -7,7 +7,7 @@ static s32 element(const struct random_job *job, s64 y, s64 x, u64 c)
 	return (s32)(reference_input(job, 0, y, x, c) + job->insn.in[0].zero_point);
 }
 
-/* Steps off an edge turn round (reflect) or stay (edge). */
+/* Walks from 0 to @from, step by step; a step off an edge turns round (@reflect) or stays. */
 static s64 walk(s64 from, s64 size, bool reflect)
 {
 	s64 distance = from < 0 ? -from : from;
@@ -48,7 +48,7 @@ static s32 permuted(const struct random_job *job, u32 y, u32 x, u32 c)
 	return element(job, place[0], place[1], place[2]);
 }
 
-/* A number written with the digits and radices given, most significant first. */
+/* Returns the number with these digits in these radices, most significant first. */
 static u64 number(const u32 *digits, const u32 *radices)
 {
 	u64 value = 0;
@@ -69,7 +69,7 @@ static s32 to_space(const struct random_job *job, u32 y, u32 x, u32 c)
 	return element(job, y / block, x / block, insn->flags & OVERTAKE_FLAG_CRD ? crd : dcr);
 }
 
-/* Every pixel of the block is tried. */
+/* Tries every pixel of the block until one has channel @c. */
 static s32 to_depth(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	u32 block = job->insn.kernel_height, inputs = job->insn.in[0].channels;

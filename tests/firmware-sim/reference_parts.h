@@ -17,7 +17,7 @@ s32 reference_finish(const struct random_job *job, s64 value);
 /* Applies bias, multiplier and shift of channel @c, then reference_finish(). */
 s32 reference_finish_channel(const struct random_job *job, s64 sum, u32 c);
 
-/* One for each family of opcodes. */
+/* Each function returns element (y, x, c) of the output for a family of opcodes. */
 s32 reference_moved(const struct random_job *job, u32 y, u32 x, u32 c);
 s32 reference_resized(const struct random_job *job, u32 y, u32 x, u32 c);
 s32 reference_colour(const struct random_job *job, u32 y, u32 x, u32 c);

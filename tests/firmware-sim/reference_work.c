@@ -9,7 +9,7 @@ static bool is_windowed(u16 opcode)
 	       opcode == OVERTAKE_OP_MAX_POOL || opcode == OVERTAKE_OP_AVERAGE_POOL;
 }
 
-/* Channels of a unit. */
+/* Returns the greatest number of channels of a unit. */
 static u32 longest_run(const struct overtake_insn *insn)
 {
 	switch (insn->opcode) {
@@ -38,7 +38,7 @@ static u32 longest_run(const struct overtake_insn *insn)
 	}
 }
 
-/* Taps of one axis that meet the input. */
+/* Returns the number of taps of one axis that meet the input. */
 static u32 taps(const struct overtake_insn *insn, bool rows, u32 output)
 {
 	u32 kernel = rows ? insn->kernel_height : insn->kernel_width;
@@ -61,19 +61,19 @@ static u32 taps(const struct overtake_insn *insn, bool rows, u32 output)
 	return count;
 }
 
-/* Pixels of a block that output channels @first to @first + @count come from. */
+/* Returns the pixels of a block from which the @count output channels from @first on come. */
 static u32 block_pixels(const struct overtake_insn *insn, u32 first, u32 count)
 {
 	return (first + count - 1) / insn->in[0].channels - first / insn->in[0].channels + 1;
 }
 
-/* Elements a cache line or more apart count more. */
+/* Returns the work of reading @count elements; 16 each if a cache line or more apart. */
 static u64 gathered_work(u64 step, u32 count)
 {
 	return step >= 64 ? 16ull * count : count;
 }
 
-/* Bytes between elements of in[0] that follow each other along the output's channels. */
+/* Returns the bytes between the elements of in[0] for successive channels of the output. */
 static u64 gathered_step(const struct overtake_insn *insn)
 {
 	u64 element = insn->in[0].type ? 2 : 1;

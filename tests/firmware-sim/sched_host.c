@@ -27,7 +27,7 @@ struct host *host_new(void **state, const struct host_options *options)
 
 	assert_non_null(host);
 	assert_non_null(settings.policy);
-	/* A host's memory has been used before. */
+	/* The memory of a host may hold anything before. */
 	memset(&host->sched, USED, sizeof(host->sched));
 	memset(host->queues, USED, sizeof(host->queues));
 	memset(host->cores, USED, sizeof(host->cores));
@@ -115,7 +115,7 @@ struct host_task *host_arrive(struct host *host, char name, const char *segments
 	return task;
 }
 
-/* Chooses a core as a device does. */
+/* Returns the core with the fewest unfinished FCs, as a device does. */
 static u32 least_loaded(const struct host *host, u64 cores)
 {
 	u32 best = 0;

@@ -27,7 +27,7 @@ struct host {
 	struct ovt_sched_queue_core cores[3][OVT_SCHED_MAX_CORES];	/* for each queue */
 	struct ovt_sched_process processes[HOST_MAX_PROCESSES];
 	struct ovt_sched_line lines[HOST_MAX_PROCESSES][OVT_SCHED_MAX_CORES];
-	u64 now;				/* time of the last call that has one */
+	u64 now;				/* time of the last call that has a time */
 	struct host_task tasks[HOST_MAX_TASKS];
 	u32 task_count;
 	u64 unfinished[OVT_SCHED_MAX_CORES];	/* by core - 1; a test may add to it */
@@ -75,7 +75,7 @@ void host_segment_fails(struct host *host, struct host_task *task);
 void host_cancel(struct host *host, struct host_task *task);
 void host_abandon(struct host *host, u32 process);
 
-/* Lets everything go on that may. */
+/* Carries out every action of the scheduler that is possible at @now. */
 void host_go(struct host *host, u64 now);
 
 /*
@@ -84,7 +84,7 @@ void host_go(struct host *host, u64 now);
  * over.
  */
 void host_expect(struct host *host, const char *answers);
-/* host_go(), then host_expect(). */
+/* Calls host_go(), then host_expect(). */
 void host_goes(struct host *host, u64 now, const char *answers);
 
 #endif

@@ -31,7 +31,7 @@ static u64 run_simd(const struct random_job *job, const struct ovt_operands *ope
 		ovt_simd_end(&section);
 		assert_true(work < budget);
 		assert_true(finished || work <= 0);
-		/* No unit counts more than that, and what prepares for it. */
+		/* No unit and its preparation together count more work than this. */
 		assert_true(budget == INT64_MAX || work > -(s64)(OVT_SIMD_UNIT + 512));
 		calls++;
 	}

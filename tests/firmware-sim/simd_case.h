@@ -7,7 +7,7 @@
 #include "hw/simd/simd.h"
 #include "random_job.h"
 
-/* Returns a scratch of exactly its size, with anything in it. */
+/* Returns a scratch of exactly its size, filled with bytes that mean nothing. */
 struct ovt_simd_scratch *new_scratch(void);
 
 /*

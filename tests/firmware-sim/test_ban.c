@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* When a client's queue is banned: what counts, how much is too much, within which time. */
+/* When a client's queue is banned: which faults count, how many, and within which time. */
 #include "cmocka_all.h"
 #include "fw/ban.h"
 #include "overtake_isa.h"
@@ -10,7 +10,7 @@
 /* The module's parameters when none are given. */
 static const struct ovt_ban_rule defaults = { 64, 5 * SECOND, 10 * SECOND };
 
-/* How many FCs it takes, of those that end every @period_ns and have cost @lost_ns; 0 if 1000 do not. */
+/* Returns how many FCs cause a ban if one ends each @period_ns and costs @lost_ns; 0: over 1000. */
 static unsigned int ends_until_banned(const struct ovt_ban_rule *rule, u32 fault, u64 lost_ns,
 				      u64 period_ns)
 {
@@ -30,12 +30,12 @@ static void bad_instructions_count_by_their_number(void **state)
 	assert_int_equal(ends_until_banned(&defaults, OVERTAKE_FAULT_PROGRAM, 1, MS), 64);
 }
 
-/* Mode timed: each holds its core for the watchdog's second of device time. */
+/* In mode timed each hanging FC holds its core for the watchdog's second of device time. */
 static void hangs_of_a_second_of_device_time_are_banned_after_five(void **state)
 {
 	(void)state;
 	assert_int_equal(ends_until_banned(&defaults, OVERTAKE_FAULT_WATCHDOG, SECOND, SECOND), 5);
-	/* Beside a neighbour, who has the core every other time. */
+	/* A neighbour has the core every other time. */
 	assert_int_equal(ends_until_banned(&defaults, OVERTAKE_FAULT_WATCHDOG, SECOND, 2 * SECOND), 5);
 }
 
@@ -46,7 +46,7 @@ static void clocks_that_run_out_are_banned_after_three(void **state)
 	assert_int_equal(ends_until_banned(&defaults, OVERTAKE_FAULT_CLOCK, 2 * SECOND, 4 * SECOND), 3);
 }
 
-/* Each is cancelled when it has executed for a second: none is an offence, and the core is lost. */
+/* Each FC is cancelled after a second.  A cancel is no offence, but the core's time is lost. */
 static void stopping_ones_own_fcs_all_the_time_is_banned(void **state)
 {
 	struct ovt_ban_account account = { 0 };
@@ -58,7 +58,7 @@ static void stopping_ones_own_fcs_all_the_time_is_banned(void **state)
 	assert_int_equal(account.lost_ns, SECOND);
 }
 
-/* Once in eleven seconds, or a stop of the grace alone ten times a second, goes on for ever. */
+/* No ban for a clock fault in 11 s, a hang in 6 s, two stops of 100 ms or a bad opcode in 1 s. */
 static void a_rare_fault_of_an_honest_client_is_never_banned(void **state)
 {
 	(void)state;
@@ -81,13 +81,13 @@ static void what_is_no_fault_of_a_job_does_not_count(void **state)
 	assert_int_equal(ends_until_banned(&strict, OVERTAKE_FAULT_OPCODE, 0, 1), 1);
 }
 
-static void the_window_begins_with_the_first_and_ends_by_itself(void **state)
+static void the_window_begins_with_the_first_fault_and_ends_by_itself(void **state)
 {
 	const struct ovt_ban_rule rule = { 3, 0, 100 };
 	struct ovt_ban_account account = { 0 };
 
 	(void)state;
-	/* At device time 0, too. */
+	/* A window may begin at device time 0, too. */
 	assert_false(ovt_ban_note(&account, &rule, OVERTAKE_FAULT_OPCODE, 1, 0));
 	assert_false(ovt_ban_note(&account, &rule, OVERTAKE_FAULT_OPCODE, 1, 100));
 	assert_int_equal(account.offences, 2);
@@ -118,7 +118,7 @@ int main(void)
 		cmocka_unit_test(stopping_ones_own_fcs_all_the_time_is_banned),
 		cmocka_unit_test(a_rare_fault_of_an_honest_client_is_never_banned),
 		cmocka_unit_test(what_is_no_fault_of_a_job_does_not_count),
-		cmocka_unit_test(the_window_begins_with_the_first_and_ends_by_itself),
+		cmocka_unit_test(the_window_begins_with_the_first_fault_and_ends_by_itself),
 		cmocka_unit_test(each_limit_can_be_turned_off),
 	};
 

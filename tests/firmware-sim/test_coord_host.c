@@ -23,7 +23,7 @@ struct host {
 	struct ovt_coord_run runs[3][UNITS];
 };
 
-/* Two cores of one class, and a model of two units of 10. */
+/* Makes two cores of one class, and a model of two units that take 10 each. */
 static void begin(struct host *host)
 {
 	memset(host, 0, sizeof(*host));
@@ -52,7 +52,7 @@ static void add_model(struct host *host, u32 processors)
 	ovt_coord_add_model(&host->coord, &host->model);
 }
 
-/* In memory that had something else in it. */
+/* A task arrives whose memory had something else in it. */
 static struct ovt_coord_task *arrive(struct host *host, u32 index, u32 priority, u64 now)
 {
 	struct ovt_coord_task *task = &host->tasks[index];
@@ -107,7 +107,7 @@ static void test_memory_of_a_task_may_have_anything_in_it(void **state)
 	assert_int_equal(task->status, OVT_COORD_DONE);
 }
 
-/* A host that does not say how long FCs are: what has begun does not hold up a task of 255. */
+/* A host need not say how long FCs are: then a run that has begun delays no task of 255. */
 static void test_longest_fcs_may_be_left_out(void **state)
 {
 	static struct host host;
@@ -126,7 +126,7 @@ static void test_longest_fcs_may_be_left_out(void **state)
 	assert_int_equal(run->due, 21);
 }
 
-/* A measured time is scaled though a remainder has all 64 bits. */
+/* A measured time is scaled exactly though a remainder needs all 64 bits. */
 static void test_costs_may_be_as_large_as_can_be(void **state)
 {
 	static struct host host;
@@ -146,7 +146,7 @@ static void test_costs_may_be_as_large_as_can_be(void **state)
 	assert_int_equal(ovt_coord_record_of(&host.model, 0, 1, 0, 0)->time, 500);
 }
 
-/* A measured time that cannot be scaled, since the largest piece costs nothing, counts for nothing. */
+/* A measured time is ignored if it cannot be scaled, since the largest piece costs nothing. */
 static void test_measured_times_need_a_cost(void **state)
 {
 	static struct host host;
@@ -159,7 +159,7 @@ static void test_measured_times_need_a_cost(void **state)
 	assert_int_equal(ovt_coord_record_of(&host.model, 0, 0, 0, 1)->time, 20);
 }
 
-/* What pieces took is a record: the next run is smoothed into it. */
+/* A record from before holds the time of a piece: the next run is smoothed into it. */
 static void test_records_may_come_from_before(void **state)
 {
 	static struct host host;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Plans of the coordinator: of a chain the best of all ways to cut it into pieces and to place
- * these, and so many steps and no more.
+ * Plans of the coordinator: a plan for a chain is the best of all ways to cut the chain into pieces
+ * and to place these, and takes a bounded number of steps.
  */
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 #define MOST_UNITS	7u
 #define MOST_PROCESSORS	4u
 
-/* A chain of units, each processor a class and an entry of its own. */
+/* A chain of units; each processor has a class and an entry of its own. */
 struct chain {
 	u32 units;
 	u32 processors;
@@ -27,7 +27,7 @@ struct chain {
 	struct ovt_coord_run runs[OVT_COORD_MAX_UNITS];
 	struct ovt_coord_task task;
 	u64 random;
-	/* Of the search. */
+	/* Results of the search. */
 	u64 best;
 	u32 best_first_last;	/* bit: the first piece of a best way may end with that unit */
 };
@@ -117,7 +117,7 @@ static u64 move_time(const struct chain *chain, u32 from, u32 to, u64 bytes)
 	return rate ? (bytes + rate - 1) / rate : 0;
 }
 
-/* All ways to go on behind @unit - 1, which ended at @end on @from. */
+/* Tries all ways to go on after @unit - 1, which ended at @end on @from. */
 static void search(struct chain *chain, u32 unit, u64 end, u32 from, u32 first_last)
 {
 	u32 q, last;
@@ -191,7 +191,7 @@ static u64 steps_of_plan(u32 units, u32 processors)
 	return chain.coord.steps - before;
 }
 
-/* p n (n + 1) / 2 ends of pieces, p^2 (n - 1) moves, and some for each processor. */
+/* The steps are p n (n + 1) / 2 ends of pieces, p^2 (n - 1) moves, and at most 4 p + n more. */
 static void test_takes_so_many_steps(void **state)
 {
 	static const struct {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * 100,000 tasks that wait for four processors: a call of the coordinator takes as many steps as the
- * plans of its window and a path in a tree, whatever the policy.  Steps are counted, time is not
- * measured.
+ * 100,000 tasks wait for four processors: a call of the coordinator takes at most as many steps as
+ * the plans of its window and some paths in trees need, whatever the policy.  The tests count
+ * steps, and measure no time.
  */
 #include <stdlib.h>
 
 #include "cmocka_all.h"
 #include "sched/coord/coord.h"
 
-#ifdef __SANITIZE_ADDRESS__	/* ten times as slow; steps are the same without it */
+#ifdef __SANITIZE_ADDRESS__	/* a tenth as fast; it does not change the number of steps */
 #define TASKS		10000u
 #define LOG2_OF_TASKS	14u	/* rounded up */
 #else
@@ -21,10 +21,10 @@
 #define WINDOW		8u
 #define DECISIONS	2000u
 
-/* Of one plan; test_coord_plan.c counts it. */
+/* Greatest number of steps of one plan; test_coord_plan.c counts them. */
 #define PLAN_STEPS	(PROCESSORS * UNITS * (UNITS + 1) / 2 + PROCESSORS * PROCESSORS * UNITS + \
 			 8 * PROCESSORS + UNITS)
-/* A look plans each task of its window twice and sorts them; entering and leaving trees. */
+/* A call plans each task of its window twice, sorts them, and changes trees. */
 #define MOST_STEPS	(2 * WINDOW * PLAN_STEPS + WINDOW * WINDOW + 40 * LOG2_OF_TASKS)
 
 struct crowd {
@@ -40,7 +40,7 @@ struct crowd {
 	struct ovt_coord_run *runs;
 	struct ovt_coord_link *links;
 	u64 now;
-	u64 most;		/* of a call */
+	u64 most;		/* greatest number of steps of a call */
 	u32 decisions;
 };
 
@@ -105,7 +105,7 @@ static void free_crowd(struct crowd *crowd)
 	free(crowd);
 }
 
-/* All that may go on now; what the longest call took. */
+/* Takes all decisions that are possible now, and notes the steps of the longest call. */
 static void decide(struct crowd *crowd)
 {
 	struct ovt_coord_action action;
@@ -123,7 +123,7 @@ static void decide(struct crowd *crowd)
 	} while (more);
 }
 
-/* The run that was dispatched first of each processor ends, as expected. */
+/* Ends the run of each processor that was dispatched first, after its expected time. */
 static void end_some(struct crowd *crowd)
 {
 	u32 index;
@@ -159,7 +159,7 @@ static void test_policies_take_as_many_steps_as_a_window(void **state)
 	}
 }
 
-/* Deadlines of a thousand tasks that come at once: one of them in each call. */
+/* The deadlines of all tasks have passed: each call drops one of them. */
 static void test_late_tasks_are_dropped_one_by_one(void **state)
 {
 	struct crowd *crowd = make_crowd("priority", OVT_COORD_DROP_LATE, 0);
@@ -178,7 +178,7 @@ static void test_late_tasks_are_dropped_one_by_one(void **state)
 	free_crowd(crowd);
 }
 
-/* A model that only a failed processor runs: its tasks hold up no other. */
+/* Only a failed processor can run the model: its tasks wait apart and delay no call. */
 static void test_tasks_without_a_plan_stand_apart(void **state)
 {
 	struct crowd *crowd = make_crowd("priority", OVT_COORD_DROP_NEVER, 0);
@@ -221,7 +221,7 @@ static void test_runs_of_a_processor_are_found_in_order(void **state)
 	free_crowd(crowd);
 }
 
-/* A fault of the program ends its task, and is no failure of the processor. */
+/* A fault of the program ends its task.  The processor does not count as failed. */
 static void test_a_fault_ends_its_task(void **state)
 {
 	struct crowd *crowd = make_crowd("priority", OVT_COORD_DROP_NEVER, 0);

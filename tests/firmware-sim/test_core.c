@@ -46,7 +46,7 @@ static void jump(struct bench *bench, u32 at, u32 target)
 	bench->program[at].jump_target = target;
 }
 
-/* COPY of @count bytes from the start of the memory to its middle. */
+/* Makes a COPY of @count bytes from the start of the memory to its middle. */
 static void copy(struct bench *bench, u32 at, u32 count)
 {
 	struct overtake_insn *insn = &bench->program[at];
@@ -326,7 +326,7 @@ static void a_jump_stays_in_its_fc(void **state)
 	}
 }
 
-/* On "ideal" a jump costs a cycle, each DELAY what it says. */
+/* On "ideal" a jump costs a cycle, and a DELAY its delay_cycles. */
 static void a_jump_goes_on_at_its_target(void **state)
 {
 	static const enum ovt_mode modes[] = { OVT_MODE_FUNCTIONAL, OVT_MODE_TIMED };
@@ -367,7 +367,7 @@ static void an_fc_may_use_up_its_cycles_and_no_more(void **state)
 	}
 }
 
-/* Instructions that cost next to nothing take the host time nevertheless. */
+/* Instructions that cost hardly any cycles take time of the host nevertheless. */
 static void an_fc_that_fetches_for_ever_at_no_cost_is_hung(void **state)
 {
 	static const u64 limits[] = { 100 * OVT_FETCHES_MIN, 1000 * OVT_FETCHES_MIN };
@@ -391,7 +391,7 @@ static void an_fc_that_fetches_for_ever_at_no_cost_is_hung(void **state)
 	}
 }
 
-/* Memory is shared with the client, who writes to it when it likes. */
+/* A client shares the memory of a program and can write to it at any time. */
 static void a_program_rewritten_after_pricing_costs_no_more(void **state)
 {
 	static const struct {
@@ -418,7 +418,7 @@ static void a_program_rewritten_after_pricing_costs_no_more(void **state)
 	}
 }
 
-/* One step for the fetch, then one for each run of the operator. */
+/* The fetch is a step, and each run of the operator is one. */
 static void an_operator_is_executed_in_bounded_steps(void **state)
 {
 	struct bench *bench = bench_new(OVT_MODE_FUNCTIONAL);
@@ -508,7 +508,7 @@ static void a_stated_cost_is_charged_within_the_watchdogs_limit(void **state)
 	}
 }
 
-/* Half of each byte, from the start of the memory to its middle: vectors do it, unlike COPY. */
+/* Halves bytes, from the start of the memory to its middle; unlike COPY, with vectors. */
 static void requantise(struct bench *bench, u32 at, u32 count)
 {
 	struct overtake_insn *insn = &bench->program[at];
@@ -521,7 +521,7 @@ static void requantise(struct bench *bench, u32 at, u32 count)
 	insn->clamp_max = 127;
 }
 
-/* Returns the steps of as little as possible that a REQUANTISE and a COPY back took. */
+/* Returns how many steps of the least budget a REQUANTISE and a COPY back took. */
 static u32 run_with(struct bench *bench, struct ovt_simd_scratch *scratch)
 {
 	u32 steps = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* How a host describes its cores' profiles, and when it takes cores to be alike. */
+/* How a host describes its cores' profiles, and when two cores count as alike. */
 #include "cmocka_all.h"
 #include "host/core_profile.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The decoder and operands of 16 bits: which are permitted, which refused, how many bytes count. */
+/* Operands of 16 bits in the decoder: which it permits or refuses, and the bytes it counts. */
 #include "cmocka_all.h"
 
 #include "hw/decode.h"
@@ -18,7 +18,7 @@ static void widen(struct overtake_operand *operand)
 	operand->row_stride *= 2;
 }
 
-/* valid_insn() with 16 bits wherever an element may have them. */
+/* Returns valid_insn() with 16 bits for every operand that may have them. */
 static struct overtake_insn wide_insn(u16 opcode)
 {
 	struct overtake_insn insn = valid_insn(opcode);
@@ -41,7 +41,7 @@ static u64 wide_bytes(const struct overtake_operand *operand, u16 opcode)
 	u32 channels = random_job_is_exact(opcode) ? operand->channels :
 						     (operand->channels + 7) & ~7u;
 
-	/* Floats. */
+	/* The operand has floats. */
 	if (!operand->type)
 		channels *= 2;
 	return (u64)(operand->height - 1) * operand->row_stride +
@@ -116,7 +116,7 @@ static void test_what_moves_elements_keeps_their_type(void **state)
 		if (!(TYPED >> opcode & 1) || opcode == OP(DEQUANTISE) || opcode == OP(QUANTISE))
 			continue;
 		insn.out.type = OVERTAKE_TYPE_INT8;
-		/* Bytes are left over in its pixels. */
+		/* The strides stay, so each pixel has unused bytes. */
 		expect(opcode, &insn, keeps ? OVERTAKE_FAULT_SHAPE : OVERTAKE_FAULT_NONE,
 		       "output of bytes");
 		insn = wide_insn(opcode);
@@ -179,7 +179,7 @@ static void test_values_of_the_output_have_its_range(void **state)
 	expect(OP(PAD), &insn, OVERTAKE_FAULT_FIELD, "fill below 16 bits");
 }
 
-/* A table's entries are as many as its input has values, and as wide as its output. */
+/* A table has an entry for each value of its input, as wide as an element of its output. */
 static void test_bytes_of_tables(void **state)
 {
 	struct overtake_insn insn = { .opcode = OP(TABLE) };
@@ -198,7 +198,7 @@ static void test_bytes_of_tables(void **state)
 	assert_int_equal(ovt_insn_weights_bytes(&insn), 1024);
 }
 
-/* Floats of 16 bits are scaled, those of bytes are looked up. */
+/* DEQUANTISE scales elements of 16 bits, and looks up bytes in a table. */
 static void test_floats_of_16_bits_have_a_scale(void **state)
 {
 	struct overtake_insn insn = wide_insn(OP(DEQUANTISE));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The decoder's fuzzer: runs whatever is accepted, in regions of exactly the size they have. */
+/* A fuzzer of the decoder: runs each instruction that it accepts, in regions of exact size. */
 #include "cmocka_all.h"
 
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static void mutate_shape(struct overtake_insn *insn, u64 *state)
 	memcpy((u8 *)insn + shaping_fields[i].offset, &value, shaping_fields[i].size);
 }
 
-/* Words of 2, 4 or 8 bytes at their natural places, reserved ones rarely. */
+/* Changes an aligned word of 2, 4 or 8 bytes, rarely a reserved one. */
 static void mutate_bytes(struct overtake_insn *insn, u64 *state)
 {
 	u32 size = 2u << random_between(state, 0, 2);
@@ -80,7 +80,7 @@ static void mutate_bytes(struct overtake_insn *insn, u64 *state)
 	memcpy((u8 *)insn + offset, &value, size);
 }
 
-/* Whatever was accepted runs to its end without leaving its regions. */
+/* Runs an accepted instruction to its end; it must not access memory outside its regions. */
 static void run_accepted(const struct random_job *job, const struct ovt_operands *operands)
 {
 	struct ovt_cursor cursor = { 0 };
@@ -120,7 +120,7 @@ static void test_mutated_instructions_stay_inside_their_regions(void **state)
 		random_job_free(&job);
 	}
 	print_message("%u accepted, %u refused\n", accepted, refused);
-	/* The fuzzer is worth something only if it sees both. */
+	/* The fuzzer is useful only if it meets both kinds. */
 	assert_true(accepted > 3000);
 	assert_true(refused > 10000);
 }

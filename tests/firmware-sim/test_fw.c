@@ -36,7 +36,7 @@ static void high_waits_for_at_most_limit_normal_fcs(void **state)
 	}
 }
 
-/* Six HIGH FCs and four NORMAL ones wait from the start. */
+/* Six HIGH FCs and four NORMAL FCs wait from the start. */
 static void a_normal_floor_bounds_how_many_overtake(void **state)
 {
 	static const struct {
@@ -47,10 +47,10 @@ static void a_normal_floor_bounds_how_many_overtake(void **state)
 		{ 1, 0, "H0@0 H1@1 H2@2 H3@3 H4@4 H5@5 N0@6 N1@16 N2@26 N3@36" },
 		{ 1, 1, "H0@0 N0@1 H1@11 N1@12 H2@22 N2@23 H3@33 N3@34 H4@44 H5@45" },
 		{ 1, 2, "H0@0 H1@1 N0@2 H2@12 H3@13 N1@14 H4@24 H5@25 N2@26 N3@36" },
-		/* One runs, not a batch. */
+		/* A single NORMAL FC runs, not a batch. */
 		{ 4, 4, "H0@0 H1@1 H2@2 H3@3 N0@4 H4@14 H5@15 N1@16 N2@26 N3@36" },
 		{ 1, 6, "H0@0 H1@1 H2@2 H3@3 H4@4 H5@5 N0@6 N1@16 N2@26 N3@36" },
-		/* In order of arrival no FC overtakes. */
+		/* With core limit 0 the order is that of arrival, and no FC overtakes. */
 		{ 0, 1, "H0@0 H1@1 H2@2 H3@3 H4@4 H5@5 N0@6 N1@16 N2@26 N3@36" },
 	};
 	size_t row;
@@ -69,7 +69,7 @@ static void a_normal_floor_bounds_how_many_overtake(void **state)
 	}
 }
 
-/* HIGH FCs that found no FC waiting have overtaken none. */
+/* HIGH FCs that ran before a NORMAL FC arrived do not count for its floor. */
 static void a_normal_floor_counts_from_arrival(void **state)
 {
 	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
@@ -162,7 +162,7 @@ static void core_any_goes_where_fewest_fcs_are_unfinished(void **state)
 		assert_int_equal(jobs[index]->fw.placed_core, cores[index]);
 }
 
-/* Two jobs of 2^31 FCs each make 2^32 on core 1, which is more than the one FC on core 2. */
+/* Two jobs of 2^31 FCs are 2^32 FCs on core 1, more than the one FC on core 2. */
 static void unfinished_fcs_are_counted_beyond_2_to_the_32(void **state)
 {
 	struct mock *mock = mock_new(state, 2, OVT_MODE_TIMED, 16);
@@ -200,8 +200,8 @@ static void changed_limit_waits_for_the_batch(void **state)
 }
 
 /*
- * A limit that covers all that waits commits that and nothing that comes later, wherever cancels have
- * left holes; one less commits one FC less.
+ * A limit of at least the number of waiting FCs commits all of them and no FC that comes later,
+ * also if cancelled jobs left holes.  A limit of one less commits one FC less.
  */
 static void limit_that_covers_all_commits_what_is_there(void **state)
 {
@@ -238,7 +238,7 @@ static void limit_that_covers_all_commits_what_is_there(void **state)
 	}
 }
 
-/* What runs ends, jobs arrive and are cancelled; the next choice is made when held no longer. */
+/* While held, FCs end and jobs arrive or are cancelled; the next choice waits for the release. */
 static void held_cores_start_nothing(void **state)
 {
 	struct mock *mock = mock_new(state, 2, OVT_MODE_TIMED, 16);
@@ -327,7 +327,7 @@ static void the_end_of_an_fc_raises_its_interrupt(void **state)
 		assert_int_equal(ovt_core_read(&mock->cores[0], OVT_REG_IRQ_STATUS), 0);
 		run_until(mock, 150);
 		assert_int_equal(ovt_core_read(&mock->cores[0], OVT_REG_IRQ_STATUS), rows[row].irq);
-		/* Acknowledged; the second FC raises it again, if there is one. */
+		/* The interrupt is acknowledged; a second FC, if there is one, raises it again. */
 		ovt_core_write(&mock->cores[0], OVT_REG_IRQ_STATUS, rows[row].irq);
 		assert_int_equal(ovt_core_read(&mock->cores[0], OVT_REG_IRQ_STATUS), 0);
 		run_until(mock, 1000);
@@ -391,7 +391,7 @@ static void reset_spares_other_jobs_of_the_core(void **state)
 	assert_int_equal(mock->states[0].resets, 1);
 }
 
-/* What started when must not depend on how late or how often the host calls. */
+/* The start of FCs must not depend on how late or how often the host calls. */
 static void timeline_does_not_depend_on_the_host(void **state)
 {
 	static const u64 steps[] = { 1, 7, 50, 1000, 100000 };

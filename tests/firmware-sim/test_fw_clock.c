@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Promises in host time: what an FC may take its host, and commands while device time falls behind. */
+/* Bounds in host time: on the execution of an FC, and on commands while device time lags. */
 #include "cmocka_all.h"
 #include "fw_host.h"
 
-/* An FC that goes round in one instruction: the watchdog ends it after a million cycles. */
+/* Submits an FC that jumps to itself: the watchdog ends it after a million cycles. */
 static struct mock_job *endless(struct mock *mock, u64 at)
 {
 	struct mock_job *job = job_new(mock, 'A', 1, 0, 2, 100);
@@ -24,7 +24,7 @@ static void an_fc_ends_when_its_clock_runs_out(void **state)
 	static const enum ovt_mode modes[] = {
 		OVT_MODE_FUNCTIONAL, OVT_MODE_TIMED, OVT_MODE_BOTH,
 	};
-	/* The clock: 100 of the CPU, 1000 in all.  What was taken, and whether that is too much. */
+	/* The clock allows 100 of the CPU and 1000 in all.  Rows: time taken, and the fault. */
 	static const struct {
 		u64 cpu_ns, wall_ns;
 		u32 fault;
@@ -83,7 +83,7 @@ static void the_configured_clock_is_every_cores(void **state)
 	assert_int_equal(mock->cores[1].clock.wall_ns, 34);
 }
 
-/* The clock of one FC is not that of the next. */
+/* Each FC has its own clock: time that an FC took does not count for the next one. */
 static void what_one_fc_took_is_not_held_against_the_next(void **state)
 {
 	struct mock *mock = mock_new(state, 1, OVT_MODE_FUNCTIONAL, 64);
@@ -101,7 +101,7 @@ static void what_one_fc_took_is_not_held_against_the_next(void **state)
 	assert_int_equal(next->fw.status, OVT_JOB_OK);
 }
 
-/* A stopped FC ends now, but not after its modelled end and not in what other cores know as past. */
+/* A stopped FC ends when it stops, but not after its modelled end nor before device time. */
 static void a_stopped_fc_ends_in_device_time_as_early_as_it_can(void **state)
 {
 	struct mock *mock = mock_new(state, 1, OVT_MODE_BOTH, 64);
@@ -134,7 +134,7 @@ static void a_cancelled_fc_executes_until_its_grace_is_over(void **state)
 	drain(mock, 0);
 	cancel(mock, job, 10);
 	ovt_fw_stop(&mock->fw, &job->fw, 30);
-	ovt_fw_stop(&mock->fw, &job->fw, 40);	/* no reprieve */
+	ovt_fw_stop(&mock->fw, &job->fw, 40);	/* does not delay the first stop */
 	drain(mock, 10);
 	ovt_core_watch(&mock->cores[0], 0, 29, 29);
 	assert_int_equal(ovt_core_step(&mock->cores[0], 5), OVT_STEP_MORE);
@@ -149,7 +149,7 @@ static void a_cancelled_fc_executes_until_its_grace_is_over(void **state)
 	assert_int_equal(mock->hung, 0);
 }
 
-/* The host knows before the firmware does: an FC that starts meanwhile is stopped too. */
+/* The host stops the job before its FC has started: the FC is stopped, too. */
 static void a_stop_holds_for_an_fc_that_starts_after_it(void **state)
 {
 	struct mock *mock = mock_new(state, 1, OVT_MODE_FUNCTIONAL, 64);
@@ -159,7 +159,7 @@ static void a_stop_holds_for_an_fc_that_starts_after_it(void **state)
 	job = endless(mock, 0);
 	drain(mock, 0);
 	ovt_fw_stop(&mock->fw, &job->fw, 30);
-	assert_int_equal(mock->cores[0].exec.stop_ns, 0);	/* not A's */
+	assert_int_equal(mock->cores[0].exec.stop_ns, 0);	/* A does not belong to the job */
 	execute(mock, 1, 20);
 	drain(mock, 20);
 	ovt_core_watch(&mock->cores[0], 0, 10, 30);
@@ -182,7 +182,7 @@ static void a_stop_for_a_job_that_has_ended_stops_no_other(void **state)
 	assert_int_equal(mock->cores[0].exec.stop_ns, 0);
 }
 
-/* Nothing left to execute: the rule of cancels alone holds, to the modelled end. */
+/* The FC has no more to execute: it holds its core to its modelled end, as after any cancel. */
 static void an_fc_that_only_holds_its_core_is_not_stopped(void **state)
 {
 	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 64);
@@ -198,8 +198,8 @@ static void an_fc_that_only_holds_its_core_is_not_stopped(void **state)
 }
 
 /*
- * Lags.  The lag may be 50; core 1 executes A, of which nothing is known from its start at 0 on, or
- * (mode both) its modelled end, 100.
+ * Makes a device whose lag may be 50.  Core 1 executes A since 0; the end of A is not known, or in
+ * mode both it is 100.
  */
 static struct mock *lagging(void **state, enum ovt_mode mode, struct mock_job **executing)
 {
@@ -281,7 +281,7 @@ static void cancels_kills_and_holds_act_while_device_time_stands(void **state)
 	assert_int_equal(mock->killed, 1);
 }
 
-/* While the abort of an instant that has passed is not executed, there is nothing a timer could do. */
+/* Until the core executes an abort whose instant has passed, a timer could do nothing. */
 static void no_timer_is_wanted_while_an_abort_is_to_be_executed(void **state)
 {
 	struct mock_job *executing, *other;
@@ -301,7 +301,7 @@ static void no_timer_is_wanted_while_an_abort_is_to_be_executed(void **state)
 	assert_int_equal(executing->fw.end_ns, 70);
 }
 
-/* Device time does not run backwards, and what was late is not lost. */
+/* Device time does not run backwards, and a late command is not lost. */
 static void the_timeline_goes_on_from_where_it_stood(void **state)
 {
 	struct mock_job *executing, *last;
@@ -320,7 +320,7 @@ static void the_timeline_goes_on_from_where_it_stood(void **state)
 	assert_int_equal(last->fw.arrival_ns, 110);
 }
 
-/* From the instant at which something would happen, however late that is. */
+/* The stretch begins at the instant of the waiting event, however late that is. */
 static void the_stretch_counts_from_what_waits(void **state)
 {
 	struct mock_job *executing, *other;
@@ -337,7 +337,7 @@ static void the_stretch_counts_from_what_waits(void **state)
 	assert_int_equal(other->fw.done, 1);
 }
 
-/* The stretch may be 200: until then B, on another core, waits for A, of which nothing is known. */
+/* The stretch may be 200: B, on another core, waits that long for A, whose end is not known. */
 static void other_cores_wait_for_what_executes_only_so_long(void **state)
 {
 	struct mock_job *executing, *other, *last;
@@ -361,7 +361,7 @@ static void other_cores_wait_for_what_executes_only_so_long(void **state)
 	last = submitted(mock, 'C', 2, 0, 1, 10, 1000);
 	drain(mock, 1000);
 	assert_int_equal(last->fw.arrival_ns, 800);
-	execute(mock, 1, 1000);		/* A's end would have been at 100: it is past */
+	execute(mock, 1, 1000);		/* A would have ended at 100, which is past */
 	drain(mock, 1000);
 	assert_int_equal(executing->fw.done, 1);
 	assert_int_equal(executing->fw.executed_ns, 800);

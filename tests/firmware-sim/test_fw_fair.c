@@ -33,7 +33,7 @@ static void priority_weighs_turns(void **state)
 	}
 }
 
-/* What a turn is worth is settled when it begins: a job behind that one's counts next time. */
+/* The first job of a turn sets its allowance; the priority of the next job counts next time. */
 static void a_turn_keeps_its_allowance(void **state)
 {
 	struct mock *mock = fair_new(state, 1, 0);
@@ -46,10 +46,10 @@ static void a_turn_keeps_its_allowance(void **state)
 }
 
 /*
- * B has one FC at a time, and 7 of its allowance of 8 are lost each time that it leaves.  It comes
- * again while A0, A1 and A2 run, and stands behind A.
+ * B has one FC at a time: each time that B leaves the circle it loses 7 of its allowance of 8.  B
+ * comes again while A0, A1 and A2 run, and joins behind A.
  */
-static void who_leaves_forfeits_and_joins_at_the_end(void **state)
+static void a_context_that_leaves_forfeits_its_turn_and_joins_at_the_end(void **state)
 {
 	struct mock *mock = fair_new(state, 1, 0);
 
@@ -59,11 +59,11 @@ static void who_leaves_forfeits_and_joins_at_the_end(void **state)
 	submit_of(mock, 2, 'E', 254, 2, 26);
 	submit_of(mock, 1, 'F', 0, 1, 45);
 	run_until(mock, 1000);
-	/* A0 runs.  B joins behind A, which is alone and so before it. */
+	/* B comes while A0 runs.  A is alone in the circle, so that B joins behind A. */
 	expect_trace(mock, "A0@0 A1@10 B0@20 A2@30 D0@40 E0@50 E1@60 A3@70 F0@80 A4@90");
 }
 
-/* A batch is what the next turns give, and closed to what comes later. */
+/* The next turns fill a batch, which takes no FC that comes later. */
 static void batches_are_filled_by_turns(void **state)
 {
 	struct mock *mock = fair_new(state, 1, 4);
@@ -74,7 +74,7 @@ static void batches_are_filled_by_turns(void **state)
 	jobs[2] = submit_of(mock, 2, 'C', 254, 2, 5);
 	jobs[3] = submit_of(mock, 0, 'H', 255, 1, 15);
 	run_until(mock, 1000);
-	/* A0 B0 B1 A1 | H0 | B2 B3 C0 C1 | A2 A3: after A1 A stands behind B, C came before that. */
+	/* A0 B0 B1 A1 | H0 | B2 B3 A2 C0 | C1 A3: A was behind B in the circle before C came. */
 	expect_trace(mock,
 		     "A0@0 B0@10 B1@20 A1@30 H0@40 B2@50 B3@60 A2@70 C0@80 C1@90 A3@100");
 	assert_int_equal(jobs[0]->fw.preemptions, 1);
@@ -82,7 +82,7 @@ static void batches_are_filled_by_turns(void **state)
 	assert_int_equal(jobs[2]->fw.preemptions, 0);
 }
 
-/* A batch is no longer than a ring, whatever the limit. */
+/* A batch has no more FCs than a ring, whatever the limit. */
 static void a_batch_is_at_most_a_ring(void **state)
 {
 	static const u32 limits[] = { 63, 64, 65, 4000000000u };
@@ -103,7 +103,7 @@ static void a_batch_is_at_most_a_ring(void **state)
 	}
 }
 
-/* With core limit 0 a job goes before the jobs of HIGH that came later, and after those that came before. */
+/* With core limit 0 a job goes before later HIGH jobs, and after earlier ones. */
 static void without_preemption_arrival_counts_beside_high(void **state)
 {
 	struct mock *mock = fair_new(state, 1, 0);
@@ -114,13 +114,13 @@ static void without_preemption_arrival_counts_beside_high(void **state)
 	jobs[2] = submit_of(mock, 1, 'B', 0, 2, 2);
 	jobs[3] = submit_of(mock, 2, 'I', 255, 1, 3);
 	run_until(mock, 1000);
-	/* At 20 it is B's turn, which came after H and is still B's at 40.  All that is left came before I. */
+	/* At 20 and 40 it is B's turn.  B came after H.  All FCs that are left came before I. */
 	expect_trace(mock, "A0@0 A1@10 H0@20 H1@30 B0@40 A2@50 B1@60 A3@70 I0@80");
 	assert_int_equal(jobs[0]->fw.preemptions, 1);
 	assert_int_equal(jobs[2]->fw.preemptions, 0);
 }
 
-/* Committed FCs of a cancelled job leave the batch, count as given, and nothing moves up. */
+/* Committed FCs of a cancelled job leave the batch and count for its turn; no FC moves up. */
 static void cancel_in_a_batch(void **state)
 {
 	struct mock *mock = fair_new(state, 1, 4);
@@ -131,11 +131,11 @@ static void cancel_in_a_batch(void **state)
 	submit_of(mock, 1, 'H', 255, 1, 5);
 	cancel(mock, first, 6);
 	run_until(mock, 1000);
-	/* A0 A1 C0 C1 were committed; A1 goes, A2 was not given.  A's next turn begins with B0. */
+	/* A0 A1 C0 C1 were committed; A1 leaves.  The next turn of context 0 begins with B0. */
 	expect_trace(mock, "A0@0 C0@10 C1@20 H0@30 B0@40 B1@50 C2@60 C3@70 B2@80");
 }
 
-/* A context without waiting work leaves the circle wherever it stands, and its turn is over. */
+/* A context without waiting FCs leaves the circle, also in its turn, which is then over. */
 static void cancel_of_the_last_that_waits(void **state)
 {
 	struct mock *mock = fair_new(state, 1, 0);
@@ -144,7 +144,7 @@ static void cancel_of_the_last_that_waits(void **state)
 	jobs[0] = submit_of(mock, 0, 'A', 254, 8, 0);
 	jobs[1] = submit_of(mock, 1, 'B', 0, 2, 0);
 	jobs[2] = submit_of(mock, 2, 'C', 0, 2, 0);
-	/* In the middle of A's turn, and B's before it came. */
+	/* A is cancelled in the middle of its turn, and B before its turn. */
 	cancel(mock, jobs[0], 15);
 	cancel(mock, jobs[1], 16);
 	jobs[3] = submit_of(mock, 1, 'D', 0, 2, 17);
@@ -154,7 +154,7 @@ static void cancel_of_the_last_that_waits(void **state)
 	assert_int_equal(jobs[1]->fw.status, OVT_JOB_CANCELLED);
 }
 
-/* Each core has its own circle, and a context a turn on each. */
+/* Each core has its own circle, and a context has a turn on each core. */
 static void cores_have_circles_of_their_own(void **state)
 {
 	struct mock *mock = fair_new(state, 2, 1);
@@ -175,7 +175,7 @@ static void cores_have_circles_of_their_own(void **state)
 		     "A0@0 C0@0 A1@10 D0@10 B0@20 D1@20 A2@30 C1@30 B1@40 D2@40 B2@50 C2@50");
 }
 
-/* After m HIGH FCs the one FC whose turn it is runs, and it is that context's turn that goes on. */
+/* After m HIGH FCs one FC runs, of the context whose turn it is; this turn goes on later. */
 static void a_normal_floor_takes_turns(void **state)
 {
 	struct mock *mock = fair_new(state, 1, 4);
@@ -192,7 +192,7 @@ static void a_normal_floor_takes_turns(void **state)
 	assert_int_equal(second->fw.preemptions, 1);
 }
 
-/* A changed limit counts when what is committed has run. */
+/* A changed limit counts when the committed FCs have run. */
 static void a_changed_limit_waits_for_the_batch(void **state)
 {
 	struct mock *mock = fair_new(state, 1, 3);
@@ -232,7 +232,7 @@ static void a_killed_context_leaves_every_circle(void **state)
 	}
 }
 
-/* With one context and limits up to a ring's length a fair device is like any other. */
+/* With one context and limits up to a ring's length a fair device behaves as any other. */
 static void one_context_sees_no_difference(void **state)
 {
 	static const u32 limits[] = { 0, 1, 2, 5, 64 };
@@ -283,8 +283,8 @@ static void one_context_sees_no_difference(void **state)
 }
 
 /*
- * The promise: whatever a neighbour has waiting, an FC waits for what was committed when it came and
- * for one turn of the neighbour, counted in FCs.
+ * The promise, counted in FCs: an FC waits for the FCs that were committed when it came and for one
+ * turn of its neighbour, however many FCs of the neighbour wait.
  */
 static void a_thousand_jobs_delay_a_neighbour_by_a_turn(void **state)
 {
@@ -323,7 +323,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(priority_weighs_turns),
 		CASE(a_turn_keeps_its_allowance),
-		CASE(who_leaves_forfeits_and_joins_at_the_end),
+		CASE(a_context_that_leaves_forfeits_its_turn_and_joins_at_the_end),
 		CASE(batches_are_filled_by_turns),
 		CASE(a_batch_is_at_most_a_ring),
 		CASE(without_preemption_arrival_counts_beside_high),

@@ -48,7 +48,7 @@ static void a_group_counts_as_cancelled_even_if_all_its_fcs_have_started(void **
 	expect_nothing_left(mock);
 }
 
-/* The last stage, which one part has alone, ends before it has opened for the others. */
+/* Only one part has FCs in the last stage, which ends before it opens for the other part. */
 static void no_stage_of_a_group_that_has_ended_opens(void **state)
 {
 	struct mock *mock = mock_new(state, 2, OVT_MODE_TIMED, 64);
@@ -174,7 +174,7 @@ static void many_groups_arrive_in_pieces(void **state)
 	expect_nothing_left(mock);
 }
 
-/* Whatever its groups are, one call looks at so many parts, and the host may let others in between. */
+/* One call looks at no more than 128 parts; the host may run other calls in between. */
 static void the_death_of_a_client_with_many_groups_comes_in_pieces(void **state)
 {
 	enum { GROUPS = 50, IN_ONE_CALL = 128 / 4 };
@@ -213,7 +213,7 @@ static void an_order_to_stop_reaches_all_running_parts(void **state)
 	expect_nothing_left(mock);
 }
 
-/* Dropped with what it holds, in a circle, too. */
+/* A cancelled group leaves no FC behind, neither held nor in a circle. */
 static void a_group_of_a_fair_device_leaves_nothing_behind(void **state)
 {
 	struct mock *mock = fair_new(state, 2, 1);

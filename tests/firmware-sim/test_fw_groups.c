@@ -69,7 +69,7 @@ static void the_sync_takes_no_time_where_time_is_not_modelled(void **state)
 	expect_starts(mock, "1:A0@0 2:A0@0");
 }
 
-/* As many FCs, but not if some are held: then the next one alone, which a HIGH FC waits for. */
+/* A batch has as many FCs as the limit, but only one FC while others are held. */
 static void normal_passes_what_is_held_one_fc_at_a_time(void **state)
 {
 	struct mock *mock = mock_with_limit(state, 2, 3);
@@ -86,7 +86,7 @@ static void normal_passes_what_is_held_one_fc_at_a_time(void **state)
 	expect_nothing_left(mock);
 }
 
-/* All of G, which has one stage, then what fits of c; the ring has 64 entries. */
+/* The batch has all 100 FCs of G, which has one stage, and 40 of c; the ring has 64 entries. */
 static void a_batch_may_hold_more_than_the_ring(void **state)
 {
 	struct mock *mock = mock_with_limit(state, 1, 140);
@@ -159,7 +159,7 @@ static void parts_that_name_no_core_take_the_emptiest_ones(void **state)
 	expect_nothing_left(mock);
 }
 
-/* On their way as well: a host asks before they have arrived. */
+/* Parts count for their cores even before their group has arrived. */
 static void parts_count_for_the_cores_that_they_name(void **state)
 {
 	struct mock *mock = mock_with_limit(state, 3, 1);
@@ -173,7 +173,7 @@ static void parts_count_for_the_cores_that_they_name(void **state)
 	expect_nothing_left(mock);
 }
 
-/* Context 0 leaves the circle while its group is held, and joins at the end. */
+/* Context 0 leaves the circle while its group is held, and then joins at the end. */
 static void a_context_of_a_fair_device_takes_turns_with_ready_fcs(void **state)
 {
 	struct mock *mock = fair_new(state, 2, 2);

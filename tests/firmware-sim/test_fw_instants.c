@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * The firmware's clockwork call by call: what an instant holds, what a host may do in it, how the
- * event queue pushes back, and FCs that are stopped at awkward moments.
+ * The firmware call by call: the steps of an instant, commands of a host during an instant, a full
+ * event queue, and FCs that are stopped at awkward moments.
  */
 #include <stdlib.h>
 
 #include "cmocka_all.h"
 #include "fw_host.h"
 
-/* N0 ends at 100; H arrives in answer to that. */
+/* N0 ends at 100; then the host submits H at the same instant. */
 static void prepared_instants_leave_the_choice_to_later_commands(void **state)
 {
 	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 64);
@@ -137,7 +137,7 @@ static void functional_fcs_end_when_reported_and_never_in_the_past(void **state)
 
 	drain(mock, 60);		/* does not wait for A and B */
 	assert_int_equal(third->fw.state, OVT_JOB_QUEUED);
-	execute(mock, 1, 40);		/* a clock read before the lock was had */
+	execute(mock, 1, 40);		/* the host read its clock before it got the lock */
 	drain(mock, 60);
 	assert_int_equal(early->fw.end_ns, 60);
 	assert_int_equal(third->fw.start_ns, 60);
@@ -149,7 +149,7 @@ static void functional_fcs_end_when_reported_and_never_in_the_past(void **state)
 	assert_int_equal(third->fw.end_ns, 90);
 }
 
-/* Leaves room for fewer events than one action may need: 13 of 16 are taken. */
+/* Fills 13 of 16 events: fewer are free than one action may need. */
 static void fill_events(struct mock *mock, struct mock_job **jobs, u64 at)
 {
 	u32 index;
@@ -204,7 +204,7 @@ static void a_full_event_queue_holds_up_choices(void **state)
 	expect_ended(jobs, 13);
 }
 
-/* The end of y leaves room for 2 events, so that a starts only once they have been taken. */
+/* The end of y leaves room for 2 events, so that a starts only when the host has taken some. */
 static void a_choice_that_an_end_leaves_no_room_for_is_made_later(void **state)
 {
 	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
@@ -324,7 +324,7 @@ static void a_reset_between_the_last_step_and_its_report_counts(void **state)
 	}
 }
 
-/* Its end is known, its arithmetic is not done: nothing later may be processed yet. */
+/* The FC's end is known, but its arithmetic is not done: the firmware processes nothing later. */
 static void an_fc_reset_at_its_start_ends_then_and_holds_up_time(void **state)
 {
 	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 64);
@@ -448,7 +448,7 @@ static void a_job_of_a_killed_context_never_starts(void **state)
 	assert_int_equal(ovt_fw_unfinished(&mock->fw, 1), 0);
 }
 
-/* Commands are taken in queue order; one that is late counts from when it is taken. */
+/* The firmware takes commands in queue order; a late one counts from when it is taken. */
 static void a_command_stamped_before_what_was_processed_is_taken_then(void **state)
 {
 	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 64);

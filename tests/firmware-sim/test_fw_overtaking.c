@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the firmware tells of overtaking: who is overtaken, by whom, and until when. */
+/* Events of overtaking: which FC is overtaken, by which job, and when the job goes on. */
 #include "cmocka_all.h"
 #include "fw_host.h"
 
@@ -13,7 +13,7 @@ static void expect_overtaking(const struct mock *mock, u32 index, struct overtak
 	assert_int_equal(seen->at, expected.at);
 }
 
-/* I is there as well when H goes ahead; N does not go on between them, nor after J at all. */
+/* H and I overtake N together: N does not go on between them.  After J it never goes on. */
 static void an_overtaking_names_who_and_ends_when_the_job_goes_on(void **state)
 {
 	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a host asks that decides or steps before the device does: which core, and is it time. */
+/* Questions of a host: on which core a job would be placed, and whether an instant is prepared. */
 #include "cmocka_all.h"
 #include "fw_host.h"
 
@@ -12,7 +12,7 @@ static void a_job_is_placed_where_the_fewest_fcs_are_or_are_on_their_way(void **
 	assert_int_equal(ovt_fw_place(&mock->fw, &mock->context, 0xc), 3);
 	jobs[0] = submitted(mock, 'A', 1, 0, 2, 100, 10);
 	jobs[1] = submitted(mock, 'B', 2, 255, 1, 100, 10);
-	/* None has arrived; C counts nowhere until it has. */
+	/* No job has arrived.  C names no core, and counts for none until it arrives. */
 	jobs[2] = submitted(mock, 'C', 0, 0, 5, 100, 10);
 	assert_int_equal(ovt_fw_place(&mock->fw, &mock->context, 0x3), 2);
 	assert_int_equal(ovt_fw_place(&mock->fw, &mock->context, 0xf), 3);
@@ -40,16 +40,16 @@ static void an_instant_is_prepared_when_only_its_choices_are_left(void **state)
 	assert_false(ovt_fw_prepared(&mock->fw, 10));	/* A is in the command queue */
 	ovt_fw_prepare(&mock->fw, 10);
 	assert_true(ovt_fw_prepared(&mock->fw, 10));
-	assert_false(ovt_fw_prepared(&mock->fw, 11));	/* the choice of 10 */
+	assert_false(ovt_fw_prepared(&mock->fw, 11));	/* the choice of 10 is left */
 	ovt_fw_prepare(&mock->fw, 40);
 	assert_false(ovt_fw_prepared(&mock->fw, 40));	/* A executes */
 	execute(mock, 1, 40);
-	assert_false(ovt_fw_prepared(&mock->fw, 40));	/* and has ended by then */
+	assert_false(ovt_fw_prepared(&mock->fw, 40));	/* A has ended by then */
 	ovt_fw_prepare(&mock->fw, 40);
 	take_events(mock);
 	assert_int_equal(first->ended, 1);
 	assert_true(ovt_fw_prepared(&mock->fw, 40));
-	/* What arrives at the instant is seen before the choice. */
+	/* A job that arrives at the instant takes part in the choice. */
 	submitted(mock, 'C', 1, 255, 1, 5, 40);
 	assert_false(ovt_fw_prepared(&mock->fw, 40));
 	run_until(mock, 1000);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Quota of a fair device (fw/quota.c): how long a context may hold cores in a second of device
- * time.
- * Expected times are worked out by hand.
+ * time.  Expected times are worked out by hand.
  */
 #include "cmocka_all.h"
 #include "fair_host.h"
@@ -20,7 +19,7 @@ static u32 open_windows(const struct mock *mock)
 	return count;
 }
 
-/* One below, at and one above a quota; what was too much is missing in the next window. */
+/* Three FCs take 30: one more than the quota, the quota, one less.  Excess counts later. */
 static void limits_are_exact(void **state)
 {
 	static const struct {
@@ -49,7 +48,7 @@ static void excess_counts_in_the_next_window(void **state)
 	struct mock_job *job = submit_of(mock, 0, 'A', 0, 6, 0);
 
 	run_until(mock, 10 * SECOND);
-	/* 20 are 5 too many, so one FC is enough in the next window. */
+	/* 20 exceed the quota by 5, so that one FC is enough in the next window. */
 	expect_trace(mock, "A0@0 A1@10 A2@1000000000 A3@2000000000 A4@2000000010 A5@3000000000");
 	assert_int_equal(job->fw.context->quota.rests, 4);
 }
@@ -64,7 +63,7 @@ static void a_window_below_its_quota_leaves_nothing_for_the_next_one(void **stat
 	expect_trace(mock, "A0@0 B0@1000000005 B1@1000000015");
 }
 
-/* 100 are worth 3 windows of 30 and 10 in the fourth; 110 then 3 windows and 20; 120 are 4. */
+/* 100 use up 3 windows of 30 and 10 of the next; 110 use up 3 and 20; 120 use up 4. */
 static void an_fc_longer_than_the_quota_costs_windows(void **state)
 {
 	struct mock *mock = fair_new_with_quota(state, 1, 1, 30);
@@ -74,7 +73,7 @@ static void an_fc_longer_than_the_quota_costs_windows(void **state)
 	expect_trace(mock, "A0@0 A1@3000000000 A2@6000000000 A3@10000000000");
 }
 
-/* No grid of seconds: a window is there from the first FC after the one before. */
+/* Windows are on no grid of seconds: the first FC after a window begins the next one. */
 static void a_window_begins_with_an_fc(void **state)
 {
 	struct mock *mock = fair_new_with_quota(state, 1, 1, 10);
@@ -89,7 +88,7 @@ static void a_window_begins_with_an_fc(void **state)
 	expect_trace(mock, "A0@500 B0@1000000500 C0@3000000007 D0@4000000007");
 }
 
-/* What is not used up is lost; an FC that ends when the window does counts in it. */
+/* Unused quota is lost.  An FC that ends at the instant of a window's end counts in it. */
 static void a_window_ends_after_the_fcs_of_its_last_instant(void **state)
 {
 	struct mock *mock = fair_new_with_quota(state, 1, 1, 20);
@@ -100,7 +99,7 @@ static void a_window_ends_after_the_fcs_of_its_last_instant(void **state)
 	expect_trace(mock, "A0@0 B0@999999990 B1@1000000000 B2@1000000010 B3@2000000000");
 }
 
-/* One that ends later counts whole in the window that is open then, or begins then. */
+/* An FC that ends later counts as a whole in the window that is open, or begins, at its end. */
 static void an_fc_counts_when_it_ends(void **state)
 {
 	struct mock *mock = fair_new_with_quota(state, 1, 1, 20);
@@ -114,7 +113,7 @@ static void an_fc_counts_when_it_ends(void **state)
 	expect_trace(mock, "A0@0 B0@999999991 B1@1000000001 B2@2000000001");
 }
 
-/* No FC starts after it, so it is its end that begins the window in which the context rests. */
+/* B0 ends after its window.  The end of B0 begins the window in which the context rests. */
 static void an_fc_that_outlasts_its_window_begins_another(void **state)
 {
 	struct mock *mock = fair_new_with_quota(state, 1, 1, 20);
@@ -125,7 +124,7 @@ static void an_fc_that_outlasts_its_window_begins_another(void **state)
 	expect_trace(mock, "A0@0 B0@999999991 B1@2000000021");
 }
 
-/* 10, 25, 35, then 45 and 60 at the instant 30, 20 of which are for the next window, and so on. */
+/* The context has used 10, 25, 35, and at the instant 30 60: 20 count in the next window. */
 static void all_cores_count_together(void **state)
 {
 	struct mock *mock = fair_new_with_quota(state, 2, 1, 40);
@@ -138,7 +137,7 @@ static void all_cores_count_together(void **state)
 			   "A5@2000000000 B3@2000000000 A6@2000000010");
 }
 
-/* 40 for a quota of 10: three whole windows more. */
+/* The committed FCs take 40, which is the quota of four windows. */
 static void what_is_committed_runs_and_counts(void **state)
 {
 	struct mock *mock = fair_new_with_quota(state, 1, 4, 10);
@@ -167,7 +166,7 @@ static void the_next_instant_is_the_windows_end(void **state)
 	assert_int_equal(mock->trace_length, 2);
 }
 
-/* A window's end is no choice yet: what comes in the same instant counts. */
+/* To prepare an instant ends windows and chooses nothing: later commands of it count. */
 static void a_prepared_instant_ends_windows_and_chooses_later(void **state)
 {
 	struct mock *mock = fair_new_with_quota(state, 1, 1, 10);
@@ -190,7 +189,7 @@ static void a_prepared_instant_ends_windows_and_chooses_later(void **state)
 	expect_trace(mock, "A0@0 A1@1000000000");
 }
 
-/* The neighbour has the core as if the other were not there. */
+/* While A rests, B has the core as if A were not there. */
 static void a_neighbour_has_what_rests_leave(void **state)
 {
 	struct mock *mock = fair_new_with_quota(state, 1, 1, 20);
@@ -202,8 +201,8 @@ static void a_neighbour_has_what_rests_leave(void **state)
 			   "A2@1000000000 A3@1000000010");
 }
 
-/* A turn begins anew, behind those who are there: A has one left of two when it rests. */
-static void who_has_rested_stands_at_the_end(void **state)
+/* After its rest a context begins a new turn, behind the others.  A had one FC left of two. */
+static void a_context_that_has_rested_joins_at_the_end(void **state)
 {
 	struct mock *mock = fair_new_with_quota(state, 1, 1, 30);
 
@@ -211,13 +210,13 @@ static void who_has_rested_stands_at_the_end(void **state)
 	submit_to_core(mock, 1, 'B', 1, 0, 2, 5, 5);
 	submit_to_core(mock, 1, 'C', 1, 0, 3, 5, SECOND - 2);
 	run_until(mock, 10 * SECOND);
-	/* C0 runs when A comes again; C1 is before it, since it stands at the end. */
+	/* C0 runs when A comes again; C1 is before A, since A joins at the end. */
 	expect_trace(mock, "A0@0 A1@10 B0@20 A2@25 B1@35 C0@999999998 C1@1000000003 "
 			   "A3@1000000008 A4@1000000018 C2@1000000028 A5@1000000033");
 }
 
-/* B rests first, but A's window is the first. */
-static void they_return_in_the_order_of_their_windows(void **state)
+/* B rests first, but at the same instant A's window began before B's. */
+static void contexts_return_in_the_order_of_their_windows(void **state)
 {
 	struct mock *mock = fair_new_with_quota(state, 2, 1, 5);
 
@@ -228,7 +227,7 @@ static void they_return_in_the_order_of_their_windows(void **state)
 	expect_trace(mock, "A0@0 B0@0 A1@1000000000 C0@1000000006");
 }
 
-/* With core limit 0 the older of the two goes first; work that rests does not count as older. */
+/* With core limit 0 the older of two jobs goes first, unless it rests. */
 static void high_neither_counts_nor_rests(void **state)
 {
 	struct mock *mock = fair_new_with_quota(state, 1, 0, 10);
@@ -279,14 +278,14 @@ static void a_resting_context_is_killed_at_once(void **state)
 	assert_int_equal(second->fw.end_ns, 200);
 	assert_int_equal(open_windows(mock), 0);
 	assert_int_equal(ovt_fw_next(&mock->fw), OVT_TIME_NEVER);
-	/* What comes for it later finds no circle either. */
+	/* A later job of the context joins no circle, either. */
 	late = submit_of(mock, 0, 'C', 0, 2, 300);
 	run_until(mock, 10 * SECOND);
 	assert_int_equal(late->fw.end_ns, 300);
 	expect_trace(mock, "A0@0 B0@0 A1@10 B1@30");
 }
 
-/* The FC that is stopped counts, and leaves nothing behind of a context that is gone with it. */
+/* The FC that is stopped counts, but opens no window for a context that is gone. */
 static void a_context_killed_while_it_runs_is_forgotten(void **state)
 {
 	struct mock *mock = fair_new_with_quota(state, 1, 1, 10);
@@ -312,7 +311,7 @@ static void a_held_device_renews_and_waits(void **state)
 	expect_trace(mock, "A0@0 A1@1000000100");
 }
 
-/* Work that rests keeps no other from a core, except work that rests as well. */
+/* A job is placed as if no resting work existed, unless its own context rests. */
 static void placement_looks_at_what_may_run(void **state)
 {
 	struct mock *mock = fair_new_with_quota(state, 2, 1, 10);
@@ -332,7 +331,7 @@ static void placement_looks_at_what_may_run(void **state)
 
 #define MANY	100
 
-/* However many have ended when the host comes, it has the lock back after some of them. */
+/* A call ends at most 64 windows, so that the host can release its lock in between. */
 static void one_call_ends_a_bounded_number_of_windows(void **state)
 {
 	struct mock *mock = fair_new_with_quota(state, 1, 1, 11);
@@ -372,8 +371,8 @@ int main(void)
 		CASE(the_next_instant_is_the_windows_end),
 		CASE(a_prepared_instant_ends_windows_and_chooses_later),
 		CASE(a_neighbour_has_what_rests_leave),
-		CASE(who_has_rested_stands_at_the_end),
-		CASE(they_return_in_the_order_of_their_windows),
+		CASE(a_context_that_has_rested_joins_at_the_end),
+		CASE(contexts_return_in_the_order_of_their_windows),
 		CASE(high_neither_counts_nor_rests),
 		CASE(a_resting_context_is_cancelled_at_once),
 		CASE(a_resting_context_is_killed_at_once),

@@ -5,7 +5,7 @@
 
 #define SECOND	OVT_QUOTA_WINDOW_NS
 
-/* The rule read a second time: from the durations and starts of all FCs. */
+/* The tests apply the rule a second time, to the durations and starts of all FCs. */
 #define CORES		2
 #define JOBS		80
 #define MAX_RESTS	400
@@ -28,7 +28,7 @@ static u64 random_below(u64 bound)
 	return (random_state >> 33) % bound;
 }
 
-/* Each job its own letter or sign, so that the trace tells which it was. */
+/* Returns the job of @fc: each job has its own letter or sign in the trace. */
 static const struct mock_job *job_of(struct mock_job *const *jobs, const struct started *fc)
 {
 	return jobs[fc->job - ' '];
@@ -44,7 +44,7 @@ static u64 end_of(struct mock_job *const *jobs, const struct started *fc)
 	return fc->start + duration_of(job_of(jobs, fc));
 }
 
-/* When an FC of @context ends or starts next, from @at on; how long those lasted that end then. */
+/* Returns when FCs of @context start or end next, from @at on.  @charge: sum of those that end. */
 static u64 next_event(const struct mock *mock, struct mock_job *const *jobs, u32 context, u64 at,
 		      u64 *charge, bool *starts)
 {
@@ -79,7 +79,7 @@ static u64 next_event(const struct mock *mock, struct mock_job *const *jobs, u32
 	return next;
 }
 
-/* When @context has to have rested. */
+/* Finds the times in which @context has to have rested. */
 static void find_rests(const struct mock *mock, struct mock_job *const *jobs, u32 context,
 		       u64 quota_ns, struct rests *rests)
 {
@@ -91,7 +91,7 @@ static void find_rests(const struct mock *mock, struct mock_job *const *jobs, u3
 		u64 charge;
 		u64 next = next_event(mock, jobs, context, at, &charge, &starts);
 
-		/* Windows that end before anything else happens. */
+		/* Ends the windows that end before the next event. */
 		while (window_end < next) {
 			used -= used < quota_ns ? used : quota_ns;
 			if (used >= quota_ns) {
@@ -129,7 +129,7 @@ static void find_rests(const struct mock *mock, struct mock_job *const *jobs, u3
 	}
 }
 
-/* Whether all of [@begin, @end) is in one of the spans. */
+/* Returns whether all of [@begin, @end) is in one of the spans. */
 static bool covered(const struct rests *rests, u64 begin, u64 end)
 {
 	u32 index;
@@ -140,7 +140,7 @@ static bool covered(const struct rests *rests, u64 begin, u64 end)
 	return false;
 }
 
-/* From @ready on, until it started, @fc's core served others or its context rested. */
+/* Checks that from @ready to the start of @fc its core ran other FCs or its context rested. */
 static void check_wait(const struct mock *mock, struct mock_job *const *jobs,
 		       const struct started *fc, u64 ready, const struct rests *rests)
 {
@@ -181,7 +181,7 @@ static void check_trace(const struct mock *mock, struct mock_job *const *jobs,
 	}
 }
 
-/* Core limit 0 or 1, so nothing is committed ahead. */
+/* Runs random jobs with core limit 0 or 1, so that no FC is committed ahead. */
 static struct mock *run_random(void **state, u64 seed, u64 quota_ns, struct mock_job **jobs)
 {
 	struct mock *mock = fair_new_with_quota(state, CORES, (u32)(seed % 2), quota_ns);
@@ -230,7 +230,7 @@ static void random_loads_follow_the_rule(void **state)
 	assert_true(total > 1000);
 }
 
-/* Windows come and go; no context ever reaches its quota, so nothing else is different. */
+/* Windows begin and end, but no context reaches its quota, so that nothing else differs. */
 static void a_quota_that_is_not_used_up_changes_nothing(void **state)
 {
 	u64 seed;

@@ -115,7 +115,7 @@ struct stages_row {
 	enum ovt_refusal reason;
 	u32 index;
 	u32 stage_count;
-	u32 stages[5]; /* of three FCs and of two */
+	u32 stages[5]; /* of a part of three FCs and one of two */
 };
 
 static const struct stages_row stages_rows[] = {
@@ -138,7 +138,7 @@ static void stages_ascend_and_are_not_empty(void **state)
 	(void)state;
 	for (i = 0; i < COUNT(stages_rows); i++) {
 		const struct stages_row *row = &stages_rows[i];
-		u32 fcs[6] = { 9, 9, 9, 9, 9, 9 }; /* what an array holds before */
+		u32 fcs[6] = { 9, 9, 9, 9, 9, 9 }; /* the array may hold anything before */
 		u32 stage, sum = 0;
 
 		print_message("  %s\n", row->what);
@@ -149,7 +149,7 @@ static void stages_ascend_and_are_not_empty(void **state)
 		for (stage = 0; stage < row->stage_count; stage++)
 			sum += fcs[stage];
 		assert_int_equal(sum, 5);
-		assert_int_equal(fcs[row->stage_count], 9); /* no step further */
+		assert_int_equal(fcs[row->stage_count], 9); /* stays as it was */
 	}
 }
 

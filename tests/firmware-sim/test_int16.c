@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Operands of 16 bits: scalar operators against the reference, vector operators against those. */
+/* Operands of 16 bits: scalar operators against the reference, vector ones against scalar ones. */
 #include "cmocka_all.h"
 
 #include <stdio.h>
@@ -73,7 +73,7 @@ static void test_random_cases_equal_the_reference(void **state)
 	for (u16 opcode = 1; opcode < OVERTAKE_OP_COUNT; opcode++) {
 		printf("opcode %u: %u cases, %u by vectors too\n", opcode, cases[opcode],
 		       by_vectors[opcode]);
-		/* All but pictures, delays and jumps. */
+		/* Pictures, delays and jumps have no operands of 16 bits. */
 		if (opcode != OP(NV12) && opcode != OP(DELAY) && opcode != OP(JUMP))
 			assert_true(cases[opcode] >= CASES / OVERTAKE_OP_COUNT / 2);
 	}
@@ -89,7 +89,7 @@ static void test_random_cases_equal_the_reference(void **state)
 	free(scratch);
 }
 
-/* Every element of @bytes is @value. */
+/* Sets every element of @bytes to @value. */
 static void fill_words(u8 *bytes, u64 count, s16 value)
 {
 	for (u64 i = 0; i < count; i++)
@@ -105,7 +105,7 @@ static struct overtake_operand row_of(u32 region, u32 width, u32 channels, u32 t
 					  .row_stride = width * pixel, .type = type };
 }
 
-/* The greatest sums there are, of one sign: they fit, and no order of adding them up loses bits. */
+/* The greatest sums of one sign fit, and no order of addition loses bits. */
 static void check_greatest_sum(u16 opcode, s16 in, s16 factor, s32 bias)
 {
 	const u32 count = OVERTAKE_MAX_INT16_PRODUCTS;
@@ -162,7 +162,7 @@ static void test_the_greatest_sums_fit(void **state)
 	check_greatest_sum(OP(MATMUL), 32767, -129, 0);
 }
 
-/* All 65536 elements as one tensor: 256 pixels of 256 channels. */
+/* Makes in[0] of all 65536 elements: 256 pixels of 256 channels. */
 static void every_element(struct random_job *job, u32 out_type, u32 out_bytes)
 {
 	u64 seed = 7;
@@ -180,7 +180,7 @@ static void every_element(struct random_job *job, u32 out_type, u32 out_bytes)
 	}
 }
 
-/* In one instruction what float arithmetic does, for every element. */
+/* DEQUANTISE returns, for every element, the same float as a multiplication of floats. */
 static void test_floats_are_elements_times_their_scale(void **state)
 {
 	static const u32 multipliers[] = { 1, 3, 0x7fffff, 0x800001, 0xffffff, 0xabcdef };
@@ -207,7 +207,7 @@ static void test_floats_are_elements_times_their_scale(void **state)
 	}
 }
 
-/* Every entry of a table is found by one element, that of its own number. */
+/* Each element finds the entry of a table that has its number. */
 static void test_a_table_has_an_entry_for_each_element(void **state)
 {
 	struct random_job job = { .insn = { .opcode = OP(TABLE), .weights_region = JOB_WEIGHTS } };
@@ -223,7 +223,7 @@ static void test_a_table_has_an_entry_for_each_element(void **state)
 	random_job_free(&job);
 }
 
-/* Halves of the 256 that a sum of products is divided by, to the even side. */
+/* A sum of products is divided by 256, and halves are rounded to the even number. */
 static void test_products_of_16_bits_are_rounded_to_even(void **state)
 {
 	static const struct { s16 a, b; s16 result; } rows[] = {
@@ -236,7 +236,7 @@ static void test_products_of_16_bits_are_rounded_to_even(void **state)
 		struct random_job job = { .insn = { .opcode = OP(MATMUL), .clamp_min = -32768,
 						    .clamp_max = 32767,
 						    .params_region = JOB_PARAMS } };
-		/* Times 2, divided by 2. */
+		/* The multiplier is 2 and the shift 1. */
 		u32 words[24] = { [8] = 2, [16] = 1 };
 		u64 seed = 3;
 		s16 found;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a client may ask for: each reason to refuse, at its boundary, with its index and its errno. */
+/* Jobs that a client may submit: each reason to refuse, at its boundary, with index and errno. */
 #include "cmocka_all.h"
 #include "host/job_rules.h"
 #include "host/record_rules.h"
@@ -86,7 +86,7 @@ static void fields_are_checked_at_their_boundaries(void **state)
 	}
 }
 
-/* 65,537 FCs on a core that does not exist: which of both, no host may choose for itself. */
+/* 65,537 FCs on a core that does not exist: every host reports the core. */
 static void a_field_that_is_wrong_comes_before_one_that_is_too_great(void **state)
 {
 	struct drm_overtake_submit job = good_job();
@@ -167,7 +167,7 @@ static void a_binding_is_checked_beside_those_before_it(void **state)
 		print_message("  %s\n", row->what);
 		assert_verdict(ovt_check_binding(&row->binding, 11, &bound), row->reason,
 			       accepted ? 0 : 11);
-		/* A refused one takes no region. */
+		/* A refused binding takes no region. */
 		assert_int_equal(bound, accepted ? before | 1u << row->binding.region : before);
 	}
 }
@@ -249,7 +249,7 @@ static void queues_and_buffers_have_bounds(void **state)
 	assert_verdict(ovt_check_buffer(0), OVT_REFUSED_NO_BYTES, 0);
 }
 
-/* The interface, number by number. */
+/* The errno of each reason, which is part of the interface. */
 static const struct {
 	s32 error;
 	u32 limit;

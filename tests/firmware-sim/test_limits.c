@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The numbers that hosts give their devices, and how those of several people combine. */
+/* Limits that hosts give their devices, and how the limits of several users combine. */
 #include "cmocka_all.h"
 #include "host/limits.h"
 #include "overtake_accel.h"
@@ -36,7 +36,7 @@ static void an_fc_may_take_five_times_its_cpu_time_on_a_busy_host(void **state)
 	assert_int_equal(ovt_fc_clock(2 * SECOND).wall_ns, 10 * SECOND);
 	assert_int_equal(ovt_fc_clock(most).wall_ns, most * 5);
 	assert_int_equal(ovt_fc_clock(most + 1).wall_ns, OVT_TIME_NEVER);
-	assert_int_equal(ovt_fc_clock(0).wall_ns, 0); /* any time */
+	assert_int_equal(ovt_fc_clock(0).wall_ns, 0); /* 0: no limit */
 }
 
 static void a_deadline_is_what_was_asked_for_or_the_default(void **state)

@@ -10,7 +10,7 @@
 
 #define CASES_PER_OPCODE 1500
 
-/* The output region as it has to be: everything but the elements as it was before. */
+/* Returns the expected output region: new elements, and all other bytes as they are. */
 static u8 *expected_output(const struct random_job *job)
 {
 	const struct overtake_operand *out = &job->insn.out;
@@ -34,7 +34,7 @@ static struct ovt_operands check(const struct random_job *job)
 	return operands;
 }
 
-/* Runs with @budget a call; returns the calls.  Adds up what was spent. */
+/* Runs @job with @budget for each call; returns the number of calls.  @spent: work of all calls. */
 static u32 run_in_steps(const struct random_job *job, s64 budget, u64 *spent)
 {
 	struct ovt_operands operands = check(job);
@@ -76,7 +76,7 @@ static void test_opcode_equals_reference(void **state)
 	}
 }
 
-/* Resumed after every @budget, from the same memory: the same bytes, the same work. */
+/* Checks that @job, paused after every @budget, writes the same bytes with the same work. */
 static u32 assert_same_in_steps(struct random_job *job, const u8 *before, const u8 *whole,
 				s64 budget, u64 work)
 {
@@ -108,7 +108,7 @@ static void test_opcode_is_the_same_in_steps_of_any_size(void **state)
 		for (u32 b = 0; b < COUNT(budgets); b++) {
 			u32 calls = assert_same_in_steps(&job, before, whole, budgets[b], work);
 
-			/* At least one pause a pixel. */
+			/* A budget of 1 takes at least one call for each pixel. */
 			if (b == 0)
 				assert_true(calls >= job.insn.out.height * job.insn.out.width);
 		}
@@ -120,7 +120,7 @@ static void test_opcode_is_the_same_in_steps_of_any_size(void **state)
 
 #define SMALL_WORK 3000
 
-/* Every budget from 1 to all of it, on the first instructions that are small enough. */
+/* Tries every budget up to the whole work, on the first six small instructions. */
 static void test_opcode_is_the_same_at_every_budget(void **state)
 {
 	u16 opcode = *(const u16 *)*state;
@@ -148,7 +148,7 @@ static void test_opcode_is_the_same_at_every_budget(void **state)
 	assert_int_equal(small, 6);
 }
 
-/* Parameters may hold anything by the time they are read: no undefined shift, same bytes again. */
+/* Parameters may hold anything: no shift is undefined, and a second run writes the same bytes. */
 static void test_any_parameters_are_harmless(void **state)
 {
 	static const u16 opcodes[] = { OVERTAKE_OP_CONV, OVERTAKE_OP_DEPTHWISE, OVERTAKE_OP_MATMUL,
@@ -191,7 +191,7 @@ static void test_requantise_rounds_exactly(void **state)
 	}
 }
 
-/* BT.601 from its definition: luma 0.299, 0.587, 0.114; factors to 2^-13. */
+/* Returns a colour by the definition of BT.601: luma 0.299, 0.587, 0.114; factors to 2^-13. */
 static s64 colour(u32 channel, s64 y, s64 u, s64 v, bool full)
 {
 	const long double kr = 0.299L, kb = 0.114L, kg = 1 - kr - kb;
@@ -210,14 +210,14 @@ static s64 colour(u32 channel, s64 y, s64 u, s64 v, bool full)
 	return sum < 0 ? 0 : sum > 255 ? 255 : sum;
 }
 
-#define SIDE 512u	/* of a picture with every pair of chroma values */
+#define SIDE 512u	/* side of a picture with every pair of chroma values */
 
 static u8 luma_at(u32 y, u32 x)
 {
 	return (u8)(7 * y + 13 * x + (y / 2 ^ x / 2));
 }
 
-/* Nearest, so that every pixel keeps its own values; outputs are the colours minus 128. */
+/* Converts with NEAREST, so that each pixel keeps its values; outputs are colours minus 128. */
 static void picture_run(u8 *memory, u8 *out, bool full)
 {
 	struct overtake_insn insn = {
@@ -277,9 +277,9 @@ static void test_every_chroma_becomes_its_colour(void **state)
 	free(out);
 }
 
-#define FAR_STRIDE	65521u	/* a prime: any tap may be the one */
+#define FAR_STRIDE	65521u	/* a prime: any tap may be the only one */
 
-/* An output that @tap alone reaches, of as many taps as there can be. */
+/* Returns an output that @tap alone reaches, of FAR_STRIDE taps. */
 static s8 reached_by(u32 tap, u32 dilation, u32 pad, s8 *weights, const u32 *params)
 {
 	struct overtake_insn insn = {
@@ -309,7 +309,7 @@ static s8 reached_by(u32 tap, u32 dilation, u32 pad, s8 *weights, const u32 *par
 	assert_int_equal(ovt_insn_check(&insn, regions, &operands), OVERTAKE_FAULT_NONE);
 	assert_true(ovt_operator_run(&insn, &operands, &cursor, &work));
 	weights[16 * tap] = 0;
-	/* Finding a tap counts the same wherever it is. */
+	/* The work of finding a tap does not depend on its place. */
 	assert_int_equal(INT64_MAX - work, 128 + 8);
 	return out[0];
 }
@@ -366,7 +366,7 @@ static void test_requantise_rows(void **state)
 	}
 }
 
-/* The tests' argument: a row for each opcode. */
+/* Arguments of the tests: one for each opcode. */
 static u16 opcodes[OVERTAKE_OP_COUNT];
 
 #define OPCODE_TESTS(name)                                                                         \

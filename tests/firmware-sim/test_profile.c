@@ -18,7 +18,7 @@ static const struct ovt_profile *profile(const char *name)
 	return found;
 }
 
-/* Cycles on "ideal", and on "default", whose instructions cost 200 more. */
+/* Checks the cycles on "ideal", and on "default", whose instructions cost 200 more. */
 static void assert_cycles(const struct overtake_insn *insn, u64 cycles)
 {
 	assert_int_equal(ovt_insn_cycles(profile("ideal"), insn), cycles);
@@ -78,7 +78,7 @@ static void test_conv_costs_its_products(void **state)
 	assert_cycles(&insn, 7056);
 }
 
-/* A multiplier takes a byte of each factor, a vector half as many elements, and bytes count. */
+/* A multiplier takes a byte of each factor, a vector half as many words; traffic counts bytes. */
 static void test_16_bits_cost_twice(void **state)
 {
 	struct overtake_insn conv = {
@@ -109,13 +109,13 @@ static void test_16_bits_cost_twice(void **state)
 	assert_cycles(&product, 2 * 8192);
 	product.in[0].type = OVERTAKE_TYPE_INT16;
 	assert_cycles(&product, 4 * 8192);
-	/* 3 * 1470 bytes / 32; one input twice: 5880 / 32; all: 8820 / 32. */
+	/* 3 * 1470 bytes / 32; one input of 16 bits: 5880 / 32; all tensors: 8820 / 32. */
 	assert_cycles(&sum, 138);
 	sum.in[1].type = OVERTAKE_TYPE_INT16;
 	assert_cycles(&sum, 184);
 	sum.in[0].type = sum.out.type = OVERTAKE_TYPE_INT16;
 	assert_cycles(&sum, 276);
-	/* 640 + 256 bytes; 1280 + 131072. */
+	/* 640 + 256 bytes / 32; 1280 + 131072 bytes / 32. */
 	assert_cycles(&table, 28);
 	table.in[0].type = table.out.type = OVERTAKE_TYPE_INT16;
 	assert_cycles(&table, 4136);
@@ -214,7 +214,7 @@ static void test_resizes_cost_what_they_look_at(void **state)
 	assert_cycles(&insn, 200);
 	insn.opcode = OVERTAKE_OP_RESIZE_NEAREST;
 	assert_cycles(&insn, 125);
-	/* Of a large input at most 4 elements for each output. */
+	/* A large input counts at most 4 elements for each output. */
 	insn.in[0] = tensor(1000, 1000, 8);
 	assert_cycles(&insn, 500);
 }
@@ -247,7 +247,7 @@ static void test_floats_cost_four_bytes(void **state)
 	/* 1024 + 4096 bytes / 32 */
 	assert_cycles(&insn, 160);
 	insn.opcode = OVERTAKE_OP_DEQUANTISE;
-	/* and a table of 1024 */
+	/* 1024 + 4096 bytes and a table of 1024 bytes / 32 */
 	assert_cycles(&insn, 192);
 }
 
@@ -271,7 +271,7 @@ static void test_jump_is_never_free(void **state)
 	assert_int_equal(ovt_insn_cycles(profile("ideal"), &insn), 1);
 }
 
-/* The largest that the decoder accepts: 2^40 outputs of 2^17 products. */
+/* Returns the largest instruction that the decoder accepts: 2^40 outputs of 2^17 products. */
 static struct overtake_insn largest_insn(void)
 {
 	return (struct overtake_insn){
@@ -290,7 +290,7 @@ static void test_the_largest_cost_fits(void **state)
 	assert_int_equal(ovt_insn_cycles(profile("ideal"), &insn), 1ull << (57 - 8));
 }
 
-/* A count at 1.5 cycles, one at a quarter, and what was not measured by the formula. */
+/* ADD costs 100, 1 an operation, 1/2 an output, 1/4 an input byte; the formula prices SUB. */
 static void test_measured_costs_replace_the_formula(void **state)
 {
 	const struct ovt_insn_cost costs[OVERTAKE_OP_COUNT] = {
@@ -310,7 +310,7 @@ static void test_measured_costs_replace_the_formula(void **state)
 	insn.opcode = OVERTAKE_OP_SUB;
 	assert_int_equal(ovt_insn_cycles(&device, &insn),
 			 ovt_insn_cycles(profile("default"), &insn));
-	/* 3 and 5 channels fill tiles of 2 and 8. */
+	/* 3 input channels fill tiles of 2, and 5 output channels one of 8. */
 	insn = (struct overtake_insn){
 		.opcode = OVERTAKE_OP_CONV,
 		.kernel_height = 1, .kernel_width = 1, .groups = 1,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Whose turn it is, on which core and which worker: rules T1 to T5 of the scheduling contract. */
+/* Which task goes next, to which core or worker: rules T1 to T5 of the scheduling contract. */
 #include <stdio.h>
 
 #include "cmocka_all.h"
@@ -90,7 +90,7 @@ static void task_limit_counts_dispatched_tasks_of_the_queue(void **state)
 	host_goes(host, 11, "b. d0!");
 }
 
-/* r was dispatched before; better placed b waits for the limit alone, and for r's core. */
+/* r was dispatched.  b has a better place, but waits for the limit: it does not bar r's core. */
 static void a_task_that_waits_for_the_limit_blocks_no_other(void **state)
 {
 	struct host *host = host_new(state, &(struct host_options){ .task_limit = 1 });
@@ -106,7 +106,7 @@ static void a_task_that_waits_for_the_limit_blocks_no_other(void **state)
 	host_goes(host, 20, "r. b0>1");
 }
 
-/* Both hold their place under the limit of 2; only one of them finds a slot. */
+/* l and m hold the two places of the limit; only one of them finds a slot. */
 static void ready_tasks_pass_those_that_wait_for_the_limit_in_their_own_order(void **state)
 {
 	struct host *host = host_new(state, &(struct host_options){ .task_limit = 2 });
@@ -205,7 +205,7 @@ static void a_task_waiting_for_a_core_bars_its_gap_to_those_of_any_core(void **s
 	host_goes(host, 101, "m. s0>1");
 }
 
-/* m may go to neither core: all that come after it wait, but for the one that needs no slot. */
+/* m may go to neither core: all tasks after m wait, except c, which needs no slot. */
 static void a_task_waiting_for_any_core_bars_every_core(void **state)
 {
 	struct host_options options = {
@@ -365,7 +365,7 @@ static void workers_are_bounded_and_taken_in_order(void **state)
 	host_goes(host, 20, "f. e0!");
 }
 
-/* a, b were dispatched in another order than they arrived: b had the better priority then. */
+/* e arrived before l, but was dispatched after l, since x had core 1. */
 static void workers_break_ties_by_dispatch_not_arrival(void **state)
 {
 	struct host *host = host_new(state, &(struct host_options){ .workers = 1, .cores = 2,
@@ -400,7 +400,7 @@ static void each_process_has_its_own_queue_slots_and_workers(void **state)
 		tasks[index]->sched.process = &host->processes[1 - index % 2];
 		host_arrive_task(host, tasks[index], 0);
 	}
-	/* Queues in the order in which they were added, whatever the priorities; then workers. */
+	/* Queues choose in the order of their creation, whatever the priorities; then workers. */
 	host_goes(host, 0, "b0>1 a0>1 d0! c0!");
 }
 
@@ -462,13 +462,13 @@ static void arrival_and_dispatch_are_recorded(void **state)
 	assert_int_equal(second->sched.segment_start, 8);
 }
 
-/* Where cores are unlike: tasks say by their deadlines, which this policy ignores, who takes them. */
+/* Returns the cores that can take @task.  Deadlines hold them, which this policy ignores. */
 static u64 cores_of(const struct ovt_sched_task *task)
 {
 	return task->deadline;
 }
 
-/* As host_arrive(), for those of @cores alone. */
+/* Does as host_arrive(), for a task that only @cores can take. */
 static void arrive_for(struct host *host, char name, const char *segments, u32 priority, u64 cores,
 		       u64 now)
 {
@@ -490,7 +490,7 @@ static void a_task_for_some_cores_goes_to_one_of_them(void **state)
 	host_goes(host, 1, "b0>3");
 	assert_int_equal(host->open_cores, 0x4);
 	arrive_for(host, 'c', "b10", 0, 0x6, 2);
-	host_goes(host, 2, ""); /* cores 1 and 4 are free, and not for it */
+	host_goes(host, 2, ""); /* cores 1 and 4 are free, but cannot take c */
 	arrive_for(host, 'h', "b10", 255, 0x6, 3);
 	host_goes(host, 3, "h0>2");
 	assert_int_equal(host->open_cores, 0x6);

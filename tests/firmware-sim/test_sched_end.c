@@ -274,7 +274,7 @@ static void a_removed_process_and_queue_leave_the_others_served(void **state)
 	host_expect(host, "b? b.");
 	ovt_sched_remove_process(&host->processes[1]);
 	ovt_sched_remove_queue(&host->queues[1]);
-	/* Nothing of the scheduler may point there any more. */
+	/* The scheduler must not use the memory of the process any more. */
 	memset(&host->processes[1], 0xff, sizeof(host->processes[1]));
 	memset(&host->queues[1], 0xff, sizeof(host->queues[1]));
 	host_segment_ends(host, tasks[2]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * A scheduler that follows another one answers as that does, and survives the loss of any events.
+ * A scheduler that follows another one gives the same answers, and survives the loss of any events.
  */
 #include "cmocka_all.h"
 #include "sched/follow.h"
@@ -22,7 +22,7 @@ struct side {
 	struct ovt_sched_gap gaps[TASKS][CORES];
 };
 
-/* @real decides, and @follower gets its events; or @follower alone gets any events. */
+/* @real decides, and @follower gets its events; or @follower alone gets random events. */
 struct pair {
 	struct side real;
 	struct side follower;
@@ -124,7 +124,7 @@ static void arrive(struct pair *pair, u32 number)
 	arrive_at(pair, &pair->follower, number);
 }
 
-/* The real one chooses the first of its cores that are open, as many as it takes. */
+/* Places a task of @real on the first open cores, as many as the task takes. */
 static u32 place(struct pair *pair, const struct ovt_sched_action *action)
 {
 	u32 first = (u32)__builtin_ctzll(action->cores) + 1;
@@ -320,7 +320,7 @@ static void it_answers_as_the_one_that_it_follows(void **state)
 	assert_in_range(closed_gaps, 1000, ~0u);
 }
 
-/* What it loses while it is ready is no gap: it stays in the trees of its cores. */
+/* Checks that a ready task, which has no gap to lose, stays in the trees of its cores. */
 static void check_ready(const struct ovt_sched_task *task)
 {
 	if (task->state != OVT_SCHED_READY)
@@ -369,7 +369,7 @@ static void tell_anything(struct pair *pair, u32 number)
 	}
 }
 
-/* Whatever comes in whatever order: nothing is left, and all can be asked. */
+/* Events in any order leave nothing behind, and the waits of every task can be asked for. */
 static void events_may_be_missing(void **state)
 {
 	static struct pair pair;
@@ -400,7 +400,7 @@ static void events_may_be_missing(void **state)
 	}
 }
 
-/* A task of the first @count segments, after a job, is in @segment: does a gap open? */
+/* Returns whether @segment of a task of @count segments, after a job, opens a gap. */
 static bool opens_a_gap(const u32 *fc_counts, u32 count, u32 segment)
 {
 	static struct pair pair;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Slots, and who may use one that a task in a gap keeps: rules T6 to T8 of the scheduling contract,
- * and what the other policies do instead.
+ * Slots, and which task may use a slot that a task in a gap keeps: rules T6 to T8 of the scheduling
+ * contract, and what the other policies do instead.
  */
 #include <stdio.h>
 
@@ -29,9 +29,9 @@ static void slots_are_held_from_the_first_bpu_segment_to_the_last(void **state)
 	host_goes(host, 11, "b. a1>1");
 	host_arrive(host, 'c', "b10", 0, 1, 12);
 	host_segment_ends(host, holder);
-	host_goes(host, 21, "a2>1");		/* nor is it given up between BPU segments */
+	host_goes(host, 21, "a2>1");		/* a keeps its slot between BPU segments */
 	host_segment_ends(host, holder);
-	host_goes(host, 31, "a3!");		/* nor in a gap, without a rule for it */
+	host_goes(host, 31, "a3!");		/* and in a gap, if no rule of insertion holds */
 	host_segment_ends(host, holder);
 	host_goes(host, 36, "a4>1");
 	host_segment_ends(host, holder);
@@ -50,7 +50,7 @@ static void a_queue_has_as_many_slots_on_each_core_as_configured(void **state)
 }
 
 /*
- * Task a has core 1's only slot and is in a gap when w, next in the queue, is looked at.
+ * Task a has core 1's only slot and is in a gap when the scheduler looks at w, next in the queue.
  */
 static void insertion_rules_are_strict_and_exact(void **state)
 {
@@ -130,7 +130,7 @@ static void insertion_rules_are_strict_and_exact(void **state)
 	}
 }
 
-/* Another task has the only worker, so that none of a's segment has run whatever the time. */
+/* Another task has the only worker, so that a's CPU segment has not begun, whatever the time. */
 static void all_of_the_gap_remains_while_no_worker_has_taken_it(void **state)
 {
 	struct host *host = host_new(state, &(struct host_options){ .workers = 1,
@@ -164,7 +164,7 @@ static void a_gap_opens_when_the_bpu_segment_ends_and_closes_with_the_cpu_segmen
 	host_goes(host, 240, "w0>1 a3!");
 }
 
-/* Neither leading nor trailing CPU segments are, and 255's are like any other's. */
+/* Leading and trailing CPU segments are no gaps, and priority 255 makes no difference. */
 static void gaps_are_cpu_segments_between_bpu_segments(void **state)
 {
 	static const u32 priorities[] = { 0, 255 };
@@ -217,8 +217,8 @@ static void every_holder_in_the_way_counts(void **state)
 }
 
 /*
- * Of two holders one is in a gap that w fits into, whichever of the gaps opened first.  There is
- * none left for x.
+ * One of two holders is in a gap that w fits into, whichever of the gaps opened first.  No gap is
+ * left for x.
  */
 static void a_gap_counts_for_tasks_that_fit_into_it(void **state)
 {
@@ -241,8 +241,8 @@ static void a_gap_counts_for_tasks_that_fit_into_it(void **state)
 }
 
 /*
- * Of two running gaps one has come down to the floor of 50 when v and w arrive, which fit in below
- * that, whichever of the gaps opened first.  The other is still above it.
+ * One of two running gaps has come down to the floor of 50 when v and w arrive, the other has not.
+ * v and w, which take 40, fit into them, whichever of the gaps opened first.
  */
 static void each_gap_comes_down_to_its_floor_at_its_own_time(void **state)
 {
@@ -324,7 +324,7 @@ static void fifo_goes_by_arrival_whether_or_not_a_task_names_its_core(void **sta
 	}
 }
 
-/* Of three waiting tasks, which goes first; priorities still come before all else. */
+/* Which of three waiting tasks goes first; the priority still comes before all else. */
 static void policies_order_within_the_priority(void **state)
 {
 	static const struct {

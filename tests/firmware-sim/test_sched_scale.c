@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * 100,000 tasks at once: the work of a call grows with the logarithm of how many wait, whatever the
- * policy and whatever they wait for.  Steps are counted, time is not measured.
+ * 100,000 tasks at once: the work of a call grows with the logarithm of the number of waiting
+ * tasks, whatever the policy and whatever they wait for.  The tests count steps, and measure no
+ * time.
  */
 #include <stdlib.h>
 
 #include "cmocka_all.h"
 #include "sched/waits_for.h"
 
-#ifdef __SANITIZE_ADDRESS__	/* ten times as slow; steps are the same without it */
+#ifdef __SANITIZE_ADDRESS__	/* a tenth as fast; it does not change the number of steps */
 #define TASKS		10000u
 #define LOG2_OF_TASKS	14u	/* rounded up */
 #else
@@ -17,8 +18,8 @@
 #endif
 
 /*
- * Of one call and each task that it dispatches; and of all calls in the mean.  A call goes down and up
- * some trees, none of which is deeper than 2.41 log2(n + 1), and looks at each core.
+ * Greatest steps of a call for each task that it dispatches, and of all calls in the mean.  A call
+ * goes down and up some trees, none deeper than 2.41 log2(n + 1), and looks at each core.
  */
 #define MOST_STEPS(cores)	(30u * LOG2_OF_TASKS + 16u * (cores))
 #define MEAN_STEPS(cores)	(2u * LOG2_OF_TASKS + 3u * (cores))
@@ -43,16 +44,16 @@ struct shape {
 struct row {
 	const char *description;
 	const char *policy;
-	struct shape shapes[3];		/* of a task, at random */
+	struct shape shapes[3];		/* each task has one of these, at random */
 	u32 shape_count;
 	u32 cores;
 	u32 slots;
 	u32 task_limit;
 	u32 workers;
-	u32 queues;			/* each with one process; if @shared, processes of one */
-	u32 priorities;			/* how many different ones, below 255 */
-	bool random_ids;		/* and deadlines */
-	bool any_core;			/* every fourth task; the others want core 1, 2, ... */
+	u32 queues;			/* each with a process; @shared: processes of one queue */
+	u32 priorities;			/* number of different ones, below 255 */
+	bool random_ids;		/* custom_ids and deadlines are random */
+	bool any_core;			/* every fourth task; the others name core 1, 2, ... */
 	bool high;			/* every tenth is of priority 255 */
 	bool shared;			/* places are kept, and CPU segments are overdue */
 };
@@ -74,9 +75,9 @@ struct crowd {
 	u64 now;
 	u64 calls;
 	u64 questions;
-	u64 steps;			/* before the call that is made */
-	u64 dispatches;			/* the same */
-	u64 most;			/* of a call, for each task that it dispatches */
+	u64 steps;			/* before the present call */
+	u64 dispatches;			/* before the present call */
+	u64 most;			/* steps of a call for each task that it dispatches */
 	struct ovt_sched_task **dispatched;	/* in order */
 	u32 dispatched_count;
 };
@@ -87,7 +88,7 @@ static u32 draw(struct crowd *crowd, u32 below)
 	return (u32)((crowd->random >> 33) % below);
 }
 
-/* After each call of the scheduler. */
+/* Counts the call of the scheduler that has just returned. */
 static void count_call(struct crowd *crowd)
 {
 	u64 dispatches = crowd->sched.next_dispatch - crowd->dispatches;
@@ -218,7 +219,7 @@ static u32 gaps_on(const struct crowd *crowd, const struct ovt_sched_queue *queu
 	return count;
 }
 
-/* A question takes some steps for each core, and one for each gap on those that are named. */
+/* A question takes some steps for each core, and one for each gap on the cores it names. */
 static void ask(struct crowd *crowd)
 {
 	struct ovt_sched_task *task = &crowd->tasks[crowd->questions++ * 7919 % TASKS];
@@ -278,7 +279,7 @@ static void cancel_one(struct crowd *crowd)
 		carry_out(crowd, &action);
 }
 
-/* All arrive before any may go; then each end is followed by a look, and some are cancelled. */
+/* Lets all tasks arrive before any may go; then ends one after another, and cancels some. */
 static void run(struct crowd *crowd, bool with_cancels)
 {
 	u32 number;
@@ -364,7 +365,7 @@ static int by_the_contract(const void *left, const void *right)
 		return a->priority > b->priority ? -1 : 1;
 	if (a->custom_id != b->custom_id)
 		return a->custom_id < b->custom_id ? -1 : 1;
-	return a < b ? -1 : 1;		/* as they arrived */
+	return a < b ? -1 : 1;		/* in order of arrival */
 }
 
 static void a_long_queue_is_served_in_order(void **state)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the scheduler has for processes that share it and need not trust each other: overdue CPU
- * segments, places that are kept, and processes that go with tasks alive.
+ * Rules of the scheduler for processes that share it and need not trust each other: overdue CPU
+ * segments, places that are kept, and processes that go while they have tasks.
  */
 #include "cmocka_all.h"
 #include "sched_host.h"
@@ -56,7 +56,7 @@ static void a_segment_is_overdue_once_its_time_is_over(void **state)
 	assert_false(task->sched.overdue);
 	host_segment_ends(host, task);
 	host_goes(host, 100 + MIN_TIME, "a1!");
-	/* Four times its estimate is more than the least that any task has. */
+	/* Four times its estimate is more than MIN_TIME, which every segment has. */
 	assert_true(ovt_sched_next_time(&host->sched) == 100 + MIN_TIME + 6 * FACTOR);
 	host_goes(host, 100 + MIN_TIME + 6 * FACTOR, "a1-");
 	assert_true(task->sched.overdue);
@@ -66,7 +66,7 @@ static void a_segment_is_overdue_once_its_time_is_over(void **state)
 	host_goes(host, 1000, "a2>1");
 }
 
-/* Of nine, each of which runs for all but one of its 20: 2 * 4 * 20 is over in the ninth. */
+/* Eight segments run for 19 of their 20: the allowance, 2 * 4 * 20, is over in the ninth. */
 static void segments_of_a_task_have_an_allowance_together(void **state)
 {
 	struct host *host = new_service(state, &with_overdue, 1);
@@ -90,14 +90,14 @@ static void segments_of_a_task_have_an_allowance_together(void **state)
 	host_goes(host, allowance - 1, "");
 	host_goes(host, allowance, "a8-");
 	assert_int_equal(host->queues[0].dispatched, 0);
-	/* It has none left: the next is overdue when its turn comes. */
+	/* The task has no allowance left: its next segment is overdue when its turn comes. */
 	host_segment_ends(host, task);
 	host_goes(host, allowance + 5, "a9- a9!");
 	host_segment_ends(host, task);
 	host_goes(host, allowance + 6, "a10>1");
 }
 
-/* Waiting for a worker counts as well as running, and what is expected of all of them is theirs. */
+/* Waiting for a worker counts as well as running; the estimates of all segments add up. */
 static void the_allowance_grows_with_what_is_expected(void **state)
 {
 	struct host *host = new_service(state, 
@@ -135,7 +135,7 @@ static void what_is_overdue_gives_its_slot_up_and_comes_back_in_its_turn(void **
 	host_segment_ends(host, slow);
 	host_goes(host, 10, "a1!");
 	host_goes(host, 10 + MIN_TIME, "a1- c0>1");
-	host_segment_ends(host, slow);		/* ready, behind who has the slot */
+	host_segment_ends(host, slow);		/* ready, behind the task that has the slot */
 	host_goes(host, 40, "");
 	assert_int_equal(slow->sched.state, OVT_SCHED_READY);
 	host_segment_ends(host, &host->tasks[2]);
@@ -272,7 +272,7 @@ static void a_place_is_kept_for_each_process_that_waits_and_holds_none(void **st
 	first = arrive_of(host, 0, 'a', "c1", 9, 0);
 	arrive_of(host, 0, 'b', "c1", 9, 0);
 	arrive_of(host, 0, 'c', "c1", 9, 0);
-	/* y takes the slot and a place, one is kept for z: a and b have the others. */
+	/* y takes the slot and a place, and z has a kept place: a and b have the other two. */
 	host_goes(host, 0, "y0>1 a0! b0!");
 	host_segment_ends(host, first);
 	host_goes(host, 1, "a. c0!");
@@ -306,13 +306,13 @@ static void who_holds_none_may_take_the_last_place(void **state)
 	arrive_of(host, 2, 'y', "c1", 7, 0);
 	host_goes(host, 0, "");
 	host_segment_ends(host, first);
-	/* All three hold none now: by priority. */
+	/* No process holds a place now: the priority decides. */
 	host_goes(host, 1, "a. b0!");
 	host_segment_ends(host, &host->tasks[1]);
 	host_goes(host, 2, "b. y0!");
 }
 
-/* Of whom the host does not keep one: it takes its turn among those who hold some. */
+/* A process without a kept place takes its turn among those that hold places. */
 static void no_place_is_kept_for_whom_the_host_names(void **state)
 {
 	struct host *host = new_service(state, &(struct host_options){ .share = true, .task_limit = 2 }, 3);
@@ -326,7 +326,7 @@ static void no_place_is_kept_for_whom_the_host_names(void **state)
 	arrive_of(host, 2, 'y', "c1", 1, 0);
 	assert_int_equal(host->queues[0].places_kept, 1);
 	host_segment_ends(host, first);
-	host_goes(host, 1, "a. y0!"); /* the place is y's, though x is of a higher priority */
+	host_goes(host, 1, "a. y0!"); /* y gets the place, though x has a higher priority */
 	host_segment_ends(host, &host->tasks[1]);
 	host_goes(host, 2, "b. x0!");
 }
@@ -362,7 +362,7 @@ static void a_process_goes_with_all_its_tasks(void **state)
 	host_goes(host, 0, "h0! o0!");
 	host_goes(host, MIN_TIME, "c0- q0- h0- o0-");
 	host_abandon(host, 0);
-	host_expect(host, "r. d? w. c. q. h. o."); /* what bars a core or holds it first */
+	host_expect(host, "r. d? w. c. q. h. o."); /* tasks that bar or hold a core come first */
 	host_goes(host, MIN_TIME, "");
 	host_abandon(host, 0);
 	host_expect(host, "");
@@ -393,7 +393,7 @@ static void a_job_that_was_cancelled_before_is_not_cancelled_again(void **state)
 	host_expect(host, "a.");
 }
 
-/* From the first call on none of its tasks is chosen, and none bars a core, though all still wait. */
+/* From the first call on none of its tasks is chosen or bars a core, though they still wait. */
 static void a_process_that_goes_is_in_no_ones_way(void **state)
 {
 	struct host *host = new_service(state, &(struct host_options){ .cores = 2, .task_limit = 2,
@@ -411,7 +411,7 @@ static void a_process_that_goes_is_in_no_ones_way(void **state)
 	assert_true(ovt_sched_abandon(&host->sched, gone, &action)); /* one of eleven */
 	assert_int_equal(action.type, OVT_SCHED_CANCEL_JOB);
 	assert_int_equal(gone->in_state[OVT_SCHED_WAITING], 9);
-	assert_int_equal(host->queues[0].places_kept, 1); /* of x's process alone */
+	assert_int_equal(host->queues[0].places_kept, 1); /* for x's process alone */
 	assert_int_equal(host->queues[0].cores_waiting, 1);
 	/* Its HIGH task ends in its turn; x waits for the slot that d has. */
 	host_goes(host, 1, "H.");
@@ -424,7 +424,7 @@ static void a_process_that_goes_is_in_no_ones_way(void **state)
 	ovt_sched_remove_process(gone);
 }
 
-/* Those that wait for a slot of theirs end before the many that hold nothing. */
+/* A task that holds a slot ends before the many that hold nothing. */
 static void tasks_that_hold_something_end_first(void **state)
 {
 	struct host *host = new_service(state, &(struct host_options){ .workers = 1 }, 2);
@@ -447,7 +447,7 @@ static void tasks_that_hold_something_end_first(void **state)
 	host_abandon(host, 0);
 }
 
-/* What a person asks of a process costs the same however many tasks it has. */
+/* A question about a process costs the same however many tasks the process has. */
 static void tasks_are_counted_by_state(void **state)
 {
 	struct host *host = new_service(state, &with_overdue, 1);

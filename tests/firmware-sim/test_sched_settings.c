@@ -17,9 +17,9 @@ static void a_row_has_what_people_are_shown(void **state)
 		assert_non_null(setting->sentence);
 		assert_true(setting->sentence[0] >= 'A' && setting->sentence[0] <= 'Z');
 		assert_true(setting->sentence[strlen(setting->sentence) - 1] != '.');
-		/* What can be too small has a name in the message about it. */
+		/* A setting that can be too small has a noun for the message about it. */
 		assert_true(!setting->least == !setting->noun);
-		/* Its option switches it off. */
+		/* A switch has a sentence for its option, which switches it off. */
 		assert_true(setting->option_sentence || setting->unit != OVT_UNIT_SWITCH);
 		assert_true(setting->unit != OVT_UNIT_SWITCH || setting->most == 1);
 		assert_true(setting->unit != OVT_UNIT_TIME || setting->size == sizeof(u64));

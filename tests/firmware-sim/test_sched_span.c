@@ -34,7 +34,7 @@ static void start(struct fixture *fixture)
 	ovt_sched_add_process(&fixture->sched, &fixture->process, &fixture->queue, fixture->lines);
 }
 
-/* BPU, and if @cpu is not 0 a gap of that length and BPU again. */
+/* Makes a BPU segment, and if @cpu is not 0 a gap of that length and a second BPU segment. */
 static void arrive(struct fixture *fixture, struct task *task, u32 width, u32 priority, u32 core,
 		   u64 bpu, u64 cpu)
 {
@@ -86,7 +86,7 @@ static void it_waits_for_a_slot_on_each_and_bars_all_cores(void **state)
 	expect_submit(&fixture, &second, 2, 0);
 	arrive(&fixture, &wide, 2, 9, 0, 50, 0);
 	arrive(&fixture, &behind, 1, 8, 3, 50, 0);
-	assert_false(next(&fixture, 0));	/* core 3 alone will not do, and is barred */
+	assert_false(next(&fixture, 0));	/* @wide needs two cores, and bars core 3 */
 	end(&fixture, &first, 50);
 	expect_submit(&fixture, &wide, 5, 50);
 	assert_int_equal(fixture.action.core, 0);
@@ -126,7 +126,7 @@ static void others_are_inserted_into_its_gap_on_each_of_its_cores(void **state)
 	assert_int_equal(fixture.queue_cores[0].holders + fixture.queue_cores[1].holders, 1);
 }
 
-/* Overdue in its gap at 150: what it waits for then are the cores that it has had. */
+/* Makes @wide overdue in its gap at 150; then it waits for the cores that it has had. */
 static void make_overdue(struct fixture *fixture, struct task *wide, u64 cores, u32 first)
 {
 	fixture->sched.settings.overdue_min_time = 50;
@@ -161,7 +161,7 @@ static void once_overdue_it_bars_each_of_its_own_cores_and_no_other(void **state
 	arrive(&fixture, &third, 1, 8, 3, 50, 0);
 	expect_submit(&fixture, &third, 4, 200);	/* it has never had core 3 */
 	end(&fixture, &second, 300);
-	assert_false(next(&fixture, 300));	/* the one behind on core 2 does not pass it */
+	assert_false(next(&fixture, 300));	/* behind_second does not pass it on core 2 */
 	end(&fixture, &first, 400);
 	expect_submit(&fixture, &wide, 1, 400);
 	assert_int_equal(wide.sched.placed_core, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a task waits for, as the scheduler answers, and that a question changes nothing. */
+/* The scheduler answers what a task waits for, and the question changes nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ static void append_name(char *text, size_t size, const char *before, char name, 
 	snprintf(text + used, size - used, "%s%c%s", before, name, after);
 }
 
-/* "slot 1 2: a (b)": for a slot on core 1 or 2, which a has, and b, whose gap is closed to it. */
+/* Writes "slot 1 2: a (b)": a slot on core 1 or 2; a has one, and b, in a gap that is closed. */
 static void describe(struct host *host, const struct ovt_sched_wait *wait, char *text, size_t size)
 {
 	static const char *const types[] = { "-", "place", "kept", "behind", "slot", "worker" };
@@ -153,7 +153,7 @@ static void a_place_that_is_kept_for_others(void **state)
 	arrive_of(host, 0, 'c', LONG, 9, 2);
 	host_goes(host, 0, "a0>1 c0>2");
 	b = arrive_of(host, 0, 'b', LONG, 200, 2);
-	expect_wait(host, b, 0, "slot 2: c");	/* while the others want none */
+	expect_wait(host, b, 0, "slot 2: c");	/* while no other process wants a place */
 	x = arrive_of(host, 1, 'x', LONG, 1, 1);
 	y = arrive_of(host, 2, 'y', LONG, 9, 2);
 	host_goes(host, 0, "");
@@ -188,7 +188,7 @@ static void a_slot_of_its_core_or_of_any(void **state)
 	expect_wait(host, p, 0, "-");		/* one of its two slots is free */
 }
 
-/* Its place is compared once, and each core is looked at. */
+/* The question compares the place of the task once, and looks at each core. */
 static void each_core_is_a_step(void **state)
 {
 	struct host *host = host_new(state, &(struct host_options){ .cores = 3 });
@@ -320,7 +320,7 @@ static void a_gap_never_closes_to_less_than_its_floor(void **state)
 	expect_wait(host, w, 1000, "slot 1: (a)");
 }
 
-/* Without rules of insertion, and in a gap that no worker has taken yet. */
+/* Without rules of insertion a gap is closed, even before a worker has taken it. */
 static void a_gap_of_a_policy_without_insertion(void **state)
 {
 	struct host *host = host_new(state, &(struct host_options){ .policy = "fifo" });
@@ -377,7 +377,7 @@ static void a_process_that_goes_waits_for_nothing(void **state)
 	expect_wait(host, c, 0, "-");
 }
 
-/* Of those that only differ in their place all but the first wait for the same. */
+/* Tasks that differ only in their place wait for the same, except the first. */
 static void tasks_that_wait_among_each_other(void **state)
 {
 	struct host *host = host_new(state, &(struct host_options){ .cores = 2, .task_limit = 4 });
@@ -413,7 +413,7 @@ static void tasks_that_wait_among_each_other(void **state)
 	assert_ptr_equal(tree->first, &ready[1]->sched.link);
 }
 
-/* Where cores are unlike: those without a core are for cores 1 and 2. */
+/* Cores are of different kinds: tasks without a core are for cores 1 and 2. */
 static u64 cores_of(const struct ovt_sched_task *task)
 {
 	(void)task;

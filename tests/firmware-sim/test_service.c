@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Service mode's task tables. */
+/* The task tables of service mode. */
 #include "service_bench.h"
 
 static void a_task_goes_through_its_segments(void **state)
@@ -113,7 +113,7 @@ static void times_are_measured_and_not_believed(void **state)
 	/* Another process's program of the same name is another program. */
 	next = submit(1, 'c', "cb", 1, 600);
 	assert_int_equal(next->segments[0].time, 1);
-	/* However long it took, it is not thought to take longer than a second. */
+	/* However long a CPU segment took, its estimate is at most a second. */
 	ovt_records_note(records, 'c', 3600 * 1000 * MS);
 	next = submit(0, 'd', "cb", 1, 600);
 	assert_true(next->segments[0].time == OVT_SERVICE_MAX_CPU_NS);
@@ -160,7 +160,7 @@ static void cancels_end_a_task_where_it_is(void **state)
 	assert_int_equal(c->results[1].queued_ns, 0);
 }
 
-/* What is over at an instant is over before a cancel of that instant. */
+/* A job that is over at an instant ends before a cancel of that instant. */
 static void an_end_comes_before_a_cancel(void **state)
 {
 	struct test_task *a = submit(0, 'a', "b", 5, 0);
@@ -268,7 +268,7 @@ static void a_width_is_that_of_the_segments_and_names_no_core(void **state)
 	assert_int_equal(ovt_service_check_width(2, 2, 1, 4), -EINVAL);
 }
 
-/* A task with groups, of @width cores. */
+/* Memory of a task with groups. */
 struct wide {
 	struct ovt_sched_span span;
 	struct ovt_sched_gap gaps[2];
@@ -313,7 +313,7 @@ static void a_task_with_groups_has_its_cores_before_its_first_job(void **state)
 	assert_int_equal(ovt_records_time(&bench->processes[0].records, 'b', 0), 37);
 }
 
-/* On the core that is open, or on the one that the host prefers. */
+/* The group takes the core that is open, or of several the one that the host prefers. */
 static void a_group_of_one_part_takes_one_core(void **state)
 {
 	struct test_task *task;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What is left of processes that go or are banned: nothing, in parts, and in no other's way. */
+/* Processes that go or are banned leave nothing behind: in parts, without blocking others. */
 #include "service_bench.h"
 
 static void a_process_that_goes_leaves_nothing(void **state)
@@ -17,7 +17,7 @@ static void a_process_that_goes_leaves_nothing(void **state)
 	told(0, 'c');
 	ovt_service_cpu_done(&b->service, 0, 0, 1);
 	ovt_service_settle(&bench->service, 1); /* b has ended, e runs */
-	ovt_service_cpu_done(&c->service, 0, 0, 2); /* and c is about to */
+	ovt_service_cpu_done(&c->service, 0, 0, 2); /* c has reported, too */
 	bench->said[0] = 0;
 	assert_false(ovt_service_abandon(&bench->processes[0], 2));
 	expect("e. e~ c. c~ a? d. d~ b~");
@@ -30,7 +30,7 @@ static void a_process_that_goes_leaves_nothing(void **state)
 	nothing_to_tell(0);
 }
 
-/* However much a client has prepared, a call of its host's does a bounded part of it. */
+/* Each call of the host does a bounded part of the work, however much a client has prepared. */
 static void much_is_done_in_parts(void **state)
 {
 	struct ovt_service_process *process = &bench->processes[0];
@@ -48,7 +48,7 @@ static void much_is_done_in_parts(void **state)
 	assert_true(ovt_service_is_idle(process));
 }
 
-/* A death of thousands of tasks takes many calls, and others go on between two of them. */
+/* The death of a process with thousands of tasks takes many calls; others go on in between. */
 static void others_go_on_while_a_process_goes(void **state)
 {
 	struct ovt_service_process *process = &bench->processes[0];
@@ -68,7 +68,7 @@ static void others_go_on_while_a_process_goes(void **state)
 	assert_true(ovt_service_is_idle(process));
 }
 
-/* However many ends its process has not collected: what it holds is free after the first call. */
+/* The first call cancels the live task, however many ended tasks were not collected. */
 static void what_lives_goes_before_what_has_ended(void **state)
 {
 	struct ovt_service_process *process = &bench->processes[0];

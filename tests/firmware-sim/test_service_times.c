@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What segments are thought to take: the records of those that ran, and the model of the others. */
+/* Estimates of segments: by the records of those that ran, by the model for the others. */
 #include "cmocka_all.h"
 #include "hw/decode.h"
 #include "service/cost.h"
@@ -23,7 +23,7 @@ static void keys_differ(void **state)
 	assert_true(key != ovt_record_key_of_fcs(0, fcs, 2));
 	assert_true(ovt_record_key_of_cpu(4096) != ovt_record_key_of_fcs(4096, fcs, 2));
 	assert_true(ovt_record_key_of_cpu(0) != 0);
-	/* Both halves of the key move, whichever bit of the number does. */
+	/* Both halves of the key change with each bit of the number. */
 	for (int bit = 0; bit < 64; bit++) {
 		u64 change = ovt_record_key_of_cpu(0) ^ ovt_record_key_of_cpu(1ull << bit);
 
@@ -63,14 +63,14 @@ static void the_record_used_longest_ago_makes_room(void **state)
 	u64 key, i;
 
 	(void)state;
-	/* Five that fall into one set. */
+	/* Notes five keys that fall into one set. */
 	for (i = 0; i < OVT_RECORD_WAYS; i++)
 		ovt_records_note(records, 3 + i * OVT_RECORD_SETS, 100 + i);
 	assert_int_equal(ovt_records_time(records, 3, 0), 100);
 	key = 3 + OVT_RECORD_WAYS * OVT_RECORD_SETS;
 	ovt_records_note(records, key, 999);
 	assert_int_equal(ovt_records_time(records, key, 0), 999);
-	assert_int_equal(ovt_records_time(records, 3, 0), 100); /* was used since */
+	assert_int_equal(ovt_records_time(records, 3, 0), 100); /* it was used since */
 	assert_int_equal(ovt_records_time(records, 3 + OVT_RECORD_SETS, 7), 7);
 	assert_int_equal(ovt_records_time(records, 3 + 2 * OVT_RECORD_SETS, 0), 102);
 	assert_int_equal(ovt_records_time(records, 3 + 3 * OVT_RECORD_SETS, 0), 103);
@@ -117,8 +117,8 @@ static void a_program_costs_what_the_model_says(void **state)
 }
 
 /*
- * Two parts: 1000 and 3000 in stages 0 and 2, 2000 and 4000 in 0 and 1.  Part 1 is alone in stage 1,
- * so it alone need not wait for the sync before its own next stage, of which it has none.
+ * Part 0 takes 1000 and 3000 in stages 0 and 2, part 1 takes 2000 and 4000 in stages 0 and 1.
+ * Part 1 is alone in stage 1: it would not wait for the sync before its next stage, but has none.
  */
 static void a_group_costs_its_time_alone(void **state)
 {
@@ -150,7 +150,7 @@ static void a_group_costs_its_time_alone(void **state)
 	profile.fc_overhead_cycles = 50;
 	profile.sync_cycles = 7;
 	assert_int_equal(ovt_group_cost_ns(&profile, regions, &group), 9000 + 3 * 50 + 2 * 7);
-	stages[1] = 1;	/* both in stage 1, and part 1 alone in stage 2 */
+	stages[1] = 1;	/* part 0 alone in stage 1, and part 1 in stage 2 */
 	stages[3] = 2;
 	assert_int_equal(ovt_group_cost_ns(&profile, regions, &group), 9000 + 3 * 50 + 2 * 7);
 	stages[3] = 1;
@@ -173,7 +173,7 @@ static void a_group_costs_its_time_alone(void **state)
 	assert_true(key != ovt_record_key_of_group(4096, &group));
 }
 
-/* However long the program, a step looks at no more than it is allowed; the price is the same. */
+/* A step looks at no more instructions than it may; the price does not depend on the steps. */
 static void a_price_is_found_in_bounded_steps(void **state)
 {
 	static struct overtake_insn insns[100];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The vector operators against the scalar ones: the same bytes, whatever the budget. */
+/* Vector operators write the same bytes as scalar ones, whatever the budget. */
 #include "cmocka_all.h"
 
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void test_random_cases_equal_scalar(void **state)
 	free(scratch);
 }
 
-/* Inputs that make @outputs windows, the last of them perhaps beyond the end. */
+/* Returns inputs for @outputs windows; the last window may end beyond the inputs. */
 static u32 inputs_for(u32 outputs, u32 stride, u32 pad, u32 extent, u64 *seed)
 {
 	s64 inputs = (s64)(outputs - 1) * stride + extent - 2 * (s64)pad;
@@ -87,7 +87,7 @@ static void place_window(struct random_job *job, u32 inputs, u32 outputs, u64 *s
 		    seed);
 }
 
-/* A TRANSPOSED_CONV of a few phases, whose outputs its inputs may or may not reach. */
+/* Places a TRANSPOSED_CONV of a few phases; its inputs need not reach all outputs. */
 static void place_phases(struct random_job *job, u32 inputs, u32 outputs, u64 *seed)
 {
 	struct overtake_insn *insn = &job->insn;
@@ -114,7 +114,7 @@ static void place_phases(struct random_job *job, u32 inputs, u32 outputs, u64 *s
 }
 
 /*
- * Shapes that fill a scratch several times, with parameters that may be anything, as a client may
+ * Makes shapes that fill a scratch several times.  Parameters may be anything, as a client may
  * leave them.
  */
 static void large_job_init(struct random_job *job, u16 opcode, u64 *seed)
@@ -217,7 +217,7 @@ static void test_resumed_at_every_budget_equals_not_resumed(void **state)
 	free(scratch);
 }
 
-/* A process may round as it likes; it finds its rounding as it was. */
+/* The rounding mode of the process changes no byte, and is the same afterwards. */
 static void test_rounding_of_the_process_does_not_matter(void **state)
 {
 	const u32 upwards = 0x5f80;
@@ -257,7 +257,7 @@ static u32 edge_bias(u64 *seed)
 	}
 }
 
-/* Powers of two make ties; neighbours of theirs products that are next to a tie. */
+/* Returns a power of two, which makes ties, or a neighbour, whose products are next to ties. */
 static u32 edge_multiplier(u64 *seed)
 {
 	u32 power = 1u << random_between(seed, 0, 23);
@@ -272,7 +272,7 @@ static u32 edge_multiplier(u64 *seed)
 	}
 }
 
-/* Factors of 1/2, which floats are used up to, and around it; some of any other size. */
+/* Returns a shift for a factor near 1/2, up to which floats are used, or less; rarely any. */
 static u32 edge_shift(u32 multiplier, u64 *seed)
 {
 	u32 shift = (u32)random_between(seed, 0, 12);
@@ -284,7 +284,7 @@ static u32 edge_shift(u32 multiplier, u64 *seed)
 	return shift < 1 ? 1 : shift;
 }
 
-/* Where floats take the place of doubles, and where they just do not: see hw/simd/requantise.h. */
+/* Values at which floats just replace doubles, or just do not: see hw/simd/requantise.h. */
 static void test_rounding_at_its_edges_equals_scalar(void **state)
 {
 	static const u16 of_sums[] = { OVERTAKE_OP_CONV, OVERTAKE_OP_DEPTHWISE,
@@ -318,7 +318,7 @@ static void test_rounding_at_its_edges_equals_scalar(void **state)
 	free(scratch);
 }
 
-/* Phases of a TRANSPOSED_CONV of 16 channels each way that have no tap, or are too many. */
+/* Checks which phases of a TRANSPOSED_CONV with 16 channels in and out are covered. */
 static void check_phases_that_fit(void)
 {
 	static const struct {
@@ -352,7 +352,7 @@ static void check_phases_that_fit(void)
 	}
 }
 
-/* They are left to the scalar operators. */
+/* Instructions that do not fit are left to the scalar operators. */
 static void test_what_does_not_fit_is_not_covered(void **state)
 {
 	struct overtake_insn insn = { .opcode = OVERTAKE_OP_CONV, .groups = 1,
@@ -431,7 +431,7 @@ static const struct gap_row gap_rows[] = {
 	{ "DEPTHWISE, taps far apart", OVERTAKE_OP_DEPTHWISE, 2, 1, 62, 16, 16, false },
 };
 
-/* What lies between the taps would be filled in for nothing. */
+/* Inputs between the taps would be copied in vain. */
 static void test_wide_gaps_are_not_covered(void **state)
 {
 	(void)state;
@@ -453,7 +453,7 @@ static void test_wide_gaps_are_not_covered(void **state)
 	}
 }
 
-/* Rows, windows and groups that are as long as they may be. */
+/* Makes rows and windows of up to the greatest length. */
 static void long_job_init(struct random_job *job, u16 opcode, u64 *seed)
 {
 	struct overtake_insn *insn = &job->insn;
@@ -488,7 +488,7 @@ static void long_job_init(struct random_job *job, u16 opcode, u64 *seed)
 		bind_anything(job, JOB_PARAMS, ovt_insn_params_bytes(insn), OVT_REGION_READ, seed);
 }
 
-/* Each call ends with the unit in which its budget of 1 ends: run_simd() looks at what it took. */
+/* With a budget of 1 a call ends after its first unit: run_simd() checks the work of each. */
 static void test_units_of_long_cases_are_bounded(void **state)
 {
 	static const u16 opcodes_of_windows[] = { OVERTAKE_OP_CONV, OVERTAKE_OP_DEPTHWISE,
@@ -510,7 +510,7 @@ static void test_units_of_long_cases_are_bounded(void **state)
 	free(scratch);
 }
 
-/* What lies behind the last row belongs to others. */
+/* The scratch behind the last row stays as it was. */
 static void test_inputs_fill_no_more_than_their_rows(void **state)
 {
 	struct ovt_simd_scratch *scratch = new_scratch();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* CONV with vectors: how its weights are packed, one pixel, and what its units count. */
+/* CONV with vectors: the packing of weights, outputs of one pixel, and the work of units. */
 #include "cmocka_all.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <ovt_simd_port.h>
 #include "simd_case.h"
 
-/* The greatest inputs times pairs of weights around what bytes can be multiplied with exactly. */
+/* Multiplies the greatest inputs by pairs of weights near the limit of exact byte products. */
 static void test_weights_are_bytes_only_where_that_is_exact(void **state)
 {
 	static const s8 pairs[][2] = { { 64, 64 }, { 64, 65 }, { -64, -64 }, { -65, -64 },
@@ -50,7 +50,7 @@ static void test_weights_are_bytes_only_where_that_is_exact(void **state)
 }
 
 /*
- * Anything as the inputs, outputs, weights and parameters of a CONV whose other fields are set; its
+ * Places random inputs, outputs, weights and parameters of a CONV whose other fields are set; its
  * sums are of the size of the outputs.
  */
 static void place_conv(struct random_job *job, u32 height, u32 width, u32 in_height, u32 in_width,
@@ -84,7 +84,7 @@ static void pointwise_init(struct random_job *job, u32 height, u32 width, u32 in
 	place_conv(job, height, width, height, width, inputs, outputs, seed);
 }
 
-/* One pixel, of a window of up to 3 x 3 taps, in up to 3 groups. */
+/* Makes a CONV of one output pixel: a window of up to 3 x 3 taps, in up to 3 groups. */
 static void one_window_init(struct random_job *job, u32 inputs, u32 outputs, u64 *seed)
 {
 	struct overtake_insn *insn = &job->insn;
@@ -105,7 +105,7 @@ static void one_window_init(struct random_job *job, u32 inputs, u32 outputs, u64
 		   inputs * insn->groups, outputs * insn->groups, seed);
 }
 
-/* Pixels of the output that are not in the cache together. */
+/* Spreads the pixels of the output, so that they are not in the cache together. */
 static void spread_output(struct random_job *job, u64 *seed)
 {
 	struct overtake_operand *out = &job->insn.out;
@@ -117,7 +117,7 @@ static void spread_output(struct random_job *job, u64 *seed)
 		      OVT_REGION_READ | OVT_REGION_WRITE, seed);
 }
 
-/* What 8 outputs of @width pixels, each of @inputs, count as; or the first unit of that. */
+/* Returns the work of 8 outputs of @width pixels with @inputs each, or of the first unit. */
 static s64 pointwise_work(u32 width, u32 inputs, bool far, bool first_unit,
 			  struct ovt_simd_scratch *scratch)
 {
@@ -145,9 +145,9 @@ static s64 pointwise_work(u32 width, u32 inputs, bool far, bool first_unit,
 }
 
 /*
- * A unit of CONV counts what it does, or a step would last longer than it says: see PRODUCTS_PER_NS
- * of hw/simd/conv.c.  Beside the products there are the pixel's inputs, 16 of them in a nanosecond,
- * and its outputs, which take longer where they are far apart.
+ * A unit of CONV counts all its work, or a step would last longer than its budget: see
+ * PRODUCTS_PER_NS of hw/simd/conv.c.  Beside the products there are the inputs of the pixel, 16 in
+ * a nanosecond, and its outputs, which take longer if they are far apart.
  */
 static void test_a_pixel_counts_its_products(void **state)
 {
@@ -188,8 +188,8 @@ static void test_spreading_one_pixel_counts_as_work(void **state)
 #define SPLIT_QUADS	(SPLIT_INPUTS / 4)
 
 /*
- * Weights of which @wide groups of 4 inputs have a pair that bytes would saturate with, of outputs
- * 0 to 3, the others just not.
+ * Makes weights: @wide groups of 4 inputs have a pair, of outputs 0 to 3, with which byte products
+ * would saturate.  All other pairs just do not.
  */
 static void few_wide_weights(struct random_job *job, u32 wide, u64 *seed)
 {
@@ -198,7 +198,7 @@ static void few_wide_weights(struct random_job *job, u32 wide, u64 *seed)
 	for (u64 byte = 0; byte < job->regions[JOB_WEIGHTS].length; byte++)
 		weights[byte] = byte / 2 % 2 ? 64 : -64;
 	for (u32 i = 0; i < wide; i++) {
-		/* [8 o][2 i] follow each other for pairs of inputs. */
+		/* Weights are packed as [8 o][2 i] for each pair of inputs. */
 		u32 quad = (i * 5 + 3) % SPLIT_QUADS;
 		s8 *pair = weights + (u64)(2 * quad + random_between(seed, 0, 1)) * 16 +
 			   random_between(seed, 0, 3) * 2;
@@ -209,7 +209,7 @@ static void few_wide_weights(struct random_job *job, u32 wide, u64 *seed)
 	}
 }
 
-/* What the scratch holds afterwards tells how they were multiplied. */
+/* The scratch shows afterwards how the weights were multiplied. */
 static void test_weights_that_would_saturate_are_split(void **state)
 {
 	struct ovt_simd_scratch *scratch = new_scratch();
@@ -226,7 +226,7 @@ static void test_weights_that_would_saturate_are_split(void **state)
 		       job.regions[JOB_IN0].length);
 		few_wide_weights(&job, wide, &seed);
 		assert_true(check_case(&job, scratch, INT64_MAX));
-		/* As bytes, or as words, two inputs a step. */
+		/* Weights are bytes, four inputs a step, or words, two inputs a step. */
 		if (wide <= SPLIT_QUADS * (many ? 3 : 1) / 10) {
 			assert_int_equal(scratch->steps, SPLIT_QUADS);
 			assert_int_equal(scratch->extras[1][0], wide);
@@ -239,7 +239,7 @@ static void test_weights_that_would_saturate_are_split(void **state)
 	free(scratch);
 }
 
-/* Pairs, an odd one and none beside it; factors as large as they can be. */
+/* Inputs are even or odd in number; a quarter of the cases has the greatest factors. */
 static void test_one_pixel_equals_scalar(void **state)
 {
 	struct ovt_simd_scratch *scratch = new_scratch();
@@ -269,7 +269,7 @@ static void fill_region(struct random_job *job, u32 region, s8 value)
 	memset(job->regions[region].base, value, job->regions[region].length);
 }
 
-/* All products as large as they can be, and outputs that still tell their sums apart. */
+/* Makes all products as large as they can be, and outputs that still show the sums. */
 static void make_extreme(struct random_job *job, s8 weight)
 {
 	const struct overtake_insn *insn = &job->insn;
@@ -288,7 +288,7 @@ static void make_extreme(struct random_job *job, s8 weight)
 	fill_region(job, JOB_WEIGHTS, weight);
 }
 
-/* To what bytes multiply exactly. */
+/* Halves the weights, so that byte products are exact. */
 static void halve_weights(struct random_job *job)
 {
 	s8 *weights = (s8 *)job->regions[JOB_WEIGHTS].base;
@@ -344,10 +344,10 @@ static void test_digits_of_one_pixel_equal_scalar(void **state)
 	free(scratch);
 }
 
-/* One pixel is laid out as digits or as words where there is room; one input below zero decides. */
+/* One pixel is packed as digits or words if there is room; a negative input makes it words. */
 static void test_one_pixel_is_digits_only_where_that_is_exact(void **state)
 {
-	/* The second byte: a digit of the second input, the high byte of the first, nothing. */
+	/* The second byte is a digit of the second input, the high byte of the first, or unused. */
 	enum { DIGITS = 15, WORDS = 0, NEITHER = 0x5a };
 	static const struct {
 		u32 inputs;

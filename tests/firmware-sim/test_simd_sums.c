@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sums that a float does not hold although their biases fit.  A vector operator that takes them for
- * smaller than they are rounds them twice.
+ * Sums that a float cannot hold, although it can hold their biases.  A vector operator that took
+ * them for smaller than they are would round them twice.
  */
 #include "cmocka_all.h"
 
@@ -15,8 +15,8 @@
 #include "simd_case.h"
 
 /*
- * Inputs are as large as they can be.  Each sum of a whole window is 2^24 + 3 * 2^16 - 1, just below
- * a tie, and as a float would be one.  Its bias alone is below 2^24.
+ * Makes inputs as large as they can be.  Each sum of a whole window is 2^24 + 3 * 2^16 - 1, just
+ * below a tie; as a float it would be a tie.  Its bias alone is below 2^24.
  */
 static bool greatest_sums(struct random_job *job)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the units of vector operators count. One of work is about a nanosecond, as measured: an
- * operator that counted less than it takes would hold up its host for longer than a step may.
+ * The work that units of vector operators count.  A work of 1 takes about a nanosecond, as
+ * measured: an operator that counted too little would hold up its host for longer than a step may.
  */
 #include "cmocka_all.h"
 
@@ -12,7 +12,7 @@
 #include "simd_case.h"
 
 #define FAR	OVT_SIMD_FAR
-#define PAGE	OVT_SIMD_FAR_WORK	/* of a pixel or a row that is on a page of its own */
+#define PAGE	OVT_SIMD_FAR_WORK	/* for a pixel or a row on a page of its own */
 
 struct row {
 	const char *description;
@@ -28,7 +28,7 @@ struct row {
 	s64 work;
 };
 
-/* Of all inputs that a window of rows x columns needs, with @pixel work for each. */
+/* Work of copying all inputs of rows x columns, with @pixel for each. */
 #define FILL(rows, columns, pixel)	((rows) * (20 + (columns) * (pixel)))
 
 static const struct row rows[] = {
@@ -93,7 +93,7 @@ static const struct row rows[] = {
 	  FILL(2, 2, 2 + 2) + 2 * (60 + 2 * 40 + 4 * 32) },
 	{ "MATMUL, far outputs", OVERTAKE_OP_MATMUL, 0, 0, 1, 3, 16, 0, 0, FAR,
 	  FILL(1, 3, 2 + 1) + 60 + 2 * 40 + 3 * (16 + PAGE) },
-	/* A run is what lies next to each other in a row, up to 4096 elements. */
+	/* A run is adjacent elements of a row, up to 4096. */
 	{ "ADD", OVERTAKE_OP_ADD, 0, 0, 3, 5, 16, 0, 0, 0, 3 * (80 + 5 * 16) },
 	{ "ADD, two runs", OVERTAKE_OP_ADD, 0, 0, 1, 257, 16, 0, 0, 0, 2 * 80 + 257 * 16 },
 	{ "REQUANTISE", OVERTAKE_OP_REQUANTISE, 0, 0, 3, 5, 16, 0, 0, 0, 3 * (80 + 5 * 16) },
@@ -109,9 +109,9 @@ static const struct row repeating_rows[] = {
 	{ "ADD, one element a row", OVERTAKE_OP_ADD, 0, 0, 3, 1, 16, 0, 0, 0, 3 * (80 + 16) },
 };
 
-/* The same of tensors of 16 bits. */
+/* Rows for tensors of 16 bits. */
 static const struct row int16_rows[] = {
-	/* Of 16 bits, by 8 channels of a pixel: 80, of a window 5 a tap; of 8 rows 4 and 1 for 8 products. */
+	/* A unit is 8 channels of a pixel: 80, 5 a tap; MATMUL: 4 a row of 8, 1 for 8 products. */
 	{ "DEPTHWISE, 16 bits", OVERTAKE_OP_DEPTHWISE, 3, 3, 2, 4, 16, 0, 0, 0,
 	  2 * 4 * 2 * (80 + 9 * 5) },
 	{ "DEPTHWISE, 16 bits, far inputs", OVERTAKE_OP_DEPTHWISE, 3, 3, 2, 4, 16, FAR, 0, 0,

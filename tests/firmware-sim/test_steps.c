@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a core does between two looks at the clock is bounded, whatever the program: counted in
- * elements read, over the shapes that ask for most.
+ * The work of a core between two looks at the clock is bounded, whatever the program.  The tests
+ * count the elements that it reads, for the shapes that need most.
  */
 #include <stdlib.h>
 
@@ -11,9 +11,9 @@
 #include "reference.h"
 
 #define BYTES		(4u << 20)
-/* A step's budgets in cycles: the least, and as much as hosts give. */
+/* Budgets of a step in cycles: the least, and the most that hosts give. */
 static const u64 budgets[] = { 1, 256 };
-/* Elements of such a step, and those that are on different cache lines. */
+/* Most elements that such a step reads, next to each other or on different cache lines. */
 static const u64 near_reads[] = { 4352, 69632 };
 static const u64 far_reads[] = { 640, 8704 };
 
@@ -49,7 +49,7 @@ static void bench_start(struct bench *bench, const struct hostile_shape *shape)
 	ovt_core_start(&bench->core, OVT_RING_NORMAL, ~0ull);
 }
 
-/* Steps of @budget cycles until the FC is over. */
+/* Runs the FC in steps of @budget cycles; returns their number. */
 static u64 run(struct bench *bench, u64 budget)
 {
 	u64 steps = 1;
@@ -96,7 +96,7 @@ static bool is_extreme(const struct overtake_insn *insn)
 	       insn->opcode == OVERTAKE_OP_REDUCE_MIN;
 }
 
-/* Elements that differ; the greatest and the least are the first ones, or the last. */
+/* Fills in elements that differ; the greatest and the least are the first two, or the last. */
 static void put_elements(struct bench *bench, bool first)
 {
 	const struct overtake_operand *in = &bench->insn.in[0];
@@ -114,13 +114,13 @@ static void put_elements(struct bench *bench, bool first)
 	bench->memory[first ? step : last - step] = (u8)-99;
 }
 
-/* Sums of some 2^17 random elements or products become bytes of many values. */
+/* Sets scales: sums of some 2^17 random elements or products become bytes of many values. */
 static void put_scales(struct bench *bench, u32 multiplier)
 {
 	u32 kernel = (u32)bench->insn.kernel_height * bench->insn.kernel_width;
 
 	if (is_extreme(&bench->insn))
-		return; /* as it is */
+		return; /* its result has no scale */
 	switch (bench->insn.opcode) {
 	case OVERTAKE_OP_AVERAGE_POOL:
 		put_word(bench, 4ull * (kernel - 1), multiplier);
@@ -137,7 +137,7 @@ static void put_scales(struct bench *bench, u32 multiplier)
 	}
 }
 
-/* Weights of the one output in the order of mathematics. */
+/* Copies the weights of the only output in their mathematical order. */
 static void dense_weights(const struct bench *bench, s8 *dense)
 {
 	const u8 *weights = bench->memory + bench->insn.weights_offset;
@@ -153,7 +153,7 @@ static void dense_weights(const struct bench *bench, s8 *dense)
 	}
 }
 
-/* With no stride, tap by tap backwards: the reference tries each input with each tap. */
+/* Turns TRANSPOSED_CONV into CONV, taps reversed: its reference tries all inputs with all taps. */
 static void as_convolution(struct overtake_insn *insn, s8 *dense)
 {
 	u32 taps = (u32)insn->kernel_height * insn->kernel_width, i;
@@ -173,7 +173,7 @@ static u32 outputs_of(const struct overtake_insn *insn)
 	return insn->out.height * insn->out.width * insn->out.channels;
 }
 
-/* A window in many parts, or a long row, is one result: that of the reference. */
+/* A window or a long row in many parts gives the result of the reference. */
 static void parts_make_the_whole(void **state)
 {
 	const struct hostile_shape *shape;
@@ -184,7 +184,7 @@ static void parts_make_the_whole(void **state)
 
 	(void)state;
 	bench->memory = malloc(BYTES);
-	/* Each twice. */
+	/* Each shape comes twice. */
 	for (shape = hostile_shapes; shape->name; shape += second, second = !second) {
 		struct random_job job = { .dense = dense };
 		u8 expected;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Host and firmware on threads of their own, compiled with the thread sanitizer: it knows which
- * access to a slot, a job or a core is ordered by what, whatever the CPU does.  The host shares no
- * lock with the firmware, as firmware-sim/fw/queue.c describes it: it counts the commands' room
- * itself.
+ * Host and firmware run on threads of their own, with the thread sanitizer: it checks that accesses
+ * to a slot, a job or a core are ordered, whatever the CPU does.  The host shares no lock with the
+ * firmware, as firmware-sim/fw/queue.c describes it: the host itself counts the room for commands.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -78,7 +77,7 @@ static void stop(pthread_t thread, struct device *device)
 	pthread_join(thread, NULL);
 }
 
-/* As one of its own would: everything of the firmware and its cores, and no lock. */
+/* Runs the firmware and all its cores in one thread, without a lock. */
 static void *run_firmware(void *argument)
 {
 	struct device *device = argument;
@@ -100,7 +99,7 @@ static void *run_firmware(void *argument)
 	return NULL;
 }
 
-/* All of it anew: a thread that still looks at the job that was here before races with this. */
+/* Sets all of @job: a thread that still looked at the job before would race with this. */
 static void job_init(struct job *job, struct device *device, u32 number, u32 fc_count)
 {
 	u32 index;
@@ -130,7 +129,7 @@ static u32 command_room(const struct ovt_fw *fw)
 	return COMMANDS - (fw->command_tail - ovt_load_acquire(&fw->command_head));
 }
 
-/* Each event once, in its place, and whole. */
+/* Checks that each event comes once, in its place, and complete. */
 static void check_event(const struct ovt_event *event)
 {
 	struct job *job = (struct job *)event->job;
@@ -160,7 +159,7 @@ static void check_event(const struct ovt_event *event)
 	}
 }
 
-/* What there is to do at once; false if nothing. */
+/* Does what the host can do at once; returns false if there was nothing. */
 static bool host_acts(struct device *device, struct job *jobs, u32 *submitted)
 {
 	struct ovt_event event;
@@ -190,7 +189,7 @@ static bool host_acts(struct device *device, struct job *jobs, u32 *submitted)
 	return acted;
 }
 
-/* No event answers these: the head of their queue alone tells that their slots are free again. */
+/* No event answers these commands: only the head of their queue shows that slots are free. */
 static void commands_without_an_answer_do_not_overrun_their_queue(void **state)
 {
 	static struct device device;
@@ -212,7 +211,7 @@ static void commands_without_an_answer_do_not_overrun_their_queue(void **state)
 	assert_int_equal(ovt_core_read(&device.cores[1], OVT_REG_LIMIT), LIMITS - 1);
 }
 
-/* And while no command comes, the head of the events alone tells that theirs are. */
+/* While no command comes, only the head of the event queue shows that its slots are free. */
 static void events_without_a_command_do_not_overrun_their_queue(void **state)
 {
 	static struct device device;
@@ -254,7 +253,7 @@ static void host_and_firmware_share_no_lock(void **state)
 	assert_int_equal(device.fw.event_head, device.fw.event_tail);
 }
 
-/* As the hosts of today: the firmware's calls under a lock, the steps of a core outside it. */
+/* Runs a core as hosts do: calls of the firmware under a lock, steps of the core outside. */
 static void *run_core(void *argument)
 {
 	struct device *device = argument;
@@ -278,7 +277,7 @@ static void *run_core(void *argument)
 	return NULL;
 }
 
-/* Under the lock; true at ENDED. */
+/* Advances the firmware, under the lock; returns whether ENDED was reported. */
 static bool advance_until_ended(struct device *device)
 {
 	struct ovt_event event;
@@ -292,7 +291,7 @@ static bool advance_until_ended(struct device *device)
 	return ended;
 }
 
-/* Every other one by a RESET; or by a CANCEL and the time at which it is to be stopped. */
+/* Stops the FC by a RESET in every other round, else by a CANCEL and a time to stop. */
 static void stop_endless(struct device *device, struct job *job, u32 round)
 {
 	if (round % 2) {

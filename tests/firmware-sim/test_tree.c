@@ -42,7 +42,7 @@ static u32 draw(u32 bound)
 	return (u32)(state >> 33) % bound;
 }
 
-/* Checks the subtree and that its nodes are those of the array from @place on; their number. */
+/* Checks the subtree against the array from @place on; returns the number of nodes. */
 static u32 check_subtree(const struct ovt_tree_node *node, const struct ovt_tree_node *parent,
 			 u32 place)
 {
@@ -68,7 +68,7 @@ static void check(const struct ovt_tree *tree)
 	assert_ptr_equal(tree->first, count ? &order[0]->node : NULL);
 }
 
-/* How many nodes one passes from the root to where @node will be. */
+/* Returns the nodes from the root to the place where @node will be. */
 static u32 nodes_above(const struct ovt_tree *tree, const struct ovt_tree_node *node)
 {
 	const struct ovt_tree_node *at = tree->root;
@@ -90,7 +90,7 @@ static u32 parents(const struct ovt_tree_node *node)
 	return nodes;
 }
 
-/* What removing @node visits: down to the next one, if it is looked for, and up from there. */
+/* Returns the nodes that a removal visits: down to the next node, if needed, and up from there. */
 static u32 nodes_around(const struct ovt_tree *tree, const struct ovt_tree_node *node)
 {
 	const bool is_first = tree->first == node;
@@ -115,10 +115,10 @@ static void insert(struct ovt_tree *tree, struct item *item)
 	memmove(&order[place + 1], &order[place], (count - place) * sizeof(order[0]));
 	order[place] = item;
 	count++;
-	/* Only its size says that a node is in no tree. */
+	/* The links may hold anything: only its size shows that a node is in no tree. */
 	item->node.left = item->node.right = item->node.parent = &items[0].node;
 	ovt_tree_insert(tree, &item->node, before, items, &steps);
-	/* Down, and up again from the new node. */
+	/* The steps lead down, and up again from the new node. */
 	assert_int_equal(steps, 1000 + above + above + 1);
 	assert_true(ovt_tree_holds(&item->node));
 }

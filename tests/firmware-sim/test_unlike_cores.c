@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Cores of one device that are unlike: prices, clocks, watchdogs, opcodes, throttling. */
+/* Cores of different kinds in one device: prices, clocks, watchdogs, opcodes, throttling. */
 #include "cmocka_all.h"
 #include "fw_host.h"
 
-/* One instruction costs what it says, an FC 100 cycles, and a cycle is 2 ns. */
+/* A DELAY costs its cycles, an FC 100 more, and a cycle takes 2 ns. */
 static const struct ovt_profile slow = {
 	.name = "slow",
 	.clock_khz = 500000,
@@ -23,7 +23,7 @@ static const struct ovt_profile lacking = {
 	.without = 1ull << OVERTAKE_OP_COPY | 1ull << OVERTAKE_OP_DELAY,
 };
 
-/* Core 1 is "ideal", with a watchdog of 1000000 cycles. */
+/* Makes two cores; core 1 is "ideal", with a watchdog of 1000000 cycles. */
 static struct mock *unlike(void **state, enum ovt_mode mode, const struct ovt_profile *second,
 			   u64 watchdog_cycles)
 {
@@ -54,7 +54,7 @@ static void each_core_takes_its_own_time(void **state)
 
 static void each_core_has_its_own_watchdog(void **state)
 {
-	/* Of core 2, and what an FC of 1000 cycles, with 100 more there, comes to. */
+	/* Watchdog of core 2, and status of an FC of 1000 cycles, which costs 100 more there. */
 	static const struct {
 		u64 watchdog_cycles;
 		enum ovt_job_status status;
@@ -72,7 +72,7 @@ static void each_core_has_its_own_watchdog(void **state)
 	}
 }
 
-/* What a core lacks it does not even check: the operands of this COPY are impossible. */
+/* A core does not check an opcode that it lacks: the operands of this COPY are impossible. */
 static void an_opcode_that_a_core_lacks_is_a_fault_there(void **state)
 {
 	static const enum ovt_mode modes[] = {
@@ -112,10 +112,10 @@ static void an_unknown_opcode_is_no_lack(void **state)
 		assert_int_equal(ovt_profile_lacks(&lacking, opcode),
 				 opcode == OVERTAKE_OP_COPY || opcode == OVERTAKE_OP_DELAY);
 	assert_false(ovt_profile_lacks(&slow, OVERTAKE_OP_COPY));
-	assert_in_range(OVERTAKE_OP_COUNT, 1, 64); /* a bit each */
+	assert_in_range(OVERTAKE_OP_COUNT, 1, 64); /* each has a bit in @without */
 }
 
-/* As a host changes it: under its lock, whatever the core does. */
+/* The host changes the factor under its lock, whatever the core does. */
 static void a_throttled_core_takes_so_much_longer_from_its_next_fc_on(void **state)
 {
 	struct mock *mock = mock_new(state, 2, OVT_MODE_TIMED, 64);
@@ -129,7 +129,7 @@ static void a_throttled_core_takes_so_much_longer_from_its_next_fc_on(void **sta
 	run_until(mock, 101 + 303 + 1);
 	ovt_core_set_time_factor(&mock->cores[0], 100);
 	run_until(mock, 10000);
-	/* The first had begun, the second was throttled, of the third 151.5 are rounded up. */
+	/* The first FC had begun, the second took 300 %; 151.5 of the third are rounded up. */
 	assert_int_equal(job->fw.end_ns, 101 + 303 + 152 + 101);
 	assert_int_equal(other->fw.end_ns, 4 * 101);
 	assert_int_equal(job->fw.executed_ns, job->fw.end_ns);

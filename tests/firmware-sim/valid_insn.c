@@ -30,7 +30,7 @@ static struct overtake_operand plane(u32 region, u32 size, u32 channels)
 					  .row_stride = size * channels };
 }
 
-/* Operands that differ from 4x4x12 in and out. */
+/* Sets the operands that are not 4x4x12. */
 static void set_shapes(struct overtake_insn *insn)
 {
 	switch (insn->opcode) {
@@ -108,7 +108,7 @@ struct overtake_insn valid_insn(u16 opcode)
 	return insn;
 }
 
-/* Bytes of a tensor as its opcode's bound check counts them. */
+/* Returns the bytes of a tensor as the bound check of its opcode counts them. */
 static u64 operand_bytes(const struct overtake_operand *operand, u16 opcode)
 {
 	u32 channels = random_job_is_exact(opcode) ? operand->channels :

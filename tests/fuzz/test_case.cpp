@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Fuzz cases as files: all that is written is read, and what a host could not carry out is refused
-// with its place.
+// Fuzz cases as files: the reader accepts everything that is written, and refuses values that a
+// host could not carry out, with their place.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 
 constexpr std::int64_t beyond_u32 = std::int64_t{1} << 32;
 
-/// Two cores, one submit of each model, a command of each other type.
+/// Returns a case of two cores, one submit of each model, and a command of each other type.
 Case small_case(bool task_level) {
     Case of;
     of.task_level = task_level;
@@ -47,7 +47,7 @@ Json document(bool task_level = true) {
     return Json::parse(to_json(small_case(task_level)).dump());
 }
 
-/// What from_json() says of it; empty if it takes it.
+/// Returns the message of from_json(); empty if it accepts the case.
 std::string refusal(const Json& json) {
     try {
         from_json(json);
@@ -59,9 +59,9 @@ std::string refusal(const Json& json) {
 }
 
 struct Bad {
-    const char* pointer; ///< JSON pointer of what is set
+    const char* pointer; ///< JSON pointer of the value that is set
     Json value;
-    const char* place; ///< with which the refusal begins
+    const char* place; ///< the refusal begins with it
 };
 
 std::vector<Bad> bad_values() {
@@ -185,7 +185,7 @@ TEST(FuzzCase, AsksForNoMoreThanAHostCanCarryOut) {
     EXPECT_TRUE(refusal(json).starts_with("commands[0]: more than ")) << refusal(json);
 }
 
-/// At the limits of what is read, a violation would be the file's.
+/// At the limits that the reader accepts the file must cause no violation.
 TEST(FuzzCase, TheLargestValuesAreClean) {
     constexpr std::uint32_t u32_max = std::numeric_limits<std::uint32_t>::max();
     const auto clean = [](std::uint64_t seed, const char* what, auto change) {

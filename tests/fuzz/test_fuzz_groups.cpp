@@ -8,7 +8,7 @@
 namespace overtake::fuzz {
 namespace {
 
-/// As many as OVERTAKE_TEST_SCENARIOS says.
+/// OVERTAKE_TEST_SCENARIOS sets the number of runs.
 TEST(FuzzGroups, TenThousandRunsAreClean) {
     const char* const wanted = std::getenv("OVERTAKE_TEST_SCENARIOS");
     const std::uint64_t runs = wanted ? std::strtoull(wanted, nullptr, 10) : 10'000;
@@ -17,7 +17,7 @@ TEST(FuzzGroups, TenThousandRunsAreClean) {
         const auto violation = group_violation(seed, totals);
         ASSERT_EQ(violation, std::nullopt) << "seed " << seed;
     }
-    // The runs do what they are for.
+    // The runs reach the situations that they are for.
     EXPECT_GT(totals.groups, 8 * runs);
     EXPECT_GT(totals.fcs, 50 * runs);
     EXPECT_GT(totals.held_starts, 20 * runs);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Would the fuzzer find a bug? The device code and the task scheduler with one bug switched on
-// (planted/planted.h) must fail within as many cases as `make test` runs on what ships.
+// (planted/planted.h) must fail within as many cases as `make test` runs on the shipped code.
 #include <cstdio>
 #include <filesystem>
 
@@ -78,7 +78,7 @@ constexpr Planted bugs[] = {
 };
 static_assert(std::size(bugs) == OVT_BUG_GROUP_FIRST - 1, "every planted bug is hunted");
 
-/// What fuzz_scheduler does with a failure.
+/// The program fuzz_scheduler after a failure.
 TEST(FuzzProgram, WritesAFailureThatItThenReplays) {
     const std::string path =
         std::filesystem::temp_directory_path() / fmt::format("overtake-fuzz-{}.json", getpid());

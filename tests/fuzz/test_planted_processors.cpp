@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Would the fuzzer find a bug of the coordinator? With one switched on (planted/planted.h), what
-// holds of every timeline must fail within as many random scenarios as `make test` runs on what
-// ships.
+// Would the fuzzer find a bug of the coordinator? With one switched on (planted/planted.h), a rule
+// of every timeline must fail within as many random scenarios as `make test` runs on the shipped
+// code.
 #include <cstdio>
 
 #include <gtest/gtest.h>

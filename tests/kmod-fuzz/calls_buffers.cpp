@@ -7,7 +7,7 @@
 
 namespace overtake::fuzz {
 
-// A slot whose buffer exists or not, and is mapped or not; any slot if there is none.
+// Returns a slot whose buffer exists or not, and is mapped or not; any slot if there is none.
 uint32_t Worker::find_buffer(File& file, bool exists, bool mapped) {
     const uint32_t first = random_.below(buffer_count);
     for (uint32_t i = 0; i < buffer_count; i++) {
@@ -24,7 +24,7 @@ void Worker::bo_create(File& file, uint32_t slot) {
     if (buffer.handle)
         gem_close(file, slot);
     auto* create = arguments<drm_overtake_bo_create>();
-    // Programs and data have room for what the generator makes; others have any size.
+    // Programs and data have room for the generator; other buffers have any size.
     create->size = slot < program_slots + data_slots
                        ? 128 << 10
                        : 1 + random_.below(static_cast<uint32_t>(window_bytes));
@@ -56,7 +56,7 @@ void Worker::bo_unmap(File& file, uint32_t slot) {
         file.buffers[slot].address = 0;
 }
 
-// Asks where the buffer can be mapped, and maps it into its window.
+// Asks for the offset at which the buffer can be mapped, and maps it into its window.
 void Worker::bo_show(File& file, uint32_t slot) {
     Buffer& buffer = file.buffers[slot];
     auto* offset = arguments<drm_overtake_bo_mmap_offset>();
@@ -84,7 +84,7 @@ void Worker::bo_show(File& file, uint32_t slot) {
     }
     if (bytes > window_bytes)
         bytes = window_bytes;
-    // Where a buffer is to be found depends on what else was there before: not for the log.
+    // The offset of a buffer depends on earlier buffers, so the log does not have it.
     const uint64_t known_at = at == offset->offset ? 0 : at;
     log(Kind::mmap, "fd %d slot %u: %llu bytes from %llx, flags %x", file.fd(), slot,
         static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(known_at), flags);
@@ -116,10 +116,10 @@ void Worker::gem_close(File& file, uint32_t slot) {
     close->handle = file.buffers[slot].handle;
     if (make(file.fd(), {Kind::gem_close, DRM_IOCTL_GEM_CLOSE, close, sizeof(*close)}))
         return;
-    // A mapping outlives its handle, and nothing but the file's end would take it away.
+    // A mapping outlives its handle, and only the end of the file would remove it.
     const uint64_t address = file.buffers[slot].address.exchange(0);
     file.buffers[slot].handle = 0;
-    file.buffers[slot].visible = 0; // what the window shows is another buffer's from now on
+    file.buffers[slot].visible = 0; // from now on the window shows another buffer
     file.buffers[slot].insns = 0;
     if (address && !random_.one_in(4)) {
         auto* unmap = arguments<drm_overtake_bo_unmap>();
@@ -128,7 +128,7 @@ void Worker::gem_close(File& file, uint32_t slot) {
     }
 }
 
-// Whatever it takes for a job to use the slot; without mutations.
+// Makes the slot usable for a job, without mutations.
 void Worker::make_ready(File& file, uint32_t slot, uint32_t flags) {
     Buffer& buffer = file.buffers[slot];
     plainly([&] {
@@ -141,8 +141,8 @@ void Worker::make_ready(File& file, uint32_t slot, uint32_t flags) {
     });
 }
 
-// Over programs and data that jobs may be using, and over tables that another thread's call may be
-// reading.
+// Writes over programs and data that jobs may use, and over tables that the call of another thread
+// may read.
 void Worker::scribble(File& file) {
     uint8_t* place = window(file, random_.below(buffer_count));
     uint32_t limit = 128 << 10;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What leaves a file: dma-bufs and syncobjs.
+// Objects that leave a file: dma-bufs and syncobjs.
 #include <cerrno>
 #include <fcntl.h>
 #include <linux/dma-buf.h>
@@ -20,7 +20,7 @@ int dma_buf_fd(uint32_t slot) {
     return first_dma_buf_fd + static_cast<int>(slot);
 }
 
-// To the slot's fixed number, so that a seed determines it.
+// Moves the descriptor to the fixed number of the slot, so that a seed determines it.
 void keep_fd(int fd, uint32_t slot) {
     if (fd >= 0) {
         dup3(fd, dma_buf_fd(slot), O_CLOEXEC);
@@ -39,7 +39,7 @@ void Worker::prime_export(File& file) {
         keep_fd(prime->fd, random_.below(dma_buf_slots));
 }
 
-// Into whichever file: the one that exported it gets its own handle back.
+// Imports into any file: the file that exported the buffer gets its own handle.
 void Worker::prime_import(File& file) {
     const uint32_t slot =
         program_slots + data_slots + random_.below(buffer_count - program_slots - data_slots);
@@ -62,7 +62,7 @@ void Worker::prime_import(File& file) {
     buffer.handle = prime->handle;
 }
 
-// What can be done to a dma-buf without its driver's ioctls.
+// Calls for a dma-buf that need no ioctl of its driver.
 void Worker::dma_buf(File& file) {
     const int fd = dma_buf_fd(random_.below(dma_buf_slots));
     const uint32_t what = random_.below(7);
@@ -109,7 +109,7 @@ void Worker::dma_buf(File& file) {
     outcome(Kind::dma_buf, ret < 0 ? errno : 0);
 }
 
-// Memory that is not the driver's, where the kernel has udmabuf.
+// Makes a buffer of another driver, if the kernel has udmabuf.
 void Worker::foreign_dma_buf(uint32_t slot) {
     const int device = open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
     const int memory = memfd_create("fuzz", MFD_ALLOW_SEALING | MFD_CLOEXEC);
@@ -138,7 +138,7 @@ void Worker::syncobj_create(File& file) {
         file.syncobjs[slot] = create->handle;
 }
 
-// Two of the file's syncobjs and two points, in the table that a call points to.
+// Two syncobjs of the file and two points, in the table of a call.
 struct SyncobjTable {
     uint32_t handles[2];
     uint64_t points[2];
@@ -156,8 +156,8 @@ static SyncobjTable* syncobj_table(File& file, uint32_t thread, Random& random) 
     return table;
 }
 
-// A chain of one extension, or 0: what a job waits for and what waits for it. Now and then the
-// chain is longer than it may be, or bites its own tail.
+// Returns a chain of one extension, or 0: the fences before and after a job. Now and then the chain
+// is too long, or is a circle.
 uint64_t Worker::sync_extension(File& file) {
     struct Chain {
         overtake_extension_sync extension;
@@ -183,7 +183,7 @@ uint64_t Worker::sync_extension(File& file) {
     return reinterpret_cast<uint64_t>(chain);
 }
 
-// Which model a job or a task belongs to, in front of what is chained already; now and then wrong.
+// Puts the model of a job or a task in front of the chain; now and then a wrong one.
 uint64_t Worker::model_extension(uint64_t next) {
     auto* extension = reinterpret_cast<overtake_extension_model*>(binding_table(thread_) + 3840);
     *extension = {};

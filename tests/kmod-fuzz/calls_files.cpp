@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files: opened, closed and replaced under other threads' calls; what is asked of them as such.
+// Files: opened, closed and replaced during calls of other threads; queries.
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ void forget(File& file) {
 
 } // namespace
 
-// Atomically in the place of what was there. Memory that shows buffers goes on showing them.
+// Replaces a file atomically. Memory that shows buffers goes on showing them.
 void Worker::open_file(File& file) {
     log(Kind::open, "as fd %d", file.fd());
     const int fd = open(process_.options.device, O_RDWR | O_CLOEXEC);
@@ -56,7 +56,7 @@ void Worker::close_file(File& file) {
     }
 }
 
-// A file with two descriptors, one of which goes: nothing has happened to it.
+// Gives a file a second descriptor and closes one: the file stays.
 void Worker::dup_file(File& file) {
     log(Kind::dup, "fd %d", file.fd());
     const int fd = dup(file.fd());
@@ -90,13 +90,13 @@ void Worker::read_fdinfo(File& file) {
         close(fd);
 }
 
-// Any ioctl number of DRM's with noise for arguments: what the driver does not handle it must not
-// let through either.
+// Calls any ioctl number of DRM with random arguments: the driver must refuse numbers that it does
+// not handle.
 void Worker::garbage(File& file) {
     const uint32_t size = 8 * random_.below(16);
     uint32_t number = random_.below(256);
     if (number >= first_syncobj_table && number <= last_syncobj_table)
-        number = 0; // allocates whatever it is asked to; see stay_modest()
+        number = 0; // allocates any size; see stay_modest()
     const unsigned long request = _IOC(random_.below(4), DRM_IOCTL_BASE, number, size);
     uint8_t* place = arguments_end(thread_) - 128;
     for (uint32_t i = 0; i < 128; i++)

@@ -48,14 +48,14 @@ void Worker::context_destroy(File& file) {
         file.contexts[slot] = 0;
 }
 
-// What was seen by the CPU may have been pulled away meanwhile; then it is memory like any other.
+// Another thread may have unmapped the buffer meanwhile; then the window is ordinary memory.
 void Worker::write_program(File& file, uint32_t program, uint32_t data) {
     auto* insns = reinterpret_cast<overtake_insn*>(window(file, program));
     const uint32_t count = fuzz_program(random_.next() | 1, insns, program_insns,
                                         window(file, data), file.buffers[data].size.load());
     if (!count)
         return; // a buffer too small for data
-    // A loop that ends by the watchdog only; an instruction with a field or two wrong.
+    // Writes a loop that only the watchdog ends, or an instruction with one or two wrong fields.
     if (random_.one_in(8)) {
         insns[count - 1] = overtake_insn{};
         insns[count - 1].opcode = OVERTAKE_OP_JUMP;
@@ -67,8 +67,8 @@ void Worker::write_program(File& file, uint32_t program, uint32_t data) {
     file.buffers[program].insns = count;
 }
 
-// Makes a job a group of one or two parts, in front of what is chained already; now and then a
-// wrong one.  @record: where its record may be, or 0.
+// Makes a job a group of one or two parts, in front of the chain; now and then a wrong one.
+// @record: address for its record, or 0.
 uint64_t Worker::parts_extension(drm_overtake_submit* submit, uint64_t record) {
     struct Group {
         overtake_extension_parts extension;
@@ -104,8 +104,8 @@ uint64_t Worker::parts_extension(drm_overtake_submit* submit, uint64_t record) {
     return reinterpret_cast<uint64_t>(group);
 }
 
-// A valid job, its tables in the thread's arena; mutated tables if the call is to be mutated.
-// @lasting: of so many FCs that it is still there a moment later.
+// Makes a valid job with tables in the arena of the thread, which are mutated if the call is to be
+// mutated.  @lasting: the job has so many FCs that it still runs a moment later.
 void Worker::fill_submit(File& file, drm_overtake_submit* submit, bool lasting) {
     const uint32_t program = random_.below(program_slots);
     const uint32_t data = program_slots + random_.below(data_slots);
@@ -187,7 +187,7 @@ void Worker::fill_submit(File& file, drm_overtake_submit* submit, bool lasting) 
         mutate_bytes(reinterpret_cast<uint8_t*>(fcs), fc_count * sizeof(*fcs));
 }
 
-// Returns what was submitted, or refused.
+// Submits a job; returns its arguments, also if it was refused.
 drm_overtake_submit Worker::submit(File& file, bool lasting) {
     drm_overtake_submit filled = {};
     fill_submit(file, &filled, lasting);
@@ -198,7 +198,7 @@ drm_overtake_submit Worker::submit(File& file, bool lasting) {
     return *submit;
 }
 
-// Of a job that is probably still there.
+// Cancels a job that probably still runs.
 void Worker::cancel(File& file) {
     drm_overtake_submit submitted;
     plainly([&] { submitted = submit(file, true); });
@@ -228,7 +228,7 @@ void Worker::wait(File& file) {
         collected(wait->result.status);
 }
 
-// What jobs end with is the device's answer: 0 or minus one of its errors.
+// Counts the status of a job: 0 or minus one of the errors of the device.
 void Worker::collected(int32_t status) {
     const auto index = static_cast<uint32_t>(std::abs(static_cast<long>(status)));
     process_.shared.jobs[index < error_count ? index : error_count - 1]++;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Processes that inherit files and memory, that die at any moment, that are interrupted; devices
-// that misbehave.
+// Processes that inherit files and memory, die at any moment or are interrupted; faults of the
+// device.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -13,7 +13,7 @@
 
 namespace overtake::fuzz {
 
-// A child that goes on with all that this process has, and then ends in one of three ways.
+// Forks a child that goes on with all objects of this process, and ends in one of three ways.
 void Worker::fork_child() {
     if (in_child_)
         return;
@@ -24,7 +24,7 @@ void Worker::fork_child() {
     outcome(Kind::fork, child < 0 ? errno : 0);
     if (!child) {
         in_child_ = true;
-        ring_.open = false; // the parent's
+        ring_.open = false; // it belongs to the parent
         for (uint32_t i = 0; i < calls; i++) {
             mutate_ = random_.one_in(3);
             call(random_.pick<Kind>({Kind::submit, Kind::uring_submit, Kind::wait, Kind::uring_reap,
@@ -43,7 +43,7 @@ void Worker::fork_child() {
             ;
 }
 
-// A client process, this one as well as any; the supervisor starts another in its place.
+// Kills any client process, also this one; the supervisor starts another one instead.
 void Worker::kill_one_process() {
     if (in_child_ || !random_.one_in(4))
         return;
@@ -54,7 +54,7 @@ void Worker::kill_one_process() {
         outcome(Kind::kill, kill(pid, SIGKILL) ? errno : 0);
 }
 
-// Its handler does nothing; what was waiting says EINTR.
+// Sends a signal whose handler does nothing; a waiting call returns EINTR.
 void Worker::signal_sibling() {
     if (in_child_)
         return;
@@ -62,7 +62,7 @@ void Worker::signal_sibling() {
     outcome(Kind::signal, kill(getpid(), SIGUSR1) ? errno : 0);
 }
 
-// The device misbehaves at one of the next FCs, of any client.
+// Plans a fault of the device at one of the next FCs of any client.
 void Worker::inject_fault() {
     if (!process_.options.inject)
         return;

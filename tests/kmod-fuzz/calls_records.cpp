@@ -6,11 +6,11 @@
 
 namespace overtake::fuzz {
 
-// What the first binding of a job names is the same each time: its program.
+// Records a job: the first binding, the program, is the same in each replay.
 void Worker::record(File& file, uint32_t slot) {
     drm_overtake_submit submit = {};
     fill_submit(file, &submit, false);
-    // Of its extensions a recording has the group and the model, each in front of the others.
+    // A recording may have two extensions, a group and a model, each in front of the chain.
     if (!random_.one_in(4))
         submit.extensions = random_.one_in(3) ? parts_extension(&submit, 0) : 0;
     auto* recording = arguments<drm_overtake_record>();
@@ -46,7 +46,7 @@ drm_overtake_replay Worker::fill_replay(File& file) {
     drm_overtake_submit submit = {};
     fill_submit(file, &submit, false);
     drm_overtake_replay replay = {};
-    // Behind the program.
+    // The bindings behind that of the program.
     replay.bindings = submit.bindings + sizeof(overtake_binding);
     replay.binding_count = submit.binding_count - 1;
     replay.result = submit.result;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Commands and completions through io_uring. Each thread has a ring; it may go with commands in
-// flight.
+// Commands and completions through io_uring. Each thread has a ring, and may close it with commands
+// in flight.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -30,7 +30,7 @@ void Worker::ring_close() {
     ring_.open = false;
 }
 
-// Mostly as a client would; sometimes with entries of the wrong size, or polled by the kernel.
+// Opens a ring, mostly as clients do; sometimes with entries of the wrong size or kernel polling.
 void Worker::ring_open() {
     ring_close();
     ring_.flags = usual_flags;
@@ -44,7 +44,7 @@ void Worker::ring_open() {
     ring_.open = !ret;
 }
 
-// One command, submitted at once.
+// Submits one command at once.
 void Worker::ring_issue(Kind kind, File& file, uint32_t op, const void* payload, std::size_t size,
                         uint64_t user_data) {
     if (!ring_.open || (ring_.flags != usual_flags && random_.one_in(8)))
@@ -95,7 +95,7 @@ void Worker::ring_issue(Kind kind, File& file, uint32_t op, const void* payload,
 void Worker::ring_submit(File& file) {
     drm_overtake_submit submit = {};
     fill_submit(file, &submit, false);
-    submit.deadline_ns = 0; // a log with times in it would not be the same twice
+    submit.deadline_ns = 0; // with times a log would not be the same in a second run
     ring_issue(Kind::uring_submit, file, OVERTAKE_URING_SUBMIT, &submit, sizeof(submit),
                submit.tag);
 }
@@ -115,7 +115,7 @@ void Worker::ring_cancel(File& file) {
                cancel_mark | submit.tag);
 }
 
-// io_uring's own cancelling, of one command or of all.
+// Cancels one command or all commands by io_uring itself.
 void Worker::ring_async_cancel() {
     if (!ring_.open)
         return;
@@ -161,7 +161,7 @@ void Worker::ring_reap() {
     }
 }
 
-// The command was accepted, and this is what its job ended with.
+// Counts the status of a job whose command was accepted.
 void Worker::completed(Kind kind, int error) {
     outcome(kind, 0);
     collected(-error);

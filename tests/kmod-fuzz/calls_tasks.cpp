@@ -10,11 +10,11 @@ namespace {
 
 constexpr uint32_t most_segments = 6;
 constexpr uint32_t event_room = 16;
-constexpr uint32_t workers = 64; // most never say that they are done
+constexpr uint32_t workers = 64; // most never report their end
 
 } // namespace
 
-// A context of the file that takes tasks; made if there is none.
+// Returns the context of the file that takes tasks; makes it if there is none.
 uint32_t Worker::task_context(File& file) {
     if (!file.tasks) {
         auto* create = arguments<drm_overtake_context_create>();
@@ -29,8 +29,8 @@ uint32_t Worker::task_context(File& file) {
     return file.tasks;
 }
 
-// Segments on the device are groups, or some of them, in front of what is chained already; now and
-// then something is wrong.
+// Makes some or all segments on the device groups, in front of the chain; now and then with an
+// error.
 uint64_t Worker::task_parts_extension(const drm_overtake_submit& job,
                                       drm_overtake_task_submit* task) {
     struct TaskGroups {
@@ -64,7 +64,7 @@ uint64_t Worker::task_parts_extension(const drm_overtake_submit& job,
     return reinterpret_cast<uint64_t>(groups);
 }
 
-// Segments of the device share one job's tables; a task of them alone comes to an end by itself.
+// Segments on the device share the tables of one job. A task of only such segments ends by itself.
 drm_overtake_task_submit Worker::fill_task(File& file, bool begins_on_cpu) {
     drm_overtake_submit job = {};
     fill_submit(file, &job, false);
@@ -135,7 +135,7 @@ void Worker::task_events(File& file) {
     if (random_.one_in(4)) {
         drm_overtake_task_events payload[2] = {*events, {}};
         if (!random_.one_in(4))
-            payload[0].deadline_ns = 0; // any other is refused
+            payload[0].deadline_ns = 0; // the driver refuses any other
         return ring_issue(Kind::uring_task, file, OVERTAKE_URING_TASK_EVENTS, payload,
                           OVERTAKE_URING_PAYLOAD_BYTES, task_mark);
     }
@@ -143,7 +143,7 @@ void Worker::task_events(File& file) {
                      offsetof(drm_overtake_task_events, deadline_ns)});
 }
 
-// Of a task whose first segment is probably to be run.
+// Reports the end of a segment of a task that probably has to run its first segment.
 void Worker::task_cpu_done(File& file) {
     drm_overtake_task_submit task;
     plainly([&] {

@@ -9,8 +9,8 @@ namespace overtake::fuzz {
 
 namespace {
 
-// In the order of Kind. The calls are mutated: wrong descriptors, sizes and pointers have answers
-// of their own (is_documented). EINTR is one of all calls', as a signal may come at any time.
+// In the order of Kind. The calls are mutated: wrong descriptors, sizes and pointers have errors of
+// their own (is_documented). Every call may return EINTR, as a signal may come at any time.
 constexpr KindInfo kinds[kind_count] = {
     {"open", false, "ENODEV ENOENT ENOMEM"},
     {"close", false, ""},

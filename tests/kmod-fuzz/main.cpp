@@ -2,9 +2,9 @@
 // overtake-fuzz-uapi: random calls into the driver, valid, mutated and plain noise, by several
 // client processes of several threads each. See tests/kmod-fuzz/run for how to run it.
 //
-// The supervisor, this file, starts a client anew when it was killed, ends the run when all calls
-// have been made, and judges it: no client may die of itself, no call answer what is not
-// documented, every reference job must be right, and calls must not mostly be refused.
+// The supervisor, this file, starts a killed client anew, ends the run when all calls have been
+// made, and judges it: no client may die by itself, every error must be documented, every reference
+// job must be right, and the driver must not refuse most calls.
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <csignal>
@@ -30,7 +30,7 @@ namespace overtake::fuzz {
 
 namespace {
 
-constexpr int stuck_seconds = 240; // without a single call: something hangs
+constexpr int stuck_seconds = 240; // without a single call: the run hangs
 
 Options parse(int argc, char** argv) {
     Options options;
@@ -59,7 +59,7 @@ Options parse(int argc, char** argv) {
     return options;
 }
 
-// A client that dies of itself says where; returning makes it die.
+// Prints where a client dies by itself; the client dies when this function returns.
 void died(int, siginfo_t* info, void*) {
     void* frames[16];
     dprintf(STDERR_FILENO, "client %d: signal %d at %p\n", getpid(), info->si_signo, info->si_addr);
@@ -197,7 +197,7 @@ private:
                 kill(shared_.pids[client], SIGKILL);
         if (!reference_)
             return;
-        // What has been asked for is answered first.
+        // The reference jobs that were asked for run first.
         const uint64_t asked = shared_.calls / options_.reference_interval;
         for (int i = 0; !failed_ && shared_.references_right < asked && i < stuck_seconds * 100;
              i++)

@@ -8,7 +8,7 @@
 
 #define ALIGNMENT	64u
 
-/* Copies region @index of @job behind what is placed already; false if it does not fit. */
+/* Copies region @index of @job behind the regions placed already; false if it does not fit. */
 static bool place_region(const struct random_job *job, uint32_t index, uint8_t *data,
 			 uint64_t *used, uint64_t limit, uint64_t *at)
 {
@@ -62,12 +62,12 @@ uint32_t fuzz_program(uint64_t seed, struct overtake_insn *insns, uint32_t count
 
 	for (attempt = 0; attempt < 4 * count && made < count; attempt++) {
 		uint16_t opcode = (uint16_t)random_between(&seed, 1, OVERTAKE_OP_COUNT - 1);
-		/* Not in place: others write to that memory at the same time. */
+		/* A copy, since other threads write to that memory at the same time. */
 		struct overtake_insn insn;
 		struct random_job job;
 
 		if (opcode == OVERTAKE_OP_JUMP)
-			continue; /* who jumps where is the caller's */
+			continue; /* the caller writes jumps */
 		random_job_init(&job, opcode, &seed);
 		if (opcode == OVERTAKE_OP_DELAY)
 			job.insn.delay_cycles = 1 + job.insn.delay_cycles % 4096;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers that depend on nothing but a seed. Not thread safe: each call of the fuzzer has its own.
+// Numbers that depend only on a seed. Not thread safe: each call of the fuzzer has its own object.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ public:
         return values.begin()[below(static_cast<uint32_t>(values.size()))];
     }
 
-    // A number at which something may begin or end to be allowed.
+    // Returns a number that may be the limit of a valid range.
     uint64_t boundary() {
         const uint64_t power = 1ull << below(64);
         return pick<uint64_t>({0,
@@ -58,7 +58,7 @@ private:
     uint64_t state_;
 };
 
-// One seed out of several numbers, for streams that shall have nothing to do with each other.
+// Returns one seed from several numbers, for streams that are independent of each other.
 inline uint64_t mix(std::initializer_list<uint64_t> numbers) {
     uint64_t seed = 0;
     for (uint64_t number : numbers)

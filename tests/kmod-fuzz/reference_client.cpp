@@ -46,7 +46,7 @@ struct ReferenceClient {
     std::exit(1);
 }
 
-// Nothing that this client asks for may be refused.
+// Makes a call of this client, which must not be refused.
 void must(const ReferenceClient& client, uint64_t number, unsigned long request, void* arguments,
           const char* name) {
     while (ioctl(client.fd, request, arguments) < 0)
@@ -110,7 +110,7 @@ overtake_result submit_and_wait(const ReferenceClient& client, uint64_t number) 
     return wait.result;
 }
 
-// Says of a wrong buffer what tells a wrong sum from a stranger's write.
+// Prints of a wrong buffer what shows whether a sum is wrong or another client wrote to it.
 void check_bytes(const ReferenceClient& client, uint64_t number, const overtake_insn& insn,
                  const std::vector<uint8_t>& expected) {
     uint64_t first = data_bytes, last = 0, count = 0;
@@ -133,13 +133,13 @@ void check_bytes(const ReferenceClient& client, uint64_t number, const overtake_
     wrong(client, number, "first wrong byte", static_cast<long>(first));
 }
 
-// What a planned fault of the device does to a job.
+// Returns whether a planned fault of the device may have caused the status.
 bool is_hit_by_fault(int32_t status) {
     return status == -EIO || status == -ETIMEDOUT || status == -ENOEXEC;
 }
 
-// A job that the queue's time-out ended before it began is run again, a few times: others may have
-// queued more than an emulated device does in that time. So is one that a fault on demand hit.
+// Runs a job again, a few times, if the queue timeout ended it before it began: others may have
+// queued more than an emulated device does in that time. So does a job that a planned fault hit.
 void run_job(const ReferenceClient& client, uint64_t number, uint16_t opcode, bool has_faults) {
     static std::vector<uint8_t> expected(data_bytes);
     overtake_result result;

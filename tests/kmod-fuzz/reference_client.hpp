@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The client that behaves: whatever the others do, its jobs compute what they should.
+// The well-behaved client: its jobs must be right whatever the other clients do.
 #pragma once
 
 #include "shared.hpp"
 
 namespace overtake::fuzz {
 
-// Runs a job of a known result of each opcode that computes, for each token that can be read from
-// @request_fd (an eventfd semaphore); returns when @shared.stop is set. Ends the process with
-// status 1 and says why when a job's status or bytes are wrong.
+// For each token from @request_fd (an eventfd semaphore), runs a job with a known result of each
+// opcode that computes; returns when @shared.stop is set. Ends the process with status 1 and prints
+// why when the status or the bytes of a job are wrong.
 void reference_client(const Options& options, Shared& shared, int request_fd);
 
 } // namespace overtake::fuzz

@@ -13,8 +13,8 @@ namespace overtake::fuzz {
 
 namespace {
 
-constexpr uint64_t least_percent = 30; // of a main kind's calls that shall succeed
-constexpr uint64_t least_calls = 300;  // of fewer no share is computed
+constexpr uint64_t least_percent = 30; // least share of successful calls of a main kind
+constexpr uint64_t least_calls = 300;  // a share is computed from so many calls on
 
 uint64_t total(const std::atomic<uint64_t> (&counters)[error_count]) {
     uint64_t sum = 0;

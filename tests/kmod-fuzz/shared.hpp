@@ -12,7 +12,7 @@ namespace overtake::fuzz {
 
 constexpr uint32_t max_clients = 16;
 constexpr uint32_t max_threads = 8;
-constexpr uint32_t error_count = 134; // greater than any errno that a call may answer with
+constexpr uint32_t error_count = 134; // greater than any errno of a call
 
 struct Options {
     uint64_t seed = 1;
@@ -22,7 +22,7 @@ struct Options {
     uint64_t reference_interval = 10000; // calls between two rounds of reference jobs
     const char* device = "/dev/accel/accel0";
     const char* log = nullptr;
-    const char* inject = nullptr; // where faults are planned; none are without it
+    const char* inject = nullptr; // file to plan faults; nullptr: no faults
 
     // With one of each, the sequence of calls depends on the seed and on nothing else.
     bool is_replayable() const { return threads == 1 && clients == 1; }
@@ -33,14 +33,14 @@ constexpr std::size_t max_log_line = 1024;
 struct Shared {
     std::atomic<uint64_t> calls;                          // made in all
     std::atomic<uint64_t> made[max_clients][max_threads]; // of each stream, over all its lives
-    std::atomic<int32_t> pids[max_clients];               // who may be killed
+    std::atomic<int32_t> pids[max_clients];               // clients that may be killed
     std::atomic<uint64_t> succeeded[kind_count];
     std::atomic<uint64_t> refused[kind_count][error_count];
     std::atomic<uint64_t> jobs[error_count]; // that were collected, by status
     std::atomic<uint64_t> references_right;
-    std::atomic<uint32_t> undocumented; // errors that nothing documents
-    std::atomic<uint32_t> stop;         // the reference client's end
-    // The last call of each stream, for who finds it stuck.
+    std::atomic<uint32_t> undocumented; // errors that are not documented
+    std::atomic<uint32_t> stop;         // ends the reference client
+    // The last call of each stream, for print_stacks().
     char last[max_clients][max_threads][max_log_line];
 };
 

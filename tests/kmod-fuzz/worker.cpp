@@ -13,7 +13,7 @@ namespace overtake::fuzz {
 
 namespace {
 
-// How often, of the sum of all.
+// The share of a kind among all calls is its weight by the sum of all weights.
 struct Weight {
     Kind kind;
     uint32_t weight;
@@ -90,7 +90,7 @@ Kind pick_kind(Random& random) {
     return Kind::query;
 }
 
-// Lesser deadlines are from now on.
+// Smaller deadlines are relative to the present time.
 constexpr int64_t relative_below_ns = 1000000000;
 
 int64_t monotonic_ns() {
@@ -99,10 +99,9 @@ int64_t monotonic_ns() {
     return now.tv_sec * 1000000000ll + now.tv_nsec;
 }
 
-// Not what only proves that memory is finite, nor what DRM's own calls get wrong in Linux 6.12: it
-// warns of syncobj tables of more than 4 MiB, and a TRANSFER with unknown flags leaks a syncobj,
-// whose fences then hold the module for ever. Nor a wait without end for a fence that is never
-// signalled.
+// Avoids calls that only use up memory, and calls of DRM with bugs in Linux 6.12: it warns of
+// syncobj tables of more than 4 MiB, and a TRANSFER with unknown flags leaks a syncobj, whose
+// fences then hold the module for ever. Avoids endless waits for a fence that is never signalled.
 void stay_modest(Kind kind, void* arguments) {
     const auto limit = [](auto& value, uint64_t least, uint64_t greatest) {
         if (value > least && value <= greatest)
@@ -264,8 +263,8 @@ void Worker::call(Kind kind) {
     }
 }
 
-// One more call is about to be made. The worker that makes the ten-thousandth asks for a reference
-// job.
+// Counts one more call. The worker that makes each ten-thousandth call (by default) asks for
+// reference jobs.
 void Worker::count_call() {
     const uint64_t calls = ++process_.shared.calls;
     const uint64_t one = 1;
@@ -291,7 +290,7 @@ void Worker::outcome(Kind kind, int error) {
     }
 }
 
-// A line before the call: what the machine did last is there even if it did not survive it.
+// Writes a line before the call, so that the log has the last call even if the machine crashes.
 void Worker::log(Kind kind, const char* format, ...) {
     count_call();
     char* line = process_.shared.last[process_.client][thread_];
@@ -311,7 +310,7 @@ void Worker::log(Kind kind, const char* format, ...) {
         std::perror("log");
 }
 
-// Fields swapped, at their limits, with a bit more or less, or all of it noise.
+// Swaps fields, sets them to limits, changes bits, or makes all bytes random.
 void Worker::mutate_bytes(uint8_t* bytes, std::size_t size) {
     for (uint32_t times = 1 + random_.below(3); times--;) {
         const std::size_t width = random_.one_in(2) && size >= 8 ? 8 : 4;
@@ -373,8 +372,8 @@ void Worker::mutate_ioctl(int* fd, Ioctl* ioctl) {
     }
 }
 
-// 0, errno, or -1: made in a way that does not hand out an answer. The arguments are where
-// arguments() put them.
+// Makes the call; returns 0, errno, or -1 if the way of the call gives no answer. The arguments are
+// where arguments() put them.
 long Worker::make(int fd, Ioctl ioctl) {
     const unsigned long request = ioctl.request;
     if (mutates())

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // One stream of calls: a thread of a client process.
 //
-// Call n of a stream is made from the numbers that (seed, client, thread, n) give and from the
-// World; what a call answers decides over no other call. So one stream alone is replayable.
+// Call n of a stream depends on the numbers from (seed, client, thread, n) and on the World, and
+// not on the answers of other calls. So a single stream can be replayed.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace overtake::fuzz {
 
-// What is the same for all threads of a process.
+// Data that all threads of a process share.
 struct Process {
     const Options& options;
     Shared& shared;
@@ -33,7 +33,7 @@ class Worker {
 public:
     Worker(Process& process, uint32_t thread);
 
-    // Makes calls until the run has made all of its.
+    // Makes calls until the run has made all its calls.
     void live();
 
 private:
@@ -60,7 +60,7 @@ private:
     __attribute__((format(printf, 3, 4))) void log(Kind kind, const char* format, ...);
     long make(int fd, Ioctl ioctl);
 
-    // Acts without mutations, for what only prepares the call that is meant.
+    // Acts without mutations, to prepare the call that is under test.
     template <typename Act>
     void plainly(Act act) {
         const bool mutate = mutate_;
@@ -130,7 +130,7 @@ private:
 
     // calls_ring.cpp
     static constexpr uint64_t task_mark = 1ull << 62;   // in user_data: a call for a task
-    static constexpr uint64_t replay_mark = 1ull << 61; // and a replay
+    static constexpr uint64_t replay_mark = 1ull << 61; // in user_data: a replay
     void ring_open();
     void ring_close();
     void ring_issue(Kind kind, File& file, uint32_t op, const void* payload, std::size_t size,

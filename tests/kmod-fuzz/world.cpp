@@ -37,7 +37,7 @@ int show_memory(const File& file, uint32_t slot) {
 }
 
 int show_buffer(const File& file, uint32_t slot, uint64_t bytes, uint64_t offset, int flags) {
-    // Elsewhere first: a MAP_FIXED that fails would leave a hole under another thread's feet.
+    // Maps elsewhere first: a MAP_FIXED that fails would leave a hole in memory that threads use.
     void* memory =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, file.fd(), static_cast<off_t>(offset));
     if (memory == MAP_FAILED)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a client process owns: open files, buffers, contexts, and the memory that calls point to.
+// The objects of a client process: open files, buffers, contexts, and the memory of calls.
 //
-// Threads of a process share it without locks, on purpose: they pull things away from under each
-// other's calls. So all members are atomic, and whatever is read from here may be stale when used.
+// Threads of a process share these without locks, on purpose: they remove objects during the calls
+// of other threads. So all members are atomic, and each value may be stale when it is used.
 //
 // Descriptors and addresses are fixed numbers, so that a seed determines them too.
 #pragma once
@@ -26,7 +26,7 @@ constexpr int first_dma_buf_fd = 120;
 constexpr int first_ring_fd = 140;
 
 constexpr uint64_t page_bytes = 4096;
-constexpr uint64_t window_bytes = 1 << 20; // a buffer slot's place in the process
+constexpr uint64_t window_bytes = 1 << 20; // size of a buffer slot's window in the process
 constexpr uint64_t result_bytes = 64;
 
 struct Buffer {
@@ -57,14 +57,14 @@ struct World {
     File files[file_count];
 };
 
-// Where buffer @slot of a file is seen by the CPU: memory of the process or the buffer's, always
-// readable and writable.
+// Returns the window of buffer @slot: memory of the process or of the buffer, always readable and
+// writable.
 uint8_t* window(const File& file, uint32_t slot);
-// Back to memory of the process, or, with a file offset, the buffer's; 0 or errno.
+// Maps memory of the process into the window, or with a file offset the buffer; 0 or errno.
 int show_memory(const File& file, uint32_t slot);
 int show_buffer(const File& file, uint32_t slot, uint64_t bytes, uint64_t offset, int flags);
 
-// A thread's memory for what calls point to; the same address in every run.
+// Memory of a thread for the pointers of calls, at the same address in every run.
 //
 //     0       arguments end at the end of this page; the next one is not there
 //     64 KiB  FC table, 512 KiB
@@ -110,7 +110,7 @@ inline uint8_t* missing_page(uint32_t thread) {
     return arena(thread) + page_bytes;
 }
 
-// Makes windows and arenas; once a process. Ends the process when that fails.
+// Makes windows and arenas, once in a process. Ends the process when that fails.
 World* make_world(uint32_t threads);
 
 } // namespace overtake::fuzz

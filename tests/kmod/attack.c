@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * What an ordinary client can do to others with cheap means, in the host's time.  Runs in the VM, as
- * root, with the module loaded as it loads by default; the attacker is nobody.
+ * Measures what an ordinary client can do to others with cheap means, in the host's time.  Runs in
+ * the VM, as root, with the default parameters of the module; the attacker is nobody.
  *
  *	kmod_attack ATTACK MEASURE
  *
- * Prints "ATTACK MEASURE MILLISECONDS" (or KiB for memory); what took longer than CAP_S is printed
- * as ">" and that.  Exit status 0 unless something could not be tried.  run-attacks makes a table of it.
+ * Prints "ATTACK MEASURE MILLISECONDS" (or KiB for memory), or ">" and CAP_S for a longer time.
+ * The exit status is 0 unless something could not be tried.  run-attacks makes a table of them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +38,7 @@
 struct attacker {
 	struct client client;
 	uint32_t fence;
-	int64_t deadline_ns;	/* of TAG_RUNS */
+	int64_t deadline_ns;	/* deadline of job TAG_RUNS */
 };
 
 static int64_t deadline(struct attacker *attacker, bool expires)
@@ -62,7 +62,7 @@ static void submit(const struct client *client, uint64_t tag, uint32_t core, uin
 	check_equal(job_submit(client, &job), 0);
 }
 
-/* One channel, a window of 15 x 15: the model counts it by tens of cycles, the host by the element. */
+/* A window of 15 x 15 in one channel costs few cycles, but the host reads each element. */
 static void put_worst(struct client *client)
 {
 	struct overtake_insn pool = {
@@ -100,7 +100,7 @@ static void delays(struct attacker *attacker, bool expires)
 	uint32_t i;
 
 	*client = client_open(0, 254);
-	/* 256 instructions to a client's 16 pages: a larger program. */
+	/* The 16 pages of a client hold 256 instructions only: makes a larger program. */
 	program = buffer_create(client->fd, 4096 * sizeof(struct overtake_insn), OVERTAKE_MAP_READ);
 	munmap(client->program.data, client->program.size);
 	client->program = program;
@@ -110,7 +110,7 @@ static void delays(struct attacker *attacker, bool expires)
 		submit(client, TAG_RUNS + i, 1 + i % 2, 64, 4096, i ? NEVER : deadline(attacker, expires));
 }
 
-/* Within every limit, for a minute of device time: what waits behind it stays where it is. */
+/* Submits a job, within every limit, of a minute of device time: jobs behind it wait that long. */
 static void hold_core(struct attacker *attacker, uint64_t tag, uint32_t core, bool expires)
 {
 	struct job job;
@@ -126,7 +126,7 @@ static void hold_core(struct attacker *attacker, uint64_t tag, uint32_t core, bo
 	check_equal(job_submit(&attacker->client, &job), 0);
 }
 
-/* Uses of a buffer that have ended, behind one that has not. */
+/* Piles up ended uses of a buffer behind one that has not ended. */
 static void pile(struct attacker *attacker, bool expires)
 {
 	struct client *client = &attacker->client;
@@ -234,7 +234,7 @@ static const struct {
 
 #define ATTACKS	(sizeof(attacks) / sizeof(attacks[0]))
 
-/* The attacker's own part, in its process: how long it took, from when the parent asks. */
+/* Runs @measure in the attacker's process; returns how long it took since the parent asked. */
 static int64_t own_part(struct attacker *attacker, const char *measure)
 {
 	struct client *client = &attacker->client;
@@ -246,7 +246,7 @@ static int64_t own_part(struct attacker *attacker, const char *measure)
 		check_equal(job_cancel(client, TAG_RUNS), 0);
 		check_equal(job_wait(client, TAG_RUNS, NEVER, &result), 0);
 	} else if (!strcmp(measure, "deadline")) {
-		/* Of what runs; or of what waits, if it has passed while the attack was set up. */
+		/* The deadline of the running job, or of a new job if that one has passed. */
 		begin = attacker->deadline_ns;
 		if (begin < monotonic_ns()) {
 			tag = TAG_DEADLINE;
@@ -286,7 +286,7 @@ static struct attack_process attack_start(const char *name, const char *measure)
 		struct overtake_result result;
 		int64_t took;
 
-		close(asks[1]); /* the parent's end is the end of this one */
+		close(asks[1]); /* this process ends with the parent */
 		many_files();
 		check_equal(setgid(NOBODY), 0);
 		check_equal(setuid(NOBODY), 0);
@@ -294,7 +294,7 @@ static struct attack_process attack_start(const char *name, const char *measure)
 			;
 		check_message(i < ATTACKS, "no attack is called %s", name);
 		attacks[i].run(&attacker, expires);
-		/* It is as cheap as it looks: what is to hold the device still does. */
+		/* The job that is to hold the device must still run. */
 		if (!expires)
 			check_equal(job_wait(&attacker.client, TAG_RUNS, monotonic_ns(), &result),
 				    -ETIMEDOUT);
@@ -340,7 +340,7 @@ static int64_t timed(void (*function)(int argument), int argument)
 	return monotonic_ns() - begin;
 }
 
-/* An 8-byte copy of another user, the deadline being the default; refusals count as not done. */
+/* Copies 8 bytes as user @uid, with the default deadline; a refusal counts as not done. */
 static void copy_of(int uid)
 {
 	struct overtake_result result;
@@ -383,7 +383,7 @@ static void suspend(int unused)
 
 static volatile bool watching = true;
 
-/* The longest time that a realtime thread pinned to a CPU was not let run. */
+/* Finds the longest time for which a realtime thread, pinned to a CPU, could not run. */
 static void *watch(void *argument)
 {
 	struct sched_param parameter = { .sched_priority = 90 };
@@ -405,7 +405,7 @@ static void *watch(void *argument)
 	return NULL;
 }
 
-/* The attack set off: what waits behind it is let go, while both CPUs are watched. */
+/* Releases all jobs that wait behind the attack, and watches both CPUs meanwhile. */
 static int64_t longest_gap(struct attack_process *process)
 {
 	int64_t longest[2][2] = { { 0, 0 }, { 0, 1 } };
@@ -415,7 +415,7 @@ static int64_t longest_gap(struct attack_process *process)
 	for (i = 0; i < 2; i++)
 		check_equal(pthread_create(&threads[i], NULL, watch, longest[i]), 0);
 	usleep(300000);
-	check_equal(write(process->asks, "", 1), 1); /* cancels what all of it waits for */
+	check_equal(write(process->asks, "", 1), 1); /* cancels the job for which all others wait */
 	sleep(3);
 	watching = false;
 	for (i = 0; i < 2; i++)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * How late a HIGH job is beside an ordinary client that makes the driver work for it, and beside a
- * control that does as much without the driver.  Runs in the VM, as root, with the module loaded as
- * it loads by default; the attacker is nobody.
+ * Measures how late a HIGH job is beside an ordinary client that makes work for the driver, and
+ * beside a control that does as much without the driver.  Runs in the VM, as root, with the default
+ * parameters of the module; the attacker is nobody.
  *
  *	kmod_attack_latency ATTACK COUNT ROUNDS
  *
  * Attack and control alternate, ROUNDS times each, with JOBS HIGH jobs each time.  Prints for each
  * round "attack P50 P99 MAX" and "control P50 P99 MAX" in microseconds, then "median ATTACK CONTROL":
- * the medians of the p99.  run-attacks-latency makes a verdict of it.
+ * the medians of the p99.  run-attacks-latency judges the medians.
  *
  *	polls		COUNT multishot polls of the attacker's file, for which bursts of short jobs end;
  *			control: the same jobs, and as many polls of an eventfd that each burst signals
@@ -66,7 +66,7 @@ static void raise_limits(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* COUNT multishot polls of @fd; completions pile up in the ring's overflow and are dropped by us. */
+/* Adds @count multishot polls of @fd; completions pile up in the ring's overflow until dropped. */
 static void add_polls(struct io_uring *ring, int fd, uint32_t count)
 {
 	struct io_uring_params params = {
@@ -87,7 +87,7 @@ static void add_polls(struct io_uring *ring, int fd, uint32_t count)
 	}
 }
 
-/* The completions so far are dropped, for at most 2 ms. */
+/* Drops the completions so far, for at most 2 ms. */
 static void drop_completions(struct io_uring *ring)
 {
 	struct __kernel_timespec timeout = { .tv_nsec = 2000000 };
@@ -118,7 +118,7 @@ static void collect_all(const struct client *client)
 		;
 }
 
-/* Bursts of jobs, each of which makes the file readable while the others are collected. */
+/* Submits bursts of jobs: each job makes the file readable while the others are collected. */
 static void polls(const struct arguments *arguments)
 {
 	struct client client = client_open(0, 254);
@@ -147,7 +147,7 @@ struct waiter {
 	bool is_control;
 };
 
-/* As many contexts as it takes, each with a job that never runs; of one are so many waiters. */
+/* Waiters of one context, which has a job that never runs; more waiters take more contexts. */
 #define WAITERS_OF_ONE	250
 
 static void *wait_for_ever(void *data)
@@ -160,12 +160,12 @@ static void *wait_for_ever(void *data)
 		if (waiter->is_control)
 			(void)!read(waiter->event, &value, 8);
 		else if (job_wait(&waiter->client, 1, NEVER, &result))
-			usleep(100000); /* the job is over, or these are too many */
+			usleep(100000); /* the job is over, or there are too many waiters */
 	}
 	return NULL;
 }
 
-/* A job that ends late, for the threads to wait for, and others that end beside it. */
+/* The threads wait for a job that ends late, while other jobs end. */
 static void waits(const struct arguments *arguments)
 {
 	struct waiter *waiters = calloc(arguments->count + 1, sizeof(*waiters));
@@ -215,7 +215,7 @@ static void waits(const struct arguments *arguments)
 	}
 }
 
-/* Like "polls", but with the sync files of jobs. */
+/* Does as polls(), but with sync files of jobs. */
 static void fences(const struct arguments *arguments)
 {
 	struct client client = client_open(0, 254);
@@ -263,7 +263,7 @@ static void fences(const struct arguments *arguments)
 	}
 }
 
-/* Tasks of one CPU segment, which no worker of ours ever runs, of as many files as it takes. */
+/* Submits tasks of one CPU segment that no worker ever runs, on as many files as needed. */
 static uint32_t submit_tasks(uint32_t count, int *last_fd)
 {
 	struct overtake_task_segment segment = { .cpu_key = 1, .expected_ns = 1000 };
@@ -302,7 +302,7 @@ static void take_memory(uint32_t tasks)
 	memset(memory, 1, bytes);
 }
 
-/* A child takes it all, and is killed; again and again. */
+/* A child takes tasks or memory and is killed, again and again. */
 static void death(const struct arguments *arguments)
 {
 	bool is_first = true;
@@ -390,7 +390,7 @@ static void prices(const struct arguments *arguments)
 		};
 		struct drm_overtake_task_cancel cancel = { .tag = tag, .context_id = create.context_id };
 
-		/* Other FCs each time, so no record of them exists. */
+		/* The FCs are others each time, so that no record of them exists. */
 		for (i = 0; i < OVERTAKE_MAX_FCS; i++)
 			fcs[i] = (struct overtake_fc){ .first_insn = (uint32_t)(i + tag) % 256, .insn_count = 1 };
 		for (i = 0; arguments->is_control && i < arguments->count; i++)
@@ -449,7 +449,7 @@ static int compare(const void *one, const void *other)
 
 struct victim {
 	struct client client;	/* its context takes jobs */
-	uint32_t queue;		/* and this one tasks */
+	uint32_t queue;		/* context that takes tasks */
 };
 
 static void run_job(const struct victim *victim, const struct job *job)
@@ -484,7 +484,7 @@ static void run_task(const struct victim *victim, const struct job *job)
 	check_equal(event.status, 0);
 }
 
-/* The latencies of HIGH jobs, one after the other, with a pause; microseconds, sorted. */
+/* Measures HIGH jobs, one after the other, with pauses: sorted latencies in microseconds. */
 static void measure(const struct victim *victim, bool by_tasks, double *latencies)
 {
 	struct job job;

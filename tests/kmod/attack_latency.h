@@ -9,12 +9,12 @@
 struct arguments {
 	uint32_t count;
 	bool is_control;
-	int ready;	/* a byte: begin to measure; the end of the file: stop */
+	int ready;	/* pipe: a byte begins the measurement, its end stops it */
 };
 
 void say_ready(const struct arguments *arguments);
 
-/* An attack that has a file of its own. */
+/* An attack or its control; it has a source file of its own. */
 void replays(const struct arguments *arguments);
 
 #endif

@@ -9,7 +9,7 @@
 #include "recorded.h"
 #include "ring.h"
 
-#define INSTANCES	64u /* of a recording */
+#define INSTANCES	64u /* instances of a recording */
 
 static uint32_t record_long_job(struct client *client)
 {
@@ -57,7 +57,7 @@ static void prepare_cancels(struct io_uring *ring, const struct client *client, 
 	check_equal(io_uring_submit(ring), count);
 }
 
-/* io_uring commands that /dev/null ends at once. */
+/* Prepares io_uring commands that /dev/null ends at once. */
 static void prepare_nothing(struct io_uring *ring, int null, uint32_t count)
 {
 	uint32_t i;

@@ -95,7 +95,7 @@ void check_failed(const char *file, int line, const char *format, ...);
 /* Ends the test case: this kernel lacks what it needs.  Reported as "ok NAME # SKIP reason". */
 __attribute__((noreturn)) void check_skip(const char *reason);
 
-/* Loads the module with other parameters than the case's, or removes it (NULL). */
+/* Loads the module with other parameters than those of the case, or removes it (NULL). */
 void module_use(const char *parameters);
 /* Checks that the module, not loaded yet, refuses @parameters: -EINVAL, and nothing is left. */
 void module_is_refused(const char *parameters);

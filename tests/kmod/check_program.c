@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Checks of a program that is no test case: it says on stderr what failed, and ends. */
+/* Checks of a program that is no test case: it prints on stderr what failed, and ends. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>

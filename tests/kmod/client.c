@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * A client on its own, built twice: as the other tests, and for 32-bit processes.
+ * A client as a program of its own, built twice: as the other tests, and for 32-bit processes.
  *
  *	kmod_client all			open device 0 and make every call there is
  *	kmod_client use FD CONTEXT PRIORITY TAG
@@ -25,7 +25,7 @@
 #include "check.h"
 #include "dma_buf.h"
 
-/* The table against which 64-bit clients and the driver are checked as well. */
+/* The sizes of structures that 64-bit clients and the driver are checked against, too. */
 #define ABI_SIZE(structure, bytes) \
 	_Static_assert(sizeof(struct structure) == (bytes), "size of " #structure);
 #define ABI_FIELD(structure, field, offset, bytes) \
@@ -97,7 +97,7 @@ static void jobs(struct client *client)
 	uint32_t syncobj;
 	struct job job;
 
-	/* A tag and a deadline that need all their bits. */
+	/* This tag and this deadline need all their bits. */
 	copy_once(client, 0x123456789abcdef0ull, 0);
 	put_copy(client, 0, 2 * BYTES, 0, BYTES);
 	job_init(&job, client, 2, 0, 1);
@@ -113,7 +113,7 @@ static void jobs(struct client *client)
 	check(syncobj_is_signalled(client->fd, syncobj, 0));
 	check_equal(job_cancel(client, 2), -ENOENT);
 	check_equal(job_wait(client, 2, monotonic_ns(), &result), -ENOENT);
-	put_delay(client, 1, 500000000); /* of 1 ns */
+	put_delay(client, 1, 500000000); /* in cycles of 1 ns */
 	job_init(&job, client, 3, 1, 1);
 	job.fcs[1] = job.fcs[0];
 	job.submit.fc_count = 2;
@@ -125,7 +125,7 @@ static void jobs(struct client *client)
 	check_equal(job_submit(client, &job), -EFAULT);
 }
 
-/* A ring by the bare system calls: there is no 32-bit liburing on a 64-bit system. */
+/* A ring without liburing, of which a 64-bit system has no 32-bit version. */
 struct bare_ring {
 	int fd;
 	struct io_uring_params params;
@@ -225,7 +225,7 @@ static void make_every_call(void)
 	client_close(&client);
 }
 
-/* On a file with a context; buffers of its own, since addresses are of no use without a mapping. */
+/* Runs a job on the file and context of another process, with buffers that are mapped here. */
 static void use(int fd, uint32_t context, uint32_t priority, uint64_t tag)
 {
 	struct client client = { .fd = fd, .context = context };

@@ -53,12 +53,12 @@ void client_close(struct client *client);
 void put_insn(struct client *client, uint32_t index, const struct overtake_insn *insn);
 void put_delay(struct client *client, uint32_t index, uint64_t cycles);
 void put_jump(struct client *client, uint32_t index, uint32_t target);
-/* data[to, to + length) = data[from, from + length); length and offsets multiples of 8 */
+/* Writes a COPY within the data, from @from to @to; length and offsets are multiples of 8. */
 void put_copy(struct client *client, uint32_t index, uint32_t to, uint32_t from, uint32_t length);
 
 /*
- * A job with @fc_count FCs, FC i being instruction first + i of the program, its program at
- * region 0 and the data at region OVERTAKE_REGION_IO.
+ * A job with @fc_count FCs: FC i is instruction first + i of the program.  Region 0 is the program,
+ * and region OVERTAKE_REGION_IO the data.
  */
 struct job {
 	struct drm_overtake_submit submit;
@@ -78,7 +78,7 @@ int job_cancel(const struct client *client, uint64_t tag);
 /* Returns the time of CLOCK_MONOTONIC. */
 int64_t monotonic_ns(void);
 
-/* Debugfs and sysfs of device @index. */
+/* Write the path of a file of device @index in debugfs or sysfs. */
 void debugfs_path(char *path, size_t size, unsigned int index, const char *name);
 void sysfs_path(char *path, size_t size, unsigned int index, const char *name);
 int write_file(const char *path, const char *text); /* 0 or -errno */
@@ -89,7 +89,7 @@ void restart_clock(unsigned int index);
 /* Opens a client of device 0, whose manual clock restarts at 0. */
 struct client client_open_at_zero(void);
 uint64_t read_counter(const char *path);
-/* What OVERTAKE_QUERY_LIMITS says: a row for each of OVERTAKE_LIMIT_COUNT, or of one how much is used. */
+/* Return the rows of OVERTAKE_QUERY_LIMITS, one for each limit, or how much of one is used. */
 void query_limits(int fd, struct drm_overtake_limit *limits);
 uint64_t limit_used(int fd, uint32_t limit);
 /* Returns a line of /proc/meminfo, such as "Slab". */

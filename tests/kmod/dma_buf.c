@@ -42,7 +42,7 @@ struct foreign udmabuf_create(uint64_t size)
 	create.memfd = (uint32_t)memory;
 	foreign.fd = ioctl(device, UDMABUF_CREATE, &create);
 	check_message(foreign.fd >= 0, "udmabuf: %s", strerror(errno));
-	/* The memory file's own pages, not by way of the dma-buf. */
+	/* This maps the pages of the memory file itself, not the dma-buf. */
 	foreign.data = map_shared(memory, size, PROT_READ | PROT_WRITE, 0);
 	close(memory);
 	close(device);

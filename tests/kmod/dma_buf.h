@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is shared with others: dma-bufs of other drivers, syncobjs, sync_files.  Functions named try_*
- * return 0 or a negative errno; the others end the test case when they fail.
+ * Objects that are shared with other drivers: dma-bufs, syncobjs, sync_files.  Functions named
+ * try_* return 0 or a negative errno; the others end the test case when they fail.
  */
 #ifndef KMOD_DMA_BUF_H
 #define KMOD_DMA_BUF_H
@@ -19,7 +19,7 @@ struct foreign {
 
 /* Each of these skips the test case if the kernel lacks the driver. */
 struct foreign udmabuf_create(uint64_t size);
-struct foreign heap_create(uint64_t size, uint32_t open_flags); /* O_RDWR or O_RDONLY: the dma-buf's */
+struct foreign heap_create(uint64_t size, uint32_t open_flags); /* O_RDWR or O_RDONLY: mode of fd */
 struct foreign vgem_create(uint64_t size);
 void foreign_destroy(struct foreign *foreign);
 int vgem_open(void);
@@ -45,19 +45,19 @@ int close_handle(int fd, uint32_t handle);
 
 uint32_t syncobj_create(int fd);
 uint64_t syncobj_point(int fd, uint32_t handle);	/* last signalled point */
-/* Results and the fences of buffers are reported before a job's own fence is signalled. */
+/* The results and buffer fences of a job are reported before its own fence is signalled. */
 void syncobj_wait(int fd, uint32_t handle, uint64_t point);
 bool syncobj_is_signalled(int fd, uint32_t handle, uint64_t point);
-bool syncobj_is_set(int fd, uint32_t handle);		/* has a fence, signalled or not */
+bool syncobj_is_set(int fd, uint32_t handle);		/* it has a fence, signalled or not */
 void syncobj_signal(int fd, uint32_t handle);
 int syncobj_to_sync_file(int fd, uint32_t handle);
 void syncobj_from_sync_file(int fd, uint32_t handle, int sync_file);
 /* Returns a sync_file with the fences of a dma-buf for which a reader (a writer) has to wait. */
 int dmabuf_sync_file(int dmabuf, bool write);
-/* Returns 0 if it is not signalled yet, 1 if it is, a negative errno if it is with that error. */
+/* Returns 0 if it is not signalled, 1 if it is, a negative errno if it has this error. */
 int sync_file_status(int sync_file);
 
-/* One job's fences: chained to @job until it is submitted. */
+/* The fences of one job, which are chained to @job until it is submitted. */
 struct sync_chain {
 	struct overtake_extension_sync sync;
 	struct overtake_sync in[OVERTAKE_MAX_SYNCS + 1];

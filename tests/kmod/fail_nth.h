@@ -11,15 +11,15 @@
 /* Switches the injections on; skips the test case where the kernel has none. */
 void fail_nth_need(void);
 /*
- * Makes nothing count and nothing fail while function @name of the kernel is on the stack; NULL: no
- * such function.  For failures that Linux itself does not survive.
+ * Excludes attempts while function @name of the kernel is on the stack; NULL: excludes none.  This
+ * is for failures that Linux itself does not survive.
  */
 void fail_nth_spare(const char *name);
 /* Opens the file that counts this thread's attempts, for the functions below. */
 int fail_nth_open(void);
-/* Counts from now on; 0 stops it. */
+/* Lets attempt number @nth from now on fail; 0 stops the count. */
 void fail_nth_set(int fd, int nth);
-/* Whether some of the count is left, i.e. no failure was injected. */
+/* Returns whether some of the count is left, which means that no failure was injected. */
 bool fail_nth_is_left(int fd);
 
 #endif

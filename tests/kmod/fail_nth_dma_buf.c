@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* io_uring, dma-bufs, syncobjs; a client's whole life; the device's. */
+/* Operations on io_uring, dma-bufs and syncobjs, and the whole life of a client or a device. */
 #include "fail_nth_operations.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ static void prepare_ring_cancel(struct subject *subject)
 		     sizeof(cancel), TAG + 1);
 }
 
-/* Hands the command in and waits for its completion; -EAGAIN if the ring did not take it. */
+/* Submits the command and waits for its completion; -EAGAIN if the ring did not take it. */
 int subject_run_ring(struct subject *subject)
 {
 	struct io_uring_cqe *cqe;
@@ -268,7 +268,7 @@ const struct operation share_operations[] = {
 #define LIFE_WITH_SYNCOBJS	(1ul << 25)
 #define LIFE_WITH_IMPORT	(1ul << 26)
 
-/* Signalled when it is made: what the job waits for and what waits for it. */
+/* Makes a signalled syncobj, which the job waits for and of which the job sets point 3. */
 static int chain_syncobj(struct subject *subject, int fd)
 {
 	struct drm_syncobj_create create = { .flags = DRM_SYNCOBJ_CREATE_SIGNALED };
@@ -298,7 +298,7 @@ static int submit_through_ring(struct client *client, struct job *job)
 	else if (!ret)
 		ret = -EAGAIN;
 	io_uring_queue_exit(&ring);
-	return ret == -ENOEXEC ? 0 : ret; /* what the job ended with */
+	return ret == -ENOEXEC ? 0 : ret; /* the status of the job */
 }
 
 static int submit_and_wait(struct client *client, struct job *job)

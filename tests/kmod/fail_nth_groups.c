@@ -56,7 +56,7 @@ static int run_cancel(struct subject *subject)
 	return job_cancel(&subject->client, TAG);
 }
 
-/* A group, a CPU segment, and a job. */
+/* Makes a task of a group, a CPU segment, and a job. */
 static void prepare_task(struct subject *subject)
 {
 	struct drm_overtake_context_create create = { .max_priority = 254, .flags = 4 };

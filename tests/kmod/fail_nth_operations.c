@@ -132,7 +132,7 @@ static int run_gem_close(struct subject *subject)
 	return close_handle(subject->client.fd, subject->extra.handle);
 }
 
-/* mmap() and the first touch of each page, by the kernel: a page fault that fails is an EFAULT. */
+/* Maps, and lets the kernel touch each page first: a page fault that fails is an EFAULT. */
 static int run_mmap(struct subject *subject)
 {
 	struct drm_overtake_bo_mmap_offset args = { .handle = subject->extra.handle };
@@ -210,7 +210,7 @@ static int run_context_destroy(struct subject *subject)
 	return context_destroy(subject->client.fd, subject->client.context);
 }
 
-/* Variants of a job: so many FCs, with scratch, with every region bound. */
+/* Variants of a job: the number of FCs, with scratch, with every region bound. */
 #define FCS(count)	(count)
 #define WITH_SCRATCH	(1ul << 20)
 #define WITH_REGIONS	(1ul << 21)

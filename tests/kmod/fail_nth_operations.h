@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operations that are made to fail, one failure at a time, until they succeed without one. */
+/* Operations that fail, one failure at a time, until they succeed without a failure. */
 #ifndef KMOD_FAIL_NTH_OPERATIONS_H
 #define KMOD_FAIL_NTH_OPERATIONS_H
 
@@ -17,7 +17,7 @@ struct subject {
 	uint32_t syncobjs[2];
 	struct job job;
 	struct sync_chain chain;
-	struct overtake_fc *fcs;	/* where the job's own table is too small */
+	struct overtake_fc *fcs;	/* used if the job's own table is too small */
 	unsigned long variant;
 };
 

@@ -11,7 +11,7 @@
 #define GROUP	1ul
 #define LONG	2ul /* the replay is in flight until it is stopped */
 #define FENCES	4ul
-#define SHARED	8ul /* its buffer was exported */
+#define SHARED	8ul /* the buffer of the replay was exported */
 
 /* The group of the subject: there is only one at a time. */
 static struct group group;

@@ -81,7 +81,7 @@ static int run_events(struct subject *subject)
 	return device_ioctl(subject->client.fd, DRM_IOCTL_OVERTAKE_TASK_EVENTS, &args);
 }
 
-/* Its first segment is to be run, and it knows. */
+/* Waits until the process is notified that it has to run its first segment. */
 static void be_told(struct subject *subject)
 {
 	submit(subject);
@@ -162,7 +162,7 @@ static void prepare_ring_events(struct subject *subject)
 	prepare_ring(subject, OVERTAKE_URING_TASK_EVENTS, &args, sizeof(args));
 }
 
-/* It may have begun by now, or not. */
+/* The task may or may not have begun by now. */
 static int run_ring_events(struct subject *subject)
 {
 	int ret = subject_run_ring(subject);

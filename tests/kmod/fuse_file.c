@@ -21,7 +21,7 @@
 #define PAGE		4096
 #define FOR_EVER	1000000
 
-/* The file system's side, a thread of the process that maps. */
+/* The server of the file system, a thread of the process that maps. */
 struct server {
 	int fuse;
 	int asked;
@@ -38,7 +38,7 @@ static void reply(struct server *server, const struct fuse_in_header *in, int er
 	};
 	struct iovec parts[2] = { { &out, sizeof(out) }, { (void *)(uintptr_t)body, size } };
 
-	/* There may be no reader that waits for it any more. */
+	/* The reader may not wait for the answer any more (ENOENT). */
 	if (writev(server->fuse, parts, size ? 2 : 1) < 0 && errno != ENOENT)
 		perror("fuse");
 }
@@ -142,7 +142,7 @@ static void write_map(const char *path, const char *text)
 	close(fd);
 }
 
-/* Root of a namespace of its own, in which it may mount. */
+/* Enters a user namespace as root, in which the process may mount. */
 static int enter_namespace(void)
 {
 	uid_t uid = getuid();

@@ -28,7 +28,7 @@ bool is_zero(const uint8_t *memory, size_t size)
 	return !memory[0] && !memcmp(memory, memory + 1, size - 1);
 }
 
-/* The attacker's job; what became of it as an outcome. */
+/* Runs @job of the attacker; returns its outcome. */
 int run_job(struct scene *scene, struct job *job)
 {
 	struct overtake_result result;
@@ -50,7 +50,7 @@ struct job attackers_job(struct scene *scene)
 	return job;
 }
 
-/* Pointers of job_init() are into the object: set them again after a copy. */
+/* Sets the pointers of job_init() again, which are into the object, and runs the copy. */
 int run_copy_of(struct scene *scene, struct job job)
 {
 	job.submit.fcs = (uintptr_t)job.fcs;
@@ -58,7 +58,7 @@ int run_copy_of(struct scene *scene, struct job job)
 	return run_job(scene, &job);
 }
 
-/* A fence of the other device, which is never signalled, as a syncobj of @fd. */
+/* Imports a fence of the other device, which is never signalled, into syncobj @sync of @fd. */
 static void import_endless_fence(struct scene *scene, int fd, uint32_t sync)
 {
 	uint32_t far = syncobj_create(scene->elsewhere.fd);
@@ -85,7 +85,7 @@ static void scene_open(struct scene *scene)
 	scene->elsewhere = client_open(1, 254);
 	scene->attacker = client_open(0, 254);
 	scene->victim = client_open(0, 254);
-	/* Numbers and addresses that the attacker has not got itself. */
+	/* The victim gets numbers and addresses that the attacker does not have. */
 	for (i = 0; i < 32; i++)
 		buffer_create(scene->victim.fd, 64 * 4096, READ_WRITE);
 	scene->secret = buffer_create(scene->victim.fd, SECRET_BYTES, READ_WRITE);
@@ -102,7 +102,7 @@ static void scene_open(struct scene *scene)
 	check_equal(job_submit(&scene->victim, &job), 0);
 }
 
-/* Whether the victim has all that it had, and the attacker nothing of it. */
+/* Returns whether the victim has everything that it had, and the attacker nothing of it. */
 static bool is_intact(struct scene *scene)
 {
 	struct client second = scene->victim;

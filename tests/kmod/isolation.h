@@ -25,7 +25,7 @@
 
 /* Outcomes: a negative errno, a fault's number, or one of these. */
 #define BREACH		0	/* the call was granted, the job ran, the memory was reached */
-#define NOTHING_GAINED	1000	/* granted, and yet of no use */
+#define NOTHING_GAINED	1000	/* granted, but of no use to the attacker */
 
 /**
  * struct scene - a victim with something to hide, and an attacker

@@ -17,7 +17,7 @@
 
 #define NEVER	OVERTAKE_DEADLINE_NEVER
 
-/* One client's life; returns when the device has gone. */
+/* State of a client that loads a device. */
 struct load {
 	unsigned int device;
 	unsigned int seed;
@@ -31,7 +31,7 @@ static unsigned int random_below(struct load *load, unsigned int limit)
 	return (unsigned int)rand_r(&load->seed) % limit;
 }
 
-/* Like client_open(), but the device may go away at any moment; returns false if it has. */
+/* Does as client_open(), but the device may go away at any moment; returns false if it has. */
 static bool load_open(struct load *load)
 {
 	struct drm_overtake_bo_create create = { .size = 16 * 4096 };
@@ -56,7 +56,7 @@ static bool load_open(struct load *load)
 		    (off_t)offset.offset);
 	if (data == MAP_FAILED)
 		return false;
-	/* One buffer is program, data and result record. */
+	/* One buffer holds program, data and result record. */
 	client->program = (struct buffer){
 		.handle = create.handle, .size = create.size, .address = map.address, .data = data,
 	};
@@ -82,7 +82,7 @@ static void load_close(struct load *load)
 
 static void random_job(struct load *load, struct job *job)
 {
-	/* One in 16 has an endless loop in it. */
+	/* One job in 16 has an endless loop. */
 	uint32_t first = random_below(load, 16) ? 0 : 1;
 
 	job_init(job, &load->client, load->tag++, first, 1 + random_below(load, 2));
@@ -152,7 +152,7 @@ static void live(unsigned int index, unsigned int seed)
 			while (act(&load))
 				;
 		} else {
-			usleep(5000); /* unbound: try again until it is back, or we are killed */
+			usleep(5000); /* unbound: try until the device is back */
 		}
 		load_close(&load);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes that keep a device busy while a test does something unkind. */
+/* Processes that keep a device busy while a test disturbs it. */
 #ifndef KMOD_LOAD_H
 #define KMOD_LOAD_H
 
@@ -8,7 +8,7 @@
 
 /*
  * A client that does everything at once (ioctl, io_uring, cancels, maps, contexts), differently for
- * each @seed, until it is killed.  If the device goes away it opens it again.
+ * each @seed, until it is killed.  If the device goes away, the client opens the device again.
  */
 pid_t load_start(unsigned int seed);
 pid_t load_start_on(unsigned int index, unsigned int seed); /* device overtake.@index, else 0 */
@@ -26,7 +26,7 @@ void neighbour_stop(pid_t pid);
 void wait_until_forgotten(void);
 void wait_until_forgotten_on(unsigned int index);
 
-/* Waits until @core of device 0 runs an FC: only its end lets another one start. */
+/* Waits until @core of device 0 runs an FC: another FC can start only when this one ends. */
 void wait_until_busy(unsigned int core);
 
 /* Checks that the text is somewhere in device 0's debugfs file state. */
@@ -35,8 +35,8 @@ void check_state_says(const char *format, ...) __attribute__((format(printf, 1, 
 /* Returns one of the numbers of device 0's debugfs file stats. */
 uint64_t stat_of(const char *name);
 
-/* An ordinary user from here on, or root again: which owns what is opened. */
-void let_all_users_open(void); /* device 0's node, as udev would a group */
+/* Make the process an ordinary user, or root again; files that it opens belong to that user. */
+void let_all_users_open(void); /* opens the node of device 0 to all users */
 void be_nobody(void);
 void be_root(void);
 

@@ -4,9 +4,9 @@
  *
  *	kmod_tests [--list] [NAME-OR-PREFIX...]
  *
- * Needs root and OVERTAKE_KO, the path of overtake.ko.  The module is loaded with the parameters that
- * a case asks for and those of KMOD_PARAMETERS (simd=off), and taken away at the end: an rmmod that
- * fails is a failure.
+ * Needs root and OVERTAKE_KO, the path of overtake.ko.  Loads the module with the parameters of a
+ * case and those of KMOD_PARAMETERS (simd=off, for example), and removes it at the end: an rmmod
+ * that fails is a failure.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 
 #include "check.h"
 
-/* On two busy emulated CPUs with every checker of the debug kernel on; KMOD_CASE_TIMEOUT overrides. */
+/* Enough for two busy emulated CPUs and the debug kernel; KMOD_CASE_TIMEOUT overrides it. */
 #define CASE_TIMEOUT_SECONDS	240
 
 #define TABLE(table)	table,
@@ -30,7 +30,7 @@ static const struct test_case *const tables[] = { TEST_TABLES(TABLE) };
 
 static char loaded[256];	/* parameters of the loaded module */
 static bool is_loaded;
-static int report_pipe;		/* where a case says why it failed */
+static int report_pipe;		/* a case writes to it why it failed */
 
 void check_failed(const char *file, int line, const char *format, ...)
 {
@@ -120,7 +120,7 @@ void module_use(const char *parameters)
 	check_message(!ret, "insmod %s: %s", parameters, strerror(-ret));
 }
 
-/* The case's process; it inherits what module is loaded and hands back the same. */
+/* Runs the case in this process, which inherits the loaded module and leaves it loaded. */
 static void run_child(const struct test_case *test)
 {
 	const char *timeout = getenv("KMOD_CASE_TIMEOUT");
@@ -130,7 +130,7 @@ static void run_child(const struct test_case *test)
 	_exit(0);
 }
 
-/* Why the case failed or was skipped, in @text; empty if it passed.  True if it was skipped. */
+/* Runs a case; @text: why it failed or was skipped, empty if it passed.  True if skipped. */
 static bool run_case(const struct test_case *test, char *text, size_t size)
 {
 	int pipes[2], status;
@@ -151,7 +151,7 @@ static bool run_case(const struct test_case *test, char *text, size_t size)
 	}
 	close(pipes[1]);
 	waitpid(child, &status, 0);
-	kill(-child, SIGKILL); /* what the case may have left behind */
+	kill(-child, SIGKILL); /* processes that the case may have left behind */
 	while (length < size - 1 && (got = read(pipes[0], text + length, size - 1 - length)) > 0)
 		length += (size_t)got;
 	close(pipes[0]);

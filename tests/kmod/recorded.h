@@ -6,7 +6,7 @@
 #include "device.h"
 #include "ring.h"
 
-/* Records @job without its last binding; other fields are @recording's, the pointers the job's. */
+/* Records @job without its last binding; @recording has the other fields. */
 int job_record(const struct client *client, const struct job *job,
 	       struct drm_overtake_record *recording);
 /* Makes a recording of @job with @instances; ends the test case if that fails. */

@@ -26,7 +26,7 @@ void take_snapshot(const struct client *client, struct snapshot *snapshot)
 	check_equal(device_ioctl(client->fd, DRM_IOCTL_GEM_CLOSE, &close_handle), 0);
 }
 
-/* The first line in which two texts differ, of the second one. */
+/* Returns the first line of @after that differs from @before. */
 static const char *first_difference(const char *before, const char *after)
 {
 	static char line[256];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Files that change hands: fork, exec, dup, passing over a socket; rights and accounting are the
- * file's.  And a client of another word size.
+ * Files that other processes take over: by fork, exec, dup or a socket; rights and accounting
+ * belong to the file.  And a client of another word size.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 #define NEVER	OVERTAKE_DEADLINE_NEVER
 #define NOBODY	65534
 
-/* Exit status of a child that must not fail; what it says about a failure is our failure. */
+/* Waits for a child that must not fail; its report about a failure is that of the test case. */
 static void join_child(pid_t child)
 {
 	int status;
@@ -45,8 +45,8 @@ static void become_nobody(void)
 }
 
 /*
- * A program beside this one, as a file in memory that all users may execute: the directory of this
- * one may be its owner's alone.
+ * Opens a program beside this one, as a file in memory that all users may execute: other users may
+ * not be able to read the directory.
  */
 static int open_program(const char *name)
 {
@@ -70,7 +70,7 @@ static int open_program(const char *name)
 
 #define CANNOT_EXECUTE	76
 
-/* Runs it with the given arguments (NULL-ended); its exit status, CANNOT_EXECUTE if it cannot run. */
+/* Runs a program with arguments (NULL-ended); returns its exit status, or CANNOT_EXECUTE. */
 static int run_program(const char *name, bool as_nobody, const char *const *arguments)
 {
 	char *argv[8] = { (char *)name };
@@ -134,7 +134,7 @@ static void check_runs(struct client *client, uint64_t tag, uint32_t priority)
 	check(!memcmp(client->data.data, client->data.data + 8192, 4096));
 }
 
-/* Parent and child use one file, one context, one mapping; the child's end changes nothing. */
+/* Parent and child use one file, one context, one mapping; the end of the child changes nothing. */
 static void fork_shares_the_file(void)
 {
 	struct client client = client_open(0, 255);
@@ -148,7 +148,7 @@ static void fork_shares_the_file(void)
 		check_runs(&client, 1, 255);
 		job_init(&job, &client, 2, 1, 1);
 		check_equal(job_submit(&client, &job), 0);
-		_exit(0); /* with a job in flight, which is the file's */
+		_exit(0); /* the job in flight belongs to the file */
 	}
 	join_child(child);
 	check_equal(job_wait(&client, 1, 0, &result), -ENOENT);
@@ -189,7 +189,7 @@ static void child_keeps_the_file(void)
 	wait_until_forgotten();
 }
 
-/* O_CLOEXEC is the client's choice; the right to 255 is the file's, not the process's. */
+/* The client chooses O_CLOEXEC; the file, not the process, has the right to priority 255. */
 static void exec_keeps_what_the_client_chose(const char *name)
 {
 	struct client client = client_open(0, 255);
@@ -255,7 +255,7 @@ static int receive_fd(int socket)
 	return fd;
 }
 
-/* The receiver was never near the device: its own rights do not matter, the file's do. */
+/* The receiver cannot open the device: only the rights of the file matter. */
 static struct client receive_and_use(int socket)
 {
 	struct client client = { 0 };
@@ -274,7 +274,7 @@ static struct client receive_and_use(int socket)
 	return client;
 }
 
-/* The sender closes its own: the last file is the receiver's, which is killed with jobs in flight. */
+/* The sender closes its file; the receiver has the last one, and is killed with jobs in flight. */
 static void receiver_live(int socket)
 {
 	struct client client = receive_and_use(socket);
@@ -290,7 +290,7 @@ static void receiver_live(int socket)
 	pause();
 }
 
-/* The receiver's work is charged to the file, and so to the process that opened it. */
+/* The work of the receiver is charged to the file, that is to the process that opened it. */
 static void check_charged_to_us(void)
 {
 	char path[128], text[4096], expected[64];
@@ -330,7 +330,7 @@ static void passed_file_keeps_its_rights(void)
 	wait_until_forgotten();
 }
 
-/* A dup is the same file: names and jobs are shared, the last one to be closed ends it. */
+/* A dup is the same file: names and jobs are shared; the file ends when the last is closed. */
 static void dup_is_the_same_file(void)
 {
 	struct client client = client_open(0, 254), other = client;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Promises in the host's time, kept to clients whose FCs take the host much longer than the device:
- * real clock, every mode, ordinary clients.  Times are printed; what is asserted is that things
- * end at all while the hog would go on for minutes.
+ * Promises in the host's time beside clients whose FCs take the host much longer than the device:
+ * real clock, every mode, ordinary clients.  The tests print times; they assert only that jobs end,
+ * while the hog would go on for minutes.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,14 +23,14 @@
 
 #define NEVER		OVERTAKE_DEADLINE_NEVER
 #define SECOND		1000000000ll
-/* A watchdog of minutes: it is the clock that has to act. */
+/* The watchdog takes minutes, so that the clock has to act. */
 #define CLOCK(mode)	"cores=2 mode=" mode " watchdog_ms=600000 fc_clock_ms=100 ban_offences=0"
-/* ... and here the clock is of minutes, too. */
+/* Here the clock takes minutes, too. */
 #define LONG_CLOCK(mode) \
 	"cores=2 mode=" mode " watchdog_ms=600000 fc_clock_ms=600000 stop_grace_ms=20 " \
 	"queue_timeout_ms=600000 deadline_max_ms=600000"
 
-/* An FC on @core that executes for as long as it is let. */
+/* Submits an FC on @core that executes until it is stopped. */
 static void hog(struct client *client, uint64_t tag, uint32_t core, int64_t deadline_ns)
 {
 	struct job job;
@@ -126,12 +126,12 @@ static void a_cancel_lets_an_fc_end_that_ends_soon(void)
 	check_equal(result.status, -ECANCELED);
 	check_equal(result.fault, OVERTAKE_FAULT_NONE);
 	check_equal(result.fcs_done, 1);
-	/* Its modelled time and the fixed cost of an FC and its instruction: it was not cut short. */
+	/* The FC took its modelled time and the fixed costs: it was not stopped. */
 	check(result.executed_ns >= 300000000 && result.executed_ns < 300100000);
 	client_close(&client);
 }
 
-/* Device time stands in the timed modes until the hog is priced: no other client waits for that. */
+/* In the timed modes device time stands until the hog is priced: no other client waits for this. */
 static void others_go_on_while_device_time_stands(void)
 {
 	struct client hostile = client_open(0, 254);
@@ -144,20 +144,20 @@ static void others_go_on_while_device_time_stands(void)
 	wait_until_busy(1);
 	lagged = stat_of("lagged_commands");
 	begin = monotonic_ns();
-	/* Behind the hog: its cancel does not wait. */
+	/* The cancel of a job behind the hog does not wait. */
 	copy_submit(&neighbour, 1, 1);
 	check_equal(job_cancel(&neighbour, 1), 0);
 	check_equal(job_wait(&neighbour, 1, begin + 120 * SECOND, &result), 0);
 	say("a neighbour's cancel was answered", begin);
 	check_equal(result.status, -ECANCELED);
 	check(stat_of("lagged_commands") > lagged);
-	/* Beside it, on another core. */
+	/* A job runs beside the hog, on another core. */
 	begin = monotonic_ns();
 	copy_submit(&neighbour, 2, 2);
 	check_equal(job_wait(&neighbour, 2, begin + 120 * SECOND, &result), 0);
 	say("a neighbour's job on another core ended", begin);
 	check_equal(result.status, 0);
-	/* Its context's end stops the hog; it took longer than its model would say. */
+	/* The end of its context stops the hog, which took longer than its modelled time. */
 	begin = monotonic_ns();
 	check_equal(context_destroy(hostile.fd, hostile.context), 0);
 	say("the hog's context was destroyed", begin);
@@ -165,7 +165,7 @@ static void others_go_on_while_device_time_stands(void)
 	client_close(&neighbour);
 }
 
-/* kill -9 of a process with jobs on all cores: they are gone, and others start. */
+/* After kill -9 of a process with jobs on all cores the jobs are gone, and others start. */
 static void a_killed_hog_is_gone(void)
 {
 	struct client neighbour = client_open(0, 254);
@@ -201,7 +201,7 @@ static void a_killed_hog_is_gone(void)
 #define ENDED_JOBS	20000u
 #define AT_ONCE		200u
 
-/* Copies in the same buffers as the hog's, on the other core; all are collected. */
+/* Runs copies in the buffers of the hog, on the other core, and collects all of them. */
 static void run_and_collect(struct client *client, uint64_t tag)
 {
 	struct overtake_result result;
@@ -233,7 +233,7 @@ static bool kernel_keeps_freed_memory(void)
 	return found;
 }
 
-/* Uses of one buffer by an ordinary client's jobs that have ended, behind one that has not. */
+/* An ordinary client ends many uses of a buffer behind a use that has not ended. */
 static void what_has_ended_does_not_accumulate(void)
 {
 	struct overtake_result result;
@@ -259,7 +259,7 @@ static void what_has_ended_does_not_accumulate(void)
 	check_message(stat_of("fences") < fences + AT_ONCE, "%llu fences, %llu before %u jobs",
 		      (unsigned long long)stat_of("fences"), (unsigned long long)fences, ENDED_JOBS);
 	check_equal(limit_used(client.fd, OVERTAKE_LIMIT_CLIENT_BYTES), bytes);
-	/* A use takes more than 100 bytes, a fence as well; others of the kernel come and go. */
+	/* A use takes more than 100 bytes, and a fence too; the kernel has other allocations. */
 	if (kernel_keeps_freed_memory())
 		puts("# KASAN keeps what is freed: the slab is not compared");
 	else
@@ -271,7 +271,7 @@ static void what_has_ended_does_not_accumulate(void)
 	check_equal(stat_of("fences"), 0);
 }
 
-/* Nice of the thread of core @core, from /proc. */
+/* Returns the nice value of the thread of @core, from /proc. */
 static long nice_of_core(unsigned int core)
 {
 	char path[64], text[1024], wanted[32];
@@ -330,7 +330,7 @@ static void *submit_to_ring(void *argument)
 	return NULL;
 }
 
-/* An unbind, of this device or any other of DRM, waits for no page of a client's. */
+/* An unbind, of this device or another one of DRM, does not wait for a page of a client. */
 static void memory_that_does_not_come_holds_up_no_unbind(void)
 {
 	struct client client = client_open(0, 254);

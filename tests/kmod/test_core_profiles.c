@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Cores of one device whose profiles differ: what they take, what the driver says of them. */
+/* Cores of one device with different profiles: their times, and what the driver reports. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define UNLIKE	"devices=2 cores=3,2 mode=timed profile=default+ideal+rk3588-core,ideal watchdog_ms=7"
 #define MS	1000000ull
 
-/* Ends on @core, after one instruction of @cycles. */
+/* Runs one DELAY of @cycles on @core; returns its result. */
 static struct overtake_result run_delay(struct client *client, uint32_t core, uint64_t cycles)
 {
 	struct overtake_result result;
@@ -30,7 +30,7 @@ static void each_core_takes_its_own_time(void)
 {
 	struct client client = client_open(0, 254);
 
-	/* DELAY has no overhead of its own; an FC has 1000 cycles, but on "ideal". */
+	/* A DELAY has no overhead; an FC has 1000 cycles, except on "ideal". */
 	check_equal(run_delay(&client, 1, 500).executed_ns, 1500);
 	check_equal(run_delay(&client, 2, 500).executed_ns, 500);
 	check_equal(run_delay(&client, 3, 500).executed_ns, 1500);
@@ -75,7 +75,7 @@ static void each_core_says_its_profile(void)
 	close(alike);
 }
 
-/* By the rules for extensions: a query with size 0, known fields, nothing written behind them. */
+/* The rules for extensions hold: a query with size 0, known fields, nothing written behind them. */
 static void the_query_gives_as_much_as_is_asked_for(void)
 {
 	unsigned char whole[8 + 3 * 72], part[sizeof(whole) + 1];

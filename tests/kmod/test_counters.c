@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What counters tell to strangers: an unprivileged client that looks at them as often as it likes
- * does not learn how long each FC of another client takes.
+ * Counters for strangers: an unprivileged client that reads them as often as it likes does not
+ * learn how long each FC of another client takes.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +28,7 @@
 #define FC_STEP		16u
 #define COMMAND_STEP	1024u
 
-/* Also without the capabilities of root, until become_root(). */
+/* Becomes user nobody without the capabilities of root, until become_root(). */
 static void become_nobody(void)
 {
 	check_equal(seteuid(NOBODY), 0);
@@ -39,7 +39,7 @@ static void become_root(void)
 	check_equal(seteuid(0), 0);
 }
 
-/* All different, and none of them a whole number of anything. */
+/* Returns the duration of an FC: all differ, and none is a round number. */
 static uint64_t duration_ns(unsigned int fc)
 {
 	return 11 * MS + fc * 777 * US + fc * fc * 13;
@@ -79,7 +79,7 @@ static void look(struct observer *observer)
 	observer->last = now;
 }
 
-/* The victim's FCs end one after the other, while the observer looks and looks. */
+/* The FCs of the victim end one after the other, while the observer reads all the time. */
 static void watch(struct observer *observer, bool privileged)
 {
 	struct client victim = client_open(0, 254);
@@ -107,7 +107,7 @@ static void watch(struct observer *observer, bool privileged)
 	client_close(&victim);
 }
 
-/* With the right to see them, exact counters reveal everything: so the attack works. */
+/* Exact counters, with the right to see them, reveal everything: the attack works. */
 static void exact_counters_tell_all(void)
 {
 	struct observer observer = { .fd = device_open(0) };
@@ -140,7 +140,7 @@ static void strangers_learn_no_duration(void)
 	check_equal(observer.recovered, 0);
 	check_message(observer.changes <= periods, "%u changes in %llu periods", observer.changes,
 		      (unsigned long long)periods);
-	/* Coarse, but not wrong. */
+	/* The counters are coarse, but not wrong. */
 	usleep(2 * PERIOD_NS / US);
 	become_nobody();
 	look(&observer);
@@ -178,8 +178,8 @@ static void own_work_does_not_dither(void)
 	submit(&attacker, 1, 0, FC_STEP - 1, 0);
 	check_equal(advance_clock(0, SECOND), 0);
 	info = coarse(attacker.fd);
-	check_equal(info.busy_ns, 0); /* 7 ms and 9 ms */
-	check_equal(info.fcs_normal, 0); /* 1 and 15 */
+	check_equal(info.busy_ns, 0); /* 7 ms of the victim, 9 ms of the attacker */
+	check_equal(info.fcs_normal, 0); /* 1 of the victim, 15 of the attacker */
 	submit(&attacker, 2, 0, 2, 0);
 	check_equal(advance_clock(0, 2 * SECOND), 0);
 	info = coarse(attacker.fd);
@@ -189,7 +189,7 @@ static void own_work_does_not_dither(void)
 	client_close(&attacker);
 }
 
-/* A slot more and one less would be the begin and the end of a job. */
+/* Exact numbers of slots would show the begin and the end of a job. */
 static void slots_of_the_device_are_coarse(void)
 {
 	struct client victim = client_open(0, 254), other = client_open(0, 254);
@@ -223,7 +223,7 @@ static uint64_t shown(const char *name)
 	return read_counter(path);
 }
 
-/* Sysfs shows all users what the query shows strangers. */
+/* Sysfs shows all users the numbers that the query shows strangers. */
 static void sysfs_is_coarse_for_all(void)
 {
 	struct client client = client_open(0, 255);
@@ -258,14 +258,14 @@ static void sysfs_is_coarse_for_all(void)
 
 #define MIB		(1ull << 20)
 
-/* When it has had time to change. */
+/* Returns the number when it has had time to change. */
 static uint64_t shown_later(const char *name)
 {
 	usleep(2 * PERIOD_NS / US);
 	return shown(name);
 }
 
-/* Two cores: the mean of what is shown of them, and of that whole steps. */
+/* The mean of the numbers that are shown of two cores, in whole steps. */
 static void npu_busy_time_is_the_mean_of_the_cores(void)
 {
 	struct client first = client_open(0, 254), second = client_open(0, 254);
@@ -299,7 +299,7 @@ static void npu_memory_is_coarse(void)
 
 	check(used > 0 && used < MIB);
 	check_equal(shown_later("npu_memory_utilization"), 2 * MIB);
-	buffer = buffer_create(first.fd, 3 * MIB, 0); /* and some, with what was there */
+	buffer = buffer_create(first.fd, 3 * MIB, 0); /* and the memory that was there before */
 	check_equal(shown_later("npu_memory_utilization"), 5 * MIB);
 	buffer_destroy(first.fd, &buffer);
 	check_equal(shown_later("npu_memory_utilization"), 2 * MIB);
@@ -334,7 +334,7 @@ static void npu_memory_forgets_what_was_refused(void)
 	check_equal(shown_later("npu_memory_utilization"), 0);
 }
 
-/* Buffer by buffer, a process that reads all the time sees a change in a period. */
+/* A process that reads all the time sees one change in a period, however many buffers are made. */
 static void npu_memory_changes_once_a_period(void)
 {
 	struct client client = client_open(0, 254);
@@ -360,7 +360,7 @@ static void npu_memory_changes_once_a_period(void)
 
 #define ABI_FILE	"docs/ABI/sysfs-platform-overtake"
 
-/* Whether the kernel itself puts @name into the directory of any platform device or accelerator. */
+/* Returns whether the kernel itself puts @name into the directory of a device. */
 static bool is_the_kernels(const char *name)
 {
 	static const char *const names[] = {
@@ -375,7 +375,7 @@ static bool is_the_kernels(const char *name)
 	return false;
 }
 
-/* "What:" of the file for @name, a file of a device or of core N. */
+/* Returns whether the ABI file has a "What:" for @name, a file of a device or of core N. */
 static bool is_documented(const char *abi, const char *name)
 {
 	char line[1024];
@@ -417,7 +417,7 @@ static unsigned int count_text(const char *text, const char *wanted)
 	return count;
 }
 
-/* The documented attributes are those that there are: both ways, since none is documented twice. */
+/* All attributes are documented, and no others, since none is documented twice. */
 static void every_attribute_is_documented(void)
 {
 	static char abi[65536];
@@ -438,7 +438,7 @@ static void every_attribute_is_documented(void)
 	check_equal(count_text(abi, "\nDescription:\n"), there);
 }
 
-/* One line, one word: no attribute is a table. */
+/* Checks that each attribute has one line and one word, and is no table. */
 static void check_values(const char *directory)
 {
 	DIR *open_directory = opendir(directory);

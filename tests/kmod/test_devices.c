@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Several devices, each on its own; a device that goes away, and what is left of it in open files. */
+/* Several independent devices; a device that goes away, and its open files. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -52,7 +52,7 @@ static void devices_have_settings_of_their_own(void)
 	check_equal(device_try_open(3), -ENODEV);
 }
 
-/* One copy and one delay on each core of each device, all in flight together. */
+/* Submits one copy and one delay on each core, all in flight together. */
 static void submit_on_all_cores(struct client *client, unsigned int cores)
 {
 	unsigned int core;
@@ -135,7 +135,7 @@ static void limits_stay_on_their_device(void)
 		client_close(&client[i]);
 }
 
-/* Numbers of one file mean nothing in another, whether of this device or of another. */
+/* Numbers of one file mean nothing in another file, of this device or another one. */
 static void names_stay_in_their_file(void)
 {
 	struct client first = client_open(0, 254);
@@ -192,7 +192,7 @@ static void one_device_goes_the_others_stay(void)
 		wait_until_forgotten_on(i);
 }
 
-/* System calls that sleep until a job ends, each in a thread, with what they returned. */
+/* A thread in a system call that sleeps until a job ends, and the result of the call. */
 struct waiter {
 	struct client *client;
 	pthread_t thread;
@@ -237,7 +237,7 @@ static void *destroy_context(void *argument)
 	return NULL;
 }
 
-/* -ENODEV, or the call had its answer already, or found that the context had died just before. */
+/* Checks for -ENODEV, or that the call had its answer, or found that its context had just died. */
 static void check_waiter(struct waiter *waiter)
 {
 	pthread_join(waiter->thread, NULL);
@@ -248,7 +248,7 @@ static void check_waiter(struct waiter *waiter)
 			      strerror(-waiter->ret));
 }
 
-/* Every call that a client can make, with arguments that do not matter any more. */
+/* Makes every call that a client can make; the arguments do not matter any more. */
 static void check_file_is_dead(struct client *client)
 {
 	static const unsigned long requests[] = {
@@ -340,7 +340,7 @@ static void end_everything_in_flight(void)
 	wait_until_forgotten();
 }
 
-/* Several times: who gets at the device first meanwhile, a client or the removal, is chance. */
+/* Runs several times: whether a client or the removal comes first is chance. */
 static void everything_in_flight_ends(void)
 {
 	unsigned int round;
@@ -384,7 +384,7 @@ static void rebind_gives_a_fresh_device(void)
 	}
 	for (i = 0; i < 5; i++)
 		check_file_is_dead(&clients[i]);
-	/* Closed in an order that is not theirs, while the device works. */
+	/* Closes the files in another order than they were opened, while the device works. */
 	for (i = 0; i < 5; i++) {
 		client_close(&clients[(i * 3 + 2) % 5]);
 		check_works(&clients[5], 100 + i);
@@ -393,7 +393,7 @@ static void rebind_gives_a_fresh_device(void)
 	wait_until_forgotten();
 }
 
-/* A file that outlived its device keeps the module's code, and nothing else. */
+/* A file that outlives its device keeps only the code of the module. */
 static void module_stays_while_a_file_is_open(void)
 {
 	struct client client = client_open(0, 254);

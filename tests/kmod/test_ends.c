@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Ends that others pay for: what a client makes the driver do when its jobs and tasks end is bounded,
- * and done when and where no other client waits for it.
+ * Ends of jobs and tasks: the work of the driver for them is bounded, and the driver does it when
+ * and where no other client waits for it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "load.h"
 #include "ring.h"
 
-/* Not the text of other files: their cases find the clock at zero. */
+/* Two spaces: it differs from the text of other files, whose cases expect a clock at zero. */
 #define MANUAL		"cores=2 mode=timed profile=ideal  manual_clock=1"
 #define FUNCTIONAL	"cores=2 mode=functional profile=ideal"
 #define NEVER		OVERTAKE_DEADLINE_NEVER
@@ -49,7 +49,7 @@ static uint32_t collect_all(void)
 	return count;
 }
 
-/* Bursts of jobs, each collected to the end: an edge-triggered poller sees each burst. */
+/* An edge-triggered poller that collects each burst of jobs to its end sees every burst. */
 static void edges_are_enough_for_who_collects_all(void)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
@@ -72,7 +72,7 @@ static void edges_are_enough_for_who_collects_all(void)
 	client_close(&client);
 }
 
-/* While a file stays readable its pollers are not woken again: once, however many jobs end. */
+/* While a file stays readable, its pollers are woken once, however many jobs end. */
 static void a_readable_file_wakes_no_poller_again(void)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
@@ -166,7 +166,7 @@ static void waiters_of_a_context_are_limited(void)
 	client_close(&client);
 }
 
-/* Fills queue after queue of file after file; how many tasks it took. */
+/* Fills queue after queue of file after file; returns the number of tasks. */
 static uint32_t submit_tasks(uint32_t most, int *fds, uint32_t *fd_count, int *error)
 {
 	struct overtake_task_segment segment = { .cpu_key = 1, .expected_ns = 1000 };
@@ -210,7 +210,7 @@ static void tasks_of_a_user_are_limited(void)
 		close(fds[i]);
 }
 
-/* The thread that destroys a context ends and frees its tasks, but for those that end at once. */
+/* The thread that destroys a context ends and frees its tasks, except those that end at once. */
 static void a_destroyed_context_leaves_nothing(void)
 {
 	struct drm_overtake_context_destroy destroy = { .context_id = 1 };
@@ -245,7 +245,7 @@ static void send_descriptor(int socket, int fd)
 	check_equal(sendmsg(socket, &message, 0), 1);
 }
 
-/* The file becomes one that only a socket holds, which nothing holds once both are closed. */
+/* Sends the file and the receiving socket to it: once both are closed, it holds only itself. */
 static void put_in_flight(int fd, int *sockets)
 {
 	check_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
@@ -274,7 +274,7 @@ static void a_file_in_flight_leaves_nothing(void)
 	close(other);
 }
 
-/* The kernel closes it when the device has gone: no work item is left behind. */
+/* The kernel closes the file when the device has gone: no work item is left. */
 static void a_file_in_flight_outlives_its_device(void)
 {
 	int sockets[2], fds[1], error;
@@ -290,7 +290,7 @@ static void a_file_in_flight_outlives_its_device(void)
 	}
 	check_equal(submit_tasks(100, fds, &fd_count, &error), 100);
 	close(fds[0]);
-	/* Each device that is open keeps its number; other cases look for this one. */
+	/* An open device keeps its number, which other cases need. */
 	for (i = 0; access("/dev/accel/accel0", F_OK); i++) {
 		check(i < 600);
 		device_bind(0, "unbind");
@@ -299,7 +299,7 @@ static void a_file_in_flight_outlives_its_device(void)
 	}
 }
 
-/* True: the process was dying still when a task of ours was dispatched. */
+/* Returns whether the process was still dying when a task of ours was dispatched. */
 static bool dispatches_beside_a_death(void)
 {
 	struct overtake_task_segment segment = { .cpu_key = 1, .expected_ns = 1000 };
@@ -364,8 +364,9 @@ static uint64_t duration_ns(uint32_t fc)
 }
 
 /*
- * Where a job for any core goes tells when another client's FC ends: see docs/design/security.md,
- * "What strangers see".  The attacker's probes are as short as it likes, and it reads device time.
+ * The core of a job for any core shows when an FC of another client ends: see
+ * docs/design/security.md, "What strangers see".  The attacker chooses the length of its probes,
+ * and reads device time.
  */
 static void placement_tells_when_others_fcs_end(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Each operation with its first, second, third ... attempt to get memory or to copy to or from user
- * memory failing, until it succeeds without a failure.  Whatever failed: the error is a documented
- * one, the client goes on working, and after its end the device knows nothing of it any more.
+ * The first, second, third ... attempt of an operation to get memory or to copy to or from user
+ * memory fails, until the operation succeeds without a failure.  Each error is a documented one,
+ * the client goes on working, and after its end the device has nothing of it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void subject_open(struct subject *subject, const struct operation *operat
 		operation->prepare(subject);
 }
 
-/* A job on the client that has just seen a call fail. */
+/* Checks that the client, after a call failed, can run a job. */
 static void check_usable(struct subject *subject)
 {
 	struct client *client = &subject->client;
@@ -65,14 +65,14 @@ static void subject_close(struct subject *subject)
 	wait_until_forgotten();
 }
 
-/* ENOSPC is how shmem says that it has no inode, EAGAIN how a ring says that it has no memory. */
+/* Without memory for an inode shmem returns ENOSPC, and a ring without memory EAGAIN. */
 static bool is_documented(const struct operation *operation, int ret)
 {
 	return !ret || ret == -ENOMEM || ret == -EFAULT || ret == -ENOSPC || ret == -EAGAIN ||
 	       (ret == -EINVAL && operation->variant & LINUX_SAYS_EINVAL);
 }
 
-/* True when there was no failure left to inject. */
+/* Returns true if there was no failure left to inject. */
 static bool attempt(const struct operation *operation, int fail_nth, int nth)
 {
 	struct subject subject;
@@ -169,8 +169,8 @@ static int driver_write(const char *what)
 }
 
 /*
- * With or without its files in debugfs.  A device without a node, for which the kernel had no
- * memory, is no failure of the probe to Linux; probed again it has one.
+ * Checks a device with or without its files in debugfs.  If the kernel has no memory for a node,
+ * Linux does not count that as a failure of the probe; a second probe makes the node.
  */
 static void check_device_works(void)
 {
@@ -195,10 +195,10 @@ static void probing(void)
 	bool left = false;
 
 	fail_nth_need();
-	/* Linux 6.12 does not survive that one: it puts a device that is an error pointer. */
+	/* Linux 6.12 does not survive this failure: it puts a device that is an error pointer. */
 	fail_nth_spare("drm_sysfs_minor_alloc");
 	fail_nth = fail_nth_open();
-	/* What Linux says to that is no complaint to whatever reads the kernel log after us. */
+	/* Readers of the kernel log must not count these messages of Linux as complaints. */
 	check_equal(write_file("/dev/kmsg", "overtake-test: expect "
 			       "probe with driver overtake failed with error -12"
 			       "|overtake\\.0: really_probe: driver_sysfs_add failed"

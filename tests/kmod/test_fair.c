@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Devices that are fair: contexts take turns below priority 255 (docs/reference/scenarios.md, "Fair").
- * The order is exact on the manual clock; what it is worth shows beside a neighbour with a pile of jobs.
+ * Fair devices: contexts take turns below priority 255 (docs/reference/scenarios.md, "Fair").  The
+ * tests check the exact order on the manual clock, and its use beside a neighbour with many jobs.
  */
 #include <errno.h>
 #include <signal.h>
@@ -48,7 +48,7 @@ static void collect(const struct client *client, uint32_t context, uint64_t tag,
 	check_equal(result->status, 0);
 }
 
-/* Two contexts, the first of weight 2, with four FCs of 100 us each, all at START_NS. */
+/* Runs two contexts, the first of weight 2, with four FCs of 100 us each, all at START_NS. */
 static void two_contexts(struct overtake_result *first, struct overtake_result *second)
 {
 	struct client client = client_open(0, 254);
@@ -67,7 +67,7 @@ static void two_contexts(struct overtake_result *first, struct overtake_result *
 	client_close(&client);
 }
 
-/* 1 1 2 1 1 2 2 2 */
+/* The order of the contexts is 1 1 2 1 1 2 2 2. */
 static void contexts_take_turns_by_weight(void)
 {
 	struct overtake_result first, second;
@@ -79,7 +79,7 @@ static void contexts_take_turns_by_weight(void)
 	check_equal(second.end_ns, START_NS + 800 * US);
 }
 
-/* 1 1 1 1 2 2 2 2 */
+/* The order of the contexts is 1 1 1 1 2 2 2 2. */
 static void first_come_first_served_unless_asked(void)
 {
 	struct overtake_result first, second;
@@ -113,7 +113,7 @@ static void a_context_that_dies_leaves_the_circle(void)
 	client_close(&second);
 }
 
-/* An unprivileged client with a pile of jobs, until it is killed. */
+/* Starts an unprivileged client that has a pile of jobs until it is killed. */
 static pid_t neighbour_with_a_pile(void)
 {
 	struct client client;
@@ -149,7 +149,7 @@ static pid_t neighbour_with_a_pile(void)
 		pause();
 }
 
-/* 8 bytes beside the pile, with the deadline that every job has by default; its status. */
+/* Copies 8 bytes beside the pile, with the default deadline; returns the status of the job. */
 static int copy_beside_a_pile(void)
 {
 	pid_t neighbour = neighbour_with_a_pile();
@@ -173,7 +173,7 @@ static void a_pile_delays_no_other_context(void)
 	check_equal(copy_beside_a_pile(), 0);
 }
 
-/* So the test above can fail. */
+/* This shows that the test above can fail. */
 static void without_it_a_pile_does(void)
 {
 	check_equal(copy_beside_a_pile(), -ETIME);
@@ -188,8 +188,8 @@ static uint64_t busy_ns(const struct client *client)
 }
 
 /*
- * FCs of 40 ms, 100 ms of a second: three, of which 20 ms count in the next second, then two, and
- * so on.  The core has nothing else to do, and stays idle.  A neighbour is served as if it were alone.
+ * FCs take 40 ms, and the quota is 100 ms of a second: three run, of which 20 ms count in the next
+ * second, then two, and so on.  The core idles otherwise.  A neighbour runs as if it were alone.
  */
 static void a_quota_is_exact(void)
 {
@@ -227,7 +227,7 @@ static void a_quota_is_exact(void)
 	client_close(&other);
 }
 
-/* One job of 200 ms at START_NS and 10 behind it, all of which wait when it has rested for a while. */
+/* Makes a client that rests: one job of 200 ms has run since START_NS, and 10 wait behind it. */
 static struct client resting_client(void)
 {
 	struct client client = client_open_at_zero();
@@ -242,7 +242,7 @@ static struct client resting_client(void)
 	return client;
 }
 
-/* Half a second before the window ends, and the clock stands, but for the ns that a cancel takes. */
+/* The clock stands half a second before the end of the window, except for the ns of a cancel. */
 static void who_rests_can_be_ended(void)
 {
 	struct client client = resting_client();
@@ -275,9 +275,9 @@ static uint64_t device_now(const struct client *client)
 }
 
 /*
- * On the real clock, by the device's own: a hog has 100 ms of each second that has passed, an FC more
- * or two less (they count when they end, and a busy host may be late); who comes beside it waits
- * for no more than that at a time.  FCs that such a host has stretched are longer than they should be.
+ * On the real clock, in device time: a hog gets 100 ms of each second that has passed, one FC more
+ * or two less (FCs count when they end, and a busy host may be late).  Another client's job waits
+ * for no more at a time.  A busy host may stretch FCs, which are then longer than they should be.
  */
 static void a_quota_leaves_neighbours_alone(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory that is not to be had, and user memory that cannot be read: fault injection fails the first,
- * second, third ... attempt inside one system call until the call succeeds.  Each time it fails,
- * nothing has changed.  Needs a kernel with fault injection (make debug-kernel).
+ * Missing memory, and user memory that cannot be read: fault injection fails the first, second,
+ * third ... attempt inside one system call until the call succeeds.  A call that fails has changed
+ * nothing.  Needs a kernel with fault injection (make debug-kernel).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,9 +23,9 @@
 
 /**
  * struct operation - a system call to be made to fail
- * @prepare: what comes before it, without faults; may be NULL
- * @run: the call; 0 or -errno
- * @undo: after success, and after success only
+ * @prepare: prepares it, without faults; may be NULL
+ * @run: makes the call; returns 0 or -errno
+ * @undo: undoes it, only after success
  */
 struct operation {
 	const char *name;
@@ -134,7 +134,7 @@ static void undo_submit(struct client *client)
 
 static struct sync_chain fences;
 
-/* Waits for one that is signalled already, and gives its own to a syncobj and to a timeline. */
+/* The job waits for a signalled fence, and gives its own to a syncobj and to a timeline. */
 static void prepare_submit_fences(struct client *client)
 {
 	prepare_submit(client);
@@ -163,7 +163,7 @@ static void prepare_ring(struct client *client)
 		     TAG);
 }
 
-/* An error of the ring itself, or what the command completed with; 0 if it is in flight. */
+/* Returns an error of the ring itself or the result of the command; 0 if it is in flight. */
 static int run_ring(struct client *client)
 {
 	struct io_uring_cqe *cqe;
@@ -196,7 +196,7 @@ static const struct operation operations[] = {
 	{ "SUBMIT through io_uring", prepare_ring, run_ring, undo_ring },
 };
 
-/* True when no fault was left to inject. */
+/* Returns true if no fault was left to inject. */
 static bool attempt(struct client *client, const struct operation *operation, int fail_nth, int nth)
 {
 	struct snapshot before, after;
@@ -212,13 +212,13 @@ static bool attempt(struct client *client, const struct operation *operation, in
 	fail_nth_set(fail_nth, 0);
 	check_message(!ret || !left, "%s fails with %s although no fault was injected",
 		      operation->name, strerror(-ret));
-	/* -ENOSPC is how shmem says that it has no inode. */
+	/* Without memory for an inode shmem returns -ENOSPC. */
 	check_message(!ret || ret == -ENOMEM || ret == -EFAULT || ret == -EAGAIN || ret == -ENOSPC,
 		      "%s, fault %d: %s", operation->name, nth, strerror(-ret));
 	if (!ret) {
 		operation->undo(client);
 	} else if (ret == -EFAULT && nth > 1) {
-		/* Done, but the answer could not be handed out: it is gone with the file. */
+		/* The call was carried out, but not its answer: the object goes with the file. */
 		client_close(client);
 		wait_until_forgotten();
 		*client = client_open(0, 255);

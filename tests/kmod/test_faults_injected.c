@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Faults of the device, on demand: the job whose FC it hits gets its error, the others go on with
- * right results, and it is counted.
+ * Injected faults of the device: the job whose FC a fault hits gets its error, other jobs go on
+ * with right results, and the fault is counted.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static void plan(const char *text)
 	check_equal(try_plan(0, text), 0);
 }
 
-/* The number behind @words in a file. */
+/* Returns the number behind @words in a file. */
 static uint64_t read_counter_after(const char *path, const char *words)
 {
 	char text[2048];
@@ -82,7 +82,7 @@ static bool computes(const struct client *client)
 	return info.mode != OVERTAKE_MODE_TIMED;
 }
 
-/* Job @tag of @client: one FC, which copies one page to page @tag + 1. */
+/* Prepares job @tag of @client: one FC, which copies one page to page @tag + 1. */
 static void prepare_copy(struct client *client, struct job *job, uint32_t tag)
 {
 	memset(client->data.data + (tag + 1) * BYTES, 0, BYTES);
@@ -106,9 +106,9 @@ static void check_good(struct client *client, uint32_t tag)
 /**
  * struct expectation - what a fault does to the job that it hits
  * @kind: its name
- * @status: the job's
- * @fault: the job's
- * @counter: what counts it in debugfs, by one
+ * @status: status of the job
+ * @fault: fault of the job
+ * @counter: the counter in debugfs that goes up by one
  */
 struct expectation {
 	const char *kind;
@@ -121,7 +121,7 @@ static void check_counted(const struct expectation *expected, uint64_t before)
 {
 	unsigned int attempt;
 
-	/* A core that was woken for nothing counts that when it gets to run. */
+	/* A core that was woken without work counts the fault when it runs. */
 	for (attempt = 0; attempt < 1000 && counter(expected->counter) == before; attempt++)
 		usleep(1000);
 	check_message(counter(expected->counter) == before + 1, "%s: %s was %llu, is %llu",
@@ -137,8 +137,8 @@ static void wait_for_stuck_core(uint64_t injected_before)
 }
 
 /*
- * Three jobs of two clients in a row; the fault hits that which came through io_uring.  It is the last
- * one where an interrupt is lost, since any further call would make up for it.
+ * Three jobs of two clients in a row; the fault hits the job from io_uring.  If an interrupt is
+ * lost, this job is the last one, since any further call would make up for the interrupt.
  */
 static void expect(const struct expectation *expected)
 {
@@ -228,7 +228,7 @@ static void lost_interrupt_is_made_up_for(void)
 				      "lost_interrupts" });
 }
 
-/* On the other core, which has nothing to do. */
+/* The interrupt is on the other core, which has nothing to do. */
 static void spurious_interrupt_does_nothing(void)
 {
 	expect(&(struct expectation){ "spurious", 0, OVERTAKE_FAULT_NONE,
@@ -255,7 +255,7 @@ static void stuck_core_is_found(void)
 	check_equal(job_wait(&client, 1, NEVER, &result), 0);
 	check_equal(result.status, -EIO);
 	check_good(&client, 2);
-	/* It was not asleep: no wake-up was lost. */
+	/* The core was not asleep: no wake-up was lost. */
 	check_equal(counter("lost_interrupts"), 0);
 	client_close(&client);
 }
@@ -308,7 +308,7 @@ static void plans_are_checked(void)
 	check(!strstr(text, "planned"));
 }
 
-/* From the module parameter, for each device; of several, each in its FC. */
+/* The module parameter injects faults into each device, each fault in its FC. */
 static void parameter_injects(void)
 {
 	static const int expected[2][3] = { { -ENOEXEC, 0, -ENOEXEC }, { 0, -EIO, 0 } };
@@ -334,7 +334,7 @@ static void parameter_injects(void)
 	check_equal(injected(1, "reset"), 1);
 }
 
-/* The status of one more job. */
+/* Runs one more job; returns its status. */
 static int status_of_next(struct client *client)
 {
 	static uint32_t tag;
@@ -360,7 +360,7 @@ static void the_kernels_rules_inject(void)
 	ret = try_plan(0, "descriptor=2/100/0/2");
 	debugfs_path(path, sizeof(path), 0, "fail_descriptor/probability");
 	if (access(path, F_OK)) {
-		/* What cannot be had is refused, and changes nothing. */
+		/* A plan that this kernel lacks is refused, and changes nothing. */
 		check_equal(ret, -EOPNOTSUPP);
 		debugfs_path(path, sizeof(path), 0, "inject");
 		check_equal(read_counter_after(path, "planned reset:"), 1000000);
@@ -372,7 +372,7 @@ static void the_kernels_rules_inject(void)
 	for (i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
 		check_equal(status_of_next(&client), expected[i]);
 	check_equal(injected(0, "descriptor"), 2);
-	/* By its own files, and no more after an empty line. */
+	/* The files of the kernel set it, too; an empty line stops the faults. */
 	debugfs_path(path, sizeof(path), 0, "fail_descriptor/times");
 	check_equal(write_file(path, "-1"), 0);
 	check_equal(status_of_next(&client), 0);
@@ -390,7 +390,7 @@ static unsigned int rounds(unsigned int usual)
 	return usual * (factor ? (unsigned int)strtoul(factor, NULL, 10) : 1);
 }
 
-/* All kinds of faults under load, and what heals them; then everything is as before. */
+/* All kinds of faults under load, and their remedies; then everything is as before. */
 static void faults_under_load(void)
 {
 	static const char *const kinds[] = {

@@ -25,7 +25,7 @@
 #define NEVER		OVERTAKE_DEADLINE_NEVER
 #define DUMPS		"/sys/class/devcoredump"
 
-/* The directory of a dump of device overtake.0, in @path; false if there is none. */
+/* Finds the directory of a dump of device overtake.0; returns false if there is none. */
 static bool find_dump(char *path, size_t size)
 {
 	struct dirent *entry;
@@ -58,7 +58,7 @@ static void clear_dump(void)
 
 	while (find_dump(path, sizeof(path)))
 		if (write_file(path, "1"))
-			usleep(1000); /* it is on its way out */
+			usleep(1000); /* the dump is being removed */
 }
 
 /* Waits for the dump, which is written after the job has ended. */
@@ -83,7 +83,7 @@ static char *read_dump(void)
 	return text;
 }
 
-/* @line, as a whole line, somewhere in section @section. */
+/* Checks that @line is a whole line of section @section. */
 static void check_line(const char *text, const char *section, const char *line)
 {
 	char header[64], wanted[256];
@@ -132,7 +132,7 @@ static void check_dump(struct client *client, const char *reason, uint64_t tag, 
 	check_line(text, "registers", "BAD_ACCESS: 0x0");
 }
 
-/* Rows of the table of ring @name, of which we know client, context, tag and FC. */
+/* Checks client, context, tag and FC of the rows in the table of ring @name. */
 static void check_ring(const char *text, const char *name, const struct client *client,
 		       const uint64_t (*expected)[2], unsigned int count)
 {
@@ -185,7 +185,7 @@ static void check_dump_surroundings(const struct client *client)
 	check_equal(*at, 0);
 }
 
-/* FC 1 of 3 of job @tag jumps to itself; another job waits behind it, and one in HIGH. */
+/* Submits job @tag, whose FC 1 of 3 jumps to itself, a job behind it, and one to HIGH. */
 static void submit_culprit(struct client *client, uint64_t tag)
 {
 	struct job job;
@@ -226,7 +226,7 @@ static void hang_is_dumped(void)
 	submit_culprit(&client, 77);
 	collect_culprit(&client, 77, -ETIMEDOUT);
 	check_dump(&client, "watchdog", 77, 1, &jump);
-	/* The kernel keeps the first one until a process clears it. */
+	/* The kernel keeps the first dump until a process clears it. */
 	submit_culprit(&client, 99);
 	collect_culprit(&client, 99, -ETIMEDOUT);
 	check_dump(&client, "watchdog", 77, 1, &jump);
@@ -234,7 +234,7 @@ static void hang_is_dumped(void)
 	client_close(&client);
 }
 
-/* Waits for what the step sets off. */
+/* Steps the clock, which waits for everything that this sets off. */
 static void *step_clock(void *argument)
 {
 	(void)argument;
@@ -260,7 +260,7 @@ static void reset_is_dumped(void)
 	job.submit.priority = 255;
 	job.submit.core = 2;
 	check_equal(job_submit(&client, &job), 0);
-	/* All that was at 0 is seen now, in its order. */
+	/* All commands of instant 0 are processed now, in their order. */
 	check_equal(pthread_create(&thread, NULL, step_clock, NULL), 0);
 	do {
 		check_equal(read_file(path, text, sizeof(text)), 0);
@@ -316,7 +316,7 @@ static uint64_t bans(void)
 	return read_counter(path);
 }
 
-/* The count goes up when all that the context had in flight was asked to end. */
+/* The count goes up when all jobs that the context had in flight were asked to end. */
 static void wait_for_ban(void)
 {
 	unsigned int attempt;
@@ -326,7 +326,7 @@ static void wait_for_ban(void)
 	check_equal(bans(), 1);
 }
 
-/* Three FCs: good, faulty, endless; each takes no more than 5 ms. */
+/* Writes three FCs: good, faulty, endless; each takes at most 5 ms. */
 static void put_programs(struct client *client)
 {
 	struct overtake_insn bad = { .opcode = 0xffff };
@@ -344,7 +344,7 @@ static int submit_one(struct client *client, uint64_t tag, uint32_t which)
 	return job_submit(client, &job);
 }
 
-/* The result of a job that is over when the clock has gone on by 10 ms. */
+/* Runs a job, which is over when the clock has gone on by 10 ms; returns its result. */
 static struct overtake_result run_one(struct client *client, uint64_t tag, uint32_t which)
 {
 	static uint64_t now_ns;
@@ -450,7 +450,7 @@ static void banned_jobs_end(void)
 	wait_until_forgotten();
 }
 
-/* Offences further apart than the window, resets and kills are none. */
+/* Offences further apart than the window do not add up; resets and kills are no offences. */
 static void others_are_not_banned(void)
 {
 	struct client client = client_open(0, 255);
@@ -477,7 +477,7 @@ static void others_are_not_banned(void)
 	client_close(&client);
 }
 
-/* As the manual says: the 64th within 10 s. */
+/* As the manual says, the 64th fault within 10 s bans. */
 static void default_is_as_documented(void)
 {
 	struct client client = client_open(0, 254);
@@ -497,8 +497,8 @@ static void default_is_as_documented(void)
 }
 
 /*
- * As the manual says: FCs that hold a core for the watchdog's second of device time each have cost 5 s
- * when the fifth has ended.
+ * As the manual says, FCs that each hold a core for the watchdog's second of device time have cost
+ * 5 s when the fifth has ended.
  */
 static void hangs_are_banned_by_default(void)
 {
@@ -520,7 +520,7 @@ static void hangs_are_banned_by_default(void)
 	client_close(&client);
 }
 
-/* One job that goes on until its clock ends it; false if the context is banned. */
+/* Runs a job until its clock ends it; returns false if the context is banned. */
 static bool run_until_the_clock(struct client *client, uint64_t tag)
 {
 	struct overtake_result result;
@@ -533,7 +533,7 @@ static bool run_until_the_clock(struct client *client, uint64_t tag)
 	return true;
 }
 
-/* Two seconds of the host's each: the third is one too many, and one in ten seconds is not. */
+/* Each takes two seconds of the host: the third one bans, one in ten seconds does not. */
 static void clocks_that_run_out_are_banned_by_default(void)
 {
 	struct client hostile = client_open(0, 254), honest = client_open(0, 254);
@@ -570,7 +570,7 @@ const struct test_case reported_cases[] = {
 	{ "ban-default-is-as-documented", DEFAULTS, default_is_as_documented },
 	{ "ban-hangs-by-default", "cores=1 mode=timed profile=ideal manual_clock=1",
 	  hangs_are_banned_by_default },
-	/* It is the clock that has to act, on any machine. */
+	/* The clock has to act, on any machine. */
 	{ "ban-clocks-by-default", "cores=1 mode=functional watchdog_ms=600000",
 	  clocks_that_run_out_are_banned_by_default },
 	{ 0 },

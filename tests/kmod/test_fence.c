@@ -68,7 +68,7 @@ static void job_waits_for_a_fence_at(uint64_t point)
 	check(!syncobj_is_signalled(pair.client.fd, pair.sync, point));
 	check(!syncobj_is_signalled(pair.client.fd, pair.done, 0));
 	check_equal(job_wait(&pair.client, 2, 0, &result), -ETIMEDOUT);
-	/* Core 2 is idle, and yet the second arrives only when the first has ended. */
+	/* Core 2 is idle, but the second job arrives only when the first has ended. */
 	check_equal(advance_clock(0, 6 * MS), 0);
 	check(syncobj_is_signalled(pair.client.fd, pair.sync, point));
 	check_equal(job_wait(&pair.client, 1, 0, &result), 0);
@@ -95,7 +95,7 @@ static void job_waits_for_a_point_of_a_timeline(void)
 	job_waits_for_a_fence_at(7);
 }
 
-/* Without the manual clock: it arrives in the instant of the signal, and all by itself. */
+/* Without the manual clock a job arrives by itself, in the instant of the signal. */
 static void arrival_is_the_signal(void)
 {
 	struct overtake_result first, second;
@@ -137,7 +137,7 @@ static void waits_for_all_of_its_fences(void)
 	check_equal(job_submit(&client, &job), 0);
 	check_equal(advance_clock(0, 9 * MS + 1), 0);	/* three of four have ended */
 	check_equal(job_wait(&client, 2, 0, &result), 0);
-	check_equal(advance_clock(0, 10 * MS), 0);	/* and the fourth, so it arrives */
+	check_equal(advance_clock(0, 10 * MS), 0);	/* the fourth, too: the job arrives */
 	check_equal(advance_clock(0, 13 * MS), 0);
 	check_equal(job_wait(&client, 9, 0, &result), 0);
 	check_equal(result.queued_ns, 10 * MS);
@@ -161,7 +161,7 @@ static void failed_fence_ends_the_job(void)
 	check_equal(result.core, 0);
 	check_equal(result.fcs_done, 0);
 	check_equal(result.fault, OVERTAKE_FAULT_NONE);
-	/* And so on: the second one's fence has failed, too. */
+	/* The fence of the second job has failed, too. */
 	sync_file = syncobj_to_sync_file(pair.client.fd, pair.done);
 	check_equal(sync_file_status(sync_file), -ENOEXEC);
 	close(sync_file);
@@ -230,7 +230,7 @@ static void destroyed_context_ends_blocked_jobs(void)
 	client_close(&other);
 }
 
-/* close() with blocked jobs: of the file whose job they wait for, too. */
+/* close() with blocked jobs, and of the file whose job they wait for. */
 static void closed_file_ends_blocked_jobs(void)
 {
 	struct overtake_result result;
@@ -283,7 +283,7 @@ static void unbind_ends_blocked_jobs(void)
 	device_bind(0, "bind");
 }
 
-/* A file descriptor of another process. */
+/* Takes a file descriptor of another process. */
 static int take_fd(pid_t process, int number)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, process, 0);
@@ -387,7 +387,7 @@ static void abandoned_ring_ends_a_blocked_job(void)
 	check_equal(job_cancel(&pair.client, 1), 0);
 	check_equal(advance_clock(0, 6 * MS), 0);
 	check_equal(job_wait(&pair.client, 1, NEVER, &result), 0);
-	/* Nothing that could still signal it is left but its own end. */
+	/* Only its own end could still signal the fence. */
 	check(syncobj_is_signalled(pair.client.fd, pair.done, 0));
 	client_close(&pair.client);
 }
@@ -453,7 +453,7 @@ static void long_chain_runs_in_order(void)
 	client_close(&client);
 }
 
-/* The first fails: none of the others runs, and no stack overflows. */
+/* The first job fails: none of the others runs, and no stack overflows. */
 static void long_chain_fails_as_a_whole(void)
 {
 	struct client client = client_open_at_zero();
@@ -476,7 +476,7 @@ static void long_chain_fails_as_a_whole(void)
 #define HERD_CONTEXTS	4u
 #define HERD_JOBS	1000u
 
-/* Submits all of them, the last one to HIGH. */
+/* Submits all jobs of the herd, the last one to HIGH. */
 static void submit_herd(struct client *client, uint32_t *contexts, uint32_t fence)
 {
 	struct sync_chain chain;
@@ -498,7 +498,7 @@ static void submit_herd(struct client *client, uint32_t *contexts, uint32_t fenc
 	}
 }
 
-/* Thousands wait for one fence: each is notified once, and HIGH does not stand in their queue. */
+/* Thousands of jobs wait for one fence: each is notified once, and HIGH is not behind them. */
 static void herd_behind_one_fence(bool fails)
 {
 	struct client client = client_open_at_zero();

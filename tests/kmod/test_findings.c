@@ -12,7 +12,7 @@
 
 #define FUNCTIONAL	"cores=2 mode=functional profile=ideal"
 
-/* An accelerator's file has no master: DRM's calls about it took the kernel down. */
+/* The file of an accelerator has no master: DRM's calls about masters crashed the kernel. */
 static void calls_of_displays_are_refused(void)
 {
 	static const unsigned long requests[] = {
@@ -34,15 +34,15 @@ static void calls_of_displays_are_refused(void)
 }
 
 /*
- * What one thread makes another guesses the name of, and ends at once: the call that makes it must
- * not look at it any more.  Only the debug kernel sees that it does.
+ * One thread makes objects, another guesses their names and ends them at once: the call that makes
+ * an object must not use it any more.  Only the debug kernel sees such a use.
  */
 #define GUESSES	4000
 
 struct guesser {
 	int fd;
 	atomic_bool stop;
-	_Atomic uint64_t next;	/* what will be made next is called so, probably */
+	_Atomic uint64_t next;	/* probable name of the next object */
 	uint64_t right;
 };
 

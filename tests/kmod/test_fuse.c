@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * An ordinary user's submission whose arrays are on a page that does not come, of the user's own FUSE
- * file: no device waits for it, neither its own nor another of DRM's.
+ * An ordinary user submits arrays on a page of their own FUSE file, which does not come: no device
+ * of DRM waits for the page.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 #define TWO_DEVICES	"devices=2 cores=1 mode=functional"
 #define NOBODY		65534
-/* Time that an emulated machine may take to unbind; what waits for the page waits for ever. */
+/* Time that an emulated machine may take to unbind; a wait for the page would never end. */
 #define PATIENCE_S	30
 
 #define NO_FUSE		'-'
@@ -52,8 +52,8 @@ static int submit_by_ring(struct client *client, struct job *job)
 }
 
 /*
- * In a chroot, which the VM's processes live in, no process gets a user namespace.  So what is /
- * here becomes that of a mount namespace of our own.
+ * In a chroot, in which the processes of the VM run, no process gets a user namespace.  So this
+ * root becomes that of a new mount namespace.
  */
 static void leave_chroot(void)
 {
@@ -66,7 +66,7 @@ static void leave_chroot(void)
 	check_equal(setns(own, CLONE_NEWNS), 0); /* back to that namespace's own root */
 	check_equal(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
 	check_equal(fchdir(root), 0);
-	/* The same already where there is no chroot. */
+	/* Without a chroot the root is the same already. */
 	if (mount(".", "/", NULL, MS_MOVE, NULL))
 		check_equal(errno, ELOOP);
 	check_equal(chroot("."), 0);
@@ -75,7 +75,7 @@ static void leave_chroot(void)
 	close(own);
 }
 
-/* A process of user nobody: it has the device open before it enters its namespace. */
+/* Runs as user nobody: the process opens the device before it enters its namespace. */
 static void be_stalled(const struct pipes *pipes, int (*submit)(struct client *, struct job *))
 {
 	static char page[4096];
@@ -101,7 +101,7 @@ static void be_stalled(const struct pipes *pipes, int (*submit)(struct client *,
 	_exit(0);
 }
 
-/* True if an unbind of device @index ends although a process is stalled. */
+/* Returns true if an unbind of device @index ends although a process is stalled. */
 static bool unbinds(unsigned int index)
 {
 	pid_t pid = fork();
@@ -144,7 +144,7 @@ static void a_page_that_does_not_come(int (*submit)(struct client *, struct job 
 		check_skip("ordinary users may not mount FUSE here");
 	other = unbinds(1);
 	own = unbinds(0);
-	/* In any case nothing is left waiting. */
+	/* Lets the stalled process go on in any case. */
 	check_equal(write(pipes.let[1], "", 1), 1);
 	check_equal(waitpid(pid, &status, 0), pid);
 	check_message(other, "another device's unbind waits for the page");

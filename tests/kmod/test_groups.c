@@ -19,8 +19,8 @@
 #define MS		1000000ull
 
 /*
- * FCs of 1, 1, 2 and 1 ms. A group of them at 0: part 0 runs from 0 to 1 and from 3 to 4, part 1
- * from 0 to 2 and from 2 to 3. Instruction 4 takes 1 ms, 5 never ends.
+ * Writes FCs of 1, 1, 2 and 1 ms.  In a group at 0 part 0 runs from 0 to 1 and from 3 to 4, part 1
+ * from 0 to 2 and from 2 to 3.  Instruction 4 takes 1 ms, 5 never ends.
  */
 static struct client open_with_program(void)
 {
@@ -126,7 +126,7 @@ static void waits_for_a_fence_and_has_one(void)
 	check(syncobj_is_signalled(client.fd, before, 3));
 	check_equal(advance_clock(0, 5 * MS), 0);
 	check(!syncobj_is_signalled(client.fd, after, 0));
-	check_equal(advance_clock(0, 7 * MS), 0);	/* and the last one */
+	check_equal(advance_clock(0, 7 * MS), 0);	/* the last job arrives */
 	check(syncobj_is_signalled(client.fd, after, 0));
 	check_equal(advance_clock(0, 9 * MS), 0);
 	collect(&client, 1, 0);
@@ -167,7 +167,7 @@ static void fails_with_the_fence_that_it_waits_for(void)
 	client_close(&client);
 }
 
-/* When it is cancelled, when it ends then, and with how many FCs. */
+/* Times of the cancel and of the end, and the number of FCs that have ended. */
 static const struct {
 	uint64_t at_ns, end_ns;
 	uint32_t fcs_done;
@@ -232,7 +232,7 @@ static void cancelled_by_ring(void)
 	io_uring_queue_exit(&ring);
 }
 
-/* Core 1 is reset in the middle of the group: FCs of core 2 go on, and the group's end there. */
+/* Core 1 is reset in the middle of the group, which ends when its FC on core 2 has ended. */
 static void a_reset_of_one_core_ends_it(void)
 {
 	struct client client = open_with_program();
@@ -254,7 +254,7 @@ static void a_reset_of_one_core_ends_it(void)
 	client_close(&client);
 }
 
-/* Part 1 never ends: NORMAL goes on beside it, and behind a HIGH one waits for the watchdog. */
+/* Part 1 never ends: a job passes a NORMAL group, and behind a HIGH one waits for the watchdog. */
 static void a_hang_of_one_part_ends_it(uint32_t priority, uint64_t neighbour_starts_ns)
 {
 	struct client client = open_with_program();
@@ -294,7 +294,7 @@ static void a_hang_of_a_high_one(void)
 	a_hang_of_one_part_ends_it(255, 5 * MS);
 }
 
-/* One FC runs, the others are held: the group ends with the FC that runs. */
+/* One FC runs, the others are held: the group ends when this FC ends. */
 static void a_deadline_ends_it(void)
 {
 	struct client client = client_open(0, 254);
@@ -314,7 +314,7 @@ static void a_deadline_ends_it(void)
 	client_close(&client);
 }
 
-/* Freed by a work item, a moment after the end. */
+/* Waits until a work item has freed the memory, a moment after the end. */
 static void wait_for_memory(const struct client *client, uint64_t wanted)
 {
 	int attempt;
@@ -364,13 +364,13 @@ static void memory_is_charged_and_given_back(void)
 			    i ? 2 : OVERTAKE_MAX_FCS);
 		wait_for_memory(&client, before);
 	}
-	stages[1] = OVERTAKE_MAX_STAGES;	/* refused when all is allocated */
+	stages[1] = OVERTAKE_MAX_STAGES;	/* refused after all allocations */
 	check_equal(job_submit(&client, &group.job), -EINVAL);
 	wait_for_memory(&client, before);
 	client_close(&client);
 }
 
-/* Root reads what waits, also where nothing but groups does. */
+/* Root reads which parts wait, also if only groups wait. */
 static void state_shows_parts(void)
 {
 	struct client client = open_with_program();

@@ -36,7 +36,7 @@ static void place_too(struct group *group, bool first)
 	}
 }
 
-/* The structure's first 16 bytes end where memory does. */
+/* Places the structure so that its first 16 bytes end at the end of memory. */
 static void cut_off(struct group *group)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -194,7 +194,7 @@ static void refused_by_ring(void)
 	refuse_all(submit_by_ring);
 }
 
-/* Too many stages are a limit's refusal, and none of anything else. */
+/* Too many stages count as a refusal of the limit of stages. */
 static void the_limit_counts_refusals(void)
 {
 	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT];

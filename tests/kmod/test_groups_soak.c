@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Groups of clients that mean no good: killed in each state, and as wide and long as they may be,
- * beside a HIGH job.
+ * Groups of hostile clients: killed in each state, and as wide and long as they may be, beside a
+ * HIGH job.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -47,7 +47,7 @@ static void victim_open(struct victim *victim)
 	ring_open_to_abandon(&victim->ring);
 }
 
-/* Any cores, and every other time HIGH. */
+/* Prepares a group on any cores, every other time a HIGH one. */
 static void prepare(struct victim *victim)
 {
 	struct group *group = &victim->group;
@@ -59,7 +59,7 @@ static void prepare(struct victim *victim)
 	group->job.submit.priority = victim->tag % 2 ? 255 : 10;
 }
 
-/* In a ring, running, held: several of them are all of that. */
+/* Submits a group; of several, some are in a ring, some run and some are held. */
 static void runs(struct victim *victim)
 {
 	prepare(victim);
@@ -87,7 +87,7 @@ static void faults(struct victim *victim)
 	job_submit(&victim->client, &victim->group.job);
 }
 
-/* The one before it is what it waits for. */
+/* Submits a group that waits for the fence of the group before it. */
 static void waits_for_a_fence(struct victim *victim)
 {
 	struct sync_chain out, in;
@@ -150,7 +150,7 @@ static void victim_live(size_t state, int ready)
 	}
 }
 
-/* A process that has written a byte when this returns. */
+/* Starts a process, and waits until it has written a byte. */
 static pid_t start(void (*live)(size_t argument, int ready), size_t argument)
 {
 	int pipes[2];
@@ -202,11 +202,11 @@ static void killed_in_every_state(void)
 
 #define HIGH_JOBS	200u
 
-static uint32_t core_count, part_fcs;	/* of the attack: one part on each core */
+static uint32_t core_count, part_fcs;	/* of the attack, which has a part on each core */
 static struct overtake_fc wide_fcs[OVERTAKE_MAX_FCS];
 static uint32_t wide_stages[OVERTAKE_MAX_FCS];
 
-/* One of 4,096 stages and 65,536 FCs, or a job on each core with as many FCs together. */
+/* Submits a group of 4,096 stages and 65,536 FCs, or jobs on each core with as many FCs. */
 static void submit_wide(const struct client *client, bool is_group)
 {
 	struct group group;
@@ -231,7 +231,7 @@ static void submit_wide(const struct client *client, bool is_group)
 		check_equal(job_submit(client, &group.job), 0);
 }
 
-/* All stages have FCs: of each part, or of several parts in turn. */
+/* Returns the stage of an FC, so that all stages have FCs: of each part, or of parts in turn. */
 static uint32_t stage_of(uint32_t part, uint32_t fc)
 {
 	uint32_t parts_of_all = OVERTAKE_MAX_STAGES / part_fcs;
@@ -241,7 +241,7 @@ static uint32_t stage_of(uint32_t part, uint32_t fc)
 	return fc / (part_fcs / OVERTAKE_MAX_STAGES);
 }
 
-/* Submits it, lets it run for a moment, cancels it: for ever. */
+/* Submits the attack, lets it run for a moment and cancels it, for ever. */
 static void attack_live(size_t is_group, int ready)
 {
 	struct client client;
@@ -276,7 +276,7 @@ static int compare(const void *one, const void *other)
 	return *first < *second ? -1 : *first > *second;
 }
 
-/* The greatest wait of HIGH jobs, in device time; prints that of the host as well. */
+/* Returns the greatest wait of HIGH jobs in device time; also prints that in time of the host. */
 static uint64_t measure(const struct client *client, const char *what)
 {
 	static uint64_t device_ns[HIGH_JOBS], host_ns[HIGH_JOBS];
@@ -286,7 +286,7 @@ static uint64_t measure(const struct client *client, const char *what)
 	uint32_t i;
 
 	debugfs_path(path, sizeof(path), 0, "measure_lock");
-	check_equal(write_file(path, "1"), 0);	/* begins anew */
+	check_equal(write_file(path, "1"), 0);	/* resets the statistics */
 	for (i = 0; i < HIGH_JOBS; i++) {
 		int64_t begin = monotonic_ns();
 
@@ -317,7 +317,7 @@ static uint64_t measure(const struct client *client, const char *what)
 	return device_ns[HIGH_JOBS - 1];
 }
 
-/* How long an FC of the attack takes on its own. */
+/* Returns how long an FC of the attack takes alone. */
 static uint64_t fc_time(struct client *client)
 {
 	struct overtake_result result;

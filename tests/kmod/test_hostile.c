@@ -18,7 +18,7 @@
 #define WATCHDOG_TIMED	"cores=2 mode=timed profile=default watchdog_ms=10 ban_offences=0"
 #define NEVER		OVERTAKE_DEADLINE_NEVER
 
-/* A good neighbour: copies a pattern on @core and looks at what arrived. */
+/* A good neighbour copies a pattern on @core, and checks the copy later. */
 static void neighbour_submit(struct client *client, uint64_t tag, uint32_t core)
 {
 	uint32_t from = (uint32_t)(tag % 8) * 1024;
@@ -54,7 +54,7 @@ static void endless_loop(bool computes)
 	job_init(&job, &hostile, 1, 0, 1);
 	job.submit.core = 1;
 	check_equal(job_submit(&hostile, &job), 0);
-	neighbour_submit(&neighbour, 1, 1); /* waits behind it */
+	neighbour_submit(&neighbour, 1, 1); /* waits behind the loop */
 	neighbour_submit(&neighbour, 2, 2);
 	check_equal(job_wait(&hostile, 1, NEVER, &result), 0);
 	check_equal(result.status, -ETIMEDOUT);
@@ -78,8 +78,8 @@ static void endless_loop_timed(void)
 }
 
 /*
- * Instructions that cost one cycle each: the watchdog alone would let it fetch a thousand million of
- * them, minutes of the host's time.
+ * Each instruction costs one cycle: the watchdog alone would permit a thousand million fetches,
+ * which take minutes of the host's time.
  */
 static void loop_that_costs_nothing_is_stopped(void)
 {
@@ -96,12 +96,12 @@ static void loop_that_costs_nothing_is_stopped(void)
 	check_equal(job_submit(&hostile, &job), 0);
 	check_equal(job_wait(&hostile, 1, NEVER, &result), 0);
 	check_equal(result.status, -ETIMEDOUT);
-	/* The watchdog counts fetches, too; on a slow host the FC's clock is there before it. */
+	/* The watchdog counts fetches, too; on a slow host the clock of the FC is first. */
 	check(result.fault == OVERTAKE_FAULT_WATCHDOG || result.fault == OVERTAKE_FAULT_CLOCK);
 	client_close(&hostile);
 }
 
-/* Not stopped by the watchdog for a long time: but the context's death stops it at once. */
+/* The watchdog would take long: the end of the context stops the loop at once. */
 static void destroying_the_context_stops_an_endless_loop(bool computes)
 {
 	struct client hostile = client_open(0, 254);
@@ -124,7 +124,7 @@ static void destroying_stops_an_endless_loop_functional(void)
 	destroying_the_context_stops_an_endless_loop(true);
 }
 
-/* Where the device's time stands still until the loop is priced. */
+/* In this mode device time stands still until the loop is priced. */
 static void destroying_stops_an_endless_loop_timed(void)
 {
 	destroying_the_context_stops_an_endless_loop(false);
@@ -245,13 +245,13 @@ static void fc_outside_the_program(void)
 		check_equal(result.status, -ENOEXEC);
 		check_equal(result.fault, OVERTAKE_FAULT_PROGRAM);
 	}
-	/* A jump out of the FC, though not out of the program. */
+	/* The jump leaves the FC, but not the program. */
 	put_jump(&client, 0, 255);
 	job_init(&job, &client, 100, 0, 1);
 	check_equal(job_submit(&client, &job), 0);
 	check_equal(job_wait(&client, 100, NEVER, &result), 0);
 	check_equal(result.fault, OVERTAKE_FAULT_PROGRAM);
-	/* No program at all. */
+	/* The job has no program. */
 	job_init(&job, &client, 101, 0, 1);
 	job.bindings[0].region = OVERTAKE_REGION_WEIGHTS;
 	check_equal(job_submit(&client, &job), 0);
@@ -262,7 +262,7 @@ static void fc_outside_the_program(void)
 
 static atomic_bool scribbling;
 
-/* Valid instructions with a few random bytes, over and over, while the program runs. */
+/* Writes valid instructions with a few random bytes, again and again, while the program runs. */
 static void *scribble(void *argument)
 {
 	struct client *client = argument;
@@ -309,7 +309,7 @@ static void program_scribbled_over_while_it_runs(void)
 	}
 	atomic_store(&scribbling, false);
 	pthread_join(thread, NULL);
-	/* Mapped, but not one of the job's regions: untouched. */
+	/* The secret is mapped, but in no region of the job: it stays as it was. */
 	for (i = 0; i < secret.size; i++)
 		check_equal(secret.data[i], 0x3c);
 	client_close(&hostile);
@@ -335,8 +335,8 @@ static uint64_t longest_step_ns(void)
 #define LARGE_BYTES	(4u << 20)
 
 /*
- * Windows and reductions of 131072 elements that are each on a cache line of its own.  A step may
- * count 65536 and a unit of work more, and each of them counts 8.
+ * Windows and reductions have 131072 elements, each on a cache line of its own.  A step may count
+ * 65536 and a unit of work more; each of these elements counts 8.
  */
 static void a_step_is_a_small_part_of_an_output(void)
 {

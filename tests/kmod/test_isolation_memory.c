@@ -7,7 +7,7 @@
 
 /* --- Programs -------------------------------------------------------------------------------- */
 
-/* A copy of 1 KiB from offset 0 to 4096 of the data, spoilt by @spoil. */
+/* Runs a copy of 1 KiB from offset 0 to 4096 of the data, spoilt by @spoil. */
 static int run_spoilt(struct scene *scene, void (*spoil)(struct overtake_insn *insn))
 {
 	struct client *attacker = &scene->attacker;
@@ -148,7 +148,7 @@ static int binds_stale_address(struct scene *scene)
 	return bind_memory(scene, buffer.address, 4096);
 }
 
-/* Unmapped, and another client has mapped since then. */
+/* The address was unmapped, and another client has mapped memory since then. */
 static int binds_stale_address_after_victims_map(struct scene *scene)
 {
 	struct buffer buffer = buffer_create(scene->attacker.fd, 8 * 4096, READ_WRITE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Handles, contexts, jobs and fences of another client, and what it shares for reading. */
+/* Handles, contexts, jobs and fences of another client, and memory that it shares for reading. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static int mmaps_victims_offset(struct scene *scene)
 	return mmap_at(scene->attacker.fd, offset_of_secret(scene), SECRET_BYTES);
 }
 
-/* From its own last buffer on into what follows in the device's range of offsets. */
+/* Maps from its own last buffer on, into the next offsets of the device. */
 static int mmaps_beyond_own_buffer(struct scene *scene)
 {
 	struct drm_overtake_bo_mmap_offset args = { .handle = scene->attacker.data.handle };
@@ -87,7 +87,7 @@ static int names_victims_handle(struct scene *scene)
 	return device_ioctl(scene->attacker.fd, DRM_IOCTL_GEM_FLINK, &args);
 }
 
-/* Global names are not for files of an accelerator: none to be guessed. */
+/* Files of an accelerator have no global names, so that none can be guessed. */
 static int opens_guessed_names(struct scene *scene)
 {
 	uint32_t name;
@@ -102,7 +102,7 @@ static int opens_guessed_names(struct scene *scene)
 	return -EACCES;
 }
 
-/* Runs @attempt in a process without any right; its outcome. */
+/* Runs @attempt in a process without any right; returns its outcome. */
 static int unprivileged(struct scene *scene, int (*attempt)(struct scene *scene))
 {
 	int status, pipes[2], outcome = BREACH;
@@ -111,7 +111,7 @@ static int unprivileged(struct scene *scene, int (*attempt)(struct scene *scene)
 	check_equal(pipe(pipes), 0);
 	child = fork();
 	if (!child) {
-		/* The file that root opened stays as it is. */
+		/* The file keeps the rights of root, who opened it. */
 		check_equal(setresuid(65534, 65534, 65534), 0);
 		outcome = attempt(scene);
 		_exit(write(pipes[1], &outcome, sizeof(outcome)) != sizeof(outcome));
@@ -295,7 +295,7 @@ static int imports_a_fence_as_a_buffer(struct scene *scene)
 
 /* --- What the victim shares for reading ------------------------------------------------------- */
 
-/* The secret, for reading; what the attacker then tries with it. */
+/* Shares the secret for reading, and runs @attempt of the attacker with it. */
 static int with_read_only_share(struct scene *scene, int (*attempt)(struct scene *scene, int dmabuf,
 								     uint32_t handle))
 {
@@ -378,7 +378,7 @@ static int mmaps_read_only_dmabuf_writable(struct scene *scene)
 	return with_read_only_share(scene, dmabuf_mmap_for_writing);
 }
 
-/* Export it anew, this time for writing. */
+/* Exports it again, this time for writing. */
 static int reexport_for_writing(struct scene *scene, int dmabuf, uint32_t handle)
 {
 	int again = prime_export(scene->attacker.fd, handle, DRM_RDWR | DRM_CLOEXEC);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Memory that was another client's, and memory that changes while it is used. */
+/* Memory that another client had before, and memory that changes while it is used. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -71,7 +71,7 @@ static int finds_secrets_in_scratch(struct scene *scene)
 	return is_zero(scene->attacker.data.data, 32768) ? NOTHING_GAINED : BREACH;
 }
 
-/* Its own scratch of the job before. */
+/* Reads the scratch of its own job before. */
 static int finds_last_jobs_scratch(struct scene *scene)
 {
 	struct job job;
@@ -100,7 +100,7 @@ static void replay_once(struct client *client, const struct job *job, bool forge
 		check_equal(recording_forget(client, recording), 0);
 }
 
-/* Scratch of a recording stays from job to job: of the victim's while it is there, and after. */
+/* Scratch of a recording stays from job to job: tries the victim's, during its life and after. */
 static int finds_secrets_in_recorded_scratch(struct scene *scene)
 {
 	struct job job;
@@ -125,7 +125,7 @@ static int finds_secrets_in_recorded_scratch(struct scene *scene)
 	return NOTHING_GAINED;
 }
 
-/* The attacker has recordings of its own; its numbers name them, and not the victim's. */
+/* Numbers name the attacker's own recordings, and not the victim's. */
 static int replays_victims_recording(struct scene *scene)
 {
 	struct replay replay;
@@ -144,7 +144,7 @@ static int replays_victims_recording(struct scene *scene)
 	return replay_submit(&scene->attacker, &replay);
 }
 
-/* Memory of the victim's, as what a replay brings. */
+/* Binds memory of the victim to a replay. */
 static int replays_on_victims_memory(struct scene *scene)
 {
 	struct job job = attackers_job(scene);
@@ -158,7 +158,7 @@ static int replays_on_victims_memory(struct scene *scene)
 	return replay_submit(&scene->attacker, &replay);
 }
 
-/* The record is 64 bytes, each of them said by the driver on purpose. */
+/* The record has 64 bytes, and the driver writes each of them on purpose. */
 static int finds_more_in_result_record(struct scene *scene)
 {
 	struct client *attacker = &scene->attacker;
@@ -178,7 +178,7 @@ static int finds_more_in_result_record(struct scene *scene)
 	return NOTHING_GAINED;
 }
 
-/* A mapping into the process that outlives handle and device address: its pages stay its own. */
+/* A mapping outlives handle and device address: its pages belong to no other client meanwhile. */
 static int looks_through_old_mmap(struct scene *scene)
 {
 	struct buffer mine = buffer_create(scene->attacker.fd, RECYCLED, READ_WRITE);
@@ -216,7 +216,7 @@ static void *keep_changing(void *argument)
 	return NULL;
 }
 
-/* Jobs of the attacker, while another thread changes what they are made of. */
+/* Runs jobs of the attacker while another thread changes their memory. */
 static int run_race(struct scene *scene, void (*change)(struct race *race))
 {
 	struct race race = { .change = change, .scene = scene, .seed = 1 };
@@ -239,7 +239,7 @@ static int run_race(struct scene *scene, void (*change)(struct race *race))
 	}
 	atomic_store(&race.over, true);
 	pthread_join(thread, NULL);
-	return NOTHING_GAINED; /* the comparison of the memory says whether that is so */
+	return NOTHING_GAINED; /* the comparison of the memory checks that */
 }
 
 static void change_program(struct race *race)
@@ -308,7 +308,7 @@ static int rewrites_extensions_while_they_are_read(struct scene *scene)
 	return run_race(scene, change_syncs);
 }
 
-/* Memory that a job in flight writes is given up, and the victim asks for new memory. */
+/* The attacker frees memory that its job in flight writes, and the victim gets new memory. */
 static int writes_memory_that_was_given_up(struct scene *scene)
 {
 	struct overtake_result result;

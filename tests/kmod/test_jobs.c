@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Jobs through ioctl: what a well-behaved client sees. */
+/* Jobs of well-behaved clients, by ioctl. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -34,7 +34,7 @@ static void delay_job_ends(void)
 	client_close(&client);
 }
 
-/* On the ideal profile a cycle is a nanosecond, and nothing else costs anything. */
+/* On the ideal profile a cycle is a nanosecond, and there are no fixed costs. */
 static void timed_job_takes_its_modelled_time(void)
 {
 	struct client client = client_open(0, 254);
@@ -172,7 +172,7 @@ static void many_jobs_in_flight_all_end(void)
 	client_close(&client);
 }
 
-/* More FCs than a hardware ring has descriptors. */
+/* The job has more FCs than a hardware ring has descriptors. */
 static void job_longer_than_a_ring_ends(void)
 {
 	struct client client = client_open(0, 254);
@@ -194,7 +194,7 @@ static void job_longer_than_a_ring_ends(void)
 	client_close(&client);
 }
 
-/* A job writes its scratch, ends; the next one's scratch is zero again. */
+/* A job writes its scratch and ends; the scratch of the next job is zero again. */
 static void scratch_is_zeroed(void)
 {
 	struct client client = client_open(0, 254);
@@ -227,7 +227,7 @@ static void scratch_is_zeroed(void)
 	client_close(&client);
 }
 
-/* A job keeps its memory although the client lets go of the buffer. */
+/* A job keeps its memory although the client unmaps the buffer. */
 static void unmap_under_a_job_is_harmless(void)
 {
 	struct client client = client_open(0, 254);
@@ -274,12 +274,12 @@ static void bo_wait_knows_readers_from_writers(void)
 	put_delay(&client, 0, 500 * MS);
 	job_init(&job, &client, 1, 0, 1);
 	check_equal(job_submit(&client, &job), 0);
-	/* The program is read, the data may be written. */
+	/* The job reads the program, and may write the data. */
 	check_equal(bo_wait(&client, &client.program, OVERTAKE_MAP_READ, 0), 0);
 	check_equal(bo_wait(&client, &client.program, write, 0), -ETIMEDOUT);
 	check_equal(bo_wait(&client, &client.data, OVERTAKE_MAP_READ, 0), -ETIMEDOUT);
 	check_equal(bo_wait(&client, &client.data, write, NEVER), 0);
-	/* Its fences come first, then it can be collected. */
+	/* The fences of the job are signalled first, then it can be collected. */
 	check_equal(job_wait(&client, 1, NEVER, &result), 0);
 	check_equal(result.status, 0);
 	client_close(&client);
@@ -374,7 +374,7 @@ static void destroy_ends_a_context_at_once(void)
 	}
 	check_equal(context_destroy(client.fd, client.context), 0);
 	check_equal(context_destroy(client.fd, client.context), -ENOENT);
-	/* Its jobs are over, whether they had begun or not. */
+	/* The jobs of the context are over, whether they had begun or not. */
 	check_equal(bo_wait(&client, &client.data, OVERTAKE_MAP_READ, 0), 0);
 	for (tag = 0; tag < 10; tag++) {
 		memcpy(&result, client.data.data + RESULT_OFFSET + tag * sizeof(result),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Clients that die, devices that go: nothing stuck, nothing left. */
+/* Clients that die and devices that go leave nothing stuck and nothing behind. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -21,10 +21,10 @@
 #define MS		1000000ull
 #define NEVER		OVERTAKE_DEADLINE_NEVER
 
-/* Further than an endless loop lets the manual clock go while it is being priced. */
+/* A step of the manual clock, further than an endless loop permits while it is priced. */
 #define STEP_NS		1000000000000ull
 
-/* How often; KMOD_ROUNDS multiplies it for a soak. */
+/* Returns the number of rounds, which KMOD_ROUNDS multiplies for a soak. */
 static unsigned int rounds(unsigned int usual)
 {
 	const char *factor = getenv("KMOD_ROUNDS");
@@ -49,7 +49,7 @@ static void closing_with_jobs_in_flight(void)
 		ring_submit_job(&ring, &client, &job);
 	}
 	client_close(&client);
-	/* Commands in flight keep the file open: it is the ring that lets go. */
+	/* Commands in flight keep the file open until the ring is closed. */
 	io_uring_queue_exit(&ring);
 	wait_until_forgotten();
 }
@@ -96,7 +96,7 @@ static void *collect_one(void *argument)
 	static struct overtake_result result;
 	struct client *client = argument;
 
-	/* Either the result, or the device had gone before the call. */
+	/* The call returns the result, or fails if the device had gone before. */
 	if (job_wait(client, 1, NEVER, &result))
 		return NULL;
 	return &result;
@@ -129,7 +129,7 @@ static void unbind_ends_jobs_with_enodev(void)
 	completion = ring_reap(&ring);
 	check_equal(completion.user_data, 2);
 	check_equal(completion.status, -ENODEV);
-	/* The file lives on, and is good for nothing. */
+	/* The file is still open, but every call fails. */
 	check_equal(context_create(client.fd, 254, 0, &id), -ENODEV);
 	check_equal(job_submit(&client, &job), -ENODEV);
 	job_init(&job, &client, 3, 0, 1);
@@ -188,7 +188,7 @@ static void bad_parameters_are_refused(void)
 	};
 	size_t i;
 
-	/* What reads the kernel log after us shall not take these for complaints. */
+	/* Readers of the kernel log must not count these messages as complaints. */
 	check_equal(write_file("/dev/kmsg", "overtake-test: expect error -(EINVAL|22): .*: not \n"), 0);
 	check_equal(write_file("/dev/kmsg", "overtake-test: expect failed with error -22\n"), 0);
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a client may have at most: each limit is reached, the next call fails with the documented
- * error, the limit is named by OVERTAKE_QUERY_LIMITS, and what is given back can be had again.
+ * Limits of a client: each is reached, the next call fails with the documented error,
+ * OVERTAKE_QUERY_LIMITS names the limit, and a client can use again what it has given back.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #define MS		1000000ull
 #define MIB		(1ull << 20)
 
-/* The limit that refused last, as a client finds it; OVERTAKE_LIMIT_COUNT if none ever did. */
+/* Returns the limit that refused last, as a client finds it, or OVERTAKE_LIMIT_COUNT. */
 static uint32_t limit_exceeded(int fd)
 {
 	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT];
@@ -110,7 +110,7 @@ static void limit_of_contexts(void)
 	client_close(&client);
 }
 
-/* Submits until the driver refuses; how many it took. */
+/* Submits jobs until the driver refuses one; returns the number of accepted jobs. */
 static uint32_t submit_until_refused(const struct client *client, uint64_t tag)
 {
 	uint32_t count = 0;
@@ -147,7 +147,7 @@ static void limits_of_jobs(void)
 	check_equal(submit_until_refused(&client, 1), 0);
 	check_equal(limit_exceeded(client.fd), OVERTAKE_LIMIT_CLIENT_JOBS);
 	check_equal(limit_used(client.fd, OVERTAKE_LIMIT_CLIENT_JOBS), OVERTAKE_MAX_CLIENT_JOBS);
-	/* Ended is not enough: a job counts until it is collected. */
+	/* A job that has ended still counts until it is collected. */
 	check_equal(job_cancel(&(struct client){ .fd = client.fd, .context = first }, 5), 0);
 	check_equal(advance_clock(0, MS), 0);
 	check_equal(submit_until_refused(&client, 1), 0);
@@ -159,7 +159,7 @@ static void limits_of_jobs(void)
 	restart_clock(0); /* returns when all of them have gone */
 }
 
-/* A client of another user, from 1; 0 is root. */
+/* Opens a client of user @uid; 0 is root. */
 static struct client client_open_as(uid_t uid)
 {
 	struct client client;
@@ -171,7 +171,7 @@ static struct client client_open_as(uid_t uid)
 	return client;
 }
 
-/* Jobs that the client gets in flight. */
+/* Submits jobs until the driver refuses one; returns the number in flight. */
 static uint32_t fill_client(struct client *client)
 {
 	uint32_t i, id, total = 0;
@@ -190,7 +190,7 @@ static void let_others_open(void)
 	check_equal(chmod("/dev/accel/accel0", 0666), 0);
 }
 
-/* Files are for the asking; what counts is who opened them. */
+/* A user can open many files; the limit counts for the user who opened them. */
 static void limit_of_a_users_commands(void)
 {
 	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT];
@@ -228,9 +228,9 @@ static void limit_of_a_users_commands(void)
 }
 
 /*
- * What ordinary clients can queue leaves room for those who may be HIGH, and for a first job of
- * a user who has none.  A job that has arrived takes one slot, for its CANCEL; so this takes more
- * users than the two whose limits would make up the device's.
+ * Jobs of ordinary clients leave room for clients with the right to HIGH, and for a first job of a
+ * user who has none.  A job that has arrived takes one slot, for its CANCEL; so the test takes more
+ * users than the two whose limits would make up the limit of the device.
  */
 static void limit_of_the_devices_commands(void)
 {
@@ -358,7 +358,7 @@ static void limits_of_one_job(void)
 
 #define CGROUPS	"/tmp/cgroups"
 
-/* Memory that this process's group is charged for, bytes. */
+/* Returns the bytes that are charged to the memory cgroup of this process. */
 static uint64_t charged_to_group(void)
 {
 	return read_counter(CGROUPS "/clients/memory.current");
@@ -497,7 +497,7 @@ static void clock_switch_loses_no_cancel(void)
 		client_close(&client);
 		check_equal(write_file(path, i % 2 ? "0" : "1"), 0);
 	}
-	/* A lost one would hold a job, that its client, and that the device and the module. */
+	/* A lost CANCEL would keep a job, its client, the device and so the module. */
 	module_use(NULL);
 	module_use("cores=2 mode=timed profile=ideal");
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Every opcode as an ordinary client would ask for it to keep a core for itself: in the shape that takes
- * the host longest for what the model charges, in an FC as large as the watchdog lets through, on the
- * real clock.  It ends, HIGH gets its turn, and a cancel stops it.  What is asserted are ends and order.
+ * An ordinary client uses every opcode to keep a core for itself: in the shape that takes the host
+ * longest for its modelled cost, in an FC as large as the watchdog permits, on the real clock.  The
+ * FC ends, HIGH gets its turn, and a cancel stops the FC.  The tests assert ends and order only.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,17 +17,17 @@
 #define NEVER		OVERTAKE_DEADLINE_NEVER
 #define BYTES		(64u << 20)
 #define OUTPUTS		32u
-/* Instructions of an FC at most. */
+/* Greatest number of instructions of an FC. */
 #define INSNS		8192u
 #define WATCHDOG_CYCLES	1000000000ull
 /* A tenth of the default clock, since 50 FCs run into it; run-attacks tries the default. */
 #define SHORT_CLOCK(mode)	"cores=1 mode=" mode " fc_clock_ms=200"
-/* Neither watchdog nor clock: nothing but the cancel ends an FC. */
+/* Watchdog and clock take so long that only a cancel ends an FC. */
 #define NO_CLOCK(mode) \
 	"cores=1 mode=" mode " watchdog_ms=600000 fc_clock_ms=600000 stop_grace_ms=20 " \
 	"queue_timeout_ms=600000 deadline_max_ms=600000"
 
-/* An ordinary client with memory and a program for much. */
+/* An ordinary client with much memory and a large program. */
 struct hostile {
 	struct client client;
 	struct buffer memory;
@@ -56,7 +56,7 @@ static void hostile_close(struct hostile *hostile)
 	client_close(&hostile->client);
 }
 
-/* How often @insn fits into an FC. */
+/* Returns how often @insn fits into an FC of @cycles. */
 static uint32_t repetitions(const struct overtake_insn *insn, uint64_t cycles)
 {
 	const struct ovt_profile *profile = ovt_profile_find("default");
@@ -94,7 +94,7 @@ static void hostile_submit(struct hostile *hostile, uint64_t tag, uint32_t insns
 	be_root();
 }
 
-/* A context of its own for each: no ban is to help. */
+/* Takes a new context for each opcode, so that no ban helps. */
 static void new_context(struct hostile *hostile)
 {
 	be_nobody();
@@ -103,7 +103,7 @@ static void new_context(struct hostile *hostile)
 	be_root();
 }
 
-/* One FC runs, one waits; HIGH comes, with core limit 1. */
+/* One FC runs and one waits when a HIGH job comes, with core limit 1. */
 static void high_gets_its_turn(struct hostile *hostile, struct client *high,
 			       const struct hostile_shape *shape, uint64_t tag)
 {
@@ -122,12 +122,12 @@ static void high_gets_its_turn(struct hostile *hostile, struct client *high,
 	check_equal(urgent.status, 0);
 	check_equal(job_wait(&hostile->client, 1, NEVER, &first), 0);
 	check_equal(first.fcs_done, 1);
-	/* Done, if the host is fast enough; else its clock ran out. */
+	/* The FC has ended, or on a slow host its clock ran out. */
 	check_message(first.status == (first.fault == OVERTAKE_FAULT_CLOCK ? -ETIMEDOUT : 0),
 		      "%s: status %d, fault %u", shape->name, first.status, first.fault);
 	(void)job_cancel(&hostile->client, 2); /* in time or not */
 	check_equal(job_wait(&hostile->client, 2, NEVER, &second), 0);
-	/* Or it began before HIGH came: the host was slow to submit. */
+	/* A slow host may submit HIGH after the second FC began. */
 	check_message(!second.start_ns || second.start_ns >= urgent.start_ns ||
 		      second.start_ns < urgent.queued_ns,
 		      "%s: HIGH waited for two FCs", shape->name);

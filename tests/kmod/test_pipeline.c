@@ -18,14 +18,14 @@
 #define FRAME_BYTES	8192u
 #define CAMERA_REGION	5u
 
-/* A buffer between two stages, and how its consumer sees it. */
+/* A buffer between two stages, and its names at the consumer. */
 struct stage {
 	struct foreign camera;
 	uint32_t exposing;	/* the camera's fence */
 	uint64_t camera_address;
 	struct buffer output;
 	int dmabuf;		/* of @output */
-	uint32_t shown_handle;	/* of @output, at the consumer's */
+	uint32_t shown_handle;	/* of @output, at the consumer */
 	uint32_t showing;	/* the consumer's fence, or 0 */
 	uint8_t *shown;		/* the consumer's mapping */
 };
@@ -43,7 +43,7 @@ static void stage_open(struct stage *stage, struct client *client, int consumer)
 	stage->showing = 0;
 }
 
-/* Two mappings show the same pages: what is written by either is seen by the other. */
+/* Checks that two mappings show the same pages: a write to one is seen in the other. */
 static void check_same_pages(uint8_t *one, uint8_t *other, size_t size)
 {
 	size_t i;
@@ -73,7 +73,7 @@ static uint8_t frame_byte(uint32_t frame, uint32_t i)
 	return (uint8_t)(frame * 31 + i * 3 + i / 256);
 }
 
-/* output = camera, one instruction */
+/* Writes one instruction that copies the frame of the camera to the output. */
 static void put_frame_copy(struct client *client)
 {
 	struct overtake_operand operand = {
@@ -110,7 +110,7 @@ static void submit_frame(struct client *client, struct stage *stage, uint32_t fr
 	check_equal(job_submit(client, &job), 0);
 }
 
-/* The camera begins to expose a frame, and the device is to process it when it is there. */
+/* The camera begins to expose a frame, which the device processes when it is complete. */
 static void begin_frame(struct client *client, struct stage *stage, uint32_t frame,
 			uint32_t exposed, uint32_t done)
 {
@@ -131,7 +131,7 @@ static short dmabuf_readable(int dmabuf, int timeout)
 	return file.revents & POLLIN;
 }
 
-/* The camera's frame is there; the consumer waits for the device's, and looks at it. */
+/* The frame of the camera is complete; the consumer waits for the device, and checks the frame. */
 static void finish_frame(struct stage *stage, int consumer, uint32_t frame)
 {
 	uint32_t i;
@@ -141,7 +141,7 @@ static void finish_frame(struct stage *stage, int consumer, uint32_t frame)
 	check(!dmabuf_readable(stage->dmabuf, 0));
 	vgem_fence_signal(&stage->camera, stage->exposing);
 	if (stage->showing) {
-		/* The consumer still shows the last one: the device must not write yet. */
+		/* The consumer still shows the last frame: the device must not write yet. */
 		check(!dmabuf_readable(stage->dmabuf, 0));
 		for (i = 0; i < FRAME_BYTES; i++)
 			check_equal(stage->shown[i], frame_byte(frame - 2, i));
@@ -154,8 +154,8 @@ static void finish_frame(struct stage *stage, int consumer, uint32_t frame)
 }
 
 /*
- * Camera, device, consumer: a buffer of another driver in, one that another driver imports out, two
- * of each in turn, and each waits for fences only.
+ * Camera, device and consumer: the input is a buffer of another driver, another driver imports the
+ * output, there are two of each in turn, and each stage waits for fences only.
  */
 static void pipeline_without_a_copy(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A submission that leaves the device a choice of cores, and reports which it took. */
+/* A submission that gives the device a choice of cores, and reports the chosen core. */
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
@@ -63,11 +63,11 @@ static void refuses_what_is_no_choice(void)
 		uint64_t cores;
 		uint32_t asked, core, pad;
 	} rows[] = {
-		{ 0, 0, 0, 0 },		/* none */
-		{ 0x4, 0, 0, 0 },	/* one that the device has not */
+		{ 0, 0, 0, 0 },		/* no core */
+		{ 0x4, 0, 0, 0 },	/* a core that the device does not have */
 		{ 0x7, 0, 0, 0 },
-		{ 0x3, 1, 0, 0 },	/* and a core beside */
-		{ 0x3, 0, 1, 0 },	/* the answer before the question */
+		{ 0x3, 1, 0, 0 },	/* and also a core */
+		{ 0x3, 0, 1, 0 },	/* the answer is not 0 */
 		{ 0x3, 0, 0, 1 },
 	};
 	struct overtake_extension_model model = {
@@ -122,7 +122,7 @@ static void refuses_an_answer_without_a_place(void)
 	placed.job.submit.extensions = (uintptr_t)placement;
 	check_equal(job_submit(&client, &placed.job), -EFAULT);
 	check_equal(job_wait(&client, 1, 0, &result), -ENOENT);
-	/* It ends where the memory does. */
+	/* The structure ends at the end of the memory. */
 	placed.job.submit.extensions = (uintptr_t)placement + (uintptr_t)page - 16;
 	check_equal(mprotect(placement, (size_t)page, PROT_READ | PROT_WRITE), 0);
 	memcpy((char *)placement + page - 16, &placed.placement, 16);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Suspend and resume with jobs in flight.  The system's own way into suspend, up to and including all
- * devices' suspend callbacks, then back (pm_test).
+ * Suspend and resume with jobs in flight.  The system suspends as usual, up to and including the
+ * callbacks of all devices, and then resumes (pm_test).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +38,7 @@ static void need_suspend(void)
 	check_equal(write_file("/sys/module/suspend/parameters/pm_test_delay", "1"), 0);
 }
 
-/* 0 after the resume, or -errno of the refused suspend. */
+/* Returns 0 after the resume, or -errno of the refused suspend. */
 static int suspend(void)
 {
 	return write_file("/sys/power/state", "freeze");
@@ -54,9 +54,9 @@ static void trace_begin(void)
 }
 
 /**
- * struct seen - what the trace holds
+ * struct seen - numbers of FCs in the trace
  * @before: FCs that started before the devices were suspended
- * @asleep: FCs that started or ended while they were
+ * @asleep: FCs that started or ended while the devices were suspended
  * @after: FCs that started after that
  */
 struct seen {
@@ -235,7 +235,7 @@ static void deadlines_go_on(void)
 	job_init(&job, &client, 1, 0, 1);
 	job.submit.core = 1;
 	check_equal(job_submit(&client, &job), 0);
-	/* Behind it, and would start after 500 ms at the earliest. */
+	/* This job is behind the first one, and could start after 500 ms at the earliest. */
 	job_init(&job, &client, 2, 1, 1);
 	job.submit.core = 1;
 	job.submit.deadline_ns = monotonic_ns() + 400 * (int64_t)MS;
@@ -255,7 +255,7 @@ static void deadlines_go_on(void)
 	client_close(&client);
 }
 
-/* An FC that does not end in time refuses the suspend, and is none the worse for it. */
+/* An FC that does not end in time makes the driver refuse the suspend, and ends as usual. */
 static void long_fc_refuses_suspend(void)
 {
 	struct overtake_result result;
@@ -264,7 +264,7 @@ static void long_fc_refuses_suspend(void)
 	uint32_t i;
 
 	need_suspend();
-	/* What reads the kernel log after us shall not take these for complaints. */
+	/* Readers of the kernel log must not count these messages as complaints. */
 	check_equal(write_file("/dev/kmsg", "overtake-test: expect overtake overtake.0: PM: "
 			       ".*(error|returns) -16\n"), 0);
 	check_equal(write_file("/dev/kmsg", "overtake-test: expect PM: Some devices failed to "

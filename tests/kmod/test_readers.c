@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Readers do not delay the device: those of debugfs work in bounded pieces. */
+/* Readers do not delay the device: files of debugfs are read in bounded pieces. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #define MANUAL		"cores=2 mode=timed profile=ideal manual_clock=1"
 #define SECOND		1000000000ull
 
-/* Things at most that a reader handles under the device lock: docs/design/driver-sources.md. */
+/* Most objects that a reader handles under the device lock: docs/design/driver-sources.md. */
 #define MOST		64u
 
 #define FILES		8u
@@ -47,7 +47,7 @@ static void submit_many(struct client *client, uint32_t context)
 	}
 }
 
-/* FILES files with CONTEXTS contexts each; the first ones have JOBS jobs. */
+/* Opens FILES files with CONTEXTS contexts each; the first contexts have JOBS jobs. */
 static void crowd_open(struct client *clients)
 {
 	uint32_t id, i, context;
@@ -62,7 +62,7 @@ static void crowd_open(struct client *clients)
 		submit_many(&clients[i], clients[i].context);
 }
 
-/* Reads on to the end, or @pieces pieces; the end of @text. */
+/* Reads to the end of the file, or @pieces pieces; returns the end of @text. */
 static char *read_pieces(int fd, char *text, const char *end, unsigned int pieces)
 {
 	ssize_t length;
@@ -86,7 +86,7 @@ static unsigned int count_text(const char *text, const char *wanted)
 
 static char all[1 << 20];
 
-/* Each context once, some of its jobs, and no more in one hold of the lock than is promised. */
+/* Each context is there once, with some of its jobs; one hold of the lock handles at most MOST. */
 static void state_is_read_in_bounded_pieces(void)
 {
 	struct client clients[FILES];
@@ -112,7 +112,7 @@ static void state_is_read_in_bounded_pieces(void)
 		client_close(&clients[i]);
 }
 
-/* The number of the line of @client's context @id. */
+/* Returns how many lines there are of @client's context @id. */
 static unsigned int count_context(const char *text, unsigned long long client, uint32_t id)
 {
 	char line[64];
@@ -121,7 +121,7 @@ static unsigned int count_context(const char *text, unsigned long long client, u
 	return count_text(text, line);
 }
 
-/* DRM's number of the client whose line is the first in @text. */
+/* Returns DRM's number of the client whose line is the first in @text. */
 static unsigned long long first_client(const char *text)
 {
 	const char *at = strstr(text, "\nclient ");
@@ -130,7 +130,7 @@ static unsigned long long first_client(const char *text)
 	return strtoull(at + strlen("\nclient "), NULL, 10);
 }
 
-/* Contexts that go and come while one reads: whatever is there all the time is there once. */
+/* Contexts go and come during a read: each that stays is in the text once. */
 static void state_is_whole_although_contexts_go(void)
 {
 	struct client client = client_open(0, 254), other = client_open(0, 254);
@@ -167,7 +167,7 @@ static void state_is_whole_although_contexts_go(void)
 	client_close(&other);
 }
 
-/* Each user's row is there, however many there are, and none is added up under the lock. */
+/* The 60 files of one user are one row, and a read holds the lock for at most MOST objects. */
 static void users_are_read_in_bounded_pieces(void)
 {
 	struct client clients[60];
@@ -196,7 +196,7 @@ static void users_are_read_in_bounded_pieces(void)
 		client_close(&clients[i]);
 }
 
-/* While an FC hangs one sees who has the device, who waits, and since when. */
+/* While an FC hangs, the file shows who has the device, who waits, and since when. */
 static void state_of_a_device_that_hangs(void)
 {
 	struct client client = client_open(0, 254);

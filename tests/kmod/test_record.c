@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Jobs that are recorded once and replayed: the same job as any other, and nothing of another's. */
+/* Jobs that are recorded once and replayed: as any other job, without data of another one. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ static void put_scratch_copy(struct client *client, uint32_t index, bool out_of_
 	put_insn(client, index, &insn);
 }
 
-/* Makes a job of two FCs, each with a buffer of its own. */
+/* Replays a job of two FCs, each replay with a buffer of its own. */
 static void replay_is_a_job_with_other_buffers(void)
 {
 	struct client client = client_open(0, 254);
@@ -56,7 +56,7 @@ static void replay_is_a_job_with_other_buffers(void)
 	put_copy(&client, 1, 1024, 512, 64);
 	job_init(&job, &client, 0, 0, 2);
 	recording = recording_of(&client, &job, 3);
-	memset(job.fcs, 0, sizeof(job.fcs)); /* it was read */
+	memset(job.fcs, 0, sizeof(job.fcs)); /* the driver has read it */
 	for (i = 0; i < 3; i++) {
 		buffers[i] = buffer_create(client.fd, 8192, READ_WRITE);
 		memset(buffers[i].data, (int)i + 1, 64);
@@ -77,7 +77,7 @@ static void replay_is_a_job_with_other_buffers(void)
 	client_close(&client);
 }
 
-/* Its only instance is idle when its client knows of the end. */
+/* The only instance is idle when the client has been notified of its end. */
 static void one_instance_is_replayed_at_once(void)
 {
 	struct client client = client_open(0, 254);
@@ -108,7 +108,7 @@ static void one_instance_is_replayed_at_once(void)
 	client_close(&client);
 }
 
-/* Until their ends are collected. */
+/* Instances are in flight until their ends are collected. */
 static void all_instances_in_flight_is_busy(void)
 {
 	struct client client = client_open_at_zero();
@@ -138,7 +138,7 @@ static void all_instances_in_flight_is_busy(void)
 	client_close(&client);
 }
 
-/* An instance's is its own, holds what its last job left there, and began as zeros. */
+/* Scratch belongs to one instance: it begins as zeros, and keeps the data of the last job. */
 static void scratch_is_the_instances_own(void)
 {
 	struct client client = client_open(0, 254);
@@ -146,8 +146,8 @@ static void scratch_is_the_instances_own(void)
 	uint32_t recording, other, i;
 	struct job job;
 
-	put_scratch_copy(&client, 0, true, 512);	/* what was there */
-	put_scratch_copy(&client, 1, false, 0);		/* leaves this */
+	put_scratch_copy(&client, 0, true, 512);	/* the data that was there */
+	put_scratch_copy(&client, 1, false, 0);		/* leaves this data */
 	job_init(&job, &client, 0, 0, 2);
 	job.submit.scratch_bytes = 4096;
 	recording = recording_of(&client, &job, 1);
@@ -161,7 +161,7 @@ static void scratch_is_the_instances_own(void)
 		check_equal(client.data.data[512], i ? 0x40 + i - 1 : 0);
 		check_equal(client.data.data[512 + 63], i ? 0x40 + i - 1 : 0);
 	}
-	/* Memory that was given back and asked for again is zeroed again. */
+	/* Memory that was given back is zeroed before another instance gets it. */
 	check_equal(recording_forget(&client, recording), 0);
 	recording = recording_of(&client, &job, 1);
 	for (i = 0; i < 2; i++) {
@@ -173,7 +173,7 @@ static void scratch_is_the_instances_own(void)
 	client_close(&client);
 }
 
-/* Of those in flight only after their ends, and then all of it. */
+/* Instances in flight give back their memory after their ends, and then all of it. */
 static void forgetting_gives_the_memory_back(void)
 {
 	struct client client = client_open_at_zero();
@@ -231,7 +231,7 @@ static void context_and_file_forget_theirs(void)
 	client_close(&client); /* with two in flight, and one recording that was never replayed */
 }
 
-/* Access of the CPU to an import begins and ends with each replay. */
+/* Each replay begins and ends the CPU's access to an import. */
 static void replays_on_imports(void)
 {
 	struct foreign foreign = udmabuf_create(65536);
@@ -336,7 +336,7 @@ static void buffers_wait_for_replays(void)
 	client_close(&client);
 }
 
-/* A buffer that is exported while it is used, and one that was before. */
+/* One buffer is exported during its use, another one before. */
 static void exported_buffers_show_replays(void)
 {
 	struct client client = client_open_at_zero();
@@ -369,7 +369,7 @@ static void exported_buffers_show_replays(void)
 	client_close(&client);
 }
 
-/* Fences in and out, in the instance that has had others before. */
+/* A replay waits for fences and signals some, in an instance that has had others before. */
 static void waits_and_signals_as_other_jobs(void)
 {
 	struct client client = client_open(0, 254);
@@ -408,7 +408,7 @@ static void waits_and_signals_as_other_jobs(void)
 	client_close(&client);
 }
 
-/* Groups, with the cores of each replay and with those that were recorded. */
+/* Groups run on the cores of each replay, or on the recorded ones. */
 static void groups_are_recorded(void)
 {
 	struct client client = client_open_at_zero();
@@ -542,7 +542,7 @@ static void bad_replays_are_refused(void)
 	REFUSED(replay.args.result = client.data.address + 4, -EINVAL);
 	REFUSED(replay.args.result = client.program.address, -EACCES);
 	REFUSED(replay.args.extensions = (uintptr_t)&extension, -EINVAL);
-	extension.type = OVERTAKE_EXTENSION_REPLAY_PARTS; /* it is no group */
+	extension.type = OVERTAKE_EXTENSION_REPLAY_PARTS; /* the recording is no group */
 	REFUSED(replay.args.extensions = (uintptr_t)&extension, -EINVAL);
 	/* The other file has no such recording, and no refusal has cost the only instance. */
 	replay = good;

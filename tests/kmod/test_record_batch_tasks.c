@@ -41,7 +41,7 @@ static void *submit_and_stop(void *argument)
 	return NULL;
 }
 
-/* Of one ring, though the first that ended belongs to it. */
+/* All tasks use one ring; the first replay that ends belongs to the stopped task. */
 static void a_stopped_task_holds_up_no_command_of_others(void)
 {
 	static struct stopped_task task;
@@ -102,7 +102,7 @@ static void *submit_with_much_behind(void *argument)
 	return NULL;
 }
 
-/* True: the driver kept the replay back when its buffer was exported. */
+/* Returns whether the driver kept the replay back when its buffer was exported. */
 static bool export_while_one_is_kept(struct submitter *submitter, uint32_t recording, uint64_t tag)
 {
 	struct buffer buffer = buffer_create(submitter->client.fd, 4096, READ_WRITE);
@@ -130,7 +130,7 @@ static bool export_while_one_is_kept(struct submitter *submitter, uint32_t recor
 	return is_kept;
 }
 
-/* What others can see of it has been published. */
+/* Replays that use the buffer are published before others can see it. */
 static void export_of_a_buffer_publishes_the_replays_kept_back(void)
 {
 	static struct submitter submitter;

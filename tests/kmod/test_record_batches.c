@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Several commands in one system call: replays that the driver hands to the device together, and what
- * comes between them.
+ * Several commands in one system call: replays that the driver submits to the device together, and
+ * other commands between them.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,9 +20,9 @@
 #define MS		1000000ull
 #define NEVER		OVERTAKE_DEADLINE_NEVER
 #define READ_WRITE	(OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE)
-/* More than the driver keeps back, twice. */
+/* More than twice the replays that the driver keeps back. */
 #define BATCH		40u
-#define COMMAND		1000000u /* user_data of what is no job */
+#define COMMAND		1000000u /* user_data of commands that are no jobs */
 #define ANY_RING	(IORING_SETUP_SQE128 | IORING_SETUP_CQE32)
 #define DEFERRED_RING	(ANY_RING | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN)
 
@@ -67,7 +67,7 @@ static uint32_t record_delay(struct client *client, struct job *job)
 	return recording_of(client, job, BATCH);
 }
 
-/* A submission in their middle, and its place. */
+/* A submission in the middle of replays keeps its place. */
 static void run_in_order(unsigned int flags)
 {
 	struct client client = client_open_at_zero();
@@ -86,7 +86,7 @@ static void run_in_order(unsigned int flags)
 			prepare_job(&ring, &client, &job);
 	}
 	check_equal(io_uring_submit(&ring), BATCH + 1);
-	/* All are known, and none has run. */
+	/* The driver knows all replays, and none has run. */
 	for (i = 0; i < BATCH; i++)
 		check_equal(replay_submit(&client, &replays[i]), -EBUSY);
 	check_equal(ring_is_empty(&ring), 1);
@@ -106,7 +106,7 @@ static void replays_of_a_batch_run_in_order(void)
 	run_in_order(ANY_RING);
 }
 
-/* It ends with its own error, when the call that submits it returns, and the others run. */
+/* A refused replay ends with its error when the call that submits it returns; others run. */
 static void refused_one_is_alone(unsigned int flags)
 {
 	struct client client = client_open_at_zero();
@@ -122,12 +122,12 @@ static void refused_one_is_alone(unsigned int flags)
 	for (i = 0; i < BATCH; i++)
 		replay_prepare(&ring, &client, &replays[i]);
 	check_equal(io_uring_submit(&ring), BATCH);
-	/* In the order in which the driver finds out. */
+	/* The errors come in the order in which the driver finds them. */
 	io_uring_get_events(&ring);
 	check_equal(io_uring_cq_ready(&ring), 2);
 	expect(&ring, 9, -ENOENT);
 	expect(&ring, 6, -EEXIST);
-	/* Its instance and its buffer are free. */
+	/* The instance and the buffer of the refused replay are free. */
 	replays[7].args.tag = 7;
 	replay_prepare(&ring, &client, &replays[7]);
 	check_equal(io_uring_submit(&ring), 1);
@@ -173,7 +173,7 @@ static void a_fence_in_a_batch_keeps_its_place(void)
 	client_close(&client);
 }
 
-/* Of the replays before it; not of those behind it. */
+/* A cancel finds the replays before it, and not those behind it. */
 static void cancel_in_a_batch_finds_what_is_before_it(void)
 {
 	struct client client = client_open_at_zero();
@@ -203,7 +203,7 @@ static void cancel_in_a_batch_finds_what_is_before_it(void)
 	client_close(&client);
 }
 
-/* It is chosen first, though NORMAL replays of the same call arrived before it. */
+/* A HIGH replay is chosen first, though NORMAL replays of the same call came before it. */
 static void high_in_a_batch_overtakes(void)
 {
 	const volatile struct overtake_result *results;
@@ -242,7 +242,7 @@ static void *submit_all(void *argument)
 	return (void *)(intptr_t)io_uring_submit(argument);
 }
 
-/* Those before it run to their end, though the call that submits them has not returned. */
+/* The replays before it run to their end, though the call that submits them has not returned. */
 static void a_page_that_does_not_come_holds_up_no_replay_before_it(void)
 {
 	struct client client = client_open(0, 254);
@@ -310,8 +310,8 @@ static void a_file_may_go_while_a_refused_replay_is_left_behind(void)
 		shared = client_open(0, 254);
 		put_delay(&shared, 0, 100);
 		job_init(&job, &shared, 1, 0, 1);
-		check_equal(job_submit(&shared, &job), 0); /* never collected: its tag is in use */
-		/* It keeps the buffer shared, and would keep the client. */
+		check_equal(job_submit(&shared, &job), 0); /* not collected: its tag stays in use */
+		/* The job keeps the buffer shared, and would keep the client. */
 		close(prime_export(shared.fd, shared.data.handle, DRM_RDWR | DRM_CLOEXEC));
 		ring_open(&ring, BEHIND + 1, ANY_RING);
 		replay_init(&replay, &shared, recording_of(&shared, &job, 1), 1);
@@ -329,7 +329,7 @@ static void a_file_may_go_while_a_refused_replay_is_left_behind(void)
 #define ROUNDS		200u
 #define THREADS		3u
 
-/* A ring and a recording of its own, and the file of all. */
+/* A thread with a ring and a recording of its own; all threads use one file. */
 static void *replay_batches(void *argument)
 {
 	uintptr_t number = (uintptr_t)argument;
@@ -371,7 +371,7 @@ static void threads_with_one_file_batch_their_own(void)
 	client_close(&shared);
 }
 
-/* Random batches: xorshift, the same in each run. */
+/* State of xorshift for random batches, the same in each run. */
 static uint64_t state;
 
 static uint32_t below(uint32_t limit)
@@ -394,7 +394,7 @@ struct sequence {
 	uint32_t recordings[RECORDINGS];
 	uint32_t syncobj;
 	uint32_t tag;
-	uint32_t commands; /* that are to complete */
+	uint32_t commands; /* commands that have to complete */
 	struct replay replays[64];
 	struct sync_chain chains[64];
 	struct job jobs[64];
@@ -481,7 +481,7 @@ static void submit_random(struct sequence *s)
 		check_equal(context_create(s->client.fd, 255, 0, &other), 0);
 		s->client.context = other; /* it has no recordings */
 	}
-	/* Each completes, once. */
+	/* Each command completes once. */
 	reap(s, below(2) ? s->commands : below(s->commands + 1));
 	if (!s->commands)
 		check_equal(ring_is_empty(&s->ring), 1);

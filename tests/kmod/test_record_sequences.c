@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a client may do to its memory and its files between and during replays, in random order: unmap,
- * free, map again, export, fork, cancel, forget, close.  The module may refuse; it may not fall over, nor
- * keep anything, nor compute for a buffer that the job did not name.
+ * Calls of a client for its memory and files between and during replays, in random order: unmap,
+ * free, map again, export, fork, cancel, forget, close.  The module may refuse a call.  It must not
+ * crash, keep an object, or compute on a buffer that the job did not name.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ struct sequence {
 	bool has_address[BUFFERS];	/* on the device */
 	uint32_t recordings[RECORDINGS]; /* 0: none */
 	uint64_t tag;
-	uint32_t in_flight;		/* at most: some may have ended */
+	uint32_t in_flight;		/* an upper bound: some may have ended */
 };
 
 static unsigned int state = 1;
@@ -59,7 +59,7 @@ static void unmap_buffer(struct sequence *s, unsigned int i)
 	s->is_mapped[i] = false;
 }
 
-/* Jobs in flight that use it keep it. */
+/* Unmaps a buffer; jobs in flight that use it keep it. */
 static void take_address(struct sequence *s, unsigned int i)
 {
 	struct drm_overtake_bo_unmap unmap = { .address = s->buffers[i].address };
@@ -118,7 +118,7 @@ static void record_job(struct sequence *s, unsigned int i)
 	s->recordings[i] = recording.record_id;
 }
 
-/* The buffer lives or has gone: then its address belongs to nothing. */
+/* Replays on a buffer; if the buffer has gone, its address belongs to no memory. */
 static void replay_job(struct sequence *s, unsigned int i)
 {
 	unsigned int at = below(BUFFERS);
@@ -157,7 +157,7 @@ static void collect(struct sequence *s, bool all)
 	}
 }
 
-/* The child has the same file: what it submits and destroys is the parent's too. */
+/* The child has the same file: it submits and destroys for the parent, too. */
 static void fork_and_replay(struct sequence *s)
 {
 	pid_t child = fork();
@@ -176,7 +176,7 @@ static void fork_and_replay(struct sequence *s)
 		unmap_buffer(s, below(BUFFERS));
 	check_equal(waitpid(child, &status, 0), child);
 	check_equal(status, 0);
-	s->tag += 16; /* the child has used some */
+	s->tag += 16; /* the child has used some tags */
 }
 
 static void begin(struct sequence *s)
@@ -262,7 +262,7 @@ static void random_sequences_leave_nothing(void)
 			step(&s);
 		end(&s);
 	}
-	/* That the module can be taken away afterwards says the rest. */
+	/* The module can be removed afterwards only if no object is left. */
 }
 
 const struct test_case record_sequence_cases[] = {

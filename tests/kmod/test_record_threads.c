@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Recordings under many threads, and of processes that are killed. */
+/* Recordings of many threads, and of processes that are killed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@
 static void *replay_until_killed(void *argument)
 {
 	struct client client = client_open(0, 254);
-	atomic_uint *replays = argument; /* of all processes */
+	atomic_uint *replays = argument; /* counts the replays of all processes */
 	struct overtake_result result;
 	struct replay replay;
 	struct job job;
@@ -73,7 +73,7 @@ static void killed_processes_leave_nothing(void)
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
 	}
-	/* That the module can be taken away afterwards says the rest. */
+	/* The module can be removed afterwards only if no object is left. */
 }
 
 #define ROUNDS	400u
@@ -188,7 +188,7 @@ static void threads_of_one_context(void)
 
 static const char *const allocations[] = { "kmalloc", "kmem_cache_alloc" };
 
-/* The file is open already: opening it would allocate. */
+/* This file is open from the beginning, since an open() would allocate. */
 static int tracing_on;
 
 static void trace_is_on(bool on)
@@ -196,7 +196,7 @@ static void trace_is_on(bool on)
 	check_equal(write(tracing_on, on ? "1" : "0", 1), 1);
 }
 
-/* Those of this process are written down while the trace is on; it is off. */
+/* Selects the allocations of this process for the trace, which is off yet. */
 static void prepare_trace(bool wanted)
 {
 	char path[128], filter[64];
@@ -214,7 +214,7 @@ static void prepare_trace(bool wanted)
 	check_equal(write_file("/sys/kernel/tracing/trace", "\n"), 0);
 }
 
-/* Lines that are no comment; at most @most. */
+/* Counts lines of the trace that are no comments, up to @most. */
 static unsigned int traced(unsigned int most)
 {
 	FILE *trace = fopen("/sys/kernel/tracing/trace", "re");
@@ -242,7 +242,7 @@ static void replay_and_collect(const struct client *client, uint32_t recording, 
 	check_equal(result.status, 0);
 }
 
-/* Of replays with scratch, by ioctl; the same counts those of one submission. */
+/* Replays with scratch, by ioctl, allocate nothing; the same trace shows that a submission does. */
 static void replays_allocate_nothing(void)
 {
 	struct client client = client_open(0, 254);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the driver refuses.  Each row asks for one thing that must not be granted and names the
- * errno; before and after, everything that the driver tells about itself is compared: contexts, jobs,
- * charged memory, command slots, ring positions, counters.  The manual clock stands still, so
- * nothing may differ.
+ * Refusals of the driver.  Each row makes one call that must fail, and names the errno.  The test
+ * compares everything that the driver reports before and after: contexts, jobs, charged memory,
+ * command slots, ring positions, counters.  The manual clock stands still, so nothing may differ.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -154,7 +153,7 @@ static void submissions(void)
 		take_snapshot(&client, &after);
 		compare_snapshots(&before, &after);
 	}
-	/* The one that was accepted is none the worse. */
+	/* The accepted job still ends well. */
 	check_equal(advance_clock(0, 1000000), 0);
 	check_equal(job_wait(&client, 1000, 0, &result), 0);
 	check_equal(result.status, 0);
@@ -325,7 +324,7 @@ static void queries_and_others(void)
 	check_refused(&client, query(&client, 1, 0, 64, 0xffff888000000000ull), EFAULT);
 	check_refused(&client, query(&client, 4, 0, 1, 0), EFAULT);
 	check_refused(&client, query(&client, 4, 0, 64, 0xffff888000000000ull), EFAULT);
-	/* No way round BO_CREATE and its limits. */
+	/* No other call evades BO_CREATE and its limits. */
 	check_refused(&client, device_ioctl(client.fd, _IOWR('d', 0xb2,
 							     struct drm_mode_create_dumb), &dumb),
 		      EACCES);
@@ -362,7 +361,7 @@ static void strangers_objects(void)
 	client_close(&client);
 }
 
-/* The right to priority 255 is asked for where a context is created, and travels with the file. */
+/* Creating a context needs the right to priority 255, which belongs to the file. */
 static void high_priority_needs_the_right(void)
 {
 	struct client client = client_open(0, 255);
@@ -370,7 +369,7 @@ static void high_priority_needs_the_right(void)
 	struct job job;
 
 	check_equal(setresuid(65534, 65534, 65534), 0);
-	/* No snapshot: debugfs is root's. */
+	/* There is no snapshot, since only root can read debugfs. */
 	check_equal(create_context(&other, 255, 0, 0), -EPERM);
 	check_equal(create_context(&other, 255, 1, 0), -EPERM);
 	check_equal(create_context(&other, 254, 0, 0), 0);

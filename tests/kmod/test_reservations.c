@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Jobs whose buffers share a reservation object, or have lost the handle that led to it. */
+/* Jobs with buffers that share a reservation object, or whose handle is closed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static void foreign_fences_outlive_the_handle(void)
 	client_close(&client);
 }
 
-/* The same memory, imported as two buffers: one reservation object, which can be locked once. */
+/* The same memory is imported as two buffers: their one reservation object can be locked once. */
 static void one_job_uses_a_buffer_imported_twice(void)
 {
 	struct client client = client_open(0, 254);
@@ -82,7 +82,7 @@ static void one_job_uses_a_buffer_imported_twice(void)
 	check_equal(job_wait(&client, 1, NEVER, &result), 0);
 	check_equal(result.status, 0);
 	check(!memcmp(foreign.data, foreign.data + 4096, 1024));
-	/* The other backend locks without waiting. */
+	/* io_uring locks without waiting. */
 	ring_open_default(&ring);
 	job.submit.tag = 2;
 	ring_submit_job(&ring, &client, &job);

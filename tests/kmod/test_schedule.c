@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Order and times of FCs, exactly, on the manual clock: 1000 cycles of the ideal profile are 1 us.
- * (All FC-level scenarios run elsewhere; here is what only the driver adds.)
+ * (All FC-level scenarios run elsewhere; these tests are for what only the driver adds.)
  */
 #include <errno.h>
 #include <stdio.h>
@@ -206,9 +206,9 @@ static void cancel_spares_the_running_fc(void)
 	submit(&client, 2, 0, 2, 0);
 	check_equal(advance_clock(0, start_ns + 500 * US), 0);
 	check_equal(job_cancel(&client, 1), 0);
-	check_equal(job_cancel(&client, 1), 0); /* again does no harm */
+	check_equal(job_cancel(&client, 1), 0); /* a second cancel does no harm */
 	check_equal(advance_clock(0, start_ns + 600 * US), 0);
-	check_equal(job_wait(&client, 1, 0, &result), -ETIMEDOUT); /* its FC still runs */
+	check_equal(job_wait(&client, 1, 0, &result), -ETIMEDOUT); /* an FC of the job still runs */
 	check_equal(advance_clock(0, start_ns + 5000 * US), 0);
 	result = collect(&client, 1);
 	check_equal(result.status, -ECANCELED);

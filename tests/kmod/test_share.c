@@ -101,7 +101,7 @@ static void export_is_the_same_memory(void)
 	compute_on(&client, 1, buffer.address);
 	check(!memcmp(seen + 4096, seen, 1024));
 	check(!memcmp(buffer.data, seen, SIZE));
-	/* Without the device and its file, too: vgem holds it. */
+	/* The buffer lives without the device and its file, too: vgem holds it. */
 	close(dmabuf);
 	munmap(buffer.data, buffer.size);
 	client_close(&client);
@@ -128,7 +128,7 @@ static void own_buffer_comes_home_as_itself(void)
 	client_close(&other);
 }
 
-/* A dma-buf that is open for reading only gives no right to write, neither to cores nor to CPUs. */
+/* A dma-buf that is open only for reading gives no right to write, to cores or to CPUs. */
 static void read_only_stays_read_only(void)
 {
 	struct client client = client_open(0, 254);
@@ -258,9 +258,9 @@ static void importers_see_the_devices_fences(void)
 	client_close(&client);
 }
 
-#define ODD_SIZE	(37 * 4096u)	/* of one dma-buf only */
+#define ODD_SIZE	(37 * 4096u)	/* no other dma-buf has this size */
 
-/* However many jobs use a buffer, two fences stand for them: one of the readers, one of the writers. */
+/* However many jobs use a buffer, it has two fences: one for readers, one for writers. */
 static void a_thousand_jobs_leave_two_fences(void)
 {
 	struct client client = client_open_at_zero();
@@ -278,7 +278,7 @@ static void a_thousand_jobs_leave_two_fences(void)
 		check_equal(job_submit(&client, &job), 0);
 	}
 	check_equal(count_device_fences(ODD_SIZE), 2);
-	/* And they stand for all of them, in whatever order they end. */
+	/* The fences stand for all jobs, whatever the order of their ends. */
 	waiter = dmabuf_sync_file(dmabuf, true);
 	for (i = 1; i < 1000; i++)
 		check_equal(job_cancel(&client, i), 0);
@@ -358,7 +358,7 @@ static void exporter_is_notified_of_each_job(struct foreign foreign)
 	check_accesses(1, 1);
 	compute_on(&client, 2, address);
 	check_accesses(2, 2);
-	/* Twice in one job. */
+	/* The job has the buffer twice. */
 	job_init_on(&job, &client, 3, address, SIZE, READ_WRITE);
 	memcpy(bindings, job.bindings, sizeof(job.bindings));
 	bindings[2] = bindings[1];
@@ -371,17 +371,17 @@ static void exporter_is_notified_of_each_job(struct foreign foreign)
 	job.submit.core = 3;
 	check_equal(job_submit(&client, &job), -EINVAL);
 	check_accesses(3, 3);
-	put_jump(&client, 7, 7); /* for as long as it takes */
+	put_jump(&client, 7, 7); /* until it is cancelled */
 	job_init_on(&job, &client, 5, address, SIZE, READ_WRITE);
 	job.fcs[0].first_insn = 7;
 	check_equal(job_submit(&client, &job), 0);
-	/* A submission that is refused at last has begun, and ends. */
+	/* A submission that is refused late has begun the access, and ends it. */
 	check_equal(job_submit(&client, &job), -EEXIST);
 	check_accesses(5, 4);
 	check_equal(job_cancel(&client, 5), 0);
 	check_equal(job_wait(&client, 5, NEVER, &result), 0);
 	check_accesses(5, 5);
-	/* Its own buffers are reported to no exporter. */
+	/* Buffers of the device itself are reported to no exporter. */
 	put_delay(&client, 0, 1);
 	job_init(&job, &client, 6, 0, 1);
 	check_equal(job_submit(&client, &job), 0);

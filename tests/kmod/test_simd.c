@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Vectors in the kernel: the bytes of the scalar operators. */
+/* Vector operators in the kernel write the same bytes as the scalar operators. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,8 +63,7 @@ static struct executor open_executor(unsigned int device)
 
 /*
  * Executes @random with a copy of its memory; the output region goes to @output.  Each region ends
- * with the last byte of a buffer: behind that the kernel has mapped nothing, and an access ends in an
- * oops.
+ * with the last byte of a buffer.  The kernel maps nothing behind it: an access ends in an oops.
  */
 static void execute(struct executor *executor, const struct random_job *random, uint64_t tag,
 		    u8 *output)
@@ -104,7 +103,7 @@ static void execute(struct executor *executor, const struct random_job *random, 
 	       random->regions[JOB_OUT].length);
 }
 
-/* True if device 0 has a twin for the case. */
+/* Runs a case; returns true if device 0 has a vector operator for it. */
 static bool check_case(struct executor *executors, u16 opcode, u64 seed)
 {
 	struct random_job random;

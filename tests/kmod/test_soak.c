@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * kill -9 of a client in each of the states that a client can be in.  However often: nothing is
- * stuck, nothing is left, a neighbour's jobs stay right, and the machine has as much memory as before.
+ * kill -9 of a client in each state that a client can be in.  However often this happens, nothing
+ * is stuck or left, a neighbour's jobs stay right, and the machine has as much memory as before.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 /* Memory that may come and go by itself: caches of each CPU, memory that RCU has yet to free. */
 #define MEMORY_NOISE_KIB	16384ull
 
-/* Each returns after having been in its state for a moment; the victim calls it for ever. */
+/* A client in some state: the victim calls a function for its state again and again. */
 struct victim {
 	struct client client;
 	struct io_uring ring;
@@ -117,7 +117,7 @@ static void victim_live(void (*state)(struct victim *victim), int ready)
 	check_equal(write(ready, "", 1), 1);
 	for (;;) {
 		state(&victim);
-		/* Makes room; what has not ended stays. */
+		/* Collects jobs that have ended, to make room. */
 		while (!job_wait_any(&victim.client, 0, &result))
 			;
 		io_uring_get_events(&victim.ring);
@@ -125,7 +125,7 @@ static void victim_live(void (*state)(struct victim *victim), int ready)
 	}
 }
 
-/* A victim that is in its state already. */
+/* Starts a victim, and waits until it is in its state. */
 static pid_t victim_start(void (*state)(struct victim *victim))
 {
 	int pipes[2];
@@ -165,7 +165,7 @@ static void killed_in_every_state(void)
 			load_kill(victim);
 			kills++;
 		}
-		/* Caches are full by then. */
+		/* Caches are full after a quarter of the rounds. */
 		if (round == rounds() / 4)
 			before = meminfo_kib("MemAvailable");
 	}

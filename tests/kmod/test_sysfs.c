@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What sysfs and debugfs show of each core, under the names that users of boards know, beside a known
+ * Files of each core in sysfs and debugfs, under the names that users of boards know, after a known
  * run.  Exact counters and tables are in debugfs.
  */
 #include <errno.h>
@@ -54,7 +54,7 @@ static void submit(struct client *client, uint64_t tag, uint32_t first, uint32_t
 	check_equal(job_submit(client, &job), 0);
 }
 
-/* Busy for 250 ms of a second, then for 2 s, then idle. */
+/* The core is busy for 250 ms of a second, then for 2 s, then idle. */
 static void ratio_is_of_the_last_window(void)
 {
 	struct client client = client_open(0, 254);
@@ -65,11 +65,11 @@ static void ratio_is_of_the_last_window(void)
 	core_number(1, "ratio"); /* a window begins */
 	submit(&client, 1, 0, 1, 0, 1);
 	check_equal(advance_clock(0, 5 * SECOND + 100 * MS), 0);
-	check_equal(core_number(1, "ratio"), 0); /* of the one before */
+	check_equal(core_number(1, "ratio"), 0); /* ratio of the window before */
 	check_equal(advance_clock(0, 6 * SECOND), 0);
 	check_equal(core_number(1, "ratio"), 25);
 	check_equal(core_number(2, "ratio"), 0);
-	/* In the middle of an FC, the time that has passed counts. */
+	/* In the middle of an FC the time since its start counts. */
 	submit(&client, 2, 1, 1, 0, 1);
 	submit(&client, 3, 1, 1, 0, 1);
 	check_equal(advance_clock(0, 7 * SECOND), 0);
@@ -131,7 +131,7 @@ static void fc_time_lists_the_last_fcs(void)
 	check_message(!strcmp(text, expected), "fc_time is\n%snot\n%s", text, expected);
 	read_core(2, "fc_time", text, sizeof(text));
 	check(!strcmp(text, "index id fc group prio start_ns end_ns run_ns fault part\n"));
-	/* A hundred more: the last 24 are there, and fit. */
+	/* After a hundred more FCs the last 24 are listed. */
 	for (i = 0; i < 50; i++)
 		submit(&client, 100 + i, 0, 2, 0, 1);
 	check_equal(advance_clock(0, 1000000), 0);
@@ -153,7 +153,7 @@ static void fc_time_lists_the_last_fcs(void)
 	client_close(&client);
 }
 
-/* 30 and 40 ns on core 1 in stages 0 and 2, 50 and 60 on core 2 in stages 0 and 1. */
+/* FCs take 30 and 40 ns on core 1 in stages 0 and 2, 50 and 60 on core 2 in stages 0 and 1. */
 static void fc_time_names_the_part_of_a_group(void)
 {
 	struct client client = client_open(0, 254);
@@ -209,7 +209,7 @@ static int set_setting(const char *name, unsigned long long value)
 	return write_file(path, text);
 }
 
-/* Each row but those of processes has a file, with its default and its range. */
+/* Each row has a file, except those of processes, with its default and its range. */
 static void settings_are_those_of_the_table(void)
 {
 	const struct ovt_setting *row;
@@ -239,7 +239,7 @@ static void settings_are_those_of_the_table(void)
 	}
 }
 
-/* The line of process @pid, or NULL. */
+/* Returns the line of process @pid, or NULL. */
 static const char *user_line(const char *text, int pid)
 {
 	char start[16];
@@ -264,7 +264,7 @@ static void check_user(unsigned int core, int pid, uint64_t jobs, uint64_t fcs, 
 		      expected);
 }
 
-/* Two files of one process are one user; one that has closed its file is none. */
+/* Two files of one process are one user; a process without an open file is no user. */
 static void users_are_processes(void)
 {
 	struct client first = client_open(0, 255), second = client_open(0, 255);
@@ -344,7 +344,7 @@ static void clients_are_shown_to_root_only(void)
 	client_close(&client);
 }
 
-/* What the counters say is what the query says; sysfs has its own under the device's class, too. */
+/* The counters agree with the query; sysfs has them under the class of the device, too. */
 static void counters_agree(void)
 {
 	struct drm_overtake_core_info info;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Tasks of service mode whose segments are groups, by ioctl and by ring.  Which task goes on when is
- * the subject of the library's suites.
+ * Tasks of service mode whose segments are groups, by ioctl and by ring.  Suites of the library
+ * test the order of tasks.
  */
 #include <errno.h>
 #include <poll.h>
@@ -45,7 +45,7 @@ static void set_job(uint32_t index, uint32_t fc_count)
 	};
 }
 
-/* Everything as it is right. */
+/* Prepares a valid task. */
 static void prepare(uint64_t tag)
 {
 	group_init(&wide.group, &wide.client, 0, 0);
@@ -70,7 +70,7 @@ static void prepare(uint64_t tag)
 	};
 }
 
-/* FCs of 1, 1, 2 and 1 ms; instruction 5 never ends. */
+/* Opens a client with FCs of 1, 1, 2 and 1 ms; instruction 5 never ends. */
 static void wide_open(void)
 {
 	struct drm_overtake_context_create create = { .max_priority = 254, .flags = 2 };
@@ -91,7 +91,7 @@ static int submit(void)
 	return device_ioctl(wide.client.fd, DRM_IOCTL_OVERTAKE_TASK_SUBMIT, &wide.submit);
 }
 
-/* The next event, for which it waits until @deadline_ns. */
+/* Returns the next event, for which it waits until @deadline_ns. */
 static struct overtake_task_event *next_event(int64_t deadline_ns)
 {
 	struct drm_overtake_task_events args = {
@@ -160,8 +160,8 @@ static void a_segment_runs_as_a_group_by_ring(void)
 }
 
 /*
- * Part 0 runs 0 to 1 and 3 to 4, part 1 0 to 2 and 2 to 3; then the CPU, then the job on the first
- * core.  Tasks choose when the clock goes past an instant.
+ * Part 0 runs from 0 to 1 and 3 to 4, part 1 from 0 to 2 and 2 to 3; then the CPU segment, then the
+ * job on the first core.  The scheduler chooses when the clock goes past an instant.
  */
 static void its_parts_go_through_stages(void)
 {
@@ -288,7 +288,7 @@ static void what_is_malformed_is_refused(void)
 	client_close(&wide.client);
 }
 
-/* A model may be chained before it or behind. */
+/* A model may be chained before or behind the extension of a group. */
 static void a_model_goes_with_it(void)
 {
 	struct overtake_extension_model model = {
@@ -307,7 +307,7 @@ static void a_model_goes_with_it(void)
 	client_close(&wide.client);
 }
 
-/* Part 1 never ends: its task is cancelled, and one behind it has the cores then. */
+/* Part 1 never ends: its task is cancelled, and then a task behind it gets the cores. */
 static void a_cancel_ends_all_parts(void)
 {
 	struct drm_overtake_task_cancel cancel = { .tag = TAG };
@@ -329,7 +329,7 @@ static void a_cancel_ends_all_parts(void)
 	client_close(&wide.client);
 }
 
-/* Its process goes while all parts run, wait for stages, or wait for slots. */
+/* A process goes while all parts run, wait for stages, or wait for slots. */
 static void a_process_that_goes_leaves_the_cores(void)
 {
 	struct client other;

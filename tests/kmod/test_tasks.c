@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Tasks of service mode, call by call.  What the scheduler makes of them is the subject of the
- * library's suites (tests/libruntime/test_service*.cpp, tests/dnn).
+ * Tasks of service mode, call by call.  Suites of the library test the scheduler
+ * (tests/libruntime/test_service*.cpp, tests/dnn).
  */
 #include <errno.h>
 #include <poll.h>
@@ -18,7 +18,7 @@
 #define EVENT_ROOM	4
 #define NEVER		OVERTAKE_DEADLINE_NEVER
 
-/* A process's tasks, as it hears of them. */
+/* The tasks of a process, and their events. */
 struct tasks {
 	struct client client;
 	uint32_t queue;
@@ -100,7 +100,7 @@ static int try_events(struct drm_overtake_task_events args)
 	return device_ioctl(tasks.client.fd, DRM_IOCTL_OVERTAKE_TASK_EVENTS, &args);
 }
 
-/* Waits for some; how many. */
+/* Waits for events; returns their number. */
 static uint32_t events(void)
 {
 	struct drm_overtake_task_events args = collection(NEVER);
@@ -135,7 +135,7 @@ static void check_runs(const struct overtake_task_event *event, uint32_t segment
 	check_equal(event->result_count, 0);
 }
 
-/* Segments on the device have run one FC each; those on the CPU have times. */
+/* Checks that segments on the device have run one FC each, and those on the CPU have times. */
 static void check_ended(const struct overtake_task_event *event, int32_t status)
 {
 	check_equal(event->type, OVERTAKE_TASK_ENDED);
@@ -184,7 +184,7 @@ static int through(struct io_uring *ring, uint32_t op, const void *payload, size
 	return ring_reap(ring).status;
 }
 
-/* Waits until there are events; how many. */
+/* Waits until there are events; returns their number. */
 static int ring_events(struct io_uring *ring)
 {
 	struct drm_overtake_task_events args = collection(0);
@@ -252,7 +252,7 @@ static void ring_commands_are_refused_as_ioctls_are(void)
 	check_equal(through(&ring, OVERTAKE_URING_TASK_CANCEL, &cancel, sizeof(cancel)), -EINVAL);
 	check_equal(through(&ring, OVERTAKE_URING_TASK_CPU_DONE, &done, sizeof(done)), -EINVAL);
 	check_equal(through(&ring, OVERTAKE_URING_TASK_EVENTS, &wanted, sizeof(wanted)), -EINVAL);
-	wanted.events.deadline_ns = NEVER; /* it does not wait */
+	wanted.events.deadline_ns = NEVER; /* the call returns at once */
 	check_equal(through(&ring, OVERTAKE_URING_TASK_EVENTS, &wanted.events,
 			    sizeof(wanted.events)), -EINVAL);
 	check_equal(through(&ring, OVERTAKE_URING_TASK_CANCEL, &cancel, sizeof(cancel.cancel)),
@@ -262,7 +262,7 @@ static void ring_commands_are_refused_as_ioctls_are(void)
 	tasks_close();
 }
 
-/* TASK_SUBMIT of a task that would do but for one field. */
+/* Checks that TASK_SUBMIT of a task with one wrong field is refused. */
 #define REFUSED(error, field, value)						\
 	do {									\
 		struct drm_overtake_task_submit args = submission(TAG, 3);	\
@@ -340,7 +340,7 @@ static void reports_of_what_is_not_to_be_run_are_refused(void)
 	three_segments();
 	check_equal(try_cpu_done(report(0)), -ENOENT);
 	check_equal(try_submit(submission(TAG, 3)), 0);
-	check_equal(try_cpu_done(report(0)), -EINVAL); /* not told yet */
+	check_equal(try_cpu_done(report(0)), -EINVAL); /* not reported to the process yet */
 	check_equal(events(), 1);
 	check_equal(try_cpu_done(report(1)), -EINVAL);
 	check_equal(try_cpu_done(report(2)), -EINVAL);
@@ -440,12 +440,12 @@ static void collections_that_are_malformed_are_refused(void)
 	check_equal(try_submit(submission(TAG, 1)), 0);
 	args.deadline_ns = NEVER;
 	check_equal(try_events(args), -EFAULT);
-	/* It was reported all the same. */
+	/* The segment was reported nevertheless. */
 	check_equal(try_cpu_done(report(0)), 0);
 	tasks_close();
 }
 
-/* Its events go with a queue, and with them what poll() says of the file. */
+/* The events of a queue go with it, so that poll() does not report the file as readable. */
 static void a_queue_that_goes_takes_its_events_along(void)
 {
 	struct pollfd file;
@@ -473,14 +473,14 @@ static void tasks_are_charged_until_their_ends_are_collected(void)
 	with_task = limit_used(tasks.client.fd, OVERTAKE_LIMIT_CLIENT_BYTES);
 	check(with_task >= before + 100 * sizeof(struct overtake_result));
 	check_equal(context_destroy(tasks.client.fd, tasks.queue), 0);
-	/* A work item frees them. */
+	/* A work item frees the tasks. */
 	while (limit_used(tasks.client.fd, OVERTAKE_LIMIT_CLIENT_BYTES) > before)
 		sched_yield();
 	check_equal(limit_used(tasks.client.fd, OVERTAKE_LIMIT_CLIENT_BYTES), before);
 	tasks_close();
 }
 
-/* One job at a time, however many segments on the device it has. */
+/* A task has one job at a time, however many segments on the device. */
 static void a_task_takes_the_commands_of_one_job(void)
 {
 	uint64_t before;

@@ -15,7 +15,7 @@
 #define FUNCTIONAL	"cores=1 mode=functional profile=ideal"
 #define MS		1000000ull
 #define NEVER		OVERTAKE_DEADLINE_NEVER
-/* Jobs are handed over, and run; what is theirs alone. */
+/* Events of jobs: handed over, run and ended. */
 #define JOB_EVENTS	"job_queue,fc_submit,fc_start,fc_preempt,fc_resume,fc_done,fc_timeout," \
 			"job_done,core_reset"
 
@@ -78,7 +78,7 @@ static void run_overtaker(struct overtaker *overtaker)
 	_exit(0);
 }
 
-/* It has submitted when this returns. */
+/* Starts the overtaker, and waits until it has submitted. */
 static struct overtaker overtaker_start(void)
 {
 	struct overtaker overtaker;
@@ -103,7 +103,7 @@ static void overtaker_end(const struct overtaker *overtaker)
 	check_equal(status, 0);
 }
 
-/* A's job of three FCs, of which the first runs when B's comes; that goes ahead of the second. */
+/* A's job has three FCs; B's job comes while the first runs, and goes ahead of the second. */
 static void overtake_once(const char *events)
 {
 	struct overtaker overtaker;
@@ -153,7 +153,7 @@ static void every_fc_of_two_jobs_is_reported(void)
 	check_trace(expected);
 }
 
-/* A jump to itself ends when the watchdog's 5 ms are over, NOT_AN_OPCODE at once. */
+/* Writes a jump to itself, which the watchdog ends after 5 ms, and NOT_AN_OPCODE. */
 static void put_culprits(struct client *client)
 {
 	struct overtake_insn bad = { .opcode = 0xffff };
@@ -251,7 +251,7 @@ static void limits_say_who_asked(void)
 	check_trace(expected);
 }
 
-/* Its process's CPU segment, a job of two FCs, and another CPU segment, which fails. */
+/* Submits a task: a CPU segment, a job of two FCs, and a CPU segment, which fails. */
 static void submit_task(const struct client *client, uint32_t queue, struct job *job)
 {
 	struct overtake_task_segment segments[3] = {
@@ -391,7 +391,7 @@ static void parts_are_told(void)
 	client_close(&client);
 }
 
-/* Perfetto draws what is here: slices of a track nest. */
+/* Perfetto draws slices that nest in their track. */
 static void slices_nest(void)
 {
 	static const char *const expected[] = {
@@ -462,7 +462,7 @@ static void read_format(const char *event, char *fields, size_t size)
 
 	snprintf(path, sizeof(path), TRACEFS "/events/overtake/%s/format", event);
 	check_message(!read_file(path, text, sizeof(text)), "no event %s", event);
-	line = strstr(text, "\n\n"); /* after those that all events have */
+	line = strstr(text, "\n\n"); /* after the fields that all events have */
 	check(line);
 	for (*fields = 0; (line = strstr(line, "\tfield:")); line = end) {
 		line += strlen("\tfield:");
@@ -509,7 +509,7 @@ static void fields_are_stable(void)
 		{ "task_cpu_done", TASK },
 		{ "task_overdue", TASK },
 		{ "task_end", TASK },
-		/* Perfetto finds its own by these types and names. */
+		/* Perfetto finds its fields by these types and names. */
 		{ "fc_slice", "char track_event_type,__data_loc char[] slice_name,"
 			      "__data_loc char[] track_name,u32 scope_device" },
 		{ "job_slice", "char track_event_type,__data_loc char[] slice_name,"

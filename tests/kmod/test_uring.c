@@ -258,7 +258,7 @@ static void cancel_command_ends_a_waiting_job(void)
 	job.submit.core = 1;
 	ring_submit_job(&ring, &client, &job);
 
-	/* The rest of the payload is zero, or else. */
+	/* The rest of the payload must be zero. */
 	cancel[4].pad = 1;
 	ring_prepare(&ring, client.fd, OVERTAKE_URING_CANCEL, cancel, sizeof(cancel), 100);
 	check_equal(io_uring_submit(&ring), 1);
@@ -269,7 +269,7 @@ static void cancel_command_ends_a_waiting_job(void)
 	completion = ring_reap(&ring);
 	check_equal(completion.user_data, 101);
 	check_equal(completion.status, 0);
-	/* The unknown one is answered at once, the cancelled job completes from task work. */
+	/* The cancel of an unknown job is answered at once, the cancelled job by task work. */
 	completion = ring_reap(&ring);
 	if (completion.user_data == 2) {
 		check_equal(completion.status, -ECANCELED);
@@ -327,7 +327,7 @@ static void destroyed_context_completes_its_commands(void)
 	client_close(&client);
 }
 
-/* A ring that is torn down waits for no job; the jobs end all the same. */
+/* A ring that is closed waits for no job; the jobs end nevertheless. */
 static void closing_the_ring_detaches_jobs(void)
 {
 	struct client client = client_open(0, 254);
@@ -400,8 +400,8 @@ static void linked_submission_works(void)
 }
 
 /*
- * Nothing is left to a worker: what the submission names may go, and CANCEL finds the job.  Its
- * scratch takes a while to zero.
+ * No work is left to a worker thread: the client may free the arrays of the submission, and CANCEL
+ * finds the job.  Zeroing its scratch takes a while.
  */
 static void large_submission_is_complete_when_it_returns(void)
 {
@@ -449,7 +449,7 @@ static void *submit_and_forget_too(void *client)
 	return NULL;
 }
 
-/* Also while another thread holds the reservations of the same buffers. */
+/* Submissions are complete also if another thread holds the reservations of their buffers. */
 static void contended_submissions_are_complete_when_they_return(void)
 {
 	struct client client = client_open(0, 254);

@@ -11,7 +11,7 @@
 #define US		1000ull
 #define CORES		2u
 
-/* The number behind @key in the fdinfo of @fd. */
+/* Returns the number behind @key in the fdinfo of @fd. */
 static uint64_t usage(int fd, const char *key)
 {
 	char path[64], text[8192], line[64];
@@ -55,8 +55,8 @@ static void write_programs(struct client *client)
 }
 
 /*
- * Two files on two cores and both rings, with a fault, a cancel and a job that is in its middle: each
- * FC that has ended counts for the file that asked for it, and together they are the core's.
+ * Two files use two cores and both rings, with a fault, a cancel and a job that still runs.  Each
+ * FC that has ended counts for the file that submitted it; the sum is the busy time of the core.
  */
 static void engine_times_add_up_to_busy_time(void)
 {

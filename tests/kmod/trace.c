@@ -47,7 +47,7 @@ void trace_begin(const char *events)
 
 	if (access(TRACEFS "/events", F_OK))
 		check_skip("this kernel has no tracefs");
-	rmdir(INSTANCE); /* of a case that failed */
+	rmdir(INSTANCE); /* a case that failed may have left it */
 	check_message(!mkdir(INSTANCE, 0700), "no instance of tracefs: %s", strerror(errno));
 	if (!strcmp(events, "all"))
 		set_event("enable", "1");
@@ -94,7 +94,7 @@ void trace_name(char letter, int fd, pid_t pid)
 	add_name(comm, (unsigned long long)pid, letter);
 }
 
-/* The name for "field=number" at the beginning of @at, of which @length is the length. */
+/* Returns the name for "field=number" at the beginning of @at; @length: length of that text. */
 static const char *name_for(const char *at, size_t *length)
 {
 	unsigned int i;
@@ -107,7 +107,7 @@ static const char *name_for(const char *at, size_t *length)
 	return NULL;
 }
 
-/* Appends what follows "... timestamp: " of a line. */
+/* Appends the text after "... timestamp: " of a line. */
 static char *append_event(char *to, const char *event)
 {
 	const char *name;

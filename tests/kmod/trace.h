@@ -2,8 +2,8 @@
 /*
  * Events of the driver's tracepoints, as text, in a buffer of the test.
  *
- * Clients and processes have no fixed numbers, so the numbers that a test has named are replaced by
- * letters: "client=A ... pid=A".
+ * Clients and processes have no fixed numbers, so that letters replace the numbers that a test has
+ * named: "client=A ... pid=A".
  */
 #ifndef KMOD_TRACE_H
 #define KMOD_TRACE_H

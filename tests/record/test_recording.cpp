@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What was recorded, replayed: every FC at the nanosecond at which it ran.
+// Replays of recordings: every FC runs at the nanosecond at which it ran before.
 #include <array>
 #include <cerrno>
 #include <filesystem>
@@ -49,7 +49,7 @@ struct Recorded {
     std::vector<std::string> notes;
 };
 
-/// Throws Error (ERANGE) for times that events cannot tell.
+/// Throws Error (ERANGE) for times that events cannot represent.
 Recorded record_run(const simulator::Scenario& scenario) {
     Recording recording({.cores = scenario.cores,
                          .core_limits = scenario.core_limits,
@@ -102,9 +102,9 @@ TEST(Recording, TheDemosFiveSetUpsAndOtherBundledScenariosReplay) {
     EXPECT_GE(demos, 5u);
 }
 
-/// A fair device forgets a context whose last waiting FCs are cancelled, when that happens; what a
-/// recording has of a cancel is when the job was over. Processes of service mode are one context of
-/// a fair device, which events do not tell.
+/// Returns whether a replay can differ. A fair device forgets a context when its last waiting FCs
+/// are cancelled, but a recording has only the end of the job. And events do not show that
+/// processes of service mode are one context of a fair device.
 bool can_differ(const json& scenario) {
     return scenario.value("fair", false) &&
            (scenario.contains("cancels") || scenario.contains("deaths") ||
@@ -141,7 +141,7 @@ TEST(Recording, RandomLoadsReplay) {
     EXPECT_GT(with_limits, 100u);
 }
 
-/// What events do not tell of groups: the stages of FCs that never ran. So none that was cancelled.
+/// Events do not have the stages of FCs that never ran. So no group here was cancelled.
 TEST(Recording, RandomGroupsReplay) {
     std::size_t replayed = 0;
     std::size_t groups = 0;
@@ -169,7 +169,7 @@ TEST(Recording, RandomGroupsReplay) {
     EXPECT_GT(groups, 1200u);
 }
 
-/// Events by hand.
+/// Events that a test writes.
 class Hand : public testing::Test {
 protected:
     void add(EventType type, std::uint64_t time, std::uint64_t tag, std::uint32_t number = 0,
@@ -202,7 +202,7 @@ protected:
         event.fc_index = event.fc_count = number;
         recording.add(event);
     }
-    /// Job 1, whose part i is on core i + 1.
+    /// Submits job 1, whose part i is on core i + 1.
     void submit_group(const std::vector<std::uint32_t>& fcs) {
         recording = Recording(Options{.cores = 2});
         for (std::uint32_t part = 0; part < fcs.size(); part++)
@@ -249,7 +249,7 @@ TEST_F(Hand, TimeBeginsWithTheRecording) {
     EXPECT_EQ(document["time_unit"], "ns");
 }
 
-/// At one instant the core may choose first, and a job of HIGH come then; so does it in a replay.
+/// At one instant a core may choose before a HIGH job comes; a replay keeps this order.
 TEST_F(Hand, WhoComesJustAfterAChoiceComesLater) {
     for (const bool is_first : {false, true}) {
         recording = Recording(Options{.core_limits = {1}});
@@ -281,7 +281,7 @@ TEST_F(Hand, WhoComesJustAfterAChoiceComesLater) {
     }
 }
 
-/// One that is cancelled at that instant is not cancelled before it comes.
+/// A job that is cancelled at that instant is not cancelled before it comes.
 TEST_F(Hand, WhoComesJustAfterAChoiceMayEndAtOnce) {
     add(EventType::fc_submit, 0, 1, 1);
     add(EventType::fc_start, 0, 1, 0);
@@ -316,7 +316,7 @@ TEST_F(Hand, AnFcThatStartsOutOfOrderIsRefused) {
     EXPECT_THROW(add(EventType::fc_start, 0, 1, 1), Error);
 }
 
-/// Part 1 has nothing in stage 1, so stage 2 opens at once for part 0 alone.
+/// Part 1 has no FC in stage 1, so that stage 2 opens at once for part 0 alone.
 TEST_F(Hand, AGroupIsRecordedWithItsStages) {
     submit_group({3, 2});
     start_part(0, 0, 0, 0);
@@ -340,7 +340,7 @@ TEST_F(Hand, AGroupIsRecordedWithItsStages) {
     EXPECT_EQ(again.fcs.back(), (Timeline::Fc{0, 1, 2, 0, 60, 75}));
 }
 
-/// The FCs that never ran are one stage more, but stage 0 if none ran.
+/// The FCs that never ran are one more stage, or stage 0 if no FC ran.
 TEST_F(Hand, AGroupThatWasCancelledIsCutThere) {
     for (const bool one_ran : {false, true}) {
         recording = Recording(Options{.cores = 2});

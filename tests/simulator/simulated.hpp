@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Scenarios in a test's text, and what becomes of them.
+// Scenarios in the text of a test, and their results.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ namespace overtake::simulator::test {
 /// Throws as parse_scenario() does.
 Scenario scenario_of(const std::string& json, const std::filesystem::path& directory = {});
 
-/// A run with the scenario's own seed.
+/// Returns the summary of a run with the scenario's own seed.
 Summary summary_of(const std::string& json);
 
-/// The class called `name`; fails the test if there is none.
+/// Returns the class called `name`; fails the test if there is none.
 const ClassSummary& class_of(const Summary& summary, std::string_view name);
 
-/// What the Error says that `work` throws; "" and a failed test if it throws none.
+/// Returns the message of the Error that `work` throws; "" and a failed test if it throws none.
 std::string error_of(const std::function<void()>& work);
 
 /// A file that lives as long as this object.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Where the time went, against cases small enough to follow by hand.
+// Accounts of time, in cases that are small enough to follow by hand.
 #include <array>
 #include <map>
 #include <numeric>
@@ -289,7 +289,7 @@ TEST(Accounts, AddUpUnderLoad) {
         Simulator(scenario, seed, observers).run();
         EXPECT_NO_THROW(accounts.check());
 
-        // The timeline is an account of its own.
+        // The timeline is a second account of the same run.
         Times latency(scenario.classes.size());
         Times over(scenario.classes.size());
         for (const Recorder::Task& task : recorder.tasks()) {

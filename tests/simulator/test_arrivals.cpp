@@ -38,7 +38,7 @@ Load log_normal(double mean, double sigma) {
     return load;
 }
 
-/// Of a load that does not wait for its tasks' ends; at most `limit`.
+/// Returns at most `limit` arrivals of a load that does not wait for the ends of its tasks.
 std::vector<std::uint64_t> arrivals(const Load& load, std::uint64_t seed = 1,
                                     std::size_t limit = 1'000'000) {
     ArrivalSource source(load, seed);

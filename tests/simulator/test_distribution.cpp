@@ -90,7 +90,7 @@ TEST(Distribution, BeyondThatItIsTooLargeByLessThanTheBound) {
     Random random(2);
     Distribution distribution;
     std::vector<std::uint64_t> values;
-    // Every magnitude up to 2^62, so that each width of bucket is tried.
+    // Values of every magnitude up to 2^62, so that each width of bucket is used.
     for (std::size_t i = 0; i < 3 * exact_values; i++) {
         values.push_back(random.below(std::uint64_t{1} << (i % 63)));
         distribution.add(values.back());

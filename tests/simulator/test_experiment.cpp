@@ -53,7 +53,7 @@ TEST(Experiment, HasARowForEachPointInTheGridsOrder) {
         ASSERT_EQ(points[i].settings.size(), 2u);
         EXPECT_EQ(points[i].settings[0].value, i / 2);
         EXPECT_EQ(points[i].settings[1].value, i % 2 * 255);
-        // What a run of the scenario thus changed gives.
+        // The summary of a run of the changed scenario.
         nlohmann::json document = nlohmann::json::parse(loaded);
         for (const Setting& setting : points[i].settings)
             apply_setting(document, setting);
@@ -130,7 +130,7 @@ TEST(Experiment, RefusesAColumnBeforeAnythingRuns) {
 }
 
 TEST(Experiment, CountsWhatWasDroppedCancelledMissedAndPreempted) {
-    // Of "n", arrivals at 0, 100, ..., 400: those at 0 and 300 are let in, the others are dropped.
+    // Class "n" arrives at 0, 100, ..., 400: arrivals at 0 and 300 are admitted, others dropped.
     // Both are overtaken by an "h"; the second is cancelled. The last end is at 550.
     const char* const json = R"({"version": 1, "kind": "fc", "cores": 1, "core_limit": 1,
         "jobs": [{"id": "h", "at": 10, "class": "h", "priority": 255, "fcs": [20]},
@@ -210,7 +210,7 @@ TEST(Experiment, LeavesOutWarmUpAndDrain) {
     EXPECT_EQ(to_json(run_experiment(experiment).at(0).runs.at(0)), to_json(some));
 }
 
-/// Classes "priority N" and "priority 255".
+/// A scenario with the classes "priority N" and "priority 255".
 const char* const named_by_priority = R"({"version": 1, "kind": "fc", "cores": 1, "jobs": [
     {"id": "N", "at": 0, "priority": 1, "fcs": [10]},
     {"id": "H", "at": 0, "priority": 255, "fcs": [20, 30]}]})";
@@ -264,7 +264,7 @@ TEST(Experiment, CountsNoLatencyWhereNothingCompleted) {
 
 #ifdef __GLIBC__
 TEST(Experiment, KeepsNoScenarioOfAPointThatIsNotAtWork) {
-    // Long to read, short to run.
+    // This scenario takes long to read and is short to run.
     std::string jobs;
     for (int i = 0; i < 500; i++)
         jobs += fmt::format(R"({}{{"id": "{}", "at": {}, "fcs": [1]}})", i == 0 ? "" : ",", i, i);

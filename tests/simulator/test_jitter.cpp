@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Execution times that are drawn, and what dispatching costs.
+// Random execution times, and the cost of dispatching.
 #include <algorithm>
 #include <array>
 #include <cmath>

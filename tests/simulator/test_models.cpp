@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Models written out, split, and taken from compiled files.
+// Models that are written out, split, or read from compiled files.
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -20,7 +20,7 @@ Models models_of(const std::string& json, Kind kind, const std::filesystem::path
     return read_models(Place(document).at("models"), kind, directory);
 }
 
-/// The FCs of an FC-level model.
+/// Returns the times of the FCs of an FC-level model.
 Times fcs_of(const std::string& model) {
     return models_of("{\"m\": " + model + "}", Kind::fc).at("m")->segments.at(0).fcs;
 }
@@ -75,7 +75,7 @@ TEST(Split, IsBounded) {
               "models.m: max_time_per_fc makes more than 10000000 FCs");
 }
 
-/// A compiled model with these costs in cycles of 1 ns, then a CPU segment.
+/// Returns a compiled model: FCs with these costs in cycles of 1 ns, then a CPU segment.
 TemporaryFile compiled(const Times& cycles, unsigned bpu_segments = 1, bool on_two_cores = false) {
     overtake::test::ModelSpec spec = overtake::test::copy_and_softmax();
     spec.on_two_cores = on_two_cores;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Several processors: what the simulator adds around the coordinator, whose decisions
-// tests/scenarios compares with a reference.
+// Several processors: the parts of the simulator around the coordinator. tests/scenarios compares
+// the decisions of the coordinator with a reference.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ UnitWork on_cpu(std::uint64_t ns) {
     return work;
 }
 
-/// Unit 0 runs on cores of 1 GHz and of 500 MHz, unit 1 on the CPU alone.
+/// Returns a model: unit 0 runs on cores of 1 GHz and of 500 MHz, unit 1 on the CPU alone.
 ModelContents two_units() {
     ModelContents contents;
     contents.classes = {
@@ -185,7 +185,7 @@ TEST(ProcessorTally, CountsWhatIsInItsWindow) {
     EXPECT_EQ(summary.classes[0].tasks, 0u);
     EXPECT_EQ(summary.classes[1].tasks, 1u);
     EXPECT_DOUBLE_EQ(summary.cores[0].utilisation, 0.1);
-    // Of two runs of 100 the second half, and of one the first.
+    // The second half of two runs of 100, and the first half of one.
     EXPECT_DOUBLE_EQ(summary.cores[2].utilisation, 150.0 / 2000);
     EXPECT_THROW(run(two_cores(), {.warm_up = 1200}), Error);
 }
@@ -212,7 +212,7 @@ std::vector<Point> swept(const json& document, const Grid& grid) {
     return run_experiment(experiment);
 }
 
-/// What each point of a sweep comes to is what its scenario comes to alone.
+/// Each point of a sweep has the result of its scenario alone.
 TEST(ProcessorSweep, RunsEachSetting) {
     json document = two_cores();
     document["loads"] = json::parse(R"([{"id": "load", "model": "M", "slo": 600, "until": 100000,
@@ -290,7 +290,7 @@ TEST(ProcessorPicture, HasALaneForEachCoreAndEachWorker) {
         names.push_back(lane.name + (lane.rings ? " with rings" : ""));
     EXPECT_EQ(names, (std::vector<std::string>{"npu.1 with rings", "npu.2 with rings", "cpu #1",
                                                "cpu #2"}));
-    // What runs in one lane does not overlap, and what a run of the same scenario has is there.
+    // Boxes of one lane do not overlap, and show everything that the same run has.
     std::vector<std::uint64_t> ends(5);
     std::vector<timeline::Fc> fcs = timeline.fcs;
     std::ranges::stable_sort(fcs, {}, &timeline::Fc::start_ns);
@@ -388,7 +388,7 @@ TEST(ProcessorBlames, KnowsWhatIsNotAllowedThere) {
     EXPECT_NE(text.find("b 0.000 ms, dropped: 0.000 own"), std::string::npos) << text;
 }
 
-/// Whatever happens, what a task did and what it waited for is its latency.
+/// The latency of a task is always the sum of its runs and its waits.
 TEST(ProcessorBlames, AddsUp) {
     json document = with_events();
     for (const char* policy : {"priority", "heft", "least-slack", "shortest-latency"}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// One scenario and one seed are one result, to the byte.
+// One scenario and one seed give the same result, to the byte.
 #include <sstream>
 
 #include <gtest/gtest.h>

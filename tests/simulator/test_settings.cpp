@@ -51,7 +51,7 @@ TEST(Settings, TakeJsonAndElseText) {
     EXPECT_EQ(parse_setting("a.b=1").key, "a.b");
 }
 
-/// Of a scenario that names none.
+/// Returns the settings of a scenario that names none.
 ovt_sched_settings usual_settings(const char* unit) {
     json scenario = json::parse(R"({"version": 1, "kind": "task", "cores": 1,
         "models": {"m": {"segments": [{"bpu": [5]}]}},

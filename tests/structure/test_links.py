@@ -24,7 +24,7 @@ def pages():
 
 
 def sections(text):
-    """The names by which links know a page's headings."""
+    """Returns the anchors of the headings of a page."""
     found = set()
     for heading in HEADING.findall(FENCE.sub("", text)):
         words = re.sub(r"\[([^][]*)\]\([^)]*\)", r"\1", heading).lower()
@@ -34,7 +34,7 @@ def sections(text):
 
 
 def dead_links(page, text, read):
-    """The links of a page that lead nowhere. `read` gives the text of a file, or None."""
+    """Yields the links of a page that lead nowhere. `read` returns the text of a file, or None."""
     for target in LINK.findall(CODE.sub("", text)):
         path, _, section = target.partition("#")
         if re.match(r"[a-z]+:", target):

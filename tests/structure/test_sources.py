@@ -22,7 +22,7 @@ NO_FUNCTION = re.compile(r'(#|//|/\*| \*|\}|namespace\b|extern "C"|(typedef )?(s
 
 
 def sources():
-    """Paths of the project's sources; without git, of all that is not in build/."""
+    """Returns paths of the project's sources; without git, of all files that are not in build/."""
     listed = subprocess.run(["git", "-C", str(PROJECT), "ls-files"], capture_output=True, text=True,
                             check=False).stdout.splitlines()
     listed = listed or [str(path.relative_to(PROJECT)) for path in PROJECT.rglob("*")]

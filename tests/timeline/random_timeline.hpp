@@ -17,7 +17,7 @@ struct Shape {
     bool cpu = false;
 };
 
-/// NORMAL jobs of up to 8 FCs back to back; now and then two HIGH FCs go ahead, and every such
+/// Returns NORMAL jobs of up to 8 FCs back to back. Now and then two HIGH FCs go ahead; every such
 /// preemption has its tag. Every job has a tag of its own.
 inline Timeline random_timeline(const Shape& shape, unsigned seed) {
     std::mt19937 random(seed);

@@ -9,16 +9,16 @@
 
 namespace overtake::timeline {
 
-/// What inspect_svg.py says about a document. An exception if it is not well-formed XML.
+/// Returns the output of inspect_svg.py for a document. Throws if it is not well-formed XML.
 nlohmann::json inspect(const std::string& svg);
 
-/// How many groups of a class there are.
+/// Returns the number of groups of a class.
 std::size_t count(const nlohmann::json& contents, const std::string& group);
 
-/// Nothing reaches beyond the picture, and no entry of the legend into another.
+/// Checks that nothing reaches beyond the picture, and no entry of the legend into another.
 void expect_tidy(const nlohmann::json& contents);
 
-/// An empty directory that goes away with its contents.
+/// An empty directory, which is removed with its contents at the end.
 class ScratchDirectory {
 public:
     ScratchDirectory();
@@ -32,7 +32,7 @@ private:
     std::filesystem::path path_;
 };
 
-/// Standard output of a shell command that succeeds.
+/// Returns the standard output of a shell command, which must succeed.
 std::string output_of(const std::string& command);
 
 } // namespace overtake::timeline

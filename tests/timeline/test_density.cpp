@@ -32,7 +32,7 @@ void each_bin(const Density& density, Visit visit) {
         visit(bin, bin * wide);
 }
 
-/// Busy time by core, ring, task and bin, the slow way.
+/// Busy time by core, ring, task and bin, computed in the slow way.
 using Reference = std::map<std::tuple<unsigned, bool, std::string, std::uint64_t>, std::uint64_t>;
 
 Reference reference(const Timeline& timeline, std::uint64_t bin_ns) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Traces for Perfetto, decoded again.
+// Traces for Perfetto, which the tests decode again.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -36,7 +36,7 @@ struct Decoded {
     std::size_t instants = 0;
 };
 
-/// Reads the packets as trace_processor does, and expects of them what its documentation asks for.
+/// Reads the packets as trace_processor does, and checks the rules of its documentation.
 class Decoder {
 public:
     explicit Decoder(const proto::Trace& trace) {
@@ -239,7 +239,7 @@ TEST(Perfetto, EverySliceNestsAndEveryFlowHasTwoEnds) {
     EXPECT_EQ(decoded.instants, timeline.preemptions.size());
 }
 
-/// The numbers of Perfetto's documentation, without our description of them.
+/// The field numbers are those of Perfetto's documentation, without our own description.
 TEST(Perfetto, HasTheFieldNumbersOfTracePacket) {
     Timeline timeline;
     timeline.fcs = {{"a", 5, 2, 1, true, 1000, 1500}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Pictures of timelines, read back by another XML parser.
+// Pictures of timelines, which another XML parser reads back.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ bool has_text(const nlohmann::json& contents, const std::string& words) {
     return std::find(texts.begin(), texts.end(), words) != texts.end();
 }
 
-/// FCs that the picture speaks of: boxes, and what is joined in others.
+/// Returns the FCs that the picture shows: boxes of one FC, and FCs that are joined in boxes.
 std::size_t fcs_shown(const nlohmann::json& contents) {
     std::size_t sum = count(contents, "fc");
     if (contents["titles"].contains("fcs"))
@@ -77,7 +77,7 @@ TEST(Picture, TellsRequestsOfOneTaskApart) {
     EXPECT_FALSE(has_text(narrow, "large 1 #0"));
 }
 
-/// A core, a core that fails, and a worker that is slower for a while.
+/// Returns three lanes: a core, a core that fails, and a worker that is slower for a while.
 Timeline three_lanes() {
     return {.title = "lanes",
             .fcs = {{"large", 7, 0, 1, false, 0, 2 * ms, 1},
@@ -124,7 +124,7 @@ TEST(Picture, ShowsOnlyItsWindowAndTheSameColoursInEach) {
     EXPECT_EQ(late.find("#56b4e9"), std::string::npos);
 }
 
-/// The colour of a task's first box.
+/// Returns the colour of the first box of a task.
 std::string colour_of(const std::string& svg, const std::string& task) {
     const std::size_t box = svg.find("<title>" + task + " FC ");
     const std::size_t fill = svg.find("fill=\"#", box);
@@ -139,7 +139,7 @@ TEST(Picture, ColoursBelongToNamesInAllPicturesThatKnowThem) {
         alone.tasks = {"small", "large"};
         const std::string svg = to_svg(alone, 0, 5 * ms);
         EXPECT_EQ(colour_of(svg, task), colour_of(together, task));
-        // Known is not seen: the legend has only what is.
+        // The legend has only tasks that are in the picture.
         EXPECT_EQ(inspect(svg)["legend"][0][0], task);
     }
     EXPECT_NE(colour_of(together, "small"), colour_of(together, "large"));
@@ -173,7 +173,7 @@ TEST(Picture, MarksWhatWasNotRecorded) {
     EXPECT_EQ(count(contents, "unrecorded"), 1u);
     EXPECT_TRUE(has_text(contents, "not recorded: the disk was full"));
     EXPECT_TRUE(has_text(contents, "not recorded"));
-    // Also where nothing at all is known.
+    // This holds also if nothing at all is known.
     const Timeline nothing = {.title = "nothing", .unrecorded = {{0, 8 * ms, "no right to"}}};
     const auto empty = inspect(to_svg(nothing, 0, 8 * ms));
     expect_tidy(empty);

@@ -27,7 +27,7 @@ std::string message_of(std::string_view svg, const std::string& path) {
     return {};
 }
 
-/// A number of four bytes in a PNG's header.
+/// Returns a number of four bytes in the header of a PNG.
 unsigned number_at(const std::string& png, std::size_t at) {
     unsigned value = 0;
     for (std::size_t byte = at; byte < at + 4; byte++)
@@ -36,7 +36,7 @@ unsigned number_at(const std::string& png, std::size_t at) {
 }
 
 TEST(Png, HasTheSizeOfTheDocument) {
-    // More than a pipe holds, so that both ends have to work at once.
+    // The picture is larger than a pipe, so that both ends have to work at once.
     const Timeline timeline = random_timeline({.cores = 4, .fcs_per_core = 500}, 1);
     const std::string svg = to_svg(timeline, 0, end_of(timeline));
     ASSERT_GT(svg.size(), 200'000u);
@@ -91,7 +91,7 @@ TEST(Png, SaysWhatTheProgramSaidWhenItDoesNotEvenRead) {
     const std::string target = directory.path() / "picture.png";
     const std::string path = std::getenv("PATH");
     setenv("PATH", programs.path().c_str(), 1);
-    // A pipe does not hold it: the write is refused, and no process dies of it.
+    // The text is larger than a pipe: the write fails, and no process dies.
     const std::string message = message_of(std::string(10'000'000, ' '), target);
     setenv("PATH", path.c_str(), 1);
     EXPECT_EQ(message, target + ": cannot be written: rsvg-convert failed: no mood");

@@ -9,7 +9,7 @@
 #include "hw/profile.h"
 #include "hw/simd/simd.h"
 
-/* What a case may take in all; the largest instructions are left unfinished. */
+/* Greatest work of a case; the largest instructions are left unfinished. */
 #define WORK_MAX	(1 << 18)
 
 struct memory {
@@ -30,7 +30,7 @@ static bool accepts(const struct overtake_insn *insn, const struct ovt_region *r
 	return ovt_insn_check(insn, regions, &operands) == OVERTAKE_FAULT_NONE;
 }
 
-/* The least length of region @index that is accepted when all others are as large as can be. */
+/* Returns the least length of region @index that is accepted if all others are very large. */
 static u64 least_length(const struct fuzz_case *input, u32 index)
 {
 	struct ovt_region regions[OVERTAKE_MAX_REGIONS];
@@ -118,7 +118,7 @@ static void run_vector(const struct fuzz_case *input, struct memory *memory, s64
 	free(scratch);
 }
 
-/* Whether the instruction reads nothing that it writes: otherwise its result is unspecified. */
+/* Returns whether no input shares a region with the output: else the result is unspecified. */
 static bool is_specified(const struct overtake_insn *insn)
 {
 	u32 out = insn->out.region;
@@ -136,7 +136,7 @@ static void assert_same(const struct fuzz_case *input, const struct memory *a, c
 		fail(what);
 }
 
-/* Again from the same memory, by @how: at once, or by the vector operator. */
+/* Runs the case again from the same memory, at once or by the vector operator; compares. */
 static void compare(const struct fuzz_case *input, const u64 *lengths, const struct memory *stepped,
 		    bool vector)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes that a fuzzer mutates, as an instruction and the memory it is given. */
+/* The bytes that a fuzzer mutates, as an instruction and its memory. */
 #ifndef TESTS_FUZZ_DECODER_CASE_H
 #define TESTS_FUZZ_DECODER_CASE_H
 
@@ -22,10 +22,10 @@ struct fuzz_region {
 
 /*
  * struct fuzz_case - an input; shorter inputs are filled up with zeros, longer ones cut
- * @insn: taken as it is
- * @regions: of the job
- * @budget: of a call of the operator, from 1 on
- * @seed: of what the regions hold
+ * @insn: the instruction, unchanged
+ * @regions: regions of the job
+ * @budget: budget of a call of the operator, from 1 on
+ * @seed: seed of the contents of the regions
  */
 struct fuzz_case {
 	struct overtake_insn insn;
@@ -38,8 +38,8 @@ struct fuzz_case {
 enum fuzz_outcome { FUZZ_REFUSED, FUZZ_UNFINISHED, FUZZ_FINISHED };
 
 /*
- * Decodes @bytes and runs what the decoder accepts, in heap blocks of exactly the regions' lengths:
- * in steps, at once, and by the vector operator if the CPU can.  Ends the process when they differ.
+ * Decodes @bytes and runs an accepted instruction in heap blocks of exactly the regions' lengths:
+ * in steps, at once, and by the vector operator if the CPU can.  Ends the process if they differ.
  */
 enum fuzz_outcome fuzz_run(const u8 *bytes, size_t size);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * replay DIRECTORY: runs every file of it through the fuzzer's target, without a fuzzer.
+ * replay DIRECTORY: runs every file of the directory through the target, without a fuzzer.
  *
- * Fails if one of them breaks the target, if there are none, or if none is accepted of an opcode.
+ * Fails if a file breaks the target, if there is no file, or if no file of some opcode is accepted.
  */
 #include <dirent.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@ static bool fits(const struct random_job *job)
 	return true;
 }
 
-/* A job whose regions an input can describe. */
+/* Makes a job whose regions an input can describe. */
 static void init_job(struct random_job *job, u16 opcode, u64 *state)
 {
 	random_job_init(job, opcode, state);

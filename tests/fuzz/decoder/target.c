@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The libFuzzer target: what scripts/fuzz-decoder.sh runs.
+ * The libFuzzer target, which scripts/fuzz-decoder.sh runs.
  *
  * Random bytes are hardly ever an instruction, so most mutations change one field to a value that
  * instructions have.
@@ -77,7 +77,7 @@ static void mutate_field(struct fuzz_case *input)
 	memcpy(insn + field->offset, &value, field->size);
 }
 
-/* Strides as an operand's shape wants them: what is hardest to hit. */
+/* Sets the strides that fit an operand's shape, which mutations hardly ever find. */
 static void fit_strides(struct overtake_operand *operand)
 {
 	operand->pixel_stride = (operand->channels + 7) & ~7u;

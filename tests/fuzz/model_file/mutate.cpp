@@ -118,7 +118,7 @@ private:
             below(10) ? values[below(std::size(values))] : std::numeric_limits<float>::quiet_NaN();
     }
 
-    /// An element more, one less, or another; the shape of the list's size follows `grown`.
+    /// Adds, removes, swaps or changes elements of the list.
     template <typename Number>
     void list(std::vector<Number>& numbers) {
         const std::size_t how = below(6);
@@ -161,7 +161,7 @@ private:
         }
     }
 
-    /// Tensor numbers, mostly of tensors that there are.
+    /// Changes numbers of tensors, mostly to numbers of existing tensors.
     void numbers(std::vector<std::uint32_t>& list_, const fbs::ModelT& model) {
         list(list_);
         if (!list_.empty() && below(4))
@@ -175,7 +175,7 @@ private:
         return count;
     }
 
-    /// What the reader wants the rest to be, given the shape.
+    /// Makes the other fields fit the shape, as the reader requires.
     void settle(fbs::TensorT& tensor) {
         if (tensor.height == 0) {
             tensor.bytes = elements(tensor) * sizeof(float);
@@ -460,7 +460,7 @@ bool is_aligned(const fbs::Segment& segment) {
     return all;
 }
 
-/// Vectors that the verifier lets lie anywhere; the reader refuses such a file.
+/// Returns whether all vectors are aligned: the verifier does not check that, the reader does.
 bool is_aligned(const fbs::Model& model) {
     bool all = is_aligned(model.fc_shares());
     for (const fbs::Segment* segment : *model.segments())
@@ -473,7 +473,7 @@ bool is_aligned(const fbs::Model& model) {
     return all;
 }
 
-/// The file with its parts changed; nothing if it is not sound.
+/// Returns the file with changed parts, or nothing if the file is not sound.
 std::vector<std::uint8_t> mutated(const std::vector<std::uint8_t>& bytes, Mutator& mutator) {
     const std::size_t changes = 1 + mutator.below(4);
     if (verifies<fbs::Model>(bytes, fbs::ModelIdentifier()) &&

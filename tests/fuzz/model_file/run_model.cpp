@@ -17,12 +17,12 @@ namespace overtake::fuzz {
 
 namespace {
 
-// What an input may take in all.
+// Greatest sizes and work of an input.
 constexpr std::uint64_t most_elements = 1u << 16, most_bytes = 1u << 22, most_work = 1u << 22;
 constexpr std::uint64_t most_cycles_of_fc = 20'000;
 constexpr std::size_t most_fcs = 64;
 
-// "file: offset N: what"
+// Checks that the message is "file: offset N: what".
 void check_refusal(const Error& error, std::size_t size) {
     constexpr std::string_view start = "file: offset ";
     const std::string_view text = error.what();
@@ -92,7 +92,7 @@ std::shared_ptr<Device> device() {
     return only;
 }
 
-// Mostly small whole numbers, which are indices as well, and what breaks arithmetic.
+// Returns mostly small whole numbers, which may be indices, and numbers that break arithmetic.
 float random_value(std::mt19937& random) {
     static constexpr float odd[] = {-1,
                                     0.5f,

@@ -11,7 +11,7 @@ namespace {
 
 using Shape = std::vector<std::uint32_t>;
 
-/// Puts a model together, part by part.
+/// Builds a model, part by part.
 class Builder {
 public:
     Builder() {
@@ -53,7 +53,7 @@ public:
         return number;
     }
 
-    /// An operator in a segment of the CPU of its own.
+    /// Adds an operator in a segment of the CPU of its own.
     std::uint32_t op(fbs::CpuOpType type, std::vector<std::uint32_t> inputs, std::uint32_t output,
                      std::vector<std::int64_t> integers, std::vector<float> reals = {}) {
         auto op = std::make_unique<fbs::CpuOpT>();
@@ -70,7 +70,7 @@ public:
         return output;
     }
 
-    /// A segment of the device that copies one tensor to another of its shape, row by row.
+    /// Adds a segment of the device that copies a tensor to one of the same shape, row by row.
     std::uint32_t copy(std::uint32_t from, std::uint32_t to) {
         const fbs::TensorT& tensor = *model_.tensors[from];
         const auto first =
@@ -113,7 +113,7 @@ private:
     fbs::ModelT model_;
 };
 
-/// One operator of inputs from outside, and constants behind them.
+/// Returns a model of one operator, whose inputs are inputs of the model and then a constant.
 fbs::ModelT one_op(fbs::CpuOpType type, std::initializer_list<Shape> inputs, const Shape& output,
                    std::vector<std::int64_t> integers, std::vector<float> reals = {},
                    std::vector<float> constant = {}) {
@@ -140,7 +140,7 @@ fbs::ModelT device_and_host() {
     return builder.finish(builder.copy(back, builder.device(4, 5, 3)));
 }
 
-/// Every segment is a unit as well: on cores and workers, or on workers alone.  The first unit's
+/// Makes every segment a unit, too: on cores and workers, or on workers alone.  The first unit's
 /// output is a tensor of units.
 fbs::ModelT with_units(fbs::ModelT model) {
     for (const char* name : {"npu", "cpu"}) {
@@ -171,7 +171,7 @@ fbs::ModelT with_units(fbs::ModelT model) {
     return model;
 }
 
-/// Core 2 waits for core 1, and then does the same once more.
+/// Adds a plan for two cores: core 2 waits for core 1, and then does the same once more.
 fbs::ModelT with_core_plan(fbs::ModelT model) {
     model.core_plan = std::make_unique<fbs::CorePlanT>();
     model.core_plan->core_count = 2;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The libFuzzer target: what scripts/fuzz-files.sh model runs.
+// The libFuzzer target, which scripts/fuzz-files.sh model runs.
 #include <algorithm>
 
 #include "run_model.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The fuzzer of model files without its engine: seeds, mutations of them, what was once found.
+// The fuzzer of model files without its engine: seeds, their mutations, and inputs once found.
 #include <algorithm>
 #include <random>
 
@@ -8,7 +8,7 @@
 
 #include "run_model.hpp"
 
-/// What stands for the engine's own mutations.
+/// Replaces the mutations of the engine.
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t) {
     static std::mt19937 random(1);
     for (std::size_t change = 1 + random() % 4; size > 0 && change > 0; change--)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Random bytes are hardly ever a graph, so a model is changed as protobuf's classes hold it.
+// Random bytes are hardly ever a graph, so mutations change the protobuf classes of a model.
 #include <algorithm>
 #include <limits>
 #include <random>
@@ -21,7 +21,7 @@ using onnx::AttributeProto;
 using onnx::NodeProto;
 using onnx::TensorProto;
 
-// Names that operators' attributes have.
+// Names of attributes of operators.
 constexpr const char* attribute_names[] = {"axis",
                                            "axes",
                                            "keepdims",
@@ -200,7 +200,7 @@ private:
             model.add_opset_import()->set_version(13);
     }
 
-    /// One more, one less, or another.
+    /// Adds, removes or changes a number.
     template <typename Numbers, typename Make>
     void list(Numbers& numbers, const Make& make) {
         const std::size_t how = below(6);

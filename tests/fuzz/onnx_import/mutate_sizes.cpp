@@ -25,7 +25,7 @@ std::int64_t count_of(const Sizes& sizes) {
     return count;
 }
 
-// A tensor with sizes of its own: a constant, or an input of the graph.
+// A tensor whose sizes the model states: a constant, or an input of the graph.
 struct Shaped {
     TensorProto* constant;
     onnx::TensorShapeProto* input;
@@ -40,7 +40,7 @@ struct Shaped {
     }
 };
 
-// As many elements as there have to be, the old ones from the first on as often as it takes.
+// Makes `count` elements: repeats the old ones from the first on.
 template <typename Elements>
 void repeat(Elements& elements, std::size_t count) {
     const Elements old = elements;
@@ -101,7 +101,7 @@ private:
 
     static std::int64_t wrapped(std::uint64_t size) { return static_cast<std::int64_t>(size); }
 
-    // One that stands in the model, or next to `old`.
+    // Returns a size that is in the model, or one next to `old`, 1 or twice `old`.
     std::int64_t size(std::int64_t old) {
         switch (below_(6)) {
         case 0:
@@ -160,7 +160,7 @@ private:
             repeat(*tensor.mutable_int32_data(), wanted);
     }
 
-    // Of a constant: a shape, an axis, a position, how much is padded.
+    // Changes a number in a constant: a size, an axis, a position, a padding.
     void change_whole_number() {
         std::vector<TensorProto*> tensors;
         for (const Shaped& shaped : shaped_)
@@ -207,7 +207,7 @@ private:
         if (below_(8) == 0)
             return;
         graph_.clear_value_info();
-        // Of outputs there has to be a shape, but its sizes may be any.
+        // An output needs a shape, but its sizes may be any.
         for (auto& output : *graph_.mutable_output())
             if (output.type().tensor_type().has_shape())
                 for (auto& dimension :

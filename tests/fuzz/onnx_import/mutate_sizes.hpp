@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Mutations of the sizes in a model, held against each other: most operators join, multiply or
-// index tensors whose sizes have to agree, and a random number next to them is refused too early
-// to find out who checks that.
+// Mutations of related sizes in a model: most operators join, multiply or index tensors whose sizes
+// have to agree.  A random size would be refused too early to reach the checks of the operators.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +11,13 @@
 
 namespace overtake::fuzz {
 
-/// A number in 0..limit-1; 0 if there is none.
+/// Returns a number in 0..limit-1, or 0 if limit is 0.
 using Below = std::function<std::size_t(std::size_t limit)>;
 
-/// Changes a size of an input or a constant, which stays whole: its elements are repeated or
-/// dropped.  Or a whole number of a constant or an attribute becomes a size that stands in the
-/// model, or one next to it.  What the model says in passing of its other shapes is mostly
-/// forgotten, so that it contradicts nothing.
+/// Changes a size of an input or of a constant, whose elements are repeated or dropped to fit.  Or
+/// sets a whole number of a constant or an attribute to a size in the model, or to one next to it.
+/// The shapes that the model states for other tensors are mostly removed, so that they contradict
+/// nothing.
 void mutate_sizes(onnx::GraphProto& graph, const Below& below);
 
 } // namespace overtake::fuzz

@@ -16,10 +16,10 @@ namespace overtake::fuzz {
 
 namespace {
 
-// Of each tensor: enough for every operator to have something to do.
+// Most elements of a tensor: enough for every operator to have something to do.
 constexpr std::uint64_t most_elements = 1u << 12;
 
-/// Holds the file that the compiler reads, and nothing else that a model might name.
+/// A directory with the file that the compiler reads, and no other file that a model might name.
 class Directory {
 public:
     Directory() {
@@ -46,7 +46,7 @@ private:
     std::abort();
 }
 
-// "PLACE: what is wrong", in one line.
+// Checks that the message is one line, "PLACE: what is wrong".
 void check_refusal(const Error& error) {
     const std::string_view text = error.what();
     if (error.code() != EINVAL || text.find(": ") == std::string_view::npos ||
@@ -63,7 +63,7 @@ Imported run_import(std::span<const std::uint8_t> bytes, std::string* reason) {
     options.wants_noise = true;
     options.import.most_elements = most_elements;
     options.import.stay_on_bpu = {"recurrence"};
-    // What a split of the program needs depends on the model; its bytes say whether it is split.
+    // The number of bytes decides whether the program is split.
     options.max_time_per_fc_us = bytes.size() % 4 == 0 ? 1000 : 0;
     std::ofstream(options.model, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()),

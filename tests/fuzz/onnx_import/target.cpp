@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The libFuzzer target: what scripts/fuzz-files.sh onnx runs.
+// The libFuzzer target, which scripts/fuzz-files.sh onnx runs.
 #include <algorithm>
 
 #include <sanitizer/common_interface_defs.h>
@@ -11,8 +11,8 @@
 
 extern "C" {
 
-// libonnx works in child processes; what it does there is no finding of the engine's.  The address
-// sanitizer's fork() takes millions of locks, of which this thread needs none.
+// libonnx runs in child processes; its errors there are no findings of the engine.  fork() of the
+// address sanitizer takes millions of locks, of which this thread needs none.
 int LLVMFuzzerInitialize(int*, char***) {
     overtake::compiler::Libonnx::start_child = [] {
         const pid_t child = _Fork();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // test_onnx_mutations DIRECTORY: the fuzzer of ONNX import without its engine, on every file of the
-// directory and some mutations of it.  Fails if there are none, or if hardly any compiles.
+// directory and some mutations of each.  Fails if there is no file, or if hardly any compiles.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 #include "run_import.hpp"
 
-/// What stands for the engine's own mutations.
+/// Replaces the mutations of the engine.
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t) {
     static std::mt19937 random(1);
     for (std::size_t change = 1 + random() % 4; size > 0 && change > 0; change--)
@@ -21,7 +21,7 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, st
 
 namespace {
 
-constexpr std::uint32_t mutations = 6; // of each; more: make fuzz-onnx
+constexpr std::uint32_t mutations = 6; // of each file; make fuzz-onnx makes more
 constexpr std::size_t largest = 1u << 14;
 
 std::vector<std::uint8_t> read_file(const std::filesystem::path& path) {
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
         const bool is_sound =
             overtake::fuzz::run_import(bytes, &reason) == overtake::fuzz::Imported::compiled;
         std::printf("%s: %s\n", path.filename().c_str(), reason.c_str());
-        std::fflush(stdout); // before what may be its end
+        std::fflush(stdout); // the next line may end the process
         compiled += is_sound;
         all++;
         for (std::uint32_t number = 0; number < mutations; number++) {

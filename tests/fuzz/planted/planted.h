@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Bugs that a test can switch on, to prove that they would be found: planted.patch puts them into a
- * copy of firmware-sim.
+ * Bugs that a test can switch on, to prove that the fuzzers find them: planted.patch puts them into
+ * a copy of firmware-sim.
  */
 #ifndef OVT_PLANTED_H
 #define OVT_PLANTED_H
@@ -19,28 +19,28 @@ enum ovt_planted_bug {
 	OVT_BUG_WATCHDOG_WAITING,	/* the watchdog counts from the job's arrival */
 	OVT_BUG_TASK_LIMIT_BARS,	/* a task that waits for the task limit holds others up */
 	OVT_BUG_FAIR_WEIGHT,		/* a turn's length changes one priority too early */
-	OVT_BUG_FAIR_TURN_KEPT,		/* who leaves keeps what is left of the turn */
-	OVT_BUG_FAIR_JOINS_FIRST,	/* who comes is next */
-	OVT_BUG_FAIR_HIGH_MOVES_TURN,	/* a HIGH FC costs the turn */
+	OVT_BUG_FAIR_TURN_KEPT,		/* a context that leaves keeps the rest of its turn */
+	OVT_BUG_FAIR_JOINS_FIRST,	/* a context that comes is next */
+	OVT_BUG_FAIR_HIGH_MOVES_TURN,	/* a HIGH FC ends the turn */
 	OVT_BUG_OVERDUE_LATE,		/* overdue one tick too late */
 	OVT_BUG_OVERDUE_KEEPS_SLOT,	/* an overdue task keeps its slot */
-	OVT_BUG_OVERDUE_COUNTED,	/* and counts for the task limit */
+	OVT_BUG_OVERDUE_COUNTED,	/* an overdue task counts for the task limit */
 	OVT_BUG_OVERDUE_RETURNS,	/* goes on without the slot that it gave up */
 	OVT_BUG_SHARE_IGNORED,		/* no place is kept for any process */
 	OVT_BUG_SHARE_ONE_SHORT,	/* one place too few is kept */
 	OVT_BUG_DEATH_KEEPS_WORKER,	/* a CPU worker of a dead process stays busy */
-	/* Of groups: */
+	/* Bugs of groups: */
 	OVT_BUG_GROUP_FIRST,
 	OVT_BUG_GROUP_NO_SYNC = OVT_BUG_GROUP_FIRST,	/* a stage opens at once for all parts */
 	OVT_BUG_GROUP_ALONE_WAITS,	/* a part that was alone waits for the sync, too */
 	OVT_BUG_GROUP_HIGH_NOT_HELD,	/* the arbiter does not learn that HIGH is held */
 	OVT_BUG_GROUP_WHOLE_BATCH,	/* a batch is committed while an FC of NORMAL is held */
 	OVT_BUG_GROUP_ENDS_EARLY,	/* a cancelled group ends with the first of its FCs that run */
-	OVT_BUG_GROUP_HELD_KEPT,	/* what was held still is when its group is cancelled */
+	OVT_BUG_GROUP_HELD_KEPT,	/* held FCs stay held when their group is cancelled */
 	OVT_BUG_GROUP_LAST_FAULT,	/* of several faults, the last one counts */
 	OVT_BUG_GROUP_NO_TURN,		/* a context does not join the circle when a stage opens */
 	OVT_BUG_GROUP_SAME_CORE,	/* parts that name no core all take the emptiest one */
-	/* Of the coordinator: */
+	/* Bugs of the coordinator: */
 	OVT_BUG_COORD_FIRST,
 	OVT_BUG_COORD_DEPTH = OVT_BUG_COORD_FIRST,	/* a core takes one run too many */
 	OVT_BUG_COORD_RETRIES,		/* one retry too many */

@@ -20,7 +20,7 @@ using nlohmann::json;
 
 namespace {
 
-/// No end of dispatching is a violation, too.
+/// Reports dispatching without end as a violation.
 class EndlessCheck : public simulator::processors::Observer {
 public:
     void dispatched(simulator::processors::LiveTask&, simulator::processors::LiveTask::Run&,

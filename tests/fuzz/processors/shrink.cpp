@@ -12,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-/// A processor fails and recovers in turn: without one event the next one goes, too.
+/// Removes an event. A processor fails and recovers in turn: its next event is removed, too.
 json scenario_without_event(json scenario, std::size_t index) {
     json& events = scenario["events"];
     const json gone = events[index];
@@ -49,7 +49,7 @@ void add_without_members(std::vector<json>& smaller, const json& scenario,
         }
 }
 
-/// All that are one step smaller, the biggest steps first. Some are no scenarios.
+/// Returns all that are one step smaller, the biggest steps first. Some are no valid scenarios.
 std::vector<json> smaller_scenarios(const json& scenario) {
     std::vector<json> smaller;
     for (std::size_t i = 0; length_of(scenario, "tasks") > 1 && i < scenario["tasks"].size(); i++)

@@ -7,8 +7,8 @@
 
 namespace overtake::fuzz {
 
-/// A scenario with processors, made smaller as long as it still fails. `fails` may throw Error for
-/// what is no scenario any more.
+/// Returns the scenario, made smaller as long as it still fails. `fails` may throw Error for a
+/// smaller scenario that is not valid.
 nlohmann::json shrink(nlohmann::json scenario,
                       const std::function<bool(const nlohmann::json&)>& fails);
 

@@ -44,7 +44,7 @@ private:
     void device() {
         case_.mode = random_.one_in(4) ? OVT_MODE_FUNCTIONAL
                                        : (random_.one_in(4) ? OVT_MODE_BOTH : OVT_MODE_TIMED);
-        // Now and then as many as there may be: sets of cores are bits of one word.
+        // Now and then there are as many cores as possible: sets of cores are bits of one word.
         case_.core_limits.resize(random_.one_in(16)
                                      ? pick(random_, std::array{8, 31, 32, 33, 63, 64, 64})
                                      : pick(random_, std::array{1, 1, 1, 2, 2, 3, 4}));
@@ -71,7 +71,7 @@ private:
         of.wait_dispatch_time = random_.one_in(3) ? random_.between(1, 30) : 1000;
     }
 
-    /// What a host turns on that shares its scheduler between processes.
+    /// Draws the settings of a host that shares its scheduler between processes.
     void service() {
         ovt_sched_settings& of = case_.settings;
         Random& random = service_random_;
@@ -122,7 +122,7 @@ private:
     void faults() {
         case_.faults.seed = random_.next();
         if (random_.one_in(3))
-            return; // a host that is always in time, for what needs coincidences
+            return; // the host is always in time, which makes coincidences
         case_.faults.latency_max = pick(random_, std::array{0u, 1u, 3u, 10u, 50u});
         case_.faults.lost_percent = pick(random_, std::array{0u, 0u, 5u, 30u});
         case_.faults.duplicate_percent = pick(random_, std::array{0u, 0u, 5u, 30u});
@@ -164,7 +164,7 @@ private:
             return submit(command);
         if (kind < 85) {
             command.type = CommandType::cancel;
-            // Mostly one that may still be there.
+            // Mostly a submit whose job may still exist.
             const std::uint64_t back = random_.below(random_.one_in(4) ? submits_ : 8);
             command.target =
                 static_cast<std::uint32_t>(submits_ - 1 - std::min(back, submits_ - 1));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A fuzz case: a device, what its clients do to it, and how badly its host behaves. Times are
+// A fuzz case: a device, the commands of its clients, and the faults of its host. Times are in
 // ticks.
 #pragma once
 
@@ -20,14 +20,14 @@ enum class FcKind { good, bad_instruction, stuck };
 
 struct Fc {
     FcKind kind;
-    std::uint32_t duration; ///< of a good one
+    std::uint32_t duration; ///< of an FC without a fault
 };
 
-/// FCs, or none and a CPU time.
+/// The FCs of a segment, or no FC and a CPU time.
 struct Segment {
     std::vector<Fc> fcs;
     std::uint64_t cpu;
-    std::uint64_t estimate = 0; ///< what the scheduler takes for the CPU time; 0: the truth
+    std::uint64_t estimate = 0; ///< CPU time for the scheduler; 0: the true one
 
     std::uint64_t estimated_cpu() const { return estimate != 0 ? estimate : cpu; }
 };
@@ -51,15 +51,15 @@ struct Command {
     std::uint32_t value = 0;   ///< limit, floor
 };
 
-/// How the host misbehaves. Its own randomness has a seed, so that a run can be had again.
+/// Faults of the host. Its randomness has a seed, so that a run can be repeated.
 struct Faults {
     std::uint64_t seed = 0;
-    std::uint32_t latency_max = 0;       ///< interrupts come up to so many ticks late
+    std::uint32_t latency_max = 0;       ///< most ticks that an interrupt is late
     std::uint32_t lost_percent = 0;      ///< of the interrupts
     std::uint32_t duplicate_percent = 0; ///< of the interrupts
 };
 
-/// The usual ones of a process's own queue; every time, and factor of one, is 0.
+/// Returns the usual settings of a process's own queue, with 0 for every time and its factor.
 ovt_sched_settings without_times();
 
 struct Case {
@@ -82,12 +82,12 @@ struct Case {
     std::uint32_t cores() const { return static_cast<std::uint32_t>(core_limits.size()); }
 };
 
-/// The case of a seed: the same on every machine.
+/// Returns the case of a seed, which is the same on every machine.
 Case draw(std::uint64_t seed, unsigned commands);
 
 nlohmann::ordered_json to_json(const Case& fuzz_case);
-/// Throws Error (EINVAL), "PLACE: what is wrong", for what to_json() does not write and for more
-/// than a host can carry out.
+/// Throws Error (EINVAL), "PLACE: what is wrong", for values that to_json() does not write or that
+/// a host cannot carry out.
 Case from_json(const nlohmann::json& json);
 
 } // namespace overtake::fuzz

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Fuzz cases as JSON. What is read back is held to what a host can carry out: else a violation
-// would be the file's, not the accelerator's.
+// Fuzz cases as JSON. The reader accepts only values that a host can carry out: otherwise the file
+// would cause a violation, not the accelerator.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -34,8 +34,8 @@ constexpr std::uint64_t smallest_queue = 16;
 constexpr std::uint64_t largest_queue = 65536;
 constexpr std::uint64_t latest_interrupt = 1000; ///< ticks
 constexpr std::uint64_t most_percent = 50;       ///< of interrupts
-/// What all submits together may ask for: a host stops after so many wake-ups (host.cpp), and says
-/// that there is no end.
+/// Greatest work of all submits together: a host stops after a number of wake-ups (host.cpp), and
+/// reports that there is no end.
 constexpr std::uint64_t most_work = 50'000'000; ///< ticks
 constexpr std::uint64_t most_steps = 2'000'000; ///< FCs and segments
 
@@ -43,7 +43,7 @@ std::uint32_t number(const Place& place, std::uint64_t from, std::uint64_t to) {
     return static_cast<std::uint32_t>(place.integer(from, std::min<std::uint64_t>(to, u32_max)));
 }
 
-/// The text's place in the list.
+/// Returns the index of the text in the list.
 template <std::size_t size>
 std::size_t index_of(const Place& place, const std::array<std::string_view, size>& names) {
     const std::string name = place.text();
@@ -113,7 +113,7 @@ public:
         for (const Place& model : top_.at("models").elements())
             case_.models.push_back(read_model(model));
         longest_fc_fits();
-        // Unlike other lists, this one may have been shrunk to nothing.
+        // Unlike other lists, this one may be empty after shrinking.
         if (top_.at("commands").value() != nlohmann::json::array())
             for (const Place& command : top_.at("commands").elements())
                 case_.commands.push_back(read_command(command));
@@ -133,7 +133,7 @@ private:
             top_.at("kind").fail("not a fuzz case");
         if (top_.at("version").integer(0, u64_max) != 1)
             top_.at("version").fail("only version 1 is known");
-        if (top_.has("found")) // for people
+        if (top_.has("found")) // for people only
             top_.at("found").expect_object({"seed", "commands", "commit", "violation"});
         case_.task_level = index_of(top_.at("level"), levels) == 1;
         case_.mode = static_cast<ovt_mode>(index_of(top_.at("mode"), modes));
@@ -217,7 +217,7 @@ private:
         return segment;
     }
 
-    /// An FC that the watchdog ends is none that ends by itself.
+    /// Checks that the watchdog does not end an FC that should end by itself.
     void longest_fc_fits() const {
         for (const Model& model : case_.models)
             for (const Segment& segment : model.segments)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// CoreCounter: how many FCs each core has to do, counted anew from the jobs at each question.
+// CoreCounter: the unfinished FCs of each core, counted anew from the jobs at each question.
 #pragma once
 
 #include <bit>
@@ -14,10 +14,10 @@ namespace overtake::fuzz {
 
 class CoreCounter {
 public:
-    /// All jobs that there were, in the order in which they were submitted.
+    /// `jobs`: all jobs, in the order in which they were submitted.
     explicit CoreCounter(const std::deque<Job>& jobs) : jobs_(jobs) {}
 
-    /// FCs of all jobs on a core (from 1) that have not ended, and of those on their way to it.
+    /// Returns the FCs on a core (from 1) that have not ended, with jobs on their way to it.
     std::uint64_t unfinished(std::uint32_t core) {
         while (oldest_ < jobs_.size() && jobs_[oldest_].device.state == OVT_JOB_ENDED)
             oldest_++;
@@ -32,7 +32,7 @@ public:
         return count;
     }
 
-    /// Of the cores in a mask (bit k - 1 for core k), the one with the fewest, the first on a tie.
+    /// Returns the core in a mask (bit k - 1 for core k) with the fewest, the first on a tie.
     std::uint32_t emptiest(std::uint64_t cores) {
         std::uint32_t best = 0;
         for (; cores != 0; cores &= cores - 1) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What makes the order of events exact. Commands are stamped with the host's clock, which is never
+// How the checker orders events exactly. Commands are stamped with the host's clock, which is never
 // behind what the firmware has processed, so each takes effect at its stamp. SUBMIT and CANCEL
 // have events of their own. KILL, RESET, LIMIT, NORMAL_FLOOR, HOLD and RELEASE have none, or a late
 // one: they are pending here until an event shows that they were consumed. That is so for an event
@@ -22,7 +22,7 @@ std::string name(const Job& job) {
     return fmt::format("job {} of task {}", job.number, job.task);
 }
 
-/// Only a fault is final; after DONE the job may have gone on and been stopped later.
+/// Returns whether the FC was stopped. After DONE the job may go on and be stopped later.
 bool was_stopped(const ovt_event& event) {
     return event.type == OVT_EVENT_FAULT &&
            (event.job->fault == OVERTAKE_FAULT_RESET || event.job->fault == OVERTAKE_FAULT_KILLED);
@@ -75,7 +75,7 @@ void FcChecker::queued_release(std::uint64_t now) {
     pending_.push_back({OVT_COMMAND_RELEASE, next_order_++, now, 0, 0, nullptr});
 }
 
-/// Those queued before the command `order`.
+/// Applies the commands that were queued before the command `order`.
 void FcChecker::take_pending(std::uint64_t order) {
     while (!pending_.empty() && pending_.front().order < order) {
         const Pending first = pending_.front();
@@ -92,7 +92,7 @@ void FcChecker::take_pending_until(std::uint64_t time) {
     }
 }
 
-/// Up to the command that stops what `core` runs: those behind it may not be consumed yet.
+/// Applies commands up to the one that stops `core`: later ones may not be consumed yet.
 void FcChecker::take_pending_until_abort(const Core& core, std::uint64_t time) {
     while (core.abort == 0 && !pending_.empty() && pending_.front().stamp <= time) {
         const Pending first = pending_.front();
@@ -142,7 +142,7 @@ void FcChecker::apply(const Pending& pending) {
     }
 }
 
-/// When all that is pending has been consumed.
+/// Returns whether the device is held when all pending commands have been consumed.
 bool FcChecker::held_in_the_end() const {
     bool held = held_;
     for (const Pending& pending : pending_)
@@ -234,9 +234,9 @@ void FcChecker::arrived(const ovt_event& event) {
     core.rings[view.high ? 0 : 1].push_back(&view);
 }
 
-// Fair: whose turn it is
+// Turns of a fair device
 
-/// Its oldest job with FCs to give.
+/// Returns the oldest job of `context` with FCs to give.
 FcChecker::View* FcChecker::first_of(const Core& core, const ovt_fw_context* context) {
     for (View* view : core.rings[1])
         if (view->job->device.context == context && view->given < view->count())
@@ -244,7 +244,7 @@ FcChecker::View* FcChecker::first_of(const Core& core, const ovt_fw_context* con
     return nullptr;
 }
 
-/// The FC whose turn it is joins the batch.
+/// Adds the FC whose turn it is to the batch.
 void FcChecker::give(Core& core) {
     const ovt_fw_context* context = core.circle.front();
     View* view = first_of(core, context);
@@ -266,7 +266,7 @@ void FcChecker::leave_circle(Core& core, const ovt_fw_context* context) {
     std::erase(core.circle, context);
 }
 
-/// As choice(), where nothing is committed.
+/// Does as choice() if no FC is committed.
 std::pair<FcChecker::View*, std::uint32_t> FcChecker::fair_choice(Core& core) const {
     const auto& high = core.rings[0];
     View* const normal = core.circle.empty() ? nullptr : first_of(core, core.circle.front());
@@ -286,7 +286,7 @@ std::pair<FcChecker::View*, std::uint32_t> FcChecker::fair_choice(Core& core) co
     return core.batch.front();
 }
 
-/// By the contract: whose FC the core starts now.
+/// Returns the FC that the core starts now, by the contract.
 std::pair<FcChecker::View*, std::uint32_t> FcChecker::choice(Core& core) const {
     auto& [high, normal] = core.rings;
     if (core.batch.empty())
@@ -405,7 +405,7 @@ void FcChecker::check_abort(const Core& core, const ovt_event& event) const {
                 core.abort_time, event.time_ns);
 }
 
-/// As its program says.
+/// Checks that the FC ended as its program says.
 void FcChecker::check_natural_end(const Core& core, const ovt_event& event) const {
     const Job& job = *core.running->job;
     ovt_event_type right = OVT_EVENT_DONE;
@@ -463,7 +463,7 @@ void FcChecker::fc_ended(const ovt_event& event) {
     }
 }
 
-/// Those of its FCs that have not started leave ring and batch.
+/// Removes the FCs of a job that have not started from ring and batch.
 void FcChecker::withdraw(View& view) {
     if (view.withdrawn)
         return;
@@ -516,7 +516,7 @@ void FcChecker::job_ended(const ovt_event& event) {
     case OVT_JOB_RESET:
         right = view.fault == OVERTAKE_FAULT_RESET;
         break;
-    case OVT_JOB_STOPPED: // by a host's clock, and this one has none
+    case OVT_JOB_STOPPED: // by the clock of a host; this host has none
         break;
     }
     if (!right)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// FcChecker: books of its own over what the firmware says it does, held against the rules.
+// FcChecker: follows the events of the firmware, and checks them against the rules.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace overtake::fuzz {
 
-/// Told of every command when it is queued and of every event in the firmware's order. Throws
-/// Violation. It looks at nothing of the firmware's but the events, and at the end the totals.
+/// The host passes every command when it is queued, and every event in the order of the firmware.
+/// Throws Violation. Uses only the events of the firmware, and at the end its totals.
 class FcChecker {
 public:
     explicit FcChecker(const Case& of);
@@ -28,9 +28,9 @@ public:
     void queued_release(std::uint64_t now);
 
     void event(const ovt_event& event);
-    /// The firmware says that it has nothing left to do: then no core is idle beside waiting FCs.
+    /// The firmware has nothing left to do: checks that no core is idle beside waiting FCs.
     void settled() const;
-    /// Everything is over: totals.
+    /// Everything is over: checks the totals.
     void finish(const ovt_fw& firmware);
 
     std::uint64_t started() const { return started_; }
@@ -85,8 +85,8 @@ private:
         std::uint64_t executed = 0;
         std::uint64_t first_start = 0;
         bool high = false;
-        bool withdrawn = false;        ///< what had not started never will
-        bool overtaken = false;        ///< PREEMPTED was said since its last FC
+        bool withdrawn = false;        ///< FCs that had not started never will
+        bool overtaken = false;        ///< PREEMPTED was reported since its last FC
         std::uint64_t high_before = 0; ///< HIGH FCs of its core at the start of its last FC
         std::optional<std::uint64_t> killed_at; ///< with its context, while no FC of it ran
         bool ended = false;
@@ -114,7 +114,7 @@ private:
         std::uint32_t abort = 0; ///< fault that the running FC must end with, or 0
         std::uint64_t abort_time = 0;
         View* last_normal = nullptr;           ///< has begun and has FCs to start
-        const ovt_fw_job* overtaker = nullptr; ///< PREEMPTED was said of this one
+        const ovt_fw_job* overtaker = nullptr; ///< PREEMPTED named this job
         std::uint64_t high_started = 0;
         std::uint64_t busy = 0;
         std::uint64_t done[2] = {};

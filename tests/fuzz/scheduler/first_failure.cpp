@@ -13,7 +13,7 @@
 namespace overtake::fuzz {
 namespace {
 
-/// Cases that are taken at a time.
+/// Number of cases that a thread takes at a time.
 constexpr std::uint64_t portion = 64;
 
 } // namespace
@@ -23,7 +23,7 @@ first_failure(std::uint64_t cases, unsigned threads, const std::function<void(do
               const std::function<std::optional<std::string>(std::uint64_t)>& attempt) {
     if (threads == 0)
         threads = std::max(1u, std::thread::hardware_concurrency());
-    // The first case that failed so far: those behind it need not be run.
+    // The first case that has failed: cases behind it need not be run.
     std::atomic<std::uint64_t> stop = std::numeric_limits<std::uint64_t>::max();
     std::mutex mutex;
     std::optional<FirstFailure> first;

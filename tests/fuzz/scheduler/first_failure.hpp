@@ -14,9 +14,9 @@ struct FirstFailure {
 };
 
 /// Attempts cases, counted from 0, on several threads. Every case before the first one that fails
-/// is attempted, whichever thread is faster; so which case that is does not depend on the threads.
-/// `attempt` says what is wrong, if anything; what it throws ends the attempts and is thrown again.
-/// threads 0: one for each CPU.
+/// is attempted, so that the first failure does not depend on the threads. `attempt` returns the
+/// failure, if any; an exception of it ends the attempts and is thrown again. threads 0: one for
+/// each CPU.
 std::optional<FirstFailure>
 first_failure(std::uint64_t cases, unsigned threads, const std::function<void(double)>& progress,
               const std::function<std::optional<std::string>(std::uint64_t)>& attempt);

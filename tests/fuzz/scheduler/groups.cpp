@@ -90,7 +90,7 @@ private:
         return context;
     }
 
-    // What clients do
+    // Commands of clients
 
     void command() {
         const std::uint64_t kind = random_.below(100);
@@ -124,7 +124,7 @@ private:
         return {FcKind::good, static_cast<std::uint32_t>(random_.between(1, 12))};
     }
 
-    /// Every part and every stage has an FC.
+    /// Draws FCs: every part and every stage has one.
     void draw_fcs(GroupJob& job, std::size_t parts, std::uint32_t stages) {
         job.parts.resize(parts);
         job.stage_fcs.assign(stages, 0);
@@ -192,7 +192,7 @@ private:
         ovt_fw_submit(&fw_, &job.device, now_);
     }
 
-    /// Mostly of a recent job.
+    /// Cancels a job, mostly a recent one.
     void cancel() {
         if (jobs_.empty())
             return;
@@ -274,7 +274,7 @@ private:
 
     // The device
 
-    /// FCs of mode functional that the host has executed by now.
+    /// Executes the FCs of mode functional that are due by now; returns whether there were any.
     bool execute_functional() {
         bool any = false;
         for (std::uint32_t core = 1; core <= cores_.size(); core++) {
@@ -294,7 +294,7 @@ private:
         ovt_fw_executed(&fw_, core, now_);
     }
 
-    /// All that happens up to now, and the choices of now.
+    /// Runs the firmware up to now, the choices of now included.
     void pump() {
         bool more = true;
         while (more) {
@@ -446,7 +446,7 @@ private:
             execute(event.core);
     }
 
-    /// Of its context it is the first that is ready.
+    /// Checks that the FC is the first ready one of its context.
     void check_turn(const GroupCore& core, const WaitingFc& fc) const {
         for (const WaitingFc& other : core.normal) {
             if (other == fc)
@@ -512,7 +512,7 @@ private:
             right = OVT_JOB_RESET;
         else if (job.withdrawn || job.cancelled || job.fault != 0 || job.unfinished != 0)
             right = OVT_JOB_CANCELLED;
-        // A cancel that comes when all is over changes nothing.
+        // A cancel that comes when all FCs are over changes nothing.
         const bool too_late = job.device.status == OVT_JOB_OK && job.cancelled && !job.withdrawn &&
                               job.unfinished == 0;
         if (job.device.status != right && !too_late)
@@ -538,7 +538,7 @@ private:
         let_go(job);
     }
 
-    /// A touch after the firmware let go is seen.
+    /// Fills the job, so that a write after the firmware has released it is seen.
     static void let_go(GroupJob& job) {
         if (!job.ended || (job.cancelled && !job.cancel_answered))
             return;

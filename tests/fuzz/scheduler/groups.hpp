@@ -22,7 +22,7 @@ struct GroupTotals {
     std::uint64_t cancelled = 0; ///< groups
 };
 
-/// The run of a seed: the same on every machine. Adds to `totals`. What does not hold, or nothing.
+/// Makes the run of a seed, the same on every machine; adds to `totals`. Returns any violation.
 std::optional<std::string> group_violation(std::uint64_t seed, GroupTotals& totals);
 
 } // namespace overtake::fuzz

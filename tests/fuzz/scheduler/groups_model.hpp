@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Jobs and cores of a random run with groups, as the contract sees them, and what a core starts.
+// Jobs and cores of a random run with groups by the contract, and the FC that a core starts.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +63,7 @@ struct GroupCore {
     std::deque<WaitingFc> normal;
     std::deque<WaitingFc> batch;
     std::optional<WaitingFc> running;
-    std::uint32_t abort = 0;       ///< what stops the running FC
+    std::uint32_t abort = 0;       ///< fault that stops the running FC
     std::uint64_t executed_at = 0; ///< mode functional: when the host has executed it
     std::uint64_t limit = 0;
     std::uint64_t limit_active = 0;
@@ -71,14 +71,14 @@ struct GroupCore {
     std::uint64_t overtook = 0;
 };
 
-/// NORMAL's first ready FC.
+/// Returns the first ready FC of NORMAL.
 inline std::optional<WaitingFc> next_ready_normal(const GroupCore& core, std::uint64_t time) {
     const auto found =
         std::ranges::find_if(core.normal, [&](const WaitingFc& fc) { return !fc.held(time); });
     return found == core.normal.end() ? std::nullopt : std::optional(*found);
 }
 
-/// By the contract; of a fair device, whether one starts at all.
+/// Returns the FC that starts, by the contract; on a fair device only whether one starts.
 inline std::optional<WaitingFc> group_choice(GroupCore& core, std::uint64_t time) {
     if (!core.batch.empty())
         return core.batch.front();
@@ -98,7 +98,7 @@ inline std::optional<WaitingFc> group_choice(GroupCore& core, std::uint64_t time
     return normal;
 }
 
-/// A batch, if nothing of NORMAL is held.
+/// Commits a batch, if no FC of NORMAL is held.
 inline void commit_group_batch(GroupCore& core, std::uint64_t time) {
     const auto held = [&](const WaitingFc& fc) { return fc.held(time); };
     if (core.limit_active == 0 || !core.high.empty() || !core.batch.empty() ||
@@ -110,7 +110,7 @@ inline void commit_group_batch(GroupCore& core, std::uint64_t time) {
     }
 }
 
-/// When all jobs have ended.
+/// Checks the firmware when all jobs have ended.
 inline void check_nothing_left(const ovt_fw& fw, const std::vector<ovt_fw_core>& states) {
     for (const ovt_fw_core& state : states)
         if (state.unfinished != 0 || state.submitted != 0 || state.held != 0 ||

@@ -23,11 +23,11 @@ namespace overtake::fuzz {
 namespace {
 
 constexpr std::uint64_t never = ~0ull;
-/// A host looks after the device so often, where interrupts get lost.
+/// Ticks between two looks of a host at its device, since interrupts may get lost.
 constexpr std::uint64_t backstop_period = 97;
 /// More of a jump than this, and nothing happens on the host meanwhile.
 constexpr std::uint64_t jump = 200;
-/// A core's thread takes at most so many ticks for an FC that ends by itself.
+/// Most ticks that the thread of a core takes for an FC that ends by itself.
 constexpr std::uint64_t steps_of_fc = 16;
 /// Far more wake-ups than any case needs.
 constexpr std::uint64_t wake_limit = 5'000'000;
@@ -94,7 +94,7 @@ private:
         return case_.faults.latency_max == 0 ? 0 : random_.below(case_.faults.latency_max + 1);
     }
 
-    /// One that the case may delay, lose or deliver twice.
+    /// Asks for a wake-up that the case may delay, lose or deliver twice.
     void interrupt(std::uint64_t time, WakeKind kind, std::uint32_t number) {
         if (percent(case_.faults.lost_percent))
             return;
@@ -117,8 +117,8 @@ private:
         now_ = until;
     }
 
-    /// By when all is over, if every FC and CPU segment ran after the others and every wake-up came
-    /// as late as the case allows.
+    /// Returns when all is over if every FC and CPU segment runs after the others and every wake-up
+    /// comes as late as the case permits.
     std::uint64_t latest_end() const {
         Work work;
         for (const Task& task : tasks_)
@@ -179,10 +179,10 @@ private:
         }
     }
 
-    /// The execution thread of a core, for one step.
+    /// Runs the execution thread of a core for one step.
     void run_core(std::uint32_t core) {
         if (!ovt_fw_runnable(&fw_, core)) {
-            ovt_fw_executed(&fw_, core, now_); // a completion that is said twice changes nothing
+            ovt_fw_executed(&fw_, core, now_); // a second report of a completion changes nothing
             return;
         }
         switch (ovt_core_step(&firmware_.cores[core - 1], budgets[random_.below(budgets.size())])) {
@@ -200,7 +200,7 @@ private:
 
     // The device
 
-    /// Sometimes at once, as a system call would; sometimes later, as an interrupt.
+    /// Wakes the device at once, as a system call does, or later, as an interrupt does.
     void ring_doorbell() {
         if (case_.faults.latency_max != 0 && random_.one_in(2))
             interrupt(now_, WakeKind::doorbell, 0);
@@ -241,7 +241,7 @@ private:
     void take(const ovt_event& event) {
         switch (event.type) {
         case OVT_EVENT_STARTED: {
-            // Where time is not modelled, it passes on the host.
+            // In mode functional the time of an FC passes on the host.
             const std::uint64_t work = case_.mode == OVT_MODE_FUNCTIONAL ? random_.below(13) : 0;
             return interrupt(now_ + work, WakeKind::core, event.core);
         }
@@ -277,7 +277,7 @@ private:
         ended_segments_.push_back(job.task);
     }
 
-    /// False: refused, the queue is full.
+    /// Returns false if the queue is full.
     bool reserve(std::uint32_t slots) {
         if (ovt_fw_reserve(&fw_, slots))
             return true;
@@ -315,7 +315,7 @@ private:
         ovt_fw_cancel(&fw_, &job.device, now_);
     }
 
-    // What clients do
+    // Commands of clients
 
     void perform(const Command& command) {
         switch (command.type) {
@@ -355,7 +355,7 @@ private:
         ring_doorbell();
     }
 
-    /// With a slot for the RELEASE: jobs that wait meanwhile may reserve all others.
+    /// Reserves a slot for the RELEASE, too: waiting jobs may reserve all others meanwhile.
     void hold() {
         if (held_ || !reserve(2))
             return;
@@ -467,7 +467,7 @@ private:
             carry_out(action);
     }
 
-    /// The task scheduler's turn, until it has no more to say.
+    /// Runs the task scheduler until it has no more actions.
     void go_on() {
         if (!case_.task_level)
             return;
@@ -525,7 +525,7 @@ private:
         const Segment& segment = task.model->segments[action.segment];
         const std::uint32_t core = action.core != 0 ? action.core : place(task, action.cores);
         if (!submit(segment, task.sched.priority, core, task.process, task.number))
-            return segment_ended(task, false); // as a device that refuses
+            return segment_ended(task, false); // as if the device refused it
         jobs_submitted_ = true;
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A host that brings the shipped firmware and task scheduler through a fuzz case, as badly as the
-// case says, and holds what they do against the checkers.
+// A host that runs the shipped firmware and task scheduler through a fuzz case, with the faults of
+// the case, and checks their answers with the checkers.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Totals {
     }
 };
 
-/// Throws Violation. The same case runs the same way every time. Safe to call in several threads.
+/// Throws Violation. The same case runs the same way every time. Several threads may call it.
 Totals run(const Case& of);
 
 } // namespace overtake::fuzz

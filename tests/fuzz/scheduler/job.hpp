@@ -9,14 +9,14 @@
 
 namespace overtake::fuzz {
 
-/// Whether a record has changed since it was released.
+/// Returns whether a record has changed since it was released.
 template <class Record>
 bool touched(const Record& record, const Record& as_released) {
     return std::memcmp(&record, &as_released, sizeof(record)) != 0;
 }
 
-/// A job as its host holds it. Jobs of a case have memory of their own to the end, so that a touch
-/// after the firmware let go is seen.
+/// A job as its host holds it. Jobs of a case keep their own memory to the end, so that a write
+/// after the firmware has released the job is seen.
 struct Job {
     static constexpr std::uint32_t no_task = ~0u;
 
@@ -28,7 +28,7 @@ struct Job {
     bool cancel_queued = false;
     bool ended = false;           ///< ENDED was seen
     bool cancel_answered = false; ///< CANCELLED was seen
-    ovt_fw_job as_released = {};  ///< what it was when the firmware let go
+    ovt_fw_job as_released = {};  ///< copy from when the firmware released it
 
     static Job& of(ovt_fw_job* device) { return *reinterpret_cast<Job*>(device); }
     bool released() const { return ended && (!cancel_queued || cancel_answered); }

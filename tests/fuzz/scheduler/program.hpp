@@ -8,7 +8,7 @@
 
 namespace overtake::fuzz {
 
-/// Instructions that all jobs share: a delay of i + 1 ticks at i, a bad one, a loop.
+/// Instructions that all jobs share: delays (i + 1 ticks at i), an invalid one, a loop.
 class Program {
 public:
     Program() {

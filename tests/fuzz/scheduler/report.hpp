@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the program fuzz_scheduler does and prints.
+// Runs and reports of the program fuzz_scheduler.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ struct ProgramOptions {
     unsigned commands = 100;
     unsigned threads = 1;
     bool processors = false;              ///< scenarios with several processors
-    std::string output;                   ///< of the shrunk case; "" is fuzz-SEED.json
-    std::string commit = "unknown";       ///< that the program was built from
+    std::string output;                   ///< file of the shrunk case; "" is fuzz-SEED.json
+    std::string commit = "unknown";       ///< commit from which the program was built
     std::function<void(double)> progress; ///< may be empty
 };
 
-/// Runs the cases: 0 if all are clean; 1 after a failure, which is printed and written.
+/// Runs the cases; returns 0 if all are clean, or 1 after a failure, which is printed and written.
 int run_cases(const ProgramOptions& options);
 
-/// A written case or scenario again: 0 if it is clean, 1 after saying what it violates. Throws
-/// Error, which names the file, if it is neither.
+/// Runs a written case or scenario again; returns 0 if it is clean, or 1 after printing the
+/// violation. Throws Error, which names the file, if the file is neither.
 int replay(const std::string& path);
 
 } // namespace overtake::fuzz

@@ -22,7 +22,7 @@ struct Firmware {
             .fair = of.fair,
             .quota_ns = 0,
             .watchdog_cycles = of.watchdog,
-            .clock = {}, // no client waits for this host
+            .clock = {}, // the host has no clock for FCs
             .lag_max_ns = 0,
             .stretch_max_ns = 0,
             .cores = cores.data(),

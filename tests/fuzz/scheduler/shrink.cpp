@@ -34,8 +34,8 @@ private:
         return true;
     }
 
-    /// One change; true if the case still fails with it. The change returns false if it changes
-    /// nothing.
+    /// Tries one change; returns true if the case still fails with it. `change` returns false if it
+    /// changes nothing.
     template <class Change>
     bool change(Change make) {
         Case smaller = best_;
@@ -61,7 +61,7 @@ private:
         return any;
     }
 
-    /// Without the commands [from, to). A cancel goes with what it cancels.
+    /// Returns the case without the commands [from, to). A cancel goes with its submit.
     static Case without(const Case& of, std::size_t from, std::size_t to) {
         Case smaller = of;
         smaller.commands.clear();
@@ -144,7 +144,7 @@ private:
         return any;
     }
 
-    /// Models that no command names.
+    /// Removes the models that no command names.
     bool drop_models() {
         return change([](Case& of) {
             std::vector<bool> used(of.models.size(), false);

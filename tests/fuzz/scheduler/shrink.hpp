@@ -7,7 +7,7 @@
 
 namespace overtake::fuzz {
 
-/// A small case that still fails: fewer commands, a better host, shorter models, fewer cores.
+/// Returns a small case that still fails: fewer commands and cores, a better host, shorter models.
 /// `fails` is called a few thousand times at most.
 Case shrink(Case failing, const std::function<bool(const Case&)>& fails);
 

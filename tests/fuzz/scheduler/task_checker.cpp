@@ -17,7 +17,7 @@ bool TaskChecker::View::next_is_bpu() const {
     return !task->model->segments[segment].fcs.empty();
 }
 
-/// A CPU segment between BPU segments.
+/// Returns whether the task is in a CPU segment between BPU segments.
 bool TaskChecker::View::in_gap() const {
     return core != 0 && bpu_left != 0 &&
            (state == State::cpu_waiting || state == State::cpu_running);
@@ -45,7 +45,7 @@ TaskChecker::Rank TaskChecker::rank(const View& view) const {
     violate("the checker knows no policy {}", policy_);
 }
 
-/// Then arrival.
+/// Orders by rank, then by arrival.
 bool TaskChecker::before(const View& a, const View& b) const {
     return std::tuple(rank(a), a.task->number) < std::tuple(rank(b), b.task->number);
 }
@@ -150,7 +150,7 @@ void TaskChecker::abandoned(std::uint32_t process, const ovt_sched_action* actio
 
 // Overdue
 
-/// Its current CPU segment begins to wait for a worker, or to run.
+/// The current CPU segment of the task begins to wait for a worker, or to run.
 void TaskChecker::watch(View& of, std::uint64_t now) const {
     unwatch(of, now);
     if (settings_.overdue_min_time == 0 || of.overdue)
@@ -170,7 +170,7 @@ void TaskChecker::unwatch(View& of, std::uint64_t now) {
     of.overdue_at = never;
 }
 
-/// All CPU segments together may take this, to wait and to run.
+/// Returns the time that all CPU segments together may take, to wait and to run.
 std::uint64_t TaskChecker::time_on_cpu(const View& of) const {
     std::uint64_t estimates = 0;
     for (const Segment& segment : of.task->model->segments)
@@ -218,9 +218,9 @@ void TaskChecker::cancelled(const Task& task, const ovt_sched_action* action) {
         violate("the cancel of task {} got action {}", task.number, static_cast<int>(action->type));
 }
 
-// Who may go
+// Tasks that may go on
 
-/// For the task limit.
+/// Returns whether the task counts for the task limit.
 bool TaskChecker::counts(const View& of) const {
     return !of.high() && of.dispatched != 0 && of.state != State::ended && !of.was_overdue;
 }
@@ -230,7 +230,7 @@ bool TaskChecker::has_place(std::uint32_t process) const {
         views_, [&](const View& other) { return other.task->process == process && counts(other); });
 }
 
-/// For a task that is not dispatched.
+/// Returns whether the task limit has room for a task that is not dispatched.
 bool TaskChecker::has_room(const View& of) const {
     const std::uint32_t queue = queue_of(of);
     std::uint64_t taken = static_cast<std::uint64_t>(std::ranges::count_if(
@@ -306,7 +306,7 @@ TaskChecker::Choice TaskChecker::first(std::uint64_t now) const {
     return {};
 }
 
-/// The waiting CPU segment that an idle worker takes next.
+/// Returns the waiting CPU segment that an idle worker takes next.
 TaskChecker::View* TaskChecker::first_for_worker() const {
     for (std::uint32_t process = 0; process < case_.processes; process++) {
         if (workers_[process] >= settings_.workers)

@@ -17,22 +17,22 @@ extern "C" {
 
 namespace overtake::fuzz {
 
-/// A task as its host holds it; memory of its own to the end of the case, as a Job.
+/// A task as its host holds it; like a Job it keeps its own memory to the end of the case.
 struct Task {
     ovt_sched_task sched = {}; ///< first: an ovt_sched_task* is a Task*
     std::uint32_t number = 0;
     std::uint32_t process = 0;
     const Model* model = nullptr;
     std::vector<ovt_sched_segment> segments;
-    std::uint32_t job = ~0u; ///< number of the one on the device
+    std::uint32_t job = ~0u; ///< number of its job on the device
     bool ended = false;
     ovt_sched_task as_released = {};
 
     static Task& of(ovt_sched_task* sched) { return *reinterpret_cast<Task*>(sched); }
 };
 
-/// Told of every call of the scheduler and of its answer, before that is carried out. Throws
-/// Violation.
+/// The host passes every call of the scheduler and its answer, before it carries out the answer.
+/// Throws Violation.
 class TaskChecker {
 public:
     explicit TaskChecker(const Case& of);
@@ -45,7 +45,7 @@ public:
     void abandoned(std::uint32_t process, const ovt_sched_action* action);
     void cancelled(const Task& task, const ovt_sched_action* action);
     void next(std::uint64_t now, const ovt_sched_action* action);
-    /// Of several cores that the last action left open, the task went to this one.
+    /// The task went to this core, one of several that the last action left open.
     void placed(const Task& task, std::uint32_t core);
     void finish(const std::deque<ovt_sched_queue>& queues,
                 const std::deque<ovt_sched_process>& processes) const;
@@ -82,7 +82,7 @@ private:
         std::uint64_t cores = 0; ///< bit k - 1: core k may take it
     };
 
-    /// What a task waits for once no task may go on.
+    /// The wait of a task when no task may go on.
     struct Wait {
         ovt_sched_wait_type type = OVT_SCHED_WAIT_NONE;
         const ovt_sched_task* ahead = nullptr;
@@ -91,7 +91,7 @@ private:
 
     View& view(const Task& task) { return views_[task.number]; }
     std::uint32_t queue_of(const View& view) const;
-    /// What the policy orders by (docs/reference/scenarios.md, "Policies").
+    /// The key by which the policy orders tasks (docs/reference/scenarios.md, "Policies").
     using Rank = std::tuple<int, std::int64_t, std::uint64_t>;
     Rank rank(const View& view) const;
     bool before(const View& a, const View& b) const;

@@ -9,7 +9,7 @@
 
 namespace overtake::fuzz {
 
-/// An invariant that does not hold. what() says which, where and when.
+/// An invariant does not hold. what() names the invariant, the place and the time.
 class Violation : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the scheduler says that its tasks wait for, when none of them may go on.
+// Checks what tasks wait for, as the scheduler answers, when no task may go on.
 #include "scheduler/task_checker.hpp"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ TaskChecker::Wait TaskChecker::wait_of(const View& of) const {
     return {.type = OVT_SCHED_WAIT_SLOT, .cores = open};
 }
 
-/// Each task is asked about each other one of its queue.
+/// Checks the obstacles of a task among all other tasks of its queue.
 void TaskChecker::check_obstacles(const View& of, const ovt_sched_wait& wait) const {
     for (const View* other : active_[queue_of(of)]) {
         bool expected = false;
@@ -68,7 +68,7 @@ void TaskChecker::check_obstacles(const View& of, const ovt_sched_wait& wait) co
     }
 }
 
-/// Of the first two that wait, from another task on each time: the next call asks others.
+/// Checks two waiting tasks, beginning at another task each time.
 void TaskChecker::check_waits(std::uint64_t now) {
     unsigned asked = 0;
     const std::size_t first = views_.empty() ? 0 : checks_++ % views_.size();

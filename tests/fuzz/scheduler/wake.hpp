@@ -6,10 +6,10 @@
 
 namespace overtake::fuzz {
 
-/// Whom a wake-up is for.
+/// Receiver of a wake-up.
 enum class WakeKind { core, timer, doorbell, backstop, cpu };
 
-/// In order of time, and of the same time as they were asked for.
+/// Wake-ups are ordered by time, and at the same time by the order of the requests.
 struct Wake {
     std::uint64_t time;
     std::uint64_t order;

@@ -7,7 +7,7 @@
 
 namespace overtake::fuzz {
 
-/// What segments take if each runs after the others.
+/// The work of segments if each runs after the others.
 struct Work {
     std::uint64_t steps = 0;
     std::uint64_t ticks = 0;

@@ -15,7 +15,7 @@ namespace {
 
 using namespace server;
 
-constexpr std::uint64_t program_address = std::uint64_t{1} << 16; ///< a client's first
+constexpr std::uint64_t program_address = std::uint64_t{1} << 16; ///< first address of a client
 
 FirmwareHost& host() {
     static FirmwareHost host = [] {
@@ -38,7 +38,7 @@ FirmwareHost& host() {
     return host;
 }
 
-/// As a client has it: a queue's area and the other end of its channel.
+/// A queue as its client has it: the shared area and the other end of the channel.
 template <class Area>
 class ClientEnd {
 public:
@@ -47,7 +47,7 @@ public:
         : mapping_(served.client_descriptors()[0], round_to_pages(sizeof(Area))),
           channel_(served.client_descriptors()[1]) {}
     Area& area() { return *reinterpret_cast<Area*>(mapping_.data()); }
-    /// Or the sockets would be full.
+    /// Without this the sockets would be full.
     void take_wake_ups() const { server::take_wake_ups(channel_); }
     void overwrite(std::span<const std::byte> bytes) {
         std::uint32_t offset = 0;
@@ -167,7 +167,7 @@ std::vector<std::byte> job(std::uint64_t tag) {
     return message(MessageKind::jobs, bytes);
 }
 
-/// With two instances and scratch.
+/// Returns a recording with two instances and scratch.
 std::vector<std::byte> recording() {
     WireJob wire{};
     wire.fc_count = 2;
@@ -182,7 +182,7 @@ std::vector<std::byte> recording() {
     return message(MessageKind::jobs, bytes);
 }
 
-/// Of the first recording.
+/// Returns a replay of the first recording.
 std::vector<std::byte> replay(std::uint64_t tag) {
     WireJob wire{};
     wire.tag = tag;
@@ -212,7 +212,7 @@ std::vector<std::byte> group(std::uint64_t tag) {
     return message(MessageKind::jobs, bytes);
 }
 
-/// CPU, device, CPU.
+/// Returns a task of segments on CPU, device, CPU.
 std::vector<std::byte> task(std::uint64_t tag) {
     const WireTask wire{.tag = tag,
                         .custom_id = 0,
@@ -237,7 +237,7 @@ std::vector<std::byte> task(std::uint64_t tag) {
                 on_cpu);
 }
 
-/// A group and a job of two FCs.
+/// Returns a task of a group and a job of two FCs.
 std::vector<std::byte> wide_task(std::uint64_t tag) {
     WireTask wire{};
     wire.tag = tag;
@@ -281,7 +281,7 @@ std::size_t run_messages(std::span<const std::byte> input) {
             client.say(kind, input.first(bytes));
             input = input.subspan(bytes);
         }
-    } catch (const Violation&) { // it would be talked to no more
+    } catch (const Violation&) { // the server would drop this client
     }
     return messages;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The libFuzzer target: what scripts/fuzz-files.sh server runs.
+// The libFuzzer target, which scripts/fuzz-files.sh server runs.
 #include <cstdio>
 #include <cstdlib>
 

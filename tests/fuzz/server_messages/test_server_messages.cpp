@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Messages of a client to a device server: valid ones are taken, and some thousand changes of them
-// do no harm.
+// Messages of a client to a device server: the server accepts valid messages, and some thousand
+// changed messages do no harm.
 #include <random>
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ TEST(ServerMessages, EverySeedIsTaken) {
     std::vector<std::size_t> messages;
     for (const auto& seed : message_seeds())
         messages.push_back(run_messages(seed));
-    // The last overwrites its areas, calls among them.
+    // The last input overwrites the areas of its queues, calls included.
     EXPECT_EQ(messages, (std::vector<std::size_t>{4, 3, 9, 7, 6, 8, 3}));
 }
 
@@ -23,7 +23,7 @@ TEST(ServerMessages, EveryChangeIsTakenOrRefused) {
     const auto seeds = message_seeds();
     std::mt19937 random(1);
     std::size_t messages = 0;
-    constexpr std::size_t rounds = 1000; // more: make fuzz-server
+    constexpr std::size_t rounds = 1000; // make fuzz-server makes more
     for (std::size_t round = 0; round < rounds; round++) {
         std::vector<std::byte> input = seeds[random() % seeds.size()];
         for (unsigned changes = 1 + random() % 4; changes != 0; changes--) {

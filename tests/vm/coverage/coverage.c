@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which basic blocks of overtake.ko were executed, for a module compiled with
- * -fsanitize-coverage=trace-pc: each begins with a call of __sanitizer_cov_trace_pc().  No kernel
- * of a distribution has KCOV, which would define it.
+ * Records the executed basic blocks of overtake.ko, for a module compiled with
+ * -fsanitize-coverage=trace-pc: each block begins with a call of __sanitizer_cov_trace_pc().  KCOV
+ * would define this function, but no kernel of a distribution has KCOV.
  *
  * Stays loaded while overtake.ko comes and goes, anywhere in memory, and remembers offsets into its
  * two text areas.  /sys/kernel/debug/overtake_coverage: a line "text OFFSET" or "init OFFSET" for
@@ -40,7 +40,7 @@ static bool record(struct area *area, unsigned long address)
 	return true;
 }
 
-/* Any context. */
+/* Runs in any context. */
 void notrace __sanitizer_cov_trace_pc(void);
 void notrace __sanitizer_cov_trace_pc(void)
 {

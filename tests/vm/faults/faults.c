@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Mistakes on demand: `insmod faults.ko fault=NAME` makes one, so that tests/vm/selftest can prove
- * that a VM run in which it happens fails. The last five are seen by the debug kernel only.
+ * that a VM run with this mistake fails. Only the debug kernel sees the last five.
  */
 #include <linux/delay.h>
 #include <linux/module.h>
