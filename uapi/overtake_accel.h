@@ -14,8 +14,7 @@
  *    part of the answer that it knows.
  *  - The deadline of a call that waits is absolute CLOCK_MONOTONIC nanoseconds; 0 does not wait,
  *    a negative value is an error (EINVAL), the largest signed value waits for ever.
- *  - Every blocking call may fail with EINTR.  The client can call again with the same
- *    arguments.
+ *  - Every blocking call may fail with EINTR.  The client can call again with the same arguments.
  *
  * Objects
  * -------
@@ -26,10 +25,9 @@
  *
  * Readiness
  * ---------
- * poll() of the file reports POLLIN while WAIT can collect a job, or TASK_EVENTS an event.
- * Pollers are woken when the file becomes readable, and not again while it stays so.  An
- * edge-triggered poller (EPOLLET, multishot POLL_ADD) collects until WAIT with
- * OVERTAKE_WAIT_ANY, or TASK_EVENTS, fails.
+ * poll() of the file reports POLLIN while WAIT can collect a job, or TASK_EVENTS an event.  Pollers
+ * are woken when the file becomes readable, and not again while it stays so.  An edge-triggered
+ * poller (EPOLLET, multishot POLL_ADD) collects until OVERTAKE_WAIT_ANY or TASK_EVENTS fails.
  */
 #ifndef OVERTAKE_ACCEL_H
 #define OVERTAKE_ACCEL_H
@@ -475,8 +473,7 @@ struct overtake_extension_placement {
  * @model: in: the model in trace events: by custom the first eight characters of its name, from the
  *         least significant byte; 0 = no name
  *
- * The driver uses @model for nothing else.  The extension exists since version 1.1 of the driver,
- * which DRM_IOCTL_VERSION reports.
+ * The driver uses @model for nothing else.  It exists since version 1.1 of DRM_IOCTL_VERSION.
  */
 struct overtake_extension_model {
 	struct overtake_extension base;
@@ -504,14 +501,12 @@ struct overtake_extension_model {
  *
  * WAIT collects a job submitted through ioctl.  The CQE of a job submitted through io_uring has the
  * status in res and the executed nanoseconds in res2; nothing is left to collect.
+ * When the call returns, everything that the pointers name has been read, and fences are in place.
+ * Through io_uring, this is so when the system call that submits the SQE returns, unless the SQE
+ * asks for IOSQE_ASYNC.
  *
- * When the call returns, everything that the pointers name has been read, and fences are in
- * place.  Through io_uring, this is so when the system call that submits the SQE returns, unless
- * the SQE asks for IOSQE_ASYNC.
- *
- * Fails with ENOENT if an address is not mapped.  Fails with ESHUTDOWN if the context is banned
- * because too many of its jobs failed through their own fault.  A banned context accepts no more
- * jobs; create another context.
+ * Fails with ENOENT if an address is not mapped, and with ESHUTDOWN if the context is banned, as
+ * too many of its jobs failed through their own fault: it accepts no more jobs; create another.
  */
 struct drm_overtake_submit {
 	__u64 fcs;
