@@ -239,15 +239,12 @@ static void a_quota_that_is_not_used_up_changes_nothing(void **state)
 		struct mock_job *jobs[2][JOBS];
 		struct mock *without = run_random(state, seed, 0, jobs[0]);
 		struct mock *with = run_random(state, seed, SECOND - 1, jobs[1]);
-		u32 index;
 
 		assert_int_equal(without->trace_length, with->trace_length);
 		assert_memory_equal(without->trace, with->trace,
 				    with->trace_length * sizeof(with->trace[0]));
 		assert_int_equal(without->preempted, with->preempted);
 		assert_int_equal(without->contexts[0].quota.used_ns, 0);
-		for (index = 0; index < JOBS; index++) {
-		}
 	}
 }
 
