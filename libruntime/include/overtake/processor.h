@@ -18,11 +18,12 @@
  * Then engines that are made later can have the processor "gpu": {.processors = "gpu,cpu"}
  * (graph.h).
  *
- * Thread safety: overtake_register_processor() may be called from any thread.  The functions that
- * it is given are called by one thread at a time: prepare() and release() by threads that load and
- * release models, the others by the engine's thread for the processor.  Functions of a call may be
- * called from any thread, from start() until overtake_unit_call_done().  Threads of two engines may
- * call the functions of one processor at the same time: then the processor has to take a lock.
+ * Thread safety: overtake_register_processor() may be called from any thread.  The engine's thread
+ * for the processor calls start(), poll(), cancel() and probe(), one at a time.  Threads that load
+ * and release models call prepare() and release(), perhaps at the same time as one of those.
+ * Functions of a call may be called from any thread, from start() until overtake_unit_call_done().
+ * Threads of two engines may call the functions of one processor at the same time.  A processor
+ * whose functions share data takes a lock.
  */
 #ifndef OVERTAKE_PROCESSOR_H
 #define OVERTAKE_PROCESSOR_H
