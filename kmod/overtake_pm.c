@@ -15,9 +15,9 @@
  * counts executed cycles only.  With the manual clock device time stands still: an FC that has been
  * executed, but whose modelled end has not come, still runs after the resume.
  *
- * Fences of jobs that stay in flight are not signalled before the resume.  Another driver that has
- * such a fence and waits for it in its own suspend waits in vain.  That its suspend fails, or that
- * it resets its hardware, is the price of jobs that survive the night.
+ * Fences of jobs that stay in flight are not signalled before the resume.  If another driver waits
+ * for such a fence in its own suspend, it waits in vain: its suspend may fail, or it may reset its
+ * hardware.  This is accepted, so that jobs survive a suspend.
  *
  * There is no runtime suspend: an idle core costs nothing.
  */
@@ -120,7 +120,8 @@ static void start_timers(struct overtake_device *device)
 
 /*
  * Lets running FCs end, starts no more, and stops threads and timers.  -EBUSY if an FC takes too
- * long; the device then goes on.  overtake_host_stop() is not called meanwhile.
+ * long; the device then goes on.  overtake_host_stop() does not run at the same time: the driver
+ * core holds the device's lock for both.
  */
 static int suspend(struct overtake_device *device)
 {

@@ -4,9 +4,10 @@
 
   scripts/same_shapes.py [--lines N] [--list N] [FOLDER...]
 
-Comments and blank lines go, each name becomes one letter, each number and each text another. Two runs of
-at least LINES (10) such lines that are equal are a pair of places of the same shape, if three quarters of these
-lines differ from each other and one controls what is executed. Prints how many pairs there are in the product's folders (firmware-sim,
+Comments, blank lines and lines that say little (brackets, #include, using) are left out. In the other lines, each
+name except control keywords becomes I, each number N, each string S. A pair of places of the same shape is two runs
+of at least N (10, or --lines) equal lines. Among the first N, at least three quarters must be distinct, and one
+must begin with a control keyword. Prints how many pairs there are in the product's folders (firmware-sim,
 kmod, libruntime, tools), or in FOLDERS, and the longest ones. A pair is a question, not a fault.
 """
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Following another scheduler: an event moves a task from its state to another one, in the trees
- * and counts in which the scheduler's own decisions would move it.
+ * Following another scheduler: each event changes a task's state, and updates the trees and
+ * counters that the scheduler's own decision would update.
  */
 #include "sched/follow.h"
 
@@ -30,7 +30,10 @@ static void release_slot(struct ovt_sched_task *task)
 	add_holders(task, ~0u);
 }
 
-/* Closes the gap, unless @task is ready for several cores: its gaps link it to these then. */
+/*
+ * Closes the gap of @task, if it is not READY: a READY task has no open gap, and if it spans
+ * several cores, the links of its gaps are in the trees `spanning` of these cores.
+ */
 static void close_gap(struct ovt_sched_task *task)
 {
 	if (task->state != OVT_SCHED_READY)
@@ -59,7 +62,10 @@ static void leave(struct ovt_sched_task *task)
 	task->state = OVT_SCHED_BPU;
 }
 
-/* Whether @task has a BPU segment after its CPU segment; with a slot, missing events leave none. */
+/*
+ * Whether @task is in a CPU segment, and has a BPU segment after it.  If events are missing, a task
+ * may hold a slot although this is not so.
+ */
 static bool has_bpu_after_cpu(const struct ovt_sched_task *task)
 {
 	u32 segment;

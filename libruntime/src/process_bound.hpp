@@ -9,11 +9,12 @@
 
 namespace overtake {
 
-/// Returns the same device, whose functions, and those of the objects that it makes, throw Error
-/// ENOTSUP in a child of fork() (fork_origin.hpp).
+/// Returns a wrapper of the device.  In a child of fork() (fork_origin.hpp), the functions of the
+/// wrapper and of the objects that it makes throw Error ENOTSUP; those that are noexcept return 0
+/// or what they return in the parent.
 std::shared_ptr<Device> bind_to_process(std::shared_ptr<Device> device);
-/// Returns the backend's device behind such a device; any other device is returned itself.  Throws
-/// Error ENOTSUP in a child of fork().
+/// Returns the device that bind_to_process() has wrapped, or `device` itself if it is no wrapper.
+/// For a wrapper, throws Error ENOTSUP in a child of fork().
 Device& unbound(Device& device);
 
 } // namespace overtake

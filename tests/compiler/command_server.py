@@ -45,12 +45,13 @@ class CommandServer:
     """`path` is the binary of command_server.cpp. One thread may call at a time; a forked process
     has a server of its own.
     The server starts with the first command, after a command that ended it, and when the
-    environment has changed. Limits and the umask are those of its start."""
+    environment has changed. It keeps the resource limits and the umask that the caller had when it
+    started."""
 
     def __init__(self, path):
         self._path = path
         self._process = None
-        self._state = None  # the caller's number and environment when the server started
+        self._state = None  # the caller's process ID and environment when the server started
         self._files = []
         atexit.register(self._stop_at_exit)
 
@@ -113,7 +114,8 @@ class CommandServer:
         self._files = [self._printed, self._complaints, self._commands, self._answers]
 
     def _ask(self, line):
-        """Returns the exit status; a negative one is the signal that ended the process."""
+        """Returns the command's exit status. If the server ended before it answered, returns minus
+        the signal or exit status of the server, or -1 if that is 0."""
         try:
             self._commands.write(line.encode())
         except BrokenPipeError:

@@ -20,7 +20,8 @@ def _shape(array, samples):
 
 
 class _Candidates:
-    """Networks a step smaller than a case, the smallest first."""
+    """Cases a step simpler than a case, or None for one without nodes or inputs. cut_behind() and
+    cut_before() yield small networks first."""
 
     def __init__(self, case):
         self._case = case
@@ -50,7 +51,7 @@ class _Candidates:
                 yield self._case_of(model, self._case.samples)
 
     def cut_before(self):
-        """Yields networks with one tensor as an input."""
+        """Yields networks with one tensor as an input, without the node that computed it."""
         for node in reversed(self._case.model.graph.node):
             if len(node.output) != 1 or not gives_reals(node):
                 continue
@@ -99,8 +100,8 @@ def _size(case):
 
 
 def shrink(case, why):
-    """Returns a smaller case. `why` says how a case fails, or nothing; its first word has to
-    stay."""
+    """Returns the smallest case found, or `case` itself. `why(case)` returns the reason of the
+    failure, or an empty text. A smaller case counts only if its reason has the same first word."""
     reason = why(case)
     kind = reason.split()[:1]
     if not reason:

@@ -84,7 +84,7 @@ TEST_F(GrowingGraph, takes_back_the_order_that_an_attempt_settles) {
     EXPECT_EQ(context.graph.values[input].name, "x");
 }
 
-TEST_F(GrowingGraph, forgets_what_it_has_reordered_when_that_is_taken_back) {
+TEST_F(GrowingGraph, take_back_forgets_reordered_values) {
     const Reference value{add(op::Copy{}, input, "y"), {1, 3, 4, 4}};
     const Mark before = mark(context);
     const ValueId rows = in_order(context, value, Order::rows);
@@ -97,7 +97,7 @@ TEST_F(GrowingGraph, forgets_what_it_has_reordered_when_that_is_taken_back) {
     EXPECT_EQ(context.graph.nodes.size(), 3u);
 }
 
-TEST_F(GrowingGraph, notes_only_changes_of_what_a_mark_would_bring_back) {
+TEST_F(GrowingGraph, notes_only_changes_of_values_older_than_the_mark) {
     mark(context);
     const ValueId later = add(op::Cpu{}, input, "y");
     change_value(context, later).name = "z";

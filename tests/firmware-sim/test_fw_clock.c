@@ -24,7 +24,7 @@ static void an_fc_ends_when_its_clock_runs_out(void **state)
 	static const enum ovt_mode modes[] = {
 		OVT_MODE_FUNCTIONAL, OVT_MODE_TIMED, OVT_MODE_BOTH,
 	};
-	/* The clock allows 100 of the CPU and 1000 in all.  Rows: time taken, and the fault. */
+	/* The clock allows 100 ns of CPU time and 1000 ns of wall time.  Rows: time taken, fault. */
 	static const struct {
 		u64 cpu_ns, wall_ns;
 		u32 fault;
@@ -72,7 +72,7 @@ static void without_a_clock_any_time_will_do(void **state)
 	assert_int_equal(ovt_core_step(&mock->cores[0], 5), OVT_STEP_MORE);
 }
 
-static void the_configured_clock_is_every_cores(void **state)
+static void each_core_gets_the_configured_clock(void **state)
 {
 	struct mock *mock = mock_new(state, 2, OVT_MODE_FUNCTIONAL, 64);
 	struct ovt_fw_config config = mock->fw.config;
@@ -101,7 +101,10 @@ static void what_one_fc_took_is_not_held_against_the_next(void **state)
 	assert_int_equal(next->fw.status, OVT_JOB_OK);
 }
 
-/* A stopped FC ends when it stops, but not after its modelled end nor before device time. */
+/*
+ * The end of a stopped FC is the time of the stop, or its modelled end if that is earlier, but is
+ * never before the present device time.
+ */
 static void a_stopped_fc_ends_in_device_time_as_early_as_it_can(void **state)
 {
 	struct mock *mock = mock_new(state, 1, OVT_MODE_BOTH, 64);
@@ -244,7 +247,7 @@ static void without_a_bound_commands_wait_for_device_time(void **state)
 	assert_true(ovt_fw_next(&mock->fw) == OVT_TIME_NEVER);
 }
 
-static void nothing_passes_the_end_of_what_still_executes(void **state)
+static void a_late_command_is_stamped_before_the_end_of_a_running_fc(void **state)
 {
 	struct mock_job *executing, *other;
 	struct mock *mock = lagging(state, OVT_MODE_BOTH, &executing);
@@ -274,14 +277,17 @@ static void cancels_kills_and_holds_act_while_device_time_stands(void **state)
 	drain(mock, 200);
 	assert_int_equal(late->ended, 1);
 	assert_int_equal(mock->killed, 0);
-	execute(mock, 1, 201);				/* its next step sees it */
+	execute(mock, 1, 201);				/* A's next step sees the kill */
 	drain(mock, 201);
 	assert_int_equal(executing->fw.status, OVT_JOB_CANCELLED);
 	assert_int_equal(executing->fw.fault, OVERTAKE_FAULT_KILLED);
 	assert_int_equal(mock->killed, 1);
 }
 
-/* Until the core executes an abort whose instant has passed, a timer could do nothing. */
+/*
+ * Core 1 has been told to abort its FC, but has not done so.  Until it does, device time cannot
+ * pass the abort, so no timer is wanted.
+ */
 static void no_timer_is_wanted_while_an_abort_is_to_be_executed(void **state)
 {
 	struct mock_job *executing, *other;
@@ -320,7 +326,10 @@ static void the_timeline_goes_on_from_where_it_stood(void **state)
 	assert_int_equal(last->fw.arrival_ns, 110);
 }
 
-/* The stretch begins at the instant of the waiting event, however late that is. */
+/*
+ * stretch_max_ns counts from the time of the event that waits, which is 30 here, not from the time
+ * at which device time stopped.
+ */
 static void the_stretch_counts_from_what_waits(void **state)
 {
 	struct mock_job *executing, *other;
@@ -337,7 +346,10 @@ static void the_stretch_counts_from_what_waits(void **state)
 	assert_int_equal(other->fw.done, 1);
 }
 
-/* The stretch may be 200: B, on another core, waits that long for A, whose end is not known. */
+/*
+ * stretch_max_ns is 200: the end of B's first FC, on another core, waits that long for A, whose end
+ * is not known.
+ */
 static void other_cores_wait_for_what_executes_only_so_long(void **state)
 {
 	struct mock_job *executing, *other, *last;
@@ -385,7 +397,7 @@ static void without_a_bound_other_cores_wait(void **state)
 	assert_int_equal(mock->fw.stretched_fcs, 0);
 }
 
-static void steps_get_as_long_as_they_may(void **state)
+static void a_step_budget_follows_the_time_of_the_last_step(void **state)
 {
 	(void)state;
 	assert_int_equal(ovt_step_budget(1000, 100000, 4096), 1000);
@@ -401,7 +413,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(an_fc_ends_when_its_clock_runs_out),
 		CASE(without_a_clock_any_time_will_do),
-		CASE(the_configured_clock_is_every_cores),
+		CASE(each_core_gets_the_configured_clock),
 		CASE(what_one_fc_took_is_not_held_against_the_next),
 		CASE(a_stopped_fc_ends_in_device_time_as_early_as_it_can),
 		CASE(a_cancelled_fc_executes_until_its_grace_is_over),
@@ -410,14 +422,14 @@ int main(void)
 		CASE(an_fc_that_only_holds_its_core_is_not_stopped),
 		CASE(a_command_waits_for_device_time_only_so_long),
 		CASE(without_a_bound_commands_wait_for_device_time),
-		CASE(nothing_passes_the_end_of_what_still_executes),
+		CASE(a_late_command_is_stamped_before_the_end_of_a_running_fc),
 		CASE(cancels_kills_and_holds_act_while_device_time_stands),
 		CASE(no_timer_is_wanted_while_an_abort_is_to_be_executed),
 		CASE(the_timeline_goes_on_from_where_it_stood),
 		CASE(other_cores_wait_for_what_executes_only_so_long),
 		CASE(the_stretch_counts_from_what_waits),
 		CASE(without_a_bound_other_cores_wait),
-		CASE(steps_get_as_long_as_they_may),
+		CASE(a_step_budget_follows_the_time_of_the_last_step),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,8 +19,9 @@
 #define MS		1000000ull
 
 /*
- * Writes FCs of 1, 1, 2 and 1 ms.  In a group at 0 part 0 runs from 0 to 1 and from 3 to 4, part 1
- * from 0 to 2 and from 2 to 3.  Instruction 4 takes 1 ms, 5 never ends.
+ * Opens a client and writes instructions 0 to 3, of 1, 1, 2 and 1 ms, for the FCs of a group.  If
+ * the group starts at time 0, part 0 runs from 0 to 1 ms and from 3 to 4 ms, and part 1 from 0 to
+ * 2 ms and from 2 to 3 ms.  Instruction 4 takes 1 ms, 5 never ends.
  */
 static struct client open_with_program(void)
 {
@@ -153,7 +154,7 @@ static void fails_with_the_fence_that_it_waits_for(void)
 	group_wants_record(&group, &client);
 	sync_chain_init(&in, &group.job);
 	sync_chain_in(&in, before, 0);
-	in.sync.base.next = (uintptr_t)&group.extension;	/* the other order */
+	in.sync.base.next = (uintptr_t)&group.extension;	/* the fence comes first */
 	check_equal(job_submit(&client, &group.job), 0);
 	check_equal(job_cancel(&client, 1), 0);
 	check_equal(advance_clock(0, 2 * MS), 0);
@@ -189,7 +190,7 @@ static void cancelled_by_ioctl(void)
 		submit_group(&client, 1);
 		submit_group(&client, 2);
 		check_equal(advance_clock(0, cancels[row].at_ns), 0);
-		check_equal(job_cancel(&client, 2), 0);	/* has begun nothing, or some */
+		check_equal(job_cancel(&client, 2), 0);	/* it has begun no FCs, or some */
 		check_equal(job_cancel(&client, 1), 0);
 		check_equal(advance_clock(0, 20 * MS), 0);
 		result = collect(&client, 1, -ECANCELED);
@@ -254,7 +255,10 @@ static void a_reset_of_one_core_ends_it(void)
 	client_close(&client);
 }
 
-/* Part 1 never ends: a job passes a NORMAL group, and behind a HIGH one waits for the watchdog. */
+/*
+ * Part 1 never ends.  A job on core 1 passes the group if the group is NORMAL.  If it is HIGH, the
+ * job waits until the watchdog ends the group.
+ */
 static void a_hang_of_one_part_ends_it(uint32_t priority, uint64_t neighbour_starts_ns)
 {
 	struct client client = open_with_program();
@@ -370,7 +374,7 @@ static void memory_is_charged_and_given_back(void)
 	client_close(&client);
 }
 
-/* Root reads which parts wait, also if only groups wait. */
+/* The debugfs file `state` shows which parts run and wait, even if only groups wait. */
 static void state_shows_parts(void)
 {
 	struct client client = open_with_program();

@@ -48,8 +48,8 @@ TEST_F(SteppedServiceTest, AProcessThatStopsInAGapHoldsTheCoreForTheOverdueTime)
     step_to(1000 * ms);
     settle();
     const ServiceEvent end = other.next_end();
-    // Its first FC, and the overdue time of its run, 4 * 5 ms.  It gets its worker at once, so it
-    // does not use the time for waiting.
+    // The first FC of the stopped task takes 10 ms, and its CPU segment is overdue after 4 * 5 ms.
+    // The segment gets a worker at once, so no time is added for waiting for one.
     EXPECT_EQ(end.dispatched_ns - begin, (10 + 20) * ms);
     EXPECT_EQ(end.ended_ns - begin, (10 + 20 + 50) * ms);
     // When it goes on after all, it waits for a slot like any other task.
@@ -68,7 +68,8 @@ TEST_F(SteppedServiceTest, AProcessThatStopsInLeadingSegmentsDoesNotFillTheTaskL
     for (std::uint64_t tag = 0; tag < 50; tag++)
         stopped.queue->submit(Segments().cpu(1, 1 * ms).bpu(same).task(tag, 100));
     settle();
-    // No place is kept before a process waits: all eight are taken.
+    // A place of the task limit is kept for another process only while it waits.  None has waited
+    // so far, so the stopped process has taken all eight.
     other.queue->submit(Segments().bpu(one).task(1, 10));
     settle();
     step_to(1000 * ms);
@@ -97,7 +98,7 @@ struct Bounds {
     std::uint64_t of_lie_for_a_place() const { return of_stop(1000 * ms); }
 };
 
-/// No task is short enough to fill any gap.
+/// Returns options with a task limit of 1, and with which no task is short enough to fill any gap.
 ServerOptions without_short_tasks() {
     ServerOptions options = stepped_options();
     options.service.insert_max_time_ns = 0;
@@ -109,9 +110,9 @@ class BoundTest : public SteppedServiceTest {
 protected:
     BoundTest() : SteppedServiceTest(without_short_tasks()) {}
 
-    /// Runs, for a process with one worker, a task of priority 255, for which no limit holds.  Its
-    /// CPU segment is over a nanosecond before another's has waited for too long; then the process
-    /// stops.
+    /// Submits two tasks of a process with one worker.  Task 2 has priority 255, and needs neither
+    /// slot nor place.  Its CPU segment keeps the worker busy, and ends 1 ns before task 1 has
+    /// waited too long for the worker.  After that the process reports nothing.
     void stop_with(ServiceProcess& process, const Program& program, std::uint64_t claim_ns,
                    std::uint64_t wait_ns) {
         process.queue->submit(Segments().bpu(program).cpu(2, claim_ns).bpu(program).task(1, 100));
@@ -127,7 +128,8 @@ protected:
     }
 };
 
-/// The task holds its slot for twice the overdue time: it waits for a worker, then it runs.
+/// Task 1 of the lying process holds its slot for twice the overdue time: while it waits for a
+/// worker, and while it runs.
 TEST_F(BoundTest, AProcessThatStopsAndLiesHoldsASlotAsLongAsDocumented) {
     ServiceProcess liar(server.path(), {.max_priority = 255, .workers = 1});
     const Program segment = delays(*liar.device, {10'000});
@@ -138,7 +140,7 @@ TEST_F(BoundTest, AProcessThatStopsAndLiesHoldsASlotAsLongAsDocumented) {
     other.queue->submit(Segments().bpu(longer).task(1, 200));
     step_to(100'000 * ms);
     settle();
-    // It got its worker a nanosecond earlier.
+    // Task 1 of the liar got its worker 1 ns before its time for waiting was over, hence - 1.
     EXPECT_EQ(other.next_end().dispatched_ns - begin, of.of_lie_for_a_slot() - 1);
     EXPECT_EQ(of.of_lie_for_a_slot(), (10 + 160) * ms) << "as documented";
 }
@@ -180,15 +182,15 @@ protected:
     DefaultSteppedServiceTest() : SteppedServiceTest(stepped_options()) {}
 };
 
-/// A process's own estimate of a CPU segment counts for at most a second, and only until the
-/// segment was measured.
+/// The expected times of a task's CPU segments count for at most a second together.  The process's
+/// own estimate of a segment counts only until the segment was measured.
 TEST_F(DefaultSteppedServiceTest, AClaimIsBelievedForASecondAtMost) {
     const Program first = delays(*stopped.device, {10'000});
     const Program longer = delays(*other.device, {1'500'000});
     stopped.queue->submit(Segments().bpu(first).cpu(1, 1ull << 63).bpu(first).task(1, 100));
     settle();
-    // The task fits into no gap of a second.  This gap is longer than any task's time, so it is
-    // open.
+    // The task of 1.5 s does not fit into a gap of 1 s.  But the gap is expected to last longer
+    // than wait_dispatch_time, so it is open to any task.
     other.queue->submit(Segments().bpu(longer).task(1, 10));
     step_to(10'000 * ms);
     settle();
@@ -225,9 +227,9 @@ protected:
     }
 };
 
-/// Eight tasks of one process have all places of the limit.  The first one that ends leaves its
-/// place to the process that has none, although tasks of the first process are before it in the
-/// queue.
+/// Eight tasks of one process have all places of the limit.  With `share`, the first place that
+/// becomes free goes to the process that has none, although tasks of the first process are before
+/// it in the queue.  Without `share`, it goes to the next task of the queue.
 TEST_P(SharingServiceTest, APlaceIsKeptForAProcessThatHasNone) {
     const Program one = delays(*other.device, {1'000});
     const Program same = delays(*stopped.device, {1'000});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Random valid scenarios with groups. Times are small multiples of one unit, so that many things
-// happen in one instant. One seed gives one scenario, on every machine.
+// happen in one instant.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,8 @@
 
 namespace overtake::test {
 
+/// Returns a scenario with tasks if `task_level`, else with jobs. The same seed and level give the
+/// same scenario on every machine.
 nlohmann::json random_groups(std::uint64_t seed, bool task_level);
 
 } // namespace overtake::test

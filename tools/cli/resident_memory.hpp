@@ -9,7 +9,7 @@ namespace overtake::command {
 struct ResidentMemory {
     std::size_t anonymous_bytes = 0;
     std::size_t file_bytes = 0;   ///< of mapped files: programs, models
-    std::size_t shared_bytes = 0; ///< shared with other processes
+    std::size_t shared_bytes = 0; ///< of memfd, tmpfs and shared anonymous mappings
 
     std::size_t all_bytes() const { return anonymous_bytes + file_bytes + shared_bytes; }
 };

@@ -12,7 +12,7 @@ namespace overtake::compiler {
 
 /// A graph in integers, and its program before it is split into FCs.
 struct Candidate {
-    Graph graph; ///< with the nodes that integers need besides those of the graph in float
+    Graph graph; ///< the graph in float, with the nodes that quantising added
     QuantisedGraph quantised;
     Program program;
 };

@@ -2,7 +2,10 @@
 #include "hw/operator_units.h"
 #include "hw/simd/conv_walk.h"
 
-/* Taps of a window that begins at row @top of the tensor: from which row on they are inside. */
+/*
+ * Returns the first row of taps that is not above the tensor.  The window's first row of taps is at
+ * row @top of the tensor.
+ */
 static u32 first_inside(s64 top, u32 dilation)
 {
 	return top < 0 ? (u32)((-top + dilation - 1) / dilation) : 0;
@@ -16,7 +19,10 @@ static u32 end_inside(s64 top, u32 dilation, u32 height, u32 rows)
 	return end < rows ? (u32)end : rows;
 }
 
-/* Returns the output rows, from the window at @top on, that have all taps inside, if it has. */
+/*
+ * Returns how many output rows have all taps inside, counted from the one whose window begins at
+ * @top, which must be such a row.
+ */
 static u64 rows_all_inside(const struct overtake_insn *insn, s64 top, u32 extent)
 {
 	return ((u64)(insn->in[0].height - top) - extent) / insn->stride_height + 1;
@@ -74,13 +80,17 @@ void ovt_conv_walk_from(struct ovt_conv_walk *walk, const struct ovt_simd_inputs
 	if (skips) {
 		ovt_conv_walk_on(walk);
 	} else if (!walk->next_row_window && !walk->next_row_output) {
-		/* Rows that follow each other are one. */
+		/* No gaps between rows, in windows and output: walks the group as one row. */
 		walk->width = walk->end;
 		walk->x = walk->done;
 	}
 }
 
-/* Returns @most pixels, or half of what is left, so that no short strip is left behind. */
+/*
+ * Returns the pixels of the next strip: @most, or all that are left, if these are fewer.  But if
+ * more than @most and fewer than 2 * @most are left, half of them, rounded up, so that the last
+ * strip is not short.
+ */
 static u32 strip_pixels(u32 left, u32 most)
 {
 	if (left <= most)

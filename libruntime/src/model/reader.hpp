@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Makes what the library works with from a verified model file (verify.hpp).  The meaning of its
-// fields, and everything that later code relies on, is checked here and only here.
+// Makes ModelContents from a model file that verify.hpp has verified.  read_model() checks the
+// meaning of the file's fields, and everything that later code relies on; later code does not check
+// it again.
 #pragma once
 
 #include <cstddef>

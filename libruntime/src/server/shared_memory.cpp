@@ -98,7 +98,8 @@ void take_bus_error(int number, siginfo_t* info, void*) {
         errno = saved;
         return;
     }
-    // The address is not guarded: the instruction runs again, with the former handler.
+    // The address is not guarded, or no page can be had for it: the instruction runs again, with
+    // the former handler.
     sigaction(number, &former_action, nullptr);
     errno = saved;
 }
@@ -230,9 +231,9 @@ GuardedMapping::GuardedMapping(int fd, std::size_t bytes,
     }
 }
 
-/// Removes the pages, which are charged to the process, with the last mapping.  The kernel looks at
-/// every mapping of the file to remove them: so this is done once for a file, not once for each
-/// mapping.
+/// The end of a file's last mapping removes the pages from the file, unless `keep` is true; until
+/// then they are charged to this process.  To remove pages, the kernel looks at every mapping of
+/// the file, so this is done once for a file, not once for each mapping.
 GuardedMapping::~GuardedMapping() {
     {
         const std::lock_guard lock(file_->mutex);

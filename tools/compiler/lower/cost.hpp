@@ -10,8 +10,8 @@
 
 namespace overtake::compiler {
 
-/// Returns the cycles that the instruction occupies a core of that profile; they follow only from
-/// its arguments.
+/// Returns for how many cycles the instruction occupies a core with `profile`.  The number depends
+/// only on the fields of `insn` and on `profile`, not on data.
 inline std::uint64_t cost(const overtake_insn& insn, const ovt_profile& profile) {
     return ovt_insn_cycles(&profile, &insn);
 }

@@ -135,8 +135,8 @@ bool has_second_input(const overtake_insn& insn) {
     }
 }
 
-// Whether the second input has a row for each row, or one for all, and a pixel for each output
-// channel.
+// MATMUL: its second input has a row for each output row, or one for all rows, and a pixel for each
+// output channel.
 bool is_matrix_product(const overtake_insn& insn) {
     return insn.opcode == OVERTAKE_OP_MATMUL;
 }
@@ -170,8 +170,9 @@ void narrow_permuted(const overtake_insn& insn, overtake_operand& input, unsigne
     }
 }
 
-// Returns the part of `size` elements after `pad` that outputs [first, first + count) of a padded
-// axis need; Span::pad is the remaining pad.  Returns nothing if the outputs hold no element.
+// A padded axis has `pad` outputs before the first of its `size` input elements.  Returns the input
+// elements that outputs [first, first + count) need; Span::pad is the pad of these outputs before
+// them.  Returns nothing if these outputs are all fill values.
 std::optional<Span> padded_span(const overtake_insn& insn, std::int64_t pad, std::int64_t size,
                                 std::int64_t first, std::int64_t count) {
     const std::int64_t begin = first - pad, end = begin + count - 1;
@@ -201,7 +202,8 @@ std::vector<Element> slice(const Constants& constants, std::uint64_t offset, std
 
 } // namespace
 
-// Whether a part would have to read its input backwards, which it cannot, as strides are positive.
+// PAD with REFLECT is not cut: a part in the pad would have to read its input backwards, which it
+// cannot, as strides are positive.
 static bool is_mirrored(const overtake_insn& insn) {
     return insn.opcode == OVERTAKE_OP_PAD && (insn.flags & OVERTAKE_FLAG_REFLECT) != 0;
 }
@@ -218,7 +220,8 @@ std::uint32_t column_step(const overtake_insn& insn) {
     return is_mirrored(insn) ? insn.out.width : 1;
 }
 
-// Fills with a value: a sum of nothing, clamped to the value from both sides.
+// Fills `out` with `value`: an ADD with multipliers 0, clamped to [value, value].  It reads
+// `readable`, which does not change the result.
 overtake_insn fill_instruction(const overtake_operand& out, const overtake_operand& readable,
                                int value) {
     overtake_insn insn{};
@@ -262,7 +265,9 @@ overtake_insn cut_rows(const overtake_insn& insn, std::uint32_t first, std::uint
     if (insn.opcode == OVERTAKE_OP_PAD)
         return cut_padded_rows(insn, first, count);
     overtake_insn part = insn;
-    if (insn.opcode == OVERTAKE_OP_NV12) { // not all chroma can be cut; its start moves
+    if (insn.opcode == OVERTAKE_OP_NV12) {
+        // The chroma has half the rows, so not every cut of the luma is one of the chroma.  The
+        // inputs stay whole, and start_y moves.
         narrow_rows(part.out, first, count);
         part.start_y += std::int64_t{first} * insn.step_y;
         return part;

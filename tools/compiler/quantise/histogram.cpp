@@ -30,13 +30,14 @@ std::vector<FilledBin> filled(const std::vector<std::uint64_t>& bins) {
     return result;
 }
 
-// Returns how badly `level_count` levels over bins 0..kept represent the histogram.
+// Returns how badly `level_count` levels over bins [0, kept) represent the histogram.
 //
 // The reference has all elements; those beyond the cut count in its last bin, where saturation puts
 // them.  The candidate knows of each level only the number of its elements, spread evenly over the
-// level's bins that are not empty.  The result is the Kullback-Leibler divergence of the two: the
-// bits that are lost by believing the candidate.  It sees both errors: saturated elements
-// accumulate where the candidate has few, and coarse levels smooth the shape.
+// level's bins that are not empty.  The result is the Kullback-Leibler divergence of the two, in
+// nats: the information that is lost by using the candidate in place of the reference.  It sees
+// both errors: saturated elements accumulate where the candidate has few, and coarse levels smooth
+// the shape.
 double divergence(std::span<const FilledBin> bins, std::uint64_t all, std::size_t kept,
                   std::size_t level_count) {
     const auto end = std::ranges::lower_bound(bins, kept, {}, &FilledBin::bin);

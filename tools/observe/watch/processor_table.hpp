@@ -33,8 +33,9 @@ public:
     explicit ProcessorTable(std::uint64_t now_ns = 0) : taken_ns_(now_ns) {}
 
     void add(const ProcessorEvent& event);
-    /// Returns the state of all processors, by process, engine and number. The interval is the time
-    /// since the last call, or since watching began; `now_ns` is CLOCK_MONOTONIC.
+    /// Returns a row for each processor, sorted by pid, by address of the engine, and by number of
+    /// the processor. The interval is the time since the last call, or since watching began;
+    /// `now_ns` is CLOCK_MONOTONIC.
     std::vector<ProcessorRow> take(std::uint64_t now_ns);
     /// Returns the name of a processor; empty if it is not known.
     std::string name_of(std::uint32_t pid, std::uint64_t engine, std::uint32_t processor) const;

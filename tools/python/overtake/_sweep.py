@@ -11,7 +11,7 @@ from . import _core
 from ._source import read_source, to_json
 
 # The number of shards for each thread of a cluster. With more shards, the load would be balanced
-# better, but each shard reads the scenarios of all points.
+# better, but each shard has to read the scenarios of all combinations.
 _SHARDS_PER_THREAD = 4
 
 
