@@ -246,6 +246,8 @@ TEST(LogitSimilarity, NeedsFiniteNumbers) {
     EXPECT_TRUE(std::isnan(logits_of({1, 2}, {infinity, 2}, 2)));
     EXPECT_LE(logits_of({none, none}, {1, 2}, 2), 0);
     EXPECT_LE(logits_of({1, infinity}, {1, 2}, 2), 0);
+    // One vector of two has no choice; float gives its own one 0.7311.
+    EXPECT_NEAR(logits_of({0, 1, none, none}, {0, 1, 0, 1}, 2), 1 - 0.731059, 1e-5);
 }
 
 TEST(LogitSimilarity, ExpectsWhatManyVectorsLose) {

@@ -30,23 +30,12 @@ std::string names_of(const std::set<std::string>& nodes) {
     return text;
 }
 
-// Returns whether any attempt compared decisions of an output with those of float.
-bool has_decisions(const compiler::AccuracyReport& report) {
-    const auto decides = [](const compiler::OutputNearness& output) {
-        return !std::isnan(output.same_decisions);
-    };
+// Returns whether an output has this measure in any attempt.
+bool has(const compiler::AccuracyReport& report, float compiler::OutputNearness::*measure) {
     return std::ranges::any_of(report.attempts, [&](const compiler::AccuracyAttempt& attempt) {
-        return std::ranges::any_of(attempt.outputs, decides);
-    });
-}
-
-// Returns whether an output may hold logits.
-bool has_logits(const compiler::AccuracyReport& report) {
-    const auto has = [](const compiler::OutputNearness& output) {
-        return !std::isnan(output.logits);
-    };
-    return std::ranges::any_of(report.attempts, [&](const compiler::AccuracyAttempt& attempt) {
-        return std::ranges::any_of(attempt.outputs, has);
+        return std::ranges::any_of(attempt.outputs, [&](const compiler::OutputNearness& output) {
+            return !std::isnan(output.*measure);
+        });
     });
 }
 
@@ -58,7 +47,8 @@ std::string or_none(double value, const char* format) {
 
 void print_accuracy(const compiler::AccuracyReport& report, std::FILE* stream) {
     const float of_sign = compiler::cosine_of_rarer_sign(static_cast<float>(report.wanted));
-    const bool decides = has_decisions(report), may_be_logits = has_logits(report);
+    const bool decides = has(report, &compiler::OutputNearness::same_decisions);
+    const bool may_be_logits = has(report, &compiler::OutputNearness::logits);
     fmt::print(
         stream, "cosine of at least {} wanted of each output{}{}{}, over {} sample{}\n",
         report.wanted, of_sign > 0 ? fmt::format(", and of {:g} of its rarer sign", of_sign) : "",

@@ -163,7 +163,9 @@ void LogitSimilarity::add_one(const float* values, const float* reference, std::
     const double greatest = reference[right], total = sum(reference, greatest);
     ++vectors_;
     if (!std::ranges::all_of(values, values + choices, is_finite)) {
-        lost_ += 1 / total; // no number is the wrong one
+        lost_by_others_ += 1 / total; // no number is the wrong one
+        for (std::size_t at = 0; at < choices; ++at)
+            probabilities_.add(0, static_cast<float>(std::exp(reference[at] - greatest) / total));
         return;
     }
     const std::size_t chosen = place(values);
@@ -184,7 +186,7 @@ double LogitSimilarity::loss() const {
             lost += chance_[number] *
                     leads_.others(number, [](double lead) { return 1 - std::exp(-lead); });
     }
-    return lost / static_cast<double>(vectors_);
+    return (lost + lost_by_others_) / static_cast<double>(vectors_);
 }
 
 double LogitSimilarity::nearness() const {

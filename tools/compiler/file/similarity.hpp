@@ -129,7 +129,8 @@ private:
 
     Similarity probabilities_;
     std::size_t vectors_ = 0;
-    double lost_ = 0;
+    double lost_ = 0;           // by finite vectors
+    double lost_by_others_ = 0; // not finite, of a finite reference
     DecisionLeads leads_;       // of the first vectors
     std::vector<float> chance_; // the greatest probability of each of these
 };
