@@ -94,7 +94,8 @@ MODULE_PARM_DESC(deadline_max_ms,
 		 "how long a job may be in flight whatever its deadline, 1..4294967295 (60000)");
 
 DEVICE_PARAMETER(char *, charp, simd, "auto", 0444);
-MODULE_PARM_DESC(simd, "auto: AVX2 where the CPU has it; or off: the same bytes, later (auto)");
+MODULE_PARM_DESC(simd,
+		 "auto: AVX2 where the CPU has it; vnni: VNNI, too; off: the same bytes, later (auto)");
 
 DEVICE_PARAMETER(unsigned int, uint, ban_offences, 64, 0444);
 MODULE_PARM_DESC(ban_offences,
@@ -137,13 +138,14 @@ static int parse_mode(const char *name, enum ovt_mode *result)
 	return 0;
 }
 
-static int parse_simd(const char *name, bool *result)
+/* VNNI has not run in a kernel of real hardware yet, so an administrator has to ask for it. */
+static int parse_simd(const char *name, struct overtake_settings *settings)
 {
-	if (!strcmp(name, "auto"))
-		*result = ovt_simd_supported();
-	else if (!strcmp(name, "off"))
-		*result = false;
-	else
+	settings->simd_level = OVT_SIMD_AVX2;
+	settings->simd = strcmp(name, "off") && ovt_simd_supported();
+	if (!strcmp(name, "vnni"))
+		settings->simd_level = ovt_simd_best();
+	else if (strcmp(name, "auto") && strcmp(name, "off"))
 		return -EINVAL;
 	return 0;
 }
@@ -234,8 +236,8 @@ static int read_settings(struct overtake_device *device, struct overtake_setting
 	ret = read_profiles(device, settings);
 	if (ret)
 		return ret;
-	if (parse_simd(OF_DEVICE(simd, index), &settings->simd))
-		return dev_err_probe(dev, -EINVAL, "simd: not auto or off\n");
+	if (parse_simd(OF_DEVICE(simd, index), settings))
+		return dev_err_probe(dev, -EINVAL, "simd: not auto, vnni or off\n");
 	settings->watchdog_ms = OF_DEVICE(watchdog_ms, index);
 	settings->fc_clock_ns = (u64)OF_DEVICE(fc_clock_ms, index) * NSEC_PER_MSEC;
 	settings->stop_grace_ns = (u64)OF_DEVICE(stop_grace_ms, index) * NSEC_PER_MSEC;

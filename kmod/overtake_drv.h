@@ -107,7 +107,8 @@ struct overtake_core {
  * @stop_grace_ns: host time that an FC may still execute after its job was cancelled
  * @queue_timeout_ns: default of the time that a job may be in flight
  * @deadline_max_ns: greatest time that a job may be in flight: others wait for its fence
- * @simd: FCs are executed with AVX2 where that is possible
+ * @simd: FCs are executed with vector instructions where that is possible
+ * @simd_level: which ones
  * @ban: how much harm a context may do before it is banned
  * @inject: faults to be injected, as text
  * @manual_clock: the device starts with the manual clock
@@ -125,6 +126,7 @@ struct overtake_settings {
 	u64 queue_timeout_ns;
 	u64 deadline_max_ns;
 	bool simd;
+	enum ovt_simd_level simd_level;
 	struct ovt_ban_rule ban;
 	const char *inject;
 	bool manual_clock;
@@ -150,7 +152,7 @@ static inline u64 overtake_watchdog_cycles(const struct overtake_settings *setti
  * @fw: the firmware; every ovt_fw_* call is made under @lock
  * @hw: the cores; ovt_core_step() is called outside @lock by the core's thread
  * @fw_cores: the firmware's side of each core
- * @simd: memory for AVX2, one for each core's thread; NULL: no core uses AVX2
+ * @simd: memory for vector instructions, one for each core's thread; NULL: no core uses them
  * @commands: memory of the firmware's command queue
  * @events: memory of the firmware's event queue
  * @gone: the device is being removed: it admits nothing more, and jobs that end, end with -ENODEV

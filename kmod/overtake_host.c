@@ -351,7 +351,8 @@ void overtake_host_boot_locked(struct overtake_device *device)
 				     overtake_watchdog_cycles(&device->settings, i + 1));
 		ovt_core_write(&device->hw[i], OVT_REG_NORMAL_FLOOR, device->cores[i].normal_floor);
 		if (device->simd)
-			ovt_core_use_simd(&device->hw[i], &device->simd[i]);
+			ovt_core_use_simd(&device->hw[i], &device->simd[i],
+					  device->settings.simd_level);
 	}
 	if (ovt_fw_reserve(&device->fw, device->settings.cores))
 		overtake_core_limits_update_locked(device, device->settings.cores, 0);

@@ -2,7 +2,7 @@
 /*
  * Attributes of the platform device; stable interface: docs/ABI/sysfs-platform-overtake.
  *
- *	simd			avx2 or off: how FCs are executed
+ *	simd			avx2, avx-vnni, avx512-vnni or off: how FCs are executed
  *	quota_ms		time of each second for which a context may hold cores, 0 = any
  *	core_limit		sets the core limit of all cores; write only
  *	coreN/core_limit	the administrator's limit for core N (0 = none)
@@ -115,7 +115,10 @@ static ssize_t counter_show(struct device *dev, struct device_attribute *attribu
 
 static ssize_t simd_show(struct device *dev, struct device_attribute *attribute, char *text)
 {
-	return sysfs_emit(text, "%s\n", device_of(dev)->settings.simd ? "avx2" : "off");
+	const struct overtake_settings *settings = &device_of(dev)->settings;
+
+	return sysfs_emit(text, "%s\n",
+			  settings->simd ? ovt_simd_level_name(settings->simd_level) : "off");
 }
 static DEVICE_ATTR_RO(simd);
 

@@ -179,11 +179,13 @@ void ovt_core_init(struct ovt_core *core, u32 number, const struct ovt_profile *
 
 /*
  * Lets a core execute by vectors the instructions that have such operators: the same bytes, sooner.
- * Called before its first FC, by a host for which ovt_simd_supported() holds; @scratch outlives the
- * core.
+ * Called before its first FC, by a host for which ovt_simd_supported() holds and that has the
+ * instructions of @level; @scratch outlives the core.
  */
-static inline void ovt_core_use_simd(struct ovt_core *core, struct ovt_simd_scratch *scratch)
+static inline void ovt_core_use_simd(struct ovt_core *core, struct ovt_simd_scratch *scratch,
+				     enum ovt_simd_level level)
 {
+	scratch->level = level;
 	core->simd = scratch;
 }
 

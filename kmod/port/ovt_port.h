@@ -3,6 +3,7 @@
 #ifndef OVT_PORT_H
 #define OVT_PORT_H
 
+#include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/nospec.h>

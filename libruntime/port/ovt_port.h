@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #else
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,6 +4,7 @@
 #define OVT_SIMD_PORT_H
 
 #include <ovt_port.h>
+#include "hw/simd/level.h"
 
 /* The MXCSR for double arithmetic: exceptions masked, rounding to nearest. */
 #define OVT_MXCSR_DEFAULT	0x1f80u
@@ -17,6 +18,29 @@ struct ovt_simd_section {
 static inline bool ovt_simd_supported(void)
 {
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+/* Whether the CPU and the system have the instructions of @level. */
+static inline bool ovt_simd_has(enum ovt_simd_level level)
+{
+	switch (level) {
+	case OVT_SIMD_AVX512_VNNI:
+		return ovt_simd_supported() && __builtin_cpu_supports("avx512f") &&
+		       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+		       __builtin_cpu_supports("avx512vnni");
+	case OVT_SIMD_AVX_VNNI:
+		return ovt_simd_supported() && __builtin_cpu_supports("avxvnni");
+	default:
+		return ovt_simd_supported();
+	}
+}
+
+/* The best instructions, where ovt_simd_supported() holds. */
+static inline enum ovt_simd_level ovt_simd_best(void)
+{
+	if (ovt_simd_has(OVT_SIMD_AVX512_VNNI))
+		return OVT_SIMD_AVX512_VNNI;
+	return ovt_simd_has(OVT_SIMD_AVX_VNNI) ? OVT_SIMD_AVX_VNNI : OVT_SIMD_AVX2;
 }
 
 /*

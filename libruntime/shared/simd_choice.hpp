@@ -1,19 +1,39 @@
 // SPDX-License-Identifier: MIT
 //
-// Whether this process's embedded devices and servers compute with AVX2.
+// The vector instructions with which this process's embedded devices and servers compute.
 #pragma once
 
+#include <cerrno>
 #include <cstdlib>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include <ovt_simd_port.h>
 
+#include "overtake/error.hpp"
+
 namespace overtake {
 
-/// True if the CPU has AVX2, unless OVERTAKE_SIMD=off is in the environment.
-inline bool simd_is_on() {
+/// Returns the best instructions that the CPU has, nothing for scalar code.  OVERTAKE_SIMD in the
+/// environment limits them: off, or the name of a level; auto is like no such variable.
+///
+/// @throw Error with EINVAL for any other name.
+inline std::optional<ovt_simd_level> chosen_simd() {
     const char* environment = std::getenv("OVERTAKE_SIMD");
-    return !(environment && std::string_view(environment) == "off") && ovt_simd_supported();
+    const std::string_view name = environment ? environment : "";
+    bool is_allowed = name.empty() || name == "auto";
+    std::optional<ovt_simd_level> best;
+    for (const auto level : {OVT_SIMD_AVX512_VNNI, OVT_SIMD_AVX_VNNI, OVT_SIMD_AVX2}) {
+        is_allowed = is_allowed || name == ovt_simd_level_name(level);
+        if (is_allowed && !best && ovt_simd_has(level))
+            best = level;
+    }
+    if (!is_allowed && name != "off")
+        throw Error(EINVAL, "OVERTAKE_SIMD=" + std::string(name) +
+                                ": not auto (the best of this CPU), avx512-vnni, avx-vnni, avx2 or "
+                                "off");
+    return best;
 }
 
 } // namespace overtake

@@ -79,7 +79,7 @@ private:
     void start(const std::vector<overtake_insn>& insns, std::uint64_t cycle_limit) {
         ovt_core_init(&core_, 1, ovt_profile_find("default"), OVT_MODE_FUNCTIONAL);
         if (simd_)
-            ovt_core_use_simd(&core_, scratch_.get());
+            ovt_core_use_simd(&core_, scratch_.get(), ovt_simd_best());
         program_ = insns;
         regions_[OVERTAKE_REGION_PROGRAM] = {reinterpret_cast<std::uint8_t*>(program_.data()),
                                              program_.size() * sizeof(overtake_insn),

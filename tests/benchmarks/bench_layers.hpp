@@ -55,4 +55,7 @@ double now_ns();
 /// Multiplies and adds within registers; returns the products.
 unsigned long peak_loop(int rounds);
 
+/// The same with vpdpbusd of 512 bits, which the CPU must have.
+unsigned long peak_loop_vnni(int rounds);
+
 } // namespace overtake::bench

@@ -23,10 +23,13 @@ void check(xnn_status status) {
 
 } // namespace
 
-void start_peers(bool avx2_only) {
+void start_peers(PeerLimit limit) {
     omp_set_num_threads(1); // oneDNN's
     cpuinfo_initialize();
-    if (avx2_only) {
+    if (limit == PeerLimit::avx512_vnni &&
+        dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_vnni) != dnnl::status::success)
+        throw std::runtime_error("oneDNN does not take a limit");
+    if (limit == PeerLimit::avx2) {
         // XNNPACK chooses its kernels by these when it is initialised.
         cpuinfo_isa.avx512f = cpuinfo_isa.avx512cd = cpuinfo_isa.avx512dq = false;
         cpuinfo_isa.avx512bw = cpuinfo_isa.avx512vl = cpuinfo_isa.avx512vnni = false;

@@ -10,8 +10,11 @@
 
 namespace overtake::bench {
 
-/// Before the first Peers: lets the libraries use AVX2 only, or all that the CPU has.
-void start_peers(bool avx2_only);
+/// Instructions that the libraries may use.
+enum class PeerLimit { avx2, avx512_vnni, none };
+
+/// Before the first Peers: limits the libraries.
+void start_peers(PeerLimit limit);
 
 class Peers {
 public:

@@ -103,6 +103,8 @@ public:
            std::size_t parts)
         : segment_(segment), weights_(network.program.constants.bytes()), scratch_(scratch_bytes),
           io_(segment.io.size()), simd_(parts) {
+        for (ovt_simd_scratch& scratch : simd_)
+            scratch.level = ovt_simd_best();
         for (std::size_t index = 0; index < io_.size(); ++index)
             io_[index].resize(segment.places.at(segment.io[index].value).bytes);
     }

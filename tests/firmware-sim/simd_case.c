@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cmocka_all.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <ovt_simd_port.h>
@@ -38,12 +39,34 @@ static u64 run_simd(const struct random_job *job, const struct ovt_operands *ope
 	return calls;
 }
 
+enum ovt_simd_level test_level;
+
+int run_at_levels(const char *name, const struct CMUnitTest *tests, size_t count)
+{
+	static const enum ovt_simd_level levels[] = { OVT_SIMD_AVX2, OVT_SIMD_AVX_VNNI,
+						      OVT_SIMD_AVX512_VNNI };
+	int failed = 0;
+
+	for (size_t i = 0; i < COUNT(levels); i++) {
+		char group[64];
+
+		snprintf(group, sizeof(group), "%s, %s", name, ovt_simd_level_name(levels[i]));
+		test_level = levels[i];
+		if (ovt_simd_has(levels[i]))
+			failed |= _cmocka_run_group_tests(group, tests, count, NULL, NULL);
+		else
+			printf("SKIPPED: %s: this CPU lacks the instructions\n", group);
+	}
+	return failed;
+}
+
 struct ovt_simd_scratch *new_scratch(void)
 {
 	struct ovt_simd_scratch *scratch = aligned_alloc(64, sizeof(*scratch));
 
 	assert_non_null(scratch);
 	memset(scratch, 0x5a, sizeof(*scratch));
+	scratch->level = test_level;
 	return scratch;
 }
 

@@ -7,6 +7,12 @@
 #include "hw/simd/simd.h"
 #include "random_job.h"
 
+/* The instructions that new scratches allow. */
+extern enum ovt_simd_level test_level;
+
+/* Runs a group of tests once for each level of the CPU; returns 0 if all pass. */
+int run_at_levels(const char *name, const struct CMUnitTest *tests, size_t count);
+
 /* Returns a scratch of exactly its size, filled with bytes that mean nothing. */
 struct ovt_simd_scratch *new_scratch(void);
 

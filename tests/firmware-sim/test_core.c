@@ -534,7 +534,7 @@ static u32 run_with(struct bench *bench, struct ovt_simd_scratch *scratch)
 	bench->program[1].in[0].offset = MEMORY_BYTES / 2;
 	bench->program[1].out.offset = 0;
 	if (scratch)
-		ovt_core_use_simd(&bench->core, scratch);
+		ovt_core_use_simd(&bench->core, scratch, ovt_simd_best());
 	start_fc(bench, 0, 2);
 	while (ovt_core_step(&bench->core, 1) == OVT_STEP_MORE) {
 		if (bench->core.exec.in_insn && bench->core.exec.simd_use == OVT_SIMD_USE_YES) {

@@ -8,6 +8,13 @@
 #include <ovt_simd_port.h>
 #include "simd_case.h"
 
+/* Skips tests of how AVX2 keeps products of bytes exact in 16 bits, which VNNI need not do. */
+static void only_avx2(void)
+{
+	if (test_level != OVT_SIMD_AVX2)
+		skip();
+}
+
 /* Multiplies the greatest inputs by pairs of weights near the limit of exact byte products. */
 static void test_weights_are_bytes_only_where_that_is_exact(void **state)
 {
@@ -155,6 +162,7 @@ static void test_a_pixel_counts_its_products(void **state)
 	struct ovt_simd_scratch *scratch = new_scratch();
 
 	(void)state;
+	only_avx2();
 	for (u32 i = 0; i < 2 * COUNT(inputs); i++) {
 		s64 products = inputs[i / 2] * 8 / 32, converted = inputs[i / 2] / 16;
 		s64 stored = i % 2 ? OVT_SIMD_FAR_WORK : 0;
@@ -175,6 +183,7 @@ static void test_spreading_one_pixel_counts_as_work(void **state)
 	struct ovt_simd_scratch *scratch = new_scratch();
 
 	(void)state;
+	only_avx2();
 	for (u32 i = 0; i < COUNT(inputs); i++) {
 		s64 spread = inputs[i] * 8 / 32, converted = inputs[i] / 16;
 		s64 work = pointwise_work(1, inputs[i], false, true, scratch);
@@ -215,6 +224,7 @@ static void test_weights_that_would_saturate_are_split(void **state)
 	struct ovt_simd_scratch *scratch = new_scratch();
 
 	(void)state;
+	only_avx2();
 	for (u32 i = 0; i < 28; i++) {
 		u64 seed = 0x9e3779b97f4a7c15ull + i;
 		u32 wide = i / 4, outputs = i % 2 ? 16 : 8;
@@ -324,6 +334,7 @@ static void test_digits_of_one_pixel_equal_scalar(void **state)
 	u32 covered = 0;
 
 	(void)state;
+	only_avx2();
 	for (u32 i = 0; i < 600; i++) {
 		u64 seed = 0xd1342543de82ef95ull + i;
 		struct random_job job;
@@ -361,6 +372,7 @@ static void test_one_pixel_is_digits_only_where_that_is_exact(void **state)
 	struct ovt_simd_scratch *scratch = new_scratch();
 
 	(void)state;
+	only_avx2();
 	for (u32 i = 0; i < COUNT(rows); i++) {
 		u64 seed = 0xaf251af3b0f025b5ull + i;
 		struct random_job job;
@@ -377,6 +389,29 @@ static void test_one_pixel_is_digits_only_where_that_is_exact(void **state)
 	free(scratch);
 }
 
+/* The scratch shows whether weights were packed: four inputs a step. */
+static void test_vnni_packs_any_weights_of_two_pixels(void **state)
+{
+	struct ovt_simd_scratch *scratch = new_scratch();
+
+	(void)state;
+	if (test_level == OVT_SIMD_AVX2)
+		skip();
+	for (u32 i = 0; i < 40; i++) {
+		u64 seed = 0xe7037ed1a0b428dbull + i;
+		u32 pixels = 1 + i % 2, inputs = random_between(&seed, 3, 700);
+		struct random_job job;
+
+		pointwise_init(&job, 1, pixels, inputs, random_between(&seed, 1, 70), &seed);
+		fill_region(&job, JOB_WEIGHTS, i % 4 / 2 ? -128 : 127);
+		scratch->steps = 0;
+		assert_true(check_case(&job, scratch, i % 8 / 4 ? INT64_MAX : 1));
+		assert_int_equal(scratch->steps, pixels == 1 ? 0 : (inputs + 3) / 4);
+		random_job_free(&job);
+	}
+	free(scratch);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,11 +423,12 @@ int main(void)
 		cmocka_unit_test(test_spreading_one_pixel_counts_as_work),
 		cmocka_unit_test(test_digits_of_one_pixel_equal_scalar),
 		cmocka_unit_test(test_one_pixel_is_digits_only_where_that_is_exact),
+		cmocka_unit_test(test_vnni_packs_any_weights_of_two_pixels),
 	};
 
 	if (!ovt_simd_supported()) {
 		puts("SKIPPED: this CPU has no AVX2");
 		return 77;
 	}
-	return cmocka_run_group_tests_name("simd_conv", tests, NULL, NULL);
+	return run_at_levels("simd_conv", tests, COUNT(tests));
 }

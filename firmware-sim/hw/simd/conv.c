@@ -5,12 +5,13 @@
  * Outputs are computed in groups of pixels whose inputs fit into the scratch (hw/simd/inputs.h).
  * A unit of work is a strip of up to 6 pixels of a group times 16 output channels.  It is
  * multiplied as bytes where the weights allow it, else as words; the weights are packed for that
- * where there are enough pixels to make it worth while.
+ * where there are enough pixels to make it worth while.  A CPU with VNNI multiplies any weights as
+ * bytes, and with AVX512-VNNI a unit of work has two blocks of 16 output channels.
  *
  * conv_words.c multiplies words; conv_pack.c packs, and conv_packed.c multiplies packed weights;
- * conv_single.c has the case of one pixel; conv_finish.c rounds; conv_walk.c goes through the
- * pixels; transposed.c makes CONVs of TRANSPOSED_CONV.  ovt_unit_conv() (hw/op_conv.c) defines the
- * right result.
+ * conv_vnni.c and conv_vnni512.c do so with newer instructions; conv_single.c has the case of one
+ * pixel; conv_finish.c rounds; conv_walk.c goes through the pixels; transposed.c makes CONVs of
+ * TRANSPOSED_CONV.  ovt_unit_conv() (hw/op_conv.c) defines the right result.
  */
 #include "hw/operator_units.h"
 #include "hw/simd/conv_walk.h"
@@ -30,6 +31,11 @@
 /* Least number of pixels for which packing weights is worth while, as bytes and as words. */
 #define BYTES_PIXELS	8u
 #define WORDS_PIXELS	24u
+/* The same as bytes that need no check. */
+#define VNNI_PIXELS	2u
+
+/* Greatest number of pixels of a row that are multiplied at once. */
+#define ROW_PIXELS	4096u
 
 /* ovt_cursor.filled: what the scratch holds for the cursor's outputs. */
 #define FILLED_WORDS	(1u << 0)
@@ -41,6 +47,10 @@
 #define FILLED_DIGITS	(1u << 5)
 /* The instruction has weights that cannot be, or are not, packed as bytes. */
 #define WIDE		(1u << 6)
+
+static_assert(sizeof(struct ovt_conv_block) <= OVT_SIMD_BLOCK_BYTES, "blocks have room");
+static_assert(sizeof(((struct ovt_simd_scratch *)0)->inputs) >= OVT_SIMD_PACKED,
+	      "inputs have room for the weights of a block");
 
 static void plan_run(struct ovt_conv_run *run, const struct ovt_simd_inputs *inputs,
 		     const struct overtake_insn *insn, u32 at_once, u64 tap_bytes)
@@ -95,13 +105,30 @@ static u32 unit_outputs(const struct ovt_conv_plan *plan)
 	return plan->block_bytes > UNIT_WEIGHTS / 2 ? VECTOR_OUTPUTS : OVT_SIMD_OUTPUTS;
 }
 
+static u32 group_pixels(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
+			const struct ovt_cursor *cursor)
+{
+	return ovt_simd_group_height(&plan->inputs, insn, cursor->y) *
+	       ovt_simd_group_width(&plan->inputs, insn, cursor->x);
+}
+
+/* Whether VNNI multiplies the group at the cursor, as bytes. */
+static bool uses_vnni(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
+		      const struct ovt_simd_scratch *scratch, const struct ovt_cursor *cursor)
+{
+	return scratch->level != OVT_SIMD_AVX2 && ovt_conv_bytes_fit(plan) &&
+	       group_pixels(plan, insn, cursor) >= VNNI_PIXELS;
+}
+
 /* Returns the outputs of a unit at the cursor: no more than are left of a group. */
 static u32 outputs_at(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
-		      const struct ovt_cursor *cursor)
+		      const struct ovt_simd_scratch *scratch, const struct ovt_cursor *cursor)
 {
 	u32 left = (group_at(plan, insn, cursor->c) + 1) * plan->group_outputs - cursor->c;
 	u32 most = unit_outputs(plan);
 
+	if (scratch->level == OVT_SIMD_AVX512_VNNI && uses_vnni(plan, insn, scratch, cursor))
+		most = OVT_SIMD_BLOCKS * OVT_SIMD_OUTPUTS;
 	return left < most ? left : most;
 }
 
@@ -136,13 +163,6 @@ static void repeat_outputs(struct ovt_simd_channels *outputs)
 	outputs->bias.high = outputs->bias.low;
 }
 
-static u32 group_pixels(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
-			const struct ovt_cursor *cursor)
-{
-	return ovt_simd_group_height(&plan->inputs, insn, cursor->y) *
-	       ovt_simd_group_width(&plan->inputs, insn, cursor->x);
-}
-
 /* Whether the group at the cursor is one pixel whose window is spread. */
 static bool is_single(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 		      const struct ovt_cursor *cursor)
@@ -151,59 +171,128 @@ static bool is_single(const struct ovt_conv_plan *plan, const struct overtake_in
 	       ovt_conv_single_fits(&plan->words_run);
 }
 
+/* Returns the weights of output @channel, the first of a block. */
 static const s8 *weights_at(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
-			    const struct ovt_operands *operands, const struct ovt_cursor *cursor)
+			    const struct ovt_operands *operands, u32 channel)
 {
 	u64 blocks = (plan->group_outputs + VECTOR_OUTPUTS - 1ull) / VECTOR_OUTPUTS;
-	u32 group = group_at(plan, insn, cursor->c);
-	u32 block = (cursor->c - group * plan->group_outputs) / VECTOR_OUTPUTS;
+	u32 group = group_at(plan, insn, channel);
+	u32 block = (channel - group * plan->group_outputs) / VECTOR_OUTPUTS;
 
 	return (const s8 *)operands->weights + (group * blocks + block) * plan->block_step +
 	       plan->first_weight;
 }
 
+/* Loads block @index of a unit of work: @count outputs from @channel on. */
 static void load_block(struct ovt_conv_block *block, const struct ovt_conv_plan *plan,
 		       const struct overtake_insn *insn, const struct ovt_operands *operands,
-		       const struct ovt_cursor *cursor, u32 count)
+		       u32 channel, u32 count, u32 index)
 {
 	u64 products = (u64)insn->kernel_height * insn->kernel_width * plan->group_inputs;
 
-	ovt_simd_channels_load(&block->channels, insn, operands, cursor->c, count,
+	ovt_simd_channels_load(&block->channels, insn, operands, channel, count,
 			       products * 255 * 128);
+	block->start = block->channels.bias;
+	block->weights = weights_at(plan, insn, operands, channel);
+	block->block_step = plan->block_step;
+	block->count = count;
+	block->index = index;
+}
+
+/* Loads a block of outputs that are multiplied by vectors of 256 bits. */
+static void load_block_256(struct ovt_conv_block *block, const struct ovt_conv_plan *plan,
+			   const struct overtake_insn *insn, const struct ovt_operands *operands,
+			   const struct ovt_cursor *cursor, u32 count)
+{
+	load_block(block, plan, insn, operands, cursor->c, count, 0);
 	if (count <= VECTOR_OUTPUTS)
 		repeat_outputs(&block->channels);
 	block->start = block->channels.bias;
-	block->weights = weights_at(plan, insn, operands, cursor);
-	block->block_step = plan->block_step;
-	block->count = count;
 	/* Words are finished in another order than they are multiplied. */
 	if (!(cursor->filled & PACKED_BYTES) && count > VECTOR_OUTPUTS)
 		block->start = ovt_simd_in_order(block->start.low, block->start.high);
 }
 
+static s64 max_work(s64 a, s64 b)
+{
+	return a > b ? a : b;
+}
+
+static void load_blocks(struct ovt_conv_block *blocks, const struct ovt_conv_plan *plan,
+			const struct overtake_insn *insn, const struct ovt_operands *operands,
+			const struct ovt_simd_scratch *scratch, const struct ovt_cursor *cursor,
+			u32 count)
+{
+	u32 i, of_block;
+
+	if (scratch->level != OVT_SIMD_AVX512_VNNI || !(cursor->filled & PACKED_BYTES)) {
+		load_block_256(blocks, plan, insn, operands, cursor, count);
+		return;
+	}
+	for (i = 0; i * OVT_SIMD_OUTPUTS < count; i++) {
+		of_block = count - i * OVT_SIMD_OUTPUTS;
+		if (of_block > OVT_SIMD_OUTPUTS)
+			of_block = OVT_SIMD_OUTPUTS;
+		load_block(&blocks[i], plan, insn, operands, cursor->c + i * OVT_SIMD_OUTPUTS,
+			   of_block, i);
+	}
+}
+
 /* Loads the rows of taps that the walk has reached. */
-static void load_rows(struct ovt_conv_block *block, const struct ovt_conv_plan *plan,
+static void load_rows(struct ovt_conv_block *blocks, u32 count, const struct ovt_conv_plan *plan,
 		      const struct overtake_insn *insn, const struct ovt_simd_scratch *scratch,
 		      const struct ovt_conv_walk *walk, u32 filled)
 {
-	block->first_row = walk->first_row;
-	block->end_row = walk->end_row;
-	if (filled & PACKED_BYTES)
-		ovt_conv_load_bytes(block, &plan->bytes_run, scratch,
-				    insn->in[0].zero_point + 128);
-	else if (filled & PACKED_WORDS)
-		ovt_conv_load_steps(block, &plan->words_run, scratch);
+	const s32 added = insn->in[0].zero_point + 128;
+	u32 i;
+
+	for (i = 0; i * OVT_SIMD_OUTPUTS < count; i++) {
+		blocks[i].first_row = walk->first_row;
+		blocks[i].end_row = walk->end_row;
+		if (filled & PACKED_BYTES && scratch->level != OVT_SIMD_AVX2)
+			ovt_conv_load_vnni(&blocks[i], &plan->bytes_run, scratch, added);
+		else if (filled & PACKED_BYTES)
+			ovt_conv_load_bytes(&blocks[i], &plan->bytes_run, scratch, added);
+		else if (filled & PACKED_WORDS)
+			ovt_conv_load_steps(&blocks[i], &plan->words_run, scratch);
+	}
 }
 
 static void run_strip(const struct ovt_conv_plan *plan, const struct ovt_conv_strip *strip,
-		      const struct ovt_conv_block *block, u32 filled)
+		      const struct ovt_conv_block *block, u32 filled, enum ovt_simd_level level)
 {
-	if (filled & PACKED_BYTES)
+	if (filled & PACKED_BYTES && level == OVT_SIMD_AVX_VNNI)
+		ovt_conv_vnni(strip, block);
+	else if (filled & PACKED_BYTES)
 		ovt_conv_packed_bytes(strip, block);
 	else if (filled & PACKED_WORDS)
 		ovt_conv_packed_words(strip, block);
 	else
 		ovt_conv_words(strip, &plan->words_run, block);
+}
+
+/*
+ * Runs strips, or with AVX512-VNNI pixels of a row, as many as @work allows; returns the number of
+ * pixels.
+ */
+static u32 run_pixels(const struct ovt_conv_plan *plan, struct ovt_conv_walk *walk,
+		      const struct ovt_conv_block *blocks, struct ovt_simd_scratch *scratch,
+		      u32 count, u32 filled, s64 pixel_work, s64 work)
+{
+	struct ovt_conv_strip strip;
+	struct ovt_conv_row row = { .sums = (struct ovt_simd_sums *)scratch->sums };
+
+	if (filled & PACKED_BYTES && scratch->level == OVT_SIMD_AVX512_VNNI) {
+		s64 most = max_work(work / pixel_work, OVT_ROW_STRIP);
+
+		ovt_conv_place_row(&row, walk, most < ROW_PIXELS ? (u32)most : ROW_PIXELS);
+		ovt_conv_vnni512(&row, blocks, count);
+		return row.pixels;
+	}
+	strip.sums = row.sums;
+	ovt_conv_place_strip(&strip, walk, plan->strip);
+	run_strip(plan, &strip, blocks, filled, scratch->level);
+	return strip.pixels;
 }
 
 /* Whether rows of taps outside the tensor can be left out. */
@@ -212,11 +301,6 @@ static bool skips_rows(const struct overtake_insn *insn, bool bytes)
 	u32 rows = insn->kernel_height;
 
 	return rows > 1 && (!bytes || rows <= OVT_SIMD_TAP_ROWS);
-}
-
-static s64 max_work(s64 a, s64 b)
-{
-	return a > b ? a : b;
 }
 
 /* Runs strips of the outputs at the cursor until these end (true) or the work is used up. */
@@ -231,24 +315,24 @@ run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 			       (s64)plan->block_bytes / PRODUCTS_PER_NS;
 	/* The first strip reads the weights, if they are not packed, which may take longest. */
 	s64 least = cursor->filled & (PACKED_BYTES | PACKED_WORDS) ? 0 : weights_work(plan);
-	struct ovt_conv_strip strip = { .sums = (struct ovt_simd_sums *)scratch->sums };
-	struct ovt_conv_block block;
+	struct ovt_conv_block *blocks = (struct ovt_conv_block *)scratch->blocks;
 	struct ovt_conv_walk walk;
+	u32 ran;
 
 	*work -= BLOCK_WORK;
-	load_block(&block, plan, insn, operands, cursor, count);
+	load_blocks(blocks, plan, insn, operands, scratch, cursor, count);
 	ovt_conv_walk_from(&walk, bytes ? &plan->bytes : &plan->inputs, insn, operands,
 			   bytes ? (const void *)scratch->bytes : scratch->inputs, cursor,
 			   skips_rows(insn, bytes));
-	load_rows(&block, plan, insn, scratch, &walk, cursor->filled);
+	load_rows(blocks, count, plan, insn, scratch, &walk, cursor->filled);
 	do {
 		if (walk.done == walk.end) {
 			ovt_conv_walk_on(&walk);
-			load_rows(&block, plan, insn, scratch, &walk, cursor->filled);
+			load_rows(blocks, count, plan, insn, scratch, &walk, cursor->filled);
 		}
-		ovt_conv_place_strip(&strip, &walk, plan->strip);
-		run_strip(plan, &strip, &block, cursor->filled);
-		*work -= max_work(least, 20 + strip.pixels * pixel_work);
+		ran = run_pixels(plan, &walk, blocks, scratch, count, cursor->filled, pixel_work,
+				 *work);
+		*work -= max_work(least, 20 + ran * pixel_work);
 		least = 0;
 	} while (walk.done < pixels && *work > 0);
 	cursor->strip = walk.done < pixels ? walk.done : 0;
@@ -277,6 +361,7 @@ run_single(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 	   struct ovt_cursor *cursor, s64 *work)
 {
 	const bool digits = cursor->filled & FILLED_DIGITS;
+	const bool wide = scratch->level == OVT_SIMD_AVX512_VNNI;
 	const s64 multiplied = 30 + ovt_simd_store_work(insn) +
 			       (s64)plan->block_bytes / PRODUCTS_PER_NS;
 	const s64 block_work = BLOCK_WORK + max_work(weights_work(plan), multiplied);
@@ -288,10 +373,16 @@ run_single(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 	u32 count;
 
 	do {
-		count = outputs_at(plan, insn, cursor);
-		load_block(&block, plan, insn, operands, cursor, count);
+		count = outputs_at(plan, insn, scratch, cursor);
 		strip.outputs[0] = ovt_output_at(insn, operands, cursor);
-		if (digits)
+		if (wide)
+			load_block(&block, plan, insn, operands, cursor->c, count, 0);
+		else
+			load_block_256(&block, plan, insn, operands, cursor, count);
+		if (wide)
+			ovt_conv_single_vnni512(strip.outputs[0], &plan->words_run, &block,
+						insn->in[0].zero_point + 128, scratch);
+		else if (digits)
 			ovt_conv_single_digits(&strip, &plan->words_run, &block, scratch);
 		else
 			ovt_conv_single_words(&strip, &plan->words_run, &block, scratch);
@@ -319,9 +410,34 @@ static s64 fill(const struct ovt_conv_plan *plan, const struct overtake_insn *in
 				    first_channel, scratch->inputs);
 	if (is_single(plan, insn, cursor)) {
 		cursor->filled |= FILLED_SINGLE;
-		if (ovt_conv_single_spread(&plan->words_run, scratch))
+		if (scratch->level == OVT_SIMD_AVX512_VNNI)
+			ovt_conv_single_bytes(&plan->words_run, insn->in[0].zero_point + 128,
+					      scratch);
+		else if (ovt_conv_single_spread(&plan->words_run, scratch))
 			cursor->filled |= FILLED_DIGITS;
 		work += (s64)plan->block_bytes / PRODUCTS_PER_NS;
+	}
+	return work;
+}
+
+/* Packs the weights of the outputs at the cursor for VNNI. */
+static s64 pack_vnni(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
+		     const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
+		     const struct ovt_cursor *cursor, u32 count)
+{
+	s64 work = 0;
+	u32 i;
+
+	for (i = 0; i * OVT_SIMD_OUTPUTS < count; i++) {
+		const s8 *weights = weights_at(plan, insn, operands,
+					       cursor->c + i * OVT_SIMD_OUTPUTS);
+
+		if (scratch->level == OVT_SIMD_AVX512_VNNI)
+			ovt_conv_pack_vnni512(plan, weights, count - i * OVT_SIMD_OUTPUTS, i,
+					      scratch);
+		else
+			ovt_conv_pack_vnni(plan, weights, count, scratch);
+		work += 20 + max_work(weights_work(plan), (s64)plan->block_bytes / PRODUCTS_PER_NS);
 	}
 	return work;
 }
@@ -334,12 +450,17 @@ static bool pack(const struct ovt_conv_plan *plan, const struct overtake_insn *i
 		 const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
 		 struct ovt_cursor *cursor, u32 count, s64 *work)
 {
-	const s8 *weights = weights_at(plan, insn, operands, cursor);
+	const s8 *weights = weights_at(plan, insn, operands, cursor->c);
 	u32 pixels = group_pixels(plan, insn, cursor);
 	u32 *filled = &cursor->filled;
 
 	if (*filled & (PACKED_BYTES | PACKED_WORDS))
 		return false;
+	if (uses_vnni(plan, insn, scratch, cursor)) {
+		*work -= pack_vnni(plan, insn, operands, scratch, cursor, count);
+		*filled |= PACKED_BYTES;
+		return true;
+	}
 	if (!(*filled & WIDE)) {
 		if (pixels >= BYTES_PIXELS && ovt_conv_bytes_fit(plan)) {
 			/* The work of splitting all of them. */
@@ -363,7 +484,7 @@ bool ovt_conv_plan_run(const struct ovt_conv_plan *plan, const struct overtake_i
 		       struct ovt_cursor *cursor, s64 *work)
 {
 	do {
-		u32 count = outputs_at(plan, insn, cursor);
+		u32 count = outputs_at(plan, insn, scratch, cursor);
 		bool bytes;
 
 		if (cursor->filled & FILLED_SINGLE) {

@@ -7,6 +7,8 @@
 #include "hw/simd/requantise.h"
 
 #define OVT_STRIP_PIXELS	6u
+/* The same of AVX512-VNNI. */
+#define OVT_ROW_STRIP	8u
 
 /**
  * struct ovt_conv_run - the runs of a window, each contiguous in scratch and weights
@@ -78,7 +80,8 @@ struct ovt_conv_steps {
 
 /**
  * struct ovt_conv_block - 16 output channels, or 8
- * @channels: how their sums are finished; a block of at most 8 channels has them twice
+ * @channels: how their sums are finished; a block of at most 8 channels has them twice, unless
+ *            AVX512-VNNI multiplies it
  * @start: the values with which a pixel's sums begin
  * @steps: packed weights
  * @first_row: first row of taps of @steps
@@ -86,6 +89,7 @@ struct ovt_conv_steps {
  * @weights: weights of the first 8 channels, as the client has them
  * @block_step: bytes from them to those of the second 8
  * @count: number of output channels, at most 16
+ * @index: number of the block in its unit of work: where its packed weights are
  */
 struct ovt_conv_block {
 	struct ovt_simd_channels channels;
@@ -96,6 +100,7 @@ struct ovt_conv_block {
 	const s8 *weights;
 	u64 block_step;
 	u32 count;
+	u32 index;
 };
 
 /**
@@ -110,6 +115,24 @@ struct ovt_conv_strip {
 	s8 *outputs[OVT_STRIP_PIXELS];
 	u32 pixels;
 	struct ovt_simd_sums *sums;
+};
+
+/**
+ * struct ovt_conv_row - pixels of one row, for AVX512-VNNI
+ * @window: window of the first pixel, in the scratch
+ * @output: outputs of the first pixel
+ * @window_step: bytes from the window of a pixel to that of the next
+ * @output_step: bytes from the outputs of a pixel to those of the next
+ * @sums: room for the sums of a strip
+ * @pixels: number of pixels, at least 1
+ */
+struct ovt_conv_row {
+	const u8 *window;
+	s8 *output;
+	u64 window_step;
+	u64 output_step;
+	struct ovt_simd_sums *sums;
+	u32 pixels;
 };
 
 /*
@@ -140,6 +163,12 @@ bool ovt_conv_single_fits(const struct ovt_conv_run *run);
  */
 bool ovt_conv_single_spread(const struct ovt_conv_run *run, struct ovt_simd_scratch *scratch);
 
+/*
+ * Copies the words of the scratch, as bytes that have @added added to them, to the place of bytes.
+ */
+void ovt_conv_single_bytes(const struct ovt_conv_run *run, s32 added,
+			   struct ovt_simd_scratch *scratch);
+
 /* Compute the outputs of a strip of one pixel whose window has been spread: as words, as digits. */
 void ovt_conv_single_words(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
 			   const struct ovt_conv_block *block,
@@ -147,6 +176,11 @@ void ovt_conv_single_words(const struct ovt_conv_strip *strip, const struct ovt_
 void ovt_conv_single_digits(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
 			    const struct ovt_conv_block *block,
 			    const struct ovt_simd_scratch *scratch);
+
+/* The same with AVX512-VNNI and the bytes of ovt_conv_single_bytes(). */
+void ovt_conv_single_vnni512(s8 *output, const struct ovt_conv_run *run,
+			     const struct ovt_conv_block *block, s32 added,
+			     const struct ovt_simd_scratch *scratch);
 
 /* Whether the weights of 16 outputs are few enough to be packed: as bytes, as words. */
 bool ovt_conv_bytes_fit(const struct ovt_conv_plan *plan);
@@ -161,6 +195,17 @@ bool ovt_conv_words_fit(const struct ovt_conv_plan *plan);
 bool ovt_conv_pack_bytes(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
 			 u32 pixels, struct ovt_simd_scratch *scratch);
 
+/*
+ * ovt_conv_pack_vnni - copy the weights of @count outputs for multiplication as bytes, unchecked
+ *
+ * The second function is for AVX512-VNNI: block @index of a unit of work, where at most 8 outputs
+ * are packed like 16 of which the others have weights 0.
+ */
+void ovt_conv_pack_vnni(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
+			struct ovt_simd_scratch *scratch);
+void ovt_conv_pack_vnni512(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
+			   u32 index, struct ovt_simd_scratch *scratch);
+
 /* Copies the weights of @count outputs for multiplication as words. */
 void ovt_conv_pack_words(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
 			 struct ovt_simd_scratch *scratch);
@@ -173,8 +218,19 @@ void ovt_conv_load_steps(struct ovt_conv_block *block, const struct ovt_conv_run
 void ovt_conv_load_bytes(struct ovt_conv_block *block, const struct ovt_conv_run *run,
 			 const struct ovt_simd_scratch *scratch, s32 zero);
 
+/* The same for a block that is packed for VNNI. */
+void ovt_conv_load_vnni(struct ovt_conv_block *block, const struct ovt_conv_run *run,
+			const struct ovt_simd_scratch *scratch, s32 zero);
+
 /* Compute the outputs of a strip with the block's steps: its windows are bytes, or words. */
 void ovt_conv_packed_bytes(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block);
 void ovt_conv_packed_words(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block);
+
+/* The same for a block that is packed for AVX-VNNI. */
+void ovt_conv_vnni(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block);
+
+/* Computes the @count outputs of a row's pixels in blocks that are packed for AVX512-VNNI. */
+void ovt_conv_vnni512(const struct ovt_conv_row *row, const struct ovt_conv_block *blocks,
+		      u32 count);
 
 #endif

@@ -42,6 +42,7 @@ struct packing {
 	u64 block_step;
 	u32 split_max;	/* most vectors of a kind that are split */
 	u32 vectors;
+	bool exact;	/* no weights need to be split */
 };
 
 /* Some quads of one tap: source and copy. */
@@ -207,7 +208,7 @@ static __always_inline bool copy(const struct packing *packing, const struct chu
 		ovt_store_s32x8(totals, (ovt_s32x8)(before + add_words(sums[v])));
 	}
 	wide = (ovt_c8x32)(((ovt_s8x32)most > LIMIT) | ((ovt_s8x32)fewest < -LIMIT));
-	return __builtin_ia32_pmovmskb256(wide);
+	return !packing->exact && __builtin_ia32_pmovmskb256(wide);
 }
 
 static OVT_SIMD_NOINLINE bool pack_chunk(const struct packing *packing, const struct chunk *chunk)
@@ -245,45 +246,68 @@ static void next_row(struct packing *packing, u32 y)
 	struct ovt_simd_scratch *scratch = packing->scratch;
 
 	if (y < OVT_SIMD_TAP_ROWS) {
-		packing->totals = scratch->totals[y + 1];
+		packing->totals = scratch->totals[0][y + 1];
 		packing->extras = scratch->extras[y + 1];
-		memcpy(packing->totals, scratch->totals[y], sizeof(scratch->totals[y]));
+		memcpy(packing->totals, scratch->totals[0][y], sizeof(scratch->totals[0][y]));
 		memcpy(packing->extras, scratch->extras[y], sizeof(scratch->extras[y]));
 	}
 }
 
-OVT_SIMD_NOINLINE bool
-ovt_conv_pack_bytes(const struct ovt_conv_plan *plan, const s8 *weights, u32 count, u32 pixels,
-		    struct ovt_simd_scratch *scratch)
+/* Packs the weights from @weights on; returns false if too many would have to be split. */
+static bool pack_bytes(const struct ovt_conv_plan *plan, struct packing *packing,
+		       const s8 *weights)
 {
 	const struct ovt_conv_run *run = &plan->bytes_run;
+	struct ovt_simd_scratch *scratch = packing->scratch;
 	u32 quads = plan->bytes.pixel / INPUTS_AT_ONCE;
 	u32 taps_of_run = run->length / quads;
-	struct packing packing = {
-		.scratch = scratch,
-		.block_step = plan->block_step,
-		.split_max = (u32)steps_of(run) * (pixels < MANY_PIXELS ? 1 : 3) / 10,
-		.vectors = count > OVERTAKE_WEIGHT_BLOCK ? 2 : 1,
-	};
 	struct chunk chunk = { .to = scratch->packed, .to_at = scratch->step_at };
 	u32 y, x, tap;
 
 	scratch->steps = (u32)steps_of(run);
-	memset(scratch->totals[0], 0, sizeof(scratch->totals[0]));
+	memset(scratch->totals[0][0], 0, sizeof(scratch->totals[0][0]));
 	memset(scratch->extras[0], 0, sizeof(scratch->extras[0]));
 	for (y = 0; y < run->rows; y++) {
-		next_row(&packing, y);
+		next_row(packing, y);
 		for (x = 0; x < run->columns; x++) {
 			chunk.at = y * run->row_step + x * run->column_step;
 			chunk.from = weights + y * run->weights_row + x * run->weights_column;
 			for (tap = 0; tap < taps_of_run; tap++) {
-				if (!pack_tap(&packing, &chunk, quads,
+				if (!pack_tap(packing, &chunk, quads,
 					      plan->inputs.pixel / OVERTAKE_WEIGHT_INPUTS))
 					return false;
 			}
 		}
 	}
 	return true;
+}
+
+OVT_SIMD_NOINLINE bool
+ovt_conv_pack_bytes(const struct ovt_conv_plan *plan, const s8 *weights, u32 count, u32 pixels,
+		    struct ovt_simd_scratch *scratch)
+{
+	struct packing packing = {
+		.scratch = scratch,
+		.block_step = plan->block_step,
+		.split_max = (u32)steps_of(&plan->bytes_run) * (pixels < MANY_PIXELS ? 1 : 3) / 10,
+		.vectors = count > OVERTAKE_WEIGHT_BLOCK ? 2 : 1,
+	};
+
+	return pack_bytes(plan, &packing, weights);
+}
+
+OVT_SIMD_NOINLINE void
+ovt_conv_pack_vnni(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
+		   struct ovt_simd_scratch *scratch)
+{
+	struct packing packing = {
+		.scratch = scratch,
+		.block_step = plan->block_step,
+		.vectors = count > OVERTAKE_WEIGHT_BLOCK ? 2 : 1,
+		.exact = true,
+	};
+
+	pack_bytes(plan, &packing, weights);
 }
 
 OVT_SIMD_NOINLINE void

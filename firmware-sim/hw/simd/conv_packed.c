@@ -32,20 +32,41 @@ void ovt_conv_load_steps(struct ovt_conv_block *block, const struct ovt_conv_run
 	steps->end = scratch->step_at + (u64)block->end_row * row;
 }
 
-void ovt_conv_load_bytes(struct ovt_conv_block *block, const struct ovt_conv_run *run,
-			 const struct ovt_simd_scratch *scratch, s32 zero)
+/* Begins sums with the bias, less the weights of the block's rows times @zero. */
+static void load_start(struct ovt_conv_block *block, const struct ovt_simd_scratch *scratch,
+		       s32 zero)
 {
 	const ovt_u32x8 added = (ovt_u32x8)ovt_broadcast_s32(zero);
-	const u32 first = rows_at(block->first_row), last = rows_at(block->end_row);
-	const u32 *before = scratch->totals[first], *all = scratch->totals[last];
+	const u32 *before = scratch->totals[block->index][rows_at(block->first_row)];
+	const u32 *all = scratch->totals[block->index][rows_at(block->end_row)];
 	ovt_u32x8 low = (ovt_u32x8)ovt_load_s32x8(all) - (ovt_u32x8)ovt_load_s32x8(before);
 	ovt_u32x8 high = (ovt_u32x8)ovt_load_s32x8(all + 8) -
 			 (ovt_u32x8)ovt_load_s32x8(before + 8);
-	struct ovt_conv_steps *steps = &block->steps;
-	u32 i;
 
 	block->start.low = block->channels.bias.low - low * added;
 	block->start.high = block->channels.bias.high - high * added;
+}
+
+void ovt_conv_load_vnni(struct ovt_conv_block *block, const struct ovt_conv_run *run,
+			const struct ovt_simd_scratch *scratch, s32 zero)
+{
+	const s8 *packed = block->index ? (const s8 *)scratch->inputs : scratch->packed;
+	bool two = scratch->level == OVT_SIMD_AVX512_VNNI || block->count > OVERTAKE_WEIGHT_BLOCK;
+	u32 row = run->columns * run->length;
+
+	load_start(block, scratch, zero);
+	ovt_conv_load_steps(block, run, scratch);
+	block->steps.weights = packed + (u64)block->first_row * row * VECTOR_BYTES * (two ? 2 : 1);
+}
+
+void ovt_conv_load_bytes(struct ovt_conv_block *block, const struct ovt_conv_run *run,
+			 const struct ovt_simd_scratch *scratch, s32 zero)
+{
+	const u32 first = rows_at(block->first_row), last = rows_at(block->end_row);
+	struct ovt_conv_steps *steps = &block->steps;
+	u32 i;
+
+	load_start(block, scratch, zero);
 	ovt_conv_load_steps(block, run, scratch);
 	steps->has_extras = false;
 	for (i = 0; i < 2; i++) {
@@ -116,8 +137,8 @@ multiply(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
 	const s8 *weights = steps->weights;
 	const u32 *at = steps->at;
 	const u32 *end = steps->end;
-	struct ovt_simd_sums sums[OVT_STRIP_PIXELS];
-	const u8 *windows[OVT_STRIP_PIXELS];
+	struct ovt_simd_sums sums[OVT_STRIP_PIXELS] OVT_SIMD_UNSET;
+	const u8 *windows[OVT_STRIP_PIXELS] OVT_SIMD_UNSET;
 	u32 p;
 
 #pragma GCC unroll 6

@@ -118,6 +118,31 @@ bool ovt_conv_single_spread(const struct ovt_conv_run *run, struct ovt_simd_scra
 	return digits;
 }
 
+static __always_inline void put_pair(s8 *to, u64 index, s32 pair)
+{
+	ovt_store_s32(to + index * sizeof(s32), pair);
+}
+
+/* Words are at least -@added and less than 256 - @added. */
+void ovt_conv_single_bytes(const struct ovt_conv_run *run, s32 added,
+			   struct ovt_simd_scratch *scratch)
+{
+	const ovt_s16x16 addend = ovt_broadcast_s16((s16)added);
+	const u64 words = (2 * pairs_of(run) + 31) / 32 * 32;
+	const s16 *from = (const s16 *)scratch->packed;
+	u64 i;
+
+	for_pairs(run, scratch, put_pair, scratch->packed);
+	for (i = 0; i < words; i += 32) {
+		ovt_i16x16 first = (ovt_i16x16)(ovt_load_s16x16(from + i) + addend);
+		ovt_i16x16 second = (ovt_i16x16)(ovt_load_s16x16(from + i + 16) + addend);
+		ovt_c8x32 bytes = __builtin_ia32_packuswb256(first, second);
+
+		bytes = (ovt_c8x32)__builtin_ia32_permdi256((ovt_i64x4)bytes, 0xd8);
+		ovt_store_s8x32(scratch->bytes + i, (ovt_s8x32)bytes);
+	}
+}
+
 /* Outputs 0..3 and 4..7, each of even and of odd pairs. */
 struct halves {
 	ovt_u32x8 first;

@@ -147,3 +147,20 @@ void ovt_conv_place_strip(struct ovt_conv_strip *strip, struct ovt_conv_walk *wa
 			next_row(walk);
 	}
 }
+
+void ovt_conv_place_row(struct ovt_conv_row *row, struct ovt_conv_walk *walk, u32 most)
+{
+	const u32 left = walk->end - walk->done, in_row = walk->width - walk->x;
+	u32 pixels = left < in_row ? left : in_row;
+
+	if (pixels > most)
+		pixels = most;
+	*row = (struct ovt_conv_row){ walk->window, walk->output, walk->window_step,
+				      walk->output_step, row->sums, pixels };
+	walk->done += pixels;
+	walk->window += pixels * row->window_step;
+	walk->output += pixels * row->output_step;
+	walk->x += pixels;
+	if (walk->x == walk->width)
+		next_row(walk);
+}

@@ -55,6 +55,9 @@ void ovt_conv_walk_from(struct ovt_conv_walk *walk, const struct ovt_simd_inputs
 /* Goes on at @end with the rows of taps of the next pixels. */
 void ovt_conv_walk_on(struct ovt_conv_walk *walk);
 
+/* Makes the next row, but its @sums, before @end and of at most @most pixels; moves behind it. */
+void ovt_conv_place_row(struct ovt_conv_row *row, struct ovt_conv_walk *walk, u32 most);
+
 /* Makes the next strip, before @end and of at most @most pixels, and moves behind it. */
 void ovt_conv_place_strip(struct ovt_conv_strip *strip, struct ovt_conv_walk *walk, u32 most);
 

@@ -40,7 +40,7 @@ static __always_inline void
 multiply(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
 	 const struct ovt_conv_block *block, const u32 pixels, const u32 vectors)
 {
-	struct ovt_simd_sums sums[OVT_STRIP_PIXELS];
+	struct ovt_simd_sums sums[OVT_STRIP_PIXELS] OVT_SIMD_UNSET;
 	u32 p, y, x;
 
 #pragma GCC unroll 6

@@ -9,6 +9,8 @@
  *
  * The zero point is not subtracted from inputs.  Inputs outside the tensor are the zero point, and
  * all sums begin with the negative product of the zero point and the sum of the weights.
+ *
+ * depthwise_vnni512.c does the same for 64 channels.
  */
 #include "hw/operator_units.h"
 #include "hw/simd/depthwise.h"
@@ -20,31 +22,13 @@
 #define BAND_PIXELS	512u
 /* Work of beginning a row of outputs. */
 #define ROW_WORK	10
-#define MOST_TAPS	5u
+#define MOST_TAPS	OVT_DEPTHWISE_TAPS
 
 /* Returns the pairs of rows of taps; the partner of an odd last row weighs 0. */
 static __always_inline u32 pairs_of(u32 taps)
 {
 	return (taps + 1) / 2;
 }
-
-/**
- * struct windows - a row of outputs
- * @rows: begin of each row of the windows: the tensor's column 0, or @outside
- * @within: mask for the bytes from a row's begin to a column: all bits, or none for @outside
- * @x: the tensor's column in which the first window begins
- * @width: columns of the tensor
- * @pixel_stride: bytes from one column to the next
- * @outside: inputs outside the tensor
- */
-struct windows {
-	const s8 *rows[MOST_TAPS];
-	u64 within[MOST_TAPS];
-	s64 x;
-	u32 width;
-	u32 pixel_stride;
-	s8 outside[OVT_SIMD_OUTPUTS];
-};
 
 /**
  * struct block - 16 channels
@@ -151,10 +135,10 @@ load_block(struct block *block, const struct overtake_insn *insn,
 
 /* Loads column @x of the tensor, or inputs outside it. */
 static __always_inline void
-load_column(struct column *column, const struct windows *windows, s64 x, const u32 taps,
+load_column(struct column *column, const struct ovt_windows *windows, s64 x, const u32 taps,
 	    const bool half)
 {
-	const s8 *from[MOST_TAPS];
+	const s8 *from[MOST_TAPS] OVT_SIMD_UNSET;
 	u32 y;
 
 	if ((u64)x < windows->width) {
@@ -200,16 +184,16 @@ add_column(struct ovt_simd_sums *sums, const struct column *column, const s16 *w
  * whose sums it returns, and begins another window.
  */
 static __always_inline struct ovt_simd_sums
-next_window(struct ovt_simd_sums *sums, const struct windows *windows, const struct block *block,
-	    s64 x, const u32 taps, const u32 stride, const bool half)
+next_window(struct ovt_simd_sums *sums, const struct ovt_windows *windows,
+	    const struct block *block, s64 x, const u32 taps, const u32 stride, const bool half)
 {
 	const u32 open = (taps + stride - 1) / stride;
-	struct ovt_simd_sums complete;
+	struct ovt_simd_sums complete OVT_SIMD_UNSET;
 	u32 c, i;
 
 #pragma GCC unroll 2
 	for (c = 0; c < stride; c++) {
-		struct column column;
+		struct column column OVT_SIMD_UNSET;
 
 		load_column(&column, windows, x + c, taps, half);
 #pragma GCC unroll 5
@@ -232,11 +216,12 @@ next_window(struct ovt_simd_sums *sums, const struct windows *windows, const str
 
 /* Computes @width outputs, from @out on every @out_stride bytes. */
 static __always_inline void
-multiply_row(const struct windows *windows, const struct block *block, s8 *out, u32 out_stride,
+multiply_row(const struct ovt_windows *windows, const struct block *block, s8 *out, u32 out_stride,
 	     u32 width, const u32 taps, const u32 stride, const bool half)
 {
 	const u32 open = (taps + stride - 1) / stride;
-	struct ovt_simd_sums sums[MOST_TAPS], first, second;
+	struct ovt_simd_sums sums[MOST_TAPS] OVT_SIMD_UNSET;
+	struct ovt_simd_sums first OVT_SIMD_UNSET, second OVT_SIMD_UNSET;
 	s64 x = windows->x;
 	u32 done, i;
 
@@ -260,8 +245,8 @@ multiply_row(const struct windows *windows, const struct block *block, s8 *out, 
 }
 
 static __always_inline void
-multiply_shape(const struct windows *windows, const struct block *block, s8 *out, u32 out_stride,
-	       u32 width, const u32 taps, const u32 stride)
+multiply_shape(const struct ovt_windows *windows, const struct block *block, s8 *out,
+	       u32 out_stride, u32 width, const u32 taps, const u32 stride)
 {
 	if (block->half)
 		multiply_row(windows, block, out, out_stride, width, taps, stride, true);
@@ -270,32 +255,32 @@ multiply_shape(const struct windows *windows, const struct block *block, s8 *out
 }
 
 /* A copy of multiply_row() for each shape: taps, then the stride. */
-static OVT_SIMD_NOINLINE void row_3_1(const struct windows *windows, const struct block *block,
+static OVT_SIMD_NOINLINE void row_3_1(const struct ovt_windows *windows, const struct block *block,
 				      s8 *out, u32 out_stride, u32 width)
 {
 	multiply_shape(windows, block, out, out_stride, width, 3, 1);
 }
 
-static OVT_SIMD_NOINLINE void row_3_2(const struct windows *windows, const struct block *block,
+static OVT_SIMD_NOINLINE void row_3_2(const struct ovt_windows *windows, const struct block *block,
 				      s8 *out, u32 out_stride, u32 width)
 {
 	multiply_shape(windows, block, out, out_stride, width, 3, 2);
 }
 
-static OVT_SIMD_NOINLINE void row_5_1(const struct windows *windows, const struct block *block,
+static OVT_SIMD_NOINLINE void row_5_1(const struct ovt_windows *windows, const struct block *block,
 				      s8 *out, u32 out_stride, u32 width)
 {
 	multiply_shape(windows, block, out, out_stride, width, 5, 1);
 }
 
-static OVT_SIMD_NOINLINE void row_5_2(const struct windows *windows, const struct block *block,
+static OVT_SIMD_NOINLINE void row_5_2(const struct ovt_windows *windows, const struct block *block,
 				      s8 *out, u32 out_stride, u32 width)
 {
 	multiply_shape(windows, block, out, out_stride, width, 5, 2);
 }
 
 /* Places the windows of output row @y from column @x on, for channels from @channel on. */
-static void place_windows(struct windows *windows, const struct overtake_insn *insn,
+static void place_windows(struct ovt_windows *windows, const struct overtake_insn *insn,
 			  const struct ovt_operands *operands, u32 y, u32 x, u32 channel)
 {
 	s64 top = (s64)((u64)y * insn->stride_height) - insn->pad_top;
@@ -315,15 +300,18 @@ static void place_windows(struct windows *windows, const struct overtake_insn *i
 }
 
 static void run_row(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		    const struct ovt_cursor *cursor, const struct block *block, u32 width)
+		    const struct ovt_cursor *cursor, u32 channel, const struct block *block,
+		    const struct ovt_simd_scratch *scratch, u32 width)
 {
-	struct ovt_cursor at = { .y = cursor->y + cursor->strip, .x = cursor->x, .c = cursor->c };
+	struct ovt_cursor at = { .y = cursor->y + cursor->strip, .x = cursor->x, .c = channel };
 	s8 *out = ovt_output_at(insn, operands, &at);
 	u32 out_stride = insn->out.pixel_stride;
-	struct windows windows;
+	struct ovt_windows windows;
 
 	place_windows(&windows, insn, operands, at.y, at.x, at.c);
-	if (insn->kernel_height == 3 && insn->stride_width == 1)
+	if (scratch->level == OVT_SIMD_AVX512_VNNI)
+		ovt_depthwise512_row(insn, &windows, out, width, scratch);
+	else if (insn->kernel_height == 3 && insn->stride_width == 1)
 		row_3_1(&windows, block, out, out_stride, width);
 	else if (insn->kernel_height == 3)
 		row_3_2(&windows, block, out, out_stride, width);
@@ -346,17 +334,26 @@ bool ovt_depthwise_direct(const struct overtake_insn *insn, const struct ovt_ope
 	const s64 row_far = insn->kernel_height * ovt_simd_far_work(insn->in[0].row_stride);
 	const u32 band = BAND_PIXELS / most + 1;
 	const u32 taps = insn->kernel_height;
+	const bool wide = scratch->level == OVT_SIMD_AVX512_VNNI;
+	const u32 channels = wide ? OVT_DEPTHWISE_WIDE : OVT_DEPTHWISE_NARROW;
 
 	do {
-		u32 count = smaller(insn->out.channels - cursor->c, OVT_SIMD_OUTPUTS);
+		u32 count = smaller(insn->out.channels - cursor->c, channels);
+		/* The last 64 channels are computed whole, some of them once more. */
+		u32 channel = wide && count < channels && insn->out.channels >= channels ?
+			      insn->out.channels - channels : cursor->c;
 		u32 width = smaller(insn->out.width - cursor->x, most);
 		u32 height = smaller(insn->out.height - cursor->y, band);
 		struct block block;
 
-		load_block(&block, insn, operands, cursor->c, count, scratch->weights);
-		*work -= BLOCK_WORK + 4 * taps * pairs_of(taps);
+		if (wide)
+			ovt_depthwise512_load(insn, operands, channel,
+					      smaller(insn->out.channels, channels), scratch);
+		else
+			load_block(&block, insn, operands, cursor->c, count, scratch->weights);
+		*work -= BLOCK_WORK * (wide ? 4 : 1) + 4 * taps * pairs_of(taps);
 		do {
-			run_row(insn, operands, cursor, &block, width);
+			run_row(insn, operands, cursor, channel, &block, scratch, width);
 			*work -= ROW_WORK + row_far + (s64)width * pixel_work(insn);
 		} while (++cursor->strip < height && *work > 0);
 		if (cursor->strip < height)

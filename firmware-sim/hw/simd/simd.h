@@ -8,7 +8,8 @@
  *
  * The files of this directory need a CPU with AVX2 and FMA and a host that lets them use its
  * registers (<ovt_simd_port.h>): other files may call them only between ovt_simd_begin() and
- * ovt_simd_end().  They round to nearest, ties to even, which ovt_simd_begin() ensures.
+ * ovt_simd_end().  They round to nearest, ties to even, which ovt_simd_begin() ensures.  CONV and
+ * DEPTHWISE have further variants for newer CPUs (hw/simd/level.h).
  *
  * Their inputs may change under them, as under the scalar operators: no address and no count
  * depends on anything but the validated instruction and the cursor (and, in TABLE, on a byte that
@@ -20,6 +21,7 @@
 #include <ovt_port.h>
 #include "hw/decode.h"
 #include "hw/operators.h"
+#include "hw/simd/level.h"
 
 /* Elements of the inputs as vector operators multiply them: 16 bits, less the zero point. */
 #define OVT_SIMD_INPUTS		(64u * 1024u)
@@ -33,39 +35,47 @@
 /* Rows of taps of CONV that can be left out where they are outside the tensor. */
 #define OVT_SIMD_TAP_ROWS	8u
 /* Greatest number of sums of a unit of work. */
-#define OVT_SIMD_SUMS		96u
+#define OVT_SIMD_SUMS		128u
+/* Blocks of 16 outputs of a unit of work of CONV, and bytes to keep what finishes them. */
+#define OVT_SIMD_BLOCKS		2u
+#define OVT_SIMD_BLOCK_BYTES	704u
 /* Taps of a window whose weights DEPTHWISE keeps. */
 #define OVT_SIMD_TAPS		128u
 
 /**
  * struct ovt_simd_scratch - memory of a core's vector operators
- * @inputs: the inputs of the units of work to come
+ * @level: the instructions that operators may use; a host sets them before the first instruction
+ * @inputs: the inputs of the units of work to come; CONV by AVX512-VNNI: weights of 16 more outputs
  * @bytes: these inputs as bytes
- * @packed: CONV: weights of 16 outputs, as bytes or words; for one pixel, its inputs for each step
+ * @packed: CONV: weights of 16 outputs, as bytes or words; for one pixel, its inputs for each step;
+ *          DEPTHWISE by AVX512-VNNI: 64 channels and their weights
  * @step_at: CONV: place in a window, in bytes, of the inputs that each step's vectors multiply
  * @steps: CONV: number of steps
  * @extra: CONV: second parts of some bytes, for a step's first vectors and for its second ones
  * @extra_at: CONV: place of the inputs that each of @extra multiplies
  * @extras: CONV: number of @extra for the first 0, 1, ... rows of taps; the last entry is for all
- * @totals: CONV: sum of the weights of each output for the first 0, 1, ... rows of taps; the last
- *          entry is for all
+ * @totals: CONV: sum of the weights of each output of a block for the first 0, 1, ... rows of taps;
+ *          the last entry is for all
+ * @blocks: CONV: the outputs of the present unit of work (struct ovt_conv_block)
  * @sums: sums of the present unit of work
  * @weights: DEPTHWISE: weights of 16 channels: pairs of taps, widened and interleaved
  * @taps: DEPTHWISE: places of the pairs of taps in a window
  *
- * 353 KiB, aligned to 64 bytes, owned by the host; its contents mean nothing between two
+ * 355 KiB, aligned to 64 bytes, owned by the host; its contents but @level mean nothing between two
  * instructions.
  */
 struct ovt_simd_scratch {
-	s16 inputs[OVT_SIMD_INPUTS + 64];
+	enum ovt_simd_level level;
+	s16 inputs[OVT_SIMD_INPUTS + 64] __attribute__((aligned(64)));
 	u8 bytes[OVT_SIMD_BYTES / 64 * 64 + 128];
-	s8 packed[OVT_SIMD_PACKED];
+	s8 packed[OVT_SIMD_PACKED] __attribute__((aligned(64)));
 	u32 step_at[OVT_SIMD_PACKED / 64u];
 	u32 steps;
 	s8 extra[2][OVT_SIMD_EXTRAS * 32u];
 	u32 extra_at[2][OVT_SIMD_EXTRAS];
 	u32 extras[OVT_SIMD_TAP_ROWS + 1][2];
-	u32 totals[OVT_SIMD_TAP_ROWS + 1][16] __attribute__((aligned(64)));
+	u32 totals[OVT_SIMD_BLOCKS][OVT_SIMD_TAP_ROWS + 1][16] __attribute__((aligned(64)));
+	u8 blocks[OVT_SIMD_BLOCKS][OVT_SIMD_BLOCK_BYTES] __attribute__((aligned(64)));
 	u32 sums[OVT_SIMD_SUMS] __attribute__((aligned(64)));
 	s16 weights[OVT_SIMD_TAPS / 2 * 32];
 	u32 taps[OVT_SIMD_TAPS];

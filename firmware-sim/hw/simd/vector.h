@@ -38,6 +38,12 @@ typedef long long ovt_i64x4 __attribute__((vector_size(32)));
 /* Gives a function a stack frame and registers of its own. */
 #define OVT_SIMD_NOINLINE	__attribute__((__noinline__))
 
+/*
+ * Leaves an array unset until it is written.  A kernel's compiler sets all other variables to 0
+ * first, which would keep an array of vectors in memory.
+ */
+#define OVT_SIMD_UNSET		__attribute__((__uninitialized__))
+
 /* Makes the compiler read memory again: no earlier value stays in a register. */
 static __always_inline void ovt_simd_reload(void)
 {

@@ -101,10 +101,10 @@ FirmwareHost::FirmwareHost(const EmbeddedOptions& options, const SharedOptions& 
         service_ = std::make_unique<TaskService>(*this, *shared.service, options_.cores);
         init_context(service_->context());
     }
-    if (options_.simd && simd_is_on()) {
+    if (const auto level = chosen_simd(); options_.simd && level) {
         simd_.resize(options_.cores);
         for (unsigned core = 0; core < options_.cores; core++)
-            ovt_core_use_simd(&silicon_[core], &simd_[core]);
+            ovt_core_use_simd(&silicon_[core], &simd_[core], *level);
     }
     {
         Lock lock(mutex_);

@@ -22,10 +22,11 @@ constexpr std::uint32_t most_ms = 60'000;
 HostCore::HostCore() {
     ovt_core_init(&core_, 1, ovt_profile_find("default"), OVT_MODE_FUNCTIONAL);
     core_.clock = ovt_fc_clock(step_clock_ns);
-    if (!simd_is_on())
+    const auto level = chosen_simd();
+    if (!level)
         return;
     simd_ = std::make_unique<ovt_simd_scratch>();
-    ovt_core_use_simd(&core_, simd_.get());
+    ovt_core_use_simd(&core_, simd_.get(), *level);
 }
 
 std::int32_t HostCore::execute(std::span<const overtake_fc> fcs, HostRegions regions,

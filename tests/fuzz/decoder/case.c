@@ -99,7 +99,8 @@ static bool run_scalar(const struct fuzz_case *input, struct memory *memory, s64
 	return finished;
 }
 
-static void run_vector(const struct fuzz_case *input, struct memory *memory, s64 budget)
+static void run_vector(const struct fuzz_case *input, struct memory *memory, s64 budget,
+		       enum ovt_simd_level level)
 {
 	struct ovt_simd_scratch *scratch = aligned_alloc(64, sizeof(*scratch));
 	struct ovt_cursor cursor = { 0 };
@@ -107,6 +108,7 @@ static void run_vector(const struct fuzz_case *input, struct memory *memory, s64
 
 	if (!scratch)
 		abort();
+	scratch->level = level;
 	while (!finished) {
 		struct ovt_simd_section section;
 		s64 work = budget;
@@ -136,19 +138,31 @@ static void assert_same(const struct fuzz_case *input, const struct memory *a, c
 		fail(what);
 }
 
-/* Runs the case again from the same memory, at once or by the vector operator; compares. */
-static void compare(const struct fuzz_case *input, const u64 *lengths, const struct memory *stepped,
-		    bool vector)
+/* Runs the case again from the same memory, at once; compares. */
+static void compare_whole(const struct fuzz_case *input, const u64 *lengths,
+			  const struct memory *stepped)
 {
 	struct memory again;
 
 	bind_all(&again, input, lengths);
 	ovt_insn_check(&input->insn, again.regions, &again.operands);
-	if (vector)
-		run_vector(input, &again, input->budget);
-	else
-		run_scalar(input, &again, INT64_MAX);
-	assert_same(input, stepped, &again, vector ? "vectors differ" : "steps differ");
+	run_scalar(input, &again, INT64_MAX);
+	assert_same(input, stepped, &again, "steps differ");
+	free_all(&again);
+}
+
+/* The same by the vector operator with the instructions of @level, if the CPU has them. */
+static void compare_vector(const struct fuzz_case *input, const u64 *lengths,
+			   const struct memory *stepped, enum ovt_simd_level level)
+{
+	struct memory again;
+
+	if (!ovt_simd_has(level))
+		return;
+	bind_all(&again, input, lengths);
+	ovt_insn_check(&input->insn, again.regions, &again.operands);
+	run_vector(input, &again, input->budget, level);
+	assert_same(input, stepped, &again, "vectors differ");
 	free_all(&again);
 }
 
@@ -163,9 +177,12 @@ static enum fuzz_outcome run_accepted(const struct fuzz_case *input, const u64 *
 		return FUZZ_UNFINISHED;
 	if (!is_specified(&input->insn))
 		return FUZZ_FINISHED;
-	compare(input, lengths, memory, false);
-	if (ovt_simd_supported() && ovt_simd_covers(&input->insn))
-		compare(input, lengths, memory, true);
+	compare_whole(input, lengths, memory);
+	if (ovt_simd_supported() && ovt_simd_covers(&input->insn)) {
+		compare_vector(input, lengths, memory, OVT_SIMD_AVX2);
+		compare_vector(input, lengths, memory, OVT_SIMD_AVX_VNNI);
+		compare_vector(input, lengths, memory, OVT_SIMD_AVX512_VNNI);
+	}
 	return FUZZ_FINISHED;
 }
 

@@ -14,12 +14,24 @@
 #include "compiler/inputs/nv12.hpp"
 #include "compiler/ir/error.hpp"
 #include "compiler/lower/memory_plan.hpp"
+#include "simd_choice.hpp"
 
 namespace overtake::compiler {
 namespace {
 
 // The memory of a model's tasks: a buffer for every value that crosses a border, in the device's
 // form or in float, and the regions of the job that runs.
+/// Returns memory for vector operators, which give the same bytes sooner; nothing if the CPU or
+/// OVERTAKE_SIMD has none.
+std::unique_ptr<ovt_simd_scratch> simd_scratch() {
+    const auto level = chosen_simd();
+    if (!level)
+        return nullptr;
+    auto scratch = std::make_unique<ovt_simd_scratch>();
+    scratch->level = *level;
+    return scratch;
+}
+
 class Memory {
 public:
     Memory(const Graph& graph, const QuantisedGraph& quantised, const Program& program)
@@ -175,9 +187,7 @@ private:
     std::vector<std::vector<float>> reals_;        // by value
     std::vector<std::uint8_t> constants_, scratch_;
     const ProgramSegment* segment_ = nullptr;
-    // For the operators' faster versions, which give the same bytes; null if the CPU lacks them.
-    std::unique_ptr<ovt_simd_scratch> simd_ =
-        ovt_simd_supported() ? std::make_unique<ovt_simd_scratch>() : nullptr;
+    std::unique_ptr<ovt_simd_scratch> simd_ = simd_scratch();
     std::array<ovt_region, OVERTAKE_MAX_REGIONS> regions_{};
 };
 

@@ -185,7 +185,7 @@ std::uint64_t limit_to_use(const Graph& graph, const Program& program, const ovt
 } // namespace
 
 HostPath host_path() {
-    return simd_is_on() ? HostPath::avx2 : HostPath::scalar;
+    return chosen_simd() ? HostPath::avx2 : HostPath::scalar;
 }
 
 std::uint64_t longest_host_ns(const Program& program, HostPath path) {
