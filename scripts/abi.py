@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""What libovertake.so promises to programs that are already linked: its symbols and the layout of its
-public structs. docs/reference/library.md has the rules.
+"""The ABI that libovertake.so promises to linked programs: its symbols and the layout of its public
+structs. docs/reference/library.md has the rules.
 
     scripts/abi.py check  BUILD_DIRECTORY     compares the library with libruntime/abi
     scripts/abi.py renew  BUILD_DIRECTORY     writes libruntime/abi anew (make abi)
@@ -82,7 +82,7 @@ def write_map(nodes, symbols):
 
 
 def marked(archive):
-    """Symbols of ours that the sources mark with OVERTAKE_API: neither hidden nor of one file only."""
+    """Returns the symbols of ours that the sources mark with OVERTAKE_API: they are global and not hidden."""
     symbols = set()
     for line in output_of("readelf", "--syms", "--wide", str(archive)).splitlines():
         fields = line.split()
@@ -122,7 +122,7 @@ def check(build):
     _, promised = read_map()
     found = exported(library)
     problems = []
-    # ld reports a symbol of the map that is nowhere, too; but the library may be an older one.
+    # ld also reports a symbol of the map that no object defines, but the library may be older than the map.
     for symbol in sorted(promised.keys() - found.keys()):
         problems.append(f"- {symbol}")
     for symbol in sorted(found.keys() - promised.keys()):

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The float executor against ONNX Runtime: COUNT random networks from number SEED on, written in OPSET
-# (18 to 23) if there is one, and the networks of build/zoo; `make agreement-onnxruntime`. One line, and
-# no more, where ONNX Runtime is not installed.
+# Compares the float executor with ONNX Runtime: COUNT random networks from number SEED on, written in
+# OPSET (18 to 23) if it is set, and the networks of build/zoo; `make agreement-onnxruntime`. Without
+# ONNX Runtime it compares nothing and succeeds.
 set -eu
 cd "$(dirname "$0")/.."
 scripts/setup.sh zoo

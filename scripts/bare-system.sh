@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Sourced by the scripts that try the project on minimal Debian systems of their own (debootstrap), with
-# mirror and apt settings of this machine. $directory keeps systems and packages; $programme begins each message.
+# Functions for the scripts that try the project on minimal Debian systems (debootstrap), with the mirror
+# and the apt settings of this machine. $directory keeps systems and packages; $programme begins each message.
 
 fail()
 {
@@ -19,7 +19,7 @@ minutes()
 	printf '%d:%02d min' $(($1 / 60)) $(($1 % 60))
 }
 
-# The last commit and those before it, readable by any user of the systems to come: $directory/overtake.bundle.
+# Writes the last commit and those before it to $directory/overtake.bundle, which every user may read.
 bundle_commits()
 {
 	git bundle create -q "$directory/overtake.bundle" HEAD || fail "this is not a git checkout with a commit"
@@ -28,7 +28,7 @@ bundle_commits()
 		say "uncommitted changes are ignored: this runs $(git log -1 --format='%h %s')"
 }
 
-# in_namespaces COMMAND...: instead of this script, as root, with mounts and processes that end with it
+# in_namespaces COMMAND...: replaces this script by COMMAND, as root; its mounts and processes end with it
 in_namespaces()
 {
 	local tool become_root=
@@ -40,7 +40,7 @@ in_namespaces()
 	exec $become_root unshare --mount --propagation private --pid --fork --kill-child "$@"
 }
 
-# The machine's own Debian sources, one line each: URI, and security for a security archive.
+# Prints the machine's own Debian sources, one line each: URI, and main or security.
 machine_sources()
 {
 	{
@@ -61,7 +61,7 @@ machine_sources()
 		sed -E 's/ (bookworm|trixie)$/ main/; s/ (bookworm|trixie)-security$/ security/' | sort -u
 }
 
-# Of the lines on standard input those of Debian's own archives, as apt knows them; all, if apt does not.
+# Prints the lines of standard input whose URI apt knows as an archive of Debian; all lines if apt knows none.
 only_debians()
 {
 	local archives
@@ -83,7 +83,7 @@ write_sources()
 		printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n\n' "$uri" "$1" \
 			/usr/share/keyrings/debian-archive-keyring.gpg
 	done > "$root/etc/apt/sources.list.d/debian.sources"
-	# How this machine reaches them: proxies, certificates, a mirror whose signatures are old.
+	# Settings with which this machine reaches the archives: proxies, certificates, a mirror with old signatures.
 	apt-config dump | grep -E '^Acquire::(http|https|Check|Retries)' > "$root/etc/apt/apt.conf.d/90machine"
 	cp -a /etc/apt/auth.conf.d/. "$root/etc/apt/auth.conf.d/"
 	cp /etc/resolv.conf "$root/etc/resolv.conf"
@@ -112,7 +112,7 @@ mount_system()
 
 unmount_system()
 {
-	# What a daemon of the system still has open does not hold it up.
+	# -l: files that a daemon of the system still has open do not delay this.
 	umount -R -l "$1/run" "$1/dev" "$1/sys" "$1/proc"
 }
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Build the Debian packages of this checkout into build/deb (debian/ says how; JOBS at a time).
+# Build the Debian packages of this checkout into build/deb, as debian/ describes, with JOBS processes.
 #
-# What is built is a copy of the tracked files as they are in the working tree, so nothing lands
-# beside a source. There are no packages of debug symbols: they would double time and space.
+# The build takes a copy of the tracked files as they are in the working tree, and so writes no file
+# beside a source. It makes no packages of debug symbols, which would double time and space.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -23,7 +23,7 @@ copy=$out/overtake-$version
 mkdir -p "$out"
 rm -rf "$copy" "$out"/*.deb "$out"/*.changes "$out"/*.buildinfo
 mkdir "$copy"
-# The checkout may be another user's, whose git settings do not matter for a list of files.
+# Another user may own the checkout; git then lists its files only as a safe.directory.
 git -c safe.directory="$PWD" ls-files -z --cached > "$out/files" ||
 	fail "this is not a git checkout: packages are built from tracked files"
 tar -c --null --files-from "$out/files" --ignore-failed-read | tar -x -C "$copy"

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Build the kernel that checks: Debian's Linux 6.12 source with scripts/debug-kernel.config (KASAN,
-# lockdep, kmemleak, DEBUG_OBJECTS, UBSAN, fault injection) and nothing else. It can boot
-# only what tests/vm/run makes of it:
+# Build the debug kernel: Debian's Linux 6.12 source with the options of scripts/debug-kernel.config
+# alone (KASAN, lockdep, kmemleak, DEBUG_OBJECTS, UBSAN, fault injection). This kernel boots only in
+# the VM of tests/vm/run:
 #
 #   tests/vm/run --kernel debug -- COMMAND...
 #
-# Leaves the whole tree in build/debug-kernel, which modules are then compiled against.
+# Leaves the whole tree in build/debug-kernel, against which modules are then compiled.
 set -eu
 cd "$(dirname "$0")/.."
 source=/usr/src/linux-source-6.12.tar.xz
@@ -29,7 +29,7 @@ if [ ! -e $tree/.unpacked ] || [ $source -nt $tree/.unpacked ]; then
 fi
 cd $tree
 
-# An option that another one forbids is dropped by kconfig without a word: say so, and stop.
+# kconfig silently drops an option that another one forbids: then this script stops.
 if [ ! -e .config ] || [ "$fragment" -nt .config ]; then
 	make -s KCONFIG_ALLCONFIG="$fragment" allnoconfig
 fi
@@ -50,6 +50,6 @@ nice make -j "$(nproc)" bzImage modules > "$log" 2>&1 || {
 	echo "build-debug-kernel: the build failed: $log" >&2
 	exit 1
 }
-# Lists of what is built in, for modprobe in the guest.
+# Installs the list of built-in modules, which modprobe in the guest needs.
 make -s INSTALL_MOD_PATH="$PWD/installed" INSTALL_MOD_STRIP=1 modules_install >> "$log" 2>&1
 echo "build-debug-kernel: done: tests/vm/run --kernel debug -- COMMAND..."

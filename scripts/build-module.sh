@@ -7,9 +7,9 @@
 # VERSION    a release with headers in /lib/modules/VERSION/build; default: the newest 6.12 or 7.3
 # debug      the tree that `make debug-kernel` leaves in build/debug-kernel
 #
-# The sources are compiled through a farm of symbolic links, build/kmod (build/kmod-debug) or
-# DIRECTORY, so that no object file lands beside a source and two kernels can be built for side by
-# side. Prints the module's path as the last line. Further arguments go to kbuild: W=1, C=1, ...
+# kbuild compiles the sources through a tree of symbolic links, which is DIRECTORY, or build/kmod,
+# build/kmod-VERSION or build/kmod-debug. So no object file lands beside a source, and each kernel has
+# its own objects. Prints the module's path as the last line. Further arguments go to kbuild: W=1, C=1, ...
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/kernels.sh
@@ -41,9 +41,9 @@ fi
 mkdir -p "$farm"
 farm=$(cd "$farm" && pwd)
 exec 9> "$farm/.lock"
-flock 9 # one builder at a time; a second one finds everything made
+flock 9 # one builder at a time; a second one has nothing left to compile
 
-# kbuild takes no path with white space in it, so such a checkout is built elsewhere.
+# kbuild accepts no path with white space, so such a checkout is built elsewhere.
 result=$farm/overtake.ko
 case $farm in
 *[[:space:]]*)
@@ -60,7 +60,7 @@ esac
 for directory in kmod firmware-sim uapi; do
 	[ ! -d "$directory" ] || cp -asf "$PWD/$directory" "$farm/"
 done
-find "$farm" -xtype l -delete # sources that have gone since the last build
+find "$farm" -xtype l -delete # links to sources that were removed since the last build
 
 # Warnings are errors for developers and CI only, as in CMakePresets.json.
 [ "${OVERTAKE_WERROR:-OFF}" != ON ] || set -- KCFLAGS=-Werror "$@"

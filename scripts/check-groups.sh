@@ -4,19 +4,19 @@
 #
 #   scripts/check-groups.sh [CHECK...]       default: all below but those on the debug kernel
 #
-#   scenarios     100,000 random ones, jobs and tasks, in the simulator: each timeline is the oracle's
-#   embedded      the same on an embedded device with a manual clock
-#   driver        2,000 by ioctl and 2,000 by io_uring, in a VM
+#   scenarios     100,000 random ones of jobs and as many of tasks, in the simulator: the oracle's timelines
+#   embedded      100,000 random ones of jobs, on an embedded device with a manual clock: the oracle's timelines
+#   driver        the same, 2,000 by ioctl and 2,000 by io_uring, in a VM
 #   fuzz          1,000,000 runs of the device with faults, resets, kills, limits, fair and quota
-#   kills         2,000 harms to a part of a group: the group ends once, others are unharmed
+#   kills         2,000 harms to a part of a group: the group ends once, and no other client is harmed
 #   bits          2,000 random networks, 10 random plans of each: the bits of one core
-#   search        10,000 random networks: the plan that trying all of them finds
+#   search        10,000 random networks: the search finds the best of all plans
 #   plans         prints how much faster plans are than one core, than fixed schemes, and how long a search takes
 #   times         four networks on 2, 4 and 8 cores of a kernel device: the predicted time; in a VM
-#   attack        a HIGH job beside groups of 64 parts and 4,096 stages; in a VM
-#   kills-debug   2,000 harms, and the set-up's other suites, on the debug kernel (`make debug-kernel`)
+#   attack        the driver's cases of groups; one has a HIGH job beside groups of 64 parts and 4,096 stages; in a VM
+#   kills-debug   kills, and the other suites of the set-up functional, on the debug kernel (`make debug-kernel`)
 #
-# Prints the seconds of each, and ends with "N passed, M failed". Takes hours on two cores.
+# Prints the seconds of each check, and ends with "N passed, M failed". Takes hours on two cores.
 set -u
 cd "$(dirname "$0")/.." || exit
 tests=build/release/tests
@@ -24,7 +24,7 @@ models=build/release/models
 passed=0
 failed=0
 
-# suite PROGRAM FILTER: its tests, of which there must be some
+# suite PROGRAM FILTER: runs these tests of PROGRAM; fails if none of them ran
 suite()
 {
 	local log

@@ -4,8 +4,8 @@
 #
 #   scripts/check-joined-sources.sh
 #
-# A build with a cache compiles each source by itself (cmake/QuickBuild.cmake), and does not notice a name
-# that two sources of a target have in an anonymous namespace. Objects are in build/joined.
+# A build with a cache compiles each source by itself (cmake/QuickBuild.cmake). It therefore does not notice
+# a name that two sources of a target have in an anonymous namespace. Objects are in build/joined.
 set -u -o pipefail
 cd "$(dirname "$0")/.."
 log=build/joined.log

@@ -1,23 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Hold the C of kmod, uapi and firmware-sim to the kernel's rules. Prints TAP:
+# Check that the C of kmod, uapi and firmware-sim follows the kernel's rules. Prints TAP:
 #
-#   checkpatch FILE   checkpatch.pl --strict, of the very kernel that is built against
-#   kernel-doc FILE   every documented thing of uapi/ documented whole
+#   checkpatch FILE   checkpatch.pl --strict of Linux 6.12 finds nothing
+#   kernel-doc FILE   kernel-doc comments in uapi/ are complete
 #   header FILE       a uapi header compiles alone, as C11 and as C++20
-#   kbuild            the module compiles with W=1, without a warning
-#   call-circles      whose sources do not call each other in circles
-#   modinfo           which names the choices or the range of each parameter
+#   kbuild            the module compiles with W=1 and -Werror
+#   call-circles      the module's sources do not call each other in circles
+#   modinfo           the module names the choices or the range of each parameter
 #   tracepoint-NAME-is-a-nop
-#                     as long as it is off
-#   sparse            and is clean, but for the files of SIMD code (sparse knows no vector types)
+#                     a tracepoint costs a nop while it is off
+#   sparse            neither gcc nor sparse prints a warning, except in SIMD code: sparse knows no vector types
 set -u
 cd "$(dirname "$0")/.."
-PATH=$PATH:/usr/sbin:/sbin # modinfo, also for those who are not root
+PATH=$PATH:/usr/sbin:/sbin # modinfo, also for users other than root
 tools=build/kernel-style
 failed=0
 
-# verdict NAME COMMAND...: passes when the command succeeds and prints nothing
+# verdict NAME COMMAND...: passes if the command succeeds and prints nothing
 verdict()
 {
 	name=$1
@@ -42,7 +42,7 @@ unpack_tools()
 		'*/scripts/kernel-doc'
 }
 
-# sources GLOB...: what git knows or would add
+# sources GLOB...: prints the files that git tracks or would add
 sources()
 {
 	git ls-files --cached --others --exclude-standard -- "$@" | sort -u | while read -r file; do
@@ -50,8 +50,9 @@ sources()
 	done
 }
 
-# uapi and firmware-sim include no kernel header, so they cannot use BIT(), ARRAY_SIZE() and its
-# attributes; checkpatch exempts the kernel's own include/uapi the same way. Vectors are types.
+# uapi and firmware-sim include no kernel header, so they cannot use BIT(), ARRAY_SIZE() and the
+# kernel's macros for attributes; checkpatch exempts the kernel's own include/uapi the same way. SIMD
+# code defines vector types.
 checkpatch()
 {
 	case $1 in
@@ -84,20 +85,20 @@ kbuild()
 	}
 }
 
-# Those that do not.
+# Prints the parameters without choices or a range.
 modinfo_ranges()
 {
 	modinfo -F parm build/kmod-check/overtake.ko |
 		grep -vE '[0-9]\.\.[0-9]+[ ;,]| or ' || true
 }
 
-# sparse never fails a build: its words are the verdict. It does not know the compiler's vectors.
+# sparse never fails a build, so its output decides. It does not know the compiler's vectors.
 sparse_words()
 {
 	grep -E '(warning|error):' build/kmod-check.log | grep -v 'firmware-sim/hw/simd/' || true
 }
 
-if [ "${1-}" = --checkpatch ]; then # of some of the files
+if [ "${1-}" = --checkpatch ]; then # xargs below starts this script for some of the files
 	shift
 	for file; do
 		verdict "checkpatch $file" checkpatch "$file"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What CONTRIBUTING.md asks of the message of a commit.
+"""Checks that the message of a commit has the form that CONTRIBUTING.md requires.
 
-As a hook of git it refuses the other messages before they are history:
+As a hook of git it refuses a wrong message before the commit exists:
 
     ln -s ../../scripts/commit_message.py .git/hooks/commit-msg
 """
@@ -31,8 +31,8 @@ def faults(message):
 
 
 def without_comments(text):
-    """A message as git keeps it: without the lines that the editor showed as comments, the change below the
-    scissors, white space at ends of lines, and empty lines around it."""
+    """Returns a message as git keeps it: without comments, the change below the scissors line, white space at
+    ends of lines, and empty lines around it."""
     text = re.split(r"^# -+ >8 -+$", text, maxsplit=1, flags=re.MULTILINE)[0]
     return "\n".join(line.rstrip() for line in text.splitlines() if not line.startswith("#")).strip("\n")
 

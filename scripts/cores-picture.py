@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Draws docs/pictures/cores.png: the cores of a report (overtake info MODEL --report REPORT.html) by themselves.
+"""Draws docs/pictures/cores.png: only the cores of a report (overtake info MODEL --report REPORT.html).
 
     scripts/cores-picture.py REPORT.html PICTURE.png
 

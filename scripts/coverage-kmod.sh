@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Which lines of the kernel module the VM suites take: per file, and the functions that never ran. Fails
-# below 80 % of the lines.
+# Print how many lines of each file of the kernel module the VM suites execute, and the functions that
+# never ran. Fails below 80 % of all lines.
 #
 #   scripts/coverage-kmod.sh [COMMAND-IN-THE-VM...]     default: tests/vm/suites
 #
 # Debian's kernels have neither GCOV nor KCOV. The module is compiled with a call at the beginning of
-# each basic block (build/kmod-coverage), tests/vm/coverage/coverage.ko records who called, and
-# scripts/coverage_kmod.py maps that to lines: an instruction was executed when the block that it
-# stands in was. The module is optimised as usual, so lines that the compiler merged count together.
+# each basic block (build/kmod-coverage), tests/vm/coverage/coverage.ko records the callers, and
+# scripts/coverage_kmod.py maps them to lines: an instruction was executed if its block was. The module
+# is optimised as usual, so lines that the compiler merged count together.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/kernels.sh

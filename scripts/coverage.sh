@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Which lines and branches of the device code the quick tests take: per file, for each part and in
-# total. Fails when fewer than 95 % of the lines of a part are executed, or of the branches of a part
-# that decides something (all but the operators' arithmetic).
+# Print how many lines and branches of the device code the quick tests execute, for each file, each part
+# and in total. Fails if a part has fewer than 95 % of its lines executed, or of its branches; branches
+# of the operators do not count.
 #
-# The parts: the operators in scalar code and in AVX2, the rest of the hardware, the firmware, the task
-# scheduler. The tests: tests/firmware-sim, tests/scenarios, tests/simulator. Details: build/coverage/report.
+# The parts are PARTS in scripts/coverage_table.py. The tests are those of tests/firmware-sim,
+# tests/scenarios and tests/simulator. build/coverage/report has the details.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -13,7 +13,7 @@ scripts/setup.sh coverage
 build=build/coverage
 mkdir -p "$build"
 
-# step NAME COMMAND...: quiet unless it fails
+# step NAME COMMAND...: shows the command's output only if it fails
 step()
 {
 	name=$1

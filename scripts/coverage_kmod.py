@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Lines of kmod/ that were executed, from what tests/vm/coverage/collect left.
+"""Prints how many lines of kmod/ were executed, from the files of tests/vm/coverage/collect.
 
 coverage_kmod.py OVERTAKE.ko DIRECTORY PERCENT
 
-A basic block begins with a call of __sanitizer_cov_trace_pc; its return address tells whether the block
-was executed. The instructions up to the next such call belong to the block, those before a
-function's first one to its first block. A line is there to be covered when an instruction comes from
-it, and covered when one of these was executed.
+A basic block begins with a call of __sanitizer_cov_trace_pc; if the return address of this call was
+recorded, the block was executed. The instructions up to the next such call belong to the block. The
+instructions before a function's first call belong to its first block. A line counts if instructions
+come from it; it is covered if one of these was executed.
 """
 
 import collections
@@ -26,7 +26,7 @@ Instruction = collections.namedtuple("Instruction", "address place is_trace")
 
 
 def read_hits(directory):
-    """{section: set of return addresses that were hit}, relative to the section."""
+    """Returns {section: set of recorded return addresses}, relative to the section."""
     bases, areas, sections = {}, {"text": set(), "init": set()}, {}
     with open(os.path.join(directory, "hits"), encoding="ascii") as file:
         for line in file:

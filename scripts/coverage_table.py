@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Print gcovr's summary by part; exit 1 when a part has too few of its lines or branches executed.
+"""Prints gcovr's summary by part; exits with 1 if a part has too few of its lines or branches executed.
 
 coverage_table.py SUMMARY.json PERCENT
 
-PERCENT holds for the lines of every part, and for the branches of those parts that decide something:
-the operators' branches are mostly edges of tensors, which the comparison of AVX2 with scalar code and
-with the tests' own reference covers by random cases.
+PERCENT is the least for the lines of every part, and for the branches of every part except the operators.
+Branches of operators are mostly edges of tensors. Random cases cover these, which compare AVX2 with
+scalar code and with the tests' own reference.
 """
 
 import json

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The part of the demonstration that runs in the VM: scripts/demo.sh.
+# The part of the demonstration (scripts/demo.sh) that runs in the VM.
 set -eu
 requests=$1
 repeat=$2
@@ -18,7 +18,7 @@ load()
 	ls -l /dev/accel/accel0
 }
 
-# insmod, unlike modprobe, does not load what a module needs.
+# insmod, unlike modprobe, does not load the modules that a module needs.
 modprobe drm_shmem_helper
 
 # demo OPTION...
@@ -28,8 +28,8 @@ demo()
 		--large-split "$large-1000us.ovm" --output-dir "$out" "$@"
 }
 
-# A host that is too late for the device's clock gets a slower one: a quarter, or a sixteenth. Fewer
-# requests then, but enough for a 99th percentile, take as long.
+# A host that is too slow for the device's clock gets a slower clock: a quarter, or a sixteenth. The number of
+# requests shrinks with the clock, but stays large enough for a 99th percentile.
 scale=1
 load cores=1 mode=timed
 while ! demo --probe --time-scale $scale && [ $scale != 16 ]; do

@@ -4,17 +4,17 @@
 #
 #   scripts/demo.sh [all|predict|measure] [REQUESTS [REPEAT]]
 #
-# predict   what the simulator says; builds the two networks and overtake_first, no more: the part of
-#           the overtake command that compiles networks and predicts
-# measure   what a device does: builds the whole command and the kernel module, boots a VM, loads the
+# predict   prints the simulator's prediction; builds only the two networks and overtake_first, the part
+#           of the overtake command that compiles networks and predicts
+# measure   measures a device: builds the whole command and the kernel module, boots a VM, loads the
 #           driver in it and runs the clients there
-# all       one after the other
+# all       first predict, then measure
 #
-# LARGE=build/zoo/text_detection in the environment takes another large network: LARGE.ovm as it is and
-# LARGE-1000us.ovm split, both of which have to be there (that one by `make zoo`).
+# LARGE in the environment names another large network: LARGE.ovm as it is and LARGE-1000us.ovm split,
+# which both have to exist. `make zoo` makes those of LARGE=build/zoo/text_detection.
 #
-# REQUESTS of the detector in each row of the table (2000), each row measured REPEAT times (1). It
-# says how long each stage took. The page with everything is build/demo/index.html.
+# In each row of the table, the detector has REQUESTS requests (2000); each row is measured REPEAT times
+# (1). The script prints how long each stage took. build/demo/index.html has all results.
 set -eu
 cd "$(dirname "$0")/.."
 what=${1:-all}
@@ -27,13 +27,13 @@ jobs=${JOBS:-$(nproc)}
 begin=$(date +%s)
 mkdir -p "$out"
 
-# span SECONDS: as people say it
+# span SECONDS: prints them as seconds, or as minutes and seconds
 span()
 {
 	if [ "$1" -lt 60 ]; then echo "$1 s"; else echo "$(($1 / 60)) min $(($1 % 60)) s"; fi
 }
 
-# stage NAME COMMAND...: says what is done now, and then how long it took
+# stage NAME COMMAND...: prints NAME, runs the command, prints how long it took
 stage()
 {
 	name=$1
@@ -70,7 +70,7 @@ demo()
 
 boot()
 {
-	# A row of 2000 requests is 20 s; the rest is for the VM, whose CPUs may be emulated.
+	# A row of 2000 requests takes 20 s; the rest is for the VM, whose CPUs may be emulated.
 	tests/vm/run --timeout $((900 + repeat * requests / 4)) --share "$out" -- \
 		scripts/demo-guest.sh "$requests" "$repeat" "$large"
 }

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Write the tests' scenarios and timelines with one record a line.
+"""Writes the tests' scenarios and timelines with one record a line.
 
   scripts/format_scenarios.py [FILE...]     without FILE: those of tests/scenarios
 
-Each key of the file has a line of its own. A list or an object that has lists or objects in it has a line
-for each of them. What a file contains stays the same. tests/structure/test_scenario_files.py holds the
-files to this form.
+Each key of the file begins a line. If its value is a list or an object that contains lists or objects, each
+entry has a line of its own. The content of a file stays the same. tests/structure/test_scenario_files.py
+checks this form.
 """
 
 import json

@@ -1,25 +1,25 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What a new user meets: the README's two commands on a bare Debian, from nothing to their end, VM inside.
+# Runs the README's two commands, with their VM, on a bare Debian, as a new user would.
 #
 #   scripts/fresh.sh [--release RELEASE] [--user root|ordinary] [--busy N] [--quick] [--directory DIRECTORY]
 #
-# Without options: both releases (bookworm, trixie), once as root and once as an ordinary user with sudo.
-# Each time a minimal system (debootstrap: git, make, sudo, ca-certificates and no more) is made in
-# DIRECTORY (build/fresh), the last commit is cloned into a home that only its owner may enter, and `make
-# demo` and `make test` run there, and in the ordinary user's system `make deb`: lintian looks at the packages,
-# which are installed, used and purged. --quick compiles the command only (`make build`'s first half), and
-# keeps system, packages and objects for the next time. Mirror and apt settings come from this machine.
+# Without options it tries both releases (bookworm, trixie), once as root and once as an ordinary user with
+# sudo. Each time it makes a minimal system in DIRECTORY (build/fresh) by debootstrap, with git, make, sudo
+# and ca-certificates. It clones the last commit into a home that only its owner may enter, and runs `make
+# demo` and `make test` there. The ordinary user also runs `make deb`; lintian checks the packages, which are
+# then installed, used and purged. With --quick, it runs only `make build`, as an ordinary user, and keeps
+# system, packages and objects for the next time. Mirror and apt settings come from this machine.
 #
-# With --busy N, N processes keep CPUs busy beside each command, and make test is left out: the demo has to
-# work on such a machine, the tests need not be quick there.
+# With --busy N, N processes keep CPUs busy beside each command, and `make test` and the packages are left
+# out: the demo has to work on a busy machine, but the tests need not be quick there.
 #
-# Prints minutes, megabytes and totals; whole logs stay in DIRECTORY/*.log. Exit status 0 only when all
-# ended well and no test was skipped but those in tests/skips-allowed. Needs root or sudo, and about
-# 12 GB for each system, which is removed at the end. Mounts live in a mount namespace of its own: they
-# go with the process, whatever ends it.
+# Prints minutes, megabytes and totals; whole logs stay in DIRECTORY/*.log. The exit status is 0 only if every
+# command succeeded and each skipped test is in tests/skips-allowed. Needs root or sudo, and about 12 GB for
+# each system, which is removed if all ended well. The script has a mount namespace of its own, so its mounts
+# end with it.
 set -u -o pipefail
-{ # read whole before it runs, which takes an hour, in which the checkout may change
+{ # bash reads this block whole before it runs: it takes an hour, and the checkout may change meanwhile
 cd "$(dirname "$0")/.."
 project=$PWD
 
@@ -42,7 +42,7 @@ while [ $# -gt 0 ]; do
 	--directory) directory=${2-} ;;
 	--quick) quick=1 users=root ;;
 	--busy) busy=${2-} ;;
-	--inner) inner=1 ;; # in the namespaces already
+	--inner) inner=1 ;; # the script is in the namespaces already
 	*) usage ;;
 	esac
 	case $1 in --release | --user | --directory | --busy) shift ;; esac
@@ -77,7 +77,7 @@ megabytes()
 	du -sm --one-file-system "$@" 2> /dev/null | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-# keep_busy: --busy processes, until stop_busy
+# keep_busy: starts as many busy processes as --busy says; stop_busy ends them
 keep_busy()
 {
 	local i
@@ -94,7 +94,7 @@ stop_busy()
 	[ -z "$busy_pids" ] || { kill $busy_pids && wait $busy_pids; } 2> /dev/null
 }
 
-# run_command ROOT USER LOG COMMAND...: both in LOG and, shortened, here
+# run_command ROOT USER LOG COMMAND...: its output goes to LOG, and a few lines of it also here
 run_command()
 {
 	local root=$1 user=$2 log=$3 started=$SECONDS status
@@ -133,7 +133,7 @@ try_packages()
 	[ "${PIPESTATUS[0]}" = 0 ]
 }
 
-# visit RELEASE USER: a new system, the two commands, what they cost
+# visit RELEASE USER: runs the two commands in a new system, and prints time and space
 visit()
 {
 	local release=$1 kind=$2 root=$directory/$1-$2 user=root before status=0 unexpected
@@ -168,7 +168,7 @@ visit()
 	return $status
 }
 
-# quick RELEASE: configure and compile the command, incrementally, in a system that is kept
+# quick RELEASE: runs `make build` in a system that is kept, so that the next time compiles only changes
 quick()
 {
 	local release=$1 root=$directory/$1-quick

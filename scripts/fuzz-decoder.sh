@@ -5,7 +5,7 @@
 #
 #   SECONDS=60 scripts/fuzz-decoder.sh [LIBFUZZER OPTION...]
 #
-# Inputs are kept in build/fuzz/corpus from run to run. What breaks the target is left in
+# Inputs are kept in build/fuzz/corpus from run to run. An input that breaks the target is left in
 # build/fuzz/crash-*: replay it with build/fuzz/target FILE, then keep it in tests/fuzz/decoder/corpus.
 set -eu
 cd "$(dirname "$0")/.."
@@ -18,7 +18,7 @@ include="-I firmware-sim -I uapi -I libruntime/port -I tests/firmware-sim -I tes
 hardware="firmware-sim/hw/decode.c firmware-sim/hw/decode_shapes.c firmware-sim/hw/operators.c
 	firmware-sim/hw/profile.c $(ls firmware-sim/hw/op_*.c)"
 options="-std=c11 -g -O1 -Wall -Wextra -Werror -fno-sanitize-recover=all -fno-omit-frame-pointer"
-# Vector operators are written in gcc's vector extensions: they are checked, but do not guide the fuzzer.
+# Vector operators need gcc's vector extensions: gcc compiles them with the sanitizers, but not to guide the fuzzer.
 rm -rf $build/vector_operators
 mkdir $build/vector_operators
 for source in firmware-sim/hw/simd/*.c; do

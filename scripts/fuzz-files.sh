@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Fuzz what reads bytes of others with libFuzzer, under the address and undefined-behaviour
+# Fuzz a reader of untrusted bytes with libFuzzer, under the address and undefined-behaviour
 # sanitizers, for SECONDS (600). Needs no device.
 #
 #   SECONDS=60 scripts/fuzz-files.sh model [LIBFUZZER OPTION...]    model files, which it runs as well
 #   SECONDS=60 scripts/fuzz-files.sh server [LIBFUZZER OPTION...]   what clients say to a device server
 #   SECONDS=60 scripts/fuzz-files.sh onnx [LIBFUZZER OPTION...]     ONNX import, to the model file
 #
-# Inputs are kept in build/fuzz-files/NAME/corpus from run to run. What breaks the target is left in
-# build/fuzz-files/NAME/crash-*: replay it with build/fuzz-targets/tests/fuzz_* FILE. Once it is
-# understood, its like goes into tests/fuzz/NAME, so that `make test` runs it.
+# Inputs are kept in build/fuzz-files/NAME/corpus from run to run. An input that breaks the target is left
+# in build/fuzz-files/NAME/crash-*: replay it with build/fuzz-targets/tests/fuzz_* FILE. Then add a similar
+# input to the folder of this target in tests/fuzz, so that `make test` runs it.
 set -eu
 cd "$(dirname "$0")/.."
 seconds=${SECONDS:-600}
@@ -27,7 +27,7 @@ model)
 	cmake --build --preset fuzz -j "$jobs" --target fuzz_model_file fuzz_model_seeds
 	target=$targets/fuzz_model_file
 	$targets/fuzz_model_seeds "$build/corpus"
-	# And what the compiler makes, if it was built: instructions of real networks.
+	# If the compiler was built, its output gives instructions of real networks.
 	if [ -x build/bin/overtake ]; then
 		/usr/bin/python3 -B tests/fuzz/model_file/compiled_seeds.py "$build/corpus"
 	fi
@@ -43,7 +43,7 @@ onnx)
 	cmake --build --preset fuzz -j "$jobs" --target fuzz_onnx_import
 	target=$targets/fuzz_onnx_import
 	/usr/bin/python3 -B tests/fuzz/onnx_import/seeds.py "$build/corpus"
-	# A child may take a minute of CPU time; the less memory its parent has, the sooner it is made.
+	# A child process may take a minute of CPU time; a parent with less memory starts children faster.
 	limits="-max_len=16384 -timeout=900"
 	export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=16"
 	;;

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Build overtake.ko for one kernel and install it where modprobe finds it, or remove it from there.
+# Build overtake.ko for one kernel and install it where modprobe finds it; or remove it.
 #
 #   scripts/install-module.sh install|uninstall [VERSION]
 #
-# VERSION    a kernel release with headers; default: the running one, and if that is neither Linux 6.12
-#            nor 7.3 the newest of these that is installed
+# VERSION    a kernel release with headers; default: the running one if it is Linux 6.12 or 7.3, else the
+#            newest installed one of these
 #
-# Users who may not write below /lib/modules need sudo. Nothing is loaded.
+# Users other than root need sudo. The script does not load the module.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/kernels.sh

@@ -1,20 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Install what build/release holds below PREFIX, or remove what was installed there.
+# Install the files of build/release below PREFIX, or remove the files that it installed there.
 #
 #   scripts/install.sh install|uninstall
 #
 # PREFIX     the one that build/release was configured with (default /usr/local)
 # DESTDIR    a root to install into instead of /
 # BUILD      the build directory (default build/release)
-# SCRATCH    where files are staged, and the lists and the log are (default: BUILD)
+# SCRATCH    a directory for staged files, lists and the log (default: BUILD)
 #
-# What was installed is listed in PREFIX/share/overtake/installed: its files, and the directories that
-# were not there before. Users who may not write below PREFIX need sudo.
+# PREFIX/share/overtake/installed lists the installed files, and the directories that were made for
+# them. Users who may not write below PREFIX need sudo.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 umask 022
-prefix=$(realpath -ms -- "${PREFIX:-/usr/local}") # as CMake writes it down
+prefix=$(realpath -ms -- "${PREFIX:-/usr/local}") # as CMake writes it
 root=${DESTDIR-}
 build=${BUILD:-build/release}
 scratch=${SCRATCH:-$build}
@@ -26,7 +26,7 @@ fail()
 	exit 1
 }
 
-# The nearest directory that exists, of one that need not.
+# existing DIRECTORY: prints the nearest directory above it that exists, or itself.
 existing()
 {
 	local directory=$1
@@ -50,7 +50,7 @@ as_owner()
 	fi
 }
 
-# What a running system keeps in memory: where libraries are, and whose the device nodes are.
+# Makes a running system notice new libraries (ldconfig) and the owners of device nodes (udev).
 refresh()
 {
 	[ -z "$root" ] || return 0
@@ -59,7 +59,7 @@ refresh()
 		2> /dev/null || true
 }
 
-# remove LIST: the files of it, then those of its directories that are empty, deepest first
+# remove LIST: removes the files in LIST, then its directories that are empty, deepest first
 remove()
 {
 	local files=() directories=() path
@@ -74,7 +74,7 @@ remove()
 		as_owner xargs -0 rmdir --ignore-fail-on-non-empty --
 }
 
-# As the user, into a directory of the build, so that nothing in the build becomes root's.
+# Installs into a directory of the build as the user, so that root owns no file of the build.
 stage()
 {
 	configured=$(sed -n 's/^CMAKE_INSTALL_PREFIX:[A-Z]*=//p' "$build/CMakeCache.txt" 2> /dev/null) ||
@@ -86,7 +86,7 @@ stage()
 	DESTDIR=$stage cmake --install "$build" > "$scratch/install.log" || fail "see $scratch/install.log"
 }
 
-# What `install` is about to make: files and links, and directories that are missing so far.
+# Prints the files, links and missing directories that `install` is about to make.
 contents()
 {
 	(cd "$stage" && find . ! -type d) | sed 's/^\.//'
@@ -108,16 +108,16 @@ install)
 	[ ! -e "$root$list" ] || sort "$root$list" > "$before"
 	{
 		contents
-		grep '/$' "$before" || true # made by an earlier one
+		grep '/$' "$before" || true # directories that an earlier installation made
 	} | sort -u > "$scratch/installed"
 	as_owner mkdir -p "$root/"
-	# The list comes first: whatever ends this, `uninstall` knows what there may be.
+	# The list comes first: if the installation is cut short, `uninstall` knows all files that may exist.
 	sort -u "$before" "$scratch/installed" > "$stage.list"
 	as_owner install -D -m 644 "$stage.list" "$root$list"
-	# Files only: tar makes the directories that are missing, and those that are there stay as they are.
+	# The archive has only files: tar makes missing directories, and leaves existing ones as they are.
 	(cd "$stage" && find . ! -type d -print0) | tar -C "$stage" --null --files-from - -c |
 		as_owner tar -C "$root/" -x --no-same-owner
-	# What an earlier one had, and this has not.
+	# Files and directories of an earlier installation that this one lacks.
 	comm -23 "$before" "$scratch/installed" > "$stage.list"
 	remove "$stage.list"
 	as_owner install -m 644 "$scratch/installed" "$root$list"

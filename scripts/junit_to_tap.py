@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Print a JUnit report of ctest as TAP: junit_to_tap.py REPORT.xml"""
+"""Prints a JUnit report of ctest as TAP: junit_to_tap.py REPORT.xml"""
 
 import re
 import sys
@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 
 
 def skip_reason(case):
-    """Why the test itself said that it cannot run here, or None; a missing program is no reason."""
+    """Returns the reason for which the test skipped itself, or None. A missing program is no reason."""
     element = case.find("skipped")
     if element is None or not element.get("message", "").startswith("SKIP_"):
         return None
@@ -17,7 +17,7 @@ def skip_reason(case):
 
 
 def last_lines(case, count=12, width=160):
-    """Why a test failed: ctest's word for it ("Failed", "Timeout") and the end of what the test printed."""
+    """Returns ctest's word for the failure of a test ("Failed", "Timeout") and the end of the test's output."""
     failure = case.find("failure")
     word = "did not run" if failure is None else failure.get("message") or "Failed"
     lines = [line.rstrip()[:width] for line in case.findtext("system-out", "").splitlines() if line.strip()]

@@ -1,25 +1,25 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The module on each kernel that it is for: compiled by that kernel's own compiler, then tested in a VM.
+# Compiles the module for each supported kernel, with the compiler of its release, and tests it in a VM.
 #
 #   scripts/kernel-matrix.sh [--suites SUITES] [--directory DIRECTORY] [KERNEL...]
 #
-# KERNEL   where it comes from: bookworm-backports (Linux 6.12 of Debian 12's backports), trixie (that of
-#          Debian 13) or trixie-backports (the newest one there); default: all three
+# KERNEL   the source of a kernel: bookworm-backports (Linux 6.12 of Debian 12's backports), trixie (Linux 6.12
+#          of Debian 13) or trixie-backports (the newest one of Debian 13's backports); default: all three
 # SUITES   in one argument, of: kmod libruntime kmod-fuzz bpf, or all (tests/vm/suites, which needs every
 #          program and network); default: "kmod libruntime kmod-fuzz"
 #
-# The headers' tools need the C library of their release, so everything happens in minimal systems in
-# DIRECTORY (build/kernel-matrix), one for each release of Debian: the last commit is cloned, compiled and
-# booted there, by that release's own QEMU. Systems, packages and objects are kept for the next time, which
-# takes minutes; remove DIRECTORY to begin anew, or with newer kernels. About 5 GB for each release.
-# Mirror and apt settings come from this machine.
+# The tools in the packages of headers need the C library of their release. So DIRECTORY
+# (build/kernel-matrix) has a minimal system for each release of Debian. The script fetches the last commit
+# there, compiles it, and boots each kernel in that release's QEMU. Systems, packages and objects are kept
+# for the next time, which takes minutes; remove DIRECTORY to begin anew, or with newer kernels. A release
+# needs about 5 GB. Mirror and apt settings come from this machine.
 #
-# Prints a table, also kept in DIRECTORY/table: which kernel, whether the module compiled without a
+# Prints a table, also kept in DIRECTORY/table: the kernel, whether the module compiled without a
 # warning, tests passed, failed and skipped, and whether the kernel's log stayed silent. Logs are
-# DIRECTORY/KERNEL-*.log. Exit status 0 only when all is well. Needs root or sudo.
+# DIRECTORY/KERNEL-*.log. The exit status is 0 only if all is well. Needs root or sudo.
 set -u -o pipefail
-{ # read whole before it runs, which takes long, in which the checkout may change
+{ # bash reads this block whole before it runs: it takes long, and the checkout may change meanwhile
 cd "$(dirname "$0")/.."
 project=$PWD
 programme=kernel-matrix
@@ -38,7 +38,7 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	--directory) directory=${2-} ;;
 	--suites) suites=${2-} ;;
-	--inner) inner=1 ;; # in the namespaces already
+	--inner) inner=1 ;; # the script is in the namespaces already
 	-*) usage ;;
 	*) break ;;
 	esac
@@ -63,7 +63,7 @@ if [ -z "$inner" ]; then
 fi
 PATH=$PATH:/usr/sbin:/sbin
 
-# run_logged LOG ROOT COMMAND: as root in the checkout; its output into LOG
+# run_logged LOG ROOT COMMAND: runs COMMAND as root in the checkout, with its output in LOG
 run_logged()
 {
 	local log=$1 root=$2
@@ -71,7 +71,7 @@ run_logged()
 	in_system "$root" root "cd overtake && $*" > "$log" 2>&1
 }
 
-# prepare_system RELEASE ROOT LOG: mounted, with the packages of the build and the VM, and the last commit
+# prepare_system RELEASE ROOT LOG: mounts a system with the packages of the build and the VM, and the last commit
 prepare_system()
 {
 	local release=$1 root=$2 log=$3
@@ -88,7 +88,7 @@ prepare_system()
 	run_logged "$log" "$root" scripts/setup.sh vm
 }
 
-# add_newest_kernel ROOT LOG: that of the release's backports, without an initramfs, which QEMU gets from us
+# add_newest_kernel ROOT LOG: installs the newest kernel of trixie-backports, without an initramfs: the VM has its own
 add_newest_kernel()
 {
 	local root=$1 log=$2 sources=$1/etc/apt/sources.list.d
@@ -104,7 +104,7 @@ add_newest_kernel()
 	}
 }
 
-# version_of KERNEL ROOT: its release
+# version_of KERNEL ROOT: the kernel's release
 version_of()
 {
 	local pattern='6.12.*'
@@ -113,12 +113,12 @@ version_of()
 	(cd "$2/usr/src" && ls -d linux-headers-$pattern-amd64) | sed 's/^linux-headers-//' | sort -V | tail -n 1
 }
 
-# targets_of SUITE: what CMake has to build for it
+# targets_of SUITE: the targets that CMake has to build for it
 targets_of()
 {
 	case $1 in
 	kmod) echo kmod_tests ;;
-	libruntime) # those that the suite names
+	libruntime) # the programs that the suite names
 		grep -ohE '[a-z_]+_tests\b|board_load' tests/libruntime/run-kernel | sort -u | xargs
 		;;
 	kmod-fuzz) echo overtake-fuzz-uapi ;;
@@ -127,7 +127,7 @@ targets_of()
 	esac
 }
 
-# command_of SUITE: in the VM
+# command_of SUITE: the command that runs it in the VM
 command_of()
 {
 	case $1 in
@@ -139,7 +139,7 @@ command_of()
 	esac
 }
 
-# build_programs ROOT LOG: those of all suites
+# build_programs ROOT LOG: builds the programs of all suites
 build_programs()
 {
 	local suite targets=
@@ -165,7 +165,7 @@ count()
 	cat "${@:2}" | grep -cE "$1"
 }
 
-# run_suites KERNEL VERSION ROOT: one VM each; the rest of the row
+# run_suites KERNEL VERSION ROOT: runs each suite in a VM of its own, and adds the row
 run_suites()
 {
 	local kernel=$1 version=$2 root=$3 suite log status logs=() failed=0 named silent=yes passed skipped
@@ -176,7 +176,7 @@ run_suites()
 		run_logged "$log" "$root" "tests/vm/run --kernel $version --timeout 3600 -- $(command_of "$suite")"
 		status=$?
 		named=$(count '^not ok ' "$log")
-		# One that fails without naming a test has one more failure: itself.
+		# A suite that fails without naming a test counts as one failure.
 		[ $status = 0 ] || [ "$named" != 0 ] || named=1
 		failed=$((failed + named))
 		[ $status != 125 ] && ! grep -q '^tests/vm/run: the kernel log complains' "$log" || silent=no
@@ -188,7 +188,7 @@ run_suites()
 	[ "$failed" = 0 ] && [ "$passed" -gt 0 ] && [ $silent = yes ]
 }
 
-# try_kernel KERNEL: one row
+# try_kernel KERNEL: compiles, tests, and adds the row
 try_kernel()
 {
 	local kernel=$1 release=${1%-backports} log=$directory/$1 root version

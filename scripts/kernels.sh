@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Sourced by the scripts that deal with more than one kernel: where is what, for a VERSION that is
-# a release such as 6.12.95+deb12-amd64, or the word debug. The directory is the project's root.
+# Functions for the scripts that deal with several kernels. VERSION is a release such as
+# 6.12.95+deb12-amd64, or the word debug. The current directory is the project's root.
 
 # is_shown VERSION: whether the module's tests have passed on a kernel of this series (make kernel-matrix)
 is_shown()
@@ -11,7 +11,7 @@ is_shown()
 	esac
 }
 
-# The newest of these series with both an image and headers; fails when there is none.
+# Prints the newest release of these series that has both an image and headers; fails if there is none.
 default_kernel()
 {
 	for tree in /usr/src/linux-headers-*; do
@@ -23,13 +23,13 @@ default_kernel()
 	}
 }
 
-# kernel_image VERSION: what QEMU boots
+# kernel_image VERSION: the image that QEMU boots
 kernel_image()
 {
 	if [ "$1" = debug ]; then
 		echo build/debug-kernel/arch/x86/boot/bzImage
 	else
-		# Packages of 7.3 have it among the modules, and put a copy into /boot when they are configured.
+		# Packages of 7.3 have the image among the modules, and copy it to /boot when they are configured.
 		for image in "/boot/vmlinuz-$1" "/lib/modules/$1/vmlinuz" "build/vm/kernel/lib/modules/$1/vmlinuz"; do
 			[ ! -e "$image" ] || break
 			image=build/vm/kernel/boot/vmlinuz-$1
@@ -38,7 +38,7 @@ kernel_image()
 	fi
 }
 
-# kernel_build_tree VERSION: what kbuild compiles a module against
+# kernel_build_tree VERSION: the tree against which kbuild compiles a module
 kernel_build_tree()
 {
 	if [ "$1" = debug ]; then

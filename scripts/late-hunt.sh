@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The hunt of docs/use/why-late.md: three programs on a device server, whose detector is late now and then.
+# The example of docs/use/why-late.md: three programs on a device server; one of them, the detector, is
+# late now and then.
 #
 #   scripts/late-hunt.sh [DIRECTORY]
 #
-# Runs every step of the page and prints what it says; writes the page's pictures, late-before.png and
+# Runs every step of the page and prints its output; writes the page's pictures, late-before.png and
 # late-after.png, to DIRECTORY (docs/pictures). Takes a minute. Needs `make build`; compiles the
-# networks if they are not there.
+# networks if they are missing.
 set -eu
 cd "$(dirname "$0")/.."
 pictures=${1:-docs/pictures}
@@ -34,7 +35,7 @@ say()
 	"$overtake" "$@"
 }
 
-# measure RESNET18 RECORDING: the three programs for 20 s, the last 10 of them watched
+# measure RESNET18 RECORDING: runs the three programs, and watches them for 20 s
 measure()
 {
 	"$overtake" serve --cores 1 --core-limit 1 --mode timed --socket "$work/device" > "$work/serve.txt" &

@@ -1,18 +1,19 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Breaks the code on purpose, one place at a time, and sees whether a test notices.
+"""Breaks the code on purpose, one place at a time, and checks whether a test notices.
 
     mutants.py [--seed N] [--count N] [--hours H] [--folder FOLDER]... [--jobs N]
     mutants.py --again [--hours H] [--folder FOLDER]... [--jobs N]
 
-Draws COUNT faults (scripts/mutation.py) for each folder from SEED. For each: change, build, run the
-tests that cover the folder until one fails, change back. Prints which share of them was noticed, by
-folder, and every fault that survived. One that does not compile, one that leaves the machine code as
-it is, and one that tests/mutants/equivalent lists do not count; another is drawn instead. After the
-hours no new one is begun. --again tries those that survived last time: after tests were added, say.
-All of this happens in build/mutants, in a copy of the sources.
+Draws COUNT faults (scripts/mutation.py) for each folder from SEED. For each fault, it changes the code,
+builds it, runs the tests that cover the folder until one fails, and restores the code. Prints the share of
+noticed faults by folder, and every fault that survived. Three kinds of faults do not count, and another
+fault is drawn instead: those that do not compile, those that leave the machine code as it is, and those that
+tests/mutants/equivalent lists. After HOURS, no new fault is begun. --again tries the faults that survived
+the last run, for example after tests were added. It changes only a copy of the sources, in build/mutants.
 
-Exits with 1 only if it cannot work: if the tests fail without any fault, for example.
+Exits with 1 if it cannot work (for example, if the tests fail without any fault), or if it is interrupted
+before the first fault.
 """
 
 import argparse
@@ -47,7 +48,7 @@ KILLS = (KILLED, TOO_SLOW)
 
 @dataclasses.dataclass(frozen=True)
 class Stage:
-    """Some tests, and what has to be built for them."""
+    """Some tests, and the targets that they need."""
 
     targets: tuple
     tests: str  # as ctest's -R takes it
@@ -81,8 +82,8 @@ HW = firmware_tests(
     sanitized=True)
 DECODER_CORPUS = Stage(("fuzz_decoder_replay",), r"^fuzz\.decoder_corpus$", sanitized=True)
 
-# The tests that cover a folder, those that fail soonest first. Not here: what only the virtual machine
-# tests (libruntime/src/kernel, the module), and what the compiler's tests notice.
+# The tests that cover a folder; those that fail soonest come first. Code that only the virtual machine tests
+# is not here (libruntime/src/kernel, the module), nor are the compiler's tests.
 FOLDERS = {
     "firmware-sim": (firmware_tests("tree"), SIMULATOR),
     "firmware-sim/fw": (FW, DEVICES, SIMULATOR),
@@ -105,14 +106,14 @@ FOLDERS = {
     "libruntime/shared/cpu": (RUNTIME, MODEL_FUZZ),
 }
 
-MEMORY_BYTES = 16 << 30  # a fault may ask for ever more
+MEMORY_BYTES = 16 << 30  # a fault may allocate without end
 FILE_BYTES = 1 << 30
 SHORTEST_LIMIT_S = 30
-SLOWER = 5  # times the tests' usual duration, for a fault that makes them hang
+SLOWER = 5  # times the tests' usual duration: after that, they hang
 
 
 class CannotWork(Exception):
-    """What keeps the whole run from being possible."""
+    """The reason for which no run is possible."""
 
 
 def log(text):
@@ -147,7 +148,7 @@ def run(command, seconds=None, memory=False):
         except subprocess.TimeoutExpired:
             return False
         finally:
-            # This ends processes that a test has left behind, too.
+            # This also ends processes that a test has left behind.
             try:
                 os.killpg(process.pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -164,7 +165,7 @@ def must(command, what, memory=False):
 # The copy of the sources and its build
 
 def copy_tree():
-    """Brings TREE up to date; what has not changed keeps its time, so that it is not built again."""
+    """Brings TREE up to date; a file that has not changed keeps its time, so that it is not built again."""
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                             cwd=ROOT, stdout=subprocess.PIPE, check=False)
     if listed.returncode != 0:
@@ -183,7 +184,7 @@ def copy_tree():
 
 
 def configure():
-    """-O1 since code that differs little is equal only when optimised; one source, one object."""
+    """Configures the copy. With -O1, code that differs little can be equal. A source has an object of its own."""
     must(["cmake", "-G", "Ninja", "-S", TREE, "-B", BUILD, "-DCMAKE_BUILD_TYPE=Mutants",
           "-DCMAKE_C_FLAGS_MUTANTS=-O1", "-DCMAKE_CXX_FLAGS_MUTANTS=-O1", "-DOVERTAKE_JOIN_SOURCES=OFF",
           "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"], "configuring")
@@ -228,10 +229,10 @@ class Objects:
 
 
 class Planted:
-    """The copy of the sources with one fault, until the end of the block.
+    """The copy of the sources has one fault until the end of the block.
 
-    Behind that, the source and its objects are as before, with times by which ninja finds nothing to
-    compile; what was linked from them is gone, since that would look up to date.
+    Then the source and its objects are as before, with times by which ninja finds nothing to compile.
+    Files that were linked from them are removed, since they would look up to date.
     """
 
     def __init__(self, mutant, source, objects):
@@ -274,7 +275,7 @@ class Planted:
 # Trying
 
 class Bench:
-    """Tries faults: knows the tests and how long they take when nothing is wrong."""
+    """Tries faults; has the tests' durations without a fault."""
 
     def __init__(self, folders, jobs):
         self.jobs = jobs
@@ -291,9 +292,9 @@ class Bench:
             log(f"  {self.seconds[stage]:5.1f} s  {stage.tests}")
 
     def notices(self, stage):
-        """Which of KILLS the stage's tests come to, or None if they pass."""
+        """Returns the result of the stage's tests, one of KILLS, or None if they pass."""
         if not run(ninja(self.jobs, stage.targets), 600):
-            return KILLED  # the program does not even list its tests
+            return KILLED  # the build lists each program's tests, and a program failed to
         limit = max(SHORTEST_LIMIT_S, SLOWER * self.seconds[stage])
         if run(ctest(self.jobs, stage.tests, limit), limit, memory=not stage.sanitized):
             return None
@@ -316,10 +317,10 @@ class Bench:
 
 
 class Folder:
-    """The faults of a folder, in the order in which they are drawn, and what became of them."""
+    """The faults of a folder, in the order in which they are drawn, and their outcomes."""
 
     def __init__(self, name, seed, known, wanted=None):
-        """Leaves out the known ones; with wanted, draws from those alone. Both are sets of keys."""
+        """Leaves out the faults in known; with wanted, draws only from those. Both are sets of keys."""
         self.name = name
         self.counts = collections.Counter()
         self.survivors = []
@@ -341,7 +342,7 @@ class Folder:
         return sum(self.counts[kill] for kill in KILLS)
 
     def draw(self):
-        """The next fault that is not known to be equivalent, or None."""
+        """Returns the next fault that is not known to be equivalent, or None."""
         while self.waiting:
             mutant, source = self.waiting.pop(0)
             if mutation.key_of(mutant, source) not in self.known:
@@ -356,7 +357,7 @@ class Folder:
 
 
 def sources_of(folder):
-    """Of a folder that has folders of its own in FOLDERS, what lies in none of them."""
+    """Yields the sources below a folder, except those below other folders in FOLDERS."""
     inner = [name for name in FOLDERS if name.startswith(folder + "/")]
     skipped = inner + ["libruntime/src/kernel"]
     for path in sorted((TREE / folder).rglob("*")):
@@ -366,7 +367,8 @@ def sources_of(folder):
 
 
 def try_folders(bench, folders, count, deadline):
-    """A fault of each folder in turn, so that every folder has its share of the time. False: it was short."""
+    """Tries a fault of each folder in turn, so that every folder gets its share of the time. Returns False if
+    the time was too short."""
     active = list(folders)
     while active:
         for folder in list(active):
@@ -388,7 +390,7 @@ def try_folders(bench, folders, count, deadline):
 # Reporting
 
 def keys_of_survivors(folders, again):
-    """With again also those for which there was no time: they survived before."""
+    """Returns the keys of survivors; with again, also of the faults without a turn, which survived before."""
     return [mutation.key_of(mutant, source) for folder in folders
             for mutant, source in folder.survivors + (folder.waiting if again else [])]
 

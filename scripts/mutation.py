@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Small faults that can be planted in C and C++ sources: mutants("libruntime/src/a.cpp", source).
 
-Sources are read as text: comments, literals and preprocessor lines are blanked out, the bodies of
-functions are found by their braces. That is enough because the sources are formatted by
-clang-format: a binary operator has a space on either side, a template argument has none.
+It reads sources as text: it blanks out comments, literals and preprocessor lines, and finds the bodies of
+functions by their braces. Text is enough because clang-format formats the sources: a binary operator has
+a space on either side, a template argument has none.
 
-A fault keeps the number of lines, so what quotes line numbers stays as it is.
+A fault keeps the number of lines, so code with line numbers in it stays as it is.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ RELATIONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 LOGIC = {"&&": "||", "||": "&&"}
 ARITHMETIC = {"+": "-", "-": "+", "+=": "-=", "-=": "+="}
 
-# What a program does not rely on, and what the compiler checks: nothing to break there.
+# Calls without faults: a program does not rely on them, or the compiler checks them.
 IGNORED_CALLS = {"assert", "static_assert", "_Static_assert", "printf", "fprintf", "perror", "fputs"}
 
 FILLER = "\x01"  # stands for the content of a literal: no space, no letter, no operator
@@ -38,7 +38,7 @@ class Mutant:
         return source.count("\n", 0, self.start) + 1
 
     def old(self, source):
-        """The lines that change, as one."""
+        """Returns the lines that change, as one."""
         begin, end = self._lines(source)
         return one_line(source[begin:end])
 
@@ -69,7 +69,7 @@ NOT_CODE = re.compile(
 
 
 def masked(source):
-    """The source without comments, directives and the content of literals; as long as before."""
+    """Returns the source with comments, directives and the content of literals blanked out; its length stays."""
 
     def blank(match):
         text = match.group()
@@ -81,7 +81,7 @@ def masked(source):
 
 
 def closing(code, position):
-    """Where the bracket at position is closed."""
+    """Returns the position at which the bracket at position is closed."""
     depth = 0
     for place in range(position, len(code)):
         if code[place] in "([{":
@@ -97,7 +97,7 @@ SCOPE = re.compile(r"\b(namespace|class|struct|union|enum)\b[^()=]*$|\bextern\s*
 
 
 def bodies(code):
-    """(start, end) of each function's body, without its braces."""
+    """Yields (start, end) of each function's body, without its braces."""
     position = head = 0
     while position < len(code):
         if code[position] in ";}":
@@ -111,13 +111,13 @@ def bodies(code):
                 if "(" in before and not before.endswith("="):
                     yield position + 1, end
                 position = end
-                # An initialiser belongs to the declaration that goes on behind it.
+                # An initialiser belongs to a declaration, which goes on behind it.
                 head = end + 1 if not before.endswith("=") else head
         position += 1
 
 
 def opens_block(code, position):
-    """Whether the brace at position begins statements rather than the values of an initialiser."""
+    """Returns whether the brace at position begins statements rather than the values of an initialiser."""
     before = code[max(0, position - 200) : position]
     if before.endswith(")"):
         return False  # a compound literal: (struct point){ ... }
@@ -127,7 +127,8 @@ def opens_block(code, position):
 
 
 def statements(code, start, end):
-    """(start, end) of the statements that end with a semicolon, up to that; with what leads to them."""
+    """Yields (start, end) of each statement that ends with a semicolon: with `if (...)` and labels before it,
+    without the semicolon."""
     frames = [("block", start)]
     for place in range(start, end):
         char = code[place]
@@ -150,7 +151,7 @@ CONTROL = re.compile(r"\s*(?:(?:if(?: constexpr)?|while|for|switch)\s*(?=\()|(?:
 
 
 def without_control(code, start, end):
-    """The statement proper: behind `if (...)`, `else`, `case 3:` or another label."""
+    """Returns (start, end) of the statement itself: behind `if (...)`, `else`, `case 3:` or another label."""
     while match := CONTROL.match(code, start, end):
         start = match.end()
         if code.startswith("(", start):
@@ -173,7 +174,7 @@ LEADS_DECLARATION = re.compile(
 
 
 def declared(code, start, end):
-    """Where the declaration's type and name end and its value begins, or None for other statements."""
+    """Returns the position at which a declaration's value begins, behind type and name; None for other statements."""
     if not LEADS_DECLARATION.match(code, start, end):
         return None
     match = DECLARATION.match(code, start, end)
@@ -181,7 +182,7 @@ def declared(code, start, end):
 
 
 def called(code, start, end):
-    """The name of the function that a statement calls, if that is all it does."""
+    """Returns the name of the function that a statement calls, or None if it does anything else."""
     match = re.compile(r"[\w:.>*()\[\]-]*?(\w+)\(").match(code, start, end)
     return match.group(1) if match and code[start:end].rstrip().endswith(")") else None
 
@@ -196,7 +197,7 @@ class Function:
         self.path, self.source, self.code, self.start, self.end = path, source, code, start, end
         self.cplusplus = path.endswith((".cpp", ".hpp"))
         self.spared = []  # spans without faults: declarations, assertions
-        self.simple = []  # statements without what leads to them
+        self.simple = []  # statements, without `if (...)` and labels before them
         for span in statements(code, start, end):
             span = without_control(code, *span)
             if span[0] < span[1]:
@@ -286,17 +287,17 @@ class Function:
 
 
 def mutants(path, source):
-    """All faults of a file, in the order of their places."""
+    """Returns all faults of a file, in the order of their places."""
     code = masked(source)
     found = {}
     for start, end in bodies(code):
         for mutant in Function(path, source, code, start, end).mutants():
-            # Two operators may come to the same: return 1 for return 0.
+            # Two operators may make the same fault: return 1 for return 0.
             found.setdefault((mutant.start, mutant.end, mutant.text), mutant)
     return [found[place] for place in sorted(found)]
 
 
-# Those that change nothing
+# Faults that change nothing
 
 @dataclasses.dataclass(frozen=True)
 class Equivalent:
@@ -309,7 +310,7 @@ class Equivalent:
 
 
 def read_equivalents(text, name):
-    """The entries of a list: a file's name, `- old line`, `+ new line`, `= reason`; blank lines between."""
+    """Returns the entries of a list: a file's name, `- old line`, `+ new line`, `= reason`; blank lines between."""
     entries = []
     for block in re.split(r"\n\s*\n", "\n".join(line for line in text.splitlines() if not line.startswith("#"))):
         lines = block.strip().splitlines()

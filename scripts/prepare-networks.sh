@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Compile the project's own networks into build/networks, and let an embedded device run the ones that
-# others compare with: the classifier on its held-out images (in float too), those of other people's
-# designs on one synthetic image each. Only what has changed. Needs the overtake command and, but for
-# glyphs, the networks' graphs in build/release/models (`make build` makes both). OVERTAKE in the
-# environment is another program with the command `compile`.
+# Compile the project's own networks into build/networks. An embedded device runs those whose outputs
+# tests compare: the classifier glyphs on its held-out images (in float too), resnet18, mobilenetv2,
+# yolo, unet and vit on one synthetic image each. Repeats only steps whose inputs have changed. Needs the
+# overtake command and, except for glyphs, the networks' graphs in build/release/models (`make build`
+# makes both). OVERTAKE in the environment names another program with the command `compile`.
 #
 #   scripts/prepare-networks.sh [NETWORK...]
 #
-# NETWORK is detector, large (both as it is and split), glyphs, resnet18, mobilenetv2, yolo, unet or
-# vit; without any: the first five.
+# NETWORK is detector, large (as it is, and split), glyphs, resnet18, mobilenetv2, yolo, unet or vit;
+# default: the first five.
 set -eu
 cd "$(dirname "$0")/.."
 models=build/release/models
@@ -29,7 +29,7 @@ compile()
 	"$overtake" compile "$model" --calibration "$calibration" -o "$out/$name.ovm" "$@"
 }
 
-# infer NAME DIRECTORY IMAGES COMMAND...: the answers of network NAME
+# infer NAME DIRECTORY IMAGES COMMAND...: COMMAND writes the outputs of network NAME to DIRECTORY
 infer()
 {
 	name=$1 directory=$2 images=$3

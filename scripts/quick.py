@@ -4,11 +4,12 @@
 
     scripts/quick.py [--since COMMIT] [--seconds SECONDS] [--jobs JOBS] [--list]
 
-What has changed is what differs from COMMIT (HEAD), and files that git does not know yet. A unit test
-can notice it if its program, its script or a command that it starts is younger than the change. Tests
-of the folder that changed come first, then the quick before the slow, until the time is used up that
-ctest has measured for them before. Tests that are left are counted: they are for `make test`. A change of
-the driver or of the device's code also boots a VM, which runs the module's suite: whole cases, in groups.
+A file has changed if it differs from COMMIT (HEAD), or if git does not track it yet. A unit test can notice
+the change if its program, its script or another file in its command or environment is as new as the change.
+Tests of the changed folders come first, then the quick before the slow. The script chooses tests until the
+times that ctest measured before add up to SECONDS for each of JOBS. It prints the number of the tests
+left, which `make test` runs. After a change of the driver or of the device's code, it also boots a VM for the
+module's suite, and runs the cases that KERNEL_CASES names.
 """
 
 import argparse
@@ -21,7 +22,7 @@ import sys
 PROJECT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = PROJECT / "build" / "release"
 KERNEL_FOLDERS = ("kmod", "firmware-sim", "uapi")
-# Cases that take milliseconds each, and together make every call of the driver; then by file of tests.
+# The beginnings of names of cases; these take milliseconds each, and together make every call of the driver.
 KERNEL_CASES = ["job-", "refusal-", "schedule-", "uring-job", "uring-fault", "task-", "sysfs-", "fence-job", "usage-"]
 UNKNOWN_COST = 1.0
 
@@ -37,7 +38,7 @@ def changed_files(since):
 
 
 def folders(names):
-    """Words that names of tests have in common with the folders of sources: "compiler", "kmod", ..."""
+    """Returns the words that folders of sources share with names of tests: "compiler", "kmod", ..."""
     words = set()
     for name in names:
         parts = pathlib.PurePath(name).parts[:-1]
@@ -46,7 +47,7 @@ def folders(names):
 
 
 def costs(data):
-    """Seconds by test, from what ctest keeps of earlier runs."""
+    """Returns seconds by test, from ctest's record of earlier runs."""
     found = {}
     for line in data.splitlines():
         words = line.rsplit(" ", 2)
@@ -56,7 +57,7 @@ def costs(data):
 
 
 def files_of(test):
-    """Files of the project that a test starts or is given."""
+    """Yields the files of the project in a test's command and environment."""
     texts = list(test.get("command", []))
     for entry in test.get("properties", []):
         if entry["name"] == "ENVIRONMENT":
@@ -68,7 +69,7 @@ def files_of(test):
 
 
 def select(tests, can_notice, words, cost, budget):
-    """(indexes to run, tests left): tests that can notice it, the nearest and the quickest first."""
+    """Chooses tests that can notice a change, the nearest and the quickest first: (indexes to run, number left)."""
     noticing = [(index, test) for index, test in enumerate(tests, 1) if can_notice(test)]
 
     def is_near(test):
@@ -91,7 +92,7 @@ def stage(title, command, **options):
 
 
 def unit_tests(changed, options):
-    """0 if what was chosen passed."""
+    """Returns 0 if the chosen tests passed."""
     oldest = min((PROJECT / name).stat().st_mtime for name in changed)
     shown = subprocess.run(["ctest", "--test-dir", str(BUILD), "--show-only=json-v1"], capture_output=True,
                            text=True, check=True).stdout

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""How much memory of a process that runs a network is resident, at record levels 0, 1 and 2.
+"""Prints the resident memory of a process that runs a network, at record levels 0, 1 and 2.
 
     record_memory.py OVERTAKE MODEL.ovm ...
 
-Each figure is the median of five processes `overtake perf MODEL --device embedded --frames 20
---record-level LEVEL --json`, each at its end, in KiB. "file" is the model file's size, "weights" those
-that the device has; "gave back" is in bytes.
+Figures are in KiB, except "gave back" in bytes. Each level has the median of five processes `overtake perf
+MODEL --device embedded --frames 20 --record-level LEVEL --json`, which measure at their ends. "file" is the
+size of the model file, "weights" the size of the weights that the device has.
 """
 
 import json

@@ -1,26 +1,28 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The long tests; `make soak`. Everything of `make test` is assumed to pass.
+# The long tests; `make soak`. All tests of `make test` are assumed to pass.
 #
-#   - the VM suites on the debug kernel (KASAN, lockdep, kmemleak, DEBUG_OBJECTS): silent
+#   - the VM harness's own tests, on both kernels
+#   - the VM suites on the debug kernel (KASAN, lockdep, kmemleak, DEBUG_OBJECTS): no complaint
 #   - the VM suites ROUNDS times (20) on the stock kernel: no test passes only sometimes
 #   - the module's suite with the kernel's mitigations against speculation, which are off otherwise
 #   - 100,000 replays of a recorded job by each way to the driver: no allocation
-#   - what an ordinary client can cheaply do to others, with default module parameters
-#   - the detector and the U-Net at full size on the kernel device, bit for bit the embedded one's
-#   - the table of the five networks: similarity to float, compile time, memory; the same, split at more limits
-#   - 2,000 random networks, device against interpreter; examples in the documents that take minutes
-#   - ten minutes of libFuzzer each for model files, messages to a server and ONNX files, built by clang: make fuzz-model
-#   - trained networks of other people, if npm is there to download them: make zoo; the float executor against
+#   - cheap attacks of an ordinary client on others, with default module parameters
+#   - overtake sim replays recordings of a kernel device, nanosecond by nanosecond
+#   - YOLO, U-Net and ViT on the kernel device: the embedded device's bits
+#   - the table of the five networks: similarity to float, compile time, memory; then other limits of split FCs
+#   - 2,000 random networks, device against interpreter
+#   - ten minutes of libFuzzer each for model files, messages to a server and ONNX files
+#   - trained networks of other people, if npm can download them: make zoo; the float executor against
 #     ONNX Runtime, if that is installed: make agreement-onnxruntime
-#   - groups of parts and plans for several cores, at length: make check-groups
+#   - groups of parts and plans for several cores: make check-groups
 #   - the Debian packages: lintian, and the DKMS module built and loaded
 #   - both commands of the README on bare systems, Debian 12 and 13: make fresh
-#   - the module and its tests on each kernel that it is for: make kernel-matrix
+#   - the module and its tests on each supported kernel: make kernel-matrix
 #   - every operation with its n-th allocation or user copy failing: tests/kmod/run-fail-nth
 #   - tests/soak/run-all on both kernels: kill -9 and unbind under load, many times
 #
-# The last line is "N passed, M failed", counted in runs.
+# The last line is "N passed, M failed", the numbers of runs.
 set -u
 cd "$(dirname "$0")/.."
 rounds=${ROUNDS:-20}

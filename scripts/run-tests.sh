@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Every quick test, phase by phase; `make test`. Needs `make build kmod` first.
+# Run all quick tests, phase by phase; `make test`. Needs `make build kmod` first.
 #
 #   scripts/run-tests.sh [PHASE...]      phases: unit sanitizers style protocol harness vm
 #
-# Each phase prints TAP ("ok NAME", "ok NAME # SKIP REASON", "not ok NAME"), which is what the totals
-# count; its whole output stays in build/test/PHASE.log. The totals name the slowest, what failed and what was skipped;
-# the last line is "N passed, M failed, K skipped". The exit status is 0 only when something passed and
-# nothing failed.
+# Each phase prints TAP ("ok NAME", "ok NAME # SKIP REASON", "not ok NAME"), whose lines the totals count;
+# its whole output stays in build/test/PHASE.log. At the end, the script names the slowest, the skipped and the
+# failed tests. The last line is "N passed, M failed, K skipped". The exit status is 0 only if a test passed
+# and none failed.
 set -u -o pipefail
 cd "$(dirname "$0")/.."
 export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
@@ -19,7 +19,7 @@ failed=0
 skipped=0
 mkdir -p "$log_directory"
 
-# ctest_as_tap PRESET: run the preset's tests; one TAP line each
+# ctest_as_tap PRESET: runs the preset's tests, and prints a TAP line for each
 ctest_as_tap()
 {
 	local report=$PWD/$log_directory/$1.xml status
@@ -47,7 +47,7 @@ phase_sanitizers()
 phase_style()
 {
 	local status=0
-	# Without a compiler cache the build has done it.
+	# Without a compiler cache, the build has compiled joined sources already.
 	! grep -q '^OVERTAKE_JOIN_SOURCES:BOOL=OFF' build/release/CMakeCache.txt ||
 		scripts/check-joined-sources.sh || status=1
 	scripts/check-kernel-style.sh || status=1
@@ -79,7 +79,7 @@ count()
 	grep -cE "$1" "$2"
 }
 
-# named PATTERN: the lines of these phases' logs, "PHASE: LINE"
+# named PATTERN: prints the lines of these phases' logs that match, "PHASE: LINE"
 named()
 {
 	local phase
@@ -88,8 +88,8 @@ named()
 	done
 }
 
-# failures: the tests of these phases that failed, "PHASE: not ok NAME", and the comments ("# ...") below each;
-# of a phase that failed without naming a test the end of its log
+# failures: prints the failed tests of these phases, "PHASE: not ok NAME", and the comments ("# ...") below each;
+# if a phase failed without naming a test, prints the end of its log
 failures()
 {
 	local phase status
@@ -106,7 +106,7 @@ failures()
 	done
 }
 
-# reports: where these phases say how long their tests took
+# reports: prints the files that have the durations of these phases' tests
 reports()
 {
 	local phase
@@ -119,7 +119,7 @@ reports()
 	done
 }
 
-# run_phase PHASE: its output into its log, exit status and seconds into PHASE.status
+# run_phase PHASE: writes its output to its log, exit status and seconds to PHASE.status
 run_phase()
 {
 	local started=$SECONDS status
@@ -128,7 +128,7 @@ run_phase()
 	echo "$status $((SECONDS - started))" > "$log_directory/$1.status"
 }
 
-# show_phase PHASE PID: its output as it comes, until the process has ended
+# show_phase PHASE PID: prints the phase's output as it comes, until the process has ended
 show_phase()
 {
 	local runner=$2
@@ -137,7 +137,7 @@ show_phase()
 	wait "$runner"
 }
 
-# count_phase PHASE: its totals, and into those of all
+# count_phase PHASE: prints the phase's totals, and adds them to those of all phases
 count_phase()
 {
 	local log=$log_directory/$1.log status seconds skip ok not_ok
@@ -145,7 +145,7 @@ count_phase()
 	skip=$(count '^ok .*# SKIP' "$log")
 	ok=$(($(count '^ok ' "$log") - skip))
 	not_ok=$(count '^not ok ' "$log")
-	# A phase that fails without naming a test has one more failure: itself.
+	# A phase that fails without naming a test counts as one failure.
 	if [ "$status" != 0 ] && [ "$not_ok" = 0 ]; then
 		echo "not ok $1 (exit status $status)"
 		not_ok=1
@@ -161,14 +161,14 @@ has_vms()
 	[ "$1" = harness ] || [ "$1" = vm ]
 }
 
-# A VM uses one CPU most of the time, and its tests also wait. Every phase without a VM therefore runs beside
-# those with one, with the CPU time that they leave, so that they are as fast as without it.
+# A VM uses one CPU most of the time, and its tests also wait. So phases without a VM run beside the phases
+# with one, at idle priority: the tests in the VM are as fast as alone.
 is_beside_vms()
 {
 	! has_vms "$1"
 }
 
-# Phases run in the background, where bash has them ignore an interrupt.
+# Phases run in the background, where bash makes them ignore an interrupt.
 trap 'trap - INT TERM; kill 0' INT TERM
 
 # A function, so that bash has read this file whole before the first test runs.
@@ -207,7 +207,7 @@ main()
 
 	echo "the ten slowest:"
 	/usr/bin/python3 scripts/slowest_tests.py $(reports)
-	# What failed comes last, where a reader of the end of a log sees it.
+	# Failures come last, where a reader of the end of a log sees them.
 	named '^ok .*# SKIP'
 	failures
 	echo "$passed passed, $failed failed, $skipped skipped"

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Places of the sources that have the same shape: what was perhaps written twice.
+"""Prints places of the sources that have the same shape: perhaps they were written twice.
 
   scripts/same_shapes.py [--lines N] [--list N] [FOLDER...]
 
@@ -28,7 +28,7 @@ DULL = re.compile(r"^[{}();,&]*$|^# *I\b|^\{.*\},?$|^I$|^using\b")
 
 
 def shape(line):
-    """The line with names, numbers and texts made alike."""
+    """Returns the line with I for each name, N for each number, S for each string."""
     tokens = []
     for token in TOKEN.findall(line):
         if token[0] in "\"'":
@@ -42,7 +42,7 @@ def shape(line):
 
 
 def shapes(path):
-    """(line number, shape) of each line that says something."""
+    """Yields (line number, shape) of each line that is not left out."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         text = COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
@@ -53,7 +53,7 @@ def shapes(path):
 
 
 def pairs(files, least):
-    """(length, place, place) of each pair that cannot be longer."""
+    """Returns (length, place, place) of each pair, at its full length."""
     lines = {path: list(shapes(path)) for path in files}
     seen = collections.defaultdict(list)
     for path, of_file in lines.items():
@@ -66,7 +66,7 @@ def pairs(files, least):
         for index, (path, begin) in enumerate(places):
             for other, at in places[index + 1 :]:
                 if begin and at and lines[path][begin - 1][1] == lines[other][at - 1][1]:
-                    continue  # a part of a longer one
+                    continue  # a part of a longer pair
                 length = least
                 while (
                     begin + length < len(lines[path])

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The scheduler's settings in the documentation, as firmware-sim/sched/settings.inc has them.
+"""Checks or writes the scheduler's settings in the documents, from the table firmware-sim/sched/settings.inc.
 
     scripts/settings.py check  BUILD_DIRECTORY     compares the documents with the table
     scripts/settings.py renew  BUILD_DIRECTORY     writes them anew (make settings)
 
-A document has what is made of the table between two lines that SECTIONS names. check exits with 1 and
-names each document that differs.
+The part of a document that is made from the table stands between two lines that SECTIONS names. check exits
+with 1 and names each document that differs.
 """
 
 import json
@@ -38,7 +38,7 @@ def read_table(build):
 
 
 def in_own_unit(setting, value):
-    """A time in milliseconds, as people outside of C++ and sysfs have it."""
+    """Returns a value in the unit of options, variables and documents: a time in milliseconds."""
     return value // NS_PER_MS if setting["unit"] == "time" else value
 
 
@@ -49,7 +49,7 @@ def quantity(setting, value):
 
 
 def number(value):
-    """Large ones as people write them."""
+    """Returns a number as text: large round ones as powers."""
     for bits in (32, 64):
         if value == 2**bits - 1:
             return f"2^{bits} - 1"
@@ -81,7 +81,7 @@ def what_they_are(table):
 
 
 def python_arguments():
-    """Arguments of overtake.Session."""
+    """Returns the names of the arguments of overtake.Session."""
     text = (ROOT / "tools/python/overtake/_core.pyi").read_text()
     return re.findall(r"(\w+): \w+ =", re.search(r"class Session:\n    def __init__\((.*?)\) ->", text, re.S)[1])
 
@@ -148,7 +148,7 @@ def of_board_programs(table):
 
 
 def of_sysfs(table):
-    """Entries as of the kernel's Documentation/ABI."""
+    """Returns entries in the form of the kernel's Documentation/ABI."""
     def entry(name, text):
         lines = textwrap.wrap(f"(RW) Service mode: {text}", 84, break_on_hyphens=False)
         return (f"What:\t\t/sys/bus/platform/devices/overtake.N/service/{name}\nDate:\t\tNovember 2026\n"
@@ -195,7 +195,7 @@ def comment(what):
     return f"<!-- settings, {what}: written by make settings -->\n", "<!-- end of settings -->\n"
 
 
-# Document, the lines between which its part stands, what makes that.
+# Document, the lines before and after its part, the function that makes the part.
 SECTIONS = (
     ("docs/reference/settings.md", *comment("what they are"), what_they_are),
     ("docs/reference/settings.md", *comment("where they are set"), where_they_are_set),
@@ -219,7 +219,7 @@ def with_section(name, text, begin, end, section):
 
 
 def documents(table):
-    """Text of each document as it should be."""
+    """Returns the text that each document should have."""
     texts = {}
     for name, begin, end, make in SECTIONS:
         text = texts.get(name) or (ROOT / name).read_text()

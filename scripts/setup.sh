@@ -1,42 +1,41 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Install the Debian packages that a part of the project needs, and say which.
+# Install the Debian packages that a part of the project needs, and name them.
 #
 #   scripts/setup.sh build|kmod|vm|test|deb|docs|coverage|bench|fuzz|debug-kernel|fresh|zoo|clusters|all
 #
-# Quick, and without a word, when nothing is missing. Debian 12 takes Linux 6.12 and QEMU 10 from
-# bookworm-backports (added here from the machine's own apt sources when it is not there yet);
-# Debian 13 has both. Needs root or sudo only when there is something to install. What was not there
-# before is listed in build/setup.installed, with the lines that remove it again.
+# If no package is missing, the script ends quickly and silently. Debian 12 has Linux 6.12 and QEMU 10 in
+# bookworm-backports; the script adds this suite, from the machine's own apt sources, if apt does not know
+# it. Debian 13 has both. Only an installation needs root or sudo. build/setup.installed lists the packages
+# that were new, with the commands that remove them.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/kernels.sh
 
-# User space: runtime, compiler, command, their tests. pybind11 and Python's headers are for the Python package,
-# without which the rest is built, too.
+# User space: runtime, compiler, command, their tests. Only the Python package needs pybind11 and Python's headers.
 build_packages="build-essential cmake ninja-build pkg-config
 	libcmocka-dev libgtest-dev libgmock-dev liburing-dev libdrm-dev libbpf-dev libseccomp-dev clang
 	libonnx-dev libprotobuf-dev protobuf-compiler libdnnl-dev libflatbuffers-dev flatbuffers-compiler
 	libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cpp-dev libpng-dev libturbojpeg0-dev librsvg2-bin libcpp-httplib-dev
 	python3 python3-dev python3-numpy python3-onnx libblas3 liblapack3 pybind11-dev systemtap-sdt-dev"
 
-# The module. dwarves has pahole, which writes the module's BTF.
+# The kernel module. dwarves has pahole, which writes the module's BTF.
 kmod_packages="build-essential bc kmod libelf-dev dwarves"
 kmod_packages_6_12="linux-headers-amd64"
 
-# Booting it: QEMU, the initramfs, and what the demo and the tests run inside: udev and setcap (libcap2-bin)
-# show who may use a device.
+# The VM: QEMU, the initramfs, and the programs that the demo and the tests run inside. Tests of access rights
+# need udev and setcap (libcap2-bin).
 vm_packages="busybox-static cpio xz-utils kmod python3 bpftrace udev libcap2-bin"
 vm_packages_6_12="qemu-system-x86"
 
-# Networks and pictures for the tests, the checker of the protocol model (spin), and the kernel's own
-# style checker from its source; a C library for a 32-bit client; what overtake calibrate --partition grows
-# its trees with.
+# Networks and pictures for the tests; the checker of the protocol model (spin); the kernel's own style
+# checker, from its source; a C library for a 32-bit client; XGBoost, by which overtake calibrate --partition
+# grows its trees.
 test_packages="libonnx-testdata python3-pil python3-matplotlib fonts-dejavu-core fonts-liberation sparse spin xz-utils
 	gcc-multilib libc6-dev-i386 libxgboost0 doxygen"
 test_packages_6_12="linux-source-6.12"
 
-# Debian packages, and what checks them; DKMS compiles the module as it would after an installation.
+# Debian packages, and lintian, which checks them; DKMS compiles the module as it would after an installation.
 deb_packages="debhelper dpkg-dev dh-dkms dh-python dkms lintian"
 
 # The site of the pages, with the reference of the C++ API.
@@ -44,20 +43,20 @@ docs_packages="doxygen python3-sphinx python3-myst-parser furo"
 
 coverage_packages="gcovr"
 
-# What only benchmarks need beside the build.
+# Packages that only benchmarks need beside those of the build.
 bench_packages="python3-scipy libbenchmark-dev libxnnpack-dev libcpuinfo-dev libpthreadpool-dev"
 
 # libFuzzer and its sanitizers.
 fuzz_packages="clang libclang-rt-dev"
 
-# Bare systems of both releases, to try the README's commands in: make fresh.
+# Bare systems of both releases, for the README's commands: make fresh.
 fresh_packages="debootstrap git util-linux"
 
 # Pictures and speech for trained networks; npm, which downloads them, may come from elsewhere.
 zoo_packages="python3-pil fonts-dejavu-core fonts-liberation espeak-ng"
 
-# Sweeps over dask workers and Slurm nodes, on one machine: tests/python/run-clusters. Not part of `all`: Slurm
-# and munge are services.
+# Sweeps over dask workers and Slurm nodes, on one machine: tests/python/run-clusters. `all` leaves these
+# packages out, since Slurm and munge are services.
 clusters_packages="python3-distributed slurm-wlm munge"
 
 debug_kernel_packages="build-essential bc bison flex libelf-dev libssl-dev dwarves cpio xz-utils kmod python3"
@@ -74,7 +73,7 @@ is_installed()
 	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2> /dev/null)" = installed ]
 }
 
-# missing PACKAGE...: those that are not installed, each once
+# missing PACKAGE...: prints the packages that are not installed, each once
 missing()
 {
 	for package; do
@@ -98,11 +97,11 @@ debian_release()
 	(. /etc/os-release && [ "$ID" = debian ] && echo "${VERSION_ID-}") || true
 }
 
-# Where apt's sources are; the tests have some of their own.
+# The directory of apt's sources; the tests have another one.
 apt_directory=${OVERTAKE_APT_DIRECTORY:-/etc/apt}
 
-# Where the machine gets Debian itself from, as apt knows it from the archives' own words, one URI a
-# line: others call suites bookworm, too. Nothing while apt has not looked at them.
+# Prints the URIs of Debian's own archives, one a line, as apt knows them from the archives' Release files:
+# archives of other origins have suites named bookworm, too. Prints nothing before the first apt-get update.
 debian_archives()
 {
 	if [ -n "${OVERTAKE_DEBIAN_ARCHIVES-}" ]; then
@@ -112,7 +111,7 @@ debian_archives()
 	apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' 'Created-By: Packages' | sed 's|/$||' | sort -u
 }
 
-# In awk: whether a URI is one of these lines in $debians, or there are none.
+# An awk function: whether $debians has the URI as a line, or is empty.
 is_debians='
 	function is_debians(uri, i, all, count) {
 		sub(/\/$/, "", uri)
@@ -123,9 +122,9 @@ is_debians='
 		return count == 0
 	}'
 
-# The machine's own source of Debian 12, rewritten to name bookworm-backports, in the format
-# (deb822 stanza or one line) it was found in. Prints nothing when there is no such source. The suite
-# may be bookworm or bookworm-updates, but not bookworm-security, whose archive has no backports; an
+# These two functions print the machine's own source of Debian 12, changed to name bookworm-backports,
+# one as a deb822 stanza, the other as a line. They print nothing if there is no such source. The suite
+# may be bookworm or bookworm-updates, but not bookworm-security, whose archive has no backports. An
 # installation medium (cdrom:) has none either.
 backports_deb822()
 {
@@ -209,7 +208,7 @@ list_installed()
 	dpkg-query -W -f '${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p' | sort -u
 }
 
-# say_how_to_undo INSTALLED-BEFORE: adds what is new to build/setup.installed
+# say_how_to_undo INSTALLED-BEFORE: adds the new packages to build/setup.installed
 say_how_to_undo()
 {
 	list_installed | comm -13 "$1" - | cat build/setup.installed - 2> /dev/null |
@@ -226,8 +225,8 @@ say_how_to_undo()
 	echo "setup: $(grep -cv '^#' build/setup.installed) packages are new; build/setup.installed says how to remove them"
 }
 
-# Debian's header package of 6.12 brings the image of the same version, that of 7.3 does not. Where there is
-# none the image is unpacked (not installed) where the VM harness also looks.
+# Debian's package of headers of 6.12 depends on the image of the same version, that of 7.3 does not. Without
+# an image, this function unpacks one into build/vm/kernel, where the VM harness also looks.
 provide_kernel_image()
 {
 	! default_kernel > /dev/null 2>&1 || return 0
@@ -252,7 +251,7 @@ provide_kernel_image()
 }
 
 part=${1-all}
-# For other systems, where what is needed is installed already.
+# For other systems, where the needed software is installed already.
 [ -z "${OVERTAKE_NO_SETUP-}" ] || exit 0
 case $part in
 build) packages=$build_packages packages_6_12= ;;
@@ -299,8 +298,8 @@ case $release in
 esac
 [ "$(dpkg --print-architecture)" = amd64 ] || fail "only amd64 is supported"
 
-# A package of the second list counts as present only when it is recent enough: Debian 12 itself
-# has Linux 6.1 and QEMU 7.2 under the same names.
+# A package of the second list must also be recent enough: Debian 12 itself has Linux 6.1 and QEMU 7.2
+# under the same names.
 is_recent()
 {
 	version=$(dpkg-query -W -f '${Version}' "$1")
@@ -337,10 +336,10 @@ if [ -n "$missing_packages$missing_6_12" ]; then
 	}
 	installed_before=$(mktemp)
 	list_installed > "$installed_before"
-	# Also of an installation that fails halfway.
+	# This also lists the packages of an installation that fails halfway.
 	trap 'say_how_to_undo "$installed_before"; rm -f "$installed_before"' EXIT
-	# Backports come second, and every part with backports has build_packages too: on a bare
-	# machine they would bring newer libraries, which the -dev packages of Debian 12 do not fit.
+	# The release's own packages come first: on a bare machine, backports would bring newer
+	# libraries, which do not fit the -dev packages of Debian 12.
 	# shellcheck disable=SC2086
 	[ -z "$missing_packages" ] || install $missing_packages
 	# shellcheck disable=SC2086

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Builds the site of the documentation: build/docs/site/index.html, to be read without a network.
+"""Builds the site of the documentation, build/docs/site/index.html, for reading without a network.
 
     scripts/site_pages.py [DIRECTORY]
 
-Pages are those of the repository, and so are their links, between pages and to other files, which the
-site has copies of. A link to a page, section or file that does not exist is an error, which is printed
-with its page. DIRECTORY is where the site goes, build/docs/site without it.
+The site has the pages of the repository, with their links, and copies of the other files that they link to.
+A link to a page, section or file that does not exist is an error, printed with its page. DIRECTORY is the
+site's directory (build/docs/site).
 """
 
 import os
@@ -19,39 +19,39 @@ import tempfile
 
 PROJECT = pathlib.Path(__file__).resolve().parents[1]
 LINK = re.compile(r"(!?\[[^][]*\])\(([^)\s]+)\)")
-# Folders of pages in their order, and what the menu calls them.
+# Folders of pages in their order, and their titles in the menu.
 FOLDERS = [("start", "First steps"), ("use", "Use"), ("reference", "Reference"), ("design", "Design")]
-# In pages of the site only: the reference that doxygen makes of the headers.
+# Only pages of the site have this link, to the reference that doxygen makes from the headers.
 API = '<p><a href="../../api/index.html">The C++ API, header by header</a></p>'
 REST = ["docs/README.md", "examples/README.md", "models/README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
 
 
 def pages():
-    """Those of the repository."""
+    """Returns the pages of the repository."""
     listed = subprocess.run(["git", "-C", str(PROJECT), "ls-files", "-z", "*.md"], capture_output=True, text=True, check=True)
     return [name for name in listed.stdout.split("\0") if name and (PROJECT / name).is_file()]
 
 
 def parts():
-    """Titles of the menu's parts, and the pages in each; the first page stands above them."""
+    """Returns the titles of the menu's parts, and the pages in each."""
     folders = [(title, [f"docs/{folder}/README.md", *pages_of(folder)]) for folder, title in FOLDERS]
     return folders + [("More", REST)]
 
 
 def menu():
-    """Sphinx's tables of contents, which also give the order of pages."""
+    """Yields Sphinx's tables of contents, which also give the order of pages."""
     for title, listed in parts():
         yield "\n".join(["```{toctree}", ":hidden:", f":caption: {title}", "", *(page.removesuffix(".md") for page in listed), "```"])
 
 
 def pages_of(folder):
-    """As the folder's index has them."""
+    """Returns the folder's pages, in the order of its index."""
     text = (PROJECT / f"docs/{folder}/README.md").read_text(encoding="utf-8")
     return [f"docs/{folder}/{name}" for name in re.findall(r"^\| \[[^]]+\]\(([a-z0-9-]+\.md)\)", text, re.MULTILINE)]
 
 
 class Layout:
-    """Copies of the pages, and of what they link to, in a folder for Sphinx."""
+    """Copies of the pages, and of the files that they link to, in a folder for Sphinx."""
 
     def __init__(self, folder):
         self._folder = folder
@@ -85,7 +85,7 @@ class Layout:
         if not (PROJECT / file).exists():
             self.complaints.append(f"{page}: {target} does not exist")
         elif (PROJECT / file).is_dir():
-            return words.lstrip("!")[1:-1]  # the site has no folders to look into
+            return words.lstrip("!")[1:-1]  # the site has no listings of folders
         elif file.name == "README.md" and file.parent == pathlib.Path():
             path = path.removesuffix("README.md") + "index.md"
             return f"{words}({path}{'#' if section else ''}{section})"
@@ -103,7 +103,7 @@ def succeeds(*command, **environment):
 
 
 def may_replace(site):
-    """Whether a directory is missing, empty, or a site of before, and so nothing that is missed."""
+    """Returns whether a directory is missing, empty or an earlier site, so that its removal loses nothing."""
     return not site.exists() or (site.is_dir() and ((site / ".buildinfo").is_file() or not any(site.iterdir())))
 
 

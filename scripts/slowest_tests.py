@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Name the tests that took longest: slowest_tests.py [--count N] REPORT.xml... LOG...
+"""Prints the tests that took longest: slowest_tests.py [--count N] REPORT.xml... LOG...
 
-REPORT.xml is ctest's (JUnit). In a LOG a line "# NAME: SECONDS s" stands behind what took so long; one of
-a whole suite, "# tests/...", counts only if there are none of its parts.
+REPORT.xml is ctest's (JUnit). In a LOG, a line "# NAME: SECONDS s" follows each test or suite. The line of a
+whole suite, "# tests/...", counts only if no part of the suite has a line.
 """
 
 import argparse

@@ -6,7 +6,7 @@
     scripts/wrap_documents.py --fill FILE.md...     # sentences share lines
     scripts/wrap_documents.py --check FILE.md...    # names the files that it would change
 
-Tables, headings, code and HTML stay as they are. A file whose meaning would change is an error.
+Tables, headings, code and HTML stay as they are. If the meaning of a file would change, it is an error.
 Needs Debian's python3-markdown-it.
 """
 
@@ -18,11 +18,11 @@ import sys
 from markdown_it import MarkdownIt
 
 COLUMNS = 80
-# Not to be broken: code, links, pictures, and words with what touches them.
+# A line does not end inside these: code, links, pictures, and words with the marks next to them.
 WORD = re.compile(r"(?:`+[^`]*`+|!?\[(?:[^\[\]`]|`[^`]*`|\[[^\]]*\])*\](?:\([^)\s]*\))?|\S)+")
 SENTENCE_END = re.compile(r"[.!?][)\"'*_]*$")
 NO_END = re.compile(r"(?:^|[( ])(?:e\.g|i\.e|vs|cf|etc|No|[0-9]+)\.$")
-# At the beginning of a line these would begin a block, or end a paragraph.
+# At the beginning of a line, these would begin a block or end a paragraph.
 BLOCK = re.compile(r"(?:[-+*>|=#:]|\d+[.)]|```|~~~|<)")
 
 
@@ -31,7 +31,7 @@ def parser():
 
 
 def words_of(text):
-    """Words as they may stand on a line; one that looks like the beginning of a block stays with the one before it."""
+    """Returns the words; one that looks like the beginning of a block is joined to the word before it."""
     words = []
     for word in WORD.findall(" ".join(text.split())):
         if words and BLOCK.match(word):
@@ -42,7 +42,7 @@ def words_of(text):
 
 
 def wrapped(text, first, rest, fill):
-    """Lines of a paragraph, whose first line begins with `first` and the others with `rest`."""
+    """Returns the lines of a paragraph: the first begins with `first`, the others with `rest`."""
     lines, line, ends = [], first, True
     for word in words_of(text):
         fits = len(line) + 1 + len(word) <= COLUMNS
@@ -58,7 +58,7 @@ def wrapped(text, first, rest, fill):
 
 
 def paragraphs(source):
-    """(first line, line behind the last) of each paragraph, and of its text."""
+    """Yields the first line of each paragraph, the line behind its last, and its text."""
     for opening, inline in zip(tokens := parser().parse(source), tokens[1:]):
         if opening.type == "paragraph_open":
             yield *opening.map, inline.content
@@ -68,7 +68,7 @@ def rewrapped(source, fill=False):
     lines, result, done = source.split("\n"), [], 0
     for start, end, content in paragraphs(source):
         if re.search(r"(?:  |\\)$", content, re.MULTILINE) or content.startswith("<"):
-            continue  # breaks of lines that are meant, and HTML
+            continue  # intended line breaks, or HTML
         text_begins = lines[start].index(content.split("\n")[0].strip())
         first = lines[start][:text_begins]
         rest = "".join(c if c == ">" else " " for c in first)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Trained networks of other people: download them with npm into build/zoo, compile them, run them in
-# float and int8, and print one table; `make zoo`. docs/use/zoo.md describes it.
+# Download trained networks of other people with npm into build/zoo, compile them, run them in float and
+# int8, and print one table; `make zoo`. docs/use/zoo.md describes it.
 #
 #   scripts/zoo.sh [NETWORK...]
 set -eu
@@ -13,7 +13,7 @@ command -v npm > /dev/null || {
 scripts/setup.sh zoo
 make --no-print-directory build
 
-# The whole program is built as others would: against what is installed.
+# The example is built as users build it: against the installed library.
 echo "building examples/read_text.cpp against the library in build/zoo/prefix"
 mkdir -p build/zoo
 {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-# For tests that run bpftrace; to be sourced.
+# A function for tests that run bpftrace.
 
-# end_tracer PID LOG: interrupts a bpftrace of this shell and waits for its end. bpftrace 0.17 sees an
-# interrupt only while it waits for events: one that came at another time is sent again. Not to one that
-# writes its maps to LOG, though, which a second interrupt would end.
+# end_tracer PID LOG: interrupts a bpftrace of this shell and waits for its end. bpftrace 0.17 notices an
+# interrupt only while it waits for events, so this function sends the interrupt again. It does not while
+# bpftrace writes its maps to LOG: a second interrupt would end that.
 end_tracer()
 {
 	local tracer=$1 log=$2 quiet=0 before now

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Measures what an ordinary client can do to others with cheap means, in the host's time.  Runs in
- * the VM, as root, with the default parameters of the module; the attacker is nobody.
+ * Measures how far an ordinary client can delay others by cheap attacks, in the host's time.  Runs
+ * in the VM, as root, with the default parameters of the module; the attacker is nobody.
  *
  *	kmod_attack ATTACK MEASURE
  *
@@ -154,7 +154,7 @@ static void many_files(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* Submits as many jobs as are admitted, each behind one fence of the attacker. */
+/* Submits as many jobs as the driver admits, all behind the same fence of the attacker. */
 static void herd(struct attacker *attacker, bool expires)
 {
 	struct client *client = &attacker->client, more;
@@ -246,7 +246,7 @@ static int64_t own_part(struct attacker *attacker, const char *measure)
 		check_equal(job_cancel(client, TAG_RUNS), 0);
 		check_equal(job_wait(client, TAG_RUNS, NEVER, &result), 0);
 	} else if (!strcmp(measure, "deadline")) {
-		/* The deadline of the running job, or of a new job if that one has passed. */
+		/* The deadline is the running job's, or a new job's if that one has passed. */
 		begin = attacker->deadline_ns;
 		if (begin < monotonic_ns()) {
 			tag = TAG_DEADLINE;

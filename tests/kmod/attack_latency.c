@@ -335,7 +335,7 @@ static void death(const struct arguments *arguments)
 	}
 }
 
-/* Two processes at a time let children die, each with half of the tasks; one reports to us. */
+/* Children of two processes die, each with half of the tasks; one process reports to the parent. */
 static void deaths(const struct arguments *arguments)
 {
 	struct arguments half = *arguments;
@@ -390,7 +390,7 @@ static void prices(const struct arguments *arguments)
 		};
 		struct drm_overtake_task_cancel cancel = { .tag = tag, .context_id = create.context_id };
 
-		/* The FCs are others each time, so that no record of them exists. */
+		/* The FCs differ each time, so that the driver has no record of them. */
 		for (i = 0; i < OVERTAKE_MAX_FCS; i++)
 			fcs[i] = (struct overtake_fc){ .first_insn = (uint32_t)(i + tag) % 256, .insn_count = 1 };
 		for (i = 0; arguments->is_control && i < arguments->count; i++)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * A client as a program of its own, built twice: as the other tests, and for 32-bit processes.
+ * A client that is a program of its own, built twice: like other tests, and for 32-bit processes.
  *
  *	kmod_client all			open device 0 and make every call there is
  *	kmod_client use FD CONTEXT PRIORITY TAG
  *					run a job on a file and a context that another process made
  *	kmod_client refused FD		no file of ours has this number
  *
- * Exit status 0, or 1 and why not on standard error.
+ * The exit status is 0, or 1 with the reason on standard error.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 #include "check.h"
 #include "dma_buf.h"
 
-/* The sizes of structures that 64-bit clients and the driver are checked against, too. */
+/* 64-bit clients and the driver are checked against the same sizes of structures. */
 #define ABI_SIZE(structure, bytes) \
 	_Static_assert(sizeof(struct structure) == (bytes), "size of " #structure);
 #define ABI_FIELD(structure, field, offset, bytes) \

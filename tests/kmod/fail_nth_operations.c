@@ -160,7 +160,7 @@ static void prepare_mmap(struct subject *subject)
 	check(subject->other >= 0);
 }
 
-/* Submits a job of some milliseconds, of @variant if that is not small. */
+/* Submits a job of @variant milliseconds, but of 3 at least. */
 static void submit_long(struct subject *subject)
 {
 	put_delay(&subject->client, 0, 1000000 * (subject->variant > 3 ? subject->variant : 3));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Files that other processes take over: by fork, exec, dup or a socket; rights and accounting
- * belong to the file.  And a client of another word size.
+ * Files that other processes take over, by fork, exec, dup or a socket: rights and accounting
+ * belong to the file.  One client has another word size.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -290,7 +290,7 @@ static void receiver_live(int socket)
 	pause();
 }
 
-/* The work of the receiver is charged to the file, that is to the process that opened it. */
+/* The work of the receiver is charged to the process that opened the file. */
 static void check_charged_to_us(void)
 {
 	char path[128], text[4096], expected[64];

@@ -165,7 +165,7 @@ static void others_go_on_while_device_time_stands(void)
 	client_close(&neighbour);
 }
 
-/* After kill -9 of a process with jobs on all cores the jobs are gone, and others start. */
+/* After kill -9 of a process with jobs on all cores, its jobs are gone, and other jobs start. */
 static void a_killed_hog_is_gone(void)
 {
 	struct client neighbour = client_open(0, 254);

@@ -163,7 +163,7 @@ static struct drm_overtake_core_info coarse(int fd)
 	return info;
 }
 
-/* A client whose own work fills a step up does not learn how much was missing. */
+/* A client whose own work completes a step does not learn how much of the step was missing. */
 static void own_work_does_not_dither(void)
 {
 	struct client victim = client_open(0, 254), attacker = client_open(0, 254);
@@ -309,7 +309,7 @@ static void npu_memory_is_coarse(void)
 	check_equal(shown_later("npu_memory_utilization"), 0);
 }
 
-/* Memory that was refused does not count, whatever was added before the refusal. */
+/* Memory that was refused does not count, even if some of it was added before the refusal. */
 static void npu_memory_forgets_what_was_refused(void)
 {
 	struct client client = client_open(0, 254);

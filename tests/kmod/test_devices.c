@@ -237,7 +237,7 @@ static void *destroy_context(void *argument)
 	return NULL;
 }
 
-/* Checks for -ENODEV, or that the call had its answer, or found that its context had just died. */
+/* Checks that the call's result has the status -ENODEV, or that the call returned 0 or -ENODEV. */
 static void check_waiter(struct waiter *waiter)
 {
 	pthread_join(waiter->thread, NULL);
@@ -340,7 +340,7 @@ static void end_everything_in_flight(void)
 	wait_until_forgotten();
 }
 
-/* Runs several times: whether a client or the removal comes first is chance. */
+/* Runs several times, since either a client or the removal comes first by chance. */
 static void everything_in_flight_ends(void)
 {
 	unsigned int round;

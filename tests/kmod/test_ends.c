@@ -245,7 +245,10 @@ static void send_descriptor(int socket, int fd)
 	check_equal(sendmsg(socket, &message, 0), 1);
 }
 
-/* Sends the file and the receiving socket to it: once both are closed, it holds only itself. */
+/*
+ * Sends the file and a pair's receiving socket to this socket.  When the process has closed its
+ * descriptors, only the socket itself holds the socket.
+ */
 static void put_in_flight(int fd, int *sockets)
 {
 	check_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
@@ -254,7 +257,7 @@ static void put_in_flight(int fd, int *sockets)
 	close(fd);
 }
 
-/* A file that waits in a socket which only holds itself is closed by a thread of the kernel. */
+/* A thread of the kernel closes a file in a socket that is held only by itself. */
 static void a_file_in_flight_leaves_nothing(void)
 {
 	int sockets[2], fds[2], error, other = device_open(0);
@@ -345,8 +348,8 @@ static bool dispatches_beside_a_death(void)
 }
 
 /*
- * A process dies with thousands of tasks that all go before ours, and ours is dispatched meanwhile.
- * A busy host may let our thread sleep until the process is dead.
+ * A process with thousands of tasks dies.  All of them are before a task of this process, which is
+ * dispatched meanwhile.  A busy host may let this thread sleep until the other process is dead.
  */
 static void a_death_of_many_tasks_stops_no_dispatching(void)
 {

@@ -90,7 +90,7 @@ static void first_come_first_served_unless_asked(void)
 	check_equal(second.end_ns, START_NS + 800 * US);
 }
 
-/* The context of a job is the one that it is submitted to: files make no difference. */
+/* When a context dies, the other one gets all further turns. */
 static void a_context_that_dies_leaves_the_circle(void)
 {
 	struct client first = client_open(0, 254), second = client_open(0, 254);
@@ -173,7 +173,7 @@ static void a_pile_delays_no_other_context(void)
 	check_equal(copy_beside_a_pile(), 0);
 }
 
-/* This shows that the test above can fail. */
+/* Without fair turns, the pile delays the copy beyond its deadline, so the test above can fail. */
 static void without_it_a_pile_does(void)
 {
 	check_equal(copy_beside_a_pile(), -ETIME);
@@ -242,7 +242,7 @@ static struct client resting_client(void)
 	return client;
 }
 
-/* The clock stands half a second before the end of the window, except for the ns of a cancel. */
+/* The clock stands half a second before the end of the window; only a cancel steps it by 1 ns. */
 static void who_rests_can_be_ended(void)
 {
 	struct client client = resting_client();
@@ -276,8 +276,8 @@ static uint64_t device_now(const struct client *client)
 
 /*
  * On the real clock, in device time: a hog gets 100 ms of each second that has passed, one FC more
- * or two less (FCs count when they end, and a busy host may be late).  Another client's job waits
- * for no more at a time.  A busy host may stretch FCs, which are then longer than they should be.
+ * or two less (FCs count when they end, and a busy host may be late).  A job of another client
+ * waits at most as long.  A busy host may stretch FCs beyond their modelled time.
  */
 static void a_quota_leaves_neighbours_alone(void)
 {

@@ -277,7 +277,10 @@ static void reset_is_dumped(void)
 	client_close(&client);
 }
 
-/* Core 2 hangs in a NORMAL FC that it began since HIGH waits there for stage 0, on core 1. */
+/*
+ * Core 2 hangs in a NORMAL FC.  It began this FC since its first HIGH FC waits for the end of stage
+ * 0 on core 1.
+ */
 static void a_held_high_is_in_the_dump(void)
 {
 	static const uint32_t stages[GROUP_FCS] = { 0, 0, 1, 2 };
@@ -316,7 +319,7 @@ static uint64_t bans(void)
 	return read_counter(path);
 }
 
-/* The count goes up when all jobs that the context had in flight were asked to end. */
+/* The driver counts a ban once it has asked all jobs of the context in flight to end. */
 static void wait_for_ban(void)
 {
 	unsigned int attempt;
@@ -497,8 +500,8 @@ static void default_is_as_documented(void)
 }
 
 /*
- * As the manual says, FCs that each hold a core for the watchdog's second of device time have cost
- * 5 s when the fifth has ended.
+ * The manual promises a ban after 5 s of device time.  Here each FC holds a core for the watchdog's
+ * second, so the ban comes after the fifth.
  */
 static void hangs_are_banned_by_default(void)
 {
@@ -533,7 +536,7 @@ static bool run_until_the_clock(struct client *client, uint64_t tag)
 	return true;
 }
 
-/* Each takes two seconds of the host: the third one bans, one in ten seconds does not. */
+/* Each FC takes two seconds of the host: three within ten seconds ban, one does not. */
 static void clocks_that_run_out_are_banned_by_default(void)
 {
 	struct client hostile = client_open(0, 254), honest = client_open(0, 254);

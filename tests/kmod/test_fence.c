@@ -230,7 +230,7 @@ static void destroyed_context_ends_blocked_jobs(void)
 	client_close(&other);
 }
 
-/* close() with blocked jobs, and of the file whose job they wait for. */
+/* close() ends the file's blocked jobs, and so a job of another file that waits for one of them. */
 static void closed_file_ends_blocked_jobs(void)
 {
 	struct overtake_result result;

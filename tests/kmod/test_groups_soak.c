@@ -331,8 +331,8 @@ static uint64_t fc_time(struct client *client)
 }
 
 /*
- * A HIGH job waits for one FC of its core (core limit 1), whatever the client beside it submits.  On
- * a host that does not keep up, FCs last longer than their model says, by what the device counts.
+ * A HIGH job waits for one FC of its core (core limit 1), whatever another client submits.  If the
+ * host does not keep up, FCs last longer than their modelled time; the device counts the excess.
  */
 static void high_beside_wide_groups(uint32_t cores)
 {

@@ -479,7 +479,7 @@ static void poll_tells_that_the_device_has_gone(void)
 	device_bind(0, "bind");
 }
 
-/* A CANCEL that the firmware has not answered when its file is closed and the clock is switched. */
+/* A file is closed and the clock is switched before the firmware has answered a CANCEL. */
 static void clock_switch_loses_no_cancel(void)
 {
 	char path[128];

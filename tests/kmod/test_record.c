@@ -257,7 +257,7 @@ static void replays_on_imports(void)
 	foreign_destroy(&foreign);
 }
 
-/* A request of an earlier replay is not repeated. */
+/* A replay does not repeat an earlier replay's request for a result record. */
 static void results_are_those_of_one_time(void)
 {
 	struct client client = client_open(0, 254);

@@ -130,7 +130,7 @@ static bool export_while_one_is_kept(struct submitter *submitter, uint32_t recor
 	return is_kept;
 }
 
-/* Replays that use the buffer are published before others can see it. */
+/* The driver publishes replays on a buffer before another process can see the exported buffer. */
 static void export_of_a_buffer_publishes_the_replays_kept_back(void)
 {
 	static struct submitter submitter;

@@ -297,7 +297,7 @@ static void *close_when_refused(void *argument)
 	return NULL;
 }
 
-/* The call that submitted it has other commands left, and the file goes meanwhile. */
+/* The file is closed while the call that submits the refused replay still has other commands. */
 static void a_file_may_go_while_a_refused_replay_is_left_behind(void)
 {
 	struct io_uring ring;

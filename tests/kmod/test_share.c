@@ -342,7 +342,7 @@ static void check_accesses(uint64_t begun, uint64_t ended)
 	check_equal(probe_hits("end"), ended);
 }
 
-/* The exporter hears of each job that reads or writes its memory, and of nothing else. */
+/* The driver notifies the exporter of each job that uses its memory, and of nothing else. */
 static void exporter_is_notified_of_each_job(struct foreign foreign)
 {
 	struct client client = client_open(0, 254);

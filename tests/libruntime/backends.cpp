@@ -68,7 +68,8 @@ EmbeddedOptions embedded_options(const Backend& backend, const Wanted& wanted) {
     return options;
 }
 
-/// Opens a server that serves until the process ends, like a server that others use as well.
+/// Starts a server and opens it.  The server runs until the process ends, since other tests may use
+/// it.
 std::shared_ptr<Device> open_served(const EmbeddedOptions& embedded) {
     static std::vector<std::unique_ptr<TestServer>> servers;
     servers.push_back(std::make_unique<TestServer>(embedded));

@@ -68,8 +68,9 @@ public:
 
     using Change = std::function<void(fbs::CpuOpT&)>;
 
-    /// Returns the model with the layouts of `program` and the weights that it reads, as a compiler
-    /// stores them, and with a change of the operators that have weights.
+    /// Returns the model with the layouts of `program` and with the weights that it reads, in the
+    /// form in which a compiler stores them.  Applies `change` to the operators whose weights are
+    /// stored.
     std::shared_ptr<const Model> model_with(const CpuProgram& program,
                                             const Change& change = {}) const {
         std::vector<std::unique_ptr<fbs::CpuOpT>>& ops = model_->segments[1]->cpu->ops;

@@ -136,8 +136,8 @@ private:
     int fill_ = 0;
 };
 
-/// The counts of a server or the driver of what its clients hold.  An embedded device has no such
-/// counts.
+/// The numbers of objects that all clients hold, as a server or the driver reports them.  An
+/// embedded device reports none.
 struct Held {
     std::uint64_t clients = 0, queues = 0, buffers = 0, jobs = 0;
     std::uint64_t bytes = 0; ///< the bytes of ended jobs are kept for others
@@ -167,7 +167,7 @@ Held held_of_server(const std::string& path) {
     return held;
 }
 
-/// Commands in flight of all clients together.
+/// Returns, as jobs, the command slots that all clients use.
 Held held_of_driver(const char* node) {
     std::array<drm_overtake_limit, OVERTAKE_LIMIT_COUNT> limits{};
     drm_overtake_query query{};
@@ -182,15 +182,16 @@ Held held_of_driver(const char* node) {
     return held;
 }
 
-/// `stopped`: a part that never ends is cancelled.  `reset`: a core is reset, which a driver can be
-/// asked for.
+/// `stopped`: a part that never ends is cancelled.  `reset`: a core is reset, which only a driver
+/// can do on request.
 enum class Harm { killed, gone, cancelled, late, faulted, hung, stopped, reset };
 constexpr std::array harms{Harm::killed,  Harm::gone, Harm::cancelled, Harm::late,
                            Harm::faulted, Harm::hung, Harm::stopped,   Harm::reset};
 constexpr std::array harm_names{"killed",  "gone", "cancelled", "late",
                                 "faulted", "hung", "stopped",   "reset"};
 
-/// Resets the core of the driver's FC number `fc` from now, in the middle of that FC.
+/// Makes the driver count FCs from now on, and reset the core of number `fc` in the middle of this
+/// FC.
 void reset_core_at(std::uint64_t fc) {
     std::ofstream inject("/sys/kernel/debug/accel/overtake.0/inject");
     inject << "reset:" << fc << std::flush;
@@ -231,7 +232,7 @@ protected:
         return is_made_here(GetParam()) ? Held{}
                                         : held_of_driver(std::getenv("OVERTAKE_TEST_DEVICE"));
     }
-    /// Waits for it: a client that was killed is counted until it has been cleaned up.
+    /// Waits until the numbers are as wanted: a device counts a killed client for another moment.
     void expect_held(const Held& wanted) const {
         const std::int64_t deadline = patience();
         Held now = held();

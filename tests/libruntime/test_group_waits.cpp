@@ -92,7 +92,7 @@ struct Work {
     Job job;
 };
 
-/// NORMAL work without a gap: so many jobs are in flight until it ends.
+/// NORMAL work without a gap: there are always jobs in flight until this object is destroyed.
 class Load {
 public:
     Load(Device& device, const Program& program, bool only_groups)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Plans of layouts, compared with all possible choices, with times that others measured, and by the
-// steps that planning takes.
+// Plans of layouts: compared with all possible choices, planned with measured times, and checked
+// for the number of steps that planning takes.
 #include "cpu/layout_plan.hpp"
 
 #include <algorithm>
@@ -54,8 +54,8 @@ double time_of(const LayoutProblem& problem, const LayoutPlan& plan) {
     return ns;
 }
 
-/// Returns the time of these forms if a value is converted when a layout is asked for, from the
-/// cheapest layout, and to the wanted layouts after its last reader.
+/// Returns the time of these forms.  A value is converted before the node that needs the new
+/// layout, from its cheapest layout; after all nodes, values are converted to the wanted layouts.
 double time_with(const LayoutProblem& problem, const std::vector<std::size_t>& forms) {
     std::vector<LayoutSet> there;
     for (const auto& value : problem.values)

@@ -99,7 +99,7 @@ unsigned long refuse_each(const std::function<void()>& round) {
     return most_allocations;
 }
 
-/// Does the same in a new process for each, which has computed nothing yet.
+/// Does the same with a new process for each refusal, so that the operation is the process's first.
 unsigned long refuse_each_of_first(const cpu::Operation& operation) {
     enum Result : std::uint8_t { passed, failed, not_reached };
     std::vector<std::vector<float>> values;
@@ -133,7 +133,7 @@ unsigned long refuse_each_of_first(const cpu::Operation& operation) {
     return most_allocations;
 }
 
-/// Makes the first product of the process before: see the next test.
+/// Runs the operation once before any refusal: the next test is for the first product of a process.
 unsigned long refuse_each_of_later(const cpu::Operation& operation) {
     std::vector<std::vector<float>> values;
     for (const cpu::Shape& shape : operation.inputs)
@@ -164,7 +164,7 @@ TEST(MemoryPressure, OperatorsRefuseInWordsAndWorkAfterwards) {
                                         {},
                                         {{1, 3, 20, 20}, {8, 3, 3, 3}},
                                         {1, 8, 20, 20}};
-    // This thread has none of the memory yet that its operators share.
+    // A new thread does not have the memory yet that its operators share.
     std::thread([&] { EXPECT_GT(refuse_each_of_runs(convolution), 0u); }).join();
 }
 
@@ -206,8 +206,8 @@ bool is_refused_with(std::size_t room, const std::function<void()>& round) {
     return WIFEXITED(status) && WEXITSTATUS(status) == refused;
 }
 
-// oneDNN 2.6.3 crashes if a single allocation fails while it makes a primitive.  So no allocation
-// fails by itself there: the process gets ever more addresses.
+// oneDNN 2.6.3 crashes if a single allocation fails while it makes a primitive.  So this test fails
+// no single allocation, but limits the addresses of the process, with more room each time.
 TEST(MemoryPressure, TheFirstPrimitiveOfOneDnnIsRefusedInWordsAndWorksLater) {
     const cpu::Operation operations[] = {
         {CpuOpType::convolution,

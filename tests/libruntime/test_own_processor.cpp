@@ -226,7 +226,7 @@ TEST_F(OwnProcessors, ThatNeverAnswerAreGivenUp) {
     EXPECT_FALSE(state().in_use);
     CopyInference other;
     expect_done(other.submit(*engine, model, "npu"), other);
-    // On a busy host the call may be given up before its thread comes to it.
+    // On a busy host, the engine may give the call up before its thread starts it.
     while (!has_started)
         std::this_thread::yield();
     answers = true;
@@ -240,7 +240,7 @@ TEST_F(OwnProcessors, ThatNeverAnswerAreGivenUp) {
     expect_done(inference.submit(*engine, model, "mine"), inference);
 }
 
-/// A call that its processor drops has failed, at once or when it is given up.
+/// A call that its processor drops fails, at once or when the engine gives it up.
 TEST_F(OwnProcessors, ThatDropACallHaveFailed) {
     own->patience_ns = 1'000'000;
     std::atomic<bool> answers = false;

@@ -410,8 +410,8 @@ std::chrono::nanoseconds process_cpu_time() {
     return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-// If the CPU has nothing else to do, an FC that counted no CPU time would end by wall time, after 5
-// times as much.
+// The FC ends by its CPU time.  If that were not counted, the FC would end by wall time, at 5 times
+// the clock.
 TEST(EmbeddedQueue, AnEndlessFcEndsByTheCpuTimeThatItTook) {
     constexpr std::chrono::milliseconds fc_clock(100);
     EmbeddedOptions options;

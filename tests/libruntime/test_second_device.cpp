@@ -335,8 +335,8 @@ void tell_driver(const char* what, const char* device) {
     ASSERT_TRUE(file) << what << ' ' << device;
 }
 
-/// Binds it again and waits until its node exists.  The last references to the former device are
-/// dropped by themselves, and the new one has another name until then.
+/// Binds the device again until its node has its old name.  It gets another name while references
+/// to the former device are left, which are dropped after a moment.
 void bring_back(const char* device, const char* node) {
     tell_driver("bind", device);
     for (int i = 0; i < 1000 && access(std::getenv(node), F_OK) != 0; i++) {

@@ -252,7 +252,7 @@ TEST(Server, JobsInFlightOfAKilledClientDelayNoOtherClient) {
 }
 
 #ifndef __SANITIZE_ADDRESS__ // it needs descriptors itself to look at an exception
-/// A queue takes two descriptors; without them it is refused, and other clients lose nothing.
+/// A queue needs two descriptors; without them the client refuses it, and other queues go on.
 TEST(Server, AQueueForWhichThereIsNoDescriptorIsRefused) {
     TestServer server(options_of(1), ServerIn::process);
     const auto device = open_server(server.path());

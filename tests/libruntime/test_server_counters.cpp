@@ -42,13 +42,14 @@ std::uint64_t seen_busy_us(const std::string& path) {
     return open_server(path)->cores().front().busy_ns / ns_per_us;
 }
 
-/// After each FC of another client, runs short FCs of its own until the shown sum has grown: if the
-/// sum is rounded as a whole, the other's FC took the rest of the step that its own FCs left.
+/// After each FC of the victim, the attacker runs short FCs until the shown sum has grown by a
+/// step.  If the server rounded the sum of all FCs, the victim's FC would have taken the rest of
+/// the step.
 int recover(const std::string& path) {
     Worker victim(path);
     Worker attacker(path);
     std::mt19937 random(33);
-    std::uint64_t rest_us = 0; // how far the sum exceeds the last step, as far as it knows
+    std::uint64_t rest_us = 0; // the attacker's guess of the sum's excess over the last step
     int recovered = 0;
     for (int round = 0; round < rounds; round++) {
         const std::uint64_t before_us = seen_busy_us(path);

@@ -259,7 +259,7 @@ TEST(Server, DestroyedMemoryIsGivenBack) {
         EXPECT_EQ(blocks_of(memory.get()), 0);
         EXPECT_GT(blocks_of(area.get()), 0);
     }
-    // Soon after the connection is closed.
+    // The memory is freed soon after the connection is closed.
     for (const std::int64_t deadline = patience(); blocks_of(area.get()) != 0;)
         ASSERT_LT(in_ms(0), deadline);
 }

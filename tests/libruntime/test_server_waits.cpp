@@ -148,7 +148,7 @@ TEST(ServerWaits, AClientsWakeUpsAreSentWithoutTheLock) {
 using server::WakeUpRests;
 constexpr std::uint64_t cheap_ns = 10'000, dear_ns = 5'000'000;
 
-/// A client with two queues cannot make wake-ups of one stay unmeasured by those of the other.
+/// Cheap wake-ups of a client's one queue do not hide expensive ones of its other queue.
 TEST(WakeUpRests, AnExpensiveWakeUpIsFollowedByARestAfterAnyNumberOfCheapOnes) {
     WakeUpRests rests;
     std::uint64_t now_ns = 1;
@@ -277,8 +277,8 @@ public:
             ;
     }
     int fd() const { return socket_.get(); }
-    /// From then on the last owner waits in close(): the server, or, if it has closed it earlier, a
-    /// thread of the test.
+    /// Closes the test's own descriptor in a thread.  The last owner waits in close(): the server,
+    /// or this thread if the server has closed its descriptor earlier.
     void give_up() {
         closing_ = std::async(std::launch::async,
                               [mine = std::move(socket_)]() mutable { mine = Descriptor(); });
@@ -292,8 +292,7 @@ private:
     Descriptor peer_;
 };
 
-/// Threads that were left behind end once they can close their sockets; else other tests could not
-/// fork.
+/// Waits for threads of this process that still close sockets, since a later test may fork.
 void wait_for_threads_to_end() {
     const std::int64_t deadline = patience();
     const auto threads = [] {
@@ -356,9 +355,8 @@ TEST(ServerWaits, TheServerEndsWithAnyDescriptorsThatClientsSent) {
     expect_to_end(std::move(server), sockets);
 }
 
-/// Returns a listening socket, as systemd passes it.  It does not refuse descriptors, as the
-/// server's own socket does if the system can: clients that connect before the server starts may
-/// send some.
+/// Returns a listening socket, as systemd passes it.  Unlike the server's own socket, it accepts
+/// descriptors: clients that connect before the server starts may send some.
 Descriptor listen_at(const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -369,7 +367,7 @@ Descriptor listen_at(const std::string& path) {
     return listener;
 }
 
-/// More refused connections with such sockets than wait in one place.
+/// Refuses more connections with such sockets than descriptors may wait to be closed.
 TEST(ServerWaits, RefusedConnectionsDoNotDelayLaterClients) {
     std::string directory = "/tmp/overtake-test-XXXXXX";
     ASSERT_NE(mkdtemp(directory.data()), nullptr);

@@ -386,7 +386,7 @@ TEST_P(ServiceTest, InterruptEndsAWait) {
 }
 
 TEST_P(ServiceTest, EventsWaitUntilTheClientAsks) {
-    // More than one answer has room for.
+    // These are more segments than one answer has room for.
     Segments wide;
     for (int i = 0; i < 1000; i++)
         wide.cpu(1);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# Sourced by what runs in the VM: TAP lines, and a udev daemon.
+# Functions for tests in the VM: TAP lines, and a udev daemon.
 failed=0
 
-# check NAME COMMAND...: the command succeeds; what it prints is shown if it does not
+# check NAME COMMAND...: checks that the command succeeds, and else shows its output
 check()
 {
 	local name=$1
@@ -17,7 +17,7 @@ check()
 	fi
 }
 
-# check_not NAME COMMAND...: the command fails
+# check_not NAME COMMAND...: checks that the command fails
 check_not()
 {
 	local name=$1
@@ -30,8 +30,8 @@ fails()
 	! "$@"
 }
 
-# Leave of this kernel's modules those that the driver stands on: depmod reads every module, which takes an
-# emulated CPU minutes.
+# Hides this kernel's modules except those that the driver needs: depmod reads every module, which takes
+# minutes on an emulated CPU.
 keep_few_modules()
 {
 	local tree few module

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a CPU or a compiler may do to loads where a load-acquire or a store-release is left out:
- * perform them early or late. (What it may do to stores, the store buffer does.)
+ * If a load-acquire or a store-release is left out, a CPU or a compiler may perform loads early or
+ * late. This file models that; the store buffer models reordered stores.
  *
- * Under the device lock it may do so only while the lock is held. Then no other process stores, and
- * a load reads the same early or late: leaving out an acquire changes nothing there.
+ * Under the device lock, a load may be early or late only while the lock is held. No other thread
+ * stores then, so the load reads the same value: without an acquire, the protocol still holds there.
  */
 
-/* Without the acquire of a tail: the slot is read some time before the tail is. */
+/* Without the acquire of a tail, the slot may be read before the tail. */
 #if defined(NO_ACQUIRE_COMMAND_TAIL) && !defined(LOCKED)
 #define READ_COMMANDS_EARLY
 #endif
@@ -15,7 +15,7 @@
 #define READ_EVENTS_EARLY
 #endif
 
-/* Without the release of a head: the slot is read after the head was stored. */
+/* Without the release of a head, the slot may be read after the head was stored. */
 #ifdef NO_RELEASE_COMMAND_HEAD
 #define MAYBE_CONSUME_COMMAND	\
 	if :: atomic { consume(HOST, PLAIN); ahead = 1 } :: skip fi
@@ -30,12 +30,12 @@
 #endif
 
 /*
- * Without the acquire of a head: the slot is written as if there were room, and the load that finds
- * the room is performed when there is. C11 allows that. No CPU does it, and Linux relies on that: a
- * store that hangs on a branch on a load is not made before the load (-DCONTROL_DEPENDENCIES).
+ * Without the acquire of a head, the slot may be written as if there were room, and the load of the
+ * head performed later, when there is room. C11 allows this. No CPU does it, and Linux relies on that
+ * (-DCONTROL_DEPENDENCIES): a store that depends on a branch on a load is not made before the load.
  *
- * An execution in which the load never finds room did not happen; the checker must not take it for a
- * deadlock (pan -E), and what was overwritten counts only when the load has found room.
+ * An execution in which the load never finds room does not exist. The checker must not take it for a
+ * deadlock (pan -E), and an overwritten slot counts only if the load has found room.
  */
 #if !defined(LOCKED) && !defined(CONTROL_DEPENDENCIES)
 #ifdef NO_ACQUIRE_COMMAND_HEAD
@@ -50,8 +50,8 @@
 #define FILLS_EARLY
 
 bit filled[2];		/* the next message is in its slot already */
-bit speculates;		/* and there may have been no room for it */
-bit overwritten;	/* there was none */
+bit speculates;		/* the slot was filled, perhaps without room */
+bit overwritten;	/* there was no room */
 #define SPECULATES		speculates
 #define OVERWRITTEN		overwritten
 #define NOTE_OVERWRITTEN(word)	overwritten = (overwritten || word)

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The firmware: firmware-sim/fw/{fw,job,ring}.c with one core and one ring.
+ * The firmware: firmware-sim/fw/{fw,commands,job,ring}.c with one core and one ring.
  *
- * Left out, because the protocol with the host does not turn on it: time (an FC ends at any moment,
- * and the firmware takes its steps in any order), priorities, ARRIVED and PREEMPTED, which no
- * host acts on.
+ * The protocol does not depend on time, priorities, ARRIVED and PREEMPTED (the hosts only report these
+ * events), so the model leaves them out. An FC ends at any moment, and the firmware takes its steps in
+ * any order.
  */
 
 #define NO_JOB	JOBS
 
 /* The firmware's part of struct ovt_fw_job and struct ovt_fw_core. */
-byte request[JOBS];		/* what SUBMIT's job asks for */
-byte started[JOBS];		/* FCs */
+byte request[JOBS];		/* the request that came with SUBMIT */
+byte started[JOBS];		/* number of FCs */
 bit queued[JOBS];		/* OVT_JOB_QUEUED */
 bit cancelled[JOBS];
 byte running = NO_JOB;
 bit aborted;			/* exec.abort */
 chan ring = [JOBS] of { byte };	/* jobs with FCs to start, in order */
 
-/* Goes with every access of the firmware to a job. */
+/* Accompanies every access of the firmware to a job. */
 inline touch(job)
 {
-	/* no touch of a job after it was freed */
+	/* no access to a job after it was freed */
 	assert(alive[job])
 }
 
@@ -32,7 +32,7 @@ inline send(type, job)
 	push(FIRMWARE, MESSAGE(type, job), RELEASE_EVENT_TAIL)
 }
 
-/* ovt_job_end(): the result, then ENDED */
+/* end_job(): the result, then ENDED */
 inline end_job(job)
 {
 	HAS_ROOM(FIRMWARE, STORES_OF_PUSH + 1);
@@ -61,9 +61,9 @@ inline arrive(job)
 {
 	touch(job);
 	LOAD_ONCE(request[job], HOST, JOB(job));
-	/* the job is complete when its SUBMIT is seen */
+	/* the job is complete when the firmware sees its SUBMIT */
 	assert(request[job] == generation[job]);
-	/* and is submitted once */
+	/* a job is submitted once */
 	assert(!queued[job]);
 	queued[job] = 1;
 	ring!job
@@ -75,7 +75,7 @@ inline arrive(job)
 #define CAN_BE_CANCELLED(job)	(queued[job] && !cancelled[job])
 #endif
 
-/* cancel_command(), ovt_job_cancel(): the job may have ended before. */
+/* cancel_command(), ovt_job_cancel(): the job may have ended already. */
 inline cancel_job(job)
 {
 	touch(job);
@@ -100,7 +100,7 @@ inline reset_core()
 	aborted = (running != NO_JOB)
 }
 
-/* run_command() */
+/* ovt_fw_run_command() */
 inline run_command(message)
 {
 	job = JOB_OF(message);
@@ -112,7 +112,7 @@ inline run_command(message)
 	job = 0
 }
 
-/* retire(), end_faulty_job() */
+/* retire(), note_fault(), ovt_job_fc_ended() */
 inline retire(job)
 {
 	touch(job);
@@ -149,7 +149,7 @@ proctype firmware()
 	byte first, second, expected, job, count;
 	byte at;		/* index of the slot being read */
 	bit ahead;		/* the head was stored before the slot was read */
-	bit early;		/* the slot was read before the tail */
+	bit early;		/* the slot was read before the tail was */
 
 end_idle:
 	do

@@ -6,22 +6,22 @@
  *	groups_jobs.pml		the groups and plain jobs of a configuration
  *	groups_rings.pml	rings, lists of parts, and the arbiter: hw/core.c, hw/arbiter.c, fw/ring.c
  *	groups_stages.pml	stages and openings: fw/group.c
- *	groups_ready.pml	NORMAL past held FCs, and batches: fw/ready.c, fw/ring.c
+ *	groups_ready.pml	NORMAL FCs that pass held FCs, and batches: fw/ready.c, fw/ring.c
  *	groups_firmware.pml	arrival, cancel, end and choice: fw/job.c, fw/fw.c
- *	groups_checks.pml	what must hold
- *	groups_tidy.pml		states that differ in nothing that matters become one
+ *	groups_checks.pml	the properties that must hold
+ *	groups_tidy.pml		merges states whose differences do not matter
  *
- * An action of the firmware or the host is one step, since both hold the device lock for it. How
- * commands and events come through the queues is protocol.pml's: here each command is carried out at
- * any moment, in any order, and a full event queue ends a call of the firmware between two cores.
- * Time is left out: an FC ends at any moment, and a stage opens at any moment after the stages whose
- * sync began before. Every order that the modes of the device allow is among these.
+ * An action of the firmware or the host is one step, since both hold the device lock for it.
+ * protocol.pml checks the queues of commands and events. Here each command takes effect at any moment,
+ * in any order, and a full event queue ends a call of the firmware between two cores. The model has no
+ * time: an FC ends at any moment, and a stage opens at any moment after the stages whose syncs began
+ * earlier. These orders include every order that the modes of the device allow.
  *
- * Left out because no FC waits for it: what is counted or reported. Left out, and left to the tests of
- * tests/scenarios and tests/fuzz: fair devices, quotas, HOLD, parts that name no core.
+ * Counters and reports are left out, because no FC waits for them. Fair devices, quotas, HOLD and parts
+ * that name no core are left to tests/scenarios and tests/fuzz.
  *
- * SPIN lists no unvisited statement inside a d_step. That the checks there are alive is what the
- * mistakes in tests/protocol/run show: each must be found.
+ * SPIN lists no unvisited statement inside a d_step. The broken variants in tests/protocol/run show
+ * that the checks there work: each variant must be found.
  */
 
 /* Sizes of a configuration. */
@@ -33,13 +33,13 @@
 #define ENTRIES		2	/* OVT_RING_ENTRIES: the other FCs wait outside the ring */
 #endif
 #ifndef HARMS
-#define HARMS		0	/* cancels, kills, resets, faults */
+#define HARMS		0	/* number of cancels, kills, resets and faults */
 #endif
 #ifndef CUTS
-#define CUTS		0	/* calls that a full event queue ends between two cores */
+#define CUTS		0	/* number of calls that a full event queue ends between two cores */
 #endif
 #ifndef LIMITS
-#define LIMITS		0	/* changed core limits */
+#define LIMITS		0	/* number of changes of core limits */
 #endif
 #ifndef FLOOR
 #define FLOOR		0	/* normal_floor of both cores */
@@ -56,7 +56,7 @@
 #define QUEUE(core, ring) (2 * (core) + (ring))
 #define PARTS		(CORES * JOBS)
 
-/* What the host submits; constant. */
+/* The jobs that the host submits; constant. */
 bit is_group[JOBS];
 bit ring_of[JOBS];
 byte fcs[PARTS];
@@ -93,7 +93,7 @@ byte worker[JOBS];
 bit shared[JOBS];
 chan openings = [JOBS] of { byte };
 
-/* struct ovt_fw_core, and what of struct ovt_exec both sides use */
+/* struct ovt_fw_core, and the part of struct ovt_exec that core and firmware use */
 byte running[CORES];
 bit executed[CORES];
 bit abort[CORES];
@@ -110,18 +110,18 @@ byte unfinished[CORES];
 byte next_sequence;
 bit choose;
 
-/* The host: what of its actions has happened. Jobs 0 and 1 are of the context that it may kill. */
+/* The host's actions so far. Jobs 0 and 1 are of the context that it may kill. */
 byte submitted, harms, cuts, changes;
 bit killing, killed;
 
-/* Only checked: a fault, a cancel or a kill was meant for the job. */
+/* Only for checks: the job got a fault, a cancel, a kill or a reset. */
 bit hit[JOBS];
 
 #define ON(core, job)	(running[core] != NONE && JOB(running[core]) == (job))
 #define IDLE(core)	(running[core] == NONE)
 #define MAY_HARM	(harms < HARMS)
 
-/* FCs of a part that have ended. */
+/* The number of FCs of a part that have ended. */
 #define ENDED_FCS(part)	(started[part] - (running[CORE(part)] == (part)))
 
 /* open_stage(), ovt_group_holds(), ovt_group_is_ready(), ovt_group_holds_some() */
@@ -137,13 +137,13 @@ bit hit[JOBS];
 #include "groups_checks.pml"
 #include "groups_firmware.pml"
 
-/* A core's thread: it executes what the firmware has started, and reports. */
+/* A core's thread: it executes the FC that the firmware has started, and reports its end. */
 proctype core_thread(byte me)
 {
 end_idle:
 	do
 	:: atomic { !IDLE(me) && !executed[me] ->
-		/* An abort that came in its last step counts as well. */
+		/* An abort in the FC's last step counts, too. */
 		fault[me] = abort[me];
 		executed[me] = 1
 	   }
@@ -162,7 +162,7 @@ end_idle:
 #define CAN_CANCEL(job)	(MAY_HARM && !KILL_IS_CUT && state[job] != NEW && !hit[job])
 #define CAN_RESET(core)	(MAY_HARM && !IDLE(core) && !abort[core])
 
-/* What the host asks for. It submits each job once, in any order, and cancels one at most once. */
+/* The host submits each job once, in any order, and cancels a job at most once. */
 proctype host()
 {
 	byte which;		/* job, or core */
@@ -269,7 +269,7 @@ end_idle:
 		check();
 		there = 0
 	   }
-	/* choose_idle(), which a command that is not finished keeps from being reached */
+	/* choose_idle(): the firmware does not reach it while a kill is not finished */
 	:: atomic {
 		choose && !KILL_IS_CUT ->
 		if

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What must hold of groups, besides what is checked where an FC starts and a job ends. */
+/* The properties of groups that must hold; end_job() and others check more where they act. */
 
-/* With -DONLY_DEADLOCKS=1 a wrong order, or a core that idles, must lead to a deadlock to be found. */
+/* With -DONLY_DEADLOCKS=1, a wrong order or an idle core is an error only if it leads to a deadlock. */
 #ifndef ONLY_DEADLOCKS
 #define ONLY_DEADLOCKS	0
 #endif
 
-/* Nothing of @job is in a ring, a list, a tree or among the openings. */
+/* No FC or part of @job is in a ring, a list or a tree, and @job is not among the openings. */
 inline check_gone(job)
 {
 	assert(!(openings??[eval(job)]));
@@ -42,7 +42,7 @@ inline check_gone(job)
 #define GOES_ON		(choose || !IDLE(0) || !IDLE(1) || nempty(openings) || !SOME_QUEUED)
 #define FIRST_HIGH(core) list[QUEUE(core, HIGH) * JOBS]
 
-/* A core that has something to start does not idle. */
+/* A core that can start an FC does not idle. */
 inline check_idle(core)
 {
 	first_ready(core, current);
@@ -51,10 +51,10 @@ inline check_idle(core)
 	       (!listed[QUEUE(core, NORMAL)] && current == NONE))
 }
 
-/* After every action of the firmware. */
+/* Holds after every action of the firmware. */
 inline check()
 {
-	/* no deadlock: while an FC is unfinished, one runs, or a stage opens, or a core chooses */
+	/* no deadlock: while a job is unfinished, an FC runs, a stage opens, or a core chooses */
 	assert(GOES_ON);
 	here = 0;
 	do
@@ -68,7 +68,7 @@ inline check()
 	od
 }
 
-/* Of two groups that meet in HIGH of both cores one is first in both. */
+/* If two groups are in HIGH of both cores, the same one is first in both. */
 inline check_orders()
 {
 	here = 0;
@@ -88,7 +88,7 @@ inline check_orders()
 
 #define ALL_OVER	(submitted == JOBS && !SOME_QUEUED && !choose && empty(openings))
 
-/* When all jobs are over, nothing is left of them. */
+/* When all jobs are over, the cores have nothing left of them. */
 inline check_empty()
 {
 	here = 0;
@@ -110,14 +110,14 @@ inline check_empty()
 	od
 }
 
-/* The first FC of @ring starts: what must hold then. */
+/* Must hold when the first FC of @ring starts. */
 inline check_start(core, ring, part)
 {
 	/* no FC after the end, a cancel or a fault of its job */
 	assert(state[JOB(part)] == QUEUED && !cancelled[JOB(part)] && !fault_of[JOB(part)]);
-	/* the FCs of a part in their order, one at a time */
+	/* the FCs of a part start in their order, one at a time */
 	assert(its_fc == started[part] && IDLE(core));
-	/* no FC before the stage before has ended in all parts */
+	/* no FC before the earlier stages have ended in all parts */
 	each = 0;
 	do
 	:: each < CORES ->
@@ -130,7 +130,7 @@ inline check_start(core, ring, part)
 		each++
 	:: else -> break
 	od;
-	/* and none past a HIGH one of its core, held or not, that arrived before */
+	/* no HIGH FC before an earlier HIGH FC of its core, held or not */
 	each = 0;
 	do
 	:: each < JOBS && ring == HIGH ->

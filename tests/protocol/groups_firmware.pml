@@ -46,7 +46,7 @@ inline enter_core(core, part)
 }
 
 #ifdef HIGH_ENTERS_IN_TWO_ORDERS
-/* On core 1 a HIGH part enters before the one that came last, if that is all outside the ring. */
+/* On core 1, a HIGH part enters before the last part, if no FC of the last part is in the ring. */
 hidden byte one, two;
 inline enter_before_last(queue)
 {
@@ -169,7 +169,7 @@ inline drop_waiting(job)
 #endif
 }
 
-/* end_job(): what was the group's must be nowhere any more. */
+/* end_job(): no queue may have anything of the job any more. */
 inline end_job(job)
 {
 	/* each job ends once */
@@ -178,7 +178,7 @@ inline end_job(job)
 	assert(!ON(0, job) && !ON(1, job));
 	state[job] = OVER;
 	stop_openings(job);
-	/* and well if no harm was meant for it: no other core's fault, no other job's cancel */
+	/* a job without harm ends well: the fault or cancel of another job does not harm it */
 	assert((done[job] == FCS(job) && !cancelled[job] && !fault_of[job]) || hit[job]);
 	check_gone(job);
 	tidy_job(job)
@@ -227,7 +227,7 @@ inline stop_fc(core)
 	fault[core] = fault[core] || executed[core]
 }
 
-/* ovt_context_kill(): jobs for which it has something to do, abort_parts() */
+/* ovt_context_kill(): the jobs that it still has to cancel or to stop; abort_parts() */
 #define MAY_BE_KILLED(job) (state[job] == QUEUED && \
 	(!cancelled[job] || (ON(0, job) && !abort[0]) || (ON(1, job) && !abort[1])))
 inline stop_fcs(job)
@@ -330,7 +330,7 @@ inline choose_for(core)
 	fi
 }
 
-/* choose_idle(): @most cores, then the event queue is full */
+/* choose_idle(): after @most cores, the event queue is full */
 inline choose_idle(most)
 {
 	there = 0;

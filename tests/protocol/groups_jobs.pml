@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The jobs of a configuration: groups A and B, and plain jobs C and, with 4 jobs, D. The host's
- * choice of shapes, cores and limits is free, so every one is checked.
+ * The jobs of a configuration: groups A and B, plain job C if there are 3 jobs, and plain job D if
+ * there are 4. The choice of shapes, cores and limits is free, so SPIN checks each.
  */
 #ifndef A_RING
 #define A_RING	HIGH
@@ -52,7 +52,7 @@ inline settle_jobs()
 	/* both parts in both stages */
 	:: group_of(0, FC2(0, 1), FC2(0, 1))
 #if SHAPES > 1
-	/* one ahead of the other: stage 0, or the first two, are its own */
+	/* one part is ahead: stage 0, or the first two stages, are its own */
 	:: group_of(0, FC2(0, 1), FC1(1))
 	:: group_of(0, FC1(2), FC2(0, 1))
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NORMAL in order of arrival past held FCs, and batches: firmware-sim/fw/ready.c, ovt_ring_commit().
- * The tree of ready parts is a bit of each part: its first is the one that arrived first.
+ * NORMAL FCs in order of arrival, which pass held FCs, and batches: firmware-sim/fw/ready.c,
+ * ovt_ring_commit(). The tree of ready parts is a bit of each part; its first part arrived first.
  */
 
-/* ovt_ready_first(): the first of the tree, first_deferred(): and of the list, from refill on */
+/* The first part of the tree; first_deferred() also looks at the list, from refill on. */
 inline first_ready(core, result)
 {
 	result = NONE;
@@ -87,7 +87,7 @@ inline ready_refill(core)
 #define HELD(core)	held[core]
 #endif
 
-/* ovt_ready_commit(): parts in order of arrival, of the list and the tree */
+/* ovt_ready_commit(): parts of the list and the tree, in order of arrival */
 inline ready_commit(core)
 {
 	if
@@ -108,7 +108,7 @@ inline ready_commit(core)
 				taken_fcs = (taken_fcs < left_to_take -> taken_fcs : left_to_take);
 				batch_sequence[core] = nth;
 				batch_index[core] = queued[PART(each, core)] + taken_fcs;
-				/* what is committed is ready: the core will not wait for it */
+				/* committed FCs are ready: the core never waits for one */
 				assert(!HOLDS(PART(each, core), batch_index[core] - 1));
 				left_to_take = left_to_take - taken_fcs
 			:: else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Of each core two rings, two lists of the parts that have FCs to start, and the arbiter:
- * firmware-sim/fw/ring.c, firmware-sim/hw/{core,arbiter}.c. A ring is kept with its head in slot 0.
+ * Each core has two rings, two lists of the parts that have FCs to start, and an arbiter:
+ * firmware-sim/fw/ring.c, firmware-sim/hw/{core,arbiter}.c. The head of a ring is always in slot 0.
  */
 
 /* struct ovt_core */
@@ -23,7 +23,7 @@ byte list[2 * CORES * JOBS];
 byte listed[2 * CORES];
 byte refill[2 * CORES];
 
-/* Of the loops; no part of the state. */
+/* Variables of loops, which are no part of the state. */
 hidden byte each, nth, counted, place, its_fc, following, taken_fcs, left_to_take, position;
 hidden byte here, there, current, other;
 
@@ -33,7 +33,7 @@ inline list_append(queue, part)
 	listed[queue]++
 }
 
-/* The place of @part, or the length of the list. */
+/* Sets place to the place of @part, or to the length of the list. */
 inline find_in_list(queue, part)
 {
 	place = 0;
@@ -132,13 +132,13 @@ inline refill_ring(queue)
 hidden byte choice, arrival;
 hidden byte committed, blocked;
 
-/* Of the checks. */
+/* Variables of checks. */
 hidden byte meets[CORES], comes_first[CORES];
 hidden byte where_is[CORES];
 
 #define HIGH_FIRST(core)	(!arrival || sequence[JOB(slot_part[HEAD(QUEUE(core, HIGH))])] < arrival)
 #ifdef LIMIT_0_IS_ONE_QUEUE
-/* With limit 0 a held FC keeps all that arrived after it from starting. */
+/* With limit 0, a held FC blocks all FCs that arrived after it. */
 #define IS_HELD(core, job) (state[job] == QUEUED && ring_of[job] == NORMAL && \
 	!cancelled[job] && queued[PART(job, core)] < fcs[PART(job, core)] && \
 	HOLDS(PART(job, core), queued[PART(job, core)]))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The stages of groups: firmware-sim/fw/group.c. What a group has run is left out. */
+/* The stages of groups: firmware-sim/fw/group.c. Times of stages are left out. */
 
-/* FCs of @part in stages before @its_stage. */
+/* Sets counted to the number of FCs of @part in stages before @its_stage. */
 inline count_before(part, its_stage)
 {
 	counted = 0;
@@ -99,7 +99,7 @@ inline end_stage(job)
 		:: else
 		fi;
 		if
-		/* one opening of a group at most */
+		/* a group has one opening at most */
 		:: has_sync -> assert(!(openings??[eval(job)])); openings!job
 		:: else -> open_for_others(job)
 		fi

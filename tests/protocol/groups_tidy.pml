@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What no later step of the model looks at becomes 0, so that states that differ in nothing else are
- * one. Sequence numbers and positions count anew from what is left: only their order matters.
+ * A value that no later step of the model reads becomes 0, so that states that differ only in such
+ * values become one. Sequence numbers count anew without ended jobs, and positions of an empty NORMAL
+ * restart at 0: only their order matters.
  */
 
 /* is_committed() */
@@ -73,7 +74,7 @@ inline tidy_core(core)
 	fi
 }
 
-/* At the end of every action. */
+/* Runs at the end of every action. */
 inline tidy_cores()
 {
 	here = 0;

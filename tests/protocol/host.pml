@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The host: kmod/overtake_{host,job}.c and libruntime's FirmwareHost, which follow one protocol.
- * Its own threads exclude each other by the device lock, so it is one thread here.
+ * The host: kmod/overtake_{publish,job,host,core}.c and libruntime's FirmwareHost, which follow one
+ * protocol. A host's threads exclude each other by the device lock, so the host is one thread here.
  *
- * It submits SUBMISSIONS jobs, in JOBS pieces of memory that it uses again, cancels each or not at
- * any moment, resets the core up to RESETS times, and ends when all it ever submitted is freed.
- * Every choice is free, so every order of these is checked. It never waits for the firmware but for
- * the end, and the number of its actions is bounded: no execution goes on for ever.
+ * The host submits SUBMISSIONS jobs, in JOBS pieces of memory that it uses again. It cancels each job
+ * at any moment or not at all, and resets the core up to RESETS times. It ends when all jobs are freed.
+ * Every choice is free, so SPIN checks every order of these actions. The number of actions is bounded,
+ * so no execution goes on for ever.
  */
 
 /* A job: struct overtake_job, EmbeddedJob. */
 bit held_until_ended[JOBS];	/* the firmware's reference */
 bit held_until_cancelled[JOBS];	/* the CANCEL command's reference */
 bit cancel_requested[JOBS];
-bit told_cancelled[JOBS];	/* CANCELLED came; checked, not part of the protocol */
+bit told_cancelled[JOBS];	/* only for checks: CANCELLED came */
 
 byte submitted;
 byte resets;
 
 #define IS_FREE(job)	(!alive[job])
 
-/* overtake_job_create(), admit_locked(), submit_locked(); FirmwareHost::admit() */
+/* admit_locked(), publish_locked(), overtake_job_submit_locked(); FirmwareHost::admit() */
 inline submit(job)
 {
 	RESERVE(SLOTS_OF_JOB);
@@ -36,7 +36,7 @@ inline submit(job)
 	}
 }
 
-/* overtake_job_cancel_locked(), FirmwareHost::request_cancel(). Nothing in it can be refused. */
+/* overtake_job_cancel_locked(), FirmwareHost::request_cancel(). A cancel cannot fail. */
 inline cancel(job)
 {
 	atomic {
@@ -48,7 +48,7 @@ inline cancel(job)
 	}
 }
 
-/* overtake_host_reset_core() */
+/* overtake_core_reset(), FirmwareHost::fail_core() */
 inline reset()
 {
 	RESERVE(1);
@@ -60,7 +60,7 @@ inline reset()
 	}
 }
 
-/* overtake_job_put(): the last reference frees. */
+/* overtake_job_put(): frees the job with its last reference. */
 inline put(job)
 {
 #ifdef FREE_AT_ENDED
@@ -85,7 +85,7 @@ inline job_ended(job)
 	/* ENDED comes once */
 	assert(held_until_ended[job]);
 	LOAD_ONCE(first, FIRMWARE, JOB(job));
-	/* and the result with it */
+	/* the result is there with ENDED */
 	assert(first == generation[job]);
 	if
 	:: cancel_requested[job]
@@ -109,11 +109,11 @@ inline job_cancelled(job)
 inline handle_event(message)
 {
 	job = JOB_OF(message);
-	/* an event tells of a job that exists */
+	/* the job of an event exists */
 	assert(alive[job]);
 	if
 	:: TYPE(message) == STARTED || TYPE(message) == DONE || TYPE(message) == FAULT ->
-		/* no FC before its job, after its end, or started after the cancel */
+		/* no event of an FC after ENDED, and no FC starts after CANCELLED */
 		assert(held_until_ended[job]);
 		assert(TYPE(message) != STARTED || !told_cancelled[job])
 	:: TYPE(message) == ENDED -> job_ended(job)
@@ -129,7 +129,7 @@ proctype host()
 	byte first, second, expected, job, count;
 	byte at;		/* index of the slot being read */
 	bit ahead;		/* the head was stored before the slot was read */
-	bit early;		/* the slot was read before the tail */
+	bit early;		/* the slot was read before the tail was */
 
 	do
 	:: atomic { MAY_ENTER && submitted < SUBMISSIONS && IS_FREE(0) &&
@@ -170,6 +170,6 @@ proctype host()
 	   empty(published[HOST]) && empty(published[FIRMWARE]) -> break
 	od;
 
-	/* When nothing moves any more, every reservation has come back. */
+	/* When no step is left, every reservation has been returned. */
 	atomic { timeout -> assert(NOTHING_RESERVED) }
 }

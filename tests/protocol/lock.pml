@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The device lock (-DLOCKED): today's hosts run the firmware themselves, and hold one lock around
- * every call. Taking it is an acquire, so no load is performed before; leaving it is a
- * release: the next owner sees every store made inside.
+ * The device lock (-DLOCKED): both hosts run the firmware themselves, and hold one lock around every
+ * call. To take the lock is an acquire: no load inside is performed before. To release the lock is a
+ * store-release: the next owner sees every store that was made inside.
  */
 #ifdef LOCKED
 

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory: what a thread has stored, and when the other one sees it.
+ * Memory: when a thread sees the stores of the other thread.
  *
- * Each thread has a store buffer. A store enters it at once; it reaches memory some time later, and
+ * Each thread has a store buffer. A store enters the buffer at once and reaches memory later:
  *
- *	two stores to one address reach it in program order;
- *	a store-release reaches it after everything stored before it;
- *	nothing else is ordered. A later store may overtake an earlier one, a release included.
+ *	two stores to one address reach memory in program order;
+ *	a store-release reaches memory after all stores before it;
+ *	no other stores are ordered: a later store may overtake an earlier one, also a release.
  *
- * A load looks into memory. (No thread loads what it has stored itself: the indices it owns are in
- * its registers.) The loads of the protocol as it is are performed in program order, for each is
- * held in place by a barrier. Where that barrier is left out, early.pml performs them early or late.
+ * A load reads memory. (No thread loads its own stores: it has its own indices in registers.) In the
+ * protocol, a barrier keeps each load in its place, so loads are performed in program order. If a
+ * barrier is left out, early.pml performs loads early or late.
  *
- * So a pair of accesses that no barrier orders is reordered, whichever pair it is: store-store and
- * store-load by the buffer, load-load and load-store by early.pml. For stores this is partial store
- * order (PSO), with a release that holds back what precedes it only, as on ARM. What POWER allows
- * beyond, two threads seeing the stores of others in different orders, takes more than two threads.
- * x86 (total store order) allows a subset: one buffer that empties in order, loads in order. So what
- * holds here holds on all of them.
+ * So each pair of accesses that no barrier orders can be reordered: store-store and store-load by the
+ * buffer, load-load and load-store by early.pml. For stores this is partial store order (PSO), with
+ * releases as on ARM: a release waits for earlier stores, and later stores may overtake it. POWER also
+ * lets two threads see the stores of other threads in different orders, which takes more than two
+ * threads. x86 (total store order) allows less: its buffer empties in order, and its loads are in
+ * order. A property that holds here therefore holds on all of them.
  *
  * Each thread has its own row of memory, since each address has one writer.
  */
@@ -26,9 +26,9 @@
 #define FIRMWARE	1
 
 /*
- * Addresses in the row of a thread: the slots of the queue it produces, two words each, so that a
- * half-written slot can be seen; its tail; the head of the queue it consumes; and its part of each
- * job (host: the request; firmware: the result).
+ * Addresses in the row of a thread: the slots of the queue that it produces, its tail, the head of the
+ * queue that it consumes, and its part of each job (host: the request; firmware: the result). A slot has
+ * two words, so that the other thread can see a half-written slot.
  */
 #define WORD(index, half)	(2 * ((index) % SIZE) + (half))
 #define TAIL			(2 * SIZE)
@@ -42,9 +42,8 @@ typedef row {
 row memory[2];
 
 /*
- * What is passed on once, a slot or a job's part, is 0 when it has been read: to read it again
- * or to read it too early is to read 0, which is no message, and a slot that is not 0
- * when it is written was not consumed.
+ * A slot or a job's part is passed on once, so a load sets it to 0. A second load, or a load that is too
+ * early, reads 0, which is no message. A slot that is not 0 when it is written was not consumed.
  */
 #define LOAD_ONCE(into, thread, where) \
 	into = memory[thread].word[where]; \
@@ -64,7 +63,7 @@ store_buffer buffer[2];
 
 #define HAS_ROOM(thread, stores)	(buffer[thread].count + (stores) <= STORES)
 
-/* Inside an atomic step that has waited for HAS_ROOM(). */
+/* Callers are atomic steps that have waited for HAS_ROOM(). */
 inline store(thread, where, what, kind)
 {
 	buffer[thread].address[buffer[thread].count] = where;
@@ -89,7 +88,7 @@ inline reach_memory(k)
 	where = buffer[thread].address[k];
 	if
 	:: where < TAIL ->
-		/* no slot is overwritten before it was consumed */
+		/* no slot is overwritten before it is consumed */
 		assert(!memory[thread].word[where] || SPECULATES);
 		NOTE_OVERWRITTEN(memory[thread].word[where])
 	:: where >= JOB(0) ->
@@ -114,7 +113,7 @@ inline reach_memory(k)
 	where = 0
 }
 
-/* Empties the buffer of @thread, in any order that is allowed. */
+/* Empties the buffer of @thread, in any order that the rules above allow. */
 proctype memory_of(byte thread)
 {
 	byte where;

@@ -2,17 +2,17 @@
 /*
  * The protocol between a host and the firmware, for SPIN; tests/protocol/run checks it.
  *
- *	memory.pml	store buffers: when a store is seen
- *	early.pml	when a load is performed, where a barrier is left out
+ *	memory.pml	store buffers: when the other thread sees a store
+ *	early.pml	when a load is performed if a barrier is left out
  *	lock.pml	the device lock
- *	queue.pml	command and event queue; queue_accesses.py says which barriers the code has
- *	reservation.pml	who may queue a command
+ *	queue.pml	command and event queue; queue_accesses.py finds the barriers of the code
+ *	reservation.pml	slots of the command queue
  *	firmware.pml	jobs, FCs, cancel, reset, events
  *	host.pml	submission, cancel, reset, and when a job's memory is freed
  *
- * What must hold stands where it is checked, as assert(). No deadlock: SPIN finds states from which
- * nothing goes on that carry no label "end". No endless run: the host's actions are counted, and
- * each other step uses up something that they made.
+ * Each property is an assert() at the place where it must hold. Deadlocks: SPIN finds states without
+ * a next step and without a label "end". Endless runs: none is possible, since the number of the
+ * host's actions is bounded, and each other step consumes something that they made.
  */
 
 #ifdef NO_BARRIERS
@@ -26,7 +26,7 @@
 #define NO_ACQUIRE_EVENT_HEAD
 #endif
 
-/* Sizes; 3 entries are none: a queue has a power of two. */
+/* Sizes. SIZE is a power of two, as in the code. */
 #ifndef SIZE
 #define SIZE		2
 #endif
@@ -37,12 +37,12 @@
 #define RESETS		1
 #endif
 #ifndef STORES
-#define STORES		4	/* of a store buffer: one submission */
+#define STORES		4	/* entries of a store buffer: one submission */
 #endif
 #define JOBS		2	/* pieces of memory for jobs */
 #define FCS		2	/* of a job */
 
-/* A message, of one byte: what, and which job. */
+/* A message has one byte: its type and its job. */
 #define SUBMIT		1
 #define CANCEL		2
 #define RESET		3
@@ -55,7 +55,7 @@
 #define TYPE(message)		((message) / JOBS)
 #define JOB_OF(message)		((message) % JOBS)
 
-/* Checked, not part of the protocol: whether a job's memory is allocated, and for which submission. */
+/* Only for checks: whether a job's memory is allocated, and for which submission. */
 bit alive[JOBS];
 byte generation[JOBS];
 

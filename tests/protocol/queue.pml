@@ -3,8 +3,8 @@
  * The queues of firmware-sim/fw/queue.c. Queue q is named after its producer: HOST has the command
  * queue, FIRMWARE the event queue. The other thread is its consumer.
  *
- * Indices run freely in the code, modulo 2^32, here modulo 2 * SIZE: only differences up to SIZE and
- * the index modulo SIZE are ever used. They start just before the wrap.
+ * Indices run freely, in the code modulo 2^32, here modulo 2 * SIZE. That is equivalent, since only
+ * differences up to SIZE and the index modulo SIZE are used. Indices start just before the wrap.
  */
 
 #define OTHER(thread)	(1 - (thread))
@@ -12,16 +12,16 @@
 #define FIRST_INDEX	(MODULUS - 1)
 #define USED(tail, head) (((tail) + MODULUS - (head)) % MODULUS)
 
-/* Private copies: what the producer, the consumer has in a register. */
+/* The indices that the producer and the consumer have in registers. */
 byte tail[2];
 byte head[2];
 
-/* What was published and not consumed yet, in order; checked, not part of the protocol. */
+/* Only for checks: the messages that were published and not consumed yet, in order. */
 chan published[2] = [SIZE + 1] of { byte };
 
 /*
- * The barriers. -DNO_RELEASE_COMMAND_TAIL and so on take one away: queue_accesses.py gives those that
- * queue.c does not have.
+ * The barriers. -DNO_RELEASE_COMMAND_TAIL and the other options each remove one: queue_accesses.py
+ * prints the options for barriers that queue.c lacks.
  */
 #ifdef NO_RELEASE_COMMAND_TAIL
 #define RELEASE_COMMAND_TAIL	PLAIN
@@ -44,15 +44,15 @@ chan published[2] = [SIZE + 1] of { byte };
 #define RELEASE_EVENT_HEAD	RELEASE
 #endif
 
-/* Loads of the other side's index; a newer one may be in the other side's store buffer. */
+/* Loads of the other side's index; the other side's store buffer may have a newer value. */
 #define LOAD_TAIL(q)	memory[q].word[TAIL]
 #define LOAD_HEAD(q)	memory[OTHER(q)].word[HEAD]
 
 #define IS_EMPTY(q)	(LOAD_TAIL(q) == head[q])
 
 /*
- * ovt_fw_event_room() and room(). One action of the firmware modelled here sends at most two events:
- * DONE, ENDED; or ENDED, CANCELLED. The code's OVT_EVENTS_PER_ACTION counts those left out, too.
+ * ovt_fw_event_room() and room(). In this model, an action of the firmware sends at most two events:
+ * DONE, ENDED; or ENDED, CANCELLED. The code's OVT_EVENTS_PER_ACTION also counts other events.
  */
 #define EVENT_ROOM		(SIZE - USED(tail[FIRMWARE], LOAD_HEAD(FIRMWARE)))
 #ifndef EVENTS_PER_ACTION
@@ -66,7 +66,7 @@ inline fill_slot(q, message)
 	store(q, WORD(tail[q], 1), message, PLAIN)
 }
 
-/* ovt_fw_push_command(), ovt_fw_push_event(). Atomic: no other process sees a store alone. */
+/* ovt_fw_push_command(), ovt_fw_push_event(). Callers are atomic: all stores enter the buffer at once. */
 #define STORES_OF_PUSH	3
 inline push(q, message, kind)
 {
@@ -79,9 +79,9 @@ inline push(q, message, kind)
 }
 
 /*
- * The loads of what ovt_fw_peek_command() points at, and of ovt_fw_pop_event(): slot @at, in steps of
- * their own. The firmware looks at a command's time more than once before it consumes the command; it
- * finds the same, since a slot is not overwritten before it is consumed.
+ * The loads of slot @at, each in a step of its own: of the command that ovt_fw_peek_command() returns,
+ * and of ovt_fw_pop_event(). The firmware reads a command's time several times before it consumes the
+ * command; it reads the same each time, since no slot is overwritten before it is consumed.
  */
 inline read_slot(q)
 {
@@ -97,7 +97,7 @@ inline read_slot_once(q)
 	fi
 }
 
-/* Leaves the message in @first, whatever the variant made of it. */
+/* Leaves the message in @first, also if a variant has overwritten the slot. */
 inline check_slot(q)
 {
 	/* each message once and in order */
@@ -128,7 +128,7 @@ inline consume_once(q, kind)
 }
 
 #ifdef FILLS_EARLY
-/* The producer, which in program order would wait for @has_room and then fill the slot. */
+/* The producer fills the slot early; in program order, it would first wait for @has_room. */
 inline fill_early(q, message, has_room)
 {
 	if
@@ -137,7 +137,7 @@ inline fill_early(q, message, has_room)
 	fi;
 	atomic {
 		has_room ->
-		/* what happened meanwhile, has happened */
+		/* no slot was overwritten before there was room */
 		assert(!overwritten);
 		speculates = 0
 	}

@@ -1,21 +1,20 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""What firmware-sim/fw/queue.c does to the memory that host and firmware share, for the model.
+"""Reads the accesses of firmware-sim/fw/queue.c to the memory that host and firmware share, for the model.
 
     queue_accesses.py defines FILE          the -D options with which the model does as FILE does
     queue_accesses.py without BARRIER FILE  FILE, but with a plain access in place of the barrier
     queue_accesses.py barriers              the names of the barriers that FILE can be without
 
-Each function of the queues is read as the sequence of its accesses: of slots, of indices, and of the
-indices by which one side tells the other, which are stored with release and loaded with acquire. The
-model is written for the sequences of FUNCTIONS. Where FILE has an access without its barrier, or on
-the wrong side of the slot, the model gets it so, and fails. An error is what the model has no place
-for: a function, an access or an order that it does not have.
+Each function of the queues is a sequence of accesses to slots and to indices. An index by which one side
+notifies the other is stored with release and loaded with acquire. The model is written for the sequences
+in FUNCTIONS. If FILE has an access without its barrier, or on the wrong side of the slot, the model gets the
+same access, and its checks fail. A function, an access or an order that the model lacks is an error.
 """
 import re
 import sys
 
-# By function: the accesses, in the order of the model.
+# The accesses of each function, in the order of the model.
 FUNCTIONS = {
     "ovt_fw_push_command": ["write commands", "release command_tail"],
     "ovt_fw_peek_command": ["acquire command_tail", "read commands"],
@@ -23,11 +22,11 @@ FUNCTIONS = {
     "ovt_fw_event_room": ["acquire event_head"],
     "ovt_fw_push_event": ["write events", "release event_tail"],
     "ovt_fw_pop_event": ["acquire event_tail", "read events", "release event_head"],
-    # Under the host's lock (reservation.pml).
+    # The host's lock is held here (reservation.pml).
     "ovt_fw_reserve": ["count"],
     "ovt_fw_unreserve": ["count"],
 }
-# An index that only its own thread stores is loaded by that thread without any order.
+# Each function's own index: only the function's thread stores it, and loads it without a barrier.
 OWN = {
     "ovt_fw_push_command": "command_tail",
     "ovt_fw_peek_command": "command_head",
@@ -38,7 +37,7 @@ OWN = {
 }
 INDEX = "(?:command|event)_(?:head|tail)"
 SLOT = r"fw->config\.(commands|events)\["
-# The first that fits counts; "" is no access of memory that is shared.
+# The first pattern that fits counts; "" means no access to shared memory.
 ACCESSES = [
     (rf"ovt_store_release\(&fw->({INDEX}),", "release {}"),
     (rf"ovt_load_acquire\(&fw->({INDEX})\)", "acquire {}"),
@@ -59,7 +58,7 @@ def fail(text):
 
 
 def functions_of(source):
-    """The bodies by name, without comments."""
+    """Returns the bodies of functions by name, without comments."""
     source = re.sub(r"/\*.*?\*/", "", source, flags=re.S)
     found = re.findall(r"^[a-z][^;{}]*?(\w+)\([^;{}]*\)\n\{\n(.*?)^\}", source, flags=re.S | re.M)
     return dict(found)
@@ -92,7 +91,7 @@ def define(access):
 
 
 def defines_of_function(name, accesses):
-    """Of barriers that are missing, and of those that a slot is on the wrong side of."""
+    """Returns the options for barriers that are missing, or that are on the wrong side of a slot's access."""
     wanted = FUNCTIONS[name]
     if sorted(without_barriers(accesses)) != sorted(without_barriers(wanted)):
         fail(f"{name}: the model has {', '.join(wanted)}; the code {', '.join(accesses)}")
@@ -118,7 +117,7 @@ def defines(source):
 
 
 def barriers():
-    """By name: function, and access."""
+    """Returns function and access of each barrier, by the barrier's name."""
     return {access.replace("_", "-").replace(" ", "-of-"): (name, access)
             for name, accesses in FUNCTIONS.items() for access in accesses
             if re.match("release|acquire", access)}

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reservations: ovt_fw_reserve(), ovt_fw_unreserve(). A slot of the command queue is in use from its
- * reservation until its command is consumed or it is given back.
+ * reservation until its command is consumed or the host returns the slot.
  *
- * Host and firmware both change the code's count, so it needs the lock that both hosts hold around
- * every call (-DLOCKED). A host that shares no lock with its firmware keeps the count itself, and
- * learns from the head of the command queue what was consumed; then the head stands for the count.
+ * Host and firmware both change the code's count, so the count needs the lock that both hosts hold
+ * around every call (-DLOCKED). A host that shares no lock with its firmware keeps the count itself:
+ * the head of the command queue shows it the consumed commands.
  */
 
 #if defined(LOCKED) || defined(SHARED_COUNT)
@@ -13,7 +13,7 @@
 byte reserved;			/* commands_reserved */
 #define CAN_RESERVE(slots)	(reserved + (slots) <= SIZE)
 
-/* A load and a store: no atomic instruction, in the code neither. */
+/* A load and a store: as in the code, this is no atomic instruction. */
 inline add_to_reserved(slots)
 {
 	count = reserved;
@@ -32,7 +32,7 @@ inline add_to_reserved(slots)
 
 #else
 
-byte promised;			/* reserved, and no command of it queued yet */
+byte promised;			/* slots that are reserved, without a queued command yet */
 #define CAN_RESERVE(slots) \
 	(USED(tail[HOST], LOAD_HEAD(HOST)) + promised + (slots) <= SIZE)
 

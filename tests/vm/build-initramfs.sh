@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Build the initramfs that tests/vm/run boots: busybox, guest-init, and those modules of the kernel
-# that the way to the host's root needs. Prints its path.
+# Build the initramfs that tests/vm/run boots: busybox, guest-init, and the kernel modules that are needed
+# to mount the host's root. Prints its path.
 #
 #   tests/vm/build-initramfs.sh VERSION|debug
 set -eu
@@ -43,7 +43,7 @@ if [ "$version" != debug ]; then
 	done
 fi
 
-# Written aside and renamed: another run may be reading the old one.
+# A rename replaces the image at once: another run may be reading the old one.
 (cd "$root" && find . | cpio --quiet -o -H newc | gzip -1) > "$image.$$"
 mv "$image.$$" "$image"
 echo "$image"
