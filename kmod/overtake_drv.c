@@ -12,7 +12,7 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_prime.h>
 
-#include <ovt_simd_port.h>
+#include "hw/simd/choose.h"
 
 #include "compat.h"
 #include "overtake_backstop.h"

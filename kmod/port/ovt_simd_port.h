@@ -4,7 +4,6 @@
 #define OVT_SIMD_PORT_H
 
 #include <ovt_port.h>
-#include "hw/simd/level.h"
 #include <linux/fpu.h>
 #include <linux/sched.h>
 #include <asm/cpufeature.h>
@@ -23,28 +22,17 @@ static inline bool ovt_simd_supported(void)
 	       cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL);
 }
 
-/* Whether the CPU has the instructions of @level, and its registers are switched with tasks. */
-static inline bool ovt_simd_has(enum ovt_simd_level level)
+/* The same for vpdpbusd of 512 bits, where ovt_simd_supported() holds; then for 256 bits. */
+static inline bool ovt_simd_has_avx512_vnni(void)
 {
-	switch (level) {
-	case OVT_SIMD_AVX512_VNNI:
-		return ovt_simd_supported() && boot_cpu_has(X86_FEATURE_AVX512F) &&
-		       boot_cpu_has(X86_FEATURE_AVX512BW) && boot_cpu_has(X86_FEATURE_AVX512VL) &&
-		       boot_cpu_has(X86_FEATURE_AVX512_VNNI) &&
-		       cpu_has_xfeatures(XFEATURE_MASK_AVX512, NULL);
-	case OVT_SIMD_AVX_VNNI:
-		return ovt_simd_supported() && boot_cpu_has(X86_FEATURE_AVX_VNNI);
-	default:
-		return ovt_simd_supported();
-	}
+	return boot_cpu_has(X86_FEATURE_AVX512F) && boot_cpu_has(X86_FEATURE_AVX512BW) &&
+	       boot_cpu_has(X86_FEATURE_AVX512VL) && boot_cpu_has(X86_FEATURE_AVX512_VNNI) &&
+	       cpu_has_xfeatures(XFEATURE_MASK_AVX512, NULL);
 }
 
-/* The best instructions, where ovt_simd_supported() holds. */
-static inline enum ovt_simd_level ovt_simd_best(void)
+static inline bool ovt_simd_has_avx_vnni(void)
 {
-	if (ovt_simd_has(OVT_SIMD_AVX512_VNNI))
-		return OVT_SIMD_AVX512_VNNI;
-	return ovt_simd_has(OVT_SIMD_AVX_VNNI) ? OVT_SIMD_AVX_VNNI : OVT_SIMD_AVX2;
+	return boot_cpu_has(X86_FEATURE_AVX_VNNI);
 }
 
 /*

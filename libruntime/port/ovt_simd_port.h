@@ -4,7 +4,6 @@
 #define OVT_SIMD_PORT_H
 
 #include <ovt_port.h>
-#include "hw/simd/level.h"
 
 /* The MXCSR for double arithmetic: exceptions masked, rounding to nearest. */
 #define OVT_MXCSR_DEFAULT	0x1f80u
@@ -20,27 +19,16 @@ static inline bool ovt_simd_supported(void)
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
-/* Whether the CPU and the system have the instructions of @level. */
-static inline bool ovt_simd_has(enum ovt_simd_level level)
+/* The same for vpdpbusd of 512 bits, where ovt_simd_supported() holds; then for 256 bits. */
+static inline bool ovt_simd_has_avx512_vnni(void)
 {
-	switch (level) {
-	case OVT_SIMD_AVX512_VNNI:
-		return ovt_simd_supported() && __builtin_cpu_supports("avx512f") &&
-		       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-		       __builtin_cpu_supports("avx512vnni");
-	case OVT_SIMD_AVX_VNNI:
-		return ovt_simd_supported() && __builtin_cpu_supports("avxvnni");
-	default:
-		return ovt_simd_supported();
-	}
+	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
 }
 
-/* The best instructions, where ovt_simd_supported() holds. */
-static inline enum ovt_simd_level ovt_simd_best(void)
+static inline bool ovt_simd_has_avx_vnni(void)
 {
-	if (ovt_simd_has(OVT_SIMD_AVX512_VNNI))
-		return OVT_SIMD_AVX512_VNNI;
-	return ovt_simd_has(OVT_SIMD_AVX_VNNI) ? OVT_SIMD_AVX_VNNI : OVT_SIMD_AVX2;
+	return __builtin_cpu_supports("avxvnni");
 }
 
 /*

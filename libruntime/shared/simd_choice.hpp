@@ -9,9 +9,11 @@
 #include <string>
 #include <string_view>
 
-#include <ovt_simd_port.h>
-
 #include "overtake/error.hpp"
+
+extern "C" {
+#include "hw/simd/choose.h"
+}
 
 namespace overtake {
 

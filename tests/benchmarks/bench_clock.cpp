@@ -22,9 +22,8 @@
 #include "hostile_shapes.h"
 
 extern "C" {
-#include <ovt_simd_port.h>
-
 #include "hw/core.h"
+#include "hw/simd/choose.h"
 }
 
 namespace {

@@ -15,9 +15,8 @@
 #include "bench_layers.hpp"
 
 extern "C" {
-#include <ovt_simd_port.h>
-
 #include "hw/operators.h"
+#include "hw/simd/choose.h"
 #include "hw/simd/simd.h"
 }
 

@@ -7,9 +7,11 @@
 #include <numeric>
 #include <thread>
 
-#include <ovt_simd_port.h>
-
 #include "compiler/lower/cut.hpp"
+
+extern "C" {
+#include "hw/simd/choose.h"
+}
 
 namespace overtake::test {
 

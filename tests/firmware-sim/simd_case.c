@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <ovt_simd_port.h>
+#include "hw/simd/choose.h"
 #include "simd_case.h"
 
 static void run_scalar(const struct random_job *job, const struct ovt_operands *operands)

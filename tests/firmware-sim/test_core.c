@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* A core by itself: its registers, the steps of an FC, and FCs whose cost the host states. */
 #include "cmocka_all.h"
-#include <ovt_simd_port.h>
 #include "hw/core.h"
+#include "hw/simd/choose.h"
 
 #define MEMORY_BYTES	20000u
 #define CYCLE_LIMIT	5000u

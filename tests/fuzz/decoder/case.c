@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <ovt_simd_port.h>
 #include "hw/operators.h"
 #include "hw/profile.h"
+#include "hw/simd/choose.h"
 #include "hw/simd/simd.h"
 
 /* Greatest work of a case; the largest instructions are left unfinished. */
