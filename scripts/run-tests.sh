@@ -64,6 +64,7 @@ phase_harness()
 	local status=0
 	tests/setup/run || status=1
 	tests/kmod/run-probe || status=1
+	tests/kmod/run-simd-objects || status=1
 	tests/vm/selftest || status=1
 	return $status
 }

@@ -15,9 +15,8 @@
 #include "bench_layers.hpp"
 
 extern "C" {
-#include <ovt_simd_port.h>
-
 #include "hw/operators.h"
+#include "hw/simd/choose.h"
 #include "hw/simd/simd.h"
 }
 
@@ -61,7 +60,9 @@ constexpr Shape shapes[] = {
 
 class Instruction {
 public:
-    explicit Instruction(const Shape& shape) : scratch_(std::make_unique<ovt_simd_scratch>()) {
+    Instruction(const Shape& shape, ovt_simd_level level)
+        : scratch_(std::make_unique<ovt_simd_scratch>()) {
+        scratch_->level = level;
         const unsigned reach = shape.kernel > 2 * shape.height / 3 ? shape.kernel : 1;
         insn_.opcode = shape.opcode;
         insn_.groups = shape.groups;
@@ -149,20 +150,37 @@ private:
     std::unique_ptr<ovt_simd_scratch> scratch_;
 };
 
+double median_of_longest(const Shape& shape, ovt_simd_level level) {
+    Instruction instruction(shape, level);
+    std::vector<double> longest;
+    for (int repetition = 0; repetition < 15; repetition++)
+        longest.push_back(instruction.longest());
+    std::sort(longest.begin(), longest.end());
+    return longest[longest.size() / 2];
+}
+
 int run() {
+    std::vector<ovt_simd_level> levels;
     double worst = 0;
 
-    fmt::print("| instruction | longest section, us |\n|---|--:|\n");
+    for (const auto level : {OVT_SIMD_AVX2, OVT_SIMD_AVX_VNNI, OVT_SIMD_AVX512_VNNI})
+        if (ovt_simd_has(level))
+            levels.push_back(level);
+    fmt::print("| longest section, us |");
+    for (const ovt_simd_level level : levels)
+        fmt::print(" {} |", ovt_simd_level_name(level));
+    fmt::print("\n|---|");
+    for (std::size_t i = 0; i < levels.size(); i++)
+        fmt::print("--:|");
     for (const Shape& shape : shapes) {
-        Instruction instruction(shape);
-        std::vector<double> longest;
-        for (int repetition = 0; repetition < 15; repetition++)
-            longest.push_back(instruction.longest());
-        std::sort(longest.begin(), longest.end());
-        const double median = longest[longest.size() / 2];
-        fmt::print("| {} | {:.0f} |\n", shape.name, median / 1000);
-        worst = std::max(worst, median);
+        fmt::print("\n| {} |", shape.name);
+        for (const ovt_simd_level level : levels) {
+            const double median = median_of_longest(shape, level);
+            fmt::print(" {:.0f} |", median / 1000);
+            worst = std::max(worst, median);
+        }
     }
+    fmt::print("\n");
     fmt::print("\nlongest section: {:.0f} us of CPU time (median of 15 runs of the worst shape)\n",
                worst / 1000);
     return worst < 200e3 ? 0 : 1;

@@ -36,6 +36,21 @@ static __always_inline void ovt_conv_store_8(s8 *out, u64 bytes, u32 count)
 		out[0] = (s8)bytes;
 }
 
+/* Stores the first @count of 16 bytes, fewer than 16.  Some CPUs take long for a masked store. */
+static __always_inline void ovt_conv_store_part(s8 *out, ovt_s8x16 bytes, u32 count)
+{
+	const ovt_s64x2 words = (ovt_s64x2)bytes;
+	u64 last = (u64)words[0];
+
+	if (count >= OVERTAKE_WEIGHT_BLOCK) {
+		ovt_store_u64(out, last);
+		out += OVERTAKE_WEIGHT_BLOCK;
+		last = (u64)words[1];
+	}
+	if (count % OVERTAKE_WEIGHT_BLOCK)
+		ovt_conv_store_8(out, last, count % OVERTAKE_WEIGHT_BLOCK);
+}
+
 /* Puts the 8 outputs of two pixels, in packed order, into the order of memory. */
 static __always_inline ovt_s64x2 ovt_conv_pixels_of_8(ovt_s8x16 bytes)
 {

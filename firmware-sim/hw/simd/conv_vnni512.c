@@ -110,7 +110,7 @@ static __always_inline void store(s8 *out, ovt_s8x16 bytes, u32 count)
 	if (count == OVT_SIMD_OUTPUTS)
 		ovt_store_s8x16(out, bytes);
 	else
-		ovt_store_some_512(out, bytes, count);
+		ovt_conv_store_part(out, bytes, count);
 }
 
 /* Stores the outputs of one block whose sums are small enough for floats. */
@@ -153,7 +153,7 @@ store_two(s8 *output, ovt_s8x32 bytes, const struct ovt_conv_block *second)
 		return;
 	}
 	ovt_store_s8x16(output, ovt_simd_first(bytes));
-	ovt_store_some_512(output + OVT_SIMD_OUTPUTS, ovt_simd_second(bytes), second->count);
+	ovt_conv_store_part(output + OVT_SIMD_OUTPUTS, ovt_simd_second(bytes), second->count);
 }
 
 /* The same for two blocks, whose outputs follow each other. */

@@ -33,7 +33,7 @@ struct ovt_windows {
 };
 
 /*
- * With AVX512-VNNI: prepares up to 64 channels in @scratch, then computes @width outputs of these,
+ * With AVX512-VNNI: prepares 32 to 64 channels in @scratch, then computes @width outputs of these,
  * from @out on every out.pixel_stride bytes.
  */
 void ovt_depthwise512_load(const struct overtake_insn *insn, const struct ovt_operands *operands,

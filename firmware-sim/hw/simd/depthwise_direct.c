@@ -299,6 +299,13 @@ static void place_windows(struct ovt_windows *windows, const struct overtake_ins
 	}
 }
 
+/* Whether vectors of 64 channels are worth while, of which half may be empty. */
+static bool is_wide(const struct overtake_insn *insn, const struct ovt_simd_scratch *scratch)
+{
+	return scratch->level == OVT_SIMD_AVX512_VNNI &&
+	       insn->out.channels >= OVT_DEPTHWISE_WIDE / 2;
+}
+
 static void run_row(const struct overtake_insn *insn, const struct ovt_operands *operands,
 		    const struct ovt_cursor *cursor, u32 channel, const struct block *block,
 		    const struct ovt_simd_scratch *scratch, u32 width)
@@ -309,7 +316,7 @@ static void run_row(const struct overtake_insn *insn, const struct ovt_operands 
 	struct ovt_windows windows;
 
 	place_windows(&windows, insn, operands, at.y, at.x, at.c);
-	if (scratch->level == OVT_SIMD_AVX512_VNNI)
+	if (is_wide(insn, scratch))
 		ovt_depthwise512_row(insn, &windows, out, width, scratch);
 	else if (insn->kernel_height == 3 && insn->stride_width == 1)
 		row_3_1(&windows, block, out, out_stride, width);
@@ -334,7 +341,7 @@ bool ovt_depthwise_direct(const struct overtake_insn *insn, const struct ovt_ope
 	const s64 row_far = insn->kernel_height * ovt_simd_far_work(insn->in[0].row_stride);
 	const u32 band = BAND_PIXELS / most + 1;
 	const u32 taps = insn->kernel_height;
-	const bool wide = scratch->level == OVT_SIMD_AVX512_VNNI;
+	const bool wide = is_wide(insn, scratch);
 	const u32 channels = wide ? OVT_DEPTHWISE_WIDE : OVT_DEPTHWISE_NARROW;
 
 	do {

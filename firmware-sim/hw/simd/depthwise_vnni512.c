@@ -12,8 +12,8 @@
  * of 4..7, 20..23 and so on.  Packing puts the outputs back into the order of memory.
  */
 #include "hw/operator_units.h"
+#include "hw/simd/conv_finish.h"
 #include "hw/simd/depthwise.h"
-#include "hw/simd/requantise.h"
 #include "hw/simd/vector512.h"
 
 #define TAPS		OVT_DEPTHWISE_TAPS
@@ -27,8 +27,8 @@
  * @start: values with which sums begin
  * @factors: factors in the order of the sums
  * @weights: [column of taps][four rows][vector]
- * @readable: which of 64 bytes of a pixel can be read
- * @written: which outputs there are
+ * @readable: how many bytes of a pixel can be read
+ * @count: number of channels
  * @fits: floats are exact for all channels
  */
 struct wide_block {
@@ -36,8 +36,8 @@ struct wide_block {
 	ovt_s32x16 start[VECTORS];
 	ovt_s32x16 factors[VECTORS];
 	s8 weights[TAPS][2][VECTORS][VECTOR_BYTES];
-	u64 readable;
-	u64 written;
+	u32 readable;
+	u32 count;
 	bool fits;
 };
 
@@ -51,11 +51,6 @@ struct quad {
 static __always_inline u32 quads_of(u32 taps)
 {
 	return (taps + 3) / 4;
-}
-
-static __always_inline ovt_c8x64 load_bytes(const s8 *from, u64 mask)
-{
-	return __builtin_ia32_loaddquqi512_mask((const char *)from, (ovt_c8x64) { 0 }, mask);
 }
 
 static __always_inline ovt_c8x64 low_bytes(ovt_c8x64 a, ovt_c8x64 b)
@@ -130,11 +125,6 @@ static void load_channels(struct wide_block *block, const struct overtake_insn *
 	}
 }
 
-static u64 bytes_mask(u32 count)
-{
-	return count < 64 ? (1ull << count) - 1 : (u64)-1;
-}
-
 void ovt_depthwise512_load(const struct overtake_insn *insn, const struct ovt_operands *operands,
 			   u32 channel, u32 count, struct ovt_simd_scratch *scratch)
 {
@@ -148,16 +138,16 @@ void ovt_depthwise512_load(const struct overtake_insn *insn, const struct ovt_op
 	u32 x, q, y, v;
 
 	load_channels(block, insn, operands, channel, count);
-	block->readable = bytes_mask((count + 7) / 8 * 8);
-	block->written = bytes_mask(count);
+	block->readable = (count + 7) / 8 * 8;
+	block->count = count;
 	for (x = 0; x < taps; x++) {
 		for (q = 0; q < quads_of(taps); q++) {
 			ovt_c8x64 rows[4] = { { 0 }, { 0 }, { 0 }, { 0 } };
 			struct quad quad OVT_SIMD_UNSET;
 
 			for (y = 4 * q; y < taps && y < 4 * q + 4; y++)
-				rows[y % 4] = load_bytes(weights + (y * taps + x) * padded,
-							 block->readable);
+				rows[y % 4] = ovt_load_some_512(weights + (y * taps + x) * padded,
+								block->readable);
 			interleave(&quad, rows);
 			for (v = 0; v < VECTORS; v++) {
 				ovt_store_s32x16(block->weights[x][q][v], quad.vectors[v]);
@@ -170,10 +160,21 @@ void ovt_depthwise512_load(const struct overtake_insn *insn, const struct ovt_op
 					       (ovt_u32x16)totals[v] * added);
 }
 
+/* Loads 64 or 32 channels, or as many as there are: masked loads take longer. */
+static __always_inline ovt_s32x16
+load_channels_of(const s8 *from, const struct wide_block *block, const u32 channels)
+{
+	if (channels == OVT_DEPTHWISE_WIDE)
+		return ovt_load_s32x16(from);
+	if (channels == OVT_DEPTHWISE_WIDE / 2)
+		return ovt_join_512((ovt_s32x8)ovt_load_s8x32(from), (ovt_s32x8) { 0 });
+	return (ovt_s32x16)ovt_load_some_512(from, block->readable);
+}
+
 /* Loads rows of column @x of the tensor, or inputs outside it, as 0..255. */
 static __always_inline void
 load_rows(ovt_c8x64 *rows, const struct ovt_windows *windows, s64 x,
-	  const struct wide_block *block, const u32 taps, const bool whole)
+	  const struct wide_block *block, const u32 taps, const u32 channels)
 {
 	const ovt_s32x16 sign = ovt_broadcast_s32x16((s32)0x80808080);
 	const u64 offset = (u64)x * windows->pixel_stride;
@@ -185,11 +186,7 @@ load_rows(ovt_c8x64 *rows, const struct ovt_windows *windows, s64 x,
 		const s8 *from = inside ? windows->rows[y] + (offset & windows->within[y]) :
 					  windows->outside;
 
-		/* Masked loads take longer. */
-		if (whole)
-			rows[y] = (ovt_c8x64)(ovt_load_s32x16(from) ^ sign);
-		else
-			rows[y] = (ovt_c8x64)((ovt_s32x16)load_bytes(from, block->readable) ^ sign);
+		rows[y] = (ovt_c8x64)(load_channels_of(from, block, channels) ^ sign);
 	}
 	/* Rows behind the last weigh 0. */
 #pragma GCC unroll 3
@@ -215,7 +212,7 @@ add_quad(ovt_s32x16 *sums, const struct quad *quad, const s8 (*weights)[VECTOR_B
 static __always_inline void
 next_window(ovt_s32x16 (*sums)[VECTORS], ovt_s32x16 *complete,
 	    const struct ovt_windows *windows, const struct wide_block *block, s64 x,
-	    const u32 taps, const u32 stride, const bool whole)
+	    const u32 taps, const u32 stride, const u32 channels)
 {
 	const u32 open = (taps + stride - 1) / stride;
 	u32 c, i, q, v;
@@ -224,7 +221,7 @@ next_window(ovt_s32x16 (*sums)[VECTORS], ovt_s32x16 *complete,
 	for (c = 0; c < stride; c++) {
 		ovt_c8x64 rows[8] OVT_SIMD_UNSET;
 
-		load_rows(rows, windows, x + c, block, taps, whole);
+		load_rows(rows, windows, x + c, block, taps, channels);
 #pragma GCC unroll 2
 		for (q = 0; q < quads_of(taps); q++) {
 			struct quad quad OVT_SIMD_UNSET;
@@ -251,7 +248,28 @@ next_window(ovt_s32x16 (*sums)[VECTORS], ovt_s32x16 *complete,
 	}
 }
 
-/* Finishes a pixel with doubles. */
+/* Stores @channels bytes, 64 or 32, or as many as there are: at least 32. */
+static __always_inline void
+store_channels(s8 *out, ovt_c8x64 bytes, const struct wide_block *block, const u32 channels)
+{
+	u32 count = block->count;
+
+	if (channels == OVT_DEPTHWISE_WIDE) {
+		ovt_store_s32x16(out, (ovt_s32x16)bytes);
+		return;
+	}
+	ovt_store_s8x32(out, ovt_half_512(bytes, 0));
+	if (channels == OVT_DEPTHWISE_WIDE / 2)
+		return;
+	if (count >= 48) {
+		ovt_store_s8x16(out + 32, ovt_quarter_512((ovt_i32x16)bytes, 2));
+		ovt_conv_store_part(out + 48, ovt_quarter_512((ovt_i32x16)bytes, 3), count - 48);
+	} else {
+		ovt_conv_store_part(out + 32, ovt_quarter_512((ovt_i32x16)bytes, 2), count - 32);
+	}
+}
+
+/* Finishes a pixel with doubles.  Calls no other file: its caller's sums stay in registers. */
 static OVT_SIMD_NOINLINE void
 finish_double(const ovt_s32x16 *sums, const struct wide_block *block, s8 *out)
 {
@@ -270,12 +288,14 @@ finish_double(const ovt_s32x16 *sums, const struct wide_block *block, s8 *out)
 		ovt_store_s8x16(bytes + group * OVT_SIMD_OUTPUTS,
 				ovt_simd_requantise_double(&of_group, &block->channels[group]));
 	}
-	__builtin_ia32_storedquqi512_mask((char *)out, load_bytes(bytes, (u64)-1), block->written);
+	store_channels(out, (ovt_c8x64)ovt_load_s32x16(bytes), block,
+		       block->count == OVT_DEPTHWISE_WIDE ? OVT_DEPTHWISE_WIDE : 0);
 }
 
-/* The same with floats, where these are exact. */
+/* Finishes a pixel with floats, where these are exact. */
 static __always_inline void
-finish_single(const ovt_s32x16 *sums, const struct wide_block *block, s8 *out, const bool whole)
+finish_single(const ovt_s32x16 *sums, const struct wide_block *block, s8 *out,
+	      const u32 channels)
 {
 	const struct ovt_simd_single *single = &block->channels[0].single;
 	const ovt_s32x16 least = ovt_broadcast_s32x16(((const ovt_s32x8 *)&single->least)[0][0]);
@@ -297,15 +317,12 @@ finish_single(const ovt_s32x16 *sums, const struct wide_block *block, s8 *out, c
 	bytes = ovt_pack_bytes_512(ovt_pack_words_512(words[0], words[1]),
 				   ovt_pack_words_512(words[2], words[3]));
 	bytes = ovt_clamp_bytes_512(bytes, (ovt_c8x64)least, (ovt_c8x64)greatest);
-	if (whole)
-		ovt_store_s32x16(out, (ovt_s32x16)bytes);
-	else
-		__builtin_ia32_storedquqi512_mask((char *)out, bytes, block->written);
+	store_channels(out, bytes, block, channels);
 }
 
 static __always_inline void
 multiply_row(const struct ovt_windows *windows, const struct wide_block *block, s8 *out,
-	     u32 out_stride, u32 width, const u32 taps, const u32 stride, const bool whole)
+	     u32 out_stride, u32 width, const u32 taps, const u32 stride, const u32 channels)
 {
 	const u32 open = (taps + stride - 1) / stride;
 	ovt_s32x16 sums[TAPS][VECTORS] OVT_SIMD_UNSET, complete[VECTORS] OVT_SIMD_UNSET;
@@ -319,54 +336,47 @@ multiply_row(const struct ovt_windows *windows, const struct wide_block *block, 
 			sums[i][v] = block->start[v];
 	}
 	for (i = 0; i + 1 < open; i++, x += stride)
-		next_window(sums, complete, windows, block, x, taps, stride, whole);
+		next_window(sums, complete, windows, block, x, taps, stride, channels);
 	for (; width; width--, x += stride, out += out_stride) {
-		next_window(sums, complete, windows, block, x, taps, stride, whole);
+		next_window(sums, complete, windows, block, x, taps, stride, channels);
 		if (block->fits)
-			finish_single(complete, block, out, whole);
+			finish_single(complete, block, out, channels);
 		else
 			finish_double(complete, block, out);
 	}
 }
 
-static __always_inline void
-multiply_shape(const struct ovt_windows *windows, const struct wide_block *block, s8 *out,
-	       u32 out_stride, u32 width, const u32 taps, const u32 stride)
-{
-	if (block->written == (u64)-1)
-		multiply_row(windows, block, out, out_stride, width, taps, stride, true);
-	else
-		multiply_row(windows, block, out, out_stride, width, taps, stride, false);
-}
+/* A copy of multiply_row() for each shape: its sums stay in registers. */
+#define DEFINE_ROW(taps, stride, channels)						\
+	static OVT_SIMD_NOINLINE void row_##taps##_##stride##_##channels(		\
+		const struct ovt_windows *windows, const struct wide_block *block,	\
+		s8 *out, u32 out_stride, u32 width)					\
+	{										\
+		multiply_row(windows, block, out, out_stride, width, taps, stride,	\
+			     channels);							\
+	}
 
-/* A copy of multiply_shape() for each shape: taps, then the stride. */
-static OVT_SIMD_NOINLINE void row_3_1(const struct ovt_windows *windows,
-				      const struct wide_block *block, s8 *out, u32 out_stride,
-				      u32 width)
-{
-	multiply_shape(windows, block, out, out_stride, width, 3, 1);
-}
+/* Copies for 64 and 32 channels, and for any number between. */
+#define DEFINE_ROWS(taps, stride)							\
+	DEFINE_ROW(taps, stride, 64)							\
+	DEFINE_ROW(taps, stride, 32)							\
+	DEFINE_ROW(taps, stride, 0)							\
+	static void row_##taps##_##stride(const struct ovt_windows *windows,		\
+					  const struct wide_block *block, s8 *out,	\
+					  u32 out_stride, u32 width)			\
+	{										\
+		if (block->count == OVT_DEPTHWISE_WIDE)					\
+			row_##taps##_##stride##_64(windows, block, out, out_stride, width); \
+		else if (block->count == OVT_DEPTHWISE_WIDE / 2)			\
+			row_##taps##_##stride##_32(windows, block, out, out_stride, width); \
+		else									\
+			row_##taps##_##stride##_0(windows, block, out, out_stride, width); \
+	}
 
-static OVT_SIMD_NOINLINE void row_3_2(const struct ovt_windows *windows,
-				      const struct wide_block *block, s8 *out, u32 out_stride,
-				      u32 width)
-{
-	multiply_shape(windows, block, out, out_stride, width, 3, 2);
-}
-
-static OVT_SIMD_NOINLINE void row_5_1(const struct ovt_windows *windows,
-				      const struct wide_block *block, s8 *out, u32 out_stride,
-				      u32 width)
-{
-	multiply_shape(windows, block, out, out_stride, width, 5, 1);
-}
-
-static OVT_SIMD_NOINLINE void row_5_2(const struct ovt_windows *windows,
-				      const struct wide_block *block, s8 *out, u32 out_stride,
-				      u32 width)
-{
-	multiply_shape(windows, block, out, out_stride, width, 5, 2);
-}
+DEFINE_ROWS(3, 1)
+DEFINE_ROWS(3, 2)
+DEFINE_ROWS(5, 1)
+DEFINE_ROWS(5, 2)
 
 void ovt_depthwise512_row(const struct overtake_insn *insn,
 			  const struct ovt_windows *windows, s8 *out, u32 width,

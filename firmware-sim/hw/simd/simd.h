@@ -61,7 +61,7 @@
  * @weights: DEPTHWISE: weights of 16 channels: pairs of taps, widened and interleaved
  * @taps: DEPTHWISE: places of the pairs of taps in a window
  *
- * 355 KiB, aligned to 64 bytes, owned by the host; its contents but @level mean nothing between two
+ * 356 KiB, aligned to 64 bytes, owned by the host; its contents but @level mean nothing between two
  * instructions.
  */
 struct ovt_simd_scratch {

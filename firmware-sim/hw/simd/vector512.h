@@ -134,11 +134,5 @@ static __always_inline ovt_c8x64 ovt_load_some_512(const s8 *from, u64 count)
 	((ovt_s8x32)__builtin_ia32_extracti64x4_mask((ovt_i64x8)(vector), (which), \
 						     (ovt_i64x4) { 0 }, 0xf))
 
-/* Stores the first @count of 16 bytes, at least 1. */
-static __always_inline void ovt_store_some_512(s8 *out, ovt_s8x16 bytes, u32 count)
-{
-	__builtin_ia32_storedquqi128_mask((char *)out, (ovt_c8x16)bytes,
-					  (u16)((1u << count) - 1));
-}
 
 #endif

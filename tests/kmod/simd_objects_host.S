@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the module's objects need from a kernel, for tests that run them in a process: functions that
+ * the compiler calls, which do nothing here, and the protector's value at %gs:40.
+ */
+	.text
+	.globl __fentry__, __x86_return_thunk
+__fentry__:
+__x86_return_thunk:
+	ret
+
+	.globl __x86_indirect_thunk_rax, __x86_indirect_thunk_r10, __x86_indirect_thunk_r11
+__x86_indirect_thunk_rax:
+	jmp	*%rax
+__x86_indirect_thunk_r10:
+	jmp	*%r10
+__x86_indirect_thunk_r11:
+	jmp	*%r11
+
+	.globl __fortify_panic
+__fortify_panic:
+	ud2
+
+/* Before main(): arch_prctl(ARCH_SET_GS, guard). */
+set_guard:
+	mov	$158, %eax
+	mov	$0x1001, %edi
+	lea	guard(%rip), %rsi
+	syscall
+	ret
+
+	.section .init_array, "aw"
+	.quad	set_guard
+
+	.bss
+	.balign	64
+guard:
+	.skip	64
+
+	.section .note.GNU-stack, "", @progbits
