@@ -95,7 +95,7 @@ MODULE_PARM_DESC(deadline_max_ms,
 
 DEVICE_PARAMETER(char *, charp, simd, "auto", 0444);
 MODULE_PARM_DESC(simd,
-		 "auto: AVX2 where the CPU has it; vnni: VNNI, too; off: the same bytes, later (auto)");
+		 "auto: AVX2 where the CPU has it; vnni: VNNI, too; or off: the same bytes, later (auto)");
 
 DEVICE_PARAMETER(unsigned int, uint, ban_offences, 64, 0444);
 MODULE_PARM_DESC(ban_offences,

@@ -436,9 +436,8 @@ multiply_single(const s8 *weights, const u8 *inputs, u64 pairs, s32 added, const
 
 	for (; steps >= CHAINS; steps -= CHAINS) {
 #pragma GCC unroll 4
-		for (i = 0; i < CHAINS; i++, weights += VECTOR_BYTES, inputs += 8) {
+		for (i = 0; i < CHAINS; i++, weights += VECTOR_BYTES, inputs += 8)
 			add_octets(&sums[i], &all[i], load_octets(weights, 4), inputs, totals);
-		}
 	}
 	for (; steps; steps--, weights += VECTOR_BYTES, inputs += 8)
 		add_octets(&sums[0], &all[0], load_octets(weights, 4), inputs, totals);

@@ -347,50 +347,50 @@ multiply_row(const struct ovt_windows *windows, const struct wide_block *block, 
 }
 
 /* A copy of multiply_row() for each shape: its sums stay in registers. */
-#define DEFINE_ROW(taps, stride, channels)						\
-	static OVT_SIMD_NOINLINE void row_##taps##_##stride##_##channels(		\
-		const struct ovt_windows *windows, const struct wide_block *block,	\
-		s8 *out, u32 out_stride, u32 width)					\
+#define DEFINE_ROW(name, taps, stride, channels)					\
+	static OVT_SIMD_NOINLINE void							\
+	name(const struct ovt_windows *windows, const struct wide_block *block, s8 *out, \
+	     u32 out_stride, u32 width)							\
 	{										\
 		multiply_row(windows, block, out, out_stride, width, taps, stride,	\
 			     channels);							\
 	}
 
-/* Copies for 64 and 32 channels, and for any number between. */
-#define DEFINE_ROWS(taps, stride)							\
-	DEFINE_ROW(taps, stride, 64)							\
-	DEFINE_ROW(taps, stride, 32)							\
-	DEFINE_ROW(taps, stride, 0)							\
-	static void row_##taps##_##stride(const struct ovt_windows *windows,		\
-					  const struct wide_block *block, s8 *out,	\
-					  u32 out_stride, u32 width)			\
-	{										\
-		if (block->count == OVT_DEPTHWISE_WIDE)					\
-			row_##taps##_##stride##_64(windows, block, out, out_stride, width); \
-		else if (block->count == OVT_DEPTHWISE_WIDE / 2)			\
-			row_##taps##_##stride##_32(windows, block, out, out_stride, width); \
-		else									\
-			row_##taps##_##stride##_0(windows, block, out, out_stride, width); \
-	}
+DEFINE_ROW(row_3_1_64, 3, 1, 64)
+DEFINE_ROW(row_3_1_32, 3, 1, 32)
+DEFINE_ROW(row_3_1_part, 3, 1, 0)
+DEFINE_ROW(row_3_2_64, 3, 2, 64)
+DEFINE_ROW(row_3_2_32, 3, 2, 32)
+DEFINE_ROW(row_3_2_part, 3, 2, 0)
+DEFINE_ROW(row_5_1_64, 5, 1, 64)
+DEFINE_ROW(row_5_1_32, 5, 1, 32)
+DEFINE_ROW(row_5_1_part, 5, 1, 0)
+DEFINE_ROW(row_5_2_64, 5, 2, 64)
+DEFINE_ROW(row_5_2_32, 5, 2, 32)
+DEFINE_ROW(row_5_2_part, 5, 2, 0)
 
-DEFINE_ROWS(3, 1)
-DEFINE_ROWS(3, 2)
-DEFINE_ROWS(5, 1)
-DEFINE_ROWS(5, 2)
+typedef void row_function(const struct ovt_windows *windows, const struct wide_block *block,
+			  s8 *out, u32 out_stride, u32 width);
 
-void ovt_depthwise512_row(const struct overtake_insn *insn,
-			  const struct ovt_windows *windows, s8 *out, u32 width,
-			  const struct ovt_simd_scratch *scratch)
+/* Chooses by 3 or 5 taps, stride 1 or 2, and 64, 32 or another number of channels. */
+static row_function *row_of(const struct overtake_insn *insn, const struct wide_block *block)
+{
+	static row_function *const rows[2][2][3] = {
+		{ { row_3_1_64, row_3_1_32, row_3_1_part },
+		  { row_3_2_64, row_3_2_32, row_3_2_part } },
+		{ { row_5_1_64, row_5_1_32, row_5_1_part },
+		  { row_5_2_64, row_5_2_32, row_5_2_part } },
+	};
+	u32 channels = block->count == OVT_DEPTHWISE_WIDE ? 0 :
+		       block->count == OVT_DEPTHWISE_WIDE / 2 ? 1 : 2;
+
+	return rows[insn->kernel_height == 5][insn->stride_width == 2][channels];
+}
+
+void ovt_depthwise512_row(const struct overtake_insn *insn, const struct ovt_windows *windows,
+			  s8 *out, u32 width, const struct ovt_simd_scratch *scratch)
 {
 	const struct wide_block *block = (const struct wide_block *)scratch->packed;
-	u32 out_stride = insn->out.pixel_stride;
 
-	if (insn->kernel_height == 3 && insn->stride_width == 1)
-		row_3_1(windows, block, out, out_stride, width);
-	else if (insn->kernel_height == 3)
-		row_3_2(windows, block, out, out_stride, width);
-	else if (insn->stride_width == 1)
-		row_5_1(windows, block, out, out_stride, width);
-	else
-		row_5_2(windows, block, out, out_stride, width);
+	row_of(insn, block)(windows, block, out, insn->out.pixel_stride, width);
 }

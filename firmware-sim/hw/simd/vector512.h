@@ -38,8 +38,9 @@ static __always_inline ovt_s32x16 ovt_broadcast_s32x16(s32 value)
 static __always_inline ovt_s32x16 ovt_broadcast_u64x8(u64 value)
 {
 	const long long each = (long long)value;
+	ovt_i64x8 vector = { each, each, each, each, each, each, each, each };
 
-	return (ovt_s32x16) (ovt_i64x8) { each, each, each, each, each, each, each, each };
+	return (ovt_s32x16)vector;
 }
 
 /* Adds, to each of 16 sums, the products of 4 bytes 0..255 and 4 bytes -128..127. */
@@ -133,6 +134,5 @@ static __always_inline ovt_c8x64 ovt_load_some_512(const s8 *from, u64 count)
 #define ovt_half_512(vector, which)						\
 	((ovt_s8x32)__builtin_ia32_extracti64x4_mask((ovt_i64x8)(vector), (which), \
 						     (ovt_i64x4) { 0 }, 0xf))
-
 
 #endif
