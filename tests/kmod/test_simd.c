@@ -11,7 +11,8 @@
 #include "hw/simd/simd.h"
 #include "random_job.h"
 
-#define SIMD_AND_NOT	"devices=2 cores=1 mode=functional profile=ideal simd=auto,off"
+#define DEVICES		3u
+#define SIMD_AND_NOT	"devices=3 cores=1 mode=functional profile=ideal simd=auto,off,vnni"
 
 #define NEVER		OVERTAKE_DEADLINE_NEVER
 #define CASES		500u
@@ -38,6 +39,33 @@ static void read_simd(unsigned int device, char *text, size_t size)
 	close(fd);
 }
 
+/* Whether each CPU of the system has @flag. */
+static bool cpu_has(const char *flag)
+{
+	bool found = false;
+	char line[8192];
+	FILE *file = fopen("/proc/cpuinfo", "r");
+
+	check(file);
+	while (!found && fgets(line, sizeof(line), file)) {
+		char *word = strncmp(line, "flags", 5) ? NULL : strtok(line, " \t\n");
+
+		for (; word && !found; word = strtok(NULL, " \t\n"))
+			found = !strcmp(word, flag);
+	}
+	fclose(file);
+	return found;
+}
+
+/* Returns what device 2, with simd=vnni, shows on a CPU with AVX2. */
+static const char *best_level(void)
+{
+	if (cpu_has("avx512f") && cpu_has("avx512bw") && cpu_has("avx512vl") &&
+	    cpu_has("avx512_vnni"))
+		return "avx512-vnni\n";
+	return cpu_has("avx_vnni") ? "avx-vnni\n" : "avx2\n";
+}
+
 static void require_avx2(void)
 {
 	char text[16];
@@ -48,6 +76,8 @@ static void require_avx2(void)
 	if (!strcmp(text, "off\n"))
 		check_skip("this CPU has no AVX2");
 	check(!strcmp(text, "avx2\n"));
+	read_simd(2, text, sizeof(text));
+	check_message(!strcmp(text, best_level()), "simd=vnni shows %s", text);
 }
 
 static struct executor open_executor(unsigned int device)
@@ -108,21 +138,22 @@ static bool check_case(struct executor *executors, u16 opcode, u64 seed)
 {
 	struct random_job random;
 	bool covered;
-	u8 *outputs[2];
+	u8 *outputs[DEVICES];
 
 	random_job_init(&random, opcode, &seed);
 	if (seed % 4)
 		random_job_narrow_weights(&random, &seed);
 	covered = ovt_simd_covers(&random.insn);
-	for (u32 device = 0; device < 2; device++) {
+	for (u32 device = 0; device < DEVICES; device++) {
 		outputs[device] = malloc(random.regions[JOB_OUT].length);
 		check(outputs[device]);
 		execute(&executors[device], &random, seed, outputs[device]);
 	}
-	check_message(!memcmp(outputs[0], outputs[1], random.regions[JOB_OUT].length),
-		      "opcode %u: AVX2 and scalar differ", opcode);
-	free(outputs[0]);
-	free(outputs[1]);
+	for (u32 device = 0; device < DEVICES; device++)
+		check_message(!memcmp(outputs[device], outputs[1], random.regions[JOB_OUT].length),
+			      "opcode %u: device %u and scalar differ", opcode, device);
+	for (u32 device = 0; device < DEVICES; device++)
+		free(outputs[device]);
 	random_job_free(&random);
 	return covered;
 }
@@ -137,12 +168,12 @@ static void random_cases_equal_scalar(void)
 	};
 	const u32 count = sizeof(opcodes) / sizeof(opcodes[0]);
 	u32 cases[sizeof(opcodes) / sizeof(opcodes[0])] = { 0 };
-	struct executor executors[2];
+	struct executor executors[DEVICES];
 	u32 covered = 0;
 
 	require_avx2();
-	executors[0] = open_executor(0);
-	executors[1] = open_executor(1);
+	for (u32 device = 0; device < DEVICES; device++)
+		executors[device] = open_executor(device);
 	for (u32 i = 0; covered < CASES; i++) {
 		if (check_case(executors, opcodes[i % count], 0x2545f4914f6cdd1dull + i)) {
 			cases[i % count]++;
@@ -153,10 +184,10 @@ static void random_cases_equal_scalar(void)
 		printf("# opcode %u: %u cases\n", opcodes[which], cases[which]);
 		check(cases[which] >= CASES / count / 8);
 	}
-	printf("# %u random operators, AVX2 equal to scalar\n", covered);
+	printf("# %u random operators, with vectors equal to scalar\n", covered);
 	fflush(stdout);
-	client_close(&executors[0].client);
-	client_close(&executors[1].client);
+	for (u32 device = 0; device < DEVICES; device++)
+		client_close(&executors[device].client);
 }
 
 const struct test_case simd_cases[] = {
