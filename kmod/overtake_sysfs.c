@@ -2,7 +2,7 @@
 /*
  * Attributes of the platform device; stable interface: docs/ABI/sysfs-platform-overtake.
  *
- *	simd			avx2, avx-vnni, avx512-vnni or off: how FCs are executed
+ *	simd			off, avx2 or a later level of hw/simd/level.h: how FCs are executed
  *	quota_ms		time of each second for which a context may hold cores, 0 = any
  *	core_limit		sets the core limit of all cores; write only
  *	coreN/core_limit	the administrator's limit for core N (0 = none)

@@ -22,12 +22,17 @@ static inline bool ovt_simd_supported(void)
 	       cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL);
 }
 
-/* The same for vpdpbusd of 512 bits, where ovt_simd_supported() holds; then for 256 bits. */
+/* The same for more instructions, where ovt_simd_supported() holds: see hw/simd/level.h. */
 static inline bool ovt_simd_has_avx512_vnni(void)
 {
 	return boot_cpu_has(X86_FEATURE_AVX512F) && boot_cpu_has(X86_FEATURE_AVX512BW) &&
 	       boot_cpu_has(X86_FEATURE_AVX512VL) && boot_cpu_has(X86_FEATURE_AVX512_VNNI) &&
 	       cpu_has_xfeatures(XFEATURE_MASK_AVX512, NULL);
+}
+
+static inline bool ovt_simd_has_avx512_vbmi(void)
+{
+	return boot_cpu_has(X86_FEATURE_AVX512VBMI);
 }
 
 static inline bool ovt_simd_has_avx_vnni(void)

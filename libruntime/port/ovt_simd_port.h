@@ -19,11 +19,16 @@ static inline bool ovt_simd_supported(void)
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
-/* The same for vpdpbusd of 512 bits, where ovt_simd_supported() holds; then for 256 bits. */
+/* The same for more instructions, where ovt_simd_supported() holds: see hw/simd/level.h. */
 static inline bool ovt_simd_has_avx512_vnni(void)
 {
 	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
 	       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+}
+
+static inline bool ovt_simd_has_avx512_vbmi(void)
+{
+	return __builtin_cpu_supports("avx512vbmi");
 }
 
 static inline bool ovt_simd_has_avx_vnni(void)

@@ -26,15 +26,16 @@ inline std::optional<ovt_simd_level> chosen_simd() {
     const std::string_view name = environment ? environment : "";
     bool is_allowed = name.empty() || name == "auto";
     std::optional<ovt_simd_level> best;
-    for (const auto level : {OVT_SIMD_AVX512_VNNI, OVT_SIMD_AVX_VNNI, OVT_SIMD_AVX2}) {
+    for (int number = OVT_SIMD_LEVELS; number-- > 0;) {
+        const auto level = static_cast<ovt_simd_level>(number);
         is_allowed = is_allowed || name == ovt_simd_level_name(level);
         if (is_allowed && !best && ovt_simd_has(level))
             best = level;
     }
     if (!is_allowed && name != "off")
         throw Error(EINVAL, "OVERTAKE_SIMD=" + std::string(name) +
-                                ": not auto (the best of this CPU), avx512-vnni, avx-vnni, avx2 or "
-                                "off");
+                                ": not auto (the best of this CPU), avx512-vbmi, avx512-vnni, "
+                                "avx-vnni, avx2 or off");
     return best;
 }
 

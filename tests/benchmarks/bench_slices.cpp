@@ -163,9 +163,9 @@ int run() {
     std::vector<ovt_simd_level> levels;
     double worst = 0;
 
-    for (const auto level : {OVT_SIMD_AVX2, OVT_SIMD_AVX_VNNI, OVT_SIMD_AVX512_VNNI})
-        if (ovt_simd_has(level))
-            levels.push_back(level);
+    for (int number = 0; number < OVT_SIMD_LEVELS; number++)
+        if (ovt_simd_has(static_cast<ovt_simd_level>(number)))
+            levels.push_back(static_cast<ovt_simd_level>(number));
     fmt::print("| longest section, us |");
     for (const ovt_simd_level level : levels)
         fmt::print(" {} |", ovt_simd_level_name(level));

@@ -43,16 +43,14 @@ enum ovt_simd_level test_level;
 
 int run_at_levels(const char *name, const struct CMUnitTest *tests, size_t count)
 {
-	static const enum ovt_simd_level levels[] = { OVT_SIMD_AVX2, OVT_SIMD_AVX_VNNI,
-						      OVT_SIMD_AVX512_VNNI };
 	int failed = 0;
 
-	for (size_t i = 0; i < COUNT(levels); i++) {
+	for (int level = 0; level < OVT_SIMD_LEVELS; level++) {
 		char group[64];
 
-		snprintf(group, sizeof(group), "%s, %s", name, ovt_simd_level_name(levels[i]));
-		test_level = levels[i];
-		if (ovt_simd_has(levels[i]))
+		test_level = (enum ovt_simd_level)level;
+		snprintf(group, sizeof(group), "%s, %s", name, ovt_simd_level_name(test_level));
+		if (ovt_simd_has(test_level))
 			failed |= _cmocka_run_group_tests(group, tests, count, NULL, NULL);
 		else
 			printf("SKIPPED: %s: this CPU lacks the instructions\n", group);

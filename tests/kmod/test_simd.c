@@ -62,7 +62,7 @@ static const char *best_level(void)
 {
 	if (cpu_has("avx512f") && cpu_has("avx512bw") && cpu_has("avx512vl") &&
 	    cpu_has("avx512_vnni"))
-		return "avx512-vnni\n";
+		return cpu_has("avx512vbmi") ? "avx512-vbmi\n" : "avx512-vnni\n";
 	return cpu_has("avx_vnni") ? "avx-vnni\n" : "avx2\n";
 }
 

@@ -72,7 +72,7 @@ class Networks(unittest.TestCase):
         images = synthetic_images(2, *shape[2:], np.random.default_rng(7))
         model = self.compile(network, calibration, "whole.ovm", *options)
         scalar = self.run_on(model, images, "off")
-        for simd in ("auto", "avx2", "avx-vnni", "avx512-vnni"):  # the best of these that the CPU has
+        for simd in ("auto", "avx2", "avx-vnni", "avx512-vnni", "avx512-vbmi"):  # the best of these that the CPU has
             self.assert_same(self.run_on(model, images, simd), scalar)
         limit = max(1000, int(max(fc_times(model)) * 1000 / 20))
         split = self.compile(

@@ -10,6 +10,9 @@
 static inline bool ovt_simd_has(enum ovt_simd_level level)
 {
 	switch (level) {
+	case OVT_SIMD_AVX512_VBMI:
+		return ovt_simd_supported() && ovt_simd_has_avx512_vnni() &&
+		       ovt_simd_has_avx512_vbmi();
 	case OVT_SIMD_AVX512_VNNI:
 		return ovt_simd_supported() && ovt_simd_has_avx512_vnni();
 	case OVT_SIMD_AVX_VNNI:
@@ -22,9 +25,11 @@ static inline bool ovt_simd_has(enum ovt_simd_level level)
 /* The best instructions, where ovt_simd_supported() holds. */
 static inline enum ovt_simd_level ovt_simd_best(void)
 {
-	if (ovt_simd_has(OVT_SIMD_AVX512_VNNI))
-		return OVT_SIMD_AVX512_VNNI;
-	return ovt_simd_has(OVT_SIMD_AVX_VNNI) ? OVT_SIMD_AVX_VNNI : OVT_SIMD_AVX2;
+	u32 level = OVT_SIMD_LEVELS - 1;
+
+	while (level > OVT_SIMD_AVX2 && !ovt_simd_has((enum ovt_simd_level)level))
+		level--;
+	return (enum ovt_simd_level)level;
 }
 
 #endif

@@ -127,7 +127,7 @@ static u32 outputs_at(const struct ovt_conv_plan *plan, const struct overtake_in
 	u32 left = (group_at(plan, insn, cursor->c) + 1) * plan->group_outputs - cursor->c;
 	u32 most = unit_outputs(plan);
 
-	if (scratch->level == OVT_SIMD_AVX512_VNNI && uses_vnni(plan, insn, scratch, cursor))
+	if (scratch->level >= OVT_SIMD_AVX512_VNNI && uses_vnni(plan, insn, scratch, cursor))
 		most = OVT_SIMD_BLOCKS * OVT_SIMD_OUTPUTS;
 	return left < most ? left : most;
 }
@@ -225,7 +225,7 @@ static void load_blocks(struct ovt_conv_block *blocks, const struct ovt_conv_pla
 {
 	u32 i, of_block;
 
-	if (scratch->level != OVT_SIMD_AVX512_VNNI || !(cursor->filled & PACKED_BYTES)) {
+	if (scratch->level < OVT_SIMD_AVX512_VNNI || !(cursor->filled & PACKED_BYTES)) {
 		load_block_256(blocks, plan, insn, operands, cursor, count);
 		return;
 	}
@@ -282,7 +282,7 @@ static u32 run_pixels(const struct ovt_conv_plan *plan, struct ovt_conv_walk *wa
 	struct ovt_conv_strip strip;
 	struct ovt_conv_row row = { .sums = (struct ovt_simd_sums *)scratch->sums };
 
-	if (filled & PACKED_BYTES && scratch->level == OVT_SIMD_AVX512_VNNI) {
+	if (filled & PACKED_BYTES && scratch->level >= OVT_SIMD_AVX512_VNNI) {
 		s64 most = max_work(work / pixel_work, OVT_ROW_STRIP);
 
 		ovt_conv_place_row(&row, walk, most < ROW_PIXELS ? (u32)most : ROW_PIXELS);
@@ -361,7 +361,7 @@ run_single(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 	   struct ovt_cursor *cursor, s64 *work)
 {
 	const bool digits = cursor->filled & FILLED_DIGITS;
-	const bool wide = scratch->level == OVT_SIMD_AVX512_VNNI;
+	const bool wide = scratch->level >= OVT_SIMD_AVX512_VNNI;
 	const s64 multiplied = 30 + ovt_simd_store_work(insn) +
 			       (s64)plan->block_bytes / PRODUCTS_PER_NS;
 	const s64 block_work = BLOCK_WORK + max_work(weights_work(plan), multiplied);
@@ -410,7 +410,7 @@ static s64 fill(const struct ovt_conv_plan *plan, const struct overtake_insn *in
 				    first_channel, scratch->inputs);
 	if (is_single(plan, insn, cursor)) {
 		cursor->filled |= FILLED_SINGLE;
-		if (scratch->level == OVT_SIMD_AVX512_VNNI)
+		if (scratch->level >= OVT_SIMD_AVX512_VNNI)
 			ovt_conv_single_bytes(&plan->words_run, insn->in[0].zero_point + 128,
 					      scratch);
 		else if (ovt_conv_single_spread(&plan->words_run, scratch))
@@ -432,7 +432,7 @@ static s64 pack_vnni(const struct ovt_conv_plan *plan, const struct overtake_ins
 		const s8 *weights = weights_at(plan, insn, operands,
 					       cursor->c + i * OVT_SIMD_OUTPUTS);
 
-		if (scratch->level == OVT_SIMD_AVX512_VNNI)
+		if (scratch->level >= OVT_SIMD_AVX512_VNNI)
 			ovt_conv_pack_vnni512(plan, weights, count - i * OVT_SIMD_OUTPUTS, i,
 					      scratch);
 		else

@@ -51,7 +51,7 @@ void ovt_conv_load_vnni(struct ovt_conv_block *block, const struct ovt_conv_run 
 			const struct ovt_simd_scratch *scratch, s32 zero)
 {
 	const s8 *packed = block->index ? (const s8 *)scratch->inputs : scratch->packed;
-	bool two = scratch->level == OVT_SIMD_AVX512_VNNI || block->count > OVERTAKE_WEIGHT_BLOCK;
+	bool two = scratch->level >= OVT_SIMD_AVX512_VNNI || block->count > OVERTAKE_WEIGHT_BLOCK;
 	u32 row = run->columns * run->length;
 
 	load_start(block, scratch, zero);

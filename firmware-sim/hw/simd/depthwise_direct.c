@@ -302,7 +302,7 @@ static void place_windows(struct ovt_windows *windows, const struct overtake_ins
 /* Whether vectors of 64 channels are worth while, of which half may be empty. */
 static bool is_wide(const struct overtake_insn *insn, const struct ovt_simd_scratch *scratch)
 {
-	return scratch->level == OVT_SIMD_AVX512_VNNI &&
+	return scratch->level >= OVT_SIMD_AVX512_VNNI &&
 	       insn->out.channels >= OVT_DEPTHWISE_WIDE / 2;
 }
 

@@ -6,10 +6,12 @@
  * is below 0 it selects 0.  Each part holds the difference to the part before, so the values that
  * an index has selected add up to its element.  Indices from 128 on are looked up separately.
  *
- * No element becomes an address, however few they are: see ovt_index_at().
+ * No element becomes an address, however few they are: see ovt_index_at().  table_vbmi.c has the
+ * same for newer CPUs.
  */
 #include "hw/operator_units.h"
 #include "hw/simd/pixels.h"
+#include "hw/simd/table.h"
 #include "hw/simd/vector_operators.h"
 
 /* Work of beginning a run: both tensors may be on another page. */
@@ -78,17 +80,21 @@ bool ovt_simd_table(const struct overtake_insn *insn, const struct ovt_operands 
 		    struct ovt_simd_scratch *scratch, struct ovt_cursor *cursor, s64 *work)
 {
 	const bool rows = ovt_simd_is_dense(&insn->out) && ovt_simd_is_dense(&insn->in[0]);
+	const bool vbmi = scratch->level >= OVT_SIMD_AVX512_VBMI;
 	struct table table;
 	bool more;
 
-	(void)scratch;
-	load_table(&table, operands->weights);
+	if (!vbmi)
+		load_table(&table, operands->weights);
 	do {
 		struct ovt_simd_run part = ovt_simd_run_of(insn, cursor, rows);
+		const s8 *in = ovt_input_at(insn, operands, 0, cursor->y, cursor->x, cursor->c);
+		s8 *out = ovt_output_at(insn, operands, cursor);
 
-		look_up_run(&table,
-			    ovt_input_at(insn, operands, 0, cursor->y, cursor->x, cursor->c),
-			    ovt_output_at(insn, operands, cursor), part.elements);
+		if (vbmi)
+			ovt_table_vbmi(operands->weights, in, out, part.elements);
+		else
+			look_up_run(&table, in, out, part.elements);
 		*work -= RUN_WORK + part.elements;
 		more = ovt_simd_run_next(insn, cursor, &part);
 	} while (more && *work > 0);

@@ -179,9 +179,8 @@ static enum fuzz_outcome run_accepted(const struct fuzz_case *input, const u64 *
 		return FUZZ_FINISHED;
 	compare_whole(input, lengths, memory);
 	if (ovt_simd_supported() && ovt_simd_covers(&input->insn)) {
-		compare_vector(input, lengths, memory, OVT_SIMD_AVX2);
-		compare_vector(input, lengths, memory, OVT_SIMD_AVX_VNNI);
-		compare_vector(input, lengths, memory, OVT_SIMD_AVX512_VNNI);
+		for (int level = 0; level < OVT_SIMD_LEVELS; level++)
+			compare_vector(input, lengths, memory, (enum ovt_simd_level)level);
 	}
 	return FUZZ_FINISHED;
 }
