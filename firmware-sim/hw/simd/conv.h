@@ -124,6 +124,7 @@ struct ovt_conv_strip {
  * @window_step: bytes from the window of a pixel to that of the next
  * @output_step: bytes from the outputs of a pixel to those of the next
  * @sums: room for the sums of a strip
+ * @added: what is added to all sums of each pixel, or NULL
  * @pixels: number of pixels, at least 1
  */
 struct ovt_conv_row {
@@ -132,6 +133,7 @@ struct ovt_conv_row {
 	u64 window_step;
 	u64 output_step;
 	struct ovt_simd_sums *sums;
+	const u32 *added;
 	u32 pixels;
 };
 

@@ -34,6 +34,7 @@ struct strip {
 	u64 window_step;
 	u64 output_step;
 	struct ovt_simd_sums *sums;
+	const u32 *added;
 };
 
 static __always_inline struct finish finish_of(const struct ovt_conv_block *block)
@@ -219,6 +220,17 @@ static __always_inline ovt_s32x16 input_quad(const u8 *window, u64 at)
 	return ovt_broadcast_s32x16(ovt_load_s32(window + at));
 }
 
+static __always_inline void
+add_to_pixels(ovt_s32x16 *sums, const u32 *added, const u32 pixels)
+{
+	u32 p;
+
+#pragma GCC unroll 8
+	for (p = 0; p < pixels; p++)
+		sums[p] = (ovt_s32x16)((ovt_u32x16)sums[p] +
+				       (ovt_u32x16)ovt_broadcast_s32x16((s32)added[p]));
+}
+
 /* Multiplies @pixels pixels by two blocks of 16 outputs. */
 static __always_inline void
 multiply_two(const struct strip *strip, const struct ovt_conv_block *blocks, const u32 pixels)
@@ -235,6 +247,10 @@ multiply_two(const struct strip *strip, const struct ovt_conv_block *blocks, con
 		windows[p] = strip->window + p * strip->window_step;
 		low[p] = ovt_load_s32x16(&blocks[0].start);
 		high[p] = ovt_load_s32x16(&blocks[1].start);
+	}
+	if (strip->added) {
+		add_to_pixels(low, strip->added, pixels);
+		add_to_pixels(high, strip->added, pixels);
 	}
 	do {
 		ovt_s32x16 first_weights = ovt_load_s32x16(weights);
@@ -268,6 +284,8 @@ multiply_one(const struct strip *strip, const struct ovt_conv_block *block, cons
 		even[p] = ovt_load_s32x16(&block->start);
 		odd[p] = (ovt_s32x16) { 0 };
 	}
+	if (strip->added)
+		add_to_pixels(even, strip->added, pixels);
 	for (; end - at >= 2; at += 2, weights += 2 * VECTOR_BYTES) {
 		ovt_s32x16 first_weights = ovt_load_s32x16(weights);
 		ovt_s32x16 second_weights = ovt_load_s32x16(weights + VECTOR_BYTES);
@@ -310,7 +328,7 @@ static __always_inline void multiply_row(const struct ovt_conv_row *row,
 					 const struct ovt_conv_block *blocks, const bool two)
 {
 	struct strip strip = { row->window, row->output, row->window_step, row->output_step,
-			       row->sums };
+			       row->sums, row->added };
 	u32 strips = (row->pixels + OVT_ROW_STRIP - 1) / OVT_ROW_STRIP;
 	u32 length = row->pixels / strips, longer = row->pixels % strips;
 
@@ -345,6 +363,8 @@ static __always_inline void multiply_row(const struct ovt_conv_row *row,
 		}
 		strip.window += pixels * strip.window_step;
 		strip.output += pixels * strip.output_step;
+		if (strip.added)
+			strip.added += pixels;
 	}
 }
 

@@ -156,7 +156,7 @@ void ovt_conv_place_row(struct ovt_conv_row *row, struct ovt_conv_walk *walk, u3
 	if (pixels > most)
 		pixels = most;
 	*row = (struct ovt_conv_row){ walk->window, walk->output, walk->window_step,
-				      walk->output_step, row->sums, pixels };
+				      walk->output_step, row->sums, NULL, pixels };
 	walk->done += pixels;
 	walk->window += pixels * row->window_step;
 	walk->output += pixels * row->output_step;

@@ -55,7 +55,10 @@ void ovt_conv_walk_from(struct ovt_conv_walk *walk, const struct ovt_simd_inputs
 /* Goes on at @end with the rows of taps of the next pixels. */
 void ovt_conv_walk_on(struct ovt_conv_walk *walk);
 
-/* Makes the next row, but its @sums, before @end and of at most @most pixels; moves behind it. */
+/*
+ * Makes the next row, before @end and of at most @most pixels, and moves behind it.  Keeps @row's
+ * @sums; its @added is NULL.
+ */
 void ovt_conv_place_row(struct ovt_conv_row *row, struct ovt_conv_walk *walk, u32 most);
 
 /* Makes the next strip, before @end and of at most @most pixels, and moves behind it. */

@@ -4,10 +4,11 @@
  *
  * in[0] is copied to the scratch in groups of pixels, as for CONV with a kernel of 1 x 1, with
  * zeros behind its channels.  16 products of a pixel and a row of in[1] are added up at once, for 2
- * pixels and 4 rows.
+ * pixels and 4 rows.  matmul_vnni512.c has the same for newer CPUs.
  */
 #include "hw/operator_units.h"
 #include "hw/simd/inputs.h"
+#include "hw/simd/matmul.h"
 #include "hw/simd/requantise.h"
 #include "hw/simd/vector_operators.h"
 
@@ -28,9 +29,8 @@ struct matmul_rows {
 	ovt_s16x16 zero_point;
 };
 
-/* The same outputs as a convolution: only what hw/simd/inputs.h looks at. */
-static bool plan(struct ovt_simd_inputs *inputs, struct overtake_insn *as_conv,
-		 const struct overtake_insn *insn)
+bool ovt_matmul_plan(struct ovt_simd_inputs *inputs, struct overtake_insn *as_conv,
+		     const struct overtake_insn *insn)
 {
 	*as_conv = *insn;
 	as_conv->kernel_height = 1;
@@ -50,7 +50,8 @@ bool ovt_simd_matmul_covers(const struct overtake_insn *insn)
 	struct overtake_insn as_conv;
 	struct ovt_simd_inputs inputs;
 
-	return insn->in[0].channels <= LONG_ROW * STRIP_PIXELS && plan(&inputs, &as_conv, insn) &&
+	return insn->in[0].channels <= LONG_ROW * STRIP_PIXELS &&
+	       ovt_matmul_plan(&inputs, &as_conv, insn) &&
 	       ovt_simd_inputs_pay(&inputs, &as_conv, insn->out.channels, insn->in[0].channels);
 }
 
@@ -221,7 +222,9 @@ bool ovt_simd_matmul(const struct overtake_insn *insn, const struct ovt_operands
 	struct ovt_simd_inputs inputs;
 	struct overtake_insn as_conv;
 
-	if (!plan(&inputs, &as_conv, insn))
+	if (scratch->level >= OVT_SIMD_AVX512_VNNI && ovt_matmul_vnni512_covers(insn))
+		return ovt_matmul_vnni512(insn, operands, scratch, cursor, work);
+	if (!ovt_matmul_plan(&inputs, &as_conv, insn))
 		return true;
 	do {
 		u32 left = insn->out.channels - cursor->c;

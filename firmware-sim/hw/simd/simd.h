@@ -52,6 +52,7 @@
  * @step_at: CONV: place in a window, in bytes, of the inputs that each step's vectors multiply
  * @steps: CONV: number of steps
  * @extra: CONV: second parts of some bytes, for a step's first vectors and for its second ones
+ * @added: MATMUL by AVX512-VNNI: what is added to the sums of each pixel of the group
  * @extra_at: CONV: place of the inputs that each of @extra multiplies
  * @extras: CONV: number of @extra for the first 0, 1, ... rows of taps; the last entry is for all
  * @totals: CONV: sum of the weights of each output of a block for the first 0, 1, ... rows of taps;
@@ -71,7 +72,10 @@ struct ovt_simd_scratch {
 	s8 packed[OVT_SIMD_PACKED] __attribute__((aligned(64)));
 	u32 step_at[OVT_SIMD_PACKED / 64u];
 	u32 steps;
-	s8 extra[2][OVT_SIMD_EXTRAS * 32u];
+	union {
+		s8 extra[2][OVT_SIMD_EXTRAS * 32u];
+		u32 added[OVT_SIMD_INPUTS / 16u];
+	};
 	u32 extra_at[2][OVT_SIMD_EXTRAS];
 	u32 extras[OVT_SIMD_TAP_ROWS + 1][2];
 	u32 totals[OVT_SIMD_BLOCKS][OVT_SIMD_TAP_ROWS + 1][16] __attribute__((aligned(64)));

@@ -20,6 +20,9 @@ ovt_simd_covers_function ovt_simd_pool_covers;
 ovt_simd_run_function ovt_simd_depthwise;
 ovt_simd_covers_function ovt_simd_matmul_covers;
 ovt_simd_run_function ovt_simd_matmul;
+/* The same with AVX512-VNNI, where ovt_matmul_vnni512_covers() holds. */
+ovt_simd_covers_function ovt_matmul_vnni512_covers;
+ovt_simd_run_function ovt_matmul_vnni512;
 ovt_simd_run_function ovt_simd_max_pool;
 ovt_simd_run_function ovt_simd_average_pool;
 ovt_simd_covers_function ovt_simd_combine_covers;
