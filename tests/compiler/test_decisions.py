@@ -173,10 +173,11 @@ class Decisions(unittest.TestCase):
         first, chosen = self.searched(numbers, "--decisions", "y=1")
         self.assertEqual((first["same_decisions"], first["expected_decisions"], chosen["in_16_bits"]), (1, None, []))
 
-    def search_classifier(self, *options, last=(), shape=(1, 4)):
+    def search_classifier(self, *options, last=(), shape=(1, 4), moved=0):
         """Four logits of a fully connected layer that keeps its input, and `last` behind it. A fourth logit
         far below makes steps of 0.5, and the first two are 0.3 apart."""
         numbers = self.numbers(0.3)[:, :, :2, :2].transpose(0, 2, 3, 1).reshape(-1, 4)
+        numbers[:, :2] -= moved
         numbers[:, 3] = -120
         nodes = [node("Gemm", ["x", "w"], ["logits" if last else "y"], name="gemm"), *last]
         weights = {"w": np.eye(4, dtype=np.float32), "shape": np.array(shape, np.int64)}
@@ -206,6 +207,27 @@ class Decisions(unittest.TestCase):
         self.assertRegex(table, r"tried +cosine +rarer sign +as logits +device us")
         self.assertRegex(table, r"(?m)^  min-max +0\.99\d+ +[01]\.\d+ +0\.9[0-8]\d+ +\d+\.\d")
         self.assertIn(" of its rarer sign, and 0.99 as logits, over 48 samples", table)
+
+    def test_each_of_few_numbers_of_sigmoid_is_a_decision(self):
+        """Logits between -0.5 and 0.5, where the device's steps are 0.5."""
+        sigmoid = node("Sigmoid", ["logits"], ["y"], name="last")
+        hidden = node("Sigmoid", ["logits"], ["chances"], name="sigmoid")
+        for last, shape in (
+            ([sigmoid], (1, 4)),
+            ([hidden, node("Reshape", ["chances", "shape"], ["y"], name="last")], (1, 2, 2)),
+        ):
+            result = self.search_classifier("--json", last=last, shape=shape, moved=3.5)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            attempts = json.loads(result.stdout)["accuracy"]["attempts"]
+            (chosen,) = [attempt for attempt in attempts if attempt["chosen"]]
+            self.assertLess(attempts[0]["outputs"][0]["same_decisions"], 0.95)
+            self.assertGreaterEqual(chosen["outputs"][0]["same_decisions"], 0.99)
+
+    def test_many_numbers_of_sigmoid_are_no_decisions(self):
+        result = self.compile(self.numbers(0.006), "--accuracy", 0.99, "--json", last=("Sigmoid", {}))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        first = json.loads(result.stdout)["accuracy"]["attempts"][0]
+        self.assertIsNone(first["outputs"][0]["same_decisions"])
 
     def test_other_outputs_are_no_logits(self):
         named, _ = self.logits_of("--decisions", "y")

@@ -76,6 +76,20 @@ TEST(DecisionSimilarity, CountsPlacesOfTheGreatestNumber) {
     EXPECT_EQ(share_of({-3, -2, -3, 7, 6, 1}, reference, 3), 1) << "below zero is a number, too";
 }
 
+TEST(DecisionSimilarity, CountsNumbersOnTheSameSideOfAThreshold) {
+    DecisionSimilarity similarity(0.01);
+    EXPECT_TRUE(std::isnan(similarity.share()));
+    const float none = std::numeric_limits<float>::quiet_NaN();
+    similarity.add_each(Numbers{0.6f, 0.4f, 0.4f, 0.9f, 0.7f},
+                        Numbers{0.9f, 0.1f, 0.7f, 0.2f, none}, 0.5f);
+    EXPECT_EQ(similarity.share(), 0.5) << "of the four finite ones";
+    similarity.add_each(Numbers{0.49f, none}, Numbers{0.511f, 0.9f}, 0.5f);
+    EXPECT_EQ(similarity.share(), 2 / 6.0) << "one that is no number is on neither side";
+    similarity.add_each(Numbers{0.2f, 0.8f}, Numbers{0.509f, 0.491f}, 0.5f);
+    EXPECT_EQ(similarity.share(), 4 / 8.0) << "float prefers neither side clearly";
+    EXPECT_LT(similarity.expected_share(), 1);
+}
+
 TEST(DecisionSimilarity, TakesTheFirstOfEqualNumbersAsReadersDo) {
     EXPECT_EQ(share_of({2, 2}, {1, 5}, 2), 0);
     EXPECT_EQ(share_of({2, 2}, {5, 1}, 2), 1);

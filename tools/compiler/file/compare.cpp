@@ -276,7 +276,10 @@ private:
             sums_[index].signs.add(result, expected[output]);
         if (const auto decided = decisions_.find(output); decided != decisions_.end()) {
             auto& [decision, similarity] = decided->second;
-            similarity.add(result, expected[output], decision->choices, decision->inner);
+            if (decision->choices == 1)
+                similarity.add_each(result, expected[output], 0.5F);
+            else
+                similarity.add(result, expected[output], decision->choices, decision->inner);
         }
         if (const auto found = logits_.find(output); found != logits_.end())
             found->second.similarity.add(result, expected[output], found->second.choices);

@@ -2,6 +2,7 @@
 #include "compiler/file/similarity.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -97,11 +98,21 @@ void DecisionSimilarity::add(std::span<const float> values, std::span<const floa
                              std::size_t choices, std::size_t inner) {
     for (std::size_t first = 0; first < reference.size(); first += choices * inner)
         for (std::size_t place = first; place < first + inner; ++place)
-            add_one(&values[place], &reference[place], choices, inner);
+            add_one(&values[place], &reference[place], choices, inner, 0);
+}
+
+void DecisionSimilarity::add_each(std::span<const float> values, std::span<const float> reference,
+                                  float threshold) {
+    for (std::size_t place = 0; place < reference.size(); ++place) {
+        const std::array value = {values[place], threshold};
+        const std::array wanted = {reference[place], threshold};
+        if (std::isfinite(wanted[0]))
+            add_one(value.data(), wanted.data(), 2, 1, 1);
+    }
 }
 
 void DecisionSimilarity::add_one(const float* values, const float* reference, std::size_t choices,
-                                 std::size_t step) {
+                                 std::size_t step, double range) {
     float least = std::numeric_limits<float>::infinity(), greatest = -least;
     float of_values = greatest, chosen = std::numeric_limits<float>::quiet_NaN();
     std::size_t right = 0;
@@ -118,7 +129,7 @@ void DecisionSimilarity::add_one(const float* values, const float* reference, st
     }
     if (!std::isfinite(greatest))
         return;
-    const double tie = tie_ * std::min(1.0, double{greatest} - least);
+    const double tie = tie_ * std::min(1.0, std::max(range, double{greatest} - least));
     ++decided_;
     same_ += chosen == greatest || double{greatest} - chosen < tie;
     if (leads_.count() < most_estimated)

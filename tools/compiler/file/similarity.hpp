@@ -72,7 +72,8 @@ private:
     double errors_squared_ = 0; // of the least leads
 };
 
-/// How many decisions are those of a reference: places of the greatest of some numbers.
+/// How many decisions are those of a reference: places of the greatest of some numbers, or whether
+/// one number is above a threshold.
 class DecisionSimilarity {
 public:
     /// Another place is as good where the reference's number there is below its greatest by less
@@ -84,6 +85,10 @@ public:
     /// reference is no decision.
     void add(std::span<const float> values, std::span<const float> reference, std::size_t choices,
              std::size_t inner);
+
+    /// The same for elements in 0..1 that are each a decision for itself: whether it is above
+    /// `threshold`.
+    void add_each(std::span<const float> values, std::span<const float> reference, float threshold);
 
     /// 0..1; NaN where the reference decides nothing.
     double share() const;
@@ -98,9 +103,9 @@ public:
     static constexpr std::size_t most_estimated = 1000;
 
 private:
-    // Of [choices] numbers, `step` apart.
-    void add_one(const float* values, const float* reference, std::size_t choices,
-                 std::size_t step);
+    // Of [choices] numbers, `step` apart, whose range is `range` at least.
+    void add_one(const float* values, const float* reference, std::size_t choices, std::size_t step,
+                 double range);
 
     double tie_;
     std::size_t decided_ = 0, same_ = 0;

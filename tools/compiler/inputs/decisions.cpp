@@ -14,6 +14,9 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
+/// Scores of more boxes or pixels than this are no decisions: most of them are far below 1/2.
+constexpr std::size_t most_chances = 16;
+
 std::size_t product(Shape::const_iterator first, Shape::const_iterator last) {
     std::size_t count = 1;
     for (; first != last; ++first)
@@ -54,6 +57,18 @@ bool is_rearrangement(const Node& node) {
     if (const auto* on_cpu = node.as<op::Cpu>())
         return on_cpu->type == CpuOpType::view || on_cpu->type == CpuOpType::dequantize;
     return node.is<op::Reshape>() || node.is<op::Copy>();
+}
+
+// Whether Sigmoid makes an output, directly or by way of views of all its elements.
+bool is_chance(const Graph& graph, ValueId output) {
+    const auto writer = std::ranges::find(graph.nodes, output, &Node::output);
+    if (writer == graph.nodes.end())
+        return false;
+    if (!is_rearrangement(*writer))
+        return writer->onnx_type == "Sigmoid";
+    const ValueId input = writer->inputs.at(0);
+    return graph.values[input].elements() == graph.values[output].elements() &&
+           is_chance(graph, input);
 }
 
 // Whether a value is a sum of products that nothing limits, as it is or in another shape.
@@ -130,8 +145,14 @@ std::vector<Decision> read_decisions(const std::vector<std::string>& arguments,
         decisions.push_back(decision);
     }
     for (std::size_t output = 0; output < graph.outputs.size(); ++output) {
-        const Node* softmax = softmax_of(graph, graph.outputs[output]);
-        if (!softmax || std::ranges::find(decisions, output, &Decision::output) != decisions.end())
+        const ValueId value = graph.outputs[output];
+        if (std::ranges::find(decisions, output, &Decision::output) != decisions.end())
+            continue;
+        const std::size_t elements = graph.values[value].elements();
+        if (elements <= most_chances && is_chance(graph, value))
+            decisions.push_back({output, value, elements, 1, 1});
+        const Node* softmax = softmax_of(graph, value);
+        if (!softmax)
             continue;
         const auto axis = static_cast<std::size_t>(softmax->as<op::Cpu>()->integers.at(0));
         if (graph.values[softmax->output].shape.at(axis) > 1)
