@@ -5,7 +5,8 @@
 #   checkpatch FILE   checkpatch.pl --strict of Linux 6.12 finds nothing
 #   kernel-doc FILE   kernel-doc comments in uapi/ are complete
 #   header FILE       a uapi header compiles alone, as C11 and as C++20
-#   kbuild            the module compiles with W=1 and -Werror
+#   kbuild            the module compiles with W=1 and -Werror, and no stack frame exceeds 1 KiB: a kernel's
+#                     compiler may keep in memory what a process has in registers
 #   call-circles      the module's sources do not call each other in circles
 #   modinfo           the module names the choices or the range of each parameter
 #   tracepoint-NAME-is-a-nop
@@ -79,7 +80,8 @@ uapi_header()
 
 kbuild()
 {
-	OVERTAKE_WERROR=ON scripts/build-module.sh --output build/kmod-check W=1 C=2 > build/kmod-check.log 2>&1 || {
+	OVERTAKE_WERROR=ON scripts/build-module.sh --output build/kmod-check W=1 C=2 \
+		KCFLAGS=-Wframe-larger-than=1024 > build/kmod-check.log 2>&1 || {
 		cat build/kmod-check.log
 		return 1
 	}
