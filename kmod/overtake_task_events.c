@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The events of a process's tasks: CPU segments to be run, and ends.  Reporting the end of a task
- * collects the task.  Events wait in lists of their tasks until a call fetches them; nothing waits
- * for the call.
+ * collects the task.  A process has a list of its tasks with events.  The events wait there until
+ * a call fetches them; nothing waits for the call.
  */
 #include <linux/uaccess.h>
 #include <linux/wait.h>

@@ -60,7 +60,7 @@ either()
 echo "/* Made by kmod/probe.sh. */" > "$work/answers"
 compiles "" "$@" || refuse "its headers do not compile, or have no io_uring or DRM"
 
-# Three arguments of the later io_uring_cmd_done() drop the second result.
+# The later io_uring_cmd_done() has three arguments, without the second result.
 either URING_DONE "io_uring_cmd_done" \
 	"io_uring_cmd_done(command, 0, (u64)0, 0u)" \
 	"io_uring_cmd_done32(command, 0, (u64)0, 0u)" "$@"
@@ -85,7 +85,7 @@ either GEM_VMAP "drm_gem_vmap" \
 either DRIVER_DATE "struct drm_driver" \
 	"struct drm_driver driver = { .date = \"20261121\" }; (void)driver" \
 	"struct drm_driver driver = { .desc = \"\" }; (void)driver" "$@"
-# An older kernel also takes a string, for the name of a namespace with quotation marks.
+# An older kernel also compiles the string, but its quotation marks become part of the name.
 either IMPORT_NS "MODULE_IMPORT_NS" \
 	"} MODULE_IMPORT_NS(DMA_BUF); void more(void); void more(void) {" \
 	"} MODULE_IMPORT_NS(\"DMA_BUF\"); void more(void); void more(void) {" "$@"

@@ -30,7 +30,7 @@ inline std::string limit_remedy(std::int32_t status, std::uint32_t fault) {
     return "";
 }
 
-/// Does the same for any job that failed.
+/// Returns the same for a limit, and for any other failure its errno, fault and instruction.
 inline std::string why_job_failed(const Completion& job) {
     if (std::string remedy = limit_remedy(job.status, job.fault); !remedy.empty())
         return remedy;

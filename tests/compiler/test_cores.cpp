@@ -33,7 +33,7 @@ CoreNetwork network(const Graph& graph) {
     return layered_network(graph, std::vector<Range>(graph.values.size(), {-1, 1}));
 }
 
-// Returns a window over a tensor: geometry looks at nothing else.
+// Returns an instruction with a random window over a tensor; the geometry needs no other fields.
 overtake_insn window(Random& random) {
     overtake_insn insn{};
     insn.opcode = OVERTAKE_OP_CONV;
@@ -255,7 +255,8 @@ TEST(CoreStages, LayersOfOneCoreShareOneAndOthersDoNot) {
     ASSERT_EQ(segment.parts.size(), 2u);
     EXPECT_EQ(segment.parts[0].stages, (std::vector<std::uint32_t>{1, 2, 3}));
     EXPECT_EQ(segment.parts[1].stages, (std::vector<std::uint32_t>{0, 2}));
-    // The first stage costs no sync, nor does the last part of the next to last: it waits for both.
+    // The first stage costs no sync.  In the third, core 0 needs none, since it alone was busy
+    // before.  In the last, core 0 waits for both.
     const auto fc = [&](std::size_t part, std::size_t index) {
         return segment.parts[part].fcs[index].cycles;
     };

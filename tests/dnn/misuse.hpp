@@ -51,7 +51,7 @@ struct Bench {
         hbDNNTaskHandle_t task = nullptr;
         return board.infer(&task, control);
     }
-    /// Runs an inference of the model of bytes with changed tensors.
+    /// Runs an inference of the model copy_bytes() with changed tensors.
     std::int32_t
     infer_tensors(const std::function<void(hbDNNTensor& in, hbDNNTensor& out)>& change) {
         const hbDNNTensor in = other.inputs[0], out = other.outputs[0];

@@ -9,7 +9,7 @@
 #include "cmocka_all.h"
 #include "sched/coord/coord.h"
 
-#ifdef __SANITIZE_ADDRESS__	/* a tenth as fast; it does not change the number of steps */
+#ifdef __SANITIZE_ADDRESS__	/* ten times as slow, with the same steps */
 #define TASKS		10000u
 #define LOG2_OF_TASKS	14u	/* rounded up */
 #else
@@ -123,7 +123,7 @@ static void decide(struct crowd *crowd)
 	} while (more);
 }
 
-/* Ends the run of each processor that was dispatched first, after its expected time. */
+/* Ends the oldest run of each processor, which has executed for its expected time. */
 static void end_some(struct crowd *crowd)
 {
 	u32 index;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which task goes next, to which core or worker: rules T1 to T5 of the scheduling contract. */
+/* Which task goes next, and to which core or worker. */
 #include <stdio.h>
 
 #include "cmocka_all.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * How tasks end: cancels in each state (rule T9 of the scheduling contract), failed segments, and
- * the departure of processes and queues.
+ * How tasks end: cancels in each state, failed segments, and the departure of processes and queues.
  */
 #include <stdio.h>
 

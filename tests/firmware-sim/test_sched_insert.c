@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Slots, and which task may use a slot that a task in a gap keeps: rules T6 to T8 of the scheduling
- * contract, and what the other policies do instead.
+ * Slots, and which task may use a slot that a task in a gap keeps, under each policy.
  */
 #include <stdio.h>
 

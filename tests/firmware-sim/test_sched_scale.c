@@ -9,7 +9,7 @@
 #include "cmocka_all.h"
 #include "sched/waits_for.h"
 
-#ifdef __SANITIZE_ADDRESS__	/* a tenth as fast; it does not change the number of steps */
+#ifdef __SANITIZE_ADDRESS__	/* ten times as slow, with the same steps */
 #define TASKS		10000u
 #define LOG2_OF_TASKS	14u	/* rounded up */
 #else

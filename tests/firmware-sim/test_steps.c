@@ -114,7 +114,7 @@ static void put_elements(struct bench *bench, bool first)
 	bench->memory[first ? step : last - step] = (u8)-99;
 }
 
-/* Sets scales: sums of some 2^17 random elements or products become bytes of many values. */
+/* Sets scales that spread sums of some 2^17 random elements or products over many bytes. */
 static void put_scales(struct bench *bench, u32 multiplier)
 {
 	u32 kernel = (u32)bench->insn.kernel_height * bench->insn.kernel_width;
@@ -153,7 +153,7 @@ static void dense_weights(const struct bench *bench, s8 *dense)
 	}
 }
 
-/* Turns TRANSPOSED_CONV into CONV, taps reversed: its reference tries all inputs with all taps. */
+/* Turns TRANSPOSED_CONV, whose reference is slow, into a CONV with reversed taps. */
 static void as_convolution(struct overtake_insn *insn, s8 *dense)
 {
 	u32 taps = (u32)insn->kernel_height * insn->kernel_width, i;

@@ -67,7 +67,8 @@ void Worker::write_program(File& file, uint32_t program, uint32_t data) {
     file.buffers[program].insns = count;
 }
 
-// Makes a job a group of one or two parts, in front of the chain; now and then a wrong one.
+// Makes a job a group of one or two parts, now and then a wrong one.  Returns the address of the
+// extension, which the job's other extensions follow.
 // @record: address for its record, or 0.
 uint64_t Worker::parts_extension(drm_overtake_submit* submit, uint64_t record) {
     struct Group {
@@ -228,7 +229,7 @@ void Worker::wait(File& file) {
         collected(wait->result.status);
 }
 
-// Counts the status of a job: 0 or minus one of the errors of the device.
+// Counts the status of a job: 0 or a negative errno.
 void Worker::collected(int32_t status) {
     const auto index = static_cast<uint32_t>(std::abs(static_cast<long>(status)));
     process_.shared.jobs[index < error_count ? index : error_count - 1]++;

@@ -29,8 +29,8 @@ uint32_t Worker::task_context(File& file) {
     return file.tasks;
 }
 
-// Makes some or all segments on the device groups, in front of the chain; now and then with an
-// error.
+// Makes some or all segments on the device groups, now and then with an error.  Returns the address
+// of the extension, which the task's other extensions follow.
 uint64_t Worker::task_parts_extension(const drm_overtake_submit& job,
                                       drm_overtake_task_submit* task) {
     struct TaskGroups {

@@ -13,7 +13,7 @@
 namespace overtake::fuzz {
 
 constexpr uint32_t file_count = 3;    // open files of a process
-constexpr uint32_t buffer_count = 12; // slots of a file; of them programs and data:
+constexpr uint32_t buffer_count = 12; // slots of a file, with these uses:
 constexpr uint32_t program_slots = 4; // 0..3 programs
 constexpr uint32_t data_slots = 4;    // 4..7 data, the rest anything
 constexpr uint32_t context_slots = 4;
@@ -60,7 +60,7 @@ struct World {
 // Returns the window of buffer @slot: memory of the process or of the buffer, always readable and
 // writable.
 uint8_t* window(const File& file, uint32_t slot);
-// Maps memory of the process into the window, or with a file offset the buffer; 0 or errno.
+// Map memory of the process into the window, or the buffer at this file offset.  Return 0 or errno.
 int show_memory(const File& file, uint32_t slot);
 int show_buffer(const File& file, uint32_t slot, uint64_t bytes, uint64_t offset, int flags);
 

@@ -156,7 +156,7 @@ TEST(ExpectedTimes, AreTheSameTextAfterAnotherRound) {
     EXPECT_EQ(json::parse(ExpectedTimes::parse(text).text()), json::parse(text));
 }
 
-/// P11: for workers only the time of the largest piece is known.  For cores, which take the
+/// For workers only the time of the largest piece is known.  For cores, which take the
 /// modelled time, all times are known.
 TEST(ExpectedTimes, AreScaledFromTheLargestPieceWhereThereIsNoModel) {
     const auto file = small_model();

@@ -136,7 +136,7 @@ private:
                     programs_.emplace(segment.bpu, delays(device_, segment.bpu));
     }
 
-    // The order of T2.
+    // The steps of one instant, in the contract's order.
 
     void end_segments() {
         for (auto run = cpu_runs_.begin(); run != cpu_runs_.end() && run->first == now_;) {

@@ -141,7 +141,7 @@ std::optional<std::uint64_t> GroupsTasks::next_instant() const {
     return next;
 }
 
-/// T2.
+/// Takes the steps of one instant in the contract's order.
 void GroupsTasks::at_instant() {
     end_segments();
     for (Task& task : tasks_)
@@ -245,7 +245,7 @@ void GroupsTasks::end(Task& task) {
     task.end = now_;
 }
 
-/// T9.
+/// A task that waits ends at once, another task when its running CPU segment or FC ends.
 void GroupsTasks::cancel(Task& task) {
     if (task.state == State::over || task.is_cancelled)
         return;
@@ -259,7 +259,7 @@ void GroupsTasks::cancel(Task& task) {
     }
 }
 
-/// T3.
+/// Lets the first task of the queue go that may, until no task may.
 void GroupsTasks::dispatch(const Task& of_queue) {
     while (true) {
         std::vector<Task*> waiting;
@@ -273,7 +273,7 @@ void GroupsTasks::dispatch(const Task& of_queue) {
     }
 }
 
-/// T4. Returns whether the task was submitted.
+/// Returns whether the task may go; if so, its segment is submitted or waits for a worker.
 bool GroupsTasks::go(Task& task) {
     if (task.state == State::waiting && !task.is_high() && !has_room(task))
         return false;
@@ -311,7 +311,7 @@ bool GroupsTasks::waits_for_slots(const Task& task) const {
            (task.state == State::waiting && task.current().is_bpu() && has_room(task));
 }
 
-/// Whether the core is among those that the task has had, else is the one that it names, else any.
+/// Whether the task may take this core: one that it has had; else the one that it names; else any.
 bool GroupsTasks::wants(const Task& task, std::size_t core) {
     if (!task.cores.empty())
         return std::ranges::find(task.cores, core) != task.cores.end();
@@ -344,14 +344,14 @@ bool GroupsTasks::has_free_slot(const Task& task, std::size_t core) const {
     return static_cast<std::uint64_t>(in_the_way) < scenario_.value("slots", std::uint64_t{1});
 }
 
-/// T7.
+/// Whether the gap of `holder` is open to the task `to`.
 bool GroupsTasks::gives_way(const Task& holder, const Task& to) const {
     if (!holder.is_in_gap())
         return false;
     using Wide = __int128;
     const Wide whole = holder.current().estimate;
     Wide remaining = whole;
-    if (holder.state == State::on_worker) // which began so long before its end
+    if (holder.state == State::on_worker) // it began `cpu` before `cpu_end`
         remaining -= Wide{*now_} - (Wide{holder.cpu_end} - holder.current().cpu);
     remaining = std::max(remaining, Wide{0});
     const Wide next = holder.next_bpu()->alone;

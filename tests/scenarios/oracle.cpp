@@ -10,7 +10,7 @@ namespace overtake::test {
 
 namespace {
 
-/// F1: the order of one instant.
+/// Goes from instant to instant; each takes its steps in the contract's order.
 class Simulation {
 public:
     explicit Simulation(const Scenario& scenario)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The state of several processors and their tasks, and its changes except for looks: P2 to P6, P12
-// to P14.  The caller calls these functions in the order of one instant (P1).
+// The state of several processors and their tasks, and its changes except for looks, in which the
+// coordinator decides.  The caller calls these functions in the order of one instant.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ struct Run {
     std::optional<Status> status{}; ///< none: unfinished
 };
 
-/// The reservation for the next piece of the chain (P9).
+/// The reservation for the next piece of the chain, under heft-reserved.
 struct Reservation {
     std::size_t processor;
     Time time;
@@ -39,7 +39,7 @@ struct TaskState {
     std::optional<Time> dispatched{};
     std::optional<Time> end{};
     std::optional<Status> status{};  ///< of a task that has ended
-    std::optional<Status> closing{}; ///< P14: its status after its last run has ended
+    std::optional<Status> closing{}; ///< its status after its last run has ended
     std::size_t runs = 0;
     std::size_t retries = 0;
     /// For each unit: its run that is done or unfinished; none if the unit is left.
@@ -59,7 +59,7 @@ public:
     void throttle(std::size_t processor, Time factor) { processors_[processor].factor = factor; }
     void try_failed_processors(Time now);
     void arrive(std::size_t task);
-    /// P14: the task is cancelled, dropped or has failed.
+    /// The task is cancelled, dropped or has failed.
     void close(Time now, std::size_t task, Status status);
     void dispatch(Time now, std::size_t task, const std::vector<std::size_t>& units,
                   std::size_t processor);
@@ -80,14 +80,15 @@ public:
     bool waits(std::size_t task) const;
     bool has_unfinished_run(std::size_t task) const;
     bool all_left(std::size_t task) const;
-    /// P2, for a processor in use.
+    /// Whether the processor, which is in use, may run this unit of the task.
     bool can_run(std::size_t task, std::size_t unit, std::size_t processor) const;
     Time lead(std::size_t task, std::size_t first_unit, std::size_t processor) const;
     Time expected(std::size_t task, const std::vector<std::size_t>& units,
                   std::size_t processor) const;
-    /// P6, for a task of 255 or below it, by processor and worker; empty for one out of use.
+    /// Returns the time until each worker of each processor is free for a task of 255, or for one
+    /// below it; no workers for a processor out of use.
     std::vector<std::vector<Time>> free_times(Time now, bool high) const;
-    /// R of P9: the time that other tasks have reserved.
+    /// Returns the time that other tasks have reserved.
     Time reserved_by_others(std::size_t task, std::size_t processor) const;
     Situation situation(Time now, std::size_t task,
                         std::vector<std::vector<Time>> free_times) const;

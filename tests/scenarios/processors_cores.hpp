@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Executors of runs: cores with their rings and batches (F3 to F8), and pools of workers (P4). Runs
-// are numbered in the order of dispatch.
+// Executors of runs: cores with their rings and batches (docs/reference/scenarios.md, "The core"),
+// and pools of workers. Runs are numbered in the order of dispatch.
 #pragma once
 
 #include <deque>
@@ -38,7 +38,8 @@ public:
     /// Ends the FCs and runs of pools that are due now.  Returns the runs that have nothing left to
     /// execute.
     virtual std::vector<RunNumber> end(Time now) = 0;
-    /// Idle workers take runs, an idle core chooses an FC; they take `factor` percent of the time.
+    /// Idle workers take runs, an idle core chooses an FC; `factor` is the percentage of
+    /// their times, without leads, that they take.
     virtual void choose(Time now, Time factor) = 0;
     /// Removes the part of the run that has not started.  Returns whether the run executes now.
     virtual bool leave(RunNumber run) = 0;

@@ -53,7 +53,7 @@ private:
             violations_.push_back(subject + " at " + std::to_string(now) + ": not so: " + rule);
     }
 
-    /// Returns the instants of looks: P1 (7).
+    /// Returns the instants of looks, in which the coordinator decides.
     std::set<Time> look_instants() const {
         std::set<Time> instants;
         for (const Task& task : scenario_.tasks)
@@ -157,7 +157,7 @@ private:
         return scenario_.policy == Policy::fixed || scenario_.policy == Policy::shortest_latency;
     }
 
-    /// P5: whether `a` is before `b` in the queue.
+    /// Whether `a` is before `b` in the queue.
     bool before(std::size_t a, const State& state_a, std::size_t b, const State& state_b) const {
         const Task& first = scenario_.tasks[a];
         const Task& second = scenario_.tasks[b];
@@ -174,7 +174,7 @@ private:
 
     bool is_high(std::size_t task) const { return scenario_.tasks[task].priority == 255; }
 
-    /// P8: the look that follows the last decision of an instant finds nothing to do.
+    /// The look that follows the last decision of an instant finds nothing to do.
     void check_nothing_waits_in_vain(Time now) {
         const auto dispatched = static_cast<std::size_t>(std::ranges::count_if(
             seen_.runs, [&](const SeenRun& run) { return run.dispatched <= now; }));
@@ -227,7 +227,7 @@ private:
         }
     }
 
-    /// P10.
+    /// Checks that late tasks are dropped, and others only when a plan is made.
     void check_drops(std::set<Time> instants) {
         if (scenario_.drop == Drop::never)
             return;

@@ -67,7 +67,7 @@ std::vector<Processor> processors_from(const json& entries) {
     return processors;
 }
 
-/// P3.
+/// Returns the chains: in a chain, each unit has one predecessor, which has no other successor.
 std::vector<std::vector<std::size_t>> chains_of(const std::vector<Unit>& units) {
     std::vector<std::vector<std::size_t>> chains;
     for (std::size_t unit = 0; unit < units.size(); unit++) {

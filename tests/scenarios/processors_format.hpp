@@ -46,7 +46,7 @@ struct Unit {
 
 struct Model {
     std::vector<Unit> units;
-    std::vector<std::vector<std::size_t>> chains; ///< P3, by their first units
+    std::vector<std::vector<std::size_t>> chains; ///< by their first units
     std::map<std::string, Time> measured;         ///< by class
     Time input = 0;
 };
@@ -99,9 +99,9 @@ struct Scenario {
     std::vector<Cancel> cancels;
 
     const Model& model_of(const Task& task) const { return models.at(task.model); }
-    /// P2, for processors in use and not in use.
+    /// Whether the processor, in use or not, may run this unit of the task.
     bool can_run(const Task& task, std::size_t unit, std::size_t processor) const;
-    /// P4: the time to move the output of a unit.
+    /// Returns the time to move the output of a unit.
     Time move(const Unit& unit, std::size_t from, std::size_t to) const;
     /// Returns the tasks in order of arrival.
     std::vector<std::size_t> arrival_order() const;

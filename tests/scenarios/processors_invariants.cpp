@@ -216,7 +216,7 @@ private:
                run.name, "it is done with its last FC");
     }
 
-    /// P8, for policies that give work to idle processors only.
+    /// For policies that give work to idle processors only.
     void check_idle(const SeenRun& run) {
         std::size_t unfinished = 0;
         for (const SeenRun& other : runs_) {
@@ -259,8 +259,8 @@ private:
         check_rings(number);
     }
 
-    /// F5 to F8: up to the first failure, the reference of the FC level runs the same FCs for the
-    /// same jobs and times.
+    /// Up to the first failure, the reference of the FC level runs the same FCs for the same jobs
+    /// and times.
     void check_rings(std::size_t number) {
         const Processor& processor = scenario_.processors[number];
         const Time until =
@@ -469,7 +469,7 @@ private:
         return std::ranges::min(by_unit) == 0;
     }
 
-    /// P1 (7).
+    /// Runs are dispatched only at instants that cause a look, in which the coordinator decides.
     void check_triggers() {
         std::set<Time> triggers;
         for (const Task& task : scenario_.tasks)

@@ -54,7 +54,7 @@ private:
         return next;
     }
 
-    /// P1.
+    /// Takes the steps of one instant in their order.
     void instant() {
         board_.forget_ratios(now_);
         board_.end_executions(now_);
@@ -92,7 +92,7 @@ private:
 
     bool high(std::size_t task) const { return scenario_.tasks[task].priority == 255; }
 
-    /// P10, the half that needs no plan.
+    /// Drops tasks whose deadlines have passed.
     void drop_late() {
         if (scenario_.drop == Drop::never)
             return;
@@ -104,7 +104,7 @@ private:
         }
     }
 
-    /// P5: the waiting tasks.
+    /// Returns the waiting tasks in the order of the queue.
     std::vector<std::size_t> queue() const {
         std::vector<std::size_t> queue;
         std::ranges::copy_if(arrival_order_, std::back_inserter(queue),
@@ -125,7 +125,7 @@ private:
         return processors::has_plan(board_.situation(now_, task, {}));
     }
 
-    /// Makes a plan with these free times of P6, which may include the plans of others.
+    /// Makes a plan with these free times, which may include the plans of others.
     Plan plan(std::size_t task, std::vector<std::vector<Time>> free_times) const {
         if (!high(task))
             for (std::size_t q = 0; q < free_times.size(); q++)
@@ -135,7 +135,7 @@ private:
         return make_plan(board_.situation(now_, task, std::move(free_times)));
     }
 
-    /// P7: returns the chain whose first piece is the next run.
+    /// Returns the chain whose first piece is the next run.
     const PlannedChain& next_chain(const Plan& plan) const {
         const auto idle = std::ranges::find_if(plan.chains, [&](const PlannedChain& chain) {
             return chain.ready && board_.idle(chain.pieces.front().processor);
@@ -161,7 +161,7 @@ private:
         board_.reserve(task, reservation);
     }
 
-    /// P8. Returns whether a run was dispatched or a task dropped.
+    /// Takes one decision. Returns whether a run was dispatched or a task dropped.
     bool look() {
         const std::vector<std::size_t> queue = this->queue();
         for (const std::size_t task : queue) {
@@ -226,7 +226,7 @@ private:
         return false;
     }
 
-    /// P9.
+    /// Returns the first tasks of the queue in the order of the policy.
     std::vector<std::size_t>
     ordered_window(const std::vector<std::size_t>& queue,
                    const std::vector<std::vector<Time>>& free_times) const {
@@ -251,7 +251,7 @@ private:
         return window;
     }
 
-    /// P10, the other half.
+    /// Whether the task is to be dropped, as its plan ends after its deadline.
     bool is_predicted_late(std::size_t task, const Plan& plan) const {
         const std::optional<Time> deadline = scenario_.tasks[task].deadline;
         return scenario_.drop == Drop::predicted && deadline && !board_.has_unfinished_run(task) &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// P7 of several processors: the plan of one task.
+// The plan of one task on several processors.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Expected times and throttling: P11 and P12 of several processors.
+// Expected times and throttling of several processors.
 #pragma once
 
 #include <tuple>
@@ -13,7 +13,7 @@ class Records {
 public:
     explicit Records(const Scenario& scenario);
 
-    /// Returns t for these units of the model on the processor.
+    /// Returns the expected time of these units of the model on the processor.
     Time expected(const std::string& model, const std::vector<std::size_t>& units,
                   std::size_t processor) const;
     /// Records a run that is done; `executed` is its time without its lead.
@@ -37,11 +37,11 @@ private:
     std::vector<Time> ratios_; ///< in thousandths, by processor
 };
 
-/// P11: the pieces with the most units that the class supports, the lowest first.
+/// Returns the pieces with the most units that the class supports, the lowest first.
 std::vector<std::vector<std::size_t>> largest_pieces(const Model& model,
                                                      const std::string& class_name);
 
-/// P11: c.
+/// Returns the cost of these units on a class, by which a `measured` time is scaled.
 __int128 cost(const Scenario& scenario, const Model& model, const std::vector<std::size_t>& units,
               const std::string& class_name);
 

@@ -298,7 +298,7 @@ private:
         return env;
     }
 
-    /// Draws settings with which one condition of T7 decides, since the others rarely hold.
+    /// Draws settings with which one condition of insertion decides, since the others rarely hold.
     json env_of_gaps() {
         json env = {{"HB_DNN_BPU_SCHEDULE_THRESHOLD", 0},
                     {"HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME", 0},
@@ -396,7 +396,7 @@ private:
 
     IsWanted wanted_;
     bool service_ = false;
-    bool gaps_ = false; ///< the scenario is mostly about T7
+    bool gaps_ = false; ///< the scenario is mostly about insertion
     std::uint64_t processes_ = 1;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Cores, rings and batches as the contract describes them (F2 to F8, and "Fair" of
+// Cores, rings and batches as the contract describes them ("The core" and "Fair" of
 // docs/reference/scenarios.md), as plainly as possible, for the oracles of both levels.  Shares no
 // code with the device.  Within one instant the caller calls these functions in the order that the
 // contract prescribes for its level.  All times are microseconds.
@@ -17,11 +17,10 @@ public:
     /// `core_limits` has one limit for each core.
     ReferenceDevice(std::vector<unsigned> core_limits, bool fair);
 
-    /// Jobs are numbered from 0 in the order in which they arrive. For core 0 this chooses the core
-    /// (F2).
+    /// Jobs are numbered from 0 in the order in which they arrive. For core 0, chooses the core.
     std::size_t submit(std::uint64_t now, std::string id, unsigned core, unsigned priority,
                        const std::string& context, std::vector<std::uint64_t> fcs);
-    /// F8. Does nothing to a job that is over or cancelled.
+    /// Removes the FCs that have not started. Does nothing to a job that is over or cancelled.
     void cancel(std::uint64_t now, std::size_t job);
     /// The limit takes effect when everything committed has run.
     void set_limit(unsigned core, unsigned limit) { core_limits_[core - 1] = limit; }
@@ -31,7 +30,7 @@ public:
     std::vector<std::size_t> ending(std::uint64_t now) const;
     /// Ends the running FC of this job.
     void end_fc(std::uint64_t now, std::size_t job);
-    /// The idle cores choose, lowest core first (F5, F6).
+    /// The idle cores choose, lowest core first.
     void choose(std::uint64_t now);
 
     bool over(std::size_t job) const { return jobs_[job].over; }

@@ -18,7 +18,7 @@ enum class Stage {
     queued,      ///< has arrived, is not dispatched
     cpu_waiting, ///< its segment waits for a CPU worker
     cpu_running,
-    ready,  ///< dispatched; its first BPU segment waits for T4
+    ready,  ///< dispatched; its BPU segment waits for a slot
     on_bpu, ///< its segment is a job of the device
     over,
 };
@@ -53,12 +53,12 @@ public:
                 processes_.push_back(task(i).process);
             by_place_.push_back(i);
         }
-        // T1; the sort is stable, so file order comes last.
+        // The order of a queue; the sort is stable, so file order comes last.
         std::ranges::stable_sort(by_place_, {},
                                  [&](std::size_t i) { return std::tuple(rank(i), task(i).at); });
     }
 
-    /// T2.
+    /// Goes from instant to instant; each takes its steps in the contract's order.
     TaskTimeline run() {
         while (next_instant()) {
             now_ = *next_instant();
@@ -84,7 +84,7 @@ private:
     const ScenarioTask& task(std::size_t i) const { return scenario_.tasks[i]; }
     const TaskSegment& current(std::size_t i) const { return task(i).segments[states_[i].segment]; }
 
-    /// What the policy orders by, before arrival (docs/reference/scenarios.md, "Policies").
+    /// The policy's keys that come before arrival (docs/reference/scenarios.md, "Policies").
     using Rank = std::tuple<int, std::int64_t, std::uint64_t>;
     Rank rank(std::size_t i) const {
         const int priority = -static_cast<int>(task(i).priority);
@@ -173,7 +173,7 @@ private:
         states_[i].end = now_;
     }
 
-    /// T5: the current segment's turn has come.
+    /// The current segment's turn has come.
     void enter_segment(std::size_t i) {
         if (!current(i).is_bpu()) {
             states_[i].stage = Stage::cpu_waiting;
@@ -199,7 +199,7 @@ private:
                 states_[i].stage = Stage::queued;
     }
 
-    /// T9.
+    /// A task that waits ends at once, another task when its running CPU segment or FC ends.
     void cancel() {
         for (const TaskCancel& cancel : scenario_.cancels)
             if (cancel.at == now_)
@@ -244,7 +244,7 @@ private:
 
     using Wide = unsigned __int128;
 
-    /// Sets by when a CPU segment that begins to wait or to run has to be over.
+    /// Sets the time at which a CPU segment that begins to wait or to run becomes overdue.
     void watch(std::size_t i) {
         TaskState& state = states_[i];
         unwatch(state);
@@ -288,7 +288,7 @@ private:
         }
     }
 
-    // T3, T4: dispatching.
+    // Dispatching.
 
     void dispatch(const std::string& queue) {
         const auto goes = [&](std::size_t i) { return queue_of(i) == queue && go_if_it_may(i); };
@@ -384,7 +384,7 @@ private:
         return states_[i].stage == Stage::queued && current(i).is_bpu() && has_room(i);
     }
 
-    // T6, T7: slots and gaps.
+    // Slots and gaps.
 
     bool slot_is_free(std::size_t b, unsigned core) const {
         std::size_t in_the_way = 0;
@@ -421,7 +421,7 @@ private:
                (states_[i].stage == Stage::on_bpu || is_in_a_gap(i));
     }
 
-    /// T7: whether the gap of holder a is open to b.
+    /// Whether the gap of holder a is open to b.
     bool lets_pass(std::size_t a, std::size_t b) const {
         if (!is_in_a_gap(a) || scenario_.policy == "fifo")
             return false;
@@ -498,7 +498,7 @@ private:
     const TaskScenario& scenario_;
     ReferenceDevice device_;
     std::vector<TaskState> states_;      ///< of the tasks, in file order
-    std::vector<std::size_t> by_place_;  ///< the tasks in T1's order
+    std::vector<std::size_t> by_place_;  ///< the tasks in the order of a queue
     std::vector<std::string> processes_; ///< as they first appear in the file
     bool begun_ = false;
     std::uint64_t now_ = 0;

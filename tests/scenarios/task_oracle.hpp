@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The scheduling contract at task level (T1 to T9), written down a second time and as plainly as
-// possible: the state of a queue, a slot or a gap is computed anew from the tasks at each question.
-// Shares no code with the task scheduler.
+// The scheduling contract at task level (docs/reference/scenarios.md, "The task scheduler"),
+// written down a second time and as plainly as possible: the state of a queue, a slot or a gap is
+// computed anew from the tasks at each question.  Shares no code with the task scheduler.
 #pragma once
 
 #include "task_scenario.hpp"

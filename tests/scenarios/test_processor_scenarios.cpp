@@ -54,7 +54,7 @@ TEST(ProcessorScenario, CornersHaveTheTimelinesOfTheOracle) {
     EXPECT_GE(corners, 3);
 }
 
-/// Each unit of a piece whose time is too large to be counted still runs on a processor that can.
+/// Units of pieces whose times are too large to be counted run on processors that support them.
 TEST(ProcessorScenario, TimesBeyondCountingKeepUnitsWhereTheyRun) {
     constexpr std::uint64_t most = std::uint64_t{1} << 40;
     nlohmann::json units;

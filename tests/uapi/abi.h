@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares both headers with abi.inc at compile time: in C, in C++, and in C for a 32-bit
- * client, whose 64-bit integers are aligned to 4 bytes.
+ * Compares the headers of uapi/ with abi.inc at compile time: in C, in C++, and in C for a
+ * 32-bit client, whose 64-bit integers are aligned to 4 bytes.
  */
 #include <stddef.h>
 

@@ -7,7 +7,7 @@ import listening
 import sounds
 
 SECONDS = 60
-# What a network gets at once, and how much of that it has had before.
+# The new samples that a network gets at once, and the earlier ones that it gets again before them.
 FRAMES = {
     "silero_vad_legacy": (1536, 0),
     **{f"silero_vad_{which}": (512, 64) for which in ("v5", "v6", "half", "opset15", "opset18")},
@@ -45,7 +45,7 @@ def decisions(outputs):
 
 
 def share_right(name, outputs, is_speech):
-    """Returns the share that is right of the frames that are speech throughout, or not at all."""
+    """Returns the share of right decisions on frames that are speech throughout, or not at all."""
     size, _ = FRAMES[name]
     shares = is_speech[: len(is_speech) // size * size].reshape(-1, size).mean(axis=1)
     clear = (shares == 0) | (shares == 1)

@@ -30,15 +30,15 @@ struct DeviceProfile {
 };
 
 /// A built-in profile by its name, or else a profile file (docs/design/profiles.md), YAML or JSON,
-/// by its path.  Throws CompileError: `option`, which named it, and which names there are, or line
-/// and key of what is wrong.
+/// by its path.  Throws CompileError: it names `option` and the built-in profiles if there is no
+/// such profile, or else the line and the key that are wrong.
 std::shared_ptr<const DeviceProfile> find_profile(const std::string& name_or_path,
                                                   const char* option = "--profile");
 
 /// Returns the text of a profile file that reads back as the same profile.
 std::string profile_file(const DeviceProfile& profile);
 
-/// As profile files name opcodes; DELAY has no name there.
+/// Names of opcodes in profile files; DELAY has none.
 std::string_view opcode_name(unsigned opcode);
 std::optional<unsigned> opcode_of(std::string_view name);
 

@@ -34,7 +34,7 @@ namespace overtake {
 struct UnitDescription {
     const Model& model;        ///< the model that the unit is a part of
     std::size_t unit;          ///< number of the unit in its model, from 0
-    std::uint64_t operations;  ///< multiply-accumulates, other elements; 0 = unknown
+    std::uint64_t operations;  ///< multiply-accumulates, elsewhere output elements; 0 = unknown
     std::uint64_t expected_ns; ///< compiler's estimate on CPU workers; 0 = they cannot run it
 };
 
@@ -42,7 +42,7 @@ struct UnitDescription {
 /// memory or in host memory.
 struct UnitTensor {
     const Tensor& tensor;       ///< type, shape and layout
-    std::span<std::byte> bytes; ///< the caller must not change the bytes of an input
+    std::span<std::byte> bytes; ///< the processor must not change those of an input
 };
 
 /// One unit of one inference, which the processor computes.  Thread safe, except compute().
@@ -109,9 +109,9 @@ public:
     virtual std::uint64_t timeout_ns() const { return 10'000'000'000; }
 };
 
-/// Registers `processor` for engines that are made from now on.  Their ProcessorOptions with the
-/// class `class_name`, and without workers, device, cores and `own`, name it.  EEXIST if a
-/// processor of that class is registered already; EINVAL for an empty name or null.  Thread safe.
+/// Registers `processor` for engines that are made from now on.  ProcessorOptions with the class
+/// `class_name`, and without workers, device, cores and `own`, refer to it.  EEXIST if a processor
+/// of that class is registered already; EINVAL for an empty name or null.  Thread safe.
 OVERTAKE_API void register_processor(const std::string& class_name,
                                      std::shared_ptr<OwnProcessor> processor);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The times of CPU operators and of conversions of layouts by which layouts are chosen.  Time that
-// is the same in all layouts of an operator counts as well, since a plan states its time.
+// Layouts are chosen by these times of CPU operators and of conversions between layouts.  Time that
+// is the same in all layouts of an operator counts as well, since a plan states its whole time.
 #pragma once
 
 #include <cstddef>

@@ -26,8 +26,8 @@ struct MeasuredRun {
     std::uint64_t executed_ns;
 };
 
-/// Any thread makes a task; from its submission to its end it belongs to the coordinator.  All the
-/// memory that bringing it to its end takes is allocated when it is made.
+/// Any thread may make a task; from its submission to its end it belongs to the coordinator.  The
+/// task allocates all memory that it needs until its end when it is made.
 class CoordinatedTask final : public engine::SubmittedTask {
 public:
     /// The work for a task outside of its runs: copies, and the program's own computations.
@@ -79,7 +79,7 @@ public:
     }
     /// The status of its last stage: 0, or a negative errno.
     std::int32_t failure() const noexcept { return failure_; }
-    /// Sets the processors that may run it, one bit each (0: each), and the class of the named one.
+    /// Sets the processors that may run it, one bit each (0: all), and the class of these.
     void set_on(std::uint64_t processors, std::uint32_t class_index) {
         on_ = processors;
         on_class_ = class_index;
@@ -141,7 +141,7 @@ private:
     std::uint64_t dispatched_ns_ = 0;
     unsigned core_ = 0;
     std::uint32_t retries_ = 0;
-    std::int32_t failure_ = 0; ///< the status of a run or of side work that failed
+    std::int32_t failure_ = 0; ///< 0, or the negative errno of the stage that failed
     bool is_cancelled_ = false;
 
     // Side work.

@@ -21,7 +21,7 @@ public:
     void start(UnitRun& run) noexcept override;
     /// A worker finishes the run that it has begun.
     void note_cancel() noexcept override {}
-    void stop(std::uint32_t /*processor*/) noexcept override {} // all runs come back without it
+    void stop(std::uint32_t /*processor*/) noexcept override {} // workers end every run anyway
     void begin_trial(std::uint32_t processor) noexcept override;
 
 private:

@@ -10,7 +10,7 @@ namespace overtake::dnn {
 /// The numbers of HB_DNN_LOG_LEVEL.
 enum class LogLevel : int { none = 0, debug = 1, info = 2, warning = 3, error = 4, fatal = 5 };
 
-/// Lines of lower levels are not written; none writes nothing.  Thread safe.
+/// Lines of lower levels are not written; with LogLevel::none, no line is.  Thread safe.
 void set_log_level(LogLevel level) noexcept;
 
 /// Writes one line, in one system call.  Thread safe; never fails.

@@ -3,9 +3,9 @@
 // USDT probes of an engine, which report its tasks to bpftrace, perf and gdb.  In service mode the
 // driver's tracepoints report the same.  A probe is a nop until a tracer attaches to it.
 //
-// Stable, provider `overtake`; docs/reference/tracepoints.md has the table.  Times are device time
-// in nanoseconds.  `task` distinguishes the process's live tasks, `job` is the tag of the task's
-// job in the driver's tracepoints.
+// The probes are stable, of provider `overtake` (docs/reference/tracepoints.md).  Times are device
+// time in nanoseconds.  `task` distinguishes the process's live tasks, `job` is the tag of the
+// task's job in the driver's tracepoints.
 #pragma once
 
 #include "engine/run.hpp"

@@ -42,7 +42,7 @@ private:
 /// always be writable.
 std::size_t sealed_bytes(int fd);
 /// A mapping of memory that another process also has, with pages for all of it.  The other process
-/// can return pages to the system at any time.  If there are none to replace them when this process
+/// can return pages to the system at any time.  If the system has no new page when this process
 /// touches the memory, the mapping gets a page of zeros of its own there, and the process gets no
 /// SIGBUS.  The pages of a file are removed with its last mapping, even if another process still
 /// has the file, unless `keep` is true by then.

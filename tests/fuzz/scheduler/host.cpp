@@ -25,7 +25,7 @@ namespace {
 constexpr std::uint64_t never = ~0ull;
 /// Ticks between two looks of a host at its device, since interrupts may get lost.
 constexpr std::uint64_t backstop_period = 97;
-/// More of a jump than this, and nothing happens on the host meanwhile.
+/// If at least so many ticks pass at once, nothing happens on the host meanwhile.
 constexpr std::uint64_t jump = 200;
 /// Most ticks that the thread of a core takes for an FC that ends by itself.
 constexpr std::uint64_t steps_of_fc = 16;
@@ -127,7 +127,7 @@ private:
         for (const Job& job : jobs_)
             if (job.task == Job::no_task)
                 work.add(*job.segment, case_.watchdog);
-        const std::uint64_t wake_ups = 4; // of a step: doorbell, core, timer, the steps of the core
+        const std::uint64_t wake_ups = 4; // of a step of work: doorbell, core, timer, steps_of_fc
         const std::uint64_t late = case_.faults.latency_max + steps_of_fc +
                                    (case_.faults.lost_percent != 0 ? 8 * backstop_period : 0);
         return now_ + work.ticks + work.steps * wake_ups * late;
@@ -207,7 +207,7 @@ private:
         else if (random_.one_in(2))
             pump();
         else
-            pump_asked_ = true; // with what else comes at this instant
+            pump_asked_ = true; // later in this instant
     }
 
     void pump_if_asked() {
@@ -566,7 +566,7 @@ private:
     ovt_sched& sched_ = scheduler_.sched;
     std::deque<ovt_fw_context> contexts_;
     std::deque<std::vector<ovt_fw_turn>> turns_; ///< of each context, where the device is fair
-    std::vector<ovt_fw_context*> contexts_of_;   ///< each process
+    std::vector<ovt_fw_context*> contexts_of_;   ///< by process
     std::deque<Job> jobs_;
     std::deque<Task> tasks_;
     std::vector<std::int64_t> submitted_; ///< FC level: job of each submit, -1: refused

@@ -31,7 +31,7 @@ Decision along(const Graph& graph, std::size_t output, ValueId value, std::size_
             product(at + 1, shape.end())};
 }
 
-// The operator of the CPU that makes a value; null: another one does, or none.
+// Returns the operator on the CPU that makes a value; null if one on the BPU makes it, or none.
 const Node* cpu_writer_of(const Graph& graph, ValueId value) {
     const auto writer = std::ranges::find(graph.nodes, value, &Node::output);
     return writer == graph.nodes.end() || writer->on_bpu() ? nullptr : &*writer;
@@ -96,7 +96,7 @@ std::string names_of_outputs(const Graph& graph) {
     return text;
 }
 
-// Negative ones count from the last dimension, as in ONNX.
+// Negative axes count from the last dimension, as in ONNX.
 std::size_t read_axis(const std::string& place, const std::string& text, const Shape& shape) {
     const auto rank = static_cast<std::int64_t>(shape.size());
     std::int64_t axis = 0;

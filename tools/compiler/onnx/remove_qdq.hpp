@@ -21,7 +21,7 @@ struct GivenScales {
     std::map<std::string, std::vector<float>> weights; ///< constants; one scale, or one a channel
 
     std::map<std::string, Quantisation> constants; ///< of constants of bytes with one scale
-    std::set<std::string> rounded;                 ///< tensors that the model rounds first here
+    std::set<std::string> rounded;                 ///< tensors whose numbers the model rounds anew
 
     bool is_quantised = false; ///< the model has operators that quantise
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Sets aside nodes of operators that libonnx does not know, or whose graphs it would follow.
+// Sets nodes aside from libonnx: operators that it does not know, and nodes with graphs in them,
+// which it would process as well.
 #pragma once
 
 #include <map>
@@ -24,8 +25,8 @@ struct CustomType {
 CustomType custom_type_of(const onnx::NodeProto& node);
 bool is_custom(const onnx::NodeProto& node);
 
-/// Moves nodes of these domains, unchanged, to a domain that libonnx ignores, in graphs in nodes
-/// too.
+/// Moves nodes of these domains, also those in graphs in nodes, to a domain that libonnx ignores.
+/// Their types become "DOMAIN::TYPE"; nothing else changes.
 void set_aside_custom(onnx::ModelProto& model, const std::vector<std::string>& domains);
 
 /// Moves a node to a domain that libonnx ignores and that import refuses.
@@ -34,13 +35,13 @@ void set_aside(onnx::NodeProto& node, const std::string& reason, Refusals& refus
 /// Adds that domain to the model's imports if there are refusals.
 void import_domain_of(const Refusals& refusals, onnx::ModelProto& model);
 
-/// Moves nodes of operators that neither ONNX nor remove_qdq() knows to a domain that libonnx
-/// ignores, in graphs in nodes too.  An operator of another domain with a name of ONNX's becomes
+/// Moves nodes of operators that neither ONNX nor this compiler knows, also those in graphs in
+/// nodes, to a domain that libonnx ignores.  An unknown operator with a name of ONNX's becomes
 /// "DOMAIN.NAME".
 void set_aside_unknown(onnx::ModelProto& model, int opset, Refusals& refusals);
 
-/// Moves nodes that still have graphs in them, and removes these graphs.  From then on refusals are
-/// of nodes of the graph itself, by the names that they have now.
+/// Moves nodes that still have graphs in them, and removes these graphs.  Afterwards,
+/// `refusals` has only nodes of the model's own graph, by the present names of their outputs.
 void set_aside_control_flow(onnx::ModelProto& model, Refusals& refusals);
 
 /// Nodes of domains other than ONNX's, by the first tensor that they make.

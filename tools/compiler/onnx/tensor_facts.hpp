@@ -13,12 +13,12 @@
 
 namespace overtake::compiler {
 
-/// The tensors of a graph and of the graphs in its nodes, which outlive it.
+/// The tensors of a graph and of the graphs in its nodes, copied from them.
 class TensorFacts {
 public:
     explicit TensorFacts(const onnx::GraphProto& graph) { add(graph); }
 
-    /// Sets the type of a constant that another file of this compiler made.
+    /// Sets the type of a tensor, in place of its type in the graph.
     void set_type(const std::string& tensor, int type) { facts_[tensor].type = type; }
     std::optional<int> type(const std::string& tensor) const;
     std::optional<std::size_t> rank(const std::string& tensor) const;

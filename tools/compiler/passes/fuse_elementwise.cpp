@@ -14,8 +14,8 @@ namespace {
 
 using Function = BlockFunction::Body;
 
-// The definition of a value: a function of each element of `root`, made of `size` nodes.  Every
-// value is at least the identity of itself.
+// The definition of a value: a function of each element of `root`, made of `size` nodes.  A value
+// that no such function makes has itself as root, and the identity.
 struct Expression {
     ValueId root;
     Function function = nullptr; // null: the identity
@@ -23,7 +23,6 @@ struct Expression {
 };
 
 // Functions that people write are shorter; evaluating one takes time in proportion to its nodes.
-// it.
 constexpr int most_nodes = 64;
 
 void apply(const Function& function, std::span<float> block) {
@@ -84,7 +83,7 @@ public:
     }
 
 private:
-    // Returns the expression that a node which reads the value sees.
+    // Returns the expression of a value as an input: rounded, if the model gives the value's scale.
     Expression operand(ValueId value) const {
         const Expression& expression = expressions_[value];
         const auto& given = graph_.values[value].given;
@@ -191,7 +190,7 @@ std::optional<UniformScaling> uniform_scaling(const Graph& graph, const Node& no
     return UniformScaling{weights[0], bias[0]};
 }
 
-// Looks back as far as the functions that people write reach.
+// Looks back over at most `depth` nodes.
 static ValueId element_root(const Graph& graph, ValueId value, const WriterOf& writer_of,
                             int depth) {
     const Node* writer = depth == 0 ? nullptr : writer_of(value);

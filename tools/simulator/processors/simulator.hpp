@@ -36,7 +36,7 @@ struct LiveTask {
 
     ovt_coord_task coord{};
     const TaskKind* kind = nullptr;
-    std::uint64_t number = 0; ///< number of the listed arrival, or among the loads' tasks, from 0
+    std::uint64_t number = 0; ///< from 0: among listed arrivals, or among all arrivals of the loads
     std::uint32_t load = 0;   ///< index of the load; not_a_load for listed tasks
     std::vector<ovt_coord_run> runs;
     std::vector<ovt_coord_link> links;
@@ -46,7 +46,7 @@ struct LiveTask {
     static constexpr std::uint32_t not_a_load = ~0u;
 };
 
-/// Observes a run in order of time. Every function may be left out.
+/// Observes a simulation in order of time. Every function may be left out.
 class Observer {
 public:
     virtual ~Observer() = default;
@@ -87,7 +87,7 @@ public:
     ProcessorSimulator(const ProcessorSimulator&) = delete;
     ProcessorSimulator& operator=(const ProcessorSimulator&) = delete;
 
-    /// Runs until nothing is left to happen. Throws Error ERANGE when virtual time runs out.
+    /// Simulates until nothing is left to happen. Throws Error ERANGE when virtual time runs out.
     void run();
     /// Returns the steps of all calls of ovt_coord_next() so far.
     std::uint64_t steps() const;
