@@ -258,8 +258,9 @@ struct EmbeddedOptions {
     bool fair = false;
     /// Device time stands still until Device::manual_clock() moves it.
     bool manual_clock = false;
-    /// Uses the best vector instructions of the CPU, which give the same bytes sooner.  OVERTAKE_SIMD
-    /// in the environment limits them: auto, avx512-vbmi, avx512-vnni, avx-vnni, avx2 or off.
+    /// Uses the best vector instructions of the CPU, which give the same bytes sooner.
+    /// OVERTAKE_SIMD in the environment limits them: auto, avx512-vbmi, avx512-vnni, avx-vnni, avx2
+    /// or off.
     bool simd = true;
     /// The most cycles that one FC may execute; 0 = one second of its core's clock.
     std::uint64_t watchdog_cycles = 0;

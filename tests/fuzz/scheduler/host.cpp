@@ -127,7 +127,7 @@ private:
         for (const Job& job : jobs_)
             if (job.task == Job::no_task)
                 work.add(*job.segment, case_.watchdog);
-        const std::uint64_t wake_ups = 4; // of a step of work: doorbell, core, timer, steps_of_fc
+        const std::uint64_t wake_ups = 4; // of a step: doorbell, core, timer, the steps of the core
         const std::uint64_t late = case_.faults.latency_max + steps_of_fc +
                                    (case_.faults.lost_percent != 0 ? 8 * backstop_period : 0);
         return now_ + work.ticks + work.steps * wake_ups * late;
