@@ -121,9 +121,10 @@ static void init_conv(struct random_job *job, u64 *state)
 			    inputs * job->insn.kernel_height * job->insn.kernel_width, state);
 }
 
+/* Vectors have up to 64 channels. */
 static void init_depthwise(struct random_job *job, u64 *state)
 {
-	u32 channels = random_between(state, 1, 30);
+	u32 channels = random_between(state, 1, random_between(state, 0, 2) ? 30 : 150);
 
 	random_window(job, channels, channels, state);
 	pack_depthwise(job, channels, state);

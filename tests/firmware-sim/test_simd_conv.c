@@ -8,11 +8,18 @@
 #include <ovt_simd_port.h>
 #include "simd_case.h"
 
-/* Skips tests of how AVX2 keeps products of bytes exact in 16 bits, which VNNI need not do. */
-static void only_avx2(void)
+/* Skips a test at other levels than @least to @most; else returns a new scratch. */
+static struct ovt_simd_scratch *scratch_at(enum ovt_simd_level least, enum ovt_simd_level most)
 {
-	if (test_level != OVT_SIMD_AVX2)
+	if (test_level < least || test_level > most)
 		skip();
+	return new_scratch();
+}
+
+/* For tests of how AVX2 keeps products of bytes exact in 16 bits, which VNNI need not do. */
+static struct ovt_simd_scratch *avx2_scratch(void)
+{
+	return scratch_at(OVT_SIMD_AVX2, OVT_SIMD_AVX2);
 }
 
 /* Multiplies the greatest inputs by pairs of weights near the limit of exact byte products. */
@@ -159,10 +166,9 @@ static s64 pointwise_work(u32 width, u32 inputs, bool far, bool first_unit,
 static void test_a_pixel_counts_its_products(void **state)
 {
 	static const u32 inputs[] = { 800, 960 };
-	struct ovt_simd_scratch *scratch = new_scratch();
+	struct ovt_simd_scratch *scratch = avx2_scratch();
 
 	(void)state;
-	only_avx2();
 	for (u32 i = 0; i < 2 * COUNT(inputs); i++) {
 		s64 products = inputs[i / 2] * 8 / 32, converted = inputs[i / 2] / 16;
 		s64 stored = i % 2 ? OVT_SIMD_FAR_WORK : 0;
@@ -180,10 +186,9 @@ static void test_a_pixel_counts_its_products(void **state)
 static void test_spreading_one_pixel_counts_as_work(void **state)
 {
 	static const u32 inputs[] = { 16, 256, 960 };
-	struct ovt_simd_scratch *scratch = new_scratch();
+	struct ovt_simd_scratch *scratch = avx2_scratch();
 
 	(void)state;
-	only_avx2();
 	for (u32 i = 0; i < COUNT(inputs); i++) {
 		s64 spread = inputs[i] * 8 / 32, converted = inputs[i] / 16;
 		s64 work = pointwise_work(1, inputs[i], false, true, scratch);
@@ -221,10 +226,9 @@ static void few_wide_weights(struct random_job *job, u32 wide, u64 *seed)
 /* The scratch shows afterwards how the weights were multiplied. */
 static void test_weights_that_would_saturate_are_split(void **state)
 {
-	struct ovt_simd_scratch *scratch = new_scratch();
+	struct ovt_simd_scratch *scratch = avx2_scratch();
 
 	(void)state;
-	only_avx2();
 	for (u32 i = 0; i < 28; i++) {
 		u64 seed = 0x9e3779b97f4a7c15ull + i;
 		u32 wide = i / 4, outputs = i % 2 ? 16 : 8;
@@ -330,11 +334,10 @@ static void test_a_last_chunk_of_weights_may_be_a_part(void **state)
 /* Behind a ReLU no input is below its zero point: see hw/simd/conv_single.c. */
 static void test_digits_of_one_pixel_equal_scalar(void **state)
 {
-	struct ovt_simd_scratch *scratch = new_scratch();
+	struct ovt_simd_scratch *scratch = avx2_scratch();
 	u32 covered = 0;
 
 	(void)state;
-	only_avx2();
 	for (u32 i = 0; i < 600; i++) {
 		u64 seed = 0xd1342543de82ef95ull + i;
 		struct random_job job;
@@ -369,10 +372,9 @@ static void test_one_pixel_is_digits_only_where_that_is_exact(void **state)
 		{ 6144, false, DIGITS }, { 6144, true, WORDS }, { 6145, false, WORDS },
 		{ 12288, false, WORDS }, { 12289, false, NEITHER },
 	};
-	struct ovt_simd_scratch *scratch = new_scratch();
+	struct ovt_simd_scratch *scratch = avx2_scratch();
 
 	(void)state;
-	only_avx2();
 	for (u32 i = 0; i < COUNT(rows); i++) {
 		u64 seed = 0xaf251af3b0f025b5ull + i;
 		struct random_job job;
@@ -392,11 +394,9 @@ static void test_one_pixel_is_digits_only_where_that_is_exact(void **state)
 /* The scratch shows whether weights were packed: four inputs a step. */
 static void test_vnni_packs_any_weights_of_two_pixels(void **state)
 {
-	struct ovt_simd_scratch *scratch = new_scratch();
+	struct ovt_simd_scratch *scratch = scratch_at(OVT_SIMD_AVX_VNNI, OVT_SIMD_AVX512_VBMI);
 
 	(void)state;
-	if (test_level == OVT_SIMD_AVX2)
-		skip();
 	for (u32 i = 0; i < 40; i++) {
 		u64 seed = 0xe7037ed1a0b428dbull + i;
 		u32 pixels = 1 + i % 2, inputs = random_between(&seed, 3, 700);

@@ -73,5 +73,5 @@ int main(void)
 		puts("SKIPPED: this CPU has no AVX2");
 		return 77;
 	}
-	return cmocka_run_group_tests_name("simd_sums", tests, NULL, NULL);
+	return run_at_levels("simd_sums", tests, COUNT(tests));
 }

@@ -6,7 +6,8 @@
  * A unit of work is a strip of up to 6 pixels of a group times 16 output channels.  It is
  * multiplied as bytes where the weights allow it, else as words; the weights are packed for that
  * where there are enough pixels to make it worth while.  A CPU with VNNI multiplies any weights as
- * bytes, and with AVX512-VNNI a unit of work has two blocks of 16 output channels.
+ * bytes, and with AVX512-VNNI a unit of work is pixels of a row times two blocks of 16 output
+ * channels.
  *
  * conv_words.c multiplies words; conv_pack.c packs, and conv_packed.c multiplies packed weights;
  * conv_vnni.c and conv_vnni512.c do so with newer instructions; conv_single.c has the case of one

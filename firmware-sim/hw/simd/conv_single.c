@@ -133,6 +133,7 @@ void ovt_conv_single_bytes(const struct ovt_conv_run *run, s32 added,
 	u64 i;
 
 	for_pairs(run, scratch, put_pair, scratch->packed);
+	memset(scratch->packed + pairs_of(run) * sizeof(s32), 0, 64);
 	for (i = 0; i < words; i += 32) {
 		ovt_i16x16 first = (ovt_i16x16)(ovt_load_s16x16(from + i) + addend);
 		ovt_i16x16 second = (ovt_i16x16)(ovt_load_s16x16(from + i + 16) + addend);

@@ -500,7 +500,7 @@ ovt_conv_single_vnni512(s8 *output, const struct ovt_conv_run *run,
 	finish_block(&(struct strip) { .output = output, .sums = &room }, block, &both, 1);
 }
 
-/* Packs @quads quads of a tap, and returns the totals of the weights so far. */
+/* Packs a tap of @pairs pairs of inputs, and returns the totals of the weights so far. */
 static __always_inline ovt_s32x16
 pack_tap(const s8 *from, u64 block_step, u32 pairs, s8 *to, ovt_s32x16 totals, const u32 blocks)
 {

@@ -34,9 +34,10 @@ struct ovt_windows {
 
 /*
  * With AVX512-VNNI: prepares 32 to 64 channels in @scratch, then computes @width outputs of these,
- * from @out on every out.pixel_stride bytes.
+ * from @out on every out.pixel_stride bytes.  The first function returns false if floats are not
+ * exact for all of these channels.
  */
-void ovt_depthwise512_load(const struct overtake_insn *insn, const struct ovt_operands *operands,
+bool ovt_depthwise512_load(const struct overtake_insn *insn, const struct ovt_operands *operands,
 			   u32 channel, u32 count, struct ovt_simd_scratch *scratch);
 void ovt_depthwise512_row(const struct overtake_insn *insn,
 			  const struct ovt_windows *windows, s8 *out, u32 width,

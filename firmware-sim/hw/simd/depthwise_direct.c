@@ -299,6 +299,23 @@ static void place_windows(struct ovt_windows *windows, const struct overtake_ins
 	}
 }
 
+static u32 smaller(u32 a, u32 b)
+{
+	return a < b ? a : b;
+}
+
+/**
+ * struct chunk - channels that are computed together
+ * @channel: the first of them
+ * @count: how many channels from the cursor on they complete
+ * @wide: vectors of 64 channels compute them
+ */
+struct chunk {
+	u32 channel;
+	u32 count;
+	bool wide;
+};
+
 /* Whether vectors of 64 channels are worth while, of which half may be empty. */
 static bool is_wide(const struct overtake_insn *insn, const struct ovt_simd_scratch *scratch)
 {
@@ -306,17 +323,45 @@ static bool is_wide(const struct overtake_insn *insn, const struct ovt_simd_scra
 	       insn->out.channels >= OVT_DEPTHWISE_WIDE / 2;
 }
 
-static void run_row(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		    const struct ovt_cursor *cursor, u32 channel, const struct block *block,
-		    const struct ovt_simd_scratch *scratch, u32 width)
+/* Prepares channels from @channel on, in @scratch or in @block; returns the work. */
+static s64 load_chunk(struct chunk *chunk, struct block *block, const struct overtake_insn *insn,
+		      const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
+		      u32 channel)
 {
-	struct ovt_cursor at = { .y = cursor->y + cursor->strip, .x = cursor->x, .c = channel };
+	u32 left = insn->out.channels - channel;
+	s64 work = 0;
+
+	chunk->wide = false;
+	if (is_wide(insn, scratch)) {
+		u32 lanes = smaller(insn->out.channels, OVT_DEPTHWISE_WIDE);
+
+		/* The last 64 channels are computed whole, some of them once more. */
+		chunk->count = smaller(left, OVT_DEPTHWISE_WIDE);
+		chunk->channel = left < lanes ? insn->out.channels - lanes : channel;
+		chunk->wide = ovt_depthwise512_load(insn, operands, chunk->channel, lanes,
+						    scratch);
+		work = 4 * BLOCK_WORK;
+	}
+	if (chunk->wide)
+		return work;
+	chunk->count = smaller(left, OVT_DEPTHWISE_NARROW);
+	chunk->channel = channel;
+	load_block(block, insn, operands, channel, chunk->count, scratch->weights);
+	return work + BLOCK_WORK;
+}
+
+static void run_row(const struct overtake_insn *insn, const struct ovt_operands *operands,
+		    const struct ovt_cursor *cursor, const struct chunk *chunk,
+		    const struct block *block, const struct ovt_simd_scratch *scratch, u32 width)
+{
+	struct ovt_cursor at = { .y = cursor->y + cursor->strip, .x = cursor->x,
+				 .c = chunk->channel };
 	s8 *out = ovt_output_at(insn, operands, &at);
 	u32 out_stride = insn->out.pixel_stride;
 	struct ovt_windows windows;
 
 	place_windows(&windows, insn, operands, at.y, at.x, at.c);
-	if (is_wide(insn, scratch))
+	if (chunk->wide)
 		ovt_depthwise512_row(insn, &windows, out, width, scratch);
 	else if (insn->kernel_height == 3 && insn->stride_width == 1)
 		row_3_1(&windows, block, out, out_stride, width);
@@ -328,11 +373,6 @@ static void run_row(const struct overtake_insn *insn, const struct ovt_operands 
 		row_5_2(&windows, block, out, out_stride, width);
 }
 
-static u32 smaller(u32 a, u32 b)
-{
-	return a < b ? a : b;
-}
-
 /* A row is a unit of work; the cursor's strip counts those of a band. */
 bool ovt_depthwise_direct(const struct overtake_insn *insn, const struct ovt_operands *operands,
 			  struct ovt_simd_scratch *scratch, struct ovt_cursor *cursor, s64 *work)
@@ -341,32 +381,23 @@ bool ovt_depthwise_direct(const struct overtake_insn *insn, const struct ovt_ope
 	const s64 row_far = insn->kernel_height * ovt_simd_far_work(insn->in[0].row_stride);
 	const u32 band = BAND_PIXELS / most + 1;
 	const u32 taps = insn->kernel_height;
-	const bool wide = is_wide(insn, scratch);
-	const u32 channels = wide ? OVT_DEPTHWISE_WIDE : OVT_DEPTHWISE_NARROW;
 
 	do {
-		u32 count = smaller(insn->out.channels - cursor->c, channels);
-		/* The last 64 channels are computed whole, some of them once more. */
-		u32 channel = wide && count < channels && insn->out.channels >= channels ?
-			      insn->out.channels - channels : cursor->c;
 		u32 width = smaller(insn->out.width - cursor->x, most);
 		u32 height = smaller(insn->out.height - cursor->y, band);
+		struct chunk chunk;
 		struct block block;
 
-		if (wide)
-			ovt_depthwise512_load(insn, operands, channel,
-					      smaller(insn->out.channels, channels), scratch);
-		else
-			load_block(&block, insn, operands, cursor->c, count, scratch->weights);
-		*work -= BLOCK_WORK * (wide ? 4 : 1) + 4 * taps * pairs_of(taps);
+		*work -= load_chunk(&chunk, &block, insn, operands, scratch, cursor->c) +
+			 4 * taps * pairs_of(taps);
 		do {
-			run_row(insn, operands, cursor, channel, &block, scratch, width);
+			run_row(insn, operands, cursor, &chunk, &block, scratch, width);
 			*work -= ROW_WORK + row_far + (s64)width * pixel_work(insn);
 		} while (++cursor->strip < height && *work > 0);
 		if (cursor->strip < height)
 			return false;
 		cursor->strip = 0;
-		cursor->c += count;
+		cursor->c += chunk.count;
 		if (cursor->c >= insn->out.channels &&
 		    !ovt_cursor_next_pixels(insn, cursor, height, width))
 			return true;

@@ -8,6 +8,8 @@
  * behind the last one weigh 0.  128 is added to inputs, which makes them 0..255; sums begin with
  * the negative product of what was added and the sum of the weights.
  *
+ * Channels whose sums or factors need doubles are left to AVX2.
+ *
  * Interleaving within 128 bits makes vector 0 of channels 0..3, 16..19, 32..35 and 48..51, vector 1
  * of 4..7, 20..23 and so on.  Packing puts the outputs back into the order of memory.
  */
@@ -23,22 +25,20 @@
 
 /**
  * struct wide_block - 64 channels, at the begin of scratch->packed
- * @channels: how their sums are finished, 16 at a time
+ * @single: how their sums are finished
  * @start: values with which sums begin
  * @factors: factors in the order of the sums
  * @weights: [column of taps][four rows][vector]
  * @readable: how many bytes of a pixel can be read
  * @count: number of channels
- * @fits: floats are exact for all channels
  */
 struct wide_block {
-	struct ovt_simd_channels channels[GROUPS];
+	struct ovt_simd_single single;
 	ovt_s32x16 start[VECTORS];
 	ovt_s32x16 factors[VECTORS];
 	s8 weights[TAPS][2][VECTORS][VECTOR_BYTES];
 	u32 readable;
 	u32 count;
-	bool fits;
 };
 
 static_assert(sizeof(struct wide_block) <= OVT_SIMD_PACKED, "a block fits");
@@ -99,33 +99,37 @@ static void order_channels(ovt_s32x16 *vectors, u32 group, const void *low, cons
 	memcpy(to + 3 * VECTOR_BYTES, (const u8 *)high + part, part);
 }
 
-static void load_channels(struct wide_block *block, const struct overtake_insn *insn,
-			  const struct ovt_operands *operands, u32 channel, u32 count)
+/* Loads the channels' parameters; returns false if floats are not exact for all of them. */
+static OVT_SIMD_NOINLINE bool
+load_channels(struct wide_block *block, const struct overtake_insn *insn,
+	      const struct ovt_operands *operands, u32 channel, u32 count)
 {
-	u64 taps = (u64)insn->kernel_height * insn->kernel_width;
+	u64 most = (u64)insn->kernel_height * insn->kernel_width * 255 * 128;
+	struct ovt_simd_channels channels;
+	bool fits = true;
 	u32 group;
 
-	block->fits = true;
 	for (group = 0; group < GROUPS; group++) {
-		struct ovt_simd_channels *channels = &block->channels[group];
 		u32 first = group * OVT_SIMD_OUTPUTS;
-		u32 left = count > first ? count - first : 0;
 
-		/* Groups behind the last channel are finished like the first, and not stored. */
-		if (!left)
-			*channels = block->channels[0];
-		else
-			ovt_simd_channels_load(channels, insn, operands, channel + first,
+		/* Groups behind the last channel keep the parameters of the one before. */
+		if (first < count) {
+			u32 left = count - first;
+
+			ovt_simd_channels_load(&channels, insn, operands, channel + first,
 					       left < OVT_SIMD_OUTPUTS ? left : OVT_SIMD_OUTPUTS,
-					       taps * 255 * 128);
-		block->fits &= channels->sums_fit;
-		order_channels(block->start, group, &channels->bias.low, &channels->bias.high);
-		order_channels(block->factors, group, &channels->factors.low,
-			       &channels->factors.high);
+					       most);
+		}
+		fits &= channels.sums_fit;
+		order_channels(block->start, group, &channels.bias.low, &channels.bias.high);
+		order_channels(block->factors, group, &channels.factors.low,
+			       &channels.factors.high);
 	}
+	block->single = channels.single;
+	return fits;
 }
 
-void ovt_depthwise512_load(const struct overtake_insn *insn, const struct ovt_operands *operands,
+bool ovt_depthwise512_load(const struct overtake_insn *insn, const struct ovt_operands *operands,
 			   u32 channel, u32 count, struct ovt_simd_scratch *scratch)
 {
 	struct wide_block *block = (struct wide_block *)scratch->packed;
@@ -137,7 +141,8 @@ void ovt_depthwise512_load(const struct overtake_insn *insn, const struct ovt_op
 	ovt_s32x16 totals[VECTORS] = { { 0 }, { 0 }, { 0 }, { 0 } };
 	u32 x, q, y, v;
 
-	load_channels(block, insn, operands, channel, count);
+	if (!load_channels(block, insn, operands, channel, count))
+		return false;
 	block->readable = (count + 7) / 8 * 8;
 	block->count = count;
 	for (x = 0; x < taps; x++) {
@@ -158,6 +163,7 @@ void ovt_depthwise512_load(const struct overtake_insn *insn, const struct ovt_op
 	for (v = 0; v < VECTORS; v++)
 		block->start[v] = (ovt_s32x16)((ovt_u32x16)block->start[v] -
 					       (ovt_u32x16)totals[v] * added);
+	return true;
 }
 
 /* Loads 64 or 32 channels, or as many as there are: masked loads take longer. */
@@ -269,35 +275,12 @@ store_channels(s8 *out, ovt_c8x64 bytes, const struct wide_block *block, const u
 	}
 }
 
-/* Finishes a pixel with doubles.  Calls no other file: its caller's sums stay in registers. */
-static OVT_SIMD_NOINLINE void
-finish_double(const ovt_s32x16 *sums, const struct wide_block *block, s8 *out)
-{
-	const u64 part = sizeof(ovt_s32x4);
-	s8 bytes[OVT_DEPTHWISE_WIDE];
-	u32 group;
-
-	for (group = 0; group < GROUPS; group++) {
-		const u8 *from = (const u8 *)sums + group * part;
-		struct ovt_simd_sums of_group;
-
-		memcpy(&of_group.low, from, part);
-		memcpy(&of_group.high, from + VECTOR_BYTES, part);
-		memcpy((u8 *)&of_group.low + part, from + 2 * VECTOR_BYTES, part);
-		memcpy((u8 *)&of_group.high + part, from + 3 * VECTOR_BYTES, part);
-		ovt_store_s8x16(bytes + group * OVT_SIMD_OUTPUTS,
-				ovt_simd_requantise_double(&of_group, &block->channels[group]));
-	}
-	store_channels(out, (ovt_c8x64)ovt_load_s32x16(bytes), block,
-		       block->count == OVT_DEPTHWISE_WIDE ? OVT_DEPTHWISE_WIDE : 0);
-}
-
-/* Finishes a pixel with floats, where these are exact. */
+/* Finishes a pixel with floats, which are exact here. */
 static __always_inline void
-finish_single(const ovt_s32x16 *sums, const struct wide_block *block, s8 *out,
+finish(const ovt_s32x16 *sums, const struct wide_block *block, s8 *out,
 	      const u32 channels)
 {
-	const struct ovt_simd_single *single = &block->channels[0].single;
+	const struct ovt_simd_single *single = &block->single;
 	const ovt_s32x16 least = ovt_broadcast_s32x16(((const ovt_s32x8 *)&single->least)[0][0]);
 	const ovt_s32x16 greatest =
 		ovt_broadcast_s32x16(((const ovt_s32x8 *)&single->greatest)[0][0]);
@@ -339,10 +322,7 @@ multiply_row(const struct ovt_windows *windows, const struct wide_block *block, 
 		next_window(sums, complete, windows, block, x, taps, stride, channels);
 	for (; width; width--, x += stride, out += out_stride) {
 		next_window(sums, complete, windows, block, x, taps, stride, channels);
-		if (block->fits)
-			finish_single(complete, block, out, channels);
-		else
-			finish_double(complete, block, out);
+		finish(complete, block, out, channels);
 	}
 }
 

@@ -72,12 +72,24 @@ void ovt_simd_inputs_narrow(struct ovt_simd_inputs *inputs, u32 width)
 	inputs->row = columns_of(inputs, width) * inputs->pixel;
 }
 
+/* Returns the work of a column as words or as bytes, which may have more that align it. */
+static u32 most_column_work(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn)
+{
+	struct ovt_simd_inputs bytes;
+	u32 as_words = column_work(inputs, insn), as_bytes;
+
+	ovt_simd_inputs_as_bytes(&bytes, inputs);
+	as_bytes = column_work(&bytes, insn);
+	return as_words > as_bytes ? as_words : as_bytes;
+}
+
 /* Makes groups smaller, so that filling one is a unit of work; false if one pixel is too many. */
 static bool shrink(struct ovt_simd_inputs *inputs, const struct overtake_insn *insn)
 {
-	u64 row = fill_work(inputs, insn, 1, columns_of(inputs, inputs->width));
+	const u32 fixed = (u32)fill_work(inputs, insn, 1, 0);
+	const u32 column = most_column_work(inputs, insn);
+	u64 row = fixed + (u64)columns_of(inputs, inputs->width) * column;
 	u32 room = OVT_SIMD_UNIT / inputs->extent_y;
-	u32 fixed = (u32)fill_work(inputs, insn, 1, 0);
 	u32 width;
 
 	inputs->height = windows_in(OVT_SIMD_UNIT / row, inputs->extent_y, inputs->step_y,
@@ -87,7 +99,7 @@ static bool shrink(struct ovt_simd_inputs *inputs, const struct overtake_insn *i
 	inputs->height = 1;
 	if (room < fixed)
 		return false;
-	width = windows_in((room - fixed) / column_work(inputs, insn), inputs->extent_x,
+	width = windows_in((room - fixed) / column, inputs->extent_x,
 			   inputs->step_x, inputs->width);
 	if (width)
 		ovt_simd_inputs_narrow(inputs, width);

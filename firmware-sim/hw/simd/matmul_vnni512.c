@@ -55,7 +55,7 @@ bool ovt_matmul_vnni512_covers(const struct overtake_insn *insn)
 	return make_plan(&plan, insn);
 }
 
-/* Returns the sum of @count bytes, which are followed by fewer than 4 that mean nothing. */
+/* Returns the sum of @count bytes. */
 static u32 sum_of(const u8 *bytes, u32 count)
 {
 	const ovt_s32x16 ones = ovt_broadcast_s32x16(0x01010101);

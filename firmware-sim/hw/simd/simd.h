@@ -8,8 +8,8 @@
  *
  * The files of this directory need a CPU with AVX2 and FMA and a host that lets them use its
  * registers (<ovt_simd_port.h>): other files may call them only between ovt_simd_begin() and
- * ovt_simd_end().  They round to nearest, ties to even, which ovt_simd_begin() ensures.  CONV and
- * DEPTHWISE have further variants for newer CPUs (hw/simd/level.h).
+ * ovt_simd_end().  They round to nearest, ties to even, which ovt_simd_begin() ensures.  Some
+ * operators have further variants for newer CPUs (hw/simd/level.h).
  *
  * Their inputs may change under them, as under the scalar operators: no address and no count
  * depends on anything but the validated instruction and the cursor (and, in TABLE, on a byte that

@@ -101,7 +101,7 @@ FirmwareHost::FirmwareHost(const EmbeddedOptions& options, const SharedOptions& 
         service_ = std::make_unique<TaskService>(*this, *shared.service, options_.cores);
         init_context(service_->context());
     }
-    if (const auto level = chosen_simd(); options_.simd && level) {
+    if (const auto level = options_.simd ? chosen_simd() : std::nullopt) {
         simd_.resize(options_.cores);
         for (unsigned core = 0; core < options_.cores; core++)
             ovt_core_use_simd(&silicon_[core], &simd_[core], *level);

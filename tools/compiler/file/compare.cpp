@@ -19,8 +19,6 @@
 namespace overtake::compiler {
 namespace {
 
-// The memory of a model's tasks: a buffer for every value that crosses a border, in the device's
-// form or in float, and the regions of the job that runs.
 /// Returns memory for vector operators, which give the same bytes sooner; nothing if the CPU or
 /// OVERTAKE_SIMD has none.
 std::unique_ptr<ovt_simd_scratch> simd_scratch() {
@@ -32,6 +30,8 @@ std::unique_ptr<ovt_simd_scratch> simd_scratch() {
     return scratch;
 }
 
+// The memory of a model's tasks: a buffer for every value that crosses a border, in the device's
+// form or in float, and the regions of the job that runs.
 class Memory {
 public:
     Memory(const Graph& graph, const QuantisedGraph& quantised, const Program& program)
