@@ -277,8 +277,7 @@ store_channels(s8 *out, ovt_c8x64 bytes, const struct wide_block *block, const u
 
 /* Finishes a pixel with floats, which are exact here. */
 static __always_inline void
-finish(const ovt_s32x16 *sums, const struct wide_block *block, s8 *out,
-	      const u32 channels)
+finish(const ovt_s32x16 *sums, const struct wide_block *block, s8 *out, const u32 channels)
 {
 	const struct ovt_simd_single *single = &block->single;
 	const ovt_s32x16 least = ovt_broadcast_s32x16(((const ovt_s32x8 *)&single->least)[0][0]);
