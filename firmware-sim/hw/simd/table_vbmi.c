@@ -12,10 +12,12 @@
 #pragma GCC target("avx512vbmi")
 
 /* Looks up 64 elements in the 256 bytes of the table. */
-static __always_inline ovt_s32x16 look_up(const ovt_c8x64 *table, ovt_c8x64 indices)
+static __always_inline ovt_s32x16 look_up(const ovt_s32x16 *table, ovt_c8x64 indices)
 {
-	ovt_c8x64 low = __builtin_ia32_vpermt2varqi512_mask(indices, table[0], table[1], (u64)-1);
-	ovt_c8x64 high = __builtin_ia32_vpermt2varqi512_mask(indices, table[2], table[3], (u64)-1);
+	ovt_c8x64 low = __builtin_ia32_vpermt2varqi512_mask(indices, (ovt_c8x64)table[0],
+							    (ovt_c8x64)table[1], (u64)-1);
+	ovt_c8x64 high = __builtin_ia32_vpermt2varqi512_mask(indices, (ovt_c8x64)table[2],
+							     (ovt_c8x64)table[3], (u64)-1);
 
 	return (ovt_s32x16)__builtin_ia32_blendmb_512_mask(low, high,
 							   __builtin_ia32_cvtb2mask512(indices));
@@ -23,9 +25,9 @@ static __always_inline ovt_s32x16 look_up(const ovt_c8x64 *table, ovt_c8x64 indi
 
 OVT_SIMD_NOINLINE void ovt_table_vbmi(const u8 *table, const s8 *in, s8 *out, u32 elements)
 {
-	const ovt_c8x64 parts[4] = {
-		(ovt_c8x64)ovt_load_s32x16(table), (ovt_c8x64)ovt_load_s32x16(table + 64),
-		(ovt_c8x64)ovt_load_s32x16(table + 128), (ovt_c8x64)ovt_load_s32x16(table + 192),
+	const ovt_s32x16 parts[4] = {
+		ovt_load_s32x16(table), ovt_load_s32x16(table + 64),
+		ovt_load_s32x16(table + 128), ovt_load_s32x16(table + 192),
 	};
 	u32 done = 0;
 
