@@ -34,7 +34,7 @@ step test ctest --test-dir "$build" --output-on-failure --no-tests=error -j "${J
 
 rm -rf "$build/report"
 mkdir "$build/report"
-step report gcovr --root . --filter 'firmware-sim/(host|hw|fw|sched)/' --filter 'firmware-sim/[^/]*$' \
+step report gcovr --root . --filter 'firmware-sim/(host|hw|fw|sched|service)/' --filter 'firmware-sim/[^/]*$' \
 	--exclude-unreachable-branches --exclude-throw-branches \
 	--json-summary "$build/report/summary.json" --html-details "$build/report/index.html" \
 	"$build/firmware-sim" "$build/tests/firmware-sim"

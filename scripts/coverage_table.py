@@ -16,7 +16,7 @@ OPERATORS = r"firmware-sim/hw/(operators|op_\w+|operator_units|sampling)\.[ch]$"
 SIMD = r"firmware-sim/hw/simd/"
 # name, files that belong to it, whether its branches count. A file belongs to the first part that takes it.
 PARTS = (("operators (scalar)", OPERATORS, False),
-         ("operators (AVX2)", SIMD, False),
+         ("operators (vectors)", SIMD, False),
          ("hw (without operators)", "firmware-sim/hw/", True),
          ("fw", "firmware-sim/fw/", True),
          ("host", "firmware-sim/host/", True),
