@@ -9,13 +9,11 @@ __fentry__:
 __x86_return_thunk:
 	ret
 
-	.globl __x86_indirect_thunk_rax, __x86_indirect_thunk_r10, __x86_indirect_thunk_r11
-__x86_indirect_thunk_rax:
-	jmp	*%rax
-__x86_indirect_thunk_r10:
-	jmp	*%r10
-__x86_indirect_thunk_r11:
-	jmp	*%r11
+	.irp	register, rax, rbx, rcx, rdx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15
+	.globl	__x86_indirect_thunk_\register
+__x86_indirect_thunk_\register:
+	jmp	*%\register
+	.endr
 
 	.globl __fortify_panic
 __fortify_panic:

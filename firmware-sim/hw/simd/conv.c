@@ -35,9 +35,6 @@
 /* The same as bytes that need no check. */
 #define VNNI_PIXELS	2u
 
-/* Greatest number of pixels of a row that are multiplied at once. */
-#define ROW_PIXELS	4096u
-
 /* ovt_cursor.filled: what the scratch holds for the cursor's outputs. */
 #define FILLED_WORDS	(1u << 0)
 #define FILLED_BYTES	(1u << 1)
@@ -284,9 +281,7 @@ static u32 run_pixels(const struct ovt_conv_plan *plan, struct ovt_conv_walk *wa
 	struct ovt_conv_row row = { .sums = (struct ovt_simd_sums *)scratch->sums };
 
 	if (filled & PACKED_BYTES && scratch->level >= OVT_SIMD_AVX512_VNNI) {
-		s64 most = max_work(work / pixel_work, OVT_ROW_STRIP);
-
-		ovt_conv_place_row(&row, walk, most < ROW_PIXELS ? (u32)most : ROW_PIXELS);
+		ovt_conv_place_row(&row, walk, work, pixel_work);
 		ovt_conv_vnni512(&row, blocks, count);
 		return row.pixels;
 	}

@@ -27,16 +27,6 @@ struct finish {
 	ovt_s32x16 zero;
 };
 
-/* A strip of pixels in a row, and room for their sums. */
-struct strip {
-	const u8 *window;
-	s8 *output;
-	u64 window_step;
-	u64 output_step;
-	struct ovt_simd_sums *sums;
-	const u32 *added;
-};
-
 static __always_inline struct finish finish_of(const struct ovt_conv_block *block)
 {
 	const struct ovt_simd_channels *channels = &block->channels;
@@ -76,7 +66,7 @@ floats_fit(const struct ovt_conv_block *block, const ovt_s32x16 *sums, const u32
 
 /* Finishes strip->sums with doubles. */
 static OVT_SIMD_NOINLINE void
-finish_double(const struct strip *strip, const struct ovt_conv_block *block, u32 pixels)
+finish_double(const struct ovt_conv_row *strip, const struct ovt_conv_block *block, u32 pixels)
 {
 	u32 p;
 
@@ -116,8 +106,8 @@ static __always_inline void store(s8 *out, ovt_s8x16 bytes, u32 count)
 
 /* Stores the outputs of one block whose sums are small enough for floats. */
 static __always_inline void
-finish_one(const struct strip *strip, const struct ovt_conv_block *block, const ovt_s32x16 *sums,
-	   const u32 pixels)
+finish_one(const struct ovt_conv_row *strip, const struct ovt_conv_block *block,
+	   const ovt_s32x16 *sums, const u32 pixels)
 {
 	const struct finish finish = finish_of(block);
 	s8 *output = strip->output;
@@ -159,8 +149,8 @@ store_two(s8 *output, ovt_s8x32 bytes, const struct ovt_conv_block *second)
 
 /* The same for two blocks, whose outputs follow each other. */
 static __always_inline void
-finish_two(const struct strip *strip, const struct ovt_conv_block *blocks, const ovt_s32x16 *low,
-	   const ovt_s32x16 *high, const u32 pixels)
+finish_two(const struct ovt_conv_row *strip, const struct ovt_conv_block *blocks,
+	   const ovt_s32x16 *low, const ovt_s32x16 *high, const u32 pixels)
 {
 	const struct finish first = finish_of(&blocks[0]), second = finish_of(&blocks[1]);
 	const u32 last = pixels - 1;
@@ -185,7 +175,7 @@ finish_two(const struct strip *strip, const struct ovt_conv_block *blocks, const
 }
 
 static __always_inline void
-finish_block(const struct strip *strip, const struct ovt_conv_block *block,
+finish_block(const struct ovt_conv_row *strip, const struct ovt_conv_block *block,
 	     const ovt_s32x16 *sums, const u32 pixels)
 {
 	u32 p;
@@ -201,10 +191,10 @@ finish_block(const struct strip *strip, const struct ovt_conv_block *block,
 }
 
 static __always_inline void
-finish_blocks(const struct strip *strip, const struct ovt_conv_block *blocks,
+finish_blocks(const struct ovt_conv_row *strip, const struct ovt_conv_block *blocks,
 	      const ovt_s32x16 *low, const ovt_s32x16 *high, const u32 pixels)
 {
-	struct strip second = *strip;
+	struct ovt_conv_row second = *strip;
 
 	if (floats_fit(&blocks[0], low, pixels) && floats_fit(&blocks[1], high, pixels)) {
 		finish_two(strip, blocks, low, high, pixels);
@@ -233,7 +223,8 @@ add_to_pixels(ovt_s32x16 *sums, const u32 *added, const u32 pixels)
 
 /* Multiplies @pixels pixels by two blocks of 16 outputs. */
 static __always_inline void
-multiply_two(const struct strip *strip, const struct ovt_conv_block *blocks, const u32 pixels)
+multiply_two(const struct ovt_conv_row *strip, const struct ovt_conv_block *blocks,
+	     const u32 pixels)
 {
 	const s8 *weights = blocks[0].steps.weights;
 	const s64 second = blocks[1].steps.weights - weights;
@@ -270,7 +261,7 @@ multiply_two(const struct strip *strip, const struct ovt_conv_block *blocks, con
 
 /* Multiplies @pixels pixels by one block: even and odd steps have sums of their own. */
 static __always_inline void
-multiply_one(const struct strip *strip, const struct ovt_conv_block *block, const u32 pixels)
+multiply_one(const struct ovt_conv_row *strip, const struct ovt_conv_block *block, const u32 pixels)
 {
 	const s8 *weights = block->steps.weights;
 	const u32 *at = block->steps.at, *end = block->steps.end;
@@ -314,7 +305,7 @@ multiply_one(const struct strip *strip, const struct ovt_conv_block *block, cons
 
 /* A copy of multiply_one() or multiply_two() for each shape: its sums stay in registers. */
 static __always_inline void
-multiply(const struct strip *strip, const struct ovt_conv_block *blocks, const u32 pixels,
+multiply(const struct ovt_conv_row *strip, const struct ovt_conv_block *blocks, const u32 pixels,
 	 const bool two)
 {
 	if (two)
@@ -327,8 +318,7 @@ multiply(const struct strip *strip, const struct ovt_conv_block *blocks, const u
 static __always_inline void multiply_row(const struct ovt_conv_row *row,
 					 const struct ovt_conv_block *blocks, const bool two)
 {
-	struct strip strip = { row->window, row->output, row->window_step, row->output_step,
-			       row->sums, row->added };
+	struct ovt_conv_row strip = *row;
 	u32 strips = (row->pixels + OVT_ROW_STRIP - 1) / OVT_ROW_STRIP;
 	u32 length = row->pixels / strips, longer = row->pixels % strips;
 
@@ -497,7 +487,7 @@ ovt_conv_single_vnni512(s8 *output, const struct ovt_conv_run *run,
 	sums.low += block->start.low;
 	sums.high += block->start.high;
 	both = ovt_join_512((ovt_s32x8)sums.low, (ovt_s32x8)sums.high);
-	finish_block(&(struct strip) { .output = output, .sums = &room }, block, &both, 1);
+	finish_block(&(struct ovt_conv_row) { .output = output, .sums = &room }, block, &both, 1);
 }
 
 /* Packs a tap of @pairs pairs of inputs, and returns the totals of the weights so far. */

@@ -148,13 +148,17 @@ void ovt_conv_place_strip(struct ovt_conv_strip *strip, struct ovt_conv_walk *wa
 	}
 }
 
-void ovt_conv_place_row(struct ovt_conv_row *row, struct ovt_conv_walk *walk, u32 most)
+void ovt_conv_place_row(struct ovt_conv_row *row, struct ovt_conv_walk *walk, s64 work,
+			s64 pixel_work)
 {
 	const u32 left = walk->end - walk->done, in_row = walk->width - walk->x;
 	u32 pixels = left < in_row ? left : in_row;
+	s64 most = work / pixel_work;
 
+	if (most < OVT_ROW_STRIP)
+		most = OVT_ROW_STRIP;
 	if (pixels > most)
-		pixels = most;
+		pixels = (u32)most;
 	*row = (struct ovt_conv_row){ walk->window, walk->output, walk->window_step,
 				      walk->output_step, row->sums, NULL, pixels };
 	walk->done += pixels;

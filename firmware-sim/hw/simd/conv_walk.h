@@ -56,10 +56,11 @@ void ovt_conv_walk_from(struct ovt_conv_walk *walk, const struct ovt_simd_inputs
 void ovt_conv_walk_on(struct ovt_conv_walk *walk);
 
 /*
- * Makes the next row, before @end and of at most @most pixels, and moves behind it.  Keeps @row's
- * @sums; its @added is NULL.
+ * Makes the next row, before @end, and moves behind it: a strip at least, and no more than @work
+ * allows at @pixel_work for each pixel.  Keeps @row's @sums; its @added is NULL.
  */
-void ovt_conv_place_row(struct ovt_conv_row *row, struct ovt_conv_walk *walk, u32 most);
+void ovt_conv_place_row(struct ovt_conv_row *row, struct ovt_conv_walk *walk, s64 work,
+			s64 pixel_work);
 
 /* Makes the next strip, before @end and of at most @most pixels, and moves behind it. */
 void ovt_conv_place_strip(struct ovt_conv_strip *strip, struct ovt_conv_walk *walk, u32 most);

@@ -19,8 +19,6 @@
 #define BLOCK_WORK	60
 #define VECTOR_BYTES	64u
 #define INPUTS_AT_ONCE	4u
-/* Greatest number of pixels that are multiplied at once. */
-#define ROW_PIXELS	4096u
 
 /* ovt_cursor.filled: what the scratch holds. */
 #define FILLED		(1u << 0)
@@ -220,11 +218,8 @@ run_outputs(const struct plan *plan, const struct overtake_insn *insn,
 			   false);
 	do {
 		const u32 first = walk.done;
-		s64 most = *work / pixel_work;
 
-		if (most < OVT_ROW_STRIP)
-			most = OVT_ROW_STRIP;
-		ovt_conv_place_row(&row, &walk, most < ROW_PIXELS ? (u32)most : ROW_PIXELS);
+		ovt_conv_place_row(&row, &walk, *work, pixel_work);
 		if (insn->in[1].zero_point)
 			row.added = scratch->added + first;
 		ovt_conv_vnni512(&row, blocks, count);
