@@ -35,7 +35,7 @@ static void set_right(struct ovt_tree_node *node, struct ovt_tree_node *child)
 		child->parent = node;
 }
 
-/* Makes @new, which may be NULL, the child of the parent of @old in its place. */
+/* Puts @new, which may be NULL, into the place of @old below the parent of @old. */
 static void replace(struct ovt_tree *tree, struct ovt_tree_node *old, struct ovt_tree_node *new)
 {
 	struct ovt_tree_node *parent = old->parent;
@@ -50,7 +50,7 @@ static void replace(struct ovt_tree *tree, struct ovt_tree_node *old, struct ovt
 		new->parent = parent;
 }
 
-/* Puts the right child of @node in its place. */
+/* The right child of @node takes the place of @node. */
 static void rotate_left(struct ovt_tree *tree, struct ovt_tree_node *node)
 {
 	struct ovt_tree_node *top = node->right;
@@ -90,8 +90,8 @@ static void balance(struct ovt_tree *tree, struct ovt_tree_node *node)
 }
 
 /*
- * A node came or went below @node, or @node is new: counts sizes and restores the balance from
- * there to the root.
+ * Counts sizes and restores the balance from @node to the root, after a node was inserted or
+ * removed below @node, or @node was inserted.
  */
 static void settle(struct ovt_tree *tree, struct ovt_tree_node *node, u64 *steps)
 {
@@ -141,8 +141,8 @@ static struct ovt_tree_node *leftmost(struct ovt_tree_node *node, u64 *steps)
 }
 
 /*
- * Puts the node after @node, which has both children, in its place.  Returns the lowest node whose
- * size changes.
+ * The node after @node takes the place of @node, which has two children.  Returns the lowest node
+ * whose size changes.
  */
 static struct ovt_tree_node *put_next_in_place(struct ovt_tree *tree, struct ovt_tree_node *node,
 					       u64 *steps)

@@ -3,7 +3,7 @@
 #include "hw/operator_units.h"
 #include "hw/sampling.h"
 
-#define IMAGE_WORK	64	/* for a pixel, as for as many elements elsewhere */
+#define IMAGE_WORK	64	/* for a pixel (hw/operators.h) */
 #define QUARTER_PIXEL	(1 << (OVERTAKE_POSITION_BITS - 2))
 
 /* BT.601, in 1/2^13. */
