@@ -11,18 +11,18 @@
 #include <asm/fpu/types.h>
 #include <asm/simd.h>
 
-/* Between ovt_simd_begin() and ovt_simd_end(): nothing to remember. */
+/* The state between ovt_simd_begin() and ovt_simd_end(): the kernel needs none. */
 struct ovt_simd_section {
 };
 
-/* Whether the CPU has the instructions of hw/simd, and its registers are switched with tasks. */
+/* Whether the CPU has the instructions of hw/simd, and the kernel saves their registers. */
 static inline bool ovt_simd_supported(void)
 {
 	return boot_cpu_has(X86_FEATURE_AVX2) && boot_cpu_has(X86_FEATURE_FMA) &&
 	       cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL);
 }
 
-/* The same for more instructions, where ovt_simd_supported() holds: see hw/simd/level.h. */
+/* Whether the CPU also has more instructions (hw/simd/level.h), if ovt_simd_supported() holds. */
 static inline bool ovt_simd_has_avx512_vnni(void)
 {
 	return boot_cpu_has(X86_FEATURE_AVX512F) && boot_cpu_has(X86_FEATURE_AVX512BW) &&
@@ -42,7 +42,7 @@ static inline bool ovt_simd_has_avx_vnni(void)
 
 /*
  * Takes the vector registers; preemption is off until ovt_simd_end().  Returns false while another
- * task waits for the CPU: that task goes first.
+ * thread waits for the CPU, which goes first, or while the kernel may not use the registers.
  */
 static inline bool ovt_simd_begin(struct ovt_simd_section *section)
 {

@@ -19,7 +19,7 @@ static inline bool ovt_simd_supported(void)
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
-/* The same for more instructions, where ovt_simd_supported() holds: see hw/simd/level.h. */
+/* Whether the CPU also has more instructions (hw/simd/level.h), if ovt_simd_supported() holds. */
 static inline bool ovt_simd_has_avx512_vnni(void)
 {
 	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
