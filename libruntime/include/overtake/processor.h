@@ -41,7 +41,7 @@ extern "C" {
 struct overtake_unit {
     const char* model;    /* its name */
     size_t unit;          /* from 0 */
-    uint64_t operations;  /* multiply-accumulates, elsewhere output elements; 0 = unknown */
+    uint64_t operations;  /* multiply-accumulates, outputs of other nodes; 0 = unknown */
     uint64_t expected_ns; /* on CPU workers, by the compiler; 0 = they cannot run it */
 };
 

@@ -13,9 +13,9 @@
 //
 // overtake/processor.h is the same interface for C.
 //
-// An engine has a thread for each such processor that calls its functions, so a slow processor
-// delays no other processor.  A call works on copies of the tensors, so a call that never ends
-// harms no task.
+// For each such processor, an engine has a thread that calls start(), poll(), cancel() and probe(),
+// so a slow processor delays no other processor.  A call works on copies of the tensors, so a call
+// that never ends cannot change a tensor of a task.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ namespace overtake {
 struct UnitDescription {
     const Model& model;        ///< the model that the unit is a part of
     std::size_t unit;          ///< number of the unit in its model, from 0
-    std::uint64_t operations;  ///< multiply-accumulates, elsewhere output elements; 0 = unknown
+    std::uint64_t operations;  ///< multiply-accumulates, outputs of other nodes; 0 = unknown
     std::uint64_t expected_ns; ///< compiler's estimate on CPU workers; 0 = they cannot run it
 };
 
@@ -77,13 +77,14 @@ protected:
 /// A processor that the program provides.  Threads that load and release models call prepare() and
 /// release().  The thread that makes the engine calls poll_ns() and timeout_ns(), once.  The
 /// engine's thread for the processor calls start(), poll(), cancel() and probe(), so that only one
-/// of these four runs at a time.  prepare() and release() may run at the same time.  An exception
-/// from one of the four is a failure of the processor.  An exception from prepare() means that the
-/// processor cannot run the unit.  An exception from release() has no effect.
+/// of these four runs at a time.  prepare() and release() may run while one of the four runs, and
+/// release() also while prepare() or another release() runs.  An exception from one of the four is
+/// a failure of the processor.  An exception from prepare() means that the processor cannot run the
+/// unit.  An exception from release() has no effect.
 ///
-/// This holds for each engine.  Threads of two engines may call one object at the same time, for
-/// example a registered object that both name.  Then the object takes a lock, or each engine has an
-/// object of its own (ProcessorOptions::own).
+/// These rules hold within one engine.  Threads of two engines may call one object at the same
+/// time, for example a registered object that both name.  Then the object takes a lock, or each
+/// engine has an object of its own (ProcessorOptions::own).
 class OVERTAKE_API OwnProcessor {
 public:
     virtual ~OwnProcessor();

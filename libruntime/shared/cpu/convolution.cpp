@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Convolution of any number of dimensions: by a primitive of oneDNN, or by a matrix product of
-// oneDNN where there is no such primitive.
+// Convolution of any number of dimensions, by a primitive of oneDNN.  Where oneDNN has no such
+// primitive, matrix products of oneDNN compute a convolution, and loops compute a transposed one.
 #include <algorithm>
 #include <utility>
 
@@ -19,7 +19,7 @@ struct Geometry {
     bool transposed = false;
     std::size_t groups = 1, axes = 0;
     std::vector<std::int64_t> strides, dilations, pads;
-    Shape kernel, few, many; // spatial; `few`: the windows, `many`: what they look at
+    Shape kernel, few, many; // spatial; `few`: the windows, `many`: their source
     std::size_t few_channels = 0, many_channels = 0; // of all groups
 
     std::size_t taps() const { return elements(kernel); }
@@ -89,8 +89,9 @@ std::string check_convolution(const Operation& operation) {
     return "";
 }
 
-// Computes what oneDNN has no primitive for.  It gathers some windows at a time into a matrix; the
-// product of weights and matrix is the output.
+// Computes convolutions for which oneDNN has no primitive.  Gathers some windows at a time into a
+// matrix, and adds the product of weights and matrix to the output.  For a transposed convolution,
+// adds each input element times each weight to the output.
 class WindowSums {
 public:
     explicit WindowSums(const Operation& operation)

@@ -18,7 +18,7 @@ struct LayoutCosts {
     double following = 0.08;       ///< likewise, in place after another operator
     double copied = 0.25;          ///< a concatenation, each
     double padded = 12;            ///< a padding, each
-    double interpolated = 0.6;     ///< an interpolation, each, and for each tap
+    double interpolated = 0.6;     ///< an interpolation, each tap of each
     double reduced = 1.6;          ///< a reduction, each float that is read
     double pool_in_planes = 10;    ///< a pool in planes, each,
     double tap_in_planes = 1.1;    ///< and for each tap
@@ -33,7 +33,7 @@ struct LayoutCosts {
         return step + conversion * static_cast<double>(stored);
     }
 
-    /// Returns the time of a pass over so many floats, one after the other.
+    /// Returns the time of a kernel that takes `each` for each of `stored` floats.
     double elements_ns(std::size_t stored, double each) const {
         return step + each * static_cast<double>(stored);
     }

@@ -32,7 +32,8 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
 
 using Root = fbs::Model;
 
-/// Follows segments in the order in which they run, and knows which tensors are set at that point.
+/// Follows segments in the order in which they run.  Knows which tensors are set after the segments
+/// so far.
 class SegmentTensors final : public TensorUse {
 public:
     SegmentTensors(const FileView& file, const std::vector<Tensor>& tensors) : file_(file) {
@@ -223,7 +224,7 @@ private:
         return shape;
     }
 
-    // Returns the shape as that of rows, which join all dimensions but the last two.
+    // Joins all dimensions of the shape but the last two to one, as Order::rows has them.
     static std::vector<std::uint32_t> leading_joined(std::vector<std::uint32_t> shape) {
         while (shape.size() > 3) {
             shape[1] *= shape[0]; // below 2^32: the elements have been counted
@@ -267,7 +268,7 @@ private:
                             tensor.channels));
     }
 
-    /// Whether the tensor is several images, each with its own channels, height and width.
+    /// Whether the tensor is one or several images of the dimensions `own`.
     static bool is_batch_of(std::vector<std::uint32_t> own, const Tensor& tensor) {
         const std::uint64_t image = count(own);
         if (image > tensor.elements() || tensor.elements() % image != 0)
@@ -277,7 +278,7 @@ private:
         return wanted.size() <= 1 || wanted == without_ones(own);
     }
 
-    /// Checks that the last element lies in the buffer.
+    /// Checks the strides, and that the last element lies in the buffer.
     void check_strides(const Tensor& tensor, const Place& place) const {
         const bool is_picture = tensor.data_type == DataType::nv12;
         require(!is_picture || (tensor.channels == 1 && tensor.pixel_stride == 1 &&
@@ -298,7 +299,7 @@ private:
                             tensor.pixel_stride));
         // The rows of all images; there are at most as many as elements.
         const std::uint64_t rows = std::uint64_t{tensor.height} * image_count(tensor);
-        // Below 2^63: the terms are products of 32-bit numbers, and the element count is bounded.
+        // Below 2^63: there are at most 2^31 rows, each of less than 2^32 bytes.
         const std::uint64_t end = (rows - 1) * tensor.row_stride +
                                   std::uint64_t{tensor.width - 1} * tensor.pixel_stride + padded;
         require(tensor.bytes >= end, place.field(fbs::Tensor::VT_BYTES, "bytes"),
