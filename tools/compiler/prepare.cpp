@@ -29,7 +29,8 @@ namespace {
 constexpr std::size_t random_sample_count = 4;
 constexpr std::size_t most_random_elements = 1 << 26; // of all these samples together
 
-// Folds the graph, and spreads the scales that the model gives to their neighbours.
+// Folds the graph.  Gives values without a scale the scale of their neighbours, if the model has
+// scales (spread_given_scales()).
 void prepare(Graph& graph) {
     fold(graph);
     if (!graph.comes_quantised)
@@ -50,7 +51,8 @@ std::string listed(const std::set<std::string>& names) {
            (count > most ? ", ...)" : ")");
 }
 
-// Returns the inputs' options, with those of inputs that a program passes as the device has them.
+// Returns the options of the inputs.  The options of inputs that the program passes in int8, as the
+// device has them, are changed to that (prefer_int8()).
 std::vector<InputOptions> inputs_of(const Graph& graph, const CompileOptions& options) {
     std::vector<InputOptions> inputs = options.inputs;
     for (const ValueId id : graph.inputs)
@@ -61,7 +63,7 @@ std::vector<InputOptions> inputs_of(const Graph& graph, const CompileOptions& op
     return inputs;
 }
 
-// Returns the nodes of the device with instructions that its cores lack.
+// Returns the names of the device's nodes that need an instruction of the set `without`.
 std::set<std::string> nodes_that_lack(const Graph& graph, std::uint64_t without) {
     std::set<std::string> names;
     for (const Node& node : graph.nodes)
@@ -70,7 +72,7 @@ std::set<std::string> nodes_that_lack(const Graph& graph, std::uint64_t without)
     return names;
 }
 
-// Says why nodes run on the CPU; says nothing if there are none.
+// Warns of these nodes, if there are any: puts their list between the two texts.
 void tell_of(const std::set<std::string>& names, const CompileOptions& options,
              const std::string& before, const std::string& behind) {
     if (!names.empty() && options.warn)
@@ -103,7 +105,8 @@ ImportOptions with_choice_of_recurrences(const CompileOptions& options,
     return result;
 }
 
-// Adds the whole of each part of a recurrence: the whole is one operator of the CPU.
+// Adds the names.  For a part of a recurrence, adds the name of the recurrence instead, because the
+// CPU computes a recurrence as one operator.
 void add_wholes(const Graph& graph, const std::set<std::string>& names,
                 std::set<std::string>& wholes) {
     for (const std::string& name : names)
@@ -152,10 +155,11 @@ void import_with(const CompileOptions& options,
 struct NamedNode {
     const Graph& graph;
     const Node& node;
-    const std::set<std::string>& origins; // the nodes of the file that it is from
-    const std::set<std::string>& kinds;   // their operators, and those of nodes they are parts of
+    const std::set<std::string>& origins; // names of the nodes of the file that it is from
+    const std::set<std::string>& kinds;   // operators of these nodes, and of their wholes
 
-    // Whether the name is that of a node of the file, of which it may be a part, or of its output.
+    // Whether `name` is the name of the node's output, or of a node of the file that this node is
+    // from or a part of.
     bool is_called(const std::string& name) const {
         return graph.values[node.output].name == name ||
                std::ranges::any_of(origins, [&](const std::string& origin) {
@@ -164,7 +168,7 @@ struct NamedNode {
     }
 };
 
-// Whether the node's sums go on from step to step.
+// Whether the node computes a sum that a recurrence carries from step to step, or a term of it.
 bool accumulates(const NamedNode& node) {
     return std::ranges::any_of(node.origins, [&](const std::string& origin) {
         return node.graph.accumulators.contains(origin);
@@ -184,15 +188,16 @@ bool asks_for_int16(const CompileOptions& options, const NamedNode& node) {
            });
 }
 
-// Whether the node makes the pixels, which are bytes, of a camera's picture.
+// Whether the node converts a camera's picture (NV12) to pixels, whose channels are bytes.
 bool reads_picture(const Graph& graph, const Node& node) {
     return std::ranges::any_of(node.inputs, [&](ValueId input) {
         return graph.values[input].user_type == UserType::nv12;
     });
 }
 
-// Gives 16 bits to the activations of the nodes that the options, or a configuration file, name.
-// `kinds` has the kinds of each node.
+// Gives 16 bits to the activations of accumulators, and of the nodes that the options or a
+// configuration file name.  Nodes that read a picture keep 8 bits.  `kinds` has the kinds of each
+// node.
 void apply_int16(PreparedNetwork& network, const std::vector<std::set<std::string>>& kinds,
                  const CompileOptions& options) {
     Graph& graph = network.graph;

@@ -28,7 +28,8 @@ std::vector<SlicedAxis> sliced_axes(const Context& context, const Shape& shape);
 
 std::vector<std::int64_t> split_sizes(const Context& context, std::int64_t size);
 
-/// Returns the axes that a reduction names, ascending; all if it names none.
+/// Returns the axes that a reduction names, ascending.  If it names none, returns all axes, or none
+/// with noop_with_empty_axes.
 std::vector<std::int64_t> reduced_axes(const Context& context, std::size_t rank);
 
 Shape reduced_shape(const Context& context, const Shape& shape,
@@ -46,16 +47,19 @@ Shape joined_shape(const Context& context, const std::vector<Shape>& shapes, std
 Shape expanded_shape(Context& context, const Shape& from);
 
 /// Returns the scales of a Resize, one for each axis of its input; none if it names sizes.  The
-/// ratio of sizes cannot replace a scale: 1.6 of a size of 2 is 3.
+/// ratio of sizes cannot replace a scale: with the scale 1.6, two elements become three, a ratio
+/// of 1.5.
 std::vector<float> resize_scales(const Context& context, std::size_t rank);
 
 /// Returns how a Resize rounds along an axis: floor, ceil, round_prefer_floor or round_prefer_ceil.
 std::string rounding_of_resize(const Context& context, double scale);
 
-/// Refuses a scale with which a position is so far out that it is no whole number any more.
+/// Refuses a scale that is not positive, and a scale of 2^40 or more.  Also refuses a scale with
+/// which the position of the end of `outputs` elements is 2^40 or more.
 void check_scale(const Context& context, double scale, std::int64_t outputs);
 
-/// Returns the two numbers of ONNX's coordinate transformation for one axis.
+/// Returns start and step of the positions along one axis, for a coordinate transformation mode of
+/// ONNX.  Returns null for other modes.
 std::optional<Positions> resize_positions(const std::string& mode, double scale,
                                           std::int64_t inputs, std::int64_t outputs);
 

@@ -17,7 +17,7 @@ namespace overtake::compiler {
 
 namespace {
 
-// Returns (outputs, features) with the features in the order of a convolution's weights.
+// Returns the weights, of shape (outputs, features), in the order of a convolution's weights.
 std::vector<float> in_planes(const std::vector<float>& weights, const Value& features) {
     if (features.order == Order::planes)
         return weights;

@@ -12,9 +12,8 @@
 
 namespace overtake::compiler {
 
-// Imports PRelu: with equal slopes a function, else the greater of x and slope * x if no slope
-// exceeds 1, or the lesser if none is below 1.
-// 1.
+// Imports PRelu.  With equal slopes it becomes a function.  Otherwise it becomes the greater of x
+// and slope * x if no slope exceeds 1, or the lesser of the two if no slope is below 1.
 void bpu_parametric_relu(Context& context) {
     const Reference input = variable_input(context, 0);
     const auto slopes = per_channel(context, constant_input(context, 1), input);

@@ -13,21 +13,21 @@
 
 namespace overtake::compiler {
 
-/// The place of an axis of ONNX: one of axis_*, and how many of its elements make one of ONNX's
-/// axis.
+/// The place of an axis of ONNX: an axis of the device (axis_*), and the number of elements there
+/// that make one element of ONNX's axis.
 struct DevicePlace {
     std::size_t axis;
     std::uint32_t factor;
 };
 
-/// Returns the place of an axis of ONNX in a value.  If several axes make one dimension, those in
-/// front of it must have one element.
+/// Returns the place of an axis of ONNX in a value.  If several axes of ONNX make one dimension of
+/// the device, the axes in front of `axis` must have one element.
 DevicePlace device_place(const Context& context, const Value& value, std::size_t axis);
 
 void add_slice(Context& context, ValueId input, const std::array<Stretch, 3>& stretches,
                const std::string& name, const Shape& shape);
 
-/// One behind the other along an axis; all lie in the same order.
+/// Joins the parts one behind the other along an axis.  All parts must have the same order.
 Reference joined(Context& context, const std::vector<Reference>& parts, std::size_t axis,
                  const std::string& name);
 
@@ -35,7 +35,7 @@ Reference joined(Context& context, const std::vector<Reference>& parts, std::siz
 Reference stretch_of(Context& context, const Reference& input, std::size_t axis, std::int64_t first,
                      std::int64_t count, const std::string& name);
 
-/// More copies than these are left to the CPU.
+/// The device refuses a Gather of more runs of positions, and a Tile with more repeats of an axis.
 constexpr std::size_t most_pieces = 64;
 
 } // namespace overtake::compiler
