@@ -42,7 +42,7 @@ class Json(CommandTest):
         cosines = [node["cosine"] for node in made["nodes"] if node["cosine"] is not None]
         self.assertEqual(total["least_cosine"], min(cosines))
         self.assertGreater(total["fc_count"], 0)
-        self.assertEqual(self.compile("-q")["total"], total)  # asked for, so not quiet
+        self.assertEqual(self.compile("-q")["total"], total)  # -q does not suppress --json
 
     def test_compile_has_warnings_in_it(self):
         made = self.succeed_json("compile", GLYPHS / "glyphs.onnx", "-o", self.directory / "noise.ovm")

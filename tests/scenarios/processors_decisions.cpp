@@ -53,7 +53,8 @@ private:
             violations_.push_back(subject + " at " + std::to_string(now) + ": not so: " + rule);
     }
 
-    /// Returns the instants of looks, in which the coordinator decides.
+    /// Returns the instants at which the coordinator looks for decisions: tasks arrive or end, runs
+    /// end, or processors go out of use or come back.
     std::set<Time> look_instants() const {
         std::set<Time> instants;
         for (const Task& task : scenario_.tasks)
@@ -85,7 +86,8 @@ private:
         return retries.size() > 3 ? std::min(closed, retries[3]) : closed;
     }
 
-    /// Returns the state after `dispatched` runs; runs that end at `now` have ended.
+    /// Returns the state of task `number` at `now`, when the first `dispatched` runs have been
+    /// dispatched.  Runs that end at `now` have ended.
     State state(std::size_t number, Time now, std::size_t dispatched) const {
         const Task& task = scenario_.tasks[number];
         const std::size_t units = scenario_.model_of(task).units.size();
@@ -211,7 +213,8 @@ private:
         }
     }
 
-    /// Checks that each piece which could start now has a busy processor to wait for.
+    /// Checks the next unit of each chain: if the unit could start now, one of its processors is
+    /// busy.
     void check_passed_over(std::size_t task, const State& at_task, Time now,
                            std::size_t dispatched) {
         const Model& model = scenario_.model_of(scenario_.tasks[task]);
@@ -262,7 +265,7 @@ private:
                id, end, "it is dropped early when a plan is made");
     }
 
-    /// Checks the tasks that were in front of the run's task and could go on, too.
+    /// Checks that the run's task was next, among the tasks that could be dispatched at that time.
     void check_turn(std::size_t number) {
         const SeenRun& run = seen_.runs[number];
         if (seen_.high(run))
@@ -282,7 +285,7 @@ private:
             if (!has_plan(task, other, now))
                 continue;
             in_front++;
-            // With one processor the first of the queue is dispatched, if no latency decides.
+            // With one processor, policy `priority` dispatches the first task of the queue.
             expect(scenario_.policy != Policy::priority || scenario_.processors.size() > 1,
                    run.name, now, "it is its turn");
         }

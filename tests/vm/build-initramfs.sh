@@ -28,7 +28,7 @@ done
 cp "$vm/guest-init" "$root/init"
 chmod +x "$root/init"
 
-# The debug kernel has all of them built in.
+# The modules, which the debug kernel has built in.
 : > "$root/modules/order"
 if [ "$version" != debug ]; then
 	for module in virtio_pci virtio_console 9pnet_virtio 9p overlay; do
