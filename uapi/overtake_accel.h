@@ -4,11 +4,11 @@
  *
  * Extension rules
  * ---------------
- *  - A structure only grows, at its end, and its size stays a multiple of 8; the
- *    DRM core zero-extends what an old client passes and an old kernel takes.
+ *  - A structure only grows, at its end, and its size stays a multiple of 8.  The DRM core sets
+ *    fields that an old client does not pass to zero.  An old kernel ignores fields it lacks.
  *    The io_uring payload stays 80 bytes: it grows through @extensions.
- *  - Padding, reserved fields, unknown flags, and fields that are only out: are zero, or the call
- *    fails with EINVAL, so they can be given a meaning later.  @result of WAIT may have any value.
+ *  - A client sets padding, reserved fields, unknown flags and fields without in: to zero.  Else
+ *    the call fails with EINVAL.  So these can get a meaning later.  @result of WAIT is exempt.
  *  - Numbers (ioctls, topics, flags, commands) once assigned stay assigned.
  *  - Queries negotiate their size: ask with size 0 to learn it, then ask again.  A client reads the
  *    part of the answer that it knows.
@@ -170,9 +170,9 @@ struct drm_overtake_device_info {
  * struct drm_overtake_service_info - settings for the tasks of all processes
  * @slots: out: the most tasks below priority 255 that may interleave on a core
  * @task_limit: out: the most tasks below priority 255 that may have begun and not ended
- * @threshold_percent: out: percentage of the time of the gap owner's next BPU segment by which a
- *                     task may be longer than the rest of the gap
- * @share: out: 1: a place of the task limit is kept for each process without a place
+ * @threshold_percent: out: a task may exceed the rest of a gap by at most this percentage of the
+ *                     time of the next BPU segment of the gap's owner
+ * @share: out: 1: each process that waits and has no place of the task limit has one reserved
  * @insert_max_time_ns: out: tasks shorter than this fill any gap
  * @wait_dispatch_time_ns: out: gaps longer than this take any task
  * @overdue_min_time_ns: out: a CPU segment is overdue if it waits for a worker, or then runs, for
@@ -455,8 +455,8 @@ struct overtake_extension_sync {
  * @core: in: zero; out: the core that takes it, from 1
  * @pad: in: zero
  *
- * @core of the job is OVERTAKE_CORE_ANY (EINVAL).  Of the cores in @cores, the device chooses the
- * core with the fewest unfinished FCs, jobs on their way to it included, and on a tie the lowest.
+ * @core of the job is OVERTAKE_CORE_ANY (EINVAL).  The device chooses the core in @cores with the
+ * fewest unfinished FCs, including FCs of its jobs that have not arrived yet; on a tie the lowest.
  * The device decides at the submission, also if the job waits for fences.  If @core here cannot be
  * written any more when the job is in flight, it stays zero; the job's result has the core, too.
  */
@@ -505,8 +505,8 @@ struct overtake_extension_model {
  * Through io_uring, this is so when the system call that submits the SQE returns, unless the SQE
  * asks for IOSQE_ASYNC.
  *
- * Fails with ENOENT if an address is not mapped, and with ESHUTDOWN if the context is banned, as
- * too many of its jobs failed through their own fault: it accepts no more jobs; create another.
+ * Fails with ENOENT if an address is not mapped, and with ESHUTDOWN if the context is banned: too
+ * many of its jobs failed by their own fault, or cost cores too much time.  Create another context.
  */
 struct drm_overtake_submit {
 	__u64 fcs;
