@@ -70,7 +70,7 @@ static s64 gather(s8 *out, const s8 *in, u32 type, u64 step, u32 count)
 s64 ovt_unit_permute(const struct overtake_insn *insn, const struct ovt_operands *operands,
 		     struct ovt_cursor *at, u32 count)
 {
-	/* Two bits of axes choose one of four strides: in bounds whatever they are. */
+	/* Two bits of @axes choose one of four strides, so each value is in bounds. */
 	const u32 strides[4] = { insn->in[0].row_stride, insn->in[0].pixel_stride,
 				 ovt_element_bytes(&insn->in[0]), 0 };
 	u64 step = strides[insn->axes >> 4 & 3];

@@ -3,12 +3,12 @@
  * TRANSPOSED_CONV, gathering: for each output element the taps that reach it are found.
  *
  * Along one axis tap k brings input i to output o when i * stride = o + pad - k * dilation.  These
- * taps are a period apart, and so are the inputs that they bring, backwards.
+ * taps are a period apart.  Each next tap brings an input that is a fixed step before the last.
  */
 #include "hw/operator_units.h"
 #include "hw/terms.h"
 
-/* Work of finding the taps of a unit: some twenty divisions at most. */
+/* Work of finding the taps of a unit: at most some seventy divisions (two reach_of()). */
 #define FIND_WORK	128
 
 /*
@@ -24,8 +24,9 @@ struct reach {
 };
 
 /*
- * Greatest common divisor of @a and @modulus by Euclid's algorithm, extended: *@inverse * @a leaves
- * it as the rest of a division by @modulus, and is between -@modulus and @modulus.
+ * Returns the greatest common divisor of @a and @modulus by Euclid's extended algorithm.  Sets
+ * *@inverse, between -@modulus and @modulus, so that the divisor is the rest of *@inverse * @a
+ * divided by @modulus.
  */
 static u32 greatest_divisor(u32 a, u32 modulus, s32 *inverse)
 {
@@ -68,7 +69,7 @@ static struct reach reach_of(u32 output, u32 stride, u32 pad, u32 kernel, u32 di
 		inverse += (s32)period;
 	residue = (u32)(position / divisor % period * (u32)inverse % period);
 	tap += (residue + period - (u32)(tap % period)) % period;
-	/* The last tap is the kernel's last one or brings an input at 0 or after it. */
+	/* Taps after this one would lie outside the kernel or bring elements before the input. */
 	last = last < kernel - 1u ? last : kernel - 1u;
 	if (tap > last)
 		return reach;

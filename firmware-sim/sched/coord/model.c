@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Models: the chains of their units, and the times of pieces before a run has shown them.
+ * Models: the chains of their units, and the expected times of pieces that have not run yet.
  */
 #include "sched/coord/internal.h"
 #include "sched/wide.h"
 
-/* Number of operations as which each byte that a unit moves counts. */
+/* Each byte that a unit moves counts as so many operations. */
 #define BYTE_COST_OF_CORES	1000u
 #define BYTE_COST_OF_POOLS	10u
 
@@ -177,7 +177,7 @@ static u64 cost_of(const struct ovt_coord *coord, const struct ovt_coord_model *
 								      BYTE_COST_OF_CORES);
 }
 
-/* Greatest time of a piece: sums of as many as a model has units do not overflow. */
+/* Greatest time of a piece: the sum of one such time for each unit of a model does not overflow. */
 #define MOST_SCALED	(1ull << 54)
 
 /* Returns @a * @b / @divisor, rounded half up, at most MOST_SCALED. */
