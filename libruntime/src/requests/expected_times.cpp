@@ -126,7 +126,7 @@ private:
 
     void run_on(const std::string& on) {
         for (unsigned run = 0; run < warm_up_runs + runs_; run++) {
-            if (!on.empty()) // the time of a whole piece comes before those of shorter pieces
+            if (!on.empty()) // no recorded times: else the plan could prefer shorter pieces
                 coordinated_.begin_records(*loaded_, nullptr);
             const std::shared_ptr<Request> request = submit(on);
             if (!request)
