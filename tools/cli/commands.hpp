@@ -20,7 +20,7 @@ constexpr std::uint64_t longest_run_ns = 600'000'000'000;
 void add_calibrate(CLI::App& app, int& status);
 void add_cdi(CLI::App& app, int& status);
 void add_compile(CLI::App& app, int& status);
-/// Adds compile with --balance measured, which needs more of the compiler.
+/// Adds compile with --balance measured, which runs shares of layers to measure them.
 void add_compile_measuring(CLI::App& app, int& status);
 void add_compare(CLI::App& app, int& status);
 void add_devices(CLI::App& app, int& status);
