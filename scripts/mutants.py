@@ -10,7 +10,7 @@ builds it, runs the tests that cover the folder until one fails, and restores th
 noticed faults by folder, and every fault that survived. Three kinds of faults do not count, and another
 fault is drawn instead: those that do not compile, those that leave the machine code as it is, and those that
 tests/mutants/equivalent lists. After HOURS, no new fault is begun. --again tries the faults that survived
-the last run, for example after tests were added. It changes only a copy of the sources, in build/mutants.
+the last run, for example after tests were added. The script changes only a copy of the sources, in build/mutants.
 
 Exits with 1 if it cannot work (for example, if the tests fail without any fault), or if it is interrupted
 before the first fault.
@@ -109,7 +109,7 @@ FOLDERS = {
 MEMORY_BYTES = 16 << 30  # a fault may allocate without end
 FILE_BYTES = 1 << 30
 SHORTEST_LIMIT_S = 30
-SLOWER = 5  # times the tests' usual duration: after that, they hang
+SLOWER = 5  # tests that take so many times their usual duration count as hung
 
 
 class CannotWork(Exception):
@@ -184,7 +184,7 @@ def copy_tree():
 
 
 def configure():
-    """Configures the copy. With -O1, code that differs little can be equal. A source has an object of its own."""
+    """Configures the copy. With -O1, a fault may leave the machine code as it is. Each source has its own object."""
     must(["cmake", "-G", "Ninja", "-S", TREE, "-B", BUILD, "-DCMAKE_BUILD_TYPE=Mutants",
           "-DCMAKE_C_FLAGS_MUTANTS=-O1", "-DCMAKE_CXX_FLAGS_MUTANTS=-O1", "-DOVERTAKE_JOIN_SOURCES=OFF",
           "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"], "configuring")
@@ -203,7 +203,7 @@ class Objects:
     """The objects of the sources: each source has one or more."""
 
     def __init__(self, targets):
-        """For files of which the targets need objects."""
+        """Finds the objects that the targets need."""
         with (BUILD / "compile_commands.json").open(encoding="utf-8") as file:
             commands = json.load(file)
         needed = set(self._inputs(targets))
@@ -294,7 +294,7 @@ class Bench:
     def notices(self, stage):
         """Returns the result of the stage's tests, one of KILLS, or None if they pass."""
         if not run(ninja(self.jobs, stage.targets), 600):
-            return KILLED  # the build lists each program's tests, and a program failed to
+            return KILLED  # the build runs each program to list its tests, and one failed
         limit = max(SHORTEST_LIMIT_S, SLOWER * self.seconds[stage])
         if run(ctest(self.jobs, stage.tests, limit), limit, memory=not stage.sanitized):
             return None
