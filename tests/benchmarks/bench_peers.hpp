@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The same layers by XNNPACK (qs8: signed activations and weights, one scale) and by oneDNN
-// (unsigned activations, signed weights, a scale per output channel), on the calling thread.
+// The layers of bench_layers.hpp by XNNPACK (qs8: signed activations and weights, one scale) and by
+// oneDNN (unsigned activations, signed weights, a scale per output channel), on the calling thread.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace overtake::bench {
 /// Instructions that the libraries may use.
 enum class PeerLimit { avx2, avx512_vnni, none };
 
-/// Before the first Peers: limits the libraries.
+/// Limits the libraries. Called before the first Peers is made.
 void start_peers(PeerLimit limit);
 
 class Peers {

@@ -2,7 +2,7 @@
 """Random quantised networks, QDQ and QOperator: each takes one or a few operators between
 QuantizeLinear and DequantizeLinear, with scales that differ wherever they may.
 
-What a tensor of codes is made by is in the name of its QuantizeLinear (or QLinear*), up to a '#'.
+The name of a QuantizeLinear (or QLinear*) begins with the operator that makes its tensor of codes, up to a '#'.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ import quantised_definition as definition
 
 KINDS = {np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.int8): TensorProto.INT8}
 SAMPLES = 2
-MOST_TENSORS = 6  # the most that go in and out before another step; a job has 13
+MOST_TENSORS = 6  # inputs and outputs with which another step is added; a job has room for 13
 
 
 @dataclasses.dataclass
@@ -107,7 +107,7 @@ class Builder:
         ]  # fmt: skip
 
     def codes(self, name, scale, zero):
-        """Registers a tensor of codes that a node has just made; returns what reads it."""
+        """Registers a tensor of codes that a node has just made, and adds its DequantizeLinear."""
         real = f"{name}_real{len(self.nodes)}"
         self.nodes.append(
             helper.make_node("DequantizeLinear", [name, *self.scale_names(scale, zero)], [real])

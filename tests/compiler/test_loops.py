@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Loops whose number of trips follows from constants and shapes, against what ONNX's text makes of
-them, written here trip by trip."""
+"""Loops whose number of trips follows from constants and shapes. The expected values are computed
+here trip by trip, as ONNX's text defines a loop."""
 
 import pathlib
 import tempfile
@@ -208,7 +208,7 @@ class Loops(unittest.TestCase):
             self.assertIn(f'"{name}"', report.read_text())
 
     def test_a_condition_of_data_that_has_no_effect(self):
-        """The loop has one trip, or no condition, so that ONNX ignores that of its body."""
+        """The loop has one trip, or no condition, so that ONNX ignores the condition that its body makes."""
         nodes = [node("ReduceSum", ["a"], ["t"], keepdims=0), node("Less", ["t", "least"], ["on"]),
                  node("Cast", ["go"], ["truth"], to=FLOAT), node("Add", ["a", "truth"], ["s"])]  # fmt: skip
         graph = body(nodes, ["i", "go", "a"], ["on", "s"], {"least": np.float32(-1e9)})

@@ -31,7 +31,7 @@ static void a_task_goes_through_its_segments(void **state)
 	assert_int_equal(bench->processes[0].waited_ns, 0);
 }
 
-/* @b waits for the slot of @a after its leading CPU segment. */
+/* After its leading CPU segment, @b waits for the slot of @a. */
 static void watchers_hear_of_every_step(void **state)
 {
 	struct test_task *a, *b;
@@ -309,11 +309,11 @@ static void a_task_with_groups_has_its_cores_before_its_first_job(void **state)
 	assert_int_equal(ovt_service_event_of(&task->service).core, 2);
 	job_ends(behind, 0, 5);
 	settles(4, "b. !1");
-	/* What it takes alone is remembered, whatever its FCs have taken together. */
+	/* The record has the times that jobs take on an idle device, not the FCs' sum. */
 	assert_int_equal(ovt_records_time(&bench->processes[0].records, 'b', 0), 37);
 }
 
-/* The group takes the core that is open, or of several the one that the host prefers. */
+/* The group takes an open core; if several are open, the core that the host prefers. */
 static void a_group_of_one_part_takes_one_core(void **state)
 {
 	struct test_task *task;

@@ -95,7 +95,7 @@ static void one_job_uses_a_buffer_imported_twice(void)
 	client_close(&client);
 }
 
-/* Another device fails to write a buffer.  A job here waits for that; the error is not its own. */
+/* A job of another device fails to write a buffer.  The job that waits for it gets no error. */
 static void error_of_an_implicit_fence_is_not_the_jobs(void)
 {
 	struct client reader, writer;

@@ -13,7 +13,7 @@ WIDTH, HEIGHT = 160, 64  # the size of pictures with letters to read
 SIZE = 416  # the size of pictures in which letters are to be found
 LETTERS = "abcdefghjkmnpqrstuvwxy23456789"
 STRIDES = (8, 16, 32)  # of the finder's grids
-FOUND, SAME_BOX = 0.1, 0.45  # the least score; the overlap of boxes that are one
+FOUND, SAME_BOX = 0.1, 0.45  # the least score; two boxes that overlap by this are the same
 
 
 def _waves(pixels, random):
@@ -55,8 +55,8 @@ def alphabet(path):
 
 
 def read(chances, characters):
-    """Returns what a row of chances of each character says: repetitions count once, and character 0
-    is a pause."""
+    """Returns the text with the greatest chances: repetitions count once, and character 0 separates
+    letters."""
     places = chances.argmax(axis=-1)
     kept = [p for p, before in zip(places, [0, *places[:-1]]) if p not in (0, before)]
     return "".join(characters[place] for place in kept).lower()
@@ -122,7 +122,7 @@ def boxes_of(output):
 
 
 def finding_score(outputs, wanted):
-    """Returns the mean overlap of each letter's box with the nearest box that is found."""
+    """Returns the mean overlap of each letter's box with the found box that overlaps it most."""
     scores = []
     for output, boxes in zip(outputs.reshape(len(wanted), -1, 6), wanted):
         found = boxes_of(output)
