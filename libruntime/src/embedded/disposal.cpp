@@ -13,12 +13,14 @@ namespace {
 /// The allocator may have mapped larger arrays.
 constexpr std::size_t small_fcs = 4096;
 
-/// A job is large if it alone has its scratch or a buffer that was destroyed meanwhile.  Another
+/// A job is large if it alone has a large scratch or a buffer that was destroyed meanwhile. Another
 /// job may release a buffer later, so that this one is the last to have it: then its client's own
 /// completions wait once.
 bool is_large(const EmbeddedJob& job) {
     return (job.fc_count > small_fcs && !job.is_recorded) ||
-           std::ranges::any_of(job.memory, [](const auto& of) { return of.use_count() == 1; });
+           std::ranges::any_of(job.memory, [](const auto& of) {
+               return of.use_count() == 1 && !of->is_quick_to_free();
+           });
 }
 
 } // namespace

@@ -71,6 +71,8 @@ public:
     EmbeddedClient client;
     const std::shared_ptr<MemoryAccount> account = std::make_shared<MemoryAccount>();
     const std::shared_ptr<AddressSpace> addresses = std::make_shared<AddressSpace>();
+    const std::shared_ptr<ScratchMemory> scratch =
+        ScratchMemory::make(account, host.info().mode != OVERTAKE_MODE_TIMED);
 
 private:
     EmbeddedClock clock_;
@@ -142,7 +144,7 @@ void EmbeddedQueue::submit_made(std::span<const Item> items, Make make) {
 
 void EmbeddedQueue::submit(std::span<const Job> jobs) {
     submit_made(jobs, [&](const Job& job) {
-        return make_job(job, bounds(), *device_->addresses, device_->account);
+        return make_job(job, bounds(), *device_->addresses, *device_->scratch);
     });
 }
 

@@ -17,14 +17,14 @@ namespace {
 
 /// What the allocator takes at most for each piece of a job's memory, and the number of pieces.
 constexpr std::size_t allocator_bytes = 32;
-constexpr std::size_t pieces = 11;
+constexpr std::size_t pieces = 12;
 constexpr std::size_t allocated_in_pages = 65536;
 
 } // namespace
 
 std::size_t bytes_of_job(const Job& job) {
     const std::size_t fixed = sizeof(EmbeddedJob) + sizeof(JobDeadlines::value_type) +
-                              sizeof(JobsByTag::value_type) + sizeof(PrivateAllocation) +
+                              sizeof(JobsByTag::value_type) + 2 * sizeof(PrivateAllocation) +
                               pieces * allocator_bytes;
     const std::size_t fcs = job.fcs.size() * sizeof(ovt_fc);
     const std::size_t memory = (job.bindings.size() + 2) * sizeof(std::shared_ptr<Allocation>);
@@ -67,8 +67,7 @@ void make_group(EmbeddedJob& made, const Job& job, const ovt_fc* fcs) {
 }
 
 std::shared_ptr<EmbeddedJob> make_job(const Job& job, const JobBounds& bounds,
-                                      const AddressSpace& addresses,
-                                      const std::shared_ptr<MemoryAccount>& account,
+                                      const AddressSpace& addresses, ScratchMemory& scratch,
                                       JobCharge charge) {
     std::array<AddressSpace::Range, OVERTAKE_MAX_BINDINGS + 1> ranges; // the last: a group's record
     const ovt_verdict verdict =
@@ -81,7 +80,7 @@ std::shared_ptr<EmbeddedJob> make_job(const Job& job, const JobBounds& bounds,
 
     std::optional<MemoryCharge> charged; // before anything is allocated
     if (charge == JobCharge::all)
-        charged.emplace(account, bytes_of_job(job));
+        charged.emplace(scratch.account(), bytes_of_job(job));
     auto made = std::make_shared<EmbeddedJob>();
     if (charged)
         made->charge.emplace(std::move(*charged));
@@ -121,9 +120,9 @@ std::shared_ptr<EmbeddedJob> make_job(const Job& job, const JobBounds& bounds,
         made->memory.push_back(std::move(range.allocation));
     }
     if (job.scratch_bytes != 0) {
-        auto scratch = std::make_shared<PrivateAllocation>(account, job.scratch_bytes);
-        std::byte* data = scratch->data();
-        bind(OVERTAKE_REGION_SCRATCH, std::move(scratch), data, job.scratch_bytes,
+        std::shared_ptr<Allocation> memory = scratch.take(job.scratch_bytes);
+        std::byte* data = memory->data();
+        bind(OVERTAKE_REGION_SCRATCH, std::move(memory), data, job.scratch_bytes,
              OVT_REGION_READ | OVT_REGION_WRITE);
     }
     return made;

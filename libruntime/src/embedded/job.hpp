@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "embedded/memory.hpp"
+#include "embedded/scratch_memory.hpp"
 #include "overtake/device.hpp"
 #include "refusal.hpp"
 
@@ -123,8 +124,7 @@ enum class JobCharge { scratch, all };
 /// Checks, copies and resolves everything of a job that does not depend on what is in flight.
 /// Throws Error.
 std::shared_ptr<EmbeddedJob> make_job(const Job& job, const JobBounds& bounds,
-                                      const AddressSpace& addresses,
-                                      const std::shared_ptr<MemoryAccount>& account,
+                                      const AddressSpace& addresses, ScratchMemory& scratch,
                                       JobCharge charge = JobCharge::scratch);
 
 /// Returns the result record of an ended job.

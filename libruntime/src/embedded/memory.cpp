@@ -25,13 +25,23 @@ std::size_t round_to_pages(std::size_t bytes) {
     return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
 }
 
-void MemoryAccount::charge(std::size_t bytes) {
-    std::size_t held = bytes_.load();
+bool MemoryAccount::take_bytes(std::size_t bytes, std::size_t& held) noexcept {
+    held = bytes_.load();
     do {
         if (bytes > most_ - held)
+            return false;
+    } while (!bytes_.compare_exchange_weak(held, held + bytes));
+    return true;
+}
+
+void MemoryAccount::charge(std::size_t bytes) {
+    std::size_t held = 0;
+    if (!take_bytes(bytes, held)) {
+        give_back_reserves();
+        if (!take_bytes(bytes, held))
             throw Error(ENOSPC, fmt::format("device memory: {} bytes more; {}", bytes,
                                             limit_text(OVERTAKE_LIMIT_CLIENT_BYTES, most_, held)));
-    } while (!bytes_.compare_exchange_weak(held, held + bytes));
+    }
     if (!all_)
         return;
     try {
@@ -48,8 +58,20 @@ void MemoryAccount::release(std::size_t bytes) noexcept {
         all_->release(bytes);
 }
 
+bool MemoryAccount::take_own_mapping() noexcept {
+    if (mappings_.fetch_add(1) < most_mappings_)
+        return true;
+    mappings_--;
+    return false;
+}
+
 bool MemoryAccount::take_mapping() noexcept {
-    if (mappings_.fetch_add(1) < most_mappings_ && (!all_ || all_->take_mapping()))
+    if (!take_own_mapping()) {
+        give_back_reserves();
+        if (!take_own_mapping())
+            return false;
+    }
+    if (!all_ || all_->take_mapping())
         return true;
     mappings_--;
     return false;
@@ -66,6 +88,30 @@ void MemoryAccount::remove_mapping() noexcept {
     mappings_--;
     if (all_)
         all_->remove_mapping();
+}
+
+void MemoryAccount::add_reserve(Reserve& reserve) {
+    {
+        const std::lock_guard lock(reserves_mutex_);
+        reserves_.push_back(&reserve);
+    }
+    if (all_)
+        all_->add_reserve(reserve);
+}
+
+void MemoryAccount::remove_reserve(Reserve& reserve) noexcept {
+    {
+        const std::lock_guard lock(reserves_mutex_);
+        std::erase(reserves_, &reserve);
+    }
+    if (all_)
+        all_->remove_reserve(reserve);
+}
+
+void MemoryAccount::give_back_reserves() noexcept {
+    const std::lock_guard lock(reserves_mutex_);
+    for (Reserve* const reserve : reserves_)
+        reserve->give_back();
 }
 
 PrivateAllocation::PrivateAllocation(std::shared_ptr<MemoryAccount> account, std::size_t bytes)

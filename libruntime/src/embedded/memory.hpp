@@ -11,10 +11,21 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "overtake_accel.h"
 
 namespace overtake {
+
+/// Memory that is kept for later, and that an account takes back when it has no room.
+class Reserve {
+public:
+    /// Frees the memory that nothing uses.  Called from any thread.
+    virtual void give_back() noexcept = 0;
+
+protected:
+    ~Reserve() = default;
+};
 
 /// Counts the memory that is kept for a client, and the mappings that it takes: the system has a
 /// limited number of mappings for a process.  Thread safe.
@@ -25,24 +36,33 @@ public:
                            std::shared_ptr<MemoryAccount> all = nullptr,
                            std::size_t most_mappings = SIZE_MAX)
         : most_(most), most_mappings_(most_mappings), all_(std::move(all)) {}
-    /// Throws Error ENOSPC above the most bytes.
+    /// Reserves of the account are given back before charge() or add_mapping() refuses.  Throws
+    /// Error ENOSPC above the most bytes.
     void charge(std::size_t bytes);
     void release(std::size_t bytes) noexcept;
     /// Adds a mapping, whose bytes were charged before.  Throws Error ENOSPC above the most
     /// mappings.
     void add_mapping();
     void remove_mapping() noexcept;
+    /// `reserve` is charged to this account, and lives until it is removed.
+    void add_reserve(Reserve& reserve);
+    void remove_reserve(Reserve& reserve) noexcept;
     std::size_t bytes() const noexcept { return bytes_.load(); }
     std::size_t most() const noexcept { return most_; }
 
 private:
+    bool take_bytes(std::size_t bytes, std::size_t& held) noexcept;
     bool take_mapping() noexcept;
+    bool take_own_mapping() noexcept;
+    void give_back_reserves() noexcept;
 
     const std::size_t most_;
     const std::size_t most_mappings_;
     const std::shared_ptr<MemoryAccount> all_;
     std::atomic<std::size_t> bytes_{0};
     std::atomic<std::size_t> mappings_{0};
+    std::mutex reserves_mutex_;
+    std::vector<Reserve*> reserves_; ///< of this account, and of those that charge it as well
 };
 
 /// Bytes that are charged to an account while this object lives.
@@ -103,6 +123,8 @@ public:
 
     std::byte* data() const noexcept { return data_; }
     std::size_t size() const noexcept { return size_; }
+    /// Whether freeing it usually takes no system call.
+    virtual bool is_quick_to_free() const noexcept { return false; }
 
 protected:
     Allocation() = default;

@@ -62,7 +62,7 @@ void WakeUps::send(int socket) noexcept {
 
 std::shared_ptr<EmbeddedJob> make_job_of(Client& client, const Job& job, const JobBounds& bounds) {
     return make_with_room(client, [&] {
-        return make_job(job, bounds, *client.addresses, client.memory, JobCharge::all);
+        return make_job(job, bounds, *client.addresses, *client.scratch, JobCharge::all);
     });
 }
 

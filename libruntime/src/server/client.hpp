@@ -80,6 +80,7 @@ struct Client {
     Client& operator=(const Client&) = delete;
 
     std::shared_ptr<MemoryAccount> memory;
+    std::shared_ptr<ScratchMemory> scratch; ///< is charged to `memory`
     /// Set when the server ends: memory that the client shares stays as it is.
     std::shared_ptr<const std::atomic<bool>> server_ends;
     std::shared_ptr<AddressSpace> addresses = std::make_shared<AddressSpace>();

@@ -68,6 +68,7 @@ class FuzzedClient {
 public:
     FuzzedClient() {
         client_.memory = std::make_shared<MemoryAccount>(std::size_t{16} << 20);
+        client_.scratch = ScratchMemory::make(client_.memory, true);
         auto program = std::make_shared<PrivateAllocation>(client_.memory, 4096);
         overtake_insn insn{};
         insn.opcode = OVERTAKE_OP_DELAY;
