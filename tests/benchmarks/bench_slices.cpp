@@ -58,6 +58,8 @@ constexpr Shape shapes[] = {
     {"ADD, 64 channels", OVERTAKE_OP_ADD, 64, 64, 64, 64, 0, 0},
     {"TABLE, 1 channel", OVERTAKE_OP_TABLE, 512, 512, 1, 1, 0, 0},
     {"TABLE, 64 channels", OVERTAKE_OP_TABLE, 64, 64, 64, 64, 0, 0},
+    {"COPY, 1 channel", OVERTAKE_OP_COPY, 512, 512, 1, 1, 0, 0},
+    {"COPY, 64 channels", OVERTAKE_OP_COPY, 512, 512, 64, 64, 0, 0},
     {"RESIZE_BILINEAR, 1 channel", OVERTAKE_OP_RESIZE_BILINEAR, 512, 512, 1, 1, 0, 0},
     {"RESIZE_BILINEAR, 512 channels", OVERTAKE_OP_RESIZE_BILINEAR, 64, 64, 512, 512, 0, 0},
 };
@@ -84,7 +86,7 @@ public:
         }
         if (shape.opcode == OVERTAKE_OP_RESIZE_BILINEAR)
             insn_.step_y = insn_.step_x = (1u << OVERTAKE_POSITION_BITS) * 3 / 4;
-        else if (shape.opcode != OVERTAKE_OP_TABLE)
+        else if (shape.opcode != OVERTAKE_OP_TABLE && shape.opcode != OVERTAKE_OP_COPY)
             insn_.clamp_max = 127;
         constants(ovt_insn_weights_bytes(&insn_), 1, insn_.weights_region);
         constants(ovt_insn_params_bytes(&insn_), 6, insn_.params_region);

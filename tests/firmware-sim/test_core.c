@@ -508,7 +508,7 @@ static void a_stated_cost_is_charged_within_the_watchdogs_limit(void **state)
 	}
 }
 
-/* Halves bytes, from the start of the memory to its middle; unlike COPY, with vectors. */
+/* Halves bytes, from the start of the memory to its middle; unlike PERMUTE, with vectors. */
 static void requantise(struct bench *bench, u32 at, u32 count)
 {
 	struct overtake_insn *insn = &bench->program[at];
@@ -521,7 +521,7 @@ static void requantise(struct bench *bench, u32 at, u32 count)
 	insn->clamp_max = 127;
 }
 
-/* Returns how many steps of the least budget a REQUANTISE and a COPY back took. */
+/* Returns how many steps of the least budget a REQUANTISE and a PERMUTE back took. */
 static u32 run_with(struct bench *bench, struct ovt_simd_scratch *scratch)
 {
 	u32 steps = 1;
@@ -531,6 +531,8 @@ static u32 run_with(struct bench *bench, struct ovt_simd_scratch *scratch)
 		bench->memory[i] = (u8)(i * 7 + i / 256);
 	requantise(bench, 0, 9000);
 	copy(bench, 1, 9000);
+	bench->program[1].opcode = OVERTAKE_OP_PERMUTE;
+	bench->program[1].axes = 0 | 1 << 2 | 2 << 4; /* each axis stays */
 	bench->program[1].in[0].offset = MEMORY_BYTES / 2;
 	bench->program[1].out.offset = 0;
 	if (scratch)

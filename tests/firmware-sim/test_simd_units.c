@@ -72,6 +72,40 @@ static s64 work_of(const struct random_job *job)
 	return work;
 }
 
+/* Rows of more pixels than a unit has, and pixels of more bytes than a vector has. */
+static void test_copies_equal_scalar(void **state)
+{
+	struct ovt_simd_scratch *scratch = new_scratch();
+
+	(void)state;
+	for (u32 i = 0; i < 300; i++) {
+		u64 seed = 0xd6e8feb86659fd93ull + i;
+		u32 width = random_between(&seed, 1, 200), size = 1 + i % 2;
+		u32 channels = random_between(&seed, 1, i % 7 ? 70 : 5000);
+		struct random_job job = { .insn = { .opcode = OVERTAKE_OP_COPY } };
+		struct overtake_operand *operands[] = { &job.insn.out, &job.insn.in[0] };
+
+		for (u32 o = 0; o < 2; o++) {
+			struct overtake_operand *operand = operands[o];
+
+			*operand = (struct overtake_operand){ .region = o ? JOB_IN0 : JOB_OUT,
+							      .height = 2, .width = width,
+							      .channels = channels,
+							      .type = (u8)(size - 1) };
+			operand->pixel_stride = (channels * size + 7) / 8 * 8 +
+						8 * random_between(&seed, 0, i % 3);
+			operand->row_stride = width * operand->pixel_stride +
+					      8 * random_between(&seed, 0, 3);
+			bind_anything(&job, operand->region,
+				      operand->row_stride + (u64)width * operand->pixel_stride,
+				      OVT_REGION_READ | (o ? 0 : OVT_REGION_WRITE), &seed);
+		}
+		assert_true(check_case(&job, scratch, i % 3 ? INT64_MAX : 1 + i % 50));
+		random_job_free(&job);
+	}
+	free(scratch);
+}
+
 /* Filling a row, and 6 for each pixel of 64 channels. */
 #define FILL(rows, pixels)	((rows) * (20 + 6 * (pixels)))
 
@@ -254,6 +288,7 @@ static void test_long_rows_of_matmul_equal_scalar(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_copies_equal_scalar),
 		cmocka_unit_test(test_conv_counts_its_work),
 		cmocka_unit_test(test_depthwise_counts_its_work),
 		cmocka_unit_test(test_wide_depthwise_equals_scalar),

@@ -100,6 +100,16 @@ static const struct row rows[] = {
 	{ "REQUANTISE, pixels apart", OVERTAKE_OP_REQUANTISE, 0, 0, 3, 5, 16, 24, 0, 0,
 	  3 * 5 * (80 + 16) },
 	{ "TABLE", OVERTAKE_OP_TABLE, 0, 0, 3, 5, 16, 0, 0, 0, 3 * (60 + 5 * 16) },
+	/* A run is a row of at most 4096 elements, a pixel, or up to 64 pixels of at most 64 bytes. */
+	{ "COPY", OVERTAKE_OP_COPY, 0, 0, 3, 5, 16, 0, 0, 0, 3 * (60 + 4 + 5 * 16 / 2) },
+	{ "COPY, short pixels apart", OVERTAKE_OP_COPY, 0, 0, 2, 128, 32, 40, 0, 0,
+	  2 * (2 * 60 + 128 * (4 + 32 / 2)) },
+	{ "COPY, large pixels", OVERTAKE_OP_COPY, 0, 0, 1, 2, 2048, 0, 0, 0, 60 + 4 + 4096 / 2 },
+	{ "COPY, pixels apart", OVERTAKE_OP_COPY, 0, 0, 3, 5, 65, 80, 0, 0, 15 * (60 + 4 + 65 / 2) },
+	{ "COPY, far inputs", OVERTAKE_OP_COPY, 0, 0, 3, 5, 16, FAR, 0, 0,
+	  3 * (60 + 5 * (4 + PAGE + 16 / 2)) },
+	{ "COPY, far outputs", OVERTAKE_OP_COPY, 0, 0, 3, 5, 16, 0, 0, FAR,
+	  3 * (60 + 5 * (4 + PAGE + 16 / 2)) },
 	{ "RESIZE_BILINEAR", OVERTAKE_OP_RESIZE_BILINEAR, 0, 0, 3, 5, 21, 0, 0, 0, 15 * (80 + 21) },
 };
 
@@ -122,6 +132,7 @@ static const struct row int16_rows[] = {
 	  128 * (80 + 2 * 5 + 2 * PAGE + 1 * PAGE + PAGE + 2 * PAGE) },
 	{ "MATMUL, 16 bits", OVERTAKE_OP_MATMUL, 0, 0, 1, 3, 16, 0, 0, 0,
 	  3 * 2 * (80 + 8 * (2 + 4)) },
+	{ "COPY, 16 bits", OVERTAKE_OP_COPY, 0, 0, 3, 5, 40, 88, 0, 0, 15 * (60 + 4 + 80 / 2) },
 	{ "ADD, 16 bits", OVERTAKE_OP_ADD, 0, 0, 3, 5, 16, 0, 0, 0, 3 * (80 + 5 * 16) },
 };
 
@@ -151,7 +162,7 @@ static void job_init(struct random_job *job, const struct row *row, u32 type, bo
 	insn->stride_height = insn->stride_width = row->kernel_height ? 1 : 0;
 	if (row->opcode == OVERTAKE_OP_RESIZE_BILINEAR) {
 		insn->step_y = insn->step_x = 1u << OVERTAKE_POSITION_BITS;
-	} else if (row->opcode != OVERTAKE_OP_TABLE) {
+	} else if (row->opcode != OVERTAKE_OP_TABLE && row->opcode != OVERTAKE_OP_COPY) {
 		insn->clamp_min = -128;
 		insn->clamp_max = 127;
 	}

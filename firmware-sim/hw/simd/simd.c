@@ -26,6 +26,7 @@ static const struct vector_operator vector_operators[OVERTAKE_OP_COUNT] = {
 	[OVERTAKE_OP_MAX_POOL] = { ovt_simd_pool_covers, ovt_simd_max_pool },
 	[OVERTAKE_OP_AVERAGE_POOL] = { ovt_simd_pool_covers, ovt_simd_average_pool },
 	[OVERTAKE_OP_TABLE] = { always, ovt_simd_table },
+	[OVERTAKE_OP_COPY] = { always, ovt_simd_copy },
 	[OVERTAKE_OP_TRANSPOSED_CONV] = { ovt_simd_transposed_covers, ovt_simd_transposed },
 	[OVERTAKE_OP_RESIZE_BILINEAR] = { always, ovt_simd_resize_bilinear },
 };
@@ -41,6 +42,7 @@ static const struct vector_operator wide_operators[OVERTAKE_OP_COUNT] = {
 	[OVERTAKE_OP_MAX] = { ovt_simd_combine_covers, ovt_simd_combine },
 	[OVERTAKE_OP_MIN] = { ovt_simd_combine_covers, ovt_simd_combine },
 	[OVERTAKE_OP_REQUANTISE] = { ovt_simd_combine_covers, ovt_simd_combine },
+	[OVERTAKE_OP_COPY] = { always, ovt_simd_copy },
 };
 
 static const struct vector_operator *vector_operator_of(const struct overtake_insn *insn)

@@ -28,6 +28,7 @@ ovt_simd_run_function ovt_simd_average_pool;
 ovt_simd_covers_function ovt_simd_combine_covers;
 ovt_simd_run_function ovt_simd_combine;
 ovt_simd_run_function ovt_simd_table;
+ovt_simd_run_function ovt_simd_copy; /* of 8 or 16 bits */
 /* For inputs of 16 bits. */
 ovt_simd_covers_function ovt_simd_wide_conv_covers;
 ovt_simd_run_function ovt_simd_wide_conv;
