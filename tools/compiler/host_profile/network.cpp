@@ -209,9 +209,9 @@ void add_branches(Builder& builder, ValueId trunk, std::uint32_t channels, std::
         builder.resize(op::Resize::Kind::nearest, trunk);
         builder.resize(op::Resize::Kind::bilinear, trunk);
     }
+    builder.transposed(trunk, channels / 2, 2);
     // Products as different as shapes allow: a cost per product has to differ from a fixed one.
     if (size <= 28) {
-        builder.transposed(trunk, channels / 2, 2);
         builder.transposed(trunk, 16, 2);
         builder.transposed(trunk, 8, 4);
     }
@@ -241,8 +241,14 @@ Graph layers_of_every_kind() {
     Builder builder("layers of every kind");
     const ValueId image = builder.input(3, 224, 224);
     builder.convolution(image, 64, 7, 2);
-    builder.convolution(image, 32, 3, 1);
+    builder.convolution(image, 192, 16, 16);
     builder.convolution(image, 16, 3, 2);
+    // Tensors that the nearest caches do not hold.
+    const ValueId large = builder.convolution(image, 32, 3, 1);
+    builder.convolution(large, 32, 3);
+    builder.convolution(large, 8, 1);
+    builder.activation(large);
+    builder.copy(large);
     ValueId trunk = builder.convolution(image, 32, 3, 2);
     std::uint32_t channels = 32, size = 112;
     for (;; channels *= 2, size /= 2) {
