@@ -75,8 +75,8 @@ ServedClient::ServedClient(std::shared_ptr<SharedDevice> device, std::uint64_t i
                            UserShare share)
     : device_(std::move(device)), peer_(std::move(peer)), share_(std::move(share)), sources_(1) {
     client_.memory = std::make_shared<MemoryAccount>(OVERTAKE_MAX_CLIENT_BYTES, share_.memory);
-    client_.scratch = ScratchMemory::make(client_.memory,
-                                          device_->host.info().mode != OVERTAKE_MODE_TIMED);
+    client_.scratch =
+        ScratchMemory::make(client_.memory, device_->host.info().mode != OVERTAKE_MODE_TIMED);
     // Trusted clients are few, and have to be able to look when memory is used up.
     if (!peer_.is_trusted)
         charge_.emplace(client_.memory, connection_bytes);
