@@ -19,6 +19,11 @@ Layer depthwise(unsigned size, unsigned channels, unsigned stride) {
     return {"MobileNetV2", size, size, channels, channels, 3, stride, 1, true};
 }
 
+Layer times(unsigned count, Layer layer) {
+    layer.count = count;
+    return layer;
+}
+
 Layer with_signed_inputs(Layer layer) {
     layer.signed_inputs = true;
     return layer;
@@ -35,16 +40,16 @@ std::string Layer::name() const {
 
 const std::vector<Layer> layers = {
     convolution("ResNet-18", 224, 3, 64, 7, 2),
-    convolution("ResNet-18", 56, 64, 64, 3, 1),
+    times(4, convolution("ResNet-18", 56, 64, 64, 3, 1)),
     convolution("ResNet-18", 56, 64, 128, 3, 2),
     convolution("ResNet-18", 56, 64, 128, 1, 2),
-    convolution("ResNet-18", 28, 128, 128, 3, 1),
+    times(3, convolution("ResNet-18", 28, 128, 128, 3, 1)),
     convolution("ResNet-18", 28, 128, 256, 3, 2),
     convolution("ResNet-18", 28, 128, 256, 1, 2),
-    convolution("ResNet-18", 14, 256, 256, 3, 1),
+    times(3, convolution("ResNet-18", 14, 256, 256, 3, 1)),
     convolution("ResNet-18", 14, 256, 512, 3, 2),
     convolution("ResNet-18", 14, 256, 512, 1, 2),
-    convolution("ResNet-18", 7, 512, 512, 3, 1),
+    times(3, convolution("ResNet-18", 7, 512, 512, 3, 1)),
     convolution("ResNet-18", 1, 512, 1000, 1, 1),
     convolution("MobileNetV2", 224, 3, 32, 3, 2),
     depthwise(112, 32, 1),
@@ -52,28 +57,28 @@ const std::vector<Layer> layers = {
     convolution("MobileNetV2", 112, 16, 96, 1, 1),
     depthwise(112, 96, 2),
     convolution("MobileNetV2", 56, 96, 24, 1, 1),
-    convolution("MobileNetV2", 56, 24, 144, 1, 1),
+    times(2, convolution("MobileNetV2", 56, 24, 144, 1, 1)),
     depthwise(56, 144, 1),
     convolution("MobileNetV2", 56, 144, 24, 1, 1),
     depthwise(56, 144, 2),
     convolution("MobileNetV2", 28, 144, 32, 1, 1),
-    convolution("MobileNetV2", 28, 32, 192, 1, 1),
-    depthwise(28, 192, 1),
-    convolution("MobileNetV2", 28, 192, 32, 1, 1),
+    times(3, convolution("MobileNetV2", 28, 32, 192, 1, 1)),
+    times(2, depthwise(28, 192, 1)),
+    times(2, convolution("MobileNetV2", 28, 192, 32, 1, 1)),
     depthwise(28, 192, 2),
     convolution("MobileNetV2", 14, 192, 64, 1, 1),
-    convolution("MobileNetV2", 14, 64, 384, 1, 1),
-    depthwise(14, 384, 1),
-    convolution("MobileNetV2", 14, 384, 64, 1, 1),
+    times(4, convolution("MobileNetV2", 14, 64, 384, 1, 1)),
+    times(4, depthwise(14, 384, 1)),
+    times(3, convolution("MobileNetV2", 14, 384, 64, 1, 1)),
     convolution("MobileNetV2", 14, 384, 96, 1, 1),
-    convolution("MobileNetV2", 14, 96, 576, 1, 1),
-    depthwise(14, 576, 1),
-    convolution("MobileNetV2", 14, 576, 96, 1, 1),
+    times(3, convolution("MobileNetV2", 14, 96, 576, 1, 1)),
+    times(2, depthwise(14, 576, 1)),
+    times(2, convolution("MobileNetV2", 14, 576, 96, 1, 1)),
     depthwise(14, 576, 2),
     convolution("MobileNetV2", 7, 576, 160, 1, 1),
-    convolution("MobileNetV2", 7, 160, 960, 1, 1),
-    depthwise(7, 960, 1),
-    convolution("MobileNetV2", 7, 960, 160, 1, 1),
+    times(3, convolution("MobileNetV2", 7, 160, 960, 1, 1)),
+    times(3, depthwise(7, 960, 1)),
+    times(2, convolution("MobileNetV2", 7, 960, 160, 1, 1)),
     convolution("MobileNetV2", 7, 960, 320, 1, 1),
     convolution("MobileNetV2", 7, 320, 1280, 1, 1),
     convolution("MobileNetV2", 1, 1280, 1000, 1, 1),

@@ -35,6 +35,8 @@ struct Layer {
     bool depthwise = false;
     /// Inputs of any sign; those of the other layers are not negative, as a ReLU leaves them.
     bool signed_inputs = false;
+    /// How often the network has the layer.
+    unsigned count = 1;
 
     int zero_point() const { return signed_inputs ? -7 : -128; }
 

@@ -98,6 +98,19 @@ struct Means {
     }
 };
 
+/// Milliseconds of all convolutions of a network, each as often as the network has it.
+struct Network {
+    std::string name;
+    double mmacs = 0, overtake_ms = 0, onednn_ms = 0;
+
+    void add(const Layer& layer, const Rates& row) {
+        const double products = layer.macs() * layer.count;
+        mmacs += products / 1e6;
+        overtake_ms += products / row[avx512_vnni] / 1e6;
+        onednn_ms += products / row[onednn] / 1e6;
+    }
+};
+
 void print_judgement(std::string_view what, double value, double goal) {
     fmt::print("- {}: {:.2f} (goal {:.1f}: {})\n", what, value, goal,
                value >= goal ? "holds" : "does NOT hold");
@@ -105,6 +118,7 @@ void print_judgement(std::string_view what, double value, double goal) {
 
 int run(const std::string& program, int repetitions, const std::string& only) {
     Means pointwise, three, both, depthwise;
+    std::vector<Network> networks;
 
     start_peers(PeerLimit::avx512_vnni);
     const std::vector<double> no_limit = ask_without_limit(program, only.empty() ? repetitions : 1);
@@ -122,6 +136,9 @@ int run(const std::string& program, int repetitions, const std::string& only) {
         std::fflush(stdout);
         if (layer.signed_inputs)
             continue; // beside the others, to be seen
+        if (networks.empty() || networks.back().name != layer.network)
+            networks.push_back({layer.network});
+        networks.back().add(layer, rates);
         if (layer.depthwise) {
             depthwise.add(rates, peak);
         } else if (layer.kernel == 1 || layer.kernel == 3) {
@@ -137,6 +154,11 @@ int run(const std::string& program, int repetitions, const std::string& only) {
     print_judgement("1x1 and 3x3 over oneDNN limited to AVX512-VNNI", both.of_onednn.value(), 0.8);
     print_judgement("1x1 and 3x3 over XNNPACK", both.of_xnnpack.value(), 1.0);
     print_judgement("depthwise over XNNPACK", depthwise.of_xnnpack.value(), 1.0);
+    fmt::print("\nAll convolutions of a network, one after the other:\n");
+    for (const Network& network : networks)
+        fmt::print("- {}, {:.1f} MMAC: AVX512-VNNI {:.2f} ms, oneDNN limited to AVX512-VNNI {:.2f} "
+                   "ms\n",
+                   network.name, network.mmacs, network.overtake_ms, network.onednn_ms);
     return 0;
 }
 
