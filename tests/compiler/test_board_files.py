@@ -102,7 +102,7 @@ class BoardFiles(Case):
             ("model", "debug_mode", "'dump_calibration_data'", "no intermediate data is written"),
             ("model", "layer_out_dump", "True", "not written"),
             ("calibration", "max_percentile", "0.999", "belongs to calibration_type max"),
-            ("calibration", "per_channel", "True", "weights have one for each channel"),
+            ("calibration", "per_channel", "True", "weights always have a scale for each channel"),
             ("calibration", "quant_config", "q.json", "a file of another tool"),
             ("calibration", "optimization", "run_fast", "run_fast is not known here"),
             ("compiler", "compile_mode", "bandwidth", "compiled for latency"),

@@ -382,6 +382,10 @@ class Nv12(Pictures):
                 shown = succeed("info", self.directory / "even.ovm")
                 self.assertEqual("bytes; from the resizer: a region of a picture" in shown, comes)
         self.assertIn("input_type_rt nv12", self.refusal(write(rgb, "resizer")))
+        self.assertIn("input_source: y: names no input; input_name has x",
+                      self.refusal(write(nv12, {"y": "resizer", "x": "ddr"})))  # fmt: skip
+        result = succeed("compile", "-c", write(nv12, {"y": "ddr", "x": "resizer"}), "-q")
+        self.assertTrue(info(self.directory / "even.ovm")["inputs"][0]["from_resizer"], result)
 
 
 class Refusals(Case):

@@ -84,7 +84,7 @@ std::string notes(const DemoResults& results) {
             html += separator + escape(sign);
             separator = "; ";
         }
-        html += ". Some of what is measured is its doing rather than the device's. "
+        html += ". The machine, not the device, causes some of what is measured. "
                 "<code>overtake demo --repeat 5</code> (<code>make demo REPEAT=5</code>) runs each "
                 "row five times and shows medians.</p></section>\n";
     }

@@ -101,8 +101,8 @@ void print_disturbed(const DemoResults& results) {
 void print_busy(const DemoResults& results) {
     if (results.busy.empty())
         return;
-    fmt::print("\nThis machine was busy: {}.\nSome of the above is its doing rather than the "
-               "device's. ",
+    fmt::print("\nThis machine was busy: {}.\nThe machine, not the device, "
+               "causes some of the above. ",
                fmt::join(results.busy, "; "));
     if (results.setup.repeat == 1)
         fmt::print("--repeat 5 (make demo REPEAT=5) runs each row five times and shows medians.\n");

@@ -163,9 +163,10 @@ void print_waiting(const Json& report) {
     const auto waiting = report.value("waiting_at_end", std::uint64_t{0});
     if (waiting != 0)
         fmt::print(
-            "            {} requests were still waiting at the end, the oldest for {:.3f} ms; "
-            "the figures above leave them out\n",
-            waiting, report["longest_wait_at_end_ms"].get<double>());
+            "            {} still waiting at the end, the oldest for {:.3f} ms; the figures above "
+            "leave them out\n",
+            waiting == 1 ? "1 request was" : fmt::format("{} requests were", waiting),
+            report["longest_wait_at_end_ms"].get<double>());
 }
 
 void print_deadline(const Json& report) {

@@ -286,11 +286,12 @@ void add_top(CLI::App& app, int& status) {
         ->check(one_of({"utilisation", "pid", "waiting", "latency"}))
         ->capture_default_str();
     command->add_option("--name", options->view.words, "Only processes whose name has this");
-    auto* batch = command
-                      ->add_option("--batch", options->frames,
-                                   "Print N pictures one below the other, without it for ever")
-                      ->expected(0, 1)
-                      ->check(whole_number(1, 1'000'000'000));
+    auto* batch =
+        command
+            ->add_option("--batch", options->frames,
+                         "Print N pictures one below the other; without N, until it is interrupted")
+            ->expected(0, 1)
+            ->check(whole_number(1, 1'000'000'000));
     command->add_flag("--json", options->json, "A JSON object for each picture");
     command->callback([options, batch, &status] { status = top(*options, batch->count() != 0); });
 }

@@ -41,8 +41,11 @@ unsigned core_of(const std::string& key, bool& is_high) {
 TopCounters::TopCounters(std::string node, fs::path sys, fs::path proc)
     : node_(std::move(node)), sys_(std::move(sys)), proc_(std::move(proc)) {
     if (!sysfs::device_of(sys_, node_))
-        throw Error(ENOENT,
-                    fmt::format("{}: no device of the driver: is overtake.ko loaded?", node_));
+        throw Error(
+            ENOENT,
+            fmt::format("{}: no device of the driver: load overtake.ko, or name a device that "
+                        "overtake devices lists",
+                        node_));
 }
 
 watch::Snapshot TopCounters::take(std::uint64_t now_ns) {

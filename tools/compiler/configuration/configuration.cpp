@@ -175,8 +175,8 @@ private:
                  r.result_.compile.percentile = 100 * v.real(0.5, 1.0);
                  r.percentile_ = v;
              }},
-            {"per_channel", if_true("a tensor that is computed has one scale; weights have one for "
-                                    "each channel as it is")},
+            {"per_channel", if_true("weights always have a scale for each channel, "
+                                    "and every other tensor has one scale")},
             {"run_on_cpu", placed(NodeWish::On::cpu)},
             {"run_on_bpu", placed(NodeWish::On::bpu)},
             {"bias_correction", [](Reader& r, const Value& v) { r.corrects_bias_ = v.truth(); }},

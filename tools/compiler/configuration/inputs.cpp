@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/format.h>
+
 namespace overtake::compiler {
 namespace {
 
@@ -145,6 +147,26 @@ private:
     InputOptions options_;
 };
 
+/// A name that is no input's would be ignored, and its input read from memory.
+void check_sources(const InputLists& lists, const std::vector<InputOptions>& inputs,
+                   ConfigurationProblems& problems) {
+    if (!lists.source || !lists.source->is_map() || lists.name.empty())
+        return;
+    std::vector<std::string> names;
+    for (const InputOptions& input : inputs)
+        names.push_back(input.name);
+    for (const auto& [name, source] : lists.source->entries())
+        problems.attempt([&] {
+            if (std::ranges::find(names, name) != names.end())
+                return;
+            const std::string reason =
+                fmt::format("names no input; input_name has {}", fmt::join(names, ", "));
+            if (is_resizer(source))
+                source.refuse(reason);
+            source.warn(reason);
+        });
+}
+
 } // namespace
 
 bool is_resizer(const ConfigurationValue& source) {
@@ -173,6 +195,7 @@ std::vector<InputOptions> read_inputs(const InputLists& lists, ConfigurationProb
         inputs.push_back(InputReader(lists, index, count, index == 0 ? problems : later).read());
     for (const ConfigurationProblem& problem : later.sorted())
         problems.add_once(problem);
+    check_sources(lists, inputs, problems);
     return inputs;
 }
 

@@ -73,7 +73,8 @@ void check(const Value& input, const InputOptions& options) {
         refuse(input.name, "is a picture; it can be given as rgb, bgr, gray or nv12");
     const bool is_gray = options.trained == InputKind::gray;
     if (is_gray != (options.given == InputKind::gray) && options.given != InputKind::nv12)
-        refuse(input.name, "gray and colours do not become each other");
+        refuse(input.name, is_gray ? "is trained on gray, so it is given as gray or nv12"
+                                   : "is trained on colours, so it is given as rgb, bgr or nv12");
     if (options.channels_last)
         refuse(input.name, "as a picture needs the network's layout to be NCHW");
     const std::uint32_t channels = is_gray ? 1 : colour_channels;

@@ -38,7 +38,8 @@ std::vector<std::string> busy_signs(const MachineLoad& load,
             latest_ns = std::max(latest_ns, figures.late_ns);
         }
         if (figures.large_ran_dry != 0)
-            dry.push_back(fmt::format("{} times in \"{}\"", figures.large_ran_dry, name));
+            dry.push_back(fmt::format("{} time{} in \"{}\"", figures.large_ran_dry,
+                                      figures.large_ran_dry == 1 ? "" : "s", name));
     }
     if (!late.empty())
         signs.push_back(fmt::format("one detector request in 100 came more than {:.1f} ms late "

@@ -63,8 +63,9 @@ std::int64_t now_ns() {
 void require_tracepoints() {
     if (access("/sys/kernel/tracing/events", R_OK | X_OK) != 0)
         throw Error(EPERM, fmt::format("/sys/kernel/tracing/events: {}: watching the driver needs "
-                                       "tracefs and the right to use BPF: run as root",
-                                       std::strerror(errno)));
+                                       "tracefs and the right to use BPF: {}",
+                                       std::strerror(errno),
+                                       geteuid() == 0 ? "mount tracefs there" : "run as root"));
     if (access(events_directory, R_OK | X_OK) != 0)
         throw Error(ENOENT, fmt::format("{}: {}: is overtake.ko loaded?", events_directory,
                                         std::strerror(errno)));
