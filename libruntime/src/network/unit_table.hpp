@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// UnitTable: a model's units, each with its segment on each class of processors.
+// UnitTable: a model's units, each with its segments on each class of processors.
 #pragma once
 
 #include <cstddef>
