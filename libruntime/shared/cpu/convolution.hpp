@@ -44,8 +44,8 @@ class ConvolutionPrimitive {
 public:
     /// Returns null if oneDNN has no such implementation.  Of the layouts of `shape`, only `blocks`
     /// counts.  `weights` and `bias` may be empty: then each run has its own.  Otherwise they are
-    /// copied.  `stored` holds the same weights or none.  It outlives the primitive, which reads
-    /// the weights there if they have its format.  Throws Error ENOMEM and std::bad_alloc.
+    /// copied.  `stored` holds the same weights or none.  The stored values outlive the primitive,
+    /// which reads them if they have its format.  Throws Error ENOMEM and std::bad_alloc.
     static std::shared_ptr<const ConvolutionPrimitive> make(const ConvolutionShape& shape,
                                                             std::span<const float> weights,
                                                             std::span<const float> bias,

@@ -47,8 +47,8 @@ void note_fork() {
     only().mutex.unlock();
 }
 
-/// Runs as the library is loaded, before a thread can hold the mutex.  It fails only without
-/// memory.
+/// Runs as the library is loaded, before a thread can hold the mutex.  The function fails only
+/// without memory.
 __attribute__((constructor)) void watch_for_fork_of_program() {
     only();
     (void)pthread_atfork([] { only().mutex.lock(); }, [] { only().mutex.unlock(); }, note_fork);

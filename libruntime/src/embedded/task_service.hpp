@@ -42,8 +42,8 @@ struct HostedTask : ovt_service_task {
     std::vector<ovt_sched_gap> gap_storage;
     std::vector<u32> core_storage;
     std::uint64_t model = 0;
-    unsigned jobs_left = 0; ///< not yet submitted
-    unsigned slots = 0;     ///< of commands: for the next job, or to cancel the present one
+    unsigned jobs_left = 0;             ///< not yet submitted
+    unsigned slots = 0;                 ///< of commands, for the next job or to cancel this one
     std::optional<MemoryCharge> charge; ///< charged to the client
     HostedTask* next_released = nullptr;
 };

@@ -112,7 +112,7 @@ public:
     /// Ends the connection.  Any thread may call it.
     void stop() noexcept;
     bool is_over() const noexcept { return over_.load(); }
-    /// Whether its other end is closed; it may not be over yet.
+    /// Whether the client has closed its end; is_over() may still be false.
     bool has_hung_up() const noexcept;
     void deliver() { client_.delivery.flush(); }
     const Peer& peer() const noexcept { return peer_; }

@@ -431,7 +431,7 @@ private:
     }
 
     const ServerOptions options_;
-    const uid_t owner_ = getuid(); ///< its user at the start, even if that changes
+    const uid_t owner_ = getuid(); ///< the process's user at the start
     EventFlag stop_;
     const std::shared_ptr<MemoryAccount> memory_; ///< the memory of all clients
     std::map<uid_t, UserShare> shares_;           ///< of all users that ever connected; run()'s
@@ -443,7 +443,7 @@ private:
     struct Refused {
         Descriptor connection;
         std::shared_ptr<Closer> closer;
-    } refused_;        ///< its closer has no room for it; used by run()
+    } refused_;        ///< for whose connection its closer has no room; used by run()
     std::mutex mutex_; ///< protects the list; only run() adds and drops
     std::list<Served> clients_;
 };

@@ -69,9 +69,9 @@ struct Reply {
 
 constexpr std::size_t reply_payload_bytes = 32768;
 
-/// A job in QueueArea::jobs; its FCs follow, then its bindings.  Of a group then its parts, and the
-/// stages of its FCs, an even number of them.  A recording is a call of its own, whose answer is
-/// its number in QueueArea::chosen_cores.  A replay has no FCs, and parts only to name their cores.
+/// A job in QueueArea::jobs; its FCs follow, then its bindings.  A group's parts and the stages of
+/// its FCs follow, an even number of stages.  A recording is a call of its own, whose answer is its
+/// number in QueueArea::chosen_cores.  A replay has no FCs, and parts only to name their cores.
 struct WireJob {
     std::uint64_t tag;
     std::uint64_t cores;
@@ -90,8 +90,8 @@ struct WireJob {
     std::uint64_t group_record;
     std::uint32_t part_count;  ///< 0: no group
     std::uint32_t stage_count; ///< of the stages that follow: one for each FC
-    std::uint32_t instances;   ///< of a recording; 0: it is none
-    std::uint32_t recording;   ///< that is replayed; 0: none is
+    std::uint32_t instances;   ///< of a recording; 0: the job is not recorded
+    std::uint32_t recording;   ///< the one to replay; 0: none
 };
 
 constexpr std::uint32_t completion_entries = OVERTAKE_MAX_JOBS;
