@@ -21,7 +21,7 @@ constexpr std::size_t context_bytes = sizeof(EmbeddedContext) +
                                       OVERTAKE_MAX_CORES * sizeof(ovt_fw_turn) + 1024;
 
 /// If the last job took less than this from arrival to end, an answer waits briefly for the end of
-/// its job. brief_call_bytes limits the call, since the wait delays the deliveries of other queues.
+/// its job.  `brief_call_bytes` limits the call, since the wait delays deliveries of other queues.
 constexpr std::uint64_t brief_ns = 20'000;
 constexpr std::uint32_t brief_call_bytes = 16'384;
 
