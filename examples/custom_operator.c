@@ -56,7 +56,7 @@ static int compute(void* state, const float* const* inputs, float* output) {
     return 0;
 }
 
-/* What is looked for in a shared object. */
+/* The function that libraries look for in a shared object. */
 int overtake_register_operators(void) {
     const struct overtake_operator_functions functions = {
         .create = create, .compute = compute, .destroy = free};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Several models as one task: they wait and compete together, and run one after the other.
+ * Runs several models as one task: they wait and compete together, and run one after the other.
  *
  *     cc multi_model.c $(pkg-config --cflags --libs dnn) -o multi_model
  *     multi_model MODEL.ovm MODEL.ovm...

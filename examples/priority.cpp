@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// What priority does: one thread keeps a core busy with a large model, another asks for a small
-// one ten times a second, first with priority 0 and then with 255, and prints how long it took.
+// The effect of priority: one thread keeps a core busy with a large model.  Another runs a small
+// model about ten times a second, first with priority 0 and then with 255, and prints its median
+// and worst latency.
 //
 //     c++ -std=c++20 priority.cpp $(pkg-config --cflags --libs dnn) -o priority
 //     priority LARGE.ovm SMALL.ovm
 //
 // Priority 255 overtakes where a function call of the large model ends, if there is a core limit:
-// compile it with --max-time-per-fc, and set BPLAT_CORELIMIT=1.
+// compile the large model with --max-time-per-fc, and set BPLAT_CORELIMIT=1.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

@@ -4,7 +4,8 @@
  *
  *     quick_start MODEL.ovm [INPUT...]
  *
- * Each INPUT is a file with the bytes of one input as the model wants them; without one it is 0.
+ * Each INPUT is a file with the bytes of one input as the model wants them; inputs without a file
+ * are 0.
  *
  *     cc quick_start.c $(pkg-config --cflags --libs dnn) -o quick_start
  */

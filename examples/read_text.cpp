@@ -44,7 +44,7 @@ struct Box {
     float left, top, right, bottom;
 };
 
-// From value to what a network gets, per channel: value * factor + offset.
+// A network gets value * factor + offset, per channel.
 struct Normalisation {
     float factor[3], offset[3];
 };
@@ -171,7 +171,7 @@ private:
     std::vector<std::size_t> parents_;
 };
 
-// How much smaller a page gets to fit into the input of the detection.
+// Returns the scale at which a page fits into the input of the detection, at most 1.
 float scale_of(const Picture& page, const overtake::Tensor& input) {
     return std::min({1.f, static_cast<float>(input.shape[3]) / static_cast<float>(page.width),
                      static_cast<float>(input.shape[2]) / static_cast<float>(page.height)});
@@ -186,7 +186,7 @@ std::vector<float> page_input(const Picture& page, const overtake::Tensor& input
     return planes(page, all, scaled(page.width), scaled(page.height), input, of_pages);
 }
 
-// Where the lines of a page are, from top to bottom.
+// Returns the boxes of a page's lines, from top to bottom.
 std::vector<Box> find_lines(const overtake::Task& task, const Picture& page,
                             const overtake::Tensor& input) {
     constexpr float least = 0.3f;
@@ -204,7 +204,8 @@ std::vector<Box> find_lines(const overtake::Task& task, const Picture& page,
     return lines;
 }
 
-// As high as the input, and as wide as that makes it, but not wider than the input.
+// Returns the line as high as the input, and as wide as that makes the line, but not wider than the
+// input.
 std::vector<float> line_input(const Picture& page, const Box& line, const overtake::Tensor& input) {
     const float wide =
         (line.right - line.left) * static_cast<float>(input.shape[2]) / (line.bottom - line.top);
@@ -213,7 +214,7 @@ std::vector<float> line_input(const Picture& page, const Box& line, const overta
     return planes(page, line, width, input.shape[2], input, of_lines);
 }
 
-// What each class of the recognition stands for: nothing, the lines of the file, a space.
+// Returns the text of each class of the recognition: nothing, the lines of the file, a space.
 std::vector<std::string> load_characters(const std::string& path, std::size_t classes) {
     std::ifstream file(path);
     if (!file)
@@ -229,7 +230,8 @@ std::vector<std::string> load_characters(const std::string& path, std::size_t cl
     return result;
 }
 
-// The likeliest class at each step; repetitions and nothings fall away (CTC).
+// Returns the text of the likeliest class at each step, without repetitions and empty classes
+// (CTC).
 std::string text_of(const overtake::Task& task, const std::vector<std::string>& characters) {
     const std::vector<float> chances = task.output(0);
     std::string text;

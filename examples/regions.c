@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
         inputs[i].properties.alignedShape = inputs[i].properties.validShape;
         inputs[i].sysMem[0] = picture;
     }
-    /* The outputs of the regions lie behind each other. */
+    /* The outputs of the regions lie one behind another. */
     CHECK(hbDNNGetOutputTensorProperties(&output.properties, model, 0));
     int32_t bytes = output.properties.alignedByteSize;
     CHECK(hbSysAllocCachedMem(&output.sysMem[0], (uint32_t)(bytes * count)));

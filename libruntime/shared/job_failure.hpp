@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Why a job failed, and what to do about it, in the same words in every interface.
+// Texts about a job that failed: the reason and the remedy, in the same words in every interface.
 #pragma once
 
 #include <cerrno>
@@ -11,8 +11,8 @@
 
 namespace overtake {
 
-/// Returns which of its limits the device enforced when it ended a job, and the remedy.  Empty for
-/// any other failure.  The text is to follow "the task failed: ".
+/// Returns the limit by which the device ended a job, and the remedy.  Empty for any other failure.
+/// The text is to follow "the task failed: ".
 inline std::string limit_remedy(std::int32_t status, std::uint32_t fault) {
     if (fault == OVERTAKE_FAULT_CLOCK)
         return "one of its FCs took the host longer than the device allows: compile the model with "
@@ -30,7 +30,7 @@ inline std::string limit_remedy(std::int32_t status, std::uint32_t fault) {
     return "";
 }
 
-/// Returns the same for a limit, and for any other failure its errno, fault and instruction.
+/// Returns limit_remedy(), or for a failure without a limit its errno, fault and instruction.
 inline std::string why_job_failed(const Completion& job) {
     if (std::string remedy = limit_remedy(job.status, job.fault); !remedy.empty())
         return remedy;

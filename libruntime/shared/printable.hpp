@@ -82,8 +82,9 @@ inline std::string printable(std::string_view text, bool keep_lines = false) {
     return out;
 }
 
-/// Returns the JSON text with the same values.  Such characters in its strings become escapes of
-/// four hexadecimal digits (\u001b).  Line ends between values stay.
+/// Returns the JSON text with the same values.  Such characters in its strings, beyond ASCII
+/// control characters, become escapes of four hexadecimal digits (\u202e).  Line ends between
+/// values stay.
 inline std::string printable_json(std::string_view json) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string out;
@@ -96,8 +97,8 @@ inline std::string printable_json(std::string_view json) {
     while (!json.empty()) {
         const Utf8Character next = first_character(json);
         const std::size_t bytes = next.bytes != 0 ? next.bytes : 1;
-        // A writer of JSON does not change ASCII control characters between values, where an escape
-        // would have no meaning.
+        // In JSON, ASCII control characters stand only between values, where an escape would have
+        // no meaning.
         if (next.value < 0x7f || !is_control_or_format(next.value)) {
             out += json.substr(0, bytes);
         } else if (next.value < 0x10000) {

@@ -18,7 +18,7 @@ extern "C" {
 namespace overtake {
 
 /// Returns the best instructions that the CPU has, nothing for scalar code.  OVERTAKE_SIMD in the
-/// environment limits them: off, or the name of a level; auto is like no such variable.
+/// environment limits them: off, or the name of a level; auto does not limit them.
 ///
 /// @throw Error with EINVAL for any other name.
 inline std::optional<ovt_simd_level> chosen_simd() {

@@ -12,7 +12,8 @@
 
 namespace overtake {
 
-/// Returns a finite number and the text after it; nothing if the text does not begin with one.
+/// Returns the number at the text's beginning and the text after it; nothing if the text does not
+/// begin with a finite number.
 inline std::optional<std::pair<double, std::string_view>> read_number(std::string_view text) {
     double value = 0;
     const char* const end = text.data() + text.size();

@@ -40,7 +40,7 @@ void unlock_registry() {
 
 /// A child of fork() keeps the registered operators, and finds the lock free.  The handlers are
 /// installed as the library is loaded: fork() then takes the locks of libraries that use this one,
-/// libdnn's, before this lock, in the order in which those libraries take them.
+/// for example libdnn's, before this lock, in the order in which those libraries take them.
 __attribute__((constructor)) void watch_registry_for_fork() {
     registry();
     (void)pthread_atfork(lock_registry, unlock_registry, unlock_registry);

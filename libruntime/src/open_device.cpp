@@ -26,14 +26,14 @@ std::shared_ptr<Device> open_socket(const std::string& path) {
     try {
         return open_server(path);
     } catch (const Error& error) {
-        // A server that refuses a client is reached, and says why itself.
+        // If the server itself refuses this client, the error has the server's reason.
         if (error.code() == EACCES && !missing_permission(path).empty())
             throw Error(EACCES, error.what() + std::string(own_device));
         throw;
     }
 }
 
-/// An error names the environment variable that names the server, if it does.
+/// Opens the default server.  An error names OVERTAKE_SERVER if this variable names the server.
 std::shared_ptr<Device> open_default_server() {
     const char* const named = std::getenv("OVERTAKE_SERVER");
     try {

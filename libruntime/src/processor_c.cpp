@@ -104,7 +104,7 @@ private:
     void* const context_;
     std::mutex mutex_;
     std::map<UnitCall*, std::shared_ptr<overtake_unit_call>> handles_; ///< of calls under way
-    /// Lets a second done() in a row find that there is no call any more.
+    /// The handle of the last call that was done, so that a second done() in a row finds no call.
     std::shared_ptr<overtake_unit_call> last_done_;
 };
 

@@ -25,7 +25,8 @@ struct RecordedJob {
     std::vector<u32> part_fcs; ///< of a group: the FCs of each part
 };
 
-/// Returns the part of a job that is recorded: nothing that a Replay contains.
+/// Returns the part of a job that is recorded: FCs, parts, stages, model, scratch memory and the
+/// given bindings.
 Job recorded_part(const Job& job);
 /// Returns a replay as a job without FCs, for the texts about it.
 Job job_of(const Replay& replay);
@@ -35,16 +36,17 @@ Replay replay_from(const Job& job, std::uint32_t recording);
 /// Returns a replay in the form of the device's interface, like submission(); without part_cores.
 drm_overtake_replay replay_of(const Replay& replay);
 drm_overtake_record record_of(const Job& job, unsigned instances);
-/// Returns what a replay of a group says about its parts.
+/// Returns the fields of a replay that concern the parts of a group, in the form of the device's
+/// interface.
 overtake_extension_replay_parts parts_of(const Replay& replay, const RecordedJob& recorded);
 bool says_parts(const Replay& replay);
 
-/// Checks everything that does not depend on how many recordings there are.
+/// Checks all rules for a recording except the limit on their number.
 ovt_verdict check_recording(const Job& job, unsigned instances, const JobBounds& bounds,
                             const FindMemory& find_memory);
-/// Checks what can be checked before the recording is known.
+/// Checks the rules for a replay that need no recording.
 ovt_verdict check_replay(const Replay& replay, const JobBounds& bounds);
-/// Checks the rest, except for what depends on other jobs in flight.
+/// Checks the other rules for a replay, except those on other jobs in flight.
 ovt_verdict check_replay_of(const RecordedJob& recorded, const Replay& replay,
                             const JobBounds& bounds, const FindMemory& find_memory);
 

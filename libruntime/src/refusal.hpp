@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Why a device refuses a job: the rules are in firmware-sim/host, the texts are here.
+// The refusals of jobs by devices: the rules are in firmware-sim/host, the texts are here.
 //
 // An embedded device applies the rules before it takes a job.  A driver has applied them itself and
 // returns only an errno: then the submitted job is checked again, to name the field that is wrong.
@@ -51,7 +51,7 @@ using FindMemory = std::function<std::uint32_t(std::size_t index, const overtake
 ovt_verdict check_bindings(std::span<const overtake_binding> bindings, std::uint32_t bound,
                            const FindMemory& find_memory);
 
-/// Checks everything that does not depend on what else is in flight.
+/// Checks a job by all rules that do not depend on other jobs in flight.
 ovt_verdict check_job(const Job& job, const JobBounds& bounds, const FindMemory& find_memory);
 
 /// "job 3: fcs[7].insn_count is 0", for a verdict of check_job().
@@ -79,8 +79,8 @@ void check_cpu_segment(std::uint64_t tag, std::size_t index, std::size_t binding
 void check_segment_parts(std::uint64_t tag, std::size_t index, bool on_bpu,
                          std::span<const overtake_part> parts,
                          std::span<const std::uint32_t> stages);
-/// Checks that a task which takes several cores for its groups names none and finds as many.
-/// Throws Error.
+/// Checks a task that takes several cores for its groups: it names no core, and the device has as
+/// many.  Throws Error.
 void check_task_width(std::uint64_t tag, std::size_t width, unsigned core, unsigned cores);
 /// Returns the error of a job that is a BPU segment as the error of its task.
 Error segment_refusal(std::uint64_t tag, std::size_t index, const Error& of_job);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a device says of a task, as a program reads it.
+// An event of a task, in the form that programs read.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace overtake {
 
-/// results: told.result_count of them, the task's own.
+/// `results` has the told.result_count results of the task.
 inline ServiceEvent make_service_event(const overtake_task_event& told,
                                        std::span<const Completion> results) {
     ServiceEvent event;

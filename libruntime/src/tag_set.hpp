@@ -18,7 +18,7 @@ public:
     std::size_t size() const noexcept { return tags_.size(); }
     bool empty() const noexcept { return tags_.empty(); }
 
-    /// A tag that is not in it.  If this throws std::bad_alloc, nothing has changed.
+    /// Adds a tag that is not in the set.  If this throws std::bad_alloc, nothing has changed.
     void insert(std::uint64_t tag) {
         if (spare_.empty()) {
             if (spare_.capacity() <= tags_.size()) // erase() must not fail

@@ -16,7 +16,8 @@
 
 namespace overtake::test {
 
-/// A process of the C interface on an embedded device, this thread's while it lives.
+/// A process of the C interface on an embedded device.  It is the thread's process while the object
+/// lives.
 class BoardDevice {
 public:
     explicit BoardDevice(const EmbeddedOptions& options = {}, const EngineOptions& engine = {});
@@ -46,10 +47,12 @@ private:
     std::array<std::atomic<unsigned>, 2> counts_{};
 };
 
-/// Copies int8 rows: input and output of 4 x 5 pixels of 3 channels, padded to 8.
+/// Makes a model that copies int8 rows: input and output of 4 x 5 pixels of 3 channels, padded to
+/// 8.
 ModelSpec copy_bytes();
 
-/// Converts an NV12 picture of 4 x 18 pixels to red, green and blue, int8 less 128, in two FCs.
+/// Makes a model that converts an NV12 picture of 4 x 18 pixels to red, green and blue, as int8
+/// less 128, in two FCs.
 ModelSpec picture_to_bytes();
 
 /// A model, and memory for one inference.
@@ -58,7 +61,7 @@ public:
     explicit BoardModel(const ModelSpec& spec = copy_and_softmax());
     ~BoardModel();
 
-    /// Returns the parameters of a caller without wishes.
+    /// Returns the default parameters.
     hbDNNInferCtrlParam control() const;
     std::int32_t infer(hbDNNTaskHandle_t* task, hbDNNInferCtrlParam wishes);
     std::int32_t infer(hbDNNTaskHandle_t* task) { return infer(task, control()); }

@@ -52,8 +52,8 @@ public:
 std::unique_ptr<BoardProcess> local_process(std::shared_ptr<Device> device,
                                             const TaskScenario& scenario, std::uint64_t number);
 
-/// Makes it as a process of its own, which opens the device itself.  Throws Error if it does not
-/// start; its functions throw Error if it has ended.
+/// Makes process `number` of the scenario as a process of its own, which opens the device itself.
+/// Throws Error if it does not start; its functions throw Error if it has ended.
 std::unique_ptr<BoardProcess> forked_process(const std::function<std::shared_ptr<Device>()>& open,
                                              const TaskScenario& scenario, std::uint64_t number);
 

@@ -138,7 +138,8 @@ void require_ok(std::int32_t status, const char* what) {
         throw Error(EPROTO, std::string(what) + ": " + hbDNNGetErrorDesc(status));
 }
 
-/// Returns the workers of process `number`, counted in the order in which processes appear.
+/// Returns the number of workers of process `number`.  Processes have numbers in the order in which
+/// they appear.
 static std::size_t workers_of(const TaskScenario& scenario, std::uint64_t number) {
     std::set<std::string> seen;
     for (const ScenarioTask& task : scenario.tasks)

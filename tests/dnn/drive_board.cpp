@@ -192,7 +192,8 @@ private:
 
     std::uint64_t time_ns(std::uint64_t time) const { return origin_ns_ + time * ns_per_us; }
 
-    /// Throws Error unless it is a whole number: then the timeline is wrong.
+    /// Returns microseconds from the origin.  Throws Error unless their number is whole: otherwise
+    /// the timeline is wrong.
     std::uint64_t microseconds(std::uint64_t time_ns) const {
         if ((time_ns - origin_ns_) % ns_per_us != 0)
             throw Error(ERANGE, "a time that is no whole microsecond");

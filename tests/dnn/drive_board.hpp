@@ -31,12 +31,12 @@ TaskTimeline drive_board(ManualClock& clock, const TaskScenario& scenario,
                          const TaskTimeline& expected, const MakeProcess& make_process,
                          const std::function<std::vector<FcRecord>()>& take_fcs);
 
-/// Runs all processes inside this one, on an embedded device made for the scenario.
+/// Runs all processes inside this one, on a device that this process makes for the scenario.
 TaskTimeline drive_board_made_here(const TaskScenario& scenario, const TaskTimeline& expected,
                                    const Backend& backend = {"embedded"});
 
-/// Runs it on a device server made for it; each process of the scenario is a process of its own
-/// with a connection of its own.  They use service mode if the scenario asks for it.
+/// Runs the scenario on a device server made for it; each process of the scenario is a process of
+/// its own with a connection of its own.  They use service mode if the scenario asks for it.
 TaskTimeline drive_board_served(const TaskScenario& scenario, const TaskTimeline& expected);
 
 } // namespace overtake::test

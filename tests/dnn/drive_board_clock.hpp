@@ -30,7 +30,7 @@ ScenarioOrder order_of(const TaskTimeline& timeline);
 struct ClockScenario {
     TaskScenario scenario;
     std::uint64_t factor;
-    bool apart; ///< all tasks arrive further apart, in file order
+    bool apart; ///< arrivals are moved apart, in file order
 };
 
 /// Makes the scenario longer until its order stays the same when arrivals, cancels and ends of CPU
@@ -38,8 +38,8 @@ struct ClockScenario {
 /// it would last longer than `longest_us`: some scenarios are about what happens at one instant.
 std::optional<ClockScenario> for_clock(const TaskScenario& scenario, std::uint64_t longest_us);
 
-/// Returns none if the host was late by more than half of `lateness_us`: then the order proves
-/// nothing.
+/// Runs the scenario and returns its order.  Returns none if the host was late by more than half of
+/// `lateness_us`: then the order proves nothing.
 std::optional<ScenarioOrder> drive_board_clock(const TaskScenario& scenario);
 
 } // namespace overtake::test

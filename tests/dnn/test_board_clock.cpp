@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t longest_us = 4'000'000;
 constexpr int attempts = 5;
 
-/// Tries again if the host was busy with other work.
+/// Expects the oracle's order.  Tries again if the host was busy with other work.
 void expect_order(const std::string& name, const TaskScenario& scenario) {
     const ScenarioOrder expected = order_of(task_oracle_timeline(scenario));
     for (int i = 0; i < attempts; i++) {

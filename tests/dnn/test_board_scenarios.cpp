@@ -100,8 +100,8 @@ INSTANTIATE_TEST_SUITE_P(Board, BoardScenarioTest,
                                           testing::ValuesIn(all_backends())),
                          test_name_of_case<Backend>);
 
-/// The random scenarios for each set-up of the device and each backend; OVERTAKE_TEST_SCENARIOS
-/// changes their number.
+/// Returns the number of random scenarios for each set-up of the device and each backend, which
+/// OVERTAKE_TEST_SCENARIOS sets.
 std::size_t scenarios_on_kernel() {
     const char* wanted = std::getenv("OVERTAKE_TEST_SCENARIOS");
     return wanted ? std::stoul(wanted) : 5;
@@ -162,7 +162,8 @@ bool is_believed(const TaskScenario& scenario) {
     });
 }
 
-/// Processes that share one queue, each with its own file or connection.
+/// The name of a scenario, and the backend on which its processes share one queue, each with a file
+/// or a connection of its own.
 using ServiceCase = std::tuple<std::string, Backend>;
 
 class ServiceModeScenario : public testing::TestWithParam<ServiceCase> {

@@ -143,7 +143,7 @@ ModelSpec copy_two_images() {
         tensor.bytes *= 2;
     }
     for (overtake_operand* operand : {&spec.program[1].in[0], &spec.program[1].out})
-        operand->height += spec.tensors[0].height; // its images lie behind each other
+        operand->height += spec.tensors[0].height; // its images lie one behind another
     return spec;
 }
 
@@ -213,7 +213,7 @@ TEST(BoardInterface, UsesMemoryOfBytesInPlaceOrPadsIt) {
     ASSERT_EQ(hbDNNReleaseTask(task), 0);
 }
 
-/// The picture's luma and chroma, row by row.
+/// Return the bytes of the picture's rows of luma and of chroma.
 std::uint8_t luma_at(std::size_t y, std::size_t x) {
     return static_cast<std::uint8_t>(40 + 7 * y + 5 * x);
 }
@@ -230,7 +230,8 @@ void put_planes(void* luma, void* chroma, std::size_t stride) {
             static_cast<std::uint8_t*>(chroma)[y * stride + x] = chroma_at(y, x);
 }
 
-/// What the device makes of a pixel: BT.601, limited range (docs/reference/isa.md).
+/// Returns the colours that the device computes of a pixel: BT.601, limited range
+/// (docs/reference/isa.md).
 std::array<int, 3> colours_at(std::size_t y, std::size_t x) {
     const int l = 9539 * (luma_at(y, x) - 16);
     const int u = chroma_at(y / 2, x / 2 * 2) - 128, v = chroma_at(y / 2, x / 2 * 2 + 1) - 128;

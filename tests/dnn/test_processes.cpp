@@ -89,7 +89,8 @@ TEST(BoardProcesses, AChildOfAProcessThatHasUsedTheDeviceIsRefused) {
               0);
 }
 
-/// Loads a model in a process of its own whose OVERTAKE_TIMES is `times`.
+/// Loads a model in a process of its own whose OVERTAKE_TIMES is `times`.  Returns the low byte of
+/// the negated status.
 std::int32_t load_in_a_child(const std::string& times) {
     const pid_t child = fork();
     if (child == 0) {
@@ -398,7 +399,7 @@ TEST(BoardProcesses, AProfileIsWrittenAtTheEnd) {
             hbDNNTaskHandle_t task = nullptr;
             ASSERT_EQ(model->infer(&task), 0);
             ASSERT_EQ(hbDNNWaitTaskDone(task, 0), 0);
-            ASSERT_EQ(hbDNNWaitTaskDone(task, 0), 0); // it counts once
+            ASSERT_EQ(hbDNNWaitTaskDone(task, 0), 0); // the task is counted once
             ASSERT_EQ(hbDNNReleaseTask(task), 0);
         }
         process.stop();

@@ -53,7 +53,8 @@ std::int32_t resize(Picture& to, Picture& from, const hbDNNRoi* region = nullptr
     return status;
 }
 
-/// Rises by 2 a row and 1 a column, so between pixels it is linear.
+/// Fills a plane with values that rise by 2 per row and 1 per column, so they are linear between
+/// pixels, too.
 void fill(std::uint8_t* plane, int width, int height, int stride, int pixel = 1, int base = 0) {
     for (int y = 0; y < height; y++)
         for (int x = 0; x < width; x++)

@@ -12,8 +12,8 @@
 #include "overtake/overtake.hpp"
 #include "overtake/processor.h"
 
-// For classes that are not of standard layout it is only conditionally supported; gcc and clang do
-// support it.
+// For classes that are not of standard layout, offsetof() is only conditionally supported; gcc and
+// clang do support it.
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 
 namespace {
@@ -25,7 +25,8 @@ void print_type(const char* name) {
     std::printf("%s: %zu bytes, aligned to %zu\n", name, sizeof(Type), alignof(Type));
 }
 
-/// In the ABI of C++ that Linux uses a pointer to a virtual function holds 1 + its offset.
+/// In Linux's ABI of C++, a pointer to a virtual member function holds 1 + the function's offset in
+/// the vtable.
 template <typename Function>
 std::size_t slot(Function function) {
     static_assert(sizeof(function) == 2 * sizeof(std::ptrdiff_t));

@@ -19,7 +19,7 @@ inline TensorMemory dense_floats(std::vector<float>& values) {
     return memory;
 }
 
-/// Its inputs and outputs.  The output `copied` is to equal the input `in`.
+/// The inputs and outputs of an inference.  The output `copied` is to equal the input `in`.
 struct CopyInference {
     static constexpr std::size_t elements = 4 * 5 * 3;
 

@@ -24,7 +24,7 @@ inline std::unique_ptr<fbs::CorePartT> core_part(std::uint32_t core, std::vector
 }
 
 /// Returns copy_and_softmax() with a plan for two cores.  In stage 0 each core copies what one FC
-/// copies on one core.  In stage 1 core 1 copies its rows once more.
+/// copies on one core.  In stage 1 core 2 copies its rows once more.
 inline std::unique_ptr<fbs::ModelT> with_core_plan() {
     auto model = unpacked(copy_and_softmax());
     auto plan = std::make_unique<fbs::CorePlanT>();

@@ -7,7 +7,7 @@
 #include "overtake/graph.h"
 #include "overtake/processor.h"
 
-/* What the processor is to do, and what was asked of it. */
+/* The behaviour of the processor, and the calls that it got. */
 struct script {
     size_t refused_unit; /* by prepare() */
     int status;          /* of calls; 0: as computed */
@@ -51,7 +51,7 @@ static void start(void* context, struct overtake_unit_call* call) {
     else if (status == 0)
         status = overtake_unit_call_compute(call);
     overtake_unit_call_done(call, status);
-    overtake_unit_call_done(call, -EDOM); /* is said twice */
+    overtake_unit_call_done(call, -EDOM); /* the second end is ignored */
 }
 
 static int probe(void* context) {
@@ -60,7 +60,7 @@ static int probe(void* context) {
     return 0;
 }
 
-/* Never done before it is polled or cancelled. */
+/* A call that does not end before it is polled or cancelled. */
 struct slow {
     struct overtake_unit_call* call;
     int polls, cancels;
@@ -69,7 +69,7 @@ struct slow {
 static int prepare_slow(void* context, const struct overtake_unit* unit, uint64_t* expected_ns) {
     (void)context;
     (void)unit;
-    (void)expected_ns; /* what it was on CPU workers */
+    (void)expected_ns; /* stays as on CPU workers */
     return 0;
 }
 
@@ -132,7 +132,7 @@ static int check_fast(struct graph_in_c_case* test) {
     CHECK(overtake_graph_create(engine, "no-such.ovm", NULL, &graph) == -ENOENT);
     CHECK(overtake_graph_create(engine, test->model_file, NULL, &graph) == 0);
     CHECK(overtake_graph_input_count(graph) == 1 && overtake_graph_output_count(graph) == 1);
-    overtake_engine_destroy(engine); /* its graph keeps it */
+    overtake_engine_destroy(engine); /* the graph keeps the engine */
 
     CHECK(overtake_graph_prerun(graph) == -EINVAL);
     CHECK(strstr(overtake_last_error(), "no processor takes unit 2; c-fast: prepare() returned"));
@@ -175,7 +175,7 @@ static int check_slow(struct graph_in_c_case* test) {
     CHECK(overtake_graph_prerun(graph) == 0);
     CHECK(overtake_graph_run(graph, 1) == 0);
     CHECK(slow.polls >= 3);
-    slow.polls = 1000; /* it is never done now */
+    slow.polls = 1000; /* no poll ends the next call */
     CHECK(overtake_graph_run(graph, 0) == 0);
     CHECK(overtake_graph_wait(graph, 0) == -EINPROGRESS);
     CHECK(overtake_graph_get_state(graph) == OVERTAKE_GRAPH_RUNNING);

@@ -10,14 +10,14 @@ extern "C" {
 #endif
 
 struct graph_in_c_case {
-    const char* model_file; /* three units; its output is its input */
+    const char* model_file; /* three units; the output equals the input */
     const float* in;
     float* out;
     size_t elements;
-    const char* error; /* the last one when a check failed */
+    const char* error; /* the last error when a check failed */
 };
 
-/* 0, or the line of the check that failed.  Once in a process. */
+/* Returns 0, or the line of the check that failed.  A process calls it once. */
 int graph_in_c(struct graph_in_c_case* test);
 
 #ifdef __cplusplus

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t model_input = 0, model_output = 1, first_between = 3;
 
-/// Returns, for copy_and_softmax(), the file's tensor for each tensor of a case.
+/// Returns the number in the file, made from copy_and_softmax(), of each tensor of a case.
 std::map<std::uint32_t, std::uint32_t> numbers_of(const std::vector<Subgraph>& subgraphs) {
     std::map<std::uint32_t, std::pair<bool, bool>> uses; // read, written
     for (const Subgraph& each : subgraphs) {

@@ -29,11 +29,11 @@ struct Subgraph {
     std::vector<std::uint32_t> in, out; ///< numbers of tensors in the case
 };
 
-/// Makes a unit of the class "cpu" for each subgraph, in this order.  A tensor that only one of
-/// them has is an input or output of the model.
+/// Makes a unit of the class "cpu" for each subgraph, in this order.  Tensors that no subgraph
+/// writes are the model's input, and tensors that none reads are its output.
 std::unique_ptr<fbs::ModelT> graph_of(const std::vector<Subgraph>& subgraphs);
 
-/// Returns values whose int8 is exact.
+/// Returns values that the int8 tensors represent exactly.
 std::vector<float> graph_values(int round);
 
 /// The calls that are under way on the processors of a test.

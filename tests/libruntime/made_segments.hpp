@@ -53,7 +53,7 @@ inline MadeSegment made_computation(
     return {computation->segment(), computation};
 }
 
-/// `memory` is kept, like the segments, until the end of the run.
+/// The run keeps `memory` and the segments until it has ended.
 inline std::shared_ptr<engine::Run> made_run(const std::vector<MadeSegment>& made,
                                              const engine::RunOptions& options = {},
                                              std::shared_ptr<void> memory = nullptr) {

@@ -17,8 +17,8 @@
 
 namespace overtake::test {
 
-/// Returns code and text of the Error that `action` throws in a process of its own, in which root
-/// becomes user 65534; empty: none.
+/// Runs `action` in a process of its own, as user 65534 if this user is root.  Returns the code and
+/// the text of its Error; empty if it throws none.
 inline std::string said_to_an_ordinary_user(const std::function<void()>& action) {
     std::array<int, 2> ends{};
     EXPECT_EQ(pipe(ends.data()), 0);

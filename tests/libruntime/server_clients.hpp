@@ -72,14 +72,15 @@ inline std::size_t clients_of(const std::string& path) {
     return nlohmann::json::parse(server_status(path)).at("clients").size();
 }
 
-/// Waits for it: a client that has gone is counted until its thread has noticed.
+/// Waits until the server has `count` clients: a client that has gone is counted until its thread
+/// has noticed.
 inline void expect_clients(const std::string& path, std::size_t count) {
     const std::int64_t deadline = patience();
     while (clients_of(path) != count)
         ASSERT_LT(in_ms(0), deadline);
 }
 
-/// Waits until all clients together have so many queues.
+/// Waits until all clients together have `count` queues.
 inline void expect_queues(const std::string& path, std::size_t count) {
     const std::int64_t deadline = patience();
     const auto queues = [&] {
@@ -125,7 +126,7 @@ public:
         std::string payload;
         std::array<Descriptor, most_descriptors> descriptors;
     };
-    /// Returns nothing if the server has closed the connection.
+    /// Returns nothing if the server has closed the connection, or has sent nothing for a minute.
     std::optional<Heard> hear() {
         std::vector<std::byte> bytes(sizeof(Reply) + reply_payload_bytes);
         pollfd source{socket_.get(), POLLIN, 0};
@@ -173,7 +174,7 @@ public:
     int memory() const { return memory_.get(); }
     void close_channel() { channel_ = Descriptor(); }
     void wake() { send_wake_up(channel()); }
-    /// Makes a call of so many bytes, which are already written.
+    /// Makes a call of `bytes` bytes, which are already written.
     void call(std::uint32_t bytes) {
         area().job_bytes = bytes;
         area().calls++;
@@ -183,7 +184,7 @@ public:
         std::memcpy(area().jobs.data(), &job, sizeof(job));
         call(sizeof(job));
     }
-    /// Returns false if the connection is closed instead.
+    /// Returns false if the connection is closed instead, or if nothing comes for a minute.
     bool is_answered() {
         while (area().answers != area().calls) {
             std::array<pollfd, 2> sources{{{channel(), POLLIN, 0}, {socket_fd(), POLLIN, 0}}};
@@ -206,7 +207,7 @@ private:
 
 inline constexpr uid_t a_stranger = 65534;
 
-/// Runs `action` in a process of another user; its result is the exit status.
+/// Runs `action` in a process of another user.  Returns its result, or the code of its Error.
 inline int as_stranger(const std::vector<gid_t>& groups, const std::function<int()>& action) {
     const pid_t child = fork_test();
     if (child == 0) {
@@ -228,8 +229,8 @@ inline int as_stranger(const std::vector<gid_t>& groups, const std::function<int
     return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
 }
 
-/// Opens the directory of the server's socket to all users; without it the directory is this user's
-/// alone.
+/// Opens the directory of the server's socket to all users; without this call, only this user may
+/// enter it.
 inline void open_to_all(const TestServer& server) {
     using std::filesystem::perms;
     std::filesystem::permissions(std::filesystem::path(server.path()).parent_path(),

@@ -17,7 +17,7 @@ namespace overtake::test {
 
 inline constexpr std::uint64_t ms = 1'000'000; ///< in nanoseconds
 
-/// The segments of one task.  They live as long as the task is being submitted.
+/// The segments of one task.  They live until the task has been submitted.
 class Segments {
 public:
     Segments& bpu(const Program& program) {
@@ -32,8 +32,7 @@ public:
         segment.expected_ns = expected_ns;
         return *this;
     }
-    /// Adds a group with all FCs of the program in each of so many parts, in as many stages as it
-    /// has FCs.
+    /// Adds a group of `parts` parts, each with all FCs of the program in stages of their own.
     Segments& group(const Program& program, std::size_t parts) {
         bpu(program);
         Group& group = *groups_.emplace_back(std::make_shared<Group>());
@@ -91,7 +90,7 @@ public:
         events_.erase(events_.begin());
         return event;
     }
-    /// Computes the CPU segments of its events until a task has ended.
+    /// Reports the CPU segments of its events as computed, until a task has ended.
     ServiceEvent next_end() {
         for (;;) {
             ServiceEvent event = next();
@@ -108,8 +107,8 @@ private:
     std::vector<ServiceEvent> events_;
 };
 
-/// A client that behaves well: it copies bytes on the device, computes in between, and checks every
-/// byte.
+/// A client that behaves well: it copies bytes on the device twice, with a CPU segment in between,
+/// and checks every byte.
 class ServiceVictim {
 public:
     explicit ServiceVictim(const std::string& path) : ServiceVictim(open_server(path)) {}

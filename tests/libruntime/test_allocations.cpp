@@ -39,8 +39,8 @@ struct Counts {
 
 Counts counts;
 std::atomic<bool> is_counting = false;
-std::atomic<bool> is_in_onednn = false;  ///< distinguishes oneDNN's own threads
-thread_local bool is_of_library = false; ///< the thread that calls it, outside of a device
+std::atomic<bool> is_in_onednn = false;  ///< also for allocations of oneDNN's threads
+thread_local bool is_of_library = false; ///< the library's caller, outside of a device
 
 void count_one() {
     if (!is_counting.load(std::memory_order_relaxed))
@@ -154,7 +154,7 @@ private:
     std::shared_ptr<Device> device_;
 };
 
-/// Returns how often the recorded job runs: $OVERTAKE_TEST_REPLAYS, 100,000 in `make soak`.
+/// Returns the number of runs of the recorded job: $OVERTAKE_TEST_REPLAYS, 100,000 in `make soak`.
 int replays() {
     const char* const text = std::getenv("OVERTAKE_TEST_REPLAYS");
     return text ? std::stoi(text) : 10'000;
@@ -168,8 +168,8 @@ protected:
             device_ = std::make_shared<MarkedDevice>(std::move(device_));
     }
 
-    /// Checks inferences of two tasks that are in flight together.  When they are recorded, the
-    /// device does not allocate in this process either.
+    /// Expects no allocations by inferences of two tasks that are in flight together.  When they
+    /// are recorded, the device does not allocate in this process either.
     void expect_none(const std::string& what, const std::shared_ptr<const Model>& model,
                      int inferences = 1000, unsigned record = 0) {
         constexpr int warm_up = 20;

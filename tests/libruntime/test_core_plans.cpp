@@ -23,7 +23,7 @@
 namespace overtake::test {
 namespace {
 
-/// FCs of with_core_plan() on one core, and those of its plan.
+/// The numbers of FCs of with_core_plan() on one core, and of its plan.
 constexpr unsigned on_one_core = 2, on_two_cores = 3;
 
 std::vector<float> numbers() {
@@ -33,7 +33,7 @@ std::vector<float> numbers() {
     return values;
 }
 
-/// Returns the completion of the task's job, whose outputs are checked.
+/// Runs a task and checks its outputs; returns the completion of its job.
 Completion run(Session& session, const TaskOptions& options = {}) {
     const std::vector<float> input = numbers();
     Task task = session.submit(input, options);
@@ -96,7 +96,7 @@ TEST(CorePlans, EachPartRunsOnACoreOfItsOwnProfile) {
     EXPECT_EQ(run({"default", "default"}, *model).fcs_done, on_one_core);
 }
 
-/// A device whose queues take no jobs with parts, like an old driver.
+/// A device that reports that it takes no groups, like an old driver.
 class OldDevice final : public Device {
 public:
     std::string_view backend() const noexcept override { return device_->backend(); }
@@ -122,7 +122,7 @@ TEST(CorePlans, AnOldDriverRunsOneCoresProgram) {
     EXPECT_EQ(run(session).fcs_done, on_one_core);
 }
 
-/// Returns the FCs that a request of an engine took.
+/// Returns the number of FCs that a request of an engine ran.
 unsigned fcs_of(const EngineOptions& options, const std::shared_ptr<Device>& device,
                 const TaskOptions& task = {}) {
     Engine engine(device, options);

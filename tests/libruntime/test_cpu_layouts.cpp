@@ -83,7 +83,7 @@ Values in_layout(const Shape& shape, const Values& planes, LayoutNumber layout) 
     return layout == static_cast<LayoutNumber>(blocks) ? blocked_by_loop(shape, planes) : planes;
 }
 
-/// Runs each of the operation's forms twice; returns how many there are.
+/// Runs each of the operation's forms twice and checks the results; returns the number of forms.
 std::size_t check_forms(Operation operation, const std::vector<Values>& inputs,
                         const std::string& name) {
     operation.blocks = blocks;
@@ -124,8 +124,8 @@ TEST_P(CpuLayoutTest, FunctionsOfOneElement) {
                       2u);
 }
 
-/// Checks forms with the second operand of shape `other`, known or not; returns how many forms
-/// there are.
+/// Checks forms with the second operand of shape `other`, known or not; returns the number of
+/// forms.
 std::size_t check_binary_forms(const Shape& shape, const Shape& other, std::int64_t function,
                                bool is_known, std::mt19937& random) {
     const std::vector<Values> inputs = {random_values(random, elements(shape)),

@@ -312,7 +312,7 @@ TEST(CpuOperations, PoolCountsPaddingButNotWhatIsBehindIt) {
               (std::vector<float>{6, 9, 9, 12, 12, 15}));
 }
 
-// Two pictures of 2 x 3, by rows and by columns, with windows of only padding.
+// Two pictures of 2 x 3: places count by rows, then by columns, and some windows have only padding.
 TEST(CpuOperations, PoolFindsTheFirstOfTheGreatest) {
     const Shape in{2, 1, 2, 3}, out{2, 1, 1, 2};
     const std::vector<float> pixels{9, 9, 9, 1, 7, 7, 0, 0, 0, -1, NAN, -2};
@@ -341,7 +341,8 @@ TEST(CpuOperations, InvalidRegionsEndTheRun) {
         EXPECT_THROW(run(align, {pixels, {0, 0, 2, number}, {0}}), Error) << number;
 }
 
-// 16 million samples of each output, one of which is in the picture, in both directions.
+// Each output has 16 million samples; of all outputs of a region, one has one sample in the
+// picture.
 TEST(CpuOperations, RegionsWalkOverTheirPictureOnly) {
     constexpr std::int64_t size = 200, regions = 50;
     constexpr float far = 4096.0f * size;

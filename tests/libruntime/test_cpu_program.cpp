@@ -285,13 +285,13 @@ TEST(CpuProgram, RandomSegmentsGiveTheSameBitsInEachLayout) {
                     << "network " << seed << ", stored, output " << i;
         }
     }
-    EXPECT_GT(blocked, 1000u); // else nothing was compared
+    EXPECT_GT(blocked, 1000u); // else no blocks were compared
     EXPECT_GT(copies, 300u);
     EXPECT_GT(internal, 1000u);
     EXPECT_GT(weights, 1000u);
 }
 
-/// Whether a kernel of the model's program reads weights where the file has them.
+/// Returns whether a kernel of the model's program reads weights in the file's memory.
 bool reads_the_file(const std::shared_ptr<Device>& device,
                     const std::shared_ptr<const Model>& model) {
     const auto plan = plan_once(device, model);
@@ -403,7 +403,7 @@ TEST(CpuProgram, NoTwoValuesThatAreAliveShareMemory) {
         std::vector<bool> internal(tensors.size(), true);
         internal.front() = internal.back() = false;
         const CpuProgram program = make_cpu_program(ops, tensors, internal, CpuLayout::blocked);
-        // The memory as a run leaves it: by float, the tensor that was put there last.
+        // By float of the memory, the tensor that was written there last.
         std::vector<std::uint32_t> owner(program.own_floats, 0);
         for (const CpuStep& step : program.steps) {
             for (const CpuSlot& slot : step.inputs)
@@ -445,7 +445,7 @@ TEST(CpuChains, FunctionsAndSumsFollowAnOperatorThatOnlyTheyRead) {
               (Numbers{{0, 1}, {2, 4, 2}}));
     EXPECT_EQ(chains_of({pool, unary(1, 2), other, sum(3, 2, 4), unary(4, 8)}, tensors, internal),
               (Numbers{{0, 1}, {2, 4, 2}}));
-    // A value that two operators read stays; so does a value that others know.
+    // A value that two operators read stays; so does a tensor that is not internal.
     EXPECT_EQ(chains_of({pool, unary(1, 2), unary(1, 8)}, tensors, internal),
               (Numbers{{0, 0}, {1, 1}, {2, 2}}));
     EXPECT_EQ(chains_of({unary(0, 8), unary(8, 9)}, tensors, internal), (Numbers{{0, 0}, {1, 1}}));
@@ -504,7 +504,7 @@ TEST(CpuProgram, InternalAreTensorsOfOneSegmentAlone) {
     Segment first, second, third;
     first.cpu_ops = {unary(0, 1), unary(1, 2), unary(2, 3)};
     second.cpu_ops = {unary(3, 4), unary(4, 5)};
-    third.cpu_ops = {unary(0, 1), unary(1, 2)}; // an alternative, whose 2 is read by the first's
+    third.cpu_ops = {unary(0, 1), unary(1, 2)}; // an alternative; `rest` reads its 2
     const std::vector<const Segment*> two = {&first, &second};
     const std::vector<std::uint32_t> kept = {0, 5};
     EXPECT_EQ(internal_tensors(two, tensors, kept),

@@ -67,7 +67,8 @@ struct Window {
     std::uint32_t in[2], out[2], kernel[2];
 };
 
-/// Calls visit(tap, large y, large x) for each tap of the small side's pixel that lies inside.
+/// Calls visit(tap, large y, large x) for each tap of the small side's pixel that lies inside the
+/// large side.
 template <typename Visit>
 void for_each_tap(const Window& w, std::uint32_t y, std::uint32_t x,
                   const std::uint32_t (&large)[2], Visit visit) {
@@ -81,8 +82,8 @@ void for_each_tap(const Window& w, std::uint32_t y, std::uint32_t x,
         }
 }
 
-/// The gather form: each pixel of the output is a sum.  In a transposed one each input pixel is
-/// spread.
+/// Returns a convolution by its definition: each pixel of the output is a sum.  In a transposed
+/// one, each pixel of the input is spread.
 Values convolved(const Window& w, const Values& in, const Values& weights, const Values& bias) {
     const std::size_t area = std::size_t{w.out[0]} * w.out[1];
     Values out(w.batch * w.out_channels * area);
@@ -199,7 +200,7 @@ struct Example {
     Values source, weights, bias, target;
 };
 
-/// Returns values of one batch with channels after the axes.
+/// Returns the values with the channels of each image after its axes.
 Values channels_last(const Values& values, const Shape& shape) {
     const std::size_t area = elements(shape) / shape[0] / shape[1];
     Values result(values.size());
@@ -266,8 +267,8 @@ TEST(CpuProduct, APrimitiveTakesChannelsBehindTheAxes) {
         }
 }
 
-// Windows that oneDNN counts in another way than we do, or that some of its implementations do not
-// support.
+// oneDNN counts these windows in another way than Overtake, or some of its implementations do not
+// support them.
 TEST(CpuProduct, NoPrimitiveHasWindowsInPaddingAlone) {
     int count = 0;
     for (const Window& w : windows) {

@@ -88,7 +88,7 @@ TEST_F(EngineTest, RunsAChainInOrder) {
     EXPECT_EQ(run->status(), 0);
     EXPECT_EQ(order, (std::vector{1, 2, 3, 4}));
     EXPECT_EQ(run->records()[1].job.fcs_done, 3u);
-    EXPECT_EQ(run->records()[4].job.core, run->core()); // kept
+    EXPECT_EQ(run->records()[4].job.core, run->core()); // the task stays on its core
     EXPECT_LE(run->records()[1].end_ns, run->records()[4].start_ns);
     EXPECT_LE(run->dispatched_ns(), run->records()[0].start_ns);
     EXPECT_LE(run->records()[5].end_ns, run->ended_ns());
@@ -107,7 +107,7 @@ TEST_F(EngineTest, MeasuresWhatItRuns) {
     EXPECT_GE(computation.estimate().ns(), 2'000'000u);
 }
 
-/// An engine whose server ends while an FC runs that takes an hour.
+/// An engine whose server ends while an FC runs that takes seconds.
 class EngineOfAServer : public testing::Test {
 protected:
     static EmbeddedOptions timed() {
@@ -353,7 +353,7 @@ TEST_F(EngineTest, ManyThreadsShareAnEngine) {
     EXPECT_EQ(callbacks, threads * tasks);
 }
 
-/// A queue of a device that fails after some jobs.
+/// A queue of a device that fails: reap() throws once `fails` is set.
 class FailingQueue final : public Queue {
 public:
     FailingQueue(std::unique_ptr<Queue> queue, std::atomic<bool>& fails, std::atomic<int>& reaps)

@@ -82,7 +82,7 @@ TEST(EngineRequests, BytesOfEitherSignPassThroughAsTheyAre) {
         EXPECT_EQ(run(dense(in, element), dense(out, element)), 0);
         EXPECT_EQ(out, in);
         EXPECT_EQ(run(packed(in), packed(out_packed)), 0);
-        // Packed elements are in pixels, dense ones in the array's order.
+        // Packed elements are in pixels at both ends, so their order stays.
         std::vector<std::uint8_t> sorted_in = in, sorted_out = out_packed;
         EXPECT_EQ(sorted_out, sorted_in);
 

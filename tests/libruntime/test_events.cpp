@@ -303,7 +303,8 @@ TEST_P(Events, ImpossibleOptionsAreRefused) {
 INSTANTIATE_TEST_SUITE_P(Sources, Events, testing::Values(Backend{"embedded"}, Backend{"server"}),
                          backend_name);
 
-/// Every FC of several threads is reported once, with start and end, in the order of time per core.
+/// Every FC of several threads is reported once, with start and end, and those of a core are in the
+/// order of their times.
 TEST(EventsOfManyJobs, NoneIsMissingAndTimesDoNotRunBack) {
     constexpr unsigned jobs = 2000, fcs = 8;
     EmbeddedOptions options;

@@ -31,8 +31,8 @@ namespace {
 constexpr unsigned seconds_until_killed = 120;
 constexpr std::uint64_t long_us = 20'000;
 
-/// Used in the child: prints what went wrong to the parent's log; the exit status counts the
-/// faults.
+/// The number of faults in the child, which prints them to the parent's log.  The exit status says
+/// whether there were any.
 int faults = 0;
 
 void expect_in_child(bool is_right, const std::string& what) {
@@ -92,7 +92,7 @@ void expect_right(Task& task) {
 class ForkTest : public testing::TestWithParam<Backend> {
 protected:
     void SetUp() override {
-        if (GetParam().name == "server") // a process, so that it is not copied with this one
+        if (GetParam().name == "server") // a process: fork() does not copy it
             server.emplace(ServerOptions{}, ServerIn::process);
         device = open();
     }
@@ -101,7 +101,7 @@ protected:
         return server ? open_server(server->path()) : open_backend(GetParam(), {});
     }
 
-    /// Used in the child: opens a device of the same kind, which computes.
+    /// Used in the child: expects that a device of the same kind, which it opens, computes.
     void expect_new_device_works() const {
         const std::shared_ptr<Device> own = open();
         Session session(own, model());

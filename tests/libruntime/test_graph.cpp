@@ -160,7 +160,7 @@ TEST_F(Graphs, ThatCannotBePreparedLeaveNothingPrepared) {
         EXPECT_EQ(processors["B"]->released, processors["B"]->prepared);
         EXPECT_EQ(prepared(), 0);
         const auto refusals = graph->refusals();
-        EXPECT_EQ(refusals.size(), 7u); // units 0 and 1 on two processors each, 2 on all
+        EXPECT_EQ(refusals.size(), 7u); // units 0 and 1 by two processors each, 2 by all
         processors["C"]->units = 0b100;
         graph->prerun();
         EXPECT_EQ(prepared(), 3);

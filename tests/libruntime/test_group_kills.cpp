@@ -63,7 +63,7 @@ struct Client {
     Program program;
 };
 
-/// Parts on some or all cores, in a few stages; `odd` is one of the FCs.
+/// A group with parts on some or all cores, in a few stages; one of its FCs is `odd`.
 struct Group {
     Group(Random& random, const Client& client, std::uint64_t tag, Kind odd)
         : job(client.program.job(tag)) {
@@ -190,8 +190,7 @@ constexpr std::array harms{Harm::killed,  Harm::gone, Harm::cancelled, Harm::lat
 constexpr std::array harm_names{"killed",  "gone", "cancelled", "late",
                                 "faulted", "hung", "stopped",   "reset"};
 
-/// Makes the driver count FCs from now on, and reset the core of number `fc` in the middle of this
-/// FC.
+/// Makes the driver count FCs from now on, and reset the core of FC number `fc` while that FC runs.
 void reset_core_at(std::uint64_t fc) {
     std::ofstream inject("/sys/kernel/debug/accel/overtake.0/inject");
     inject << "reset:" << fc << std::flush;
@@ -217,7 +216,7 @@ protected:
             first_.reset();
     }
 
-    /// Opens it as another client, if the device is not the process's own.
+    /// Opens the device as another client; an embedded device has one client.
     std::shared_ptr<Device> open() {
         if (server_)
             return open_server(server_->path());
@@ -242,7 +241,7 @@ protected:
         EXPECT_LE(now.bytes, wanted.bytes + most_kept_bytes);
     }
 
-    /// Runs endless groups, some of which fault or hang, in a process that is killed.
+    /// Runs groups without end, some of which fault or hang, in a process that is killed.
     void kill_a_client(Random& random) {
         std::array<int, 2> ready{};
         ASSERT_EQ(pipe2(ready.data(), O_CLOEXEC), 0);
@@ -359,7 +358,7 @@ std::uint64_t resets_of(const Device& device) {
     return sum;
 }
 
-/// Runs 100 of them, or as many as OVERTAKE_GROUP_KILLS says.
+/// Runs 100 rounds, or as many as OVERTAKE_GROUP_KILLS says.
 TEST_P(GroupKillsTest, AGroupEndsOnceAndHarmsNoOtherClient) {
     SKIP_WITHOUT(first_);
     if (first_->info().core_count < 2)
@@ -380,7 +379,7 @@ TEST_P(GroupKillsTest, AGroupEndsOnceAndHarmsNoOtherClient) {
             pick(random, is_alone ? 1 : 0, harms.size() - (is_made_here(GetParam()) ? 2 : 1));
         SCOPED_TRACE(std::string("round ") + std::to_string(round) + ": " + harm_names[index]);
         neighbour.begin(round);
-        if (harms[index] == Harm::reset) // an FC of the group
+        if (harms[index] == Harm::reset) // so that the FC is one of the group
             neighbour.expect_right_outputs();
         if (harms[index] == Harm::killed)
             kill_a_client(random);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How long HIGH work waits beside groups on a device whose time runs by itself.  The FCs that HIGH
+// The waits of HIGH work beside groups, on a device whose time runs by itself.  The FCs that HIGH
 // work meets are counted, and times are printed beside the bounds of docs/reference/scenarios.md,
 // "Groups".  The host's delay in reporting an end is printed separately.
 #include <algorithm>
@@ -62,7 +62,8 @@ struct Delays {
     Program program;
 };
 
-/// A part on each core in stages of one to three FCs each, or a job on one core.
+/// A group with a part on each of the cores 1..width, with one to three FCs in each stage.  With
+/// width 1, a job on one core.
 struct Work {
     Work(Random& random, const Program& program, std::uint64_t tag, unsigned width,
          std::uint32_t longest)

@@ -48,8 +48,8 @@ protected:
             {memory->address() + 512, 512, OVERTAKE_REGION_IO + 1, read_write});
     }
 
-    /// Returns a group with a part on each of two cores: both have an FC in stage 0, only the
-    /// second part has one in stage 1.
+    /// Returns a group with a part on each of two cores: the first part has an FC in stage 0, the
+    /// second has all others, one in each stage from 0 on.
     Job group(std::uint64_t tag, const std::vector<Kind>& kinds) {
         Job job = program->job(tag);
         fcs.clear();
@@ -69,7 +69,7 @@ protected:
         const std::vector<Completion> ended = reap_all(*queue, 1);
         return ended.empty() ? Completion{} : ended.front();
     }
-    /// Expects the neighbours' work to be right: a copy of its input.
+    /// Expects another job to be right: a copy of its input.
     void expect_a_copy(std::uint64_t tag) {
         std::memset(memory->data(), static_cast<int>(tag), 512);
         std::memset(memory->data() + 512, 0, 512);

@@ -54,8 +54,9 @@ double time_of(const LayoutProblem& problem, const LayoutPlan& plan) {
     return ns;
 }
 
-/// Returns the time of these forms.  A value is converted before the node that needs the new
-/// layout, from its cheapest layout; after all nodes, values are converted to the wanted layouts.
+/// Returns the time of the nodes in these forms, with conversions.  A value is converted before the
+/// node that needs the new layout, from the layout from which that is cheapest; after all nodes,
+/// values are converted to the wanted layouts.
 double time_with(const LayoutProblem& problem, const std::vector<std::size_t>& forms) {
     std::vector<LayoutSet> there;
     for (const auto& value : problem.values)
@@ -201,7 +202,7 @@ TEST(LayoutPlan, ATimeThatIsInfiniteIsAvoided) {
     EXPECT_EQ(plan.ns, 101);
 }
 
-// Chains that split into many values, all of which are read at the end.
+// One value becomes many, all of which the last node reads.
 TEST(LayoutPlan, ItsWorkIsBoundedHoweverManyValuesAreAlive) {
     for (const std::uint32_t width : {10u, 100u, 1000u}) {
         LayoutProblem problem;
@@ -236,8 +237,8 @@ public:
 
     static constexpr LayoutNumber nchw = 0, nchw44 = 1, nchw88 = 2;
 
-    /// Returns the forms of a convolution in each layout in which it was measured, with the same
-    /// times for other nodes that lack one.
+    /// Returns the forms of an operator, with its measured times.  An operator that was not
+    /// measured in NCHW44 has the time of NCHW there.
     std::vector<NodeForm> forms(const std::string& shapes, std::size_t inputs) const {
         for (const auto& entry : file_["operators"]) {
             if (joined(entry["shapes"]) != shapes)

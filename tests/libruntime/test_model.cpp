@@ -481,7 +481,7 @@ TEST(Model, AllModelsOfAPackAreLoaded) {
     EXPECT_EQ(refusal_of_pack(pack_of({})).find("file.ovm: offset "), 0u);
 }
 
-/// Returns the name of the model that is loaded, or why none is.
+/// Returns the name of the model that is loaded, or the error's text after the path.
 std::string loaded_from(const std::string& path, std::string_view name) {
     try {
         return std::string(Model::load(path, name)->name());
@@ -560,7 +560,7 @@ TEST(Model, SurvivesRandomDamage) {
     for (int round = 0; round < 20'000; round++) {
         std::vector<std::byte> bytes = whole;
         for (std::size_t change = 1 + below(4); change-- != 0;) {
-            // Mostly changes whole words that look like offsets and sizes.
+            // Changes whole words; half of the new ones look like offsets and sizes.
             const std::size_t at = below(bytes.size() / 4) * 4;
             std::uint32_t word = static_cast<std::uint32_t>(random());
             if (below(2))

@@ -48,7 +48,7 @@ TEST(OpenDevice, AnEmbeddedDeviceReportsTheBoundsOfItsJobs) {
     const auto device = open_embedded(options);
     EXPECT_EQ(device->info().watchdog_cycles, 123'456'789u);
     EXPECT_EQ(device->info().queue_timeout_ns, 987'654'321'000u);
-    // One second of cycles, and ten seconds.
+    // By default the watchdog has one second of cycles, and a queue ten seconds.
     const auto as_it_comes = open_embedded();
     const drm_overtake_device_info info = as_it_comes->info();
     EXPECT_EQ(info.watchdog_cycles, std::uint64_t{info.clock_khz} * 1000);

@@ -207,7 +207,7 @@ TEST_F(OwnProcessors, AnErrorOfACallIsTheStatusOfTheTask) {
     EXPECT_TRUE(state().in_use);
 }
 
-/// Each of these tasks ends on other processors, while others go on.
+/// A task whose call gets no answer ends on other processors, while other tasks go on.
 TEST_F(OwnProcessors, ThatNeverAnswerAreGivenUp) {
     std::shared_ptr<UnitCall> kept;
     std::atomic<bool> has_started = false, answers = false;

@@ -65,7 +65,8 @@ TEST(Plan, HasTheBindingsOfItsJobsButForAddresses) {
     EXPECT_EQ(program.own_floats, 64u) << "the values of its operand, which is on the device";
 }
 
-/// Returns which cores of such a device take the jobs of a model that was compiled for "default".
+/// Returns the set of cores, 0 for all, that take the jobs of a model that was compiled for
+/// "default" on a device with these profiles.
 std::uint64_t cores_of(std::vector<std::string> profiles) {
     EmbeddedOptions options;
     options.cores = static_cast<unsigned>(profiles.size());

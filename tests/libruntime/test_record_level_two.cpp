@@ -107,7 +107,7 @@ TEST_F(RecordLevelTwo, KernelsHaveTheirConstants) {
         }
 }
 
-/// Another session of an existing plan makes its kernels when the file is gone.
+/// Further tasks of an existing plan make their kernels when the file has been released.
 TEST_F(RecordLevelTwo, LaterSessionsOfThePlanNeedNoFile) {
     for (const std::size_t axes : {2, 4}) {
         const ModelFile file(convolution_and_sum(axes));
@@ -268,7 +268,7 @@ TEST_F(RecordLevelTwo, ARecordingThatTheDeviceHasLeavesItsPlaceToAnother) {
     expect_counts(0, 2, 9);
 }
 
-/// Memory that the caller lends, different in each run, for an engine with several tasks at once.
+/// The caller's arrays are different in each run, and the engine has several tasks at once.
 TEST_F(RecordLevelTwo, AnEngineRunsSeveralTasksAtOnce) {
     Engine engine(device, engine_recorded());
     const ModelFile file(build(copy_and_softmax()));

@@ -347,7 +347,7 @@ void bring_back(const char* device, const char* node) {
     EXPECT_EQ(access(std::getenv(node), F_OK), 0);
 }
 
-/// Expects 64 inferences to end as they should although the device goes meanwhile.
+/// Expects right results of 64 inferences although the device goes meanwhile.
 void expect_no_loss_without(TwoDevices& devices, const char* device, const CopyInference& wanted) {
     std::vector<CopyInference> inferences(64);
     std::vector<std::shared_ptr<engine::SubmittedTask>> tasks;

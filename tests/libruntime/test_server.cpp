@@ -44,7 +44,7 @@ TEST(Server, AClientsMemoryIsCountedAndGivenBack) {
 
 // Rights
 
-/// Returns what a stranger gets who asks for priority 255.
+/// Returns 0 if a stranger may have a queue of priority 255, otherwise the code of the error.
 int ask_for_high(const TestServer& server, const std::vector<gid_t>& groups) {
     return as_stranger(groups, [&] {
         open_server(server.path())->create_queue({.max_priority = 255});
@@ -110,7 +110,7 @@ TEST(Server, AStrangerLeavesHalfOfEverythingToOthers) {
     options.memory_bytes = 64 << 20;
     const TestServer server(options, ServerIn::process);
     open_to_all(server);
-    RawClient mine(server.path()); // root's client, used by the stranger's thread
+    RawClient mine(server.path()); // root's client, used by the stranger's process
     mine.greet();
     const Descriptor half = make_shared_memory("test", 32 << 20);
     EXPECT_EQ(as_stranger(
@@ -246,7 +246,7 @@ TEST(Server, JobsInFlightOfAKilledClientDelayNoOtherClient) {
         kill(child, SIGKILL);
         waitpid(child, nullptr, 0);
         expect_clients(server.path(), 1);
-        // 5 s of FCs would be ahead of it, unless they ended with their client.
+        // Up to 490 s of FCs would be ahead of it, unless they ended with their client.
         victim.expect_to_work();
     }
 }

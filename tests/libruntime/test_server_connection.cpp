@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How long a client waits for a device server that does not answer.
+// A client does not wait for ever for a device server that does not answer.
 #include <cerrno>
 #include <chrono>
 #include <string>
@@ -77,7 +77,7 @@ TEST(ServerConnection, IsOverAfterACallThatWasNotAnswered) {
         EXPECT_EQ(recv(client.get(), &request, sizeof(request), 0), 0);
     });
     {
-        const Connection connection(listener.path(), 3s); // the time in which this test greets
+        const Connection connection(listener.path(), 3s); // long enough for the test's greeting
         EXPECT_EQ(code_of([&] { connection.call(Operation::info); }), ETIMEDOUT);
         EXPECT_EQ(code_of([&] { connection.call(Operation::info); }), ENODEV);
     }

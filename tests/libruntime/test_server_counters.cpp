@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a stranger learns from a device server's counters about how long others' FCs take.
+// A device server's counters do not show a stranger the durations of others' FCs.
 #include <array>
 #include <cstdio>
 #include <random>

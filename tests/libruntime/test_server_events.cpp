@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Which users may read events of others on a device server, and that a reader can do it no harm.
+// Strangers may not read events of a device server, and a reader can do the server no harm.
 #include <cerrno>
 #include <set>
 

@@ -237,7 +237,7 @@ TEST(Server, MemoryThatCouldGoAwayIsRefused) {
     EXPECT_EQ(client.answer(Operation::create_buffer, 0, 0, right.get()).reply.code, 0);
 }
 
-/// Returns the pages that the file's memory has.
+/// Returns the number of blocks of 512 bytes that the file's memory has.
 std::int64_t blocks_of(int fd) {
     struct stat file {};
     EXPECT_EQ(fstat(fd, &file), 0);

@@ -47,7 +47,7 @@ public:
     explicit Greedy(std::string path) : path_(std::move(path)) {}
 
     const std::string& path() const { return path_; }
-    /// Returns the bytes of memory files that the server has mapped.
+    /// Returns the bytes of this user's memory files that the server has mapped.
     std::size_t files() const { return files_; }
 
     /// Repeats `action` until the server has no more room, but at most `times` times.
@@ -96,7 +96,7 @@ public:
             EXPECT_TRUE(raw_.back()->is_answered());
         }
     }
-    /// Returns a program of FCs that take for ever, unless a time is given.
+    /// Returns a program of FCs that take an hour, unless another time is given.
     const Program& program(Device& device, std::size_t fcs, std::uint64_t us = 3'600'000'000u) {
         programs_.push_back(std::make_unique<Program>(delays(device, {us})));
         files_ += programs_.back()->buffer->size();

@@ -24,8 +24,8 @@
 namespace overtake::test {
 namespace {
 
-/// CPU time by which a hold may be longer than in the control; holds of attacks are ten times as
-/// long.
+/// CPU time by which a hold may be longer than in the control; an attack that worked would hold the
+/// lock ten times as long.
 constexpr std::uint64_t allowance_ns = 5'000'000;
 
 struct Hold {

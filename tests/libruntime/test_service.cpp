@@ -16,7 +16,7 @@
 namespace overtake::test {
 namespace {
 
-/// A program that needs no memory of its own.
+/// A program that reads and writes no memory.
 Program empty_program(Device& device) {
     return {device, {delay_insn(1)}};
 }
@@ -274,7 +274,7 @@ TEST_P(ServiceTest, ATagIsUsedOnceAtATime) {
     expect_error(EEXIST, "tag 5 is in use",
                  [&] { process().queue->submit(Segments().cpu(1).task(5)); });
     ServiceProcess other(open());
-    other.queue->submit(Segments().cpu(1).task(5)); // belongs to another process
+    other.queue->submit(Segments().cpu(1).task(5)); // another process has tags of its own
     EXPECT_EQ(process().next_end().tag, 5u);
     process().queue->submit(Segments().cpu(1).task(5));
     EXPECT_EQ(process().next_end().tag, 5u);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How long processes in service mode that do not trust each other can delay each other, to the
-// nanosecond: docs/use/service.md, "How long a neighbour can delay a task".
+// The longest delays that processes in service mode can cause each other, to the nanosecond:
+// docs/use/service.md, "How long a neighbour can delay a task".
 #include <algorithm>
 #include <thread>
 

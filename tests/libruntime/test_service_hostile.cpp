@@ -296,7 +296,8 @@ TEST(HostileService, AnAreaThatIsOverwrittenHurtsItsOwnerAlone) {
 
 // Neighbours that die, stop and lie, as processes
 
-/// Runs in a process of its own, which ends by a signal, or with 0 if `action` returns.
+/// Runs `action` in a process of its own, which it returns.  The process exits with 0 when `action`
+/// returns, and with 1 when it throws.
 pid_t start(const std::function<void()>& action) {
     const pid_t child = fork_test();
     if (child == 0) {
@@ -320,8 +321,8 @@ struct Misbehaviour {
     std::uint64_t claim_ns = ms; ///< the claim about its CPU segments that counts
 };
 
-/// Submits tasks that all have a CPU segment at the beginning, one in the middle, and work for the
-/// device.
+/// Submits tasks with a CPU segment between two segments for the device.  Every second task begins
+/// with another CPU segment.
 void submit_some(ServiceProcess& process, const Program& program, unsigned count,
                  std::uint64_t expected_ns = ms) {
     for (std::uint64_t tag = 0; tag < count; tag++) {
@@ -448,14 +449,15 @@ unsigned rounds_of_hostility() {
     return wanted ? static_cast<unsigned>(std::stoul(wanted)) : 3;
 }
 
-/// Returns how long a neighbour is stopped before it goes on; 0: for one task of each victim.
+/// Returns the time for which a neighbour is stopped before it goes on; 0: for one task of each
+/// victim.
 std::chrono::milliseconds length_of_a_stop() {
     const char* wanted = std::getenv("OVERTAKE_TEST_STOP_MS");
     return std::chrono::milliseconds(wanted ? std::stoul(wanted) : 0);
 }
 
-/// Returns the bounds of docs/use/service.md, "How long a neighbour can delay a task": for a slot
-/// and for a place.
+/// Returns the larger of the bounds of docs/use/service.md, "How long a neighbour can delay a
+/// task": for a slot and for a place.
 std::uint64_t bound_ns(const ServiceSettings& of, std::uint64_t claim_ns) {
     const auto overdue_ns = [&](std::uint64_t expected_ns) {
         return std::max(of.overdue_factor * expected_ns, of.overdue_min_time_ns);
@@ -509,8 +511,8 @@ TEST_P(HostileNeighbour, HurtsNoOtherClient) {
         EXPECT_TRUE(WIFSIGNALED(status)) << of.name << " ended with " << WEXITSTATUS(status);
         two.expect_to_work();
     }
-    // The host may be late by as much again, which a neighbour cannot cause.  A neighbour that
-    // could delay them for ever would exceed this.
+    // The host may be late by this in addition, which no neighbour causes.  A neighbour that could
+    // delay the victims for ever would exceed it.
     constexpr std::uint64_t host_lateness = 5000 * ms;
     const std::uint64_t bound = bound_ns(one.settings(), of.claim_ns);
     for (const ServiceVictim* victim : {&one, &two}) {

@@ -16,7 +16,7 @@ std::uint64_t memory_of(const std::string& path) {
     return nlohmann::json::parse(server_status(path)).at("clients")[0].at("memory_bytes");
 }
 
-/// Returns the memory once ended jobs have been freed.
+/// Returns the memory once it stays the same, that is, once ended jobs have been freed.
 std::uint64_t settled_memory_of(const std::string& path) {
     const std::int64_t deadline = patience();
     std::uint64_t before = memory_of(path);

@@ -45,8 +45,8 @@ void bind_as(const std::string& node) {
     EXPECT_EQ(node_of_device(), node);
 }
 
-/// Runs tasks of both kinds until the device is gone; returns true if that ends them.  Writes a
-/// byte to `begun` when tasks run.
+/// Runs tasks of segments of both kinds until the device is gone; returns true if ENODEV ends them.
+/// Writes a byte to `begun` when tasks run.
 bool work_until_it_goes(const std::string& node, bool reports, int begun) {
     try {
         ServiceProcess process(open_kernel(node, KernelBackend::ioctl));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Tasks: why a task has no outputs, what its operands are, and which core it keeps.
+// Tasks: the errors of tasks without outputs, their operands, and the core that a task keeps.
 #include <cerrno>
 #include <functional>
 #include <memory>

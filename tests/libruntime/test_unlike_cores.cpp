@@ -125,7 +125,8 @@ TEST(CoreProfiles, WrongProfilesAreRefusedWithPlaceAndRemedy) {
                  });
 }
 
-/// A class that a program derives from Device, and that implements only info().
+/// Device::core_profiles() is for a class that a program derives from Device, and that implements
+/// only info().
 TEST(CoreProfiles, ADeviceThatDoesNotKnowHasTheNumbersOfItsInfo) {
     const auto device = open_embedded();
     const auto profiles = device->Device::core_profiles();
@@ -191,7 +192,7 @@ TEST(CoreFaults, ACoreFailsInEveryModeOnTheRealClock) {
         const Program quick = delays(faulty.device, {1});
         for (const Program* program : {&endless, &held}) {
             if (mode != OVERTAKE_MODE_FUNCTIONAL && program == &endless)
-                continue; // its watchdog knows its price at once
+                continue; // its time is known, so the watchdog ends it at once
             const Job job = program->job(1, 0, 1);
             faulty.queue->submit({&job, 1});
             faulty.faults.fail(1);
@@ -199,7 +200,7 @@ TEST(CoreFaults, ACoreFailsInEveryModeOnTheRealClock) {
             faulty.faults.recover(1);
             EXPECT_EQ(run(faulty.device, *faulty.queue, quick.job(2, 0, 1)).status, 0) << mode;
             if (mode == OVERTAKE_MODE_FUNCTIONAL)
-                break; // the other core takes no time there
+                break; // the other program takes no time there
         }
     }
 }

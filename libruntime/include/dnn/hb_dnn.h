@@ -8,10 +8,10 @@
  * waits for it and releases it.  Environment variables choose the device and the scheduling of
  * tasks (docs/start/board.md).
  *
- * Any thread may call any function.  The functions never throw and never end the program.  Those
- * that return int32_t return 0 or a status of hb_dnn_status.h, and write nothing through a pointer
- * unless they return 0.  For each error they write a line to standard error (HB_DNN_LOG_LEVEL; a
- * timeout counts as information).
+ * Any thread may call any function.  The functions never throw and never end the program.
+ * Functions that return int32_t return 0 or a status of hb_dnn_status.h.  They write nothing
+ * through a pointer unless they return 0.  For each error they write a line to standard error,
+ * unless the environment variable HB_DNN_LOG_LEVEL excludes it.  A timeout counts as information.
  *
  * Beside the statuses that are named below, a function may return these:
  * HB_DNN_INVALID_ARGUMENT: a pointer is NULL.  HB_DNN_INVALID_PACKED_DNN_HANDLE,
@@ -99,9 +99,9 @@ typedef struct {
 typedef enum { NONE, SHIFT, SCALE } hbDNNQuantiType;
 
 /*
- * A caller may set alignedShape of a tensor to validShape.  Its memory is dense then, and the
- * library converts it.  A caller may change tensorType of an NV12 input to the separate kind of
- * NV12.
+ * A caller may set alignedShape of a tensor to validShape.  Then the tensor's memory is dense, and
+ * the library converts the elements.  A caller may change tensorType of an NV12 input to the
+ * separate kind of NV12.
  */
 typedef struct {
     hbDNNTensorShape validShape;   /* elements that mean something */
@@ -275,7 +275,8 @@ int32_t hbDNNRoiInfer(hbDNNTaskHandle_t* taskHandle, hbDNNTensor** output, const
 int32_t hbDNNResize(hbDNNTaskHandle_t* taskHandle, hbDNNTensor* output, const hbDNNTensor* input,
                     const hbDNNRoi* roi, hbDNNResizeCtrlParam* resizeCtrlParam);
 
-/* The library calls it when a task has ended, with status 0 or HB_DNN_RUN_TASK_FAILED. */
+/* The library calls such a function when a task has ended, with status 0 or
+ * HB_DNN_RUN_TASK_FAILED. */
 typedef void (*hbDNNTaskDoneCb)(hbDNNTaskHandle_t taskHandle, int32_t status, void* userdata);
 
 /*

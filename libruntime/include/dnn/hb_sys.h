@@ -64,8 +64,8 @@ int32_t hbSysWriteMem(hbSysMem* dest, char* src, uint32_t size);
 int32_t hbSysReadMem(char* dest, hbSysMem* src, uint32_t size);
 
 /*
- * Frees an allocation, by its first byte.  If a task in flight uses the memory, it is released
- * when that task has ended.
+ * Frees an allocation, by its first byte.  If a task in flight uses the memory, the library keeps
+ * it until that task has ended.
  * HB_SYS_INVALID_ARGUMENT: NULL, not ours, not the first byte, or freed already.
  */
 int32_t hbSysFreeMem(hbSysMem* mem);

@@ -6,8 +6,9 @@
  *     static const struct overtake_operator_functions functions = { .compute = swish };
  *     overtake_register_custom_operator("com.example", "Swish", &functions);
  *
- * Thread safety: overtake_register_custom_operator() may be called from any thread; the functions
- * that it is given are called from the library's threads, for one state one at a time.
+ * Thread safety: any thread may call overtake_register_custom_operator().  Threads that load models
+ * call create().  Threads that run tasks, of the library or of the program, call compute().  For
+ * one state, only one function runs at a time.
  */
 #ifndef OVERTAKE_CUSTOM_OPERATOR_H
 #define OVERTAKE_CUSTOM_OPERATOR_H
@@ -19,14 +20,14 @@
 extern "C" {
 #endif
 
-/* The shape as ONNX has it; that of a scalar is {1}. */
+/* A shape as in ONNX; {1} for a scalar. */
 struct overtake_operator_shape {
     const uint32_t* sizes;
     size_t dimensions;
 };
 
-/* INT and INTS are `integers`, FLOAT and FLOATS `reals`, STRING and STRINGS `strings`; the elements
- * of a TENSOR are in one of the first two, and `shape` is its own. */
+/* INT and INTS are in `integers`, FLOAT and FLOATS in `reals`, STRING and STRINGS in `strings`.
+ * The elements of a TENSOR are in `integers` or `reals`, and its shape is in `shape`. */
 struct overtake_operator_attribute {
     const char* name;
     const int64_t* integers;
@@ -62,8 +63,9 @@ struct overtake_operator_functions {
     void (*destroy)(void* state);
 };
 
-/* From now on models find the operator.  `functions` is copied.  Returns 0; -EEXIST if the domain
- * has the type already; -EINVAL for NULL, an empty type or no compute(); -ENOMEM. */
+/* Registers the operator for models that are loaded from now on.  `functions` is copied.  Returns
+ * 0; -EEXIST if the domain has the type already; -EINVAL for NULL, an empty type or no compute();
+ * -ENOMEM. */
 __attribute__((visibility("default"))) int
 overtake_register_custom_operator(const char* domain, const char* type,
                                   const struct overtake_operator_functions* functions);

@@ -53,13 +53,15 @@ struct OperatorDescription {
     OVERTAKE_API const OperatorAttribute* find(const std::string& name) const;
 };
 
-/// Computes one node.  The factory makes one for each execution that goes on at a time.
+/// Computes one node.  The factory makes one object for each inference that can run at the same
+/// time.
 class OVERTAKE_API CustomOperator {
 public:
     virtual ~CustomOperator();
     /// Computes the output.  `inputs` and `output` are dense row-major arrays with exactly the
     /// shapes of the description, valid during the call.  One thread at a time calls it.  If it
-    /// throws, the task fails: with the code of an Error, with EIO for any other exception.
+    /// throws, the task fails: with the code of an Error, with ENOMEM for std::bad_alloc, with EIO
+    /// for any other std::exception.
     virtual void compute(std::span<const std::span<const float>> inputs,
                          std::span<float> output) = 0;
 };

@@ -72,8 +72,8 @@ struct Job {
     /// CLOCK_MONOTONIC (device time under a manual clock); 0 = the device's default after
     /// submission.
     std::int64_t deadline_ns = 0;
-    /// With core_any: the cores that may run the job, bit k - 1 for core k; 0 = all cores.  If it
-    /// is not 0, FCs of jobs on their way to a core count among the core's unfinished FCs.
+    /// With core_any: the cores that may run the job, bit k - 1 for core k; 0 = all cores.  With
+    /// such a choice, FCs of jobs on their way to a core count among the core's unfinished FCs.
     std::uint64_t cores = 0;
     /// If `cores` is not 0, submit() writes the number of the core that the device has chosen here
     /// before it returns.

@@ -81,7 +81,7 @@ OVERTAKE_API std::vector<ProcessorOptions> parse_processors(const std::string& t
 
 /// The state of a processor of an engine.
 struct ProcessorState {
-    std::string name;          ///< the processor's; of several cores of an entry NAME.n
+    std::string name;          ///< the processor's name; NAME.n if its entry has several cores
     std::string class_name;    ///< its class
     bool in_use;               ///< false: it has failed, and is tried again
     double slowness;           ///< present time of runs / their time before; 1 = the same
@@ -131,8 +131,9 @@ struct EngineOptions {
     /// Threads of each worker that compute an operator of the CPU, 1..64: as
     /// SessionOptions::cpu_threads.
     unsigned cpu_threads = 1;
-    /// As SessionOptions::record.  Tasks of service mode are not recorded; with several processors
-    /// only runs on cores are.  Level 2 is refused with either (EINVAL).
+    /// As SessionOptions::record.  Tasks of service mode are not recorded.  With several
+    /// processors, the engine records only runs on cores.  Level 2 is refused with service mode and
+    /// with several processors (EINVAL).
     unsigned record = 0;
 };
 
@@ -161,8 +162,8 @@ struct TensorMemory {
     /// nv12 in the form `device`: bytes from one row to the next, of luma and of chroma; 0 = as the
     /// tensor's.
     std::uint32_t row_stride = 0;
-    /// nv12 in the form `device`: the rows of the picture, of which the device resizes a part to
-    /// the tensor's size; 0 = all of a picture of the tensor's size.
+    /// nv12 in the form `device`: rows of the whole picture.  The device resizes the part below to
+    /// the tensor's size.  0 = the picture has the tensor's size, and the part is all of it.
     std::uint32_t picture_height = 0;
     std::uint32_t picture_width = 0; ///< its columns
     std::uint32_t left = 0;          ///< first column of the part, even
@@ -266,7 +267,7 @@ public:
     /// 0, or a negative errno; -EINPROGRESS before its end, -EINVAL before submit(), -ENOTSUP in a
     /// child of fork().
     std::int32_t status() const;
-    /// Why the request failed, for people; empty if it did not.
+    /// The reason why the request failed, for people; empty if it did not fail.
     std::string error() const;
     /// The record of each segment, in order; with several processors a record of each run, in the
     /// order of their ends.  Empty before the request's end.
@@ -278,7 +279,8 @@ public:
     std::uint64_t dispatched_ns() const;
     /// Device time when the request ended; 0 before.
     std::uint64_t ended_ns() const;
-    /// The core that took its BPU segments; 0 before its end, or if none did.
+    /// The core that took the request's BPU segments; 0 before the request's end, or if no core
+    /// did.
     unsigned core() const;
 
 private:
@@ -302,7 +304,7 @@ private:
 class OVERTAKE_API Engine {
 public:
     /// EINVAL for options that are impossible; EPERM, naming the remedy, for a priority or a core
-    /// limit that this process may not ask for; EAGAIN if no thread can be had.
+    /// limit that this process may not ask for; EAGAIN if a thread cannot be started.
     explicit Engine(std::shared_ptr<Device> device, const EngineOptions& options = {});
     /// Cancels the requests, and waits for their ends and for the last callback.  A callback must
     /// not call it.

@@ -19,7 +19,7 @@ namespace overtake {
 enum class EventType : std::uint8_t {
     ctx_create = 0, ///< a context (queue) was made
     ctx_destroy,    ///< a context ended: no event of it follows
-    job_queue,      ///< a job was accepted; it may wait for its fences yet
+    job_queue,      ///< a job was accepted; it may still wait for its fences
     fc_submit,   ///< the job was handed to its core, with all its FCs; a group: once for each part
     fc_start,    ///< an FC began on a core
     fc_preempt,  ///< a HIGH FC goes ahead of the rest of a NORMAL job that has begun

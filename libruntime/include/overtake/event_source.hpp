@@ -2,7 +2,7 @@
 //
 // EventSource: reads the events of a device while they happen (Device::events()).
 //
-//     auto source = device->events();
+//     auto source = device->events({});
 //     std::vector<Event> events(4096);
 //     for (;;)
 //         for (const Event& event : std::span(events).first(source->read(events, deadline)))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life cycle of a model on several processors, from C: graph.hpp explains it, and which calls
- * are allowed in which state.
+ * The life cycle of a model on several processors, from C: graph.hpp explains it, and has a table
+ * of the calls that each state allows.
  *
  *     struct overtake_engine_options options = {.processors = "npu,cpu"};
  *     struct overtake_engine *engine;
@@ -53,7 +53,7 @@ enum overtake_graph_state {
 
 /* Zero and NULL are the defaults. */
 struct overtake_engine_options {
-    const char* device;     /* as `overtake run --device` has it; NULL: auto */
+    const char* device;     /* a name as for `overtake run --device`; NULL: auto */
     const char* processors; /* as parse_processors() of engine.hpp takes them: "npu,cpu" */
     const char* policy;     /* NULL: priority */
     uint32_t max_priority;  /* of graphs; 0: 254.  255 needs CAP_SYS_NICE on a kernel device */
@@ -68,8 +68,9 @@ struct overtake_graph_options {
     uint64_t slo_ns;   /* from a run's beginning to its deadline; 0: none */
 };
 
-/* Returns the error of the last function here, or in processor.h, that failed in this thread; empty
- * if none has.  The text is valid until the next one fails in this thread. */
+/* Returns the error of the last function of this header, or of processor.h, that failed in this
+ * thread; empty if none has failed.  The text is valid until another of these functions fails in
+ * this thread. */
 OVERTAKE_GRAPH_API const char* overtake_last_error(void);
 
 OVERTAKE_GRAPH_API int overtake_engine_create(const struct overtake_engine_options* options,
@@ -85,7 +86,7 @@ OVERTAKE_GRAPH_API int overtake_graph_create(struct overtake_engine* engine, con
 OVERTAKE_GRAPH_API void overtake_graph_destroy(struct overtake_graph* graph);
 
 OVERTAKE_GRAPH_API int overtake_graph_prerun(struct overtake_graph* graph);
-/* With `block` other than 0 it waits for the end and returns the status of the run. */
+/* Begins a run.  If `block` is not 0, waits for the end and returns the status of the run. */
 OVERTAKE_GRAPH_API int overtake_graph_run(struct overtake_graph* graph, int block);
 /* Waits until the run has ended or until deadline_ns (absolute CLOCK_MONOTONIC).  Returns the
  * status of the run, or -EINPROGRESS if it has not ended. */

@@ -88,9 +88,10 @@ struct overtake_processor_functions {
     uint64_t timeout_ns;
 };
 
-/* From now on `class_name` means this processor if an engine is given no workers, device and cores
- * for it.  `functions` is copied.  Returns 0; -EEXIST if the class has a processor already; -EINVAL
- * for NULL, an empty name, or no prepare() or start(); -ENOMEM. */
+/* Registers a processor for engines that are made from now on.  An entry of the class `class_name`
+ * without workers, device and cores refers to it.  `functions` is copied.  Returns 0; -EEXIST if
+ * the class has a processor already; -EINVAL for NULL, an empty name, or no prepare() or start();
+ * -ENOMEM. */
 OVERTAKE_PROCESSOR_API int
 overtake_register_processor(const char* class_name,
                             const struct overtake_processor_functions* functions, void* context);
@@ -105,12 +106,13 @@ OVERTAKE_PROCESSOR_API int overtake_unit_call_input(struct overtake_unit_call* c
                                                     struct overtake_unit_tensor* tensor);
 OVERTAKE_PROCESSOR_API int overtake_unit_call_output(struct overtake_unit_call* call, size_t index,
                                                      struct overtake_unit_tensor* tensor);
-/* Computes the unit in the calling thread, with the operators of the device.  Returns 0, or a
- * negative errno.  One thread at a time. */
+/* Computes the unit in the calling thread, with the operators of CPU workers if they can run it,
+ * and otherwise with those of a core.  Returns 0 or a negative errno.  One thread at a time may
+ * call it. */
 OVERTAKE_PROCESSOR_API int overtake_unit_call_compute(struct overtake_unit_call* call);
 /* Ends the call.  `status` is 0 if the unit is computed; -EIO and -ENODEV are failures of the
- * processor, any other negative errno is one of the task.  Any thread may call it, once: then the
- * call is gone. */
+ * processor, any other negative errno is a failure of the task.  Any thread may call this function,
+ * once.  After that, `call` is invalid. */
 OVERTAKE_PROCESSOR_API void overtake_unit_call_done(struct overtake_unit_call* call, int status);
 
 #ifdef __cplusplus

@@ -55,7 +55,7 @@ struct SessionOptions {
     unsigned record = 0;
 };
 
-/// How a task competes with others.
+/// Options of one run of a task: how it competes with other tasks.
 struct TaskOptions {
     unsigned priority = 0; ///< 0..254 NORMAL, 255 HIGH
     /// In an engine: within one priority the task with the smaller number goes first.  In a Session

@@ -33,8 +33,8 @@ public:
         position_.resize(axes_.size());
     }
 
-    // Calls visit(offsets of the operands, index of the output) for each count() rows that follow
-    // each other.
+    // Calls visit(offsets of the operands, index of the output) once for each group of count()
+    // consecutive rows.
     template <typename Visit>
     void for_each(const Visit& visit) {
         std::array<std::size_t, Count> offsets{};
@@ -170,8 +170,8 @@ inline void one_row(const float* a, std::size_t step_a, const float* b, std::siz
     }
 }
 
-// The lanes of a block have a loop of their own, since a call for each block would take longer than
-// the lanes.
+// Computes consecutive rows in one call, since a call for each block would take longer than its
+// lanes.  Rows as long as a block have loops of constant length.
 template <Binary function>
 void rows_of(const float* a, const float* b, float* out, const RowShape& shape) {
     with_vectors([a, b, out, shape]() mutable {
@@ -242,7 +242,7 @@ Kernel make_binary(const Operation& operation) {
     };
 }
 
-// The part of an operand where the output is in blocks.
+// The form of an operand where the output is in blocks; `none`: the operand has no such form.
 enum class Part { none, one_element, blocked, known };
 
 // Returns the shape with as many dimensions as the output has.
@@ -276,7 +276,7 @@ std::vector<float> blocked_copy(const Shape& shape, Layout blocks, std::span<con
     return result;
 }
 
-// Copies known operands into blocks.
+// Makes a kernel whose output is in blocks.  Copies known operands into blocks once.
 Kernel make_blocked_binary(const Operation& operation) {
     std::array<Shape, 2> shapes;
     std::array<std::vector<float>, 2> known;

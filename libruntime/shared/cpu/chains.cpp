@@ -97,8 +97,8 @@ private:
     const std::span<const Tensor> tensors_;
     const std::vector<bool>& is_internal_;
     std::unordered_map<std::uint32_t, Use> uses_; // by tensor
-    // Each tensor is written at most once, and before it is read.  The first operator of a chain
-    // runs later than its place, where it reads the same data only if this holds.
+    // Each tensor is written at most once, and before it is read.  Only then can the first operator
+    // of a chain run later than its place in the segment and still read the same data.
     bool is_in_order_ = true;
     std::vector<CpuChain> chains_;
     std::vector<std::size_t> chain_of_; // by operator

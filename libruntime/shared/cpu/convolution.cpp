@@ -118,7 +118,7 @@ public:
     }
 
 private:
-    // For one matrix, which has at most most_elements unless a single window has more.
+    // The bounds of one matrix; a single window may have more than most_elements.
     static constexpr std::size_t most_windows = 2048, most_elements = 1u << 25;
 
     std::size_t inner() const {

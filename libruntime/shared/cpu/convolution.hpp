@@ -14,9 +14,9 @@
 
 namespace overtake::cpu {
 
-/// A convolution over one to six axes, or a transposed one.  `few` has as many elements along an
-/// axis as there are windows, `many` is what windows look at.  In a convolution `few` is the target
-/// and `many` the source; in a transposed one it is the other way round.
+/// A convolution over one to six axes, or a transposed one.  `few` has one element for each window,
+/// `many` has the elements that the windows cover.  In a convolution `few` is the target and `many`
+/// the source; in a transposed one it is the other way round.
 struct ConvolutionShape {
     bool is_transposed = false;
     std::size_t groups = 1;
@@ -44,8 +44,8 @@ class ConvolutionPrimitive {
 public:
     /// Returns null if oneDNN has no such implementation.  Of the layouts of `shape`, only `blocks`
     /// counts.  `weights` and `bias` may be empty: then each run has its own.  Otherwise they are
-    /// copied.  `stored` holds the same weights or none.  It outlives the primitive, which reads
-    /// the weights there if they have its format.  Throws Error ENOMEM and std::bad_alloc.
+    /// copied.  `stored` holds the same weights or none.  The stored values outlive the primitive,
+    /// which reads them if they have its format.  Throws Error ENOMEM and std::bad_alloc.
     static std::shared_ptr<const ConvolutionPrimitive> make(const ConvolutionShape& shape,
                                                             std::span<const float> weights,
                                                             std::span<const float> bias,
@@ -74,7 +74,7 @@ private:
     const std::unique_ptr<Primitive> primitive_;
     const bool knows_weights_;
     const std::string format_; ///< of the weights
-    std::vector<float> bias_;  ///< empty: a run brings it; else of whole blocks
+    std::vector<float> bias_;  ///< empty: each run has its own; else padded to whole blocks
 };
 
 /// A convolution through such a primitive.  One thread at a time.
@@ -89,8 +89,9 @@ public:
                       Layout target);
     ~OneDnnConvolution();
 
-    /// Computes all of `target` from all of `source`.  `weights` and `bias` count only if the
-    /// primitive knows none, and an empty bias is zero.  Allocates nothing.  Throws Error ENOMEM.
+    /// Computes all of `target` from all of `source`.  `weights` counts only if the primitive has
+    /// no copy of the weights, `bias` only if it has no copy of a bias.  An empty bias is zero.
+    /// Allocates nothing.  Throws Error ENOMEM.
     void run(std::span<const float> source, std::span<const float> weights,
              std::span<const float> bias, std::span<float> target);
 

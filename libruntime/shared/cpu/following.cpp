@@ -76,7 +76,7 @@ private:
     const Shape output_;
     const LayoutCosts costs_;
     const std::shared_ptr<const Prepared> alone_;
-    std::vector<InPlace> steps_; // empty: it adds an input
+    std::vector<InPlace> steps_; // an empty step adds an input
     std::size_t added_ = 0;
 };
 

@@ -9,8 +9,8 @@
 
 namespace overtake::cpu {
 
-/// In nanoseconds, of a core of 2023 that has AVX-512, unless they were measured.  "Each" means for
-/// each float32 in memory.
+/// Times in nanoseconds.  The defaults are those of a core of 2023 that has AVX-512.  "Each" means
+/// for each float32 in memory.
 struct LayoutCosts {
     double step = 50;              ///< of a kernel or a conversion, beside its work
     double conversion = 0.2;       ///< between planes and blocks, each float in blocks

@@ -12,7 +12,7 @@ namespace overtake::cpu {
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
-constexpr std::size_t most_work = 1 << 15; // limits a state's key times the states of one node
+constexpr std::size_t most_work = 1 << 15; // bounds the length of a key times the number of states
 
 LayoutSet bit(LayoutNumber layout) {
     return static_cast<LayoutSet>(1u << layout);
@@ -103,8 +103,8 @@ public:
     }
 
     // Returns the nanoseconds of the node in this form and of the conversions around it, and calls
-    // visit(before, value, from, to) for each conversion in order.  Infinite if there is no such
-    // conversion.
+    // visit(before, value, from, to) for each conversion in order.  Infinite if one of these
+    // conversions does not exist.
     template <typename Visit>
     double apply(const NodeForm& form, std::string& key, const Visit& visit) const {
         double ns = form.ns;
@@ -169,7 +169,7 @@ private:
         std::vector<State> next;
         std::unordered_map<std::string, std::size_t> known;
         const Transition transition(problem_, alive, node);
-        std::vector<std::pair<std::string, State>> reached; // with whole keys, in the next's order
+        std::vector<std::pair<std::string, State>> reached; // whole keys, in the order of `next`
         for (std::uint32_t parent = 0; parent < states_.size(); parent++)
             for (std::uint32_t form = 0; form < problem_.nodes[node].forms.size(); form++) {
                 std::string key = states_[parent].key + entered;

@@ -52,11 +52,11 @@ struct LayoutPlan {
     std::vector<std::uint32_t> forms; ///< by node: the number of its form
     std::vector<Conversion> conversions;
     double ns = 0;        ///< of nodes and conversions
-    bool is_best = false; ///< no plan with direct conversions takes less; else no other seen
+    bool is_best = false; ///< no plan with direct conversions takes less time; else unknown
 };
 
 /// Plans by dynamic programming in the order of the nodes.  A state is the set of layouts of each
-/// value that is still needed; a value is converted once to each layout that is asked of it.  If
+/// value that is still needed; a value is converted once to each layout that a node needs.  If
 /// there are more states than `most_states`, or than 32,768 divided by the number of values still
 /// needed, only those with the least time so far go on.  Takes time in proportion to nodes and
 /// most_states.

@@ -118,8 +118,8 @@ Kernel make_gather(const Operation& operation) {
     };
 }
 
-// For GatherElements and ScatterElements: indices may be fewer than data along any axis, and they
-// choose along one.
+// Whether indices of GatherElements or ScatterElements fit the data: along each axis but `axis`,
+// along which they choose, `indices` is at most as long as `data`.
 bool have_places(const Shape& data, const Shape& indices, std::size_t axis) {
     if (indices.size() != data.size())
         return false;

@@ -50,7 +50,7 @@ int threads_to_be_had(unsigned wanted) {
     static const auto level = of_openmp<Get>("omp_get_active_level");
     static const auto most_levels = of_openmp<Get>("omp_get_max_active_levels");
     if (wanted == 1 || !limit || !level || !most_levels || level() >= most_levels())
-        return 1; // in a parallel region of the program, where another region has one thread
+        return 1; // in a parallel region of the program, a nested region would have one thread
     return std::min(static_cast<int>(wanted), limit());
 }
 
@@ -64,9 +64,9 @@ int set_dynamic(int value) {
     return before;
 }
 
-thread_local bool has_threads = false; // OpenMP's threads, which wait for the next operator
+thread_local bool has_threads = false; // whether OpenMP keeps threads for this thread
 
-/// A child has none of these threads, and would wait for them for ever.
+/// Ends OpenMP's threads.  A child of fork() has none of them, and would wait for them for ever.
 void end_threads_before_fork() {
     if (!has_threads)
         return;

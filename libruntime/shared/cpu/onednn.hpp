@@ -15,11 +15,12 @@
 
 namespace overtake::cpu::onednn {
 
-/// The only engine.  Thread safe.
+/// Returns oneDNN's engine for the CPU, which all operators share.  Thread safe.
 const dnnl::engine& engine();
 
-/// While it lives, oneDNN computes on this thread's calls with ThreadCount's threads, or with as
-/// many of them as OpenMP allows: a primitive must run with the number that it was made for.
+/// While the object lives, calls of oneDNN in this thread compute with as many threads as
+/// ThreadCount states, or with fewer if OpenMP allows fewer.  A primitive must run with the number
+/// that it was made for.
 class Threads {
 public:
     Threads();
@@ -32,11 +33,11 @@ private:
     int was_dynamic_ = 0;
 };
 
-/// Throws Error ENOMEM, naming `what`, unless there is room for what oneDNN allocates while it
-/// makes a primitive: version 2.6 crashes if one of those allocations fails.
+/// Throws Error ENOMEM, naming `what`, unless 32 MiB can be mapped, enough for the allocations of
+/// oneDNN while it makes a primitive.  Version 2.6 crashes if one of them fails.
 void require_room(const char* what);
 
-/// The calling thread's stream.
+/// Returns the calling thread's stream.
 const dnnl::stream& stream();
 
 /// Describes a value of three to five dimensions.

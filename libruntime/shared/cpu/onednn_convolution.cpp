@@ -39,9 +39,9 @@ Dims dims_of_weights(const ConvolutionShape& shape) {
     return dims;
 }
 
-// Returns the padding behind each axis with which oneDNN counts as many windows.  Returns nothing
-// if there is none, if windows may lie in padding alone, or if they are too long for generated code
-// to address.
+// Returns the padding behind each axis with which oneDNN counts as many windows as `shape` has.
+// Returns nothing if no padding does so, if windows may lie in padding alone, or if windows are too
+// long for generated code to address.
 std::optional<Dims> padding_behind(const ConvolutionShape& shape) {
     Dims behind;
     for (std::size_t axis = 0; axis < shape.kernel.size(); axis++) {
@@ -115,7 +115,7 @@ bool choose(Chosen& chosen, bool may_use_avx512) {
 constexpr auto inference = dnnl::prop_kind::forward_inference;
 constexpr auto direct = dnnl::algorithm::convolution_direct;
 
-// In version 2 next_impl() reads the description, so it lives as long.
+// In version 2 next_impl() reads the description, so that lives as long as `chosen`.
 #if DNNL_VERSION_MAJOR >= 3
 struct Forward {
     explicit Forward(const Request& r, const Description& bias)
@@ -153,10 +153,10 @@ struct ByData {
 
 struct ConvolutionPrimitive::Primitive {
     onednn::Step convolution;
-    Description source, weights, target, bias; // as it has them; no bias of a transposed one
+    Description source, weights, target, bias; // the primitive's; empty bias: transposed
     onednn::Owned known_weights;
 
-    // Returns null if there is no implementation that is wanted.
+    // Returns null if oneDNN has no implementation for which is_wanted() is true.
     static std::unique_ptr<Primitive> chosen(const ConvolutionShape& shape, const Dims& behind,
                                              bool in_blocks);
     bool make(const ConvolutionShape& shape, const Request& request);
@@ -261,7 +261,8 @@ bool ConvolutionPrimitive::writes(Layout layout) const {
 
 namespace {
 
-// Calls `step` and throws its errors as Error; returns null if oneDNN cannot.
+// Calls `step`.  Throws Error ENOMEM if oneDNN has too little memory; returns null for any other
+// error of oneDNN.
 template <typename Step>
 auto translated(const Step& step) -> decltype(step()) {
     onednn::require_room("convolution");
@@ -273,7 +274,8 @@ auto translated(const Step& step) -> decltype(step()) {
             throw Error(ENOMEM, "convolution: oneDNN has not enough memory for it");
         return nullptr;
     } catch (const std::future_error&) {
-        return nullptr; // oneDNN's cache returns what it refused once as a broken promise
+        return nullptr; // oneDNN's cache reports a primitive that it refused before as a broken
+                        // promise
     }
 }
 
@@ -425,7 +427,7 @@ void OneDnnConvolution::run(std::span<const float> source, std::span<const float
     s.target.write();
     if (is_transposed)
         add_bias(added, target);
-    if (is_blocked(target_layout_)) // the lanes are the source times 0, which may be NaN
+    if (is_blocked(target_layout_)) // spare lanes are the source times 0, which may be NaN
         clear_spare_lanes(primitive_->shape_.target, target_layout_, target);
 }
 

@@ -45,7 +45,7 @@ private:
     std::vector<NodeForm> forms_;
 };
 
-// For operators that do the same in blocks, on other shapes.
+// An operator whose form in blocks is the same computation on other shapes.
 class InBlocks : public Prepared {
 public:
     InBlocks(const Operation& operation, double ns_of_each, Kernel (*make)(const Operation&),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Operators of the CPU: float32 in and out, dense row-major arrays of any rank.  The runtime (CPU
+// Operators of the CPU: float32 in and out, in the layouts of cpu/layout.hpp.  The runtime (CPU
 // segments), the model reader (checks) and the compiler (float execution) use the same table, so an
 // operator means the same in all three.  Integers and truth values are held as float32, exact up to
 // 2^24.
@@ -73,8 +73,8 @@ using Kernel = std::function<void(const Inputs&, std::span<float>)>;
 /// Returns the operation of a model's operator.
 Operation operation_of(std::span<const Tensor> tensors, const CpuOp& op);
 
-/// Returns why the operation is unsound, or nothing.  An operation that passes cannot leave its
-/// arrays, whatever the data.
+/// Returns the reason why the operation is unsound; empty if it is sound.  An operation that passes
+/// cannot leave its arrays, whatever the data.
 std::string check(const Operation& operation);
 
 /// The data that all kernels of one operation share: weights in the layout that is read, generated
@@ -225,7 +225,8 @@ struct Extents {
     std::size_t outer, length, inner;
 };
 Extents around(const Shape& shape, std::size_t axis);
-/// Returns row-major strides, 0 where `shape` has 1 and `target` (of at least its rank) does not.
+/// Returns row-major strides by axis of `target`, which has at least the rank of `shape`; 0 along
+/// axes that `shape` lacks or has with size 1.
 std::vector<std::size_t> broadcast_strides(const Shape& shape, const Shape& target);
 /// Returns the joint shape; empty if the shapes do not fit each other.
 Shape broadcast(const Shape& left, const Shape& right);

@@ -91,7 +91,7 @@ private:
         std::int64_t counted; // those and taps in the padding that counts
     };
 
-    // Looks only at taps inside, however large kernel and padding are.
+    // Returns the taps of a window in constant time, however large kernel and padding are.
     Stretch stretch(std::size_t axis, std::int64_t window) const {
         const std::int64_t kernel = numbers_[0][axis], dilation = numbers_[2][axis],
                            behind = numbers_[4][axis], size = in_[axis];

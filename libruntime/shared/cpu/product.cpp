@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// MatrixProduct of any number of dimensions, by that of oneDNN.
+// MatrixProduct of any number of dimensions, by oneDNN's product of two matrices.
 #include <cerrno>
 
 #include <oneapi/dnnl/dnnl.h>

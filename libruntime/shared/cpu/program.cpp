@@ -59,7 +59,7 @@ double conversion_ns(const cpu::LayoutCosts& costs, const Tensor& tensor, Layout
     return costs.conversion_ns(floats_of(tensor, is_blocked(from) ? from : to));
 }
 
-// First fit in an array of floats, which is as long as needed.
+// Allocates ranges of an array of floats by first fit.  The array is as long as needed.
 class OwnMemory {
 public:
     std::size_t take(std::size_t count) {
@@ -109,7 +109,8 @@ private:
     std::size_t size_ = 0;
 };
 
-// Returns this CPU's blocks, if there are convolutions; other operators need not ask oneDNN.
+// Returns this CPU's blocks if there are convolutions.  Otherwise returns blocks of 8 and does not
+// call oneDNN.
 cpu::Layout blocks_for(std::span<const CpuOp> ops) {
     return std::ranges::find(ops, CpuOpType::convolution, &CpuOp::type) == ops.end()
                ? cpu::Layout::blocked_8
@@ -168,7 +169,7 @@ private:
         bool is_unrounded;
     };
 
-    // Makes the plan, and leaves the problem with the forms whose numbers the plan has.
+    // Makes the plan, and leaves in problem_ the forms to which the plan's numbers refer.
     cpu::LayoutPlan plan_for(CpuLayout layout) {
         const cpu::LayoutProblem all = problem_;
         program_.is_stored = layout == CpuLayout::automatic && keep_stored_forms();
@@ -178,7 +179,7 @@ private:
             cpu::LayoutPlan plan = cpu::plan_layouts(problem_);
             if (std::isfinite(plan.ns))
                 return plan;
-            program_.is_stored = false; // the device's tensors have pixels that are no blocks
+            program_.is_stored = false; // a tensor of the device cannot be copied to blocks
         }
         problem_ = all;
         cpu::LayoutPlan plan = cpu::plan_layouts(problem_);
@@ -196,7 +197,8 @@ private:
         return stored > most_wasted && stored > 4 * tensor.elements();
     }
 
-    // Returns false if the file has no forms, or if this CPU's kernels lack one.
+    // Returns false if the file has no forms, if a form would waste memory, or if this CPU's
+    // kernels lack a form.
     bool keep_stored_forms() {
         for (std::size_t node = 0; node < nodes_.size(); node++) {
             const CpuChain* chain = nodes_[node].chain;
@@ -219,7 +221,8 @@ private:
         return true;
     }
 
-    // Notes the layouts of the chain's operators, which have no other layouts between them.
+    // Records the layouts of the chain's operators.  Values between them have the layout of the
+    // chain's output.
     void note_layouts(const CpuChain& chain, const cpu::NodeForm& form) {
         const std::uint8_t inside = in_file(form.output);
         std::vector<std::uint8_t>& first = program_.layouts[chain.first];
@@ -405,8 +408,8 @@ std::vector<bool> internal_tensors(std::span<const Segment* const> segments,
                                    std::span<const Tensor> tensors,
                                    std::span<const std::uint32_t> kept) {
     constexpr auto none = std::numeric_limits<std::size_t>::max();
-    std::vector<std::size_t> written(tensors.size(), none); // by the last segment that does
-    std::vector<bool> is_known(tensors.size());             // to other segments
+    std::vector<std::size_t> written(tensors.size(), none); // by tensor: its last writer so far
+    std::vector<bool> is_known(tensors.size());             // by tensor: to other segments
     for (const std::uint32_t tensor : kept)
         is_known[tensor] = true;
     for (std::size_t number = 0; number < segments.size(); number++)

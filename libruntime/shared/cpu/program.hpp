@@ -42,7 +42,7 @@ struct CpuSlot {
 
 /// Runs an operator, or copies a tensor from one layout to another.
 struct CpuStep {
-    const CpuOp* op;                               ///< runs, or gets or gives the copied tensor
+    const CpuOp* op;                               ///< the operator; a copy has one for its errors
     std::shared_ptr<const cpu::Prepared> prepared; ///< null: copies
     cpu::NodeForm form;                            ///< of `prepared`
     std::vector<CpuSlot> inputs;                   ///< a copy has one
@@ -63,15 +63,16 @@ struct CpuProgram {
     double ns = 0;                                  ///< its time by the costs
 };
 
-/// Makes the program of the CPU segment `ops`.  `is_internal`, by tensor: only this segment knows
-/// it.  An automatic layout is that of the file (CpuOp::layouts), if the file chose one that this
-/// CPU's kernels have.  Refers to `ops` and `tensors`.  Throws Error ENOMEM.
+/// Makes the program of the CPU segment `ops`.  `is_internal` states for each tensor whether only
+/// this segment uses it.  An automatic layout is that of the file (CpuOp::layouts), if the file
+/// chose one that this CPU's kernels have.  Refers to `ops` and `tensors`.  Throws Error ENOMEM.
 CpuProgram make_cpu_program(std::span<const CpuOp> ops, std::span<const Tensor> tensors,
                             const std::vector<bool>& is_internal, CpuLayout layout,
                             const cpu::LayoutCosts& costs = {});
 
-/// Returns, by tensor, whether one operator of each CPU segment that has the tensor makes it,
-/// nothing else reads it, and it is in host memory.  `kept`: inputs and outputs of the model.
+/// Returns for each tensor whether CPU segments alone use it, each of them writes it once before it
+/// reads it, and it is in host memory.  `kept` has the inputs and outputs of the model, which are
+/// not such tensors.
 std::vector<bool> internal_tensors(std::span<const Segment* const> segments,
                                    std::span<const Tensor> tensors,
                                    std::span<const std::uint32_t> kept);

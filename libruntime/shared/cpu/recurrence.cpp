@@ -242,7 +242,7 @@ private:
             for (std::size_t i = 0; i < hidden; i++)
                 reset_[batch * hidden + i] *= gates_[hidden + i];
         }
-        // Only the columns of the hidden gate.
+        // The product of the hidden gate's columns alone.
         const float* recurrent = recurrent_.data() + direction * rows * hidden;
         for (std::size_t batch = 0; batch < sizes_.batch; batch++) {
             float* sums = from_states_.data() + batch * rows + 2 * hidden;
@@ -357,7 +357,7 @@ private:
     std::vector<float> weights_, recurrent_; // by direction, transposed
     std::vector<float> from_inputs_;         // (steps, batch, gates * hidden), of one direction
     std::vector<float> from_states_;         // (batch, gates * hidden), of one step
-    std::vector<float> gates_;               // of one step and one of the batch
+    std::vector<float> gates_;               // of one step and one entry of the batch
     std::vector<float> reset_, cells_;       // (batch, hidden)
     const float *bias_ = nullptr, *lengths_ = nullptr, *states_ = nullptr, *first_cells_ = nullptr,
                 *peepholes_ = nullptr;

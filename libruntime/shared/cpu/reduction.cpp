@@ -122,7 +122,7 @@ std::string check_reduce(const Operation& operation) {
                                                                    : "shapes do not fit each other";
 }
 
-// The values that are kept while the elements of one output pass.
+// The state of the reduction of one output's elements.
 struct Accumulator {
     double value;
     double greatest = -std::numeric_limits<double>::infinity(); // log_sum_exp
@@ -217,7 +217,7 @@ struct Accumulator {
     }
 };
 
-// Adds each element to the entry of `sums` that it belongs to, in the order of the elements.
+// Adds the elements, in their order, to the entries of sums_ that they belong to.
 class Reduce {
 public:
     explicit Reduce(const Operation& operation)

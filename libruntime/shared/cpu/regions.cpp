@@ -115,7 +115,7 @@ struct Stretch {
     }
 };
 
-// The samples of some adjacent outputs that lie in the picture.
+// The samples in the picture of some adjacent outputs.
 class Samples {
 public:
     void find(const Stretch& stretch, std::size_t begin, std::size_t end, std::int64_t pixels) {
@@ -155,8 +155,8 @@ public:
     }
 
 private:
-    // Returns the picture; a negative number counts from the end: the last row of
-    // NonMaxSuppression, say.
+    // Returns the number of the picture.  A negative number counts from the end, for example that
+    // of an unused row of NonMaxSuppression, -1.
     std::size_t picture(float number) const {
         const auto count = static_cast<float>(from_[0]);
         const float position = number < 0 ? number + count : number;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// This is no primitive of oneDNN: those crash, or stay broken for good, if an allocation fails.
+// Softmax does not use oneDNN: its primitives crash, or stay broken for good, if an allocation
+// fails.
 #include "cpu/softmax.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace overtake {
 
 namespace {
 
-/// Combines all values, sixteen at once, which do not wait for each other.
+/// Combines all values through sixteen partial results, which do not depend on each other.
 template <typename Combine>
 float reduce(const float* values, std::size_t count, float first, const Combine& combine) {
     constexpr std::size_t at_once = 16;

@@ -12,7 +12,7 @@ struct Entry {
     const char* name;
     std::string (*check)(const Operation&);
     Kernel (*make)(const Operation&); ///< in planes
-    /// Null: there is only what make() makes.
+    /// Null: the operator has only the form that make() makes.
     std::shared_ptr<const Prepared> (*prepare)(const Operation&) = nullptr;
 };
 

@@ -49,12 +49,12 @@ void for_each_block(const Tensor& tensor, std::size_t width, Visit visit) {
                           std::min(width, tensor.channels - c));
 }
 
-/// The steps in which the bytes of a tensor count, as its user sees them.
+/// The scale and zero point by which the bytes of a tensor stand for values.
 struct Steps {
     static constexpr std::size_t size = 1;
     float scale;
     float zero_point;
-    unsigned flip; // the bits in which the bytes in memory differ
+    unsigned flip; // the bits that are inverted in memory
 
     void store(float value, std::byte* to) const {
         const std::int8_t q = quantise(value, scale, zero_point);
@@ -65,7 +65,7 @@ struct Steps {
     }
 };
 
-/// The steps of elements of 16 bits, which the host has in the device's order: little endian.
+/// The scale of elements of 16 bits.  The host's byte order is the device's: little endian.
 struct WideSteps {
     static constexpr std::size_t size = sizeof(std::int16_t);
     float scale;
@@ -99,7 +99,7 @@ Steps device_steps(const Tensor& tensor) {
     return {tensor.scale, static_cast<float>(tensor.zero_point), 0};
 }
 
-/// Calls function(steps) with the steps of the tensor's type.
+/// Calls function() with WideSteps for a tensor of 16 bits, with `narrow` for any other.
 template <typename Function>
 void with_steps(const Tensor& tensor, const Steps& narrow, Function function) {
     if (tensor.is_int16)

@@ -17,7 +17,8 @@ namespace overtake {
 /// `values` has tensor.elements() entries, `out` has tensor.bytes bytes; padding is left as it is.
 void to_device(const Tensor& tensor, std::span<const float> values, std::span<std::byte> out);
 
-/// Computes value = scale * (q - zero point).  The shapes are reversed.
+/// Computes value = scale * (q - zero point).  `in` has tensor.bytes bytes, `values` has
+/// tensor.elements() entries.
 void from_device(const Tensor& tensor, std::span<const std::byte> in, std::span<float> values);
 
 /// Do the same for values in blocks of channels of a tensor that is_pixels().

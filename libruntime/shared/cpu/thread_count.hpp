@@ -5,8 +5,9 @@
 
 namespace overtake::cpu {
 
-/// While it lives, operators that this thread makes or runs use up to so many threads; without one
-/// they use 1 thread.  An operator runs with as many threads as it was made with.
+/// While the object lives, operators that this thread makes or runs use up to so many threads.
+/// Without such an object they use 1 thread.  An operator runs with as many threads as it was made
+/// with.
 class ThreadCount {
 public:
     explicit ThreadCount(unsigned count) noexcept : before_(current_) { current_ = count; }

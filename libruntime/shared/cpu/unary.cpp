@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Operators of one element.
+// Operators that apply a function to each element.
 #include <algorithm>
 #include <cmath>
 #include <functional>

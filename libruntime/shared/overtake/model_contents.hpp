@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The contents of a model, for Overtake's own tools and tests.  Not installed: it changes whenever
-// they need it to, and the library gives it only to tools of its own version
+// The contents of a model, for Overtake's own tools and tests.  Not installed: this header may
+// change with every version, and the library exports it only for tools of its own version
 // (docs/reference/library.md).
 #pragma once
 
@@ -128,7 +128,7 @@ struct Unit {
 /// A segment of the BPU in parts for several cores: its job is a group (Job::parts), with the
 /// bindings of the segment.
 struct CoreSegment {
-    std::vector<overtake_fc> fcs; ///< each part's behind those of the part before; CPU: none
+    std::vector<overtake_fc> fcs; ///< part by part; a CPU segment has none
     std::vector<std::uint64_t> fc_cycles;
     std::vector<overtake_part> parts;  ///< `core`: core of the plan, from 1, ascending
     std::vector<std::uint32_t> stages; ///< for each FC its stage; each stage has an FC
@@ -139,7 +139,7 @@ struct CoreSegment {
 
 /// The network cut for several cores.
 struct CorePlan {
-    bool are_alike = true;                  ///< its cores; then each part may run on any of them
+    bool are_alike = true;                  ///< profiles; any core may then run any part
     std::vector<std::string_view> profiles; ///< one for each core; at least two
     std::vector<std::uint32_t> clocks_khz;  ///< the same
     std::vector<CoreSegment> segments;      ///< one for each segment of the model

@@ -22,7 +22,7 @@ inline ovt_sched_settings usual_settings(bool is_shared = false) {
     return settings;
 }
 
-/// All but the policy.
+/// Returns all settings but the policy.
 inline ovt_sched_settings settings_of(const EngineOptions& options) {
     ovt_sched_settings settings = usual_settings();
 #define OVT_QUEUE_SETTING(name, public_name, ...) settings.name = options.public_name;
@@ -39,7 +39,7 @@ inline void set_settings(EngineOptions& options, const ovt_sched_settings& setti
 #include "sched/settings.inc"
 }
 
-/// All but the policy.
+/// Returns all settings but the policy.
 inline ovt_sched_settings settings_of(const ServiceSettings& service) {
     ovt_sched_settings settings = usual_settings(true);
 #define OVT_QUEUE_SETTING(name, public_name, ...) settings.name = service.public_name;

@@ -38,7 +38,8 @@ UnitRun* merged(UnitRun* a, UnitRun* b) {
     return first;
 }
 
-/// Sorts a list that is linked by ended_behind, without memory: a great many runs may end at once.
+/// Sorts a list that is linked by ended_behind, without allocating: a great many runs may end at
+/// once.
 UnitRun* sorted_by_dispatch(UnitRun* first) {
     constexpr std::size_t most_doublings = 64;
     std::array<UnitRun*, most_doublings> sorted{}; // lists of 1, 2, 4, ... runs
@@ -351,7 +352,8 @@ void CoordinatedEngine::run() {
     }
 }
 
-/// In the order of the contract: ends, failures, trials, arrivals, cancels, looks.
+/// Handles one instant in the order of the contract: ends, failures, trials, arrivals, cancels,
+/// looks.
 void CoordinatedEngine::run_instant(Messages& messages, std::uint64_t now) {
     handle_ends(messages.first_ended, now);
     handle_failures(messages, now);
@@ -370,7 +372,7 @@ void CoordinatedEngine::run_instant(Messages& messages, std::uint64_t now) {
     coordinator_->tell_all(now);
 }
 
-/// Runs that were dispatched first are handled first.
+/// Handles the ends of runs in the order of the runs' dispatch.
 void CoordinatedEngine::handle_ends(UnitRun* first, std::uint64_t now) {
     for (UnitRun* run = sorted_by_dispatch(first); run;) {
         UnitRun* const behind = run->ended_behind;

@@ -4,8 +4,8 @@
 //
 // One thread owns the coordinator; each device has a thread that talks to it, each pool has its
 // workers, each processor of the program has its threads, and a few threads copy tensors and run
-// the computations of requests.  All of these leave their news as messages.  One more thread ends
-// tasks, and one calls callbacks.
+// the computations of requests.  All of these threads send messages to the first.  One more thread
+// ends tasks, and one calls callbacks.
 //
 // Thread safety: any thread, and any callback, may call every function except stop() and the
 // destructor.
@@ -58,8 +58,8 @@ public:
     /// already, and EINVAL as Coordinator::check().
     std::shared_ptr<CoordinatedModel> load(const std::shared_ptr<const Model>& model,
                                            const TimesFile* times = nullptr);
-    /// Replaces the recorded times of a model's runs by `times`, or by none if it is null.  No
-    /// request may use the model meanwhile.  Throws Error as Coordinator::add_model().
+    /// Replaces the recorded times of a model's runs by `times`, or forgets them if `times` is
+    /// null.  No request may use the model meanwhile.  Throws Error as Coordinator::add_model().
     void begin_records(CoordinatedModel& model, const TimesFile* times);
     /// Throws Error EINVAL if these options name no processor, if no processor can run one of the
     /// units, or if the policy wants one processor for all of them and none can run them all.

@@ -39,7 +39,7 @@ std::uint64_t longest_fc_ns(const Segment& segment) {
     }
     if (all == 0)
         return segment.expected_ns;
-    // In the unit of the segment's time: the file has the clock of that unit only once.
+    // The longest FC's share of the segment's time, which needs no clock.
     const auto share = static_cast<double>(most) / static_cast<double>(all);
     return static_cast<std::uint64_t>(share * static_cast<double>(segment.expected_ns));
 }
@@ -318,7 +318,7 @@ UnitInference::UnitInference(std::shared_ptr<CoordinatedModel> model,
         present_[tensor] = domains_with(tensor, home_domain);
 }
 
-/// Notes where a new domain's tensors are.
+/// Records the domain in whose memory each tensor of a new domain is.
 void UnitInference::share(unsigned domain, unsigned source) {
     if (memory_of_.empty())
         memory_of_.resize(present_.size() * away_.size(), home_domain);

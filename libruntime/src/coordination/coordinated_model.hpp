@@ -43,8 +43,8 @@ struct ProcessorClass {
     CoresIdentity cores{};
 };
 
-/// A place where tensors can be: the memory of the engine's device, which is domain 0, of each
-/// other device, or of each of the program's processors, which is memory of the engine's device.
+/// A memory for tensors.  Domain 0 is that of the engine's device.  Each other device has a domain.
+/// Each of the program's processors has a domain in memory of the engine's device.
 struct Domain {
     std::shared_ptr<Device> device{};
     /// The earlier domain on whose tensors this domain's device works in place; null: there is
@@ -57,7 +57,7 @@ constexpr std::size_t most_domains = 64;
 
 class UnitInference;
 
-/// Returns the memory of a tensor, whichever kind it is.
+/// Returns the memory of a tensor, on the device or in the host.
 inline std::span<std::byte> bytes_of(const TensorPlace& place) {
     return place.device.empty() ? std::as_writable_bytes(place.host) : place.device;
 }
@@ -93,9 +93,9 @@ public:
     const UnitTable::Work& work(std::size_t unit, std::size_t engine_class) const noexcept {
         return *works_[unit * classes_.size() + engine_class];
     }
-    /// Says why a class of the engine does not support the unit.
+    /// Returns the reason why a class of the engine does not support the unit.
     std::string refusal(std::size_t unit, std::size_t engine_class) const;
-    /// Names the model's classes that have the unit: "npu or cpu".
+    /// Returns the names of the model's classes that have the unit: "npu or cpu".
     std::string classes_with(std::size_t unit) const;
 
     /// Throws Error as Request::add() does.
@@ -173,11 +173,12 @@ public:
     const std::shared_ptr<CoordinatedModel::Away>& away(unsigned domain) const noexcept {
         return away_[domain];
     }
-    /// Says why the inference has no memory in a domain; empty: it has.
+    /// Returns the reason why the inference has no memory in a domain; empty if it has memory
+    /// there.
     const std::string& away_refusal(unsigned domain) const noexcept {
         return away_refusals_[domain];
     }
-    /// Returns what makes the jobs of a domain.
+    /// Returns the object that describes the inference's jobs in a domain.
     const SegmentWork& work(unsigned domain) const noexcept;
 
     // Several runs may call these at a time.
@@ -210,7 +211,7 @@ private:
     std::vector<std::shared_ptr<CoordinatedModel::Away>> away_; ///< by domain; null for the home
     std::vector<std::string> away_refusals_;                    ///< by domain
     std::uint64_t domains_ = 1u << home_domain;
-    std::vector<unsigned> memory_of_; ///< [tensor * domains + domain]: whose memory it uses
+    std::vector<unsigned> memory_of_; ///< [tensor * domains + domain]: domain of its memory
     bool has_copies_ = false;         ///< a domain has memory of its own for a tensor
     std::mutex copies_;
     std::vector<std::uint64_t> present_; ///< by tensor: the domains that have it, one bit each

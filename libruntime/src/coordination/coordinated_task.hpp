@@ -70,9 +70,9 @@ public:
     std::uint64_t dispatched_ns() const noexcept override { return dispatched_ns_; }
     unsigned core() const noexcept override { return core_; }
     std::vector<SegmentRecord> segment_records() const override;
-    /// Constant once it has ended.
+    /// Constant once the task has ended.
     std::vector<overtake::RunRecord> run_records() const override;
-    /// The runs that are done.  Constant once it has ended.
+    /// The runs that are done.  Constant once the task has ended.
     std::vector<MeasuredRun> measured_runs() const;
     std::uint32_t retries() const noexcept {
         return retries_ + (is_in_coordinator_ ? coord_.retries : 0);

@@ -125,7 +125,8 @@ void Coordinator::run_ended(UnitRun& run, std::uint64_t now) {
     CoordinatedTask& task = *run.task;
     run.is_with_runner = false;
     ended_ns_[run.described->processor] = now;
-    // A run that a processor with a timeout has done after it was given up counts as failed.
+    // A run that a processor with a timeout has done counts as failed if the processor has failed
+    // meanwhile.
     if (run.outcome == RunOutcome::done && !coord_.processors[run.described->processor].in_use &&
         setup_.processors[run.described->processor].has_timeout)
         run.outcome = RunOutcome::failed;
@@ -146,7 +147,7 @@ void Coordinator::run_ended(UnitRun& run, std::uint64_t now) {
     counts.retries += run.outcome == RunOutcome::failed && run.has_started;
     if (run.job.core != 0)
         task.core_ = run.job.core;
-    // A run of a task that ends counts as cancelled, even if it came to its own end.
+    // A run of a task that is ending counts as cancelled, even if the run came to its own end.
     if (ovt_coord_run_ended(&coord_, described, &end, now) == OVT_COORD_CANCELLED)
         run.outcome = RunOutcome::cancelled;
     task.add_record(run);
@@ -246,7 +247,7 @@ void Coordinator::cancel_now(CoordinatedTask& task, std::uint64_t now) {
 void Coordinator::begin_trials(std::uint64_t now) {
     for (u32 q = 0; q < coord_.processor_count; q++) {
         const ovt_coord_processor& processor = coord_.processors[q];
-        // A processor is tried once all that it had has come back.
+        // A trial begins once all runs of the processor have come back.
         if (processor.in_use || processor.trial_time > now || processor.unfinished != 0 ||
             on_trial_ & bit(q))
             continue;
@@ -256,7 +257,8 @@ void Coordinator::begin_trials(std::uint64_t now) {
     }
 }
 
-/// Returns when a processor counts as failed unless it ends a run before; OVT_COORD_NEVER: never.
+/// Returns the time at which a processor counts as failed unless it ends a run before;
+/// OVT_COORD_NEVER: never.
 std::uint64_t Coordinator::overdue_time(std::uint32_t processor) const {
     const ovt_coord_processor& of = coord_.processors[processor];
     if (setup_.run_timeout_ns == 0 || !setup_.processors[processor].has_timeout || !of.in_use ||
@@ -305,7 +307,7 @@ engine::OwningList<CoordinatedTask, &CoordinatedTask::stage_link_> Coordinator::
     return std::exchange(ended_, {});
 }
 
-// What the scheduler wants
+// The scheduler's actions
 
 void Coordinator::leave_nothing_to_do(std::uint64_t now) {
     ovt_coord_action action;
@@ -330,7 +332,7 @@ void Coordinator::carry_out(const ovt_coord_action& action, std::uint64_t now) {
     }
 }
 
-// What it tells
+// Reports to tracers
 
 /// Returns the processors that could run the run's first unit for this task, working or not.
 std::uint64_t Coordinator::able(const CoordinatedTask& task, const ovt_coord_run& run) const {
@@ -367,7 +369,7 @@ void Coordinator::tell_all(std::uint64_t now) {
         tell(q, now);
 }
 
-/// The run is over, and its processor has been counted.
+/// Reports the end of a run, and the state of its processor after that.
 void Coordinator::tell_end(const UnitRun& run, std::uint64_t now) const {
     std::int32_t status = run.status;
     if (run.outcome != RunOutcome::fault)

@@ -22,11 +22,11 @@
 
 namespace overtake::coordination {
 
-/// A core, or a pool of CPU workers.
+/// A core, a pool of CPU workers, or a processor of the program's own.
 struct CoordinatedProcessor {
     std::string name;
     std::string entry_name;
-    unsigned core = 0;             ///< on its device, from 1; 0: a pool
+    unsigned core = 0;             ///< on its device, from 1; 0: no core
     unsigned domain = home_domain; ///< the domain of its device
     Runner* runner = nullptr;      ///< belongs to the engine
     bool has_timeout = false;      ///< its device may stop without a report
@@ -47,7 +47,7 @@ TimesFile::Class described_class(const ProcessorClass& of);
 
 class Coordinator {
 public:
-    /// Copies `setup`, and keeps nothing else of it.
+    /// Takes over `setup`.
     explicit Coordinator(CoordinatorSetup setup);
     ~Coordinator();
     Coordinator(const Coordinator&) = delete;
@@ -60,8 +60,8 @@ public:
     /// Adds a model with the times that its runs took before.  Throws Error EINVAL, naming the
     /// place in the file.
     void add_model(CoordinatedModel& model, const TimesFile& times);
-    /// Throws Error EINVAL, naming the place in the file, if the file is of another model, or of
-    /// other processors than these.  Thread safe.
+    /// Throws Error EINVAL, naming the place in the file, if the file is of another model, of
+    /// another machine or of other processors than these.  Thread safe.
     void check(const Model& model, const TimesFile& times) const;
     /// Throws Error EINVAL, naming a unit, for a stage that no processor, or no set of processors,
     /// can bring to its end.  Thread safe.
@@ -98,7 +98,8 @@ public:
     void tell_all(std::uint64_t now);
 
     std::vector<ProcessorState> states(std::uint64_t now) const;
-    /// Returns when act() is to be called even if nothing happens; OVT_COORD_NEVER: never.
+    /// Returns the time at which the caller calls act() even if nothing happens; OVT_COORD_NEVER:
+    /// never.
     std::uint64_t next_time() const;
     /// Returns the tasks whose stage has ended since the last call; task.failure_ has its status.
     engine::OwningList<CoordinatedTask, &CoordinatedTask::stage_link_> take_ended();
@@ -127,7 +128,7 @@ private:
     ovt_coord coord_{};
     std::uint64_t on_trial_ = 0;          ///< processors whose trial is under way
     std::uint64_t gone_ = 0;              ///< processors that do not come back
-    std::vector<std::uint64_t> ended_ns_; ///< by processor: its last end, or when it began
+    std::vector<std::uint64_t> ended_ns_; ///< by processor: last end of a run, or first dispatch
     std::vector<probe::Counts> counts_;   ///< by processor
     std::vector<probe::Name> names_;      ///< by processor
     std::uint64_t next_tell_ns_ = 0;      ///< when tell_all() reports again

@@ -317,7 +317,7 @@ void DeviceRunner::end(UnitRun& run) noexcept {
     host_.run_ended(run);
 }
 
-/// Reports the failure before the run, so that the run has failed at the host, too.
+/// Reports the failure before the end of the run, so that the host counts the run as failed, too.
 void DeviceRunner::fail(CoreState& core) noexcept {
     if (std::exchange(core.is_failed, true))
         return;

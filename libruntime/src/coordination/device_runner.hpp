@@ -5,7 +5,7 @@
 //
 // A run is one job for each of its units, all on its core and in their order.  When a unit does not
 // end well, the units after it are cancelled.  A core has failed when a job ends with -EIO (a
-// reset).  All cores have failed for good when the device itself ends.
+// reset) or -ENODEV.  All cores have failed for good when the device itself ends.
 #pragma once
 
 #include <condition_variable>
@@ -44,8 +44,8 @@ public:
     /// Carries out the messages of a stepped runner, which has no thread, and reports the jobs that
     /// have ended.  For tests that step a manual clock.
     void step();
-    /// Takes runs for a processor again.  Replaces a trial, which takes device time: the core
-    /// works.
+    /// Takes runs for a processor again.  The call replaces a successful trial, which would take
+    /// device time.
     void take_again(std::uint32_t processor) noexcept { state_of(processor).is_failed = false; }
 
 private:

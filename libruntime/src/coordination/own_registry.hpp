@@ -8,7 +8,8 @@
 
 namespace overtake::coordination {
 
-/// Returns the processor that register_processor() was given; null if there is none.  Thread safe.
+/// Returns the processor that register_processor() registered for the class; null if there is none.
+/// Thread safe.
 std::shared_ptr<OwnProcessor> registered_processor(const std::string& class_name);
 
 } // namespace overtake::coordination

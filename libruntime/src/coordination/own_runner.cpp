@@ -25,7 +25,7 @@ constexpr std::uint64_t never_ns = std::uint64_t{1} << 62;
 
 } // namespace
 
-/// The state that both threads use, and also calls that are never done.
+/// The state that both threads share.  A call that is never done keeps it, too.
 class OwnRunner::Shared : public std::enable_shared_from_this<Shared> {
 public:
     Shared(std::shared_ptr<OwnProcessor> own, std::uint32_t processor, unsigned domain,
@@ -40,7 +40,8 @@ public:
     void begin_trial() noexcept;
     void call();
     void watch();
-    /// Returns whether the calling thread of the runner is idle, and so can be joined.
+    /// Makes both threads return.  Returns whether the thread that calls the program is idle, and
+    /// so can be joined.
     bool leave();
 
 private:

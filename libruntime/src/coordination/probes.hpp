@@ -6,7 +6,8 @@
 // Stable, provider `overtake`; docs/reference/tracepoints.md has the table.  Times are host time,
 // CLOCK_MONOTONIC, except `start` and `end` of run_end, which are device time.  `task`
 // distinguishes the process's live requests, `engine` its engines, and processors count from 0.
-// Only the engine's thread passes the probes, so they fire in the order of time.
+// The engine's thread passes the probes and, after it has ended, the thread that destroys the
+// engine.  So they fire in the order of time.
 #pragma once
 
 #include <algorithm>

@@ -25,7 +25,7 @@ using engine::WorkThreads;
 class CoordinatedTask;
 struct UnitRun;
 
-/// How a run ended.
+/// The outcome of a run.
 enum class RunOutcome : std::uint8_t {
     done,
     cancelled,
@@ -93,7 +93,8 @@ public:
 };
 
 /// The coordinator's thread calls the functions, which return at once.  The runner reports to the
-/// host some time later, not from within a call.
+/// host some time later, not from within a call; only a pool reports the end of a trial from within
+/// begin_trial().
 class Runner {
 public:
     virtual ~Runner() = default;
@@ -101,7 +102,7 @@ public:
     Runner& operator=(const Runner&) = delete;
 
     virtual void start(UnitRun& run) noexcept = 0;
-    /// At least one of the runs that it has is marked with is_cancelled.
+    /// Notifies the runner that at least one of its runs is marked with is_cancelled.
     virtual void note_cancel() noexcept = 0;
     /// Makes the runner give back each run that it has for a processor that has failed.
     virtual void stop(std::uint32_t processor) noexcept = 0;

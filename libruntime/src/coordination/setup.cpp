@@ -193,7 +193,7 @@ private:
                 cores.size() == 1 ? entry.name
                                   : fmt::format("{}.{}", entry.name, &core - cores.data() + 1);
             setup_.coordinator.processors.push_back({name, entry.name, core, domain});
-            // Other devices need none: a driver has a watchdog, an embedded device is in this
+            // Other devices need no timeout: a driver has a watchdog, an embedded device is in this
             // process.
             setup_.coordinator.processors.back().has_timeout = device.backend() == "server";
             setup_.coordinator.described.push_back(described);
@@ -256,7 +256,8 @@ private:
                 }
     }
 
-    /// Tries it, as there may be no room.
+    /// Whether `device` can use the buffers of `owner`.  Tries it with one buffer, as there may be
+    /// no room.
     static bool reaches(Device& device, Device& owner) {
         try {
             const std::unique_ptr<Buffer> tried = owner.create_buffer(1);

@@ -16,7 +16,7 @@ namespace overtake::coordination {
 struct EngineSetup {
     CoordinatorSetup coordinator; ///< its runners are null
     Domains domains;
-    /// By domain: whether the engine uses cores of it.
+    /// By domain: whether the engine uses cores of the domain's device.
     std::vector<bool> has_cores;
 };
 

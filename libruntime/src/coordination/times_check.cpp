@@ -93,8 +93,8 @@ void Coordinator::check(const Model& model, const TimesFile& times) const {
         check_class(times, i, setup_.classes);
 }
 
-/// One measured run of the largest piece stands for all pieces that a class without a model can
-/// run.  Each piece that was measured becomes a record.
+/// On a class whose times the compiler does not model, the measured time of the largest piece
+/// scales the times of all pieces.  Each piece that was measured becomes a record.
 void Coordinator::add_model(CoordinatedModel& model, const TimesFile& times) {
     add_model(model);
     ovt_coord_model& described = model.described();

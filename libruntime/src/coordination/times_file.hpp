@@ -43,8 +43,8 @@ struct TimesFile {
 std::uint64_t digest_of(std::span<const std::byte> bytes,
                         std::uint64_t before = 0xcbf29ce484222325u) noexcept;
 std::string hexadecimal(std::uint64_t digest);
-/// Returns a digest of what the run times of a model depend on: its name, program, classes and
-/// units.
+/// Returns a digest of the properties on which a model's run times depend: its name, program,
+/// classes and units.
 std::string digest_of(const Model& model);
 /// Returns the name of this machine's CPU, or the machine's architecture where that is unknown.
 std::string host_cpu();

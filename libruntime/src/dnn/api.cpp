@@ -123,7 +123,7 @@ hbPackedDNNHandle_t register_pack(Process& process, const std::vector<Models>& f
             network->handle = process.networks.add(network);
         }
         return process.packs.add(pack);
-    } catch (...) { // the caller has not been given their handles
+    } catch (...) { // the caller has no handles of the networks
         for (const std::shared_ptr<Network>& network : pack->networks)
             process.networks.take(network->handle);
         throw;
@@ -182,7 +182,7 @@ public:
 private:
     Process& process_;
     std::shared_ptr<DnnTask> task_;
-    void* new_ = nullptr; ///< its handle, which no caller has been given yet
+    void* new_ = nullptr; ///< its handle, which no caller has yet
 };
 
 std::vector<BoundTensor> bind_outputs(std::vector<Port>& ports, const hbDNNTensor* tensors,
@@ -215,8 +215,8 @@ void infer(Process& process, hbDNNTaskHandle_t* taskHandle, hbDNNTensor** output
     slot.commit(taskHandle);
 }
 
-/// The first generation of the board limits regions, this library does not.  A program that is to
-/// run there gets one warning.
+/// Warns once of a region that the first generation of the board refuses; this library does not
+/// limit regions.
 void warn_of_limits(const hbDNNRoi& region) {
     static std::atomic_flag warned;
     const std::int32_t width = region.right - region.left + 1;
@@ -319,7 +319,7 @@ void set_callback(Process& process, hbDNNTaskHandle_t handle, hbDNNTaskDoneCb ca
     });
 }
 
-/// The task ends on its own, and is destroyed then.
+/// Releases the handle and cancels the task, which is destroyed after its end.
 void release(Process& process, hbDNNTaskHandle_t handle) {
     const std::shared_ptr<DnnTask> task = process.tasks.take(handle);
     if (!task)

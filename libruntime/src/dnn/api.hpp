@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The frame of every function of the C interface: it names its arguments, and no exception leaves
-// it.
+// The frame of every function of the C interface: an error names the function, and no exception
+// leaves it.
 #pragma once
 
 #include <cerrno>
@@ -19,7 +19,7 @@
 
 namespace overtake::dnn {
 
-/// Logs why `function` failed; returns `status`.
+/// Logs that `function` failed, with the reason `text`; returns `status`.
 std::int32_t fail(const char* function, std::int32_t status, const char* text) noexcept;
 
 /// Calls `body`, and turns its exceptions into a status: none leaves the library.

@@ -33,7 +33,7 @@ hbDNNTensorShape shape_of(std::initializer_list<std::uint32_t> sizes) {
     return shape_of(std::span(sizes.begin(), sizes.size()));
 }
 
-// Of a shape that may be a program's.
+// Returns the number of dimensions, bounded, since a program may have written the shape.
 std::int32_t dimensions_of(const hbDNNTensorShape& shape) {
     return std::clamp(shape.numDimensions, 0, HB_DNN_TENSOR_MAX_DIMENSIONS);
 }
@@ -73,7 +73,7 @@ std::int32_t type_of(const Port& port) {
     }
 }
 
-/// Returns the type of a picture in bytes, or the type of its elements as numbers.
+/// Returns the image type of a picture of bytes; for any other tensor the type of its elements.
 std::int32_t picture_type(const Port& port) {
     if (port.tensor->data_type == DataType::uint8) {
         switch (port.tensor->colours) {
@@ -110,7 +110,7 @@ hbDNNTensorProperties nv12_properties(const Tensor& tensor) {
     return properties;
 }
 
-/// int8 as it lies in device memory.
+/// Returns the properties of an int8 tensor in device memory.
 hbDNNTensorProperties device_properties(Port& port) {
     const Tensor& tensor = *port.tensor;
     const auto images = static_cast<std::uint32_t>(

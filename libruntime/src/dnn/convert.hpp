@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Converts between the structs, numbers and statuses of dnn/hb_dnn.h and those of the rest of the
-// library.  Everything particular to that header is here; another interface needs another such
-// file.
+// library.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +20,8 @@ namespace overtake::dnn {
 hbDNNTensorProperties properties_of(Port& port);
 
 /// The place of a user's tensor, and its owner.  The functions below throw Failure
-/// HB_DNN_INVALID_ARGUMENT, naming the tensor, if it does not fit the port or is not memory of the
-/// library.
+/// HB_DNN_INVALID_ARGUMENT, naming the tensor, if the tensor does not fit the port or is not memory
+/// of the library.
 struct BoundTensor {
     TensorMemory memory;
     std::shared_ptr<Buffer> keep;
@@ -50,7 +49,7 @@ TaskOptions task_options(const hbDNNResizeCtrlParam& control, unsigned cores);
 /// Returns the status for an error that loading, submitting or allocating threw.
 std::int32_t status_of(const Error& error);
 
-/// Returns the status for the status with which a request has ended.
+/// Returns the interface's status for the status with which a request has ended.
 std::int32_t status_of_end(std::int32_t request_status);
 
 /// See hbDNNGetErrorDesc().

@@ -69,7 +69,7 @@ private:
     std::vector<std::string>& complaints_;
 };
 
-/// These variables are accepted, since board programs are started with them, and have no effect.
+/// Reports variables with which board programs are started and which have no effect here.
 void note_unused(Reader& reader) {
     for (const char* name : {"HB_DNN_DUMP_PATH", "HB_DNN_CONV_MAP_PATH"})
         if (!reader.text(name).empty())

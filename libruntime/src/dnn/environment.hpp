@@ -19,14 +19,14 @@ struct Environment {
     EngineOptions engine;    ///< asks for priority 255 and for BPLAT_CORELIMIT
     std::string processors;  ///< as parse_processors() reads them; empty: one queue
     std::string times;       ///< files of overtake profile, with commas between them
-    bool sets_queue = false; ///< a variable of the library's one queue is set, too
+    bool sets_queue = false; ///< a variable of the library queue's settings is set
     std::string device = "auto";
     bool names_device = false; ///< OVERTAKE_DEVICE is set
     EmbeddedOptions embedded;
     LogLevel log_level = LogLevel::warning;
     std::string plugin_path;        ///< empty = none
     std::string profile_path;       ///< directory for profiler.log; empty = none
-    std::uint64_t memory_bytes = 0; ///< that hbSysAllocMem() may give; 0 = all there are
+    std::uint64_t memory_bytes = 0; ///< most bytes of hbSysAllocMem(); 0 = no limit
 
     /// In service mode: a setting that the environment sets and for which the device has its own
     /// number.
@@ -38,7 +38,8 @@ struct Environment {
     std::vector<std::string> complaints; ///< one line for each value that was not used
 };
 
-/// Returns one line with the numbers of a device that differ from the set ones; empty if none does.
+/// Returns one line with the device's numbers that differ from those that the environment sets;
+/// empty if none differs.
 std::string differences(const Environment& environment, const ServiceSettings& settings);
 
 /// `get` is getenv(), or a function of a test.

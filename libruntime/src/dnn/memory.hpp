@@ -23,7 +23,7 @@ struct MemoryRange {
 /// Thread safe.
 class Memory {
 public:
-    /// Allocates at most `limit` bytes at a time; 0 = as many as the device has.
+    /// Has allocations of at most `limit` bytes together; 0 = as many as the device has.
     Memory(std::shared_ptr<Device> device, std::uint64_t limit)
         : device_(std::move(device)), limit_(limit) {}
 

@@ -24,7 +24,7 @@ struct Port {
     bool from_resizer = false;
 };
 
-/// A model, and how many tasks that have not been released use it.
+/// A model, and the number of unreleased tasks that use it.
 class Network {
 public:
     explicit Network(std::shared_ptr<LoadedModel> loaded);

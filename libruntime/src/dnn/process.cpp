@@ -47,8 +47,8 @@ void note_fork() {
     only().mutex.unlock();
 }
 
-/// Runs as the library is loaded, before a thread can hold the mutex.  It fails only without
-/// memory.
+/// Runs as the library is loaded, before a thread can hold the mutex.  The function fails only
+/// without memory.
 __attribute__((constructor)) void watch_for_fork_of_program() {
     only();
     (void)pthread_atfork([] { only().mutex.lock(); }, [] { only().mutex.unlock(); }, note_fork);
@@ -64,7 +64,7 @@ void stop_at_exit() {
         process->stop();
 }
 
-/// Calls `make`; an error that it throws names the variable that it comes from.
+/// Calls `make`, and adds the variable's name to an error that `make` throws.
 template <class Make>
 auto from_variable(const char* name, Make make) {
     try {
@@ -79,7 +79,7 @@ std::shared_ptr<Device> open_named_device(const Environment& environment) {
     return environment.names_device ? from_variable("OVERTAKE_DEVICE", open) : open();
 }
 
-/// Without the right to them, opens an engine without priority 255 and without BPLAT_CORELIMIT.
+/// Opens an engine, without priority 255 and BPLAT_CORELIMIT if this process has no right to them.
 std::unique_ptr<Engine> open_engine(const std::shared_ptr<Device>& device, EngineOptions options,
                                     std::string& no_high) {
     try {

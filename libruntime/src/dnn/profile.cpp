@@ -87,7 +87,7 @@ void Profile::write(const std::string& directory, unsigned cores) const {
                            {"TaskRunningTime", json_of(running_)}};
     csv += csv_of("BPU", bpu_) + csv_of("CPU", cpu_) + csv_of("pending", pending_) +
            csv_of("running", running_) + csv_of("task", whole_);
-    // Names come from the compiler, and whether they are UTF-8 was not checked.
+    // Names come from the model file, and no reader has checked that they are UTF-8.
     const std::string text =
         log.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     write_file(directory + "/profiler.log", text + "\n");

@@ -116,7 +116,8 @@ private:
     const Memory& memory_;
 };
 
-/// The position of an output element in the input: between two elements, and how far.
+/// The position of an output element in the input: the two elements around it, and the distance
+/// from the first, 0 to 1.
 struct Between {
     std::int32_t low, high;
     float part;

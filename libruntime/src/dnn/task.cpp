@@ -62,7 +62,7 @@ void DnnTask::add_all(const std::shared_ptr<Network>& network,
     for (std::size_t i = 0; i < inputs.size(); i++)
         memory.push_back({in[i], out[i]});
     networks_.reserve(networks_.size() + 1);        // so that push_back() cannot fail
-    for (const auto* batches : {&inputs, &outputs}) // all that is added has its memory
+    for (const auto* batches : {&inputs, &outputs}) // the request keeps the memory of its tensors
         for (const std::vector<BoundTensor>& tensors : *batches)
             for (const BoundTensor& tensor : tensors) {
                 request_->keep(tensor.keep);
@@ -88,7 +88,7 @@ void DnnTask::submit(const TaskOptions& options) {
     const std::lock_guard lock(mutex_);
     submitted_ns_ = monotonic_ns();
     if (callback_)
-        call_at_end(request_, callback_); // set first, as an exception can still be undone
+        call_at_end(request_, callback_); // set first, as this can be undone
     try {
         request_->submit(options);
     } catch (...) {

@@ -37,20 +37,22 @@ public:
                  const std::vector<std::vector<BoundTensor>>& outputs);
     /// Appends a computation on the CPU; the task keeps `keep` until its end.
     void add(std::function<std::int32_t()> compute, std::shared_ptr<void> keep);
-    /// Submits it.  Throws Failure HB_DNN_INVALID_TASK_HANDLE if it has been submitted before.
+    /// Submits the task.  Throws Failure HB_DNN_INVALID_TASK_HANDLE if it has been submitted
+    /// before.
     void submit(const TaskOptions& options);
 
-    /// Throws Failure HB_DNN_INVALID_TASK_HANDLE if it has been submitted, or
+    /// Throws Failure HB_DNN_INVALID_TASK_HANDLE if the task has been submitted, or
     /// HB_DNN_TASK_BATCH_SIZE_EXCEED_LIMIT if `more` inferences do not fit.
     void check_open(std::size_t more) const;
     bool is_open() const;
     const std::shared_ptr<Request>& request() const noexcept { return request_; }
 
-    /// Called once with the status of the request, when it has ended or has been given up.
+    /// Sets the function that is called once with the request's status, after the request has ended
+    /// or the task has been given up.
     void set_callback(std::function<void(std::int32_t)> callback);
-    /// Cancels it; it uses its models no more.  Called once.
+    /// Cancels the task, and ends its use of models.  Called once.
     void leave();
-    /// Adds it to the profile if it has ended well, once.
+    /// Adds the task to the profile once, if it has ended well.
     void tell(Profile& profile);
 
 private:
@@ -69,7 +71,7 @@ private:
     bool was_told_ = false;
 };
 
-/// Returns the reason for the log.
+/// Returns the reason of the failure, for the log.
 std::string why_it_failed(const Request& request);
 
 } // namespace overtake::dnn

@@ -38,7 +38,7 @@ public:
     void count(ovt_coarse_rest& rest, const ovt_event& event) {
         ovt_coarse_count(&sums_[event.core - 1], &rest, event.ring, event.duration_ns);
     }
-    /// The counters that strangers see; core limits are the present ones.
+    /// The counters that strangers see, with the core limits of the last roll().
     const std::vector<drm_overtake_core_info>& shown() const noexcept { return shown_; }
 
 private:

@@ -16,8 +16,8 @@ namespace overtake {
 class CoreFaults {
 public:
     virtual ~CoreFaults() = default;
-    /// Ends what the core executes now, and ends every later job of the core at its first FC: both
-    /// with -EIO and fault OVERTAKE_FAULT_RESET.
+    /// Ends the job that the core executes now, and every later job of the core at its first FC.
+    /// Both end with -EIO and fault OVERTAKE_FAULT_RESET.
     virtual void fail(unsigned core) = 0;
     /// Lets the core work again.
     virtual void recover(unsigned core) = 0;

@@ -10,9 +10,9 @@ namespace overtake {
 
 namespace {
 
-/// How long a pause lasts at most: a waiting thread that was not scheduled by then loses its turn.
+/// The longest pause: a waiting thread that was not scheduled by then loses its turn.
 constexpr std::uint64_t pause_ns = 200'000;
-/// How often a thread that finds the lock taken tries it before it sleeps: for some microseconds.
+/// The number of tries of a taken lock before a thread sleeps, which take some microseconds.
 constexpr unsigned looks = 16;
 constexpr unsigned pauses_of_a_look = 8;
 
@@ -88,8 +88,8 @@ void DeviceLock::unlock() {
     to_notify.notify();
 }
 
-/// With an ordinary mutex this thread would have the lock again before the waiting one has woken
-/// up.
+/// Gives a waiting thread time to take the lock: this thread would take it again before the other
+/// has woken up.
 void DeviceLock::pause() {
     if (mutex_.waiting_.load() == 0) {
         give();

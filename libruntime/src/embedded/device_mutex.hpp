@@ -45,7 +45,8 @@ public:
 private:
     friend class DeviceLock;
 
-    /// Waits that are notified once the lock is free; those that do not fit are notified at once.
+    /// The condition variables to notify once the lock is free.  One that does not fit is notified
+    /// at once.
     struct ToNotify {
         std::array<std::condition_variable*, 8> all;
         std::size_t count = 0;

@@ -125,7 +125,8 @@ std::unique_ptr<Queue> EmbeddedDevice::create_queue(const QueueOptions& options)
     return std::make_unique<EmbeddedQueue>(shared_from_this(), options);
 }
 
-/// `make` makes a job of an item.  The jobs before a refused one are in flight.
+/// Submits the jobs that `make` makes of the items.  If an item is refused, the jobs before it are
+/// in flight.
 template <class Item, class Make>
 void EmbeddedQueue::submit_made(std::span<const Item> items, Make make) {
     struct ClearAtEnd {

@@ -16,7 +16,7 @@ namespace overtake {
 
 namespace {
 
-/// Longer than a driver's clock: here an FC delays only its own process.
+/// Longer than a driver's limit, since here an FC delays only its own process.
 constexpr std::uint64_t default_fc_clock_ns = step_clock_ns;
 /// Not 0: a time of 0 in a result record means that the event never happened.
 constexpr std::uint64_t manual_clock_origin_ns = 1'000'000'000;
@@ -237,7 +237,7 @@ void FirmwareHost::pump(Lock& lock) {
         }
         deliver_events();
         pause(lock);
-        // At one instant of a manual clock more may come.
+        // Under a manual clock, more tasks may arrive at this instant.
     } while (service_ && !options_.manual_clock && service_->settle(now()));
     if (next_instant() < timer_waits_for_)
         timer_wake_.notify_one();
@@ -342,8 +342,8 @@ void FirmwareHost::end_job(EmbeddedJob& job) {
     context.last_completed = &job;
 }
 
-/// Called when the firmware has released the job, or its CANCEL.  Does not drop the last reference:
-/// freeing the memory of a job takes long.
+/// Called when the firmware has released the job, or its CANCEL.  Hands the last reference to the
+/// client's disposal, if there is one: freeing the memory of a job takes long.
 void FirmwareHost::let_go(std::shared_ptr<EmbeddedJob> job) {
     Disposal* disposal = job->owner->client->disposal;
     if (disposal && job->ended && !job->held_until_cancelled)
@@ -513,7 +513,7 @@ void FirmwareHost::request_cancel(EmbeddedJob& job, s32 error) {
     job.cancel_error = error;
     job.held_until_cancelled = job.held_until_ended;
     ovt_fw_cancel(&firmware_, &job, now());
-    // An FC of the job that runs may end, but within stop_grace_ns.
+    // A running FC of the job may end by itself, but only within stop_grace_ns.
     ovt_fw_stop(&firmware_, &job, monotonic_ns() + options_.stop_grace_ns);
 }
 
@@ -521,8 +521,8 @@ std::uint64_t FirmwareHost::next_deadline() const {
     return deadlines_.empty() ? OVT_TIME_NEVER : deadlines_.begin()->first;
 }
 
-/// Expires the deadlines that are due until the lock's steps are used up: the rest is due at once.
-/// Under a manual clock expires all.
+/// Expires due deadlines until the lock's steps are used up; the timer's thread expires the rest at
+/// once.  Under a manual clock, expires all.
 void FirmwareHost::expire_deadlines() {
     while (next_deadline() <= now() && (options_.manual_clock || !mutex_.is_time_to_pause())) {
         EmbeddedJob& job = *deadlines_.begin()->second;

@@ -35,7 +35,7 @@ struct SharedOptions {
     /// Device time that a job may be in flight, whatever deadline it asks for.
     std::uint64_t job_max_ns = OVT_TIME_NEVER;
     std::optional<ServiceOptions> service; ///< nullopt: there is no service mode
-    bool measure_lock = false;             ///< measures how long it is held: see longest_hold()
+    bool measure_lock = false;             ///< measures how long the lock is held: longest_hold()
 };
 
 class FirmwareHost {
@@ -70,9 +70,9 @@ public:
     /// Ends the context's jobs and waits until the firmware has released it.
     void close_context(EmbeddedContext& context);
 
-    /// Submits jobs in their order, and pauses so that other clients go between.  Throws Error at
-    /// the first job that finds no room; the jobs before it are in flight.  `admitted` counts
-    /// these, unless it is null.
+    /// Submits jobs in their order, and pauses so that other clients' jobs go between.  Throws
+    /// Error at the first job that finds no room; the jobs before it are in flight.  `admitted`
+    /// counts these, unless it is null.
     void submit(EmbeddedContext& context, std::span<const std::shared_ptr<EmbeddedJob>> jobs,
                 std::size_t* admitted = nullptr);
     bool cancel(EmbeddedContext& context, std::uint64_t tag);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// FirmwareHost: what it reports to watchers.  Mostly there are no watchers, so the functions begin
-// with a check for them.
+// FirmwareHost: its reports to watchers.  Usually there are no watchers, so the functions first
+// check for them.
 #include <algorithm>
 #include <optional>
 #include <utility>

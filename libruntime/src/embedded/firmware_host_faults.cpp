@@ -15,7 +15,7 @@ void FirmwareHost::require_core(unsigned core) const {
                                         config_.core_count));
 }
 
-/// The core's register stops an FC that executes: a command might wait for that FC.
+/// Stops an executing FC by the core's register, since a command might wait for that FC.
 void FirmwareHost::fail_core(unsigned core) {
     require_core(core);
     Lock lock(mutex_);

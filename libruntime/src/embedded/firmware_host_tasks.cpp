@@ -31,7 +31,8 @@ unsigned prepare_jobs(HostedTask& task) {
     return count;
 }
 
-/// Returns the steps that looking at so many small things counts as.
+/// Returns the number of steps that count for `things` small things, such as the records of
+/// segments.
 unsigned steps_of(unsigned things) {
     constexpr unsigned things_per_step = 16;
     return things / things_per_step;
@@ -56,14 +57,15 @@ void FirmwareHost::close_process(HostedProcess& process) {
     {
         Lock lock(mutex_);
         EmbeddedContext& context = *process.context;
-        // Releases what the process held in slices, so that others can use it between two slices.
+        // Ends the process's tasks in slices, and lets tasks of other processes go on between two
+        // slices.
         while (ovt_service_abandon(&process, now()))
             if (!options_.manual_clock)
                 pump(lock);
         start_closing(context); // a running FC ends at its next step
         pump(lock);
-        // Under a manual clock perhaps no other thread handles ends, and no task is to be
-        // dispatched.
+        // Under a manual clock, there may be no other thread that handles ends.  No task may be
+        // dispatched here.
         lock.wait(context.changed, [&] {
             if (options_.manual_clock)
                 service_->handle_ends(now());
@@ -181,7 +183,7 @@ void FirmwareHost::submit_prepared(EmbeddedContext& owner,
     ovt_fw_submit(&firmware_, job.get(), now());
 }
 
-/// Cancels the job, and stops an FC that runs at its next step.
+/// Cancels the job, and stops its running FC at the FC's next step.
 void FirmwareHost::stop_job(EmbeddedJob& job) {
     request_cancel(job, -ECANCELED);
     ovt_fw_stop(&firmware_, &job, monotonic_ns());
@@ -198,7 +200,7 @@ void FirmwareHost::give_back_slots(EmbeddedContext& context, HostedTask& task) {
 
 // Time
 
-/// Steps the clock to every instant at which something may happen that the scheduler answers to.
+/// Steps the clock to every instant at which an event may happen to which the scheduler responds.
 void FirmwareHost::step_service(Lock& lock, std::uint64_t now_ns) {
     for (;;) {
         settle_service(lock);
@@ -224,7 +226,7 @@ void FirmwareHost::settle_service(Lock& lock) {
     while (service_->settle(now()));
 }
 
-/// Returns when pump() has something to do although no function is called.
+/// Returns the next time at which pump() has work even if no function is called.
 std::uint64_t FirmwareHost::next_instant() const {
     const std::uint64_t next = ovt_fw_next(&firmware_);
     return service_ ? std::min(next, service_->next_time()) : next;

@@ -72,7 +72,8 @@ public:
     std::span<const u32> part_cores() const noexcept { return part_cores_; }
 
 private:
-    /// Counts a job without FCs; its memory has room for all that a replay may bind.
+    /// Returns the bytes of an instance: a job without FCs, with room for all memory that a replay
+    /// may bind.
     static std::size_t bytes_of_instance(const Job& job) {
         Job one = job;
         one.fcs = {};
@@ -136,8 +137,8 @@ struct InInstance {
     Instance* instance;
 };
 
-/// Removes everything of the last replay: what the firmware and the host have written, and its
-/// regions.
+/// Removes the traces of the last replay: the fields that the firmware and the host have written,
+/// and the replay's regions.
 void reset(EmbeddedJob& job, const RecordedJob& recorded, std::span<const u32> part_cores) {
     ovt_fw_job fresh{};
     fresh.fcs = job.fcs;

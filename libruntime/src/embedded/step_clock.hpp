@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// StepClock: executes one FC in steps, and enforces its clock.
+// StepClock: executes one FC in steps, and enforces the limit of its CPU time.
 #pragma once
 
 #include <cstdint>

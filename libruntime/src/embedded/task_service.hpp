@@ -42,8 +42,8 @@ struct HostedTask : ovt_service_task {
     std::vector<ovt_sched_gap> gap_storage;
     std::vector<u32> core_storage;
     std::uint64_t model = 0;
-    unsigned jobs_left = 0; ///< not yet submitted
-    unsigned slots = 0;     ///< of commands: for the next job, or to cancel the present one
+    unsigned jobs_left = 0;             ///< not yet submitted
+    unsigned slots = 0;                 ///< of commands, for the next job or to cancel this one
     std::optional<MemoryCharge> charge; ///< charged to the client
     HostedTask* next_released = nullptr;
 };
@@ -66,7 +66,8 @@ public:
     TaskService& operator=(const TaskService&) = delete;
 
     const ServiceSettings& settings() const noexcept { return settings_; }
-    /// The context of the jobs of all processes: where contexts take turns, they are one.
+    /// The context of the jobs of all processes.  Where contexts take turns, all processes are one
+    /// context.
     EmbeddedContext& context() noexcept { return context_; }
 
     void open(HostedProcess& process, std::uint32_t workers, bool keeps_place);
@@ -79,7 +80,7 @@ public:
     std::uint64_t next_time() const { return ovt_service_next_time(&service_); }
     /// Whether processes have tasks whose ends are not collected.
     bool has_tasks() const noexcept { return tasks_ != 0; }
-    /// Releases a task that is neither the process's nor the service's any more.
+    /// Releases a task that neither the process nor the service uses any more.
     void forget(HostedTask& task);
 
 private:

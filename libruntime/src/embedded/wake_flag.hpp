@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Wakes one thread that waits for something to do, or another one that stands in for it.
+// Wakes one thread that waits for work, or another thread that stands in for it.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ public:
         else
             raised_.notify_one();
     }
-    /// Waits until it is raised.  The thread then sees what was done before raise().
+    /// Waits until the flag is raised.  The thread then sees all writes before raise().
     void wait() noexcept {
         raised_.wait(0);
         raised_.store(0);
@@ -39,9 +39,9 @@ public:
     // For one other thread.
     /// From now on raise() wakes this thread, until step_back().
     void stand_in() noexcept { has_stand_in_.store(true); }
-    /// Waits until it is raised, but no later than deadline_ns of CLOCK_MONOTONIC.  Returns true if
-    /// it was raised.  Stays awake until awake_until_ns, since waking up takes longer than a brief
-    /// wait.
+    /// Waits until the flag is raised, but no later than deadline_ns of CLOCK_MONOTONIC.  Returns
+    /// true if it was raised.  Stays awake until awake_until_ns, since waking up takes longer than
+    /// a brief wait.
     bool wait_until(std::uint64_t awake_until_ns, std::uint64_t deadline_ns) noexcept {
         constexpr std::uint64_t ns_per_s = 1'000'000'000;
         const timespec deadline{static_cast<time_t>(deadline_ns / ns_per_s),
@@ -53,7 +53,7 @@ public:
                 return raised_.exchange(0) != 0;
         return true;
     }
-    /// The caller has handled what the flag was raised for.
+    /// Ends stand_in(), and lowers the flag: the caller has done the work.
     void step_back() noexcept {
         has_stand_in_.store(false);
         raised_.store(0);

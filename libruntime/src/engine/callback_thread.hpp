@@ -32,7 +32,7 @@ public:
     void on_end(std::shared_ptr<SubmittedTask> task, std::function<void()> callback);
     /// Takes a task that has ended.
     void hand_over(std::shared_ptr<SubmittedTask> task);
-    /// Waits for the last callback; the thread that hands a task over makes the later ones.
+    /// Waits for the last callback.  The thread that hands over a task later calls back itself.
     void stop();
 
 private:

@@ -31,10 +31,10 @@ struct ExecutionMemory {
     std::vector<bool> lent; ///< by tensor number: the caller lends it
 };
 
-/// Its segments are the plan's segments and two segments on the CPU that only copy: one before a
-/// first segment on the BPU, and one after a last segment on the BPU.  A first or last segment on
-/// the CPU copies by itself.  In a plan of units only these two segments copy.
-/// One thread at a time uses it, except for execute().
+/// The segments of an inference are the plan's segments and two segments on the CPU that only copy:
+/// one before a first segment on the BPU, and one after a last segment on the BPU.  A first or last
+/// segment on the CPU copies by itself.  In a plan of units only these two segments copy.  One
+/// thread at a time uses it, except for execute().
 class Inference final : public SegmentWork {
 public:
     explicit Inference(std::shared_ptr<const Plan> plan);
@@ -74,7 +74,7 @@ public:
     std::int32_t execute(std::size_t segment, HostCore& core) const;
     /// The places of the tensors by number, since use().
     std::span<const TensorPlace> places() const noexcept { return execution_.places(); }
-    /// Whether a picture of the caller is bound as it lies; other devices cannot copy such a
+    /// Whether a picture is bound in a layout of the caller's; other devices cannot copy such a
     /// picture.
     bool has_pictures() const noexcept { return !layouts_.empty(); }
 

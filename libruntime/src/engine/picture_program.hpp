@@ -3,10 +3,10 @@
 // Programs for pictures that lie in a caller's own way: rows of any stride, luma and chroma apart.
 //
 // The instructions that read an NV12 input name its layout, and the compiler knows one layout only.
-// So that no picture has to be copied into that layout, these instructions are changed in a copy
-// of the program: chroma gets a region of its own, and rows get the stride of the picture.  One
-// copy serves all pictures of a stride.  A resized region of a picture changes where the
-// instruction begins and how far it steps; each such request has a copy of its own.
+// So that no picture has to be copied into that layout, these instructions are changed in a copy of
+// the program: chroma gets a region of its own, and rows get the stride of the picture.  One copy
+// serves all pictures of a stride.  For a resized region of a picture, the start and the step of
+// the instruction are changed; each such request has a copy of its own.
 #pragma once
 
 #include <compare>
@@ -27,7 +27,7 @@ namespace overtake::engine {
 struct PictureLayout {
     std::uint32_t row_stride; ///< bytes, of luma and chroma alike
     std::uint32_t height, width;
-    bool is_resized; ///< resizes the region below to the tensor's size; else all of it is taken
+    bool is_resized;                        ///< the region below is resized to the tensor's size
     std::uint32_t left, top, right, bottom; ///< the region, all four included
     auto operator<=>(const PictureLayout&) const = default;
 };

@@ -197,7 +197,7 @@ void ProcessTaskScheduler::carry_out(const ovt_sched_action& action) {
     }
 }
 
-/// Chooses those of `cores` with the fewest FCs of tasks on several cores, as far as is known here.
+/// Chooses those of `cores` with the fewest FCs of this scheduler's tasks on several cores.
 void ProcessTaskScheduler::settle_cores(Run& run, std::uint64_t cores) {
     run.cores_.clear();
     while (run.cores_.size() < run.options_.width && cores != 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Run: a task of the engine, from its arrival to its end.  A chain of segments, each on the BPU or
-// on the CPU, whatever they compute and for whom.
+// Run: a task of the engine, from its arrival to its end.  A run is a chain of segments, each on
+// the BPU or on the CPU.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ using RunList = OwningList<Run, link>;
 struct RunOptions {
     unsigned priority = 0;      ///< 0..254 NORMAL, 255 HIGH
     std::int64_t custom_id = 0; ///< within one priority the smaller goes first
-    unsigned core = core_any;   ///< kept once the first BPU segment has settled it
+    unsigned core = core_any;   ///< core_any: the first BPU segment settles it
     std::uint64_t cores = 0;    ///< with core_any: as in Job::cores
     unsigned width = 1; ///< cores at once, for the parts of its segments; above 1: core is core_any
     std::uint64_t model = 0;                ///< as in Job
@@ -51,8 +51,8 @@ struct TaskSegmentRecord {
     Completion job{};           ///< of a BPU segment
 };
 
-/// Any thread makes a run; from ProcessTaskScheduler::arrive() to its end it belongs to the
-/// scheduler.  All the memory that bringing it to its end takes is allocated when it is made.
+/// Any thread makes a run; from TaskSchedulerInterface::arrive() to its end it belongs to the
+/// scheduler.  A run allocates all memory that it needs until its end when it is made.
 class Run final : public SubmittedTask {
 public:
     /// Takes at least one segment; the segments work on `memory`.
@@ -112,7 +112,7 @@ private:
     std::int32_t failure_ = 0;    ///< the errno of the segment that ended it
 
     // Belongs to the scheduler while the run is live.
-    std::shared_ptr<Run> live_self_; ///< null if it is not
+    std::shared_ptr<Run> live_self_; ///< null if it is not live
     Run* live_before_ = nullptr;
     Run* live_behind_ = nullptr;
     JobEntry<Run> job_{*this}; ///< its job on the device, or its task there

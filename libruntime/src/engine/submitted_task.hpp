@@ -46,7 +46,7 @@ public:
     /// The core that ran its BPU segments; 0 = none did.
     virtual unsigned core() const noexcept = 0;
     virtual std::vector<SegmentRecord> segment_records() const = 0;
-    /// The runs of a task on several processors; empty for a task on one.
+    /// The runs of a task of an engine with several processors; empty for other tasks.
     virtual std::vector<RunRecord> run_records() const { return {}; }
 
 protected:
@@ -58,7 +58,7 @@ protected:
 private:
     friend class CallbackThread;
 
-    /// Returns true if the task has ended already.
+    /// Replaces the callback.  Returns true if the task has ended already.
     bool set_callback(std::function<void()> callback);
     std::function<void()> take_callback();
     bool has_callback() const;

@@ -63,14 +63,16 @@ public:
     /// Collects segments that have ended, waiting for the first one until deadline_ns (absolute
     /// CLOCK_MONOTONIC).  Throws Error if the device fails: then only fail() may be called.
     virtual void gather(std::int64_t deadline_ns) = 0;
-    /// The CPU segment that runs for `run` is over; `executed_ns` is what it took.
+    /// Reports the end of the run's CPU segment, which took `executed_ns`.
     virtual void cpu_ended(Run& run, std::int32_t status, std::uint64_t executed_ns) = 0;
-    /// The run ends at once, with the errno, if check() refuses it or there is no memory for it.
+    /// Takes a run.  The run ends at once, with the errno, if check() refuses it or there is no
+    /// memory for it.
     void arrive(std::shared_ptr<Run> run);
-    /// Does nothing to a run that has ended; a run that arrives later ends then.
+    /// Cancels a run.  Does nothing to a run that has ended; a run that has not arrived ends when
+    /// it arrives.
     virtual void cancel(Run& run) = 0;
     void cancel_all();
-    /// Lets all tasks that may go on now go on.
+    /// Dispatches all tasks that may go on now.
     virtual void dispatch() = 0;
     /// Ends all runs with -code; a run with a worker ends as soon as the worker returns it.  The
     /// device is not used any more.
@@ -103,7 +105,7 @@ protected:
     SchedulerHost& host_;
     const SchedulerOptions options_;
     const unsigned cores_;
-    int failed_ = 0; ///< why, if fail() was called
+    int failed_ = 0; ///< the code of fail(); 0: not called
 
 private:
     void begin_live(std::shared_ptr<Run> run);

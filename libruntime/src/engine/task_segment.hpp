@@ -28,8 +28,8 @@ struct TaskSegment {
     /// In an engine with several processors: a whole inference, in the task's memory; then there is
     /// no work.
     coordination::UnitInference* whole = nullptr;
-    /// A BPU segment may be there also in parts for several cores, for tasks that take several: the
-    /// number of parts and FCs, and the estimate for them.
+    /// The same BPU segment in parts for several cores, if there is one, for tasks that take
+    /// several: the number of parts and FCs, and the estimate for them.
     struct Group {
         std::uint32_t parts = 0; ///< 0: there is no group
         std::uint32_t fc_count = 0;

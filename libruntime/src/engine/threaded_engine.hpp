@@ -120,7 +120,7 @@ private:
     ProcessTaskScheduler* own_ = nullptr;               ///< scheduler_; null in service mode
     const ServiceSettings* service_settings_ = nullptr; ///< those of scheduler_, in service mode
     std::unique_ptr<TaskSchedulerInterface> scheduler_;
-    int failure_ = 0; ///< the device has failed: nothing is taken any more; the engine's thread's
+    int failure_ = 0; ///< errno of the device's failure, 0: none; belongs to the engine's thread
 
     mutable std::mutex mutex_;
     std::condition_variable news_;

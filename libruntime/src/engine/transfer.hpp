@@ -16,11 +16,11 @@ void check_memory(const Tensor& tensor, const TensorMemory& memory, const char* 
 
 /// Whether the model can work in this memory directly.
 bool is_lendable(const Tensor& tensor, const TensorMemory& memory);
-/// Returns the place that lent memory is.  The place of an NV12 picture that does not lie as the
-/// tensor describes has a row_stride.
+/// Returns lent memory as the place of its tensor.  If an NV12 picture has another layout than the
+/// tensor, its place has a row_stride.
 TensorPlace lent_place(const Tensor& tensor, const TensorMemory& memory);
 
-/// Returns the layout of such a picture.
+/// Returns the layout of an NV12 picture in this memory.
 PictureLayout layout_of(const Tensor& tensor, const TensorMemory& memory);
 
 /// Copies from or to memory that was not lent.

@@ -14,8 +14,8 @@ namespace overtake::engine {
 
 WorkThreads::WorkThreads(std::size_t count, const std::vector<unsigned>& cpus)
     : most_(count), pinned_(!cpus.empty()), cpus_(cpu_set_of(cpus)) {
-    // Makes the first thread now, so that what is impossible is found; others when there is work
-    // for them.
+    // Makes the first thread now, to find impossible options, and the others when there is work for
+    // them.
     int refused;
     try {
         threads_.reserve(most_);

@@ -54,7 +54,7 @@ public:
     /// that is empty.  Throws Error EAGAIN if no thread can be created, and EINVAL for a number
     /// that is too large for any CPU, or if no thread may run on any of them.
     WorkThreads(std::size_t count, const std::vector<unsigned>& cpus);
-    /// Does the work that it was given before.
+    /// Finishes the work that add() has taken.
     ~WorkThreads();
     WorkThreads(const WorkThreads&) = delete;
     WorkThreads& operator=(const WorkThreads&) = delete;

@@ -101,7 +101,7 @@ private:
 
     // For an interruptible queue: its thread waits in the driver, and reap() waits for the thread.
 
-    /// Makes in advance what may find no memory; it is not needed if the driver refuses the job.
+    /// Allocates before the submission, since there may be no memory after it.
     void prepare_to_collect() {
         const std::lock_guard lock(mutex_);
         if (spare_.size() <= to_collect_)

@@ -42,7 +42,7 @@ public:
 
     /// Returns false if no such job is in flight.
     bool cancel(std::uint64_t tag);
-    /// Ends its jobs now.
+    /// Ends the context and its jobs now.
     void destroy() noexcept;
 
     /// Returns a job as the driver takes it.  It points into the job, and to `extensions` if the
@@ -61,7 +61,7 @@ public:
     /// See Queue::record() and Queue::forget().
     std::uint32_t record(const Job& job, unsigned instances);
     void forget(std::uint32_t recording);
-    /// Does the same as payload() of a job.  Throws Error ENOENT for an unknown recording.
+    /// Does the same as payload() of a job.  The driver refuses an unknown recording.
     drm_overtake_replay payload(const Replay& replay, std::uint64_t result,
                                 JobExtensions& extensions) const;
     static void tell_core(const Replay& replay, const JobExtensions& extensions);

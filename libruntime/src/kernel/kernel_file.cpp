@@ -115,7 +115,7 @@ bool KernelFile::holds(std::uint64_t address, std::uint64_t length) const {
            (--mapping, ovt_range_is_inside(address, length, mapping->first, mapping->second.size));
 }
 
-/// Returns how many bytes the driver filled in.
+/// Returns the number of bytes that the driver filled in.
 std::size_t KernelFile::query(unsigned topic, void* data, std::size_t bytes) const {
     drm_overtake_query query{
         .topic = topic, .pad = 0, .size = bytes, .data = reinterpret_cast<std::uintptr_t>(data)};

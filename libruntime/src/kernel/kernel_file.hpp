@@ -33,16 +33,17 @@ public:
     /// Does the same, and throws Error: "path: what: reason".
     void call(unsigned long request, void* argument, const char* what) const;
 
-    /// Says why a call failed: the limit that the driver reports as exceeded, how much of it is
-    /// used, and the remedy; or the errno's text for errors that do not come from a limit.
+    /// Returns the reason why a call failed: the limit that the driver reports as exceeded last,
+    /// how much of it is used, and the remedy; or the errno's text for errors that do not come from
+    /// a limit.
     std::string reason(int code) const;
 
     struct Mapping {
         std::uint64_t size;
         std::uint32_t handle; ///< of a buffer of this file; 0: an import
     };
-    /// Notes a device address that MAP returned, so that a client can be told which of its bindings
-    /// has none.
+    /// Records a device address that MAP returned, so that an error can name a binding without
+    /// memory.
     void add_mapping(std::uint64_t address, const Mapping& mapping);
     void remove_mapping(std::uint64_t address) noexcept;
     /// Returns true if one mapping holds all of [address, address + length).

@@ -49,8 +49,8 @@ std::uint64_t KernelFile::share(const std::shared_ptr<KernelFile>& with, std::ui
     return share.address;
 }
 
-/// Returns a buffer that is used as a whole.  Two devices' jobs on two parts would wait for each
-/// other.
+/// Returns the mapping of a buffer, all of which is to be shared.  Two devices' jobs on two parts
+/// would wait for each other.
 KernelFile::Mapping KernelFile::whole_buffer(std::uint64_t address, std::size_t bytes) const {
     const std::lock_guard lock(mappings_mutex_);
     const auto found = mappings_.find(address);

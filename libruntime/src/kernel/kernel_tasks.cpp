@@ -132,7 +132,8 @@ void KernelTasks::submit(const ServiceTask& task) {
     live_++;
 }
 
-/// The driver returns only an errno: names the wrong segment if the rules find it.
+/// Throws the error of a refused task.  The driver returns only an errno; the error names the wrong
+/// segment if the rules find it.
 void KernelTasks::refuse(const ServiceTask& task, int code) const {
     for (std::size_t i = 0; i < task.segments.size(); i++) {
         if (task.segments[i].fcs.empty())
@@ -173,7 +174,7 @@ std::vector<ServiceEvent> KernelTasks::reap(std::int64_t deadline_ns) {
     if (code != 0)
         throw Error(code,
                     fmt::format("{}: events: {}", context_.file().path(), std::strerror(code)));
-    events_lost_ = true; // until all have come through
+    events_lost_ = true; // until the loop has passed them on
     std::size_t results = 0;
     for (std::uint32_t i = 0; i < wait.event_count; i++) {
         const std::size_t count = events_[i].result_count;

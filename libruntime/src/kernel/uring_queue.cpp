@@ -295,7 +295,7 @@ std::size_t UringQueue::reap(std::span<Completion> out, std::int64_t deadline_ns
 Completion UringQueue::collect(std::uint32_t slot) {
     Completion completion = record(slot);
     if (slots_[slot].state == Slot::refused) {
-        // It came too late for submit() to see it: the device was removed.
+        // The refusal came too late for submit() to see it: the device was removed.
         completion = {};
         completion.tag = slots_[slot].tag;
         completion.status = slots_[slot].result;

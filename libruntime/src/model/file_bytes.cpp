@@ -25,7 +25,7 @@ constexpr std::align_val_t alignment{64}; // the largest alignment of the schema
 } // namespace
 
 FileBytes FileBytes::map(const std::string& path) {
-    // Does not wait if it is a pipe.
+    // With O_NONBLOCK, open() does not wait for the writer of a pipe.
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!file)
         fail(errno, path,

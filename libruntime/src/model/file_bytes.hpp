@@ -12,7 +12,8 @@ namespace overtake {
 /// Owns a mapping or a copy.  The owner of a file must not shrink it while it is mapped (SIGBUS).
 class FileBytes {
 public:
-    /// Maps a file.  Throws Error with errno's code, or EINVAL if it is empty or no regular file.
+    /// Maps a file.  Throws Error with errno's code, EISDIR for a directory, or EINVAL for a file
+    /// that is empty or not regular.
     static FileBytes map(const std::string& path);
     /// Copies the bytes, since the reader needs them aligned.  Throws Error.
     static FileBytes copy(std::span<const std::byte> bytes, const std::string& name);

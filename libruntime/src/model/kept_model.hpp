@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The part of a model on a device that running needs: FCs, operators of the CPU, and the layouts of
-// tensors.
+// The part of a model that inferences on a device need: FCs, operators of the CPU, and the layouts
+// of tensors.
 #pragma once
 
 #include <cstddef>

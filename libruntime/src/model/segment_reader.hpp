@@ -14,8 +14,8 @@ namespace overtake {
 
 constexpr std::uint64_t most_expected_ns = INT64_MAX;
 
-/// The use of tensors by a segment at its turn.  The functions throw Error if the tensor must not
-/// be used so.
+/// Receives the uses of tensors by segments.  The functions throw Error if the present segment must
+/// not use the tensor so.
 class TensorUse {
 public:
     virtual void read(std::uint32_t number, const Place& place) = 0;

@@ -19,7 +19,7 @@ constexpr std::uint32_t ns_clock_khz = 1'000'000;     // for CPU workers: a cycl
 constexpr std::size_t most_unit_fcs = 1 << 20;        // of all units and classes together
 constexpr std::uint64_t most_operations = 1ull << 40; // the most that schedulers take
 
-/// The units that write each tensor, and the classes whose work does.
+/// The unit that writes each tensor, and the classes whose work writes it.
 class UnitTensors final : public TensorUse {
 public:
     UnitTensors(const FileView& file, const ModelContents& contents)

@@ -120,8 +120,8 @@ private:
     const flatbuffers::Table* root_;
 };
 
-/// Returns the offset of the root table.  If it is wrong returns 0, which is where the wrong one is
-/// written.
+/// Returns the offset of the root table.  If the offset is beyond the end, returns 0, the place of
+/// the offset itself.
 std::size_t root_offset(std::span<const std::byte> file) {
     const std::size_t offset = flatbuffers::ReadScalar<std::uint32_t>(file.data());
     return offset < file.size() ? offset : 0;

@@ -3,7 +3,8 @@
 // JobQueue: makes the jobs of tasks from segments, submits them to a device, and finds the task of
 // a job that has ended.
 //
-// It allocates only where a JobEntry is made, so that a task that has begun comes to its end.
+// The table of jobs allocates only where a JobEntry is made, so that a task that has begun comes to
+// its end.
 //
 // Thread safety: one thread at a time, as a Queue.
 #pragma once
@@ -120,7 +121,7 @@ public:
         jobs_.add(entry, job.tag);
     }
     /// Calls ended(owner, completion) for each job that has ended, waiting for the first until
-    /// deadline_ns.  Returns how many completions there were.
+    /// deadline_ns.  Returns the number of completions.
     template <class Ended>
     std::size_t reap(std::int64_t deadline_ns, Ended ended) {
         std::array<Completion, 64> completions;

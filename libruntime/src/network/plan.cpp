@@ -26,8 +26,8 @@ constexpr unsigned most_cpu_threads = 64;
 /// The plans that were made and may still live.
 struct KnownPlans {
     std::mutex mutex;
-    // A plan keeps its device alive, so its address is unique.  It may release its model, so a
-    // model has a number here.
+    // A plan keeps its device alive, so the device's address identifies the device.  A plan may
+    // release its model, so a number identifies the model.
     std::map<std::tuple<const Device*, std::uint64_t, PlanParts, CpuOptions, PlanKeeps>,
              std::weak_ptr<const Plan>>
         plans;
@@ -111,7 +111,7 @@ std::vector<std::uint32_t> Plan::constants_read(const KeptModel& kept) const {
     return read;
 }
 
-/// In a plan of units all tensors are known: a processor of the program's has every tensor that its
+/// In a plan of units no tensor is internal: a processor of the program's has every tensor that its
 /// unit writes.
 void Plan::find_internal_tensors() {
     if (units_)

@@ -32,7 +32,7 @@ enum class PlanKeeps {
     running ///< the part that running needs: plan.model() has inputs and outputs, and no file
 };
 
-/// How a plan's operators of the CPU compute.
+/// Options of a plan's operators of the CPU.
 struct CpuOptions {
     CpuLayout layout = CpuLayout::automatic;
     unsigned threads = 1; ///< threads of one inference
@@ -80,8 +80,8 @@ public:
     /// The cores that may take its jobs unless one is named, as Job::cores: on a device with cores
     /// of different kinds those of the model's profile (cores_for()); 0 = all.
     std::uint64_t cores() const noexcept { return cores_; }
-    /// How many cores one inference can use at once: those of the model's CorePlan, where the
-    /// device has them and takes groups; otherwise, and for a plan of units, 0.
+    /// The number of cores that one inference can use at once: those of the model's CorePlan, where
+    /// the device has them and takes groups; otherwise, and for a plan of units, 0.
     std::size_t width() const noexcept { return width_; }
     /// Whether its parts name cores, since the device or the plan has cores of different kinds.
     bool names_cores() const noexcept { return names_cores_; }
@@ -93,7 +93,7 @@ public:
     /// By segment: its CPU operators, step by step; empty for segments of the device.  The first
     /// call makes them.  Throws Error ENOMEM, and then the next call makes them.
     std::span<const CpuProgram> cpu_programs() const;
-    /// How many threads compute a CPU segment of one inference.
+    /// The number of threads that compute a CPU segment of one inference.
     unsigned cpu_threads() const noexcept { return cpu_.threads; }
     /// Whether just one CPU segment at a time uses the tensor, in memory of its own, or kernels
     /// keep it.
@@ -108,7 +108,7 @@ private:
 
     std::vector<CpuProgram> make_cpu_programs(std::span<const Tensor> tensors) const;
     void make_cpu_programs_from(const Model& whole, const KeptModel& kept);
-    /// The constants that are left out, by tensor of the kept model.
+    /// Returns the left-out constants that steps read, by tensor of the kept model.
     std::vector<std::uint32_t> constants_read(const KeptModel& kept) const;
     void add_segments();
     void add(const Segment& segment);
@@ -142,8 +142,8 @@ std::shared_ptr<const Plan> plan_once(const std::shared_ptr<Device>& device,
 /// for an unknown level.
 PlanKeeps keeps_at_record_level(unsigned level);
 
-/// How many plans plan_once() remembers: those that live, and those that have been destroyed since
-/// the last plan_once().  Thread safe.
+/// Returns the number of plans that plan_once() remembers: those that live, and those that have
+/// been destroyed since the last plan_once().  Thread safe.
 std::size_t known_plans();
 
 } // namespace overtake

@@ -18,13 +18,13 @@ namespace overtake {
 
 namespace {
 
-/// Recordings of one segment at level 1: so many tasks at a time run it as a recording.
+/// The most recordings of one segment at level 1, each for one task at a time.
 constexpr std::size_t recordings_of_a_segment = 4;
-/// Recordings of all segments together: a queue has room for more.
+/// The most recordings of all segments together; a queue has room for more.
 constexpr std::size_t most_recordings = OVERTAKE_MAX_RECORDINGS / 2;
-/// Segments that are known, recorded or not.
+/// The most segments that are known, recorded or not.
 constexpr std::size_t most_segments = 4096;
-/// Bindings that are the same in each run: program and weights.
+/// The most bindings that are the same in each run, such as program and weights.
 constexpr std::size_t most_fixed = 3;
 
 } // namespace
@@ -123,8 +123,8 @@ RecordedSegment* Recorder::submit(const Job& job, std::size_t fixed,
     return nullptr;
 }
 
-/// Replays an idle recording, or records one.  A recording whose end is known but which the device
-/// still has is passed over for another idle one, or for a new one.
+/// Replays an idle recording, or records one.  If the device still has an idle recording, another
+/// idle one or a new one is replayed instead.
 RecordedSegment* Recorder::replay_or_refuse(const Job& job, std::size_t fixed,
                                             const std::shared_ptr<const void>& owner) {
     if (fixed == 0 || fixed > most_fixed)

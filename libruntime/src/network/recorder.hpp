@@ -35,7 +35,7 @@ constexpr unsigned strict_record_level = 2;
 /// The message of a refusal at that level, with its remedy.
 std::string refusal_of_level_2(const std::string& why);
 
-/// Why a job is refused at that level.
+/// The error of a job that is refused at that level.
 class NotRecorded : public Error {
 public:
     using Error::Error;

@@ -25,8 +25,8 @@ public:
     virtual void describe_group(std::size_t segment, std::span<const unsigned> cores, Job& job);
     /// Device time that the executed FCs of its last group take on cores without other work.
     virtual std::uint64_t alone_ns() const;
-    /// How many bindings of a BPU segment, from the first, are the same in each task as long as
-    /// owner() lives; so are its FCs.  0: the segment cannot be recorded.
+    /// The number of bindings of a BPU segment, from the first, that are the same in each task as
+    /// long as owner() lives; so are its FCs.  0: the segment cannot be recorded.
     virtual std::size_t fixed_bindings(std::size_t segment) const;
     virtual std::shared_ptr<const void> owner() const;
     /// The segment's name in messages.

@@ -30,7 +30,7 @@ void add_once(std::vector<std::uint32_t>& numbers, std::uint32_t number) {
         numbers.push_back(number);
 }
 
-/// Notes the tensors that a segment takes from outside, and those that it writes.
+/// Adds to the unit the tensors that a segment takes from outside, and those that it writes.
 void note_tensors(UnitTable::Unit& unit, const Segment& segment, const Model& model) {
     for (const TensorBinding& binding : segment.bindings)
         if (binding.writable)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// UnitTable: a model's units, each with its segment on each class of processors.
+// UnitTable: a model's units, each with its segments on each class of processors.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct UnitTable {
     struct Work {
         bool is_supported() const noexcept { return expected_ns != 0; }
         std::size_t segment = 0;       ///< index of its first segment in `segments`
-        std::size_t count = 1;         ///< of its segments, which follow each other; for cores 1
+        std::size_t count = 1;         ///< of its segments, one after another; 1 for cores
         std::uint64_t expected_ns = 0; ///< 0: the class does not support the unit
     };
     struct Unit {

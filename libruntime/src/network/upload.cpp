@@ -21,8 +21,8 @@ namespace {
 /// The weights that have been uploaded and may still live.
 struct KnownWeights {
     std::mutex mutex;
-    // Weights keep their device, so its address is unique.  The address of a model may be used
-    // again while its weights live: so a file has a number.
+    // Weights keep their device, so the device's address identifies the device.  The address of a
+    // model may be used again while its weights live, so a number identifies the file.
     std::map<std::pair<const Device*, std::uint64_t>, std::weak_ptr<Buffer>> buffers;
 };
 

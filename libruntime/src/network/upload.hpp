@@ -25,8 +25,8 @@ struct Upload {
 /// Throws Error ENOSPC or ENOMEM, and ENOTSUP if the device is too old for the model.  Thread safe.
 Upload upload(const std::shared_ptr<Device>& device, const std::shared_ptr<const Model>& model);
 
-/// How many buffers of weights upload() remembers: those that live, and those that have been freed
-/// since the last upload().  Thread safe.
+/// Returns the number of buffers of weights that upload() remembers: those that live, and those
+/// that have been freed since the last upload().  Thread safe.
 std::size_t known_weights();
 
 } // namespace overtake

@@ -52,7 +52,7 @@ std::string name_units(std::uint64_t units) {
     return text;
 }
 
-/// Says why no processor takes the unit, with the processors of one reason together.
+/// Returns the reasons why no processor takes the unit, each with its processors.
 std::string name_reasons(const std::vector<UnitRefusal>& refusals, std::size_t unit) {
     std::vector<std::pair<std::string, std::string>> processors_by_reason;
     for (const UnitRefusal& refusal : refusals) {
@@ -71,7 +71,7 @@ std::string name_reasons(const std::vector<UnitRefusal>& refusals, std::size_t u
     return text;
 }
 
-/// Says why and where a run failed.
+/// Returns the place and the reason of a run's failure.
 std::string failure_text(const Request& request) {
     const std::int32_t status = request.status();
     const std::vector<RunRecord> runs = request.runs();
@@ -216,7 +216,7 @@ std::span<Value> GraphRun::State::values(const char* call, std::vector<std::vect
     return arrays[index];
 }
 
-/// Throws an error that names the first unit which no processor takes, and why each does not.
+/// Throws Error, with the reason of each processor, for the first unit that no processor takes.
 void GraphRun::State::check_units(const coordination::UnitInference& inference) {
     const engine::RunOptions wanted = engine::run_options(options);
     engine->coordinated->check(wanted);

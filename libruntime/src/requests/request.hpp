@@ -23,8 +23,8 @@ RunOptions run_options(const TaskOptions& options);
 
 } // namespace engine
 
-/// Requests keep it as well: a request that is submitted after the engine has been destroyed ends
-/// as cancelled.
+/// The state of an engine.  Requests keep it, too: a request that is submitted after the engine has
+/// been destroyed ends as cancelled.
 struct Engine::State {
     State(std::shared_ptr<Device> device, const EngineOptions& options,
           const engine::ThreadOptions& threads);

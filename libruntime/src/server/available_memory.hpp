@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How much memory this process may have, as the system says.
+// The memory that the system lets this process use.
 #pragma once
 
 #include <cstddef>

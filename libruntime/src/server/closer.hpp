@@ -4,7 +4,7 @@
 //
 // Closing one may take as long as its sender likes: a socket waits until its data is taken
 // (SO_LINGER), a file waits for the program that serves it.  So a thread of its own closes them,
-// and nothing waits for that thread.
+// and no wait for that thread is unbounded.
 #pragma once
 
 #include <cstddef>
@@ -28,9 +28,10 @@ public:
     Closer(const Closer&) = delete;
     Closer& operator=(const Closer&) = delete;
 
-    /// Closes it soon.  If too many wait, the caller closes it.
+    /// Closes the descriptor soon.  If too many wait, the calling thread closes it.
     void close(Descriptor descriptor) { take(descriptor, most_waiting); }
-    /// Closes it soon.  Returns false if `most` wait: the caller still has it.
+    /// Closes the descriptor soon.  Returns false, and leaves the descriptor to the caller, if
+    /// `most` wait or if there is no thread for it.
     bool take(Descriptor& descriptor, std::size_t most);
     /// Waits until all descriptors that it was given are closed, but no later than deadline_ns of
     /// CLOCK_MONOTONIC.  After that it takes none, unless its thread goes on.

@@ -15,7 +15,7 @@
 
 namespace overtake::server {
 
-/// How long a working server may take to answer a call, and to answer a new client.
+/// The longest times that a working server may take to answer a call, and to answer a new client.
 constexpr std::chrono::seconds call_patience{30}, greeting_patience{10};
 
 /// Thread safe: one call follows the other.

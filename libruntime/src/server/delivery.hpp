@@ -26,7 +26,7 @@ public:
     Delivery(const Delivery&) = delete;
     Delivery& operator=(const Delivery&) = delete;
 
-    /// An object that may have news, while it lives.
+    /// A source of deliveries, while the object lives.
     class Source {
     public:
         /// `deliver`: called in the thread after post(), once for all posts before it.
@@ -63,7 +63,7 @@ public:
         StandIn(const StandIn&) = delete;
         StandIn& operator=(const StandIn&) = delete;
 
-        /// Delivers what is urgent until `is_enough`, but for no longer than some 50 us.
+        /// Delivers from urgent sources until `is_enough`, but for no longer than some 50 us.
         template <class Condition>
         void deliver_briefly(Condition is_enough) {
             constexpr std::uint64_t awake_ns = 20'000;

@@ -43,7 +43,7 @@ void Listener::make() {
     socket_ = Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket_ ||
         bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
-        chmod(path_.c_str(), 0666) != 0 || // each client is checked for what it may do
+        chmod(path_.c_str(), 0666) != 0 || // the server checks the rights of each client
         listen(socket_.get(), SOMAXCONN) != 0)
         fail_with_errno(path_);
     is_made_here_ = true;
@@ -79,7 +79,7 @@ void Listener::check_given() const {
         getsockopt(socket_.get(), SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) != 0 || listens == 0)
         throw Error(EINVAL, "the socket that was handed over is no listening one of packets: "
                             "in a socket unit, ListenSequentialPacket=");
-    // Does not wait for a client that has closed its connection again.
+    // With O_NONBLOCK, accept() does not wait if a client has closed its connection again.
     if (fcntl(socket_.get(), F_SETFL, O_NONBLOCK) != 0)
         fail_with_errno("the socket that was handed over");
 }

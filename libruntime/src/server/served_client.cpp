@@ -42,8 +42,8 @@ private:
 
 /// Returns a client's memory to the system, in place of keeping pieces of it for the next client.
 void return_free_memory() {
-#ifndef __SANITIZE_ADDRESS__ // its programs do not use the C library's heap, whose first trim by
-                             // two threads at once reads what neither has set up
+#ifndef __SANITIZE_ADDRESS__ // with it, the C library's heap stays unused; if two threads trim that
+                             // heap first and at once, they read uninitialised data
     malloc_trim(0);
 #endif
 }

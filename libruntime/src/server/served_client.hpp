@@ -34,7 +34,7 @@ struct Peer {
     bool is_trusted = false; ///< root, or the server's own user: sees exact counters, and others
 };
 
-/// The share of one user's clients together, so that other users have something, too.
+/// The share of one user's clients together, so that other users have a share, too.
 struct UserShare {
     std::shared_ptr<MemoryAccount> memory;
     std::shared_ptr<KeptPlaces> places;
@@ -43,15 +43,16 @@ struct UserShare {
 
 class ServedClient;
 
-/// JSON, as a whole.  `clients_begin`: where the texts of clients begin, which end before the last
-/// two characters.  `last`: the last client of this page if there are more clients, else 0.
+/// A page of the status, which is valid JSON by itself.  `clients_begin`: where the texts of
+/// clients begin, which end before the last two characters.  `last`: the last client of this page
+/// if there are more clients, else 0.
 struct StatusPage {
     std::string text;
     std::size_t clients_begin = 0;
     std::uint64_t last = 0;
 };
 
-/// The connected clients, as one of them may ask for them.
+/// The list of connected clients, which each of them may ask for.
 class ClientList {
 public:
     virtual StatusPage status(const ServedClient& asks, std::uint64_t after) = 0;
@@ -108,10 +109,10 @@ public:
 
     /// Serves until the client or stop() closes the connection, or the client breaks the protocol.
     void run() noexcept;
-    /// From any thread.
+    /// Ends the connection.  Any thread may call it.
     void stop() noexcept;
     bool is_over() const noexcept { return over_.load(); }
-    /// Whether its other end is closed; it may not be over yet.
+    /// Whether the client has closed its end; is_over() may still be false.
     bool has_hung_up() const noexcept;
     void deliver() { client_.delivery.flush(); }
     const Peer& peer() const noexcept { return peer_; }

@@ -13,7 +13,7 @@
 
 namespace overtake::server {
 
-/// The host writes into the ring and reads of the client's only where the ring is free.  A client
+/// The host writes into the ring, and reads only the ring's head of the client's data.  A client
 /// that does not read loses events, and a client that writes nonsense there loses its own.
 class ServedEvents {
 public:

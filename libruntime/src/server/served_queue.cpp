@@ -20,8 +20,8 @@ constexpr std::size_t context_bytes = sizeof(EmbeddedContext) +
                                       2 * OVERTAKE_MAX_JOBS * sizeof(void*) +
                                       OVERTAKE_MAX_CORES * sizeof(ovt_fw_turn) + 1024;
 
-/// The longest job, from arrival to end, whose end the answer waits for.  brief_call_bytes limits
-/// its call, since the wait delays what other queues deliver.
+/// If the last job took less than this from arrival to end, an answer waits briefly for the end of
+/// its job.  `brief_call_bytes` limits the call, since the wait delays deliveries of other queues.
 constexpr std::uint64_t brief_ns = 20'000;
 constexpr std::uint32_t brief_call_bytes = 16'384;
 

@@ -21,7 +21,8 @@ namespace overtake::server {
 namespace {
 
 const std::size_t task_area_bytes = round_to_pages(sizeof(TaskArea));
-/// The number of programs that have not run and whose costs are kept; then costs are computed anew.
+/// The most programs that have not run whose costs are kept; beyond it, all costs are computed
+/// anew.
 constexpr std::size_t costs_kept = 1024;
 /// The memory of a queue of tasks besides its area: a cost is an entry, its links and its place.
 constexpr std::size_t queue_bytes = sizeof(ServedTasks) + sizeof(EmbeddedContext) +
@@ -48,7 +49,8 @@ ServedTasks::ServedTasks(FirmwareHost& host, Client& client, const QueueOptions&
                          std::uint32_t workers, std::shared_ptr<KeptPlaces> places)
     : host_(host), client_(client), charge_(client.memory, task_area_bytes + queue_bytes),
       place_(std::move(places)) {
-    // These let it collect ends and report CPU segments even when all memory is used up.
+    // This memory lets the client collect ends and report CPU segments even when all other memory
+    // is used up.
     client.call.take(client.memory, 1);
     client.answer.take(client.memory, event_area_bytes);
     memory_ = make_shared_memory("overtake tasks", task_area_bytes);
@@ -174,7 +176,7 @@ void ServedTasks::submit(std::span<const std::byte> bytes) {
     host_.submit_task(process_, std::move(task));
 }
 
-/// Adds a segment; returns how many parts it has.
+/// Adds a segment; returns the number of its parts.
 std::uint32_t ServedTasks::add_segment(HostedTask& task, std::size_t index, const WireTask& wire,
                                        std::span<const std::byte> bytes, std::size_t& position) {
     WireSegment segment;

@@ -28,7 +28,7 @@ private:
     std::atomic<std::size_t> held_ = 0;
 };
 
-/// A kept place, while it lives; or none, if none was left.
+/// Keeps a place while the object lives, if one was left.
 class KeptPlace {
 public:
     explicit KeptPlace(std::shared_ptr<KeptPlaces> places)

@@ -42,14 +42,14 @@ constexpr int ms_until_descriptors = 100;
 constexpr std::size_t most_mappings = 49'152;
 constexpr rlim_t own_descriptors = 64;
 constexpr unsigned places_for_trusted = 4; ///< beside --clients: for the owner and root
-/// Closed connections whose jobs still end and whose memory is still being freed.
+/// The most closed connections of a user whose jobs still end or whose memory is still being freed.
 constexpr std::size_t most_ending_of_user = 256;
-/// Connections of a user that are refused and not yet closed.
+/// The most connections of a user that are refused and not yet closed.
 constexpr std::size_t most_refused = 1024;
-/// The time for closing what clients have sent when the server ends: one time for all of it.
+/// The time for closing all descriptors of clients when the server ends.
 constexpr int ms_to_close = 500;
-/// The time for clients to end when the server ends.  Only closing what they have sent takes
-/// longer.
+/// The time for clients to end when the server ends.  Only the close of a descriptor that a client
+/// has sent takes longer.
 constexpr int ms_to_end = 2'000;
 
 /// Raises the limit of descriptors, if the system allows it.  All clients need one for each queue
@@ -70,7 +70,7 @@ EmbeddedOptions device_options(const ServerOptions& options) {
     EmbeddedOptions device = options.device;
     if (device.fc_clock_ns == 0)
         device.fc_clock_ns = server_fc_clock_ns;
-    // On a busy machine an FC may take five times the time of its clock.
+    // On a busy machine the wall time of an FC may be five times its limit of CPU time.
     if (device.queue_timeout_ns == 0)
         device.queue_timeout_ns =
             std::max(OVT_QUEUE_TIMEOUT_MS * ns_per_ms, 5 * device.fc_clock_ns);
@@ -247,7 +247,8 @@ private:
         }
     }
 
-    /// This thread does not close the connection: it may hold descriptors that were sent to it.
+    /// This thread does not close the connection, which may hold descriptors that a client has
+    /// sent.
     void drop(Descriptor& connection, const std::shared_ptr<Closer>& closer) {
         if (!connection)
             return;
@@ -430,7 +431,7 @@ private:
     }
 
     const ServerOptions options_;
-    const uid_t owner_ = getuid(); ///< its user at the start, even if that changes
+    const uid_t owner_ = getuid(); ///< the process's user at the start
     EventFlag stop_;
     const std::shared_ptr<MemoryAccount> memory_; ///< the memory of all clients
     std::map<uid_t, UserShare> shares_;           ///< of all users that ever connected; run()'s
@@ -442,7 +443,7 @@ private:
     struct Refused {
         Descriptor connection;
         std::shared_ptr<Closer> closer;
-    } refused_;        ///< its closer has no room for it; used by run()
+    } refused_;        ///< for whose connection its closer has no room; used by run()
     std::mutex mutex_; ///< protects the list; only run() adds and drops
     std::list<Served> clients_;
 };

@@ -170,7 +170,7 @@ public:
 private:
     std::shared_ptr<const Connection> connection_;
     ServerClock clock_;
-    const drm_overtake_device_info info_; ///< as of the beginning, for what never changes
+    const drm_overtake_device_info info_; ///< as at the beginning; for fields that never change
 };
 
 ServerQueue::ServerQueue(std::shared_ptr<Device> device,

@@ -195,7 +195,7 @@ std::vector<ServiceEvent> ServerTasks::take() {
     std::vector<Completion> results;
     written_ = 0;
     const std::span<const std::byte> bytes = call(TaskCall::events);
-    events_lost_ = true; // until all have come through
+    events_lost_ = true; // until the loop has passed them on
     for (std::size_t position = 0; position < bytes.size();) {
         overtake_task_event told;
         read(bytes, position, &told, 1);

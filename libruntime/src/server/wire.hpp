@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a device server and its clients say to each other; both are of the same version (hello).
+// The messages of a device server and its clients, which have the same version (hello).
 //
 // A client has one connection, a SOCK_SEQPACKET socket: it sends a Request and gets a Reply, one at
 // a time.  Each of its queues has a channel, another such socket, for wake-ups alone, and an area
@@ -25,11 +25,11 @@ extern "C" {
 
 namespace overtake::server {
 
-/// Of everything in this file; other versions do not talk to each other.
+/// The version of everything in this file; a server and a client of different versions do not talk.
 constexpr std::uint32_t protocol_version = 7;
 
 enum class Operation : std::uint32_t {
-    hello = 1,      ///< version -> -, cores; drm_overtake_device_info
+    hello = 1,      ///< version -> version, cores; drm_overtake_device_info
     info,           ///< -> drm_overtake_device_info
     cores,          ///< -> drm_overtake_core_info of each core
     create_buffer,  ///< with the memory's descriptor -> address, bytes
@@ -39,12 +39,14 @@ enum class Operation : std::uint32_t {
     cancel,        ///< id, tag -> whether there was such a job
     clock_now,     ///< -> device time
     clock_advance, ///< device time ->
-    status,        ///< -> JSON
+    /// last client of the page before, or 0 -> last client, beginning of the clients in the page;
+    /// page of the status (JSON)
+    status,
     /// max_priority, core_limit + 2^32 * workers -> id, ServiceSettings; with the area's and the
     /// channel's descriptor
     create_tasks,
     destroy_tasks, ///< id ->
-    /// room for so many, a power of two -> id; with the ring's (EventArea) and the channel's
+    /// room for so many -> id, room (a power of two); with the ring's (EventArea) and the channel's
     /// descriptor
     create_events,
     destroy_events, ///< id ->
@@ -58,18 +60,18 @@ struct Request {
     std::array<std::uint64_t, 2> arguments;
 };
 
-/// Then what the operation has to say, or, if code is not 0, the error's text.
+/// The operation's payload follows; if code is not 0, the error's text follows instead.
 struct Reply {
     std::int32_t code;   ///< 0, or the errno of an Error
-    std::uint32_t bytes; ///< behind this
+    std::uint32_t bytes; ///< of the payload or the text
     std::array<std::uint64_t, 2> values;
 };
 
 constexpr std::size_t reply_payload_bytes = 32768;
 
-/// A job in QueueArea::jobs; its FCs follow, then its bindings.  Of a group then its parts, and the
-/// stages of its FCs, an even number of them.  A recording is a call of its own, whose answer is
-/// its number in QueueArea::chosen_cores.  A replay has no FCs, and parts only to name their cores.
+/// A job in QueueArea::jobs; its FCs follow, then its bindings.  A group's parts and the stages of
+/// its FCs follow, an even number of stages.  A recording is a call of its own, whose answer is its
+/// number in QueueArea::chosen_cores.  A replay has no FCs, and parts only to name their cores.
 struct WireJob {
     std::uint64_t tag;
     std::uint64_t cores;
@@ -81,36 +83,36 @@ struct WireJob {
     std::uint32_t scratch_bytes;
     std::uint32_t fc_count;
     std::uint32_t binding_count;
-    /// OVT_REFUSED_*: why the client has no room for it, or 0.  The server reports it, unless
-    /// something else about it is wrong.
+    /// OVT_REFUSED_*: the reason why the client has no room for the job, or 0.  The server reports
+    /// it, unless something else about the job is wrong.
     std::uint32_t room_refusal;
     std::uint64_t room_used;
     std::uint64_t group_record;
     std::uint32_t part_count;  ///< 0: no group
     std::uint32_t stage_count; ///< of the stages that follow: one for each FC
-    std::uint32_t instances;   ///< of a recording; 0: it is none
-    std::uint32_t recording;   ///< that is replayed; 0: none is
+    std::uint32_t instances;   ///< of a recording; 0: the job is not recorded
+    std::uint32_t recording;   ///< the one to replay; 0: none
 };
 
 constexpr std::uint32_t completion_entries = OVERTAKE_MAX_JOBS;
 static_assert((completion_entries & (completion_entries - 1)) == 0);
 
-/// The largest job alone fits: FCs, bindings, and itself.
+/// The largest job alone fits, with its FCs, bindings, parts and stages.
 constexpr std::size_t job_area_bytes = std::size_t{1} << 20;
 static_assert(job_area_bytes >
               sizeof(WireJob) + OVERTAKE_MAX_FCS * (sizeof(overtake_fc) + sizeof(std::uint32_t)) +
                   OVERTAKE_MAX_BINDINGS * sizeof(overtake_binding) +
                   OVERTAKE_MAX_CORES * sizeof(overtake_part));
 
-/// What a queue shares with its client.  Submission is a call: the client writes jobs, counts
-/// `calls` up and waits until `answers` says the same.  Completions are a ring.
+/// The memory that a queue shares with its client.  Submission is a call: the client writes jobs,
+/// counts `calls` up and waits until `answers` says the same.  Completions are a ring.
 struct QueueArea {
     std::atomic<std::uint32_t> calls;     ///< the client's
     std::atomic<std::uint32_t> job_bytes; ///< the client's: of `jobs` in this call
     std::atomic<std::uint32_t> answers;   ///< the server's
     std::uint32_t accepted;               ///< the server's: jobs of the call, from its first
-    std::int32_t code;                    ///< errno of the one that was not
-    std::array<char, 492> text;           ///< why not, ending in 0
+    std::int32_t code;                    ///< errno of the job that was refused
+    std::array<char, 492> text;           ///< the reason, ending in 0
     alignas(64) std::atomic<std::uint32_t> completion_head; ///< the client's: taken so far
     std::atomic<std::uint32_t> client_waits;                ///< it wants to be woken
     alignas(64) std::atomic<std::uint32_t> completion_tail; ///< the server's: come so far
@@ -121,11 +123,10 @@ struct QueueArea {
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
-/// What a queue of service mode is called for, and what it reads of TaskArea::call.
+/// The calls of a queue of service mode, and the contents of TaskArea::call.
 enum class TaskCall : std::uint32_t {
     /// WireTask, then of each segment WireSegment, its FCs, its bindings; of a group then its
-    /// parts,
-    /// and the stages of its FCs, an even number of them
+    /// parts, and the stages of its FCs, an even number of them
     submit = 1,
     events,   ///< -> of each event overtake_task_event and its results
     cpu_done, ///< WireCpuDone
@@ -166,8 +167,8 @@ constexpr std::size_t longest_event_bytes =
     sizeof(overtake_task_event) + OVT_SERVICE_MAX_SEGMENTS * sizeof(overtake_result);
 static_assert(event_area_bytes > longest_event_bytes);
 
-/// What a queue of service mode shares with its client.  Everything is a call, as submission is in
-/// QueueArea; a wake-up without an answer says that there are events.
+/// The memory that a queue of service mode shares with its client.  Everything is a call, as
+/// submission is in QueueArea; a wake-up without an answer says that there are events.
 struct TaskArea {
     std::atomic<std::uint32_t> calls;               ///< the client's
     std::atomic<std::uint32_t> operation;           ///< the client's: a TaskCall

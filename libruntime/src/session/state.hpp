@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a Session and its Tasks share.  One thread at a time.
+// The state of a Session and of its Tasks.  One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -25,13 +25,13 @@ struct Session::State {
     State(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
           const SessionOptions& options);
 
-    /// Reaps what has ended, waiting for the first until deadline_ns, and moves the tasks
-    /// concerned on.  False at the deadline.
+    /// Reaps jobs that have ended, waiting for the first until deadline_ns, and moves their tasks
+    /// on.  Returns false if no job ended by then.
     bool progress(std::int64_t deadline_ns);
 
     const ForkOrigin origin;
     const std::shared_ptr<const Plan> plan;
-    std::uint64_t ended = 0;     ///< tasks so far
+    std::uint64_t ended = 0;     ///< tasks that have ended so far
     CpuSegments cpu;             ///< of one task at a time
     JobQueue<Task::State> queue; ///< last, so that it is the first to go
 };
@@ -45,13 +45,13 @@ struct Task::State {
     bool is_running() const noexcept { return status == -EINPROGRESS; }
     void start(const TaskOptions& options);
     void cancel();
-    /// Its job in flight has ended: it goes on, or ends.
+    /// The task's job in flight has ended: the task goes on, or ends.
     void job_ended(const Completion& completion);
-    void say(const char* text) noexcept; ///< is its error()
+    void say(const char* text) noexcept; ///< sets `error`
 
     const Plan& plan() const noexcept { return *session->plan; }
     const Model& model() const noexcept { return plan().model(); }
-    /// Of the tensor that is an output of the task, which has ended well; otherwise throws Error.
+    /// Returns the number of an output's tensor.  Throws Error unless the task has ended well.
     std::uint32_t output_number(std::size_t index) const;
     const TensorPlace& place(std::uint32_t tensor) const { return workspace.places()[tensor]; }
 

@@ -215,7 +215,7 @@ std::span<const Completion> Task::completions() const noexcept {
 
 namespace {
 
-/// Why a task has no outputs.
+/// Returns the reason why a task has no outputs.
 std::string explain(std::int32_t status, const std::string& error,
                     std::span<const Completion> completions) {
     if (!error.empty())
@@ -241,8 +241,8 @@ std::string explain(std::int32_t status, const std::string& error,
 
 } // namespace
 
-/// The tensor of output `index`.  Throws Error if the model has no such output, or if the task is
-/// running, was never started or failed.
+/// Returns the number of the tensor of output `index`.  Throws Error if the model has no such
+/// output, or if the task is running, was never started or failed.
 std::uint32_t Task::State::output_number(std::size_t index) const {
     const std::uint32_t number = number_at(model().outputs(), index, "output");
     if (status != 0)

@@ -316,7 +316,7 @@ private:
         hbDNNInferCtrlParam control;
         HB_DNN_INITIALIZE_INFER_CTRL_PARAM(&control);
         Item& item = live.items[0];
-        // Memory may be refused.
+        // The calls may be refused memory.
         if (add(live.handle, item, control)) {
             hbSysFreeMem(&item.in); // the task keeps the memory until its end
             const std::int32_t status = in_library([&] { return hbDNNRelease(own.pack); });
