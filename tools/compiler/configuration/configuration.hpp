@@ -15,8 +15,8 @@ struct Configuration {
     CompileOptions compile;
     std::string output; ///< path of the model file
     std::string report; ///< directory for reports; empty: none
-    /// The board that `march` names: no profile has its figures, and `compile.profile` is the
-    /// default.  Empty if it names a profile.
+    /// The board that `march` names.  No profile has the figures of a board, so `compile.profile`
+    /// is the default.  Empty if `march` names a profile.
     std::string board;
     /// All faults and warnings, in the order of the lines.  If there is a fault, the other members
     /// must not be used.

@@ -174,7 +174,7 @@ void LogitSimilarity::add_one(const float* values, const float* reference, std::
     const double greatest = reference[right], total = sum(reference, greatest);
     ++vectors_;
     if (!std::ranges::all_of(values, values + choices, is_finite)) {
-        lost_by_others_ += 1 / total; // no number is the wrong one
+        lost_by_others_ += 1 / total; // infinities and NaN count as the wrong choice
         for (std::size_t at = 0; at < choices; ++at)
             probabilities_.add(0, static_cast<float>(std::exp(reference[at] - greatest) / total));
         return;
