@@ -38,9 +38,9 @@ struct InputOptions {
 const InputOptions& options_of(const std::vector<InputOptions>& all, const std::string& name);
 
 /// Applies `all` to the graph's inputs, and fills in names that were left out.  A picture becomes
-/// an input of bytes with a quantisation of its own.  Normalisation is part of that if one scale
-/// and one whole mean serve all channels.  Otherwise it is a node of its own, which also exchanges
-/// red and blue.  Throws CompileError.
+/// an input of bytes with a quantisation of its own.  Normalisation is part of this quantisation if
+/// one scale and one whole mean serve all channels.  Otherwise it is a node of its own, which also
+/// exchanges red and blue.  Throws CompileError.
 void apply_input_options(Graph& graph, std::vector<InputOptions>& all);
 
 /// Makes the program pass the input as int8, if it is a plain tensor of reals that the device can

@@ -141,7 +141,7 @@ void note_loss(Array& array, Element element, std::size_t index) {
         if (array.became_infinite.empty() && std::isinf(real) && std::isfinite(element))
             array.became_infinite = describe(element);
     } else if constexpr (std::is_integral_v<Element> && sizeof(Element) >= sizeof(float)) {
-        // A double would lose the same of 64 bits.
+        // A double holds 64-bit integers no better.
         __extension__ using Wide = __int128;
         if (array.was_rounded.empty() && static_cast<Wide>(real) != static_cast<Wide>(element))
             array.was_rounded = describe(element);

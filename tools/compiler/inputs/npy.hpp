@@ -29,8 +29,9 @@ struct Array {
 /// the file's size justifies.
 Array read_npy(const std::string& path);
 
-/// Writes elements of a type, row-major, in format version 1.  Whole numbers are rounded towards 0
-/// and are the nearest that the type holds.  The stream tells whether writing succeeded.
+/// Writes elements of a type, row-major, in format version 1.  For integer types, rounds towards 0,
+/// clamps to the type's range, and writes 0 for NaN.  The state of the stream shows whether writing
+/// succeeded.
 void write_npy(std::ostream& stream, std::span<const std::size_t> shape,
                std::span<const float> data, ElementType type = ElementType::float32);
 

@@ -47,7 +47,7 @@ public:
     }
 
 private:
-    // `size` bytes from there on, or as many as there are.
+    // Returns `size` bytes from `offset` on, or as many as there are.
     std::string_view at(std::uint64_t offset, std::size_t size) const {
         return std::string_view(reinterpret_cast<const char*>(bytes_.data()), bytes_.size())
             .substr(offset, size);
