@@ -186,7 +186,7 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
         return std::move(accurate.candidate);
     });
     Graph& graph = chosen.graph;
-    const QuantisedGraph& quantised = chosen.quantised; // not while its units are made
+    const QuantisedGraph& quantised = chosen.quantised; // in another order while units are made
     Program& program = chosen.program;
     split(graph, program, profile,
           std::uint64_t{options.max_time_per_fc_us} * profile.clock_khz / 1000);

@@ -110,8 +110,8 @@ private:
         float greatest_constant = 0;
     };
 
-    // What counts as a mask in a tensor: nothing, great constants only, or also what a model's
-    // input may make a mask.
+    // The masks to find in a tensor: none, great constants only, or also masks that a model's input
+    // may be.
     enum class Wanted { nothing, great_masks, all_masks };
 
     const onnx::NodeProto& node(std::size_t number) const {

@@ -10,8 +10,9 @@
 
 namespace overtake::compiler {
 
-/// The places where masks are added to numbers from which something chooses afterwards: Softmax,
-/// ArgMax, a program that reads an output.  A mask moves hidden elements towards minus infinity.
+/// The places where masks are added to numbers from which a node or program chooses afterwards:
+/// Softmax, ArgMax, a program that reads an output.  A mask moves hidden elements towards minus
+/// infinity.
 /// In 8 bits it would share one range with the numbers, and leave no steps for them.
 struct Masks {
     /// Nodes of the file, by number, that the device could run and that have to run on the CPU:

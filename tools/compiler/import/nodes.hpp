@@ -19,7 +19,7 @@ Value& change_value(Context& context, ValueId id);
 /// Whether a node of the device reads or writes the value.
 bool is_on_device(const Context& context, ValueId value);
 bool is_read_by_cpu(const Context& context, ValueId value);
-/// The node that writes the value; null for inputs and constants.
+/// Returns the node that writes the value; null for inputs and constants.
 const Node* writer_of(const Context& context, ValueId value);
 
 /// Returns a mark.  take_back() removes everything that was added to the graph, and undoes what was

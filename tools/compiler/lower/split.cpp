@@ -129,9 +129,9 @@ private:
         now_.outputs += std::uint64_t{out.height} * out.width * out.channels;
     }
 
-    // Called when the smallest piece of the next step does not fit into the latest FC, which has
-    // room.  The FCs before it may have enough to spare: then makes the last few, as few as
-    // possible, anew.
+    // Called when the smallest piece of the next step does not fit into the latest FC, which is not
+    // full.  If the FCs before it can give it enough steps, makes the last FCs anew, as few as
+    // possible.
     void level() {
         const State wall = now_;
         const std::size_t constants = constants_.bytes().size();
@@ -167,7 +167,7 @@ private:
         return static_cast<std::ptrdiff_t>(to - from);
     }
 
-    // Goes back to where that many of the latest FCs began.
+    // Goes back to the state `first`.  Drops the latest `fcs` checkpoints.
     void go_back(const State& first, std::size_t fcs) {
         steps_.erase(steps_.end() - distance(first.steps, now_.steps), steps_.end());
         fcs_.erase(fcs_.end() - distance(first.fcs, now_.fcs), fcs_.end());

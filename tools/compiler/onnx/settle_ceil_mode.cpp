@@ -24,8 +24,8 @@ bool rounds_up(const onnx::NodeProto& node) {
            attributes.text("auto_pad", "NOTSET") == "NOTSET";
 }
 
-// Returns the padding behind the tensor that makes all windows but the last; nothing if the last
-// begins in the tensor or in the padding before it.
+// Returns the padding behind the tensor with which there are all windows except the last.  Returns
+// nothing if the last begins in the tensor or in the padding before it.
 std::optional<std::int64_t> without_last(std::int64_t size, std::int64_t extent,
                                          std::int64_t stride, std::int64_t before,
                                          std::int64_t behind) {
