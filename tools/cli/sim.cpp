@@ -174,7 +174,7 @@ void write_pictures(const SimOptions& options, const Source& source, const Pictu
         timeline::write_perfetto(pictures.timeline(), options.perfetto);
 }
 
-/// Prints the summary, and the reasons why tasks were late.
+/// Prints the summary, and the causes of delays.
 void print_report(const SimOptions& options, const simulator::Scenario& scenario,
                   const Observers& observers) {
     if (options.json) {
