@@ -8,9 +8,9 @@ its test's input as calibration. Where everything then runs on the CPU the outpu
 ONNX's to float precision; where the device takes part, to 3 % of the greatest element or an 8-bit
 step of the greatest input, and a cosine similarity of 0.99.
 
-Models of one node have all their parameters as inputs. What is refused so is tried again with the
-first input, then the first two, and the others as constants, as exporters write it; of a loop, whose
-data come last, with the last one."""
+Models of one node have all their parameters as inputs. A model that is refused in this form is tried
+again with the first input, then the first two, and the others as constants, as exporters write it. A
+loop, whose data come last, is tried again with the last input."""
 
 import argparse
 import collections

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What random networks are built with: names, constants, and tensors that later steps may read."""
+"""Builds random networks: names, constants, and tensors that later steps may read."""
 
 import numpy as np
 import onnx

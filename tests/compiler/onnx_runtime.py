@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ONNX Runtime, an implementation of ONNX that is not ours, as a judge of the float executor.
+"""ONNX Runtime, an implementation of ONNX that is no part of Overtake, as a judge of the float executor.
 
 It comes with the package onnxruntime-node of the npm registry and runs in a process of its own
 (onnx_runtime_server.js)."""

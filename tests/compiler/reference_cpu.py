@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The CPU's operators in numpy, in double precision where they compute.
 
-What an operator's integers and reals mean is said beside it; axes come without negative numbers.
+The docstring of each operator explains its integers and reals. Axes are never negative.
 EXACT names the operators that only move or choose elements, so that nothing is rounded.
 """
 

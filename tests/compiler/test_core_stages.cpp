@@ -249,7 +249,7 @@ TEST(JoinedStages, RandomNetworksHaveTheSameBitsTheTimeThatWasFoundAndNeverMoreO
     EXPECT_GT(joined, 12u);
 }
 
-// Prices for cores that need an exact time for what they read together.
+// Prices where a meeting costs one nanosecond for each byte that the stage reads.
 class BytePrices final : public CorePrices {
 public:
     explicit BytePrices(const Cores& cores) : model_(cores, 0) {}

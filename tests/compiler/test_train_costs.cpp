@@ -38,7 +38,7 @@ struct Problem {
             equations.add(rows[row], right[row]);
         return equations.solve_non_negative();
     }
-    // The slope of half the squared error.
+    // Returns the slope of half the squared error.
     double slope(std::size_t column, const std::vector<double>& x) const {
         double sum = 0;
         for (std::size_t row = 0; row < rows.size(); ++row) {
