@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Compiled random networks against judges that share no code with what they judge.
+"""Compiled random networks against judges that share no code with the code that they judge.
 
 For each network (random_graphs.py), agreement.py checks that:
 - the graph that the compiler reads from the file, run in float, gives the results of float_reference.py;
@@ -275,7 +275,7 @@ def _check_chunk(seeds):
 
 
 def run(first, count, jobs):
-    """Checks the networks of `count` seeds. Returns failures by seed and what was covered."""
+    """Checks the networks of `count` seeds. Returns the failures by seed, and the covered cases."""
     chunk = 20
     seeds = range(first, first + count)
     chunks = [seeds[start : start + chunk] for start in range(0, count, chunk)]

@@ -159,8 +159,7 @@ class Checker:
 
     @staticmethod
     def _judged(case, name, want, words):
-        """Asks the reference in numpy: if it computes what ONNX Runtime does, the mistake is
-        Overtake's."""
+        """Compares the reference in numpy: if it agrees with ONNX Runtime, the mistake is Overtake's."""
         third = float_reference.Network(case.model).run_images(case.samples)[name]
         its_words = difference(third, want, case.is_rough)
         if not its_words:
@@ -175,7 +174,7 @@ def _reason(refused):
 
 
 def _check_chunk(seeds, opset=None):
-    """Runs in a process of its own. Returns what differs by seed, and refusals by reason."""
+    """Runs in a process of its own. Returns the differences by seed, and the refusals by reason."""
     failures, refusals = {}, collections.Counter()
     with (
         tempfile.TemporaryDirectory() as directory,

@@ -71,8 +71,8 @@ def is_bfloat16(value):
 
 
 def is_refusal(result):
-    """Whether the result is one line, warnings left out; for an operator it names the operator and
-    node."""
+    """Returns whether the result is an error of one line, warnings left out, that names, for an operator, the
+    operator and the node."""
     lines = [line for line in result.stderr.splitlines() if not line.endswith(" are computed in float32")]
     return result.returncode == 1 and len(lines) == 1 and lines[0].startswith("overtake: ")
 

@@ -25,8 +25,8 @@ class Refused(Exception):
 
 
 def missing():
-    """Returns what keeps ONNX Runtime from running, and the remedy, in a sentence; empty if nothing
-    does."""
+    """Returns the reason for which ONNX Runtime cannot run, and the remedy, in a sentence; empty if there
+    is no reason."""
     if not shutil.which("node"):
         return "there is no node; install the Debian packages nodejs and npm, then: " + INSTALL
     probe = subprocess.run(

@@ -199,7 +199,7 @@ def _cumulative(op, shape, x):
 
 
 def _recurrence(op, shape, x, w, r, bias=None):
-    """Integers: the kind, the direction, what else is given (1: a bias), whether a GRU resets
+    """Integers: the kind, the direction, the optional inputs (1: a bias), whether a GRU resets
     behind its product, whether an LSTM couples its gates, then the functions."""
     kind, direction, given, behind, couples = (int(number) for number in op.integers[:5])
     assert given <= 1 and direction <= 1 and op.reals[0] == 0

@@ -478,7 +478,8 @@ TEST(JoinedStages, AStageThatRunsBeforeWhatItNeedsIsRefused) {
     EXPECT_NE(refusal_of_stages(of, apart, {0, 0, 2}), "none") << "no block is in stage 1";
 }
 
-// The second layer overwrites a part of what the first one wrote and the third one has read.
+// The second layer overwrites a part of the output of the first layer, which the third layer has
+// read.
 TEST(NeededBlocks, AreThoseReadAndThoseOverwritten) {
     SegmentLayers segment;
     segment.layers.resize(4);

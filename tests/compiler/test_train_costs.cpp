@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How costs are learned: least squares without negative numbers, layers that are left out, trees,
-// and plans by learned prices.
+// Learning of costs: least squares without negative numbers, layers that are left out, trees, and
+// plans by learned prices.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
