@@ -21,15 +21,15 @@ inline float cosine_of_rarer_sign(float cosine) {
     return 1 - leniency_for_rarer_sign * (1 - cosine);
 }
 
-/// How near an output comes to float.  A number without a meaning for the output is NaN.
+/// The nearness of an output to float.  A number without a meaning for the output is NaN.
 struct OutputNearness {
     float cosine;
     float rarer_sign;     ///< cosine of its numbers with the rarer sign
     float same_decisions; ///< share of the decisions that are those of float
     /// The share of them to be expected with other samples, where there are few decisions.
     float expected_decisions;
-    /// How near probabilities come that Softmax makes of it (LogitSimilarity), if it may hold
-    /// logits.
+    /// The nearness of the probabilities that Softmax makes of the output (LogitSimilarity), if it
+    /// may hold logits.
     float logits = std::numeric_limits<float>::quiet_NaN();
 
     /// Returns the smaller one of both shares.

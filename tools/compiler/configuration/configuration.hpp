@@ -24,8 +24,8 @@ struct Configuration {
 };
 
 /// Reads a configuration.  Paths in it are relative to the file's directory.  A key without a value
-/// asks for its default.  A key that only tunes a board's compiler gives a warning that says what
-/// is done instead; an unknown key is a fault that names the nearest known one.  Throws
+/// asks for its default.  A key that only tunes a board's compiler gives a warning that names the
+/// substitute; an unknown key is a fault that names the nearest known one.  Throws
 /// CompileError where the file cannot be read or is no YAML.
 Configuration read_configuration(const std::string& path);
 

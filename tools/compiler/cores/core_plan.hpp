@@ -12,8 +12,8 @@
 
 namespace overtake::compiler {
 
-/// How cores share the output of a layer: by rows, by columns, by both, by channels, by pixels in
-/// proportion to their speeds, or not at all.
+/// The division of a layer's output among cores: by rows, by columns, by both, by channels, by
+/// pixels in proportion to their speeds, or not at all.
 enum class Scheme : std::uint8_t { single, row, column, grid, channel, balanced };
 
 /// A part of an instruction's output.
@@ -25,8 +25,8 @@ struct Box {
 };
 
 /// Layers that cores run without meeting.  Each core makes its share of the last layer's output.
-/// Of the other layers each core computes for itself all that its share needs, even if other cores
-/// compute parts of that, too.
+/// Each core computes for itself all parts of the other layers that its share needs, even if other
+/// cores compute some of these parts, too.
 struct Block {
     std::size_t first_layer = 0, layer_count = 0; ///< layers: instructions before they were split
     Scheme scheme = Scheme::single;

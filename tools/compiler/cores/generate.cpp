@@ -279,8 +279,8 @@ private:
                                                       "have (" +
                                                       std::to_string(OVERTAKE_MAX_FCS) +
                                                       "); choose a greater value");
-        // It is no LimitError, after which the plan would be made without joined stages: then it
-        // has more stages.
+        // The error is no LimitError, after which the plan would be made without joined stages:
+        // that plan has more stages.
         if (stages_.size() > OVERTAKE_MAX_STAGES)
             throw CompileError(
                 "--cores", "gives '" + graph_.name + "' " + std::to_string(stages_.size()) +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A block of layers that grows backwards: what each core computes of each layer.
+// A block of layers that grows backwards: the part of each layer that each core computes.
 #pragma once
 
 #include <deque>

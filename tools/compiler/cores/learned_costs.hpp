@@ -60,7 +60,7 @@ struct LearnedCosts {
     CostTrees exchange;
     double fc_ns = 0; ///< time of an FC beside its instructions
 
-    /// These return nanoseconds, at least 1.
+    /// The next functions return nanoseconds, at least 1.
     double piece_ns(const overtake_insn& piece) const;
     double meeting_ns(const MeetingFeatures& features) const;
     double piece_ns(const PieceFeatures& features, unsigned opcode) const;

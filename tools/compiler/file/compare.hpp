@@ -17,7 +17,7 @@ namespace overtake::compiler {
 /// Whether each node is also run alone, for its own error.
 enum class Alone { no, yes };
 
-/// How close the output of a node is to float, over all samples.
+/// The nearness of the output of a node to float, over all samples.
 struct NodeSimilarity {
     float cosine; ///< similarity; 1 where both are zero, NaN where float has no finite element
     float error;  ///< root mean square of the difference over that of float
@@ -27,13 +27,13 @@ struct NodeSimilarity {
     /// Share of the elements that lie, in float, more than a step beyond the range of 8 bits, or of
     /// 16 if the value has them.
     float saturated;
-    /// Of an output of the graph: cosine of the numbers with the rarer sign (SignSimilarity).
+    /// The cosine of the numbers with the rarer sign (SignSimilarity), for an output of the graph.
     float rarer_sign;
-    /// Of a tensor of decisions: share of them that are those of float (DecisionSimilarity).  NaN
-    /// of others.
+    /// The share of decisions that are those of float (DecisionSimilarity), for a tensor of
+    /// decisions.  NaN for others.
     float same_decisions;
     float expected_decisions; ///< share to be expected of other samples; NaN also if there are many
-    /// Of a tensor that may hold logits: LogitSimilarity.  NaN of others.
+    /// The LogitSimilarity, for a tensor that may hold logits.  NaN for others.
     float logits = std::numeric_limits<float>::quiet_NaN();
 };
 

@@ -11,7 +11,7 @@
 namespace overtake::compiler {
 namespace {
 
-// Of a range of 2^16 steps, 16 are left for a sign whose numbers are 2^12 times smaller.
+// A range of 2^16 steps has 16 steps for a sign whose numbers are 2^12 times smaller.
 constexpr float most_beside_another_sign = 1 << 12;
 
 } // namespace

@@ -10,7 +10,7 @@
 
 namespace overtake::compiler {
 
-/// How near values come to a reference, over any number of arrays.  An element that is not finite
+/// The nearness of values to a reference, over any number of arrays.  An element that is not finite
 /// in the reference does not count; a value that is not finite elsewhere counts as 0.
 class Similarity {
 public:
@@ -29,8 +29,8 @@ private:
     bool has_any_ = false;
 };
 
-/// How near the numbers above zero come to those of a reference, and how near the numbers below
-/// zero do.  In each comparison a number of the other sign is 0.
+/// The nearness of the numbers above zero to those of a reference, and that of the numbers below
+/// zero.  In each comparison a number of the other sign is 0.
 class SignSimilarity {
 public:
     /// Both of the same size.
@@ -73,8 +73,8 @@ private:
     double errors_squared_ = 0; // of the least leads
 };
 
-/// How many decisions are those of a reference: places of the greatest of some numbers, or whether
-/// one number is above a threshold.
+/// The share of decisions that are those of a reference.  A decision is the place of the greatest
+/// of some numbers, or whether one number is above a threshold.
 class DecisionSimilarity {
 public:
     /// Another place counts as the same decision if the reference's number there is below its
@@ -113,9 +113,9 @@ private:
     DecisionLeads leads_; // of the first decisions
 };
 
-/// How near vectors of logits come to those of a reference, by the probabilities that Softmax makes
-/// of them.  Vectors that hold something else are seldom far by this measure if they are near by
-/// their cosine: numbers within a range of 1 have nearly equal probabilities.
+/// The nearness of vectors of logits to those of a reference, by the probabilities that Softmax
+/// makes of them.  Vectors that hold something else are seldom far by this measure if they are near
+/// by their cosine: numbers within a range of 1 have nearly equal probabilities.
 class LogitSimilarity {
 public:
     /// Both arrays consist of vectors of `choices` logits.

@@ -129,7 +129,7 @@ std::optional<std::string> refusal_of(const Step& step) {
 /// Returns the node's name; if it has none, the name of its first output.
 std::string node_name(const Context& context);
 bool has_input(const Context& context, int index);
-/// These refuse the node if the input is missing or not of that kind.
+/// The next functions refuse the node if the input is missing or not of that kind.
 const std::string& input_name(const Context& context, int index);
 const Constant& constant_input(const Context& context, int index);
 const std::vector<float>& float_input(const Context& context, int index);

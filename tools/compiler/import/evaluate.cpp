@@ -93,7 +93,7 @@ void check_exactness(const Context& context) {
                 refuse(context, "computes with DOUBLE numbers that are not small and whole");
 }
 
-// Reads constants and shapes; what cannot be read or computed is missing for its readers.
+// Reads constants and shapes; a tensor that cannot be read or computed is missing for its readers.
 void read_givens(Context& context) {
     const auto& graph = context.model.graph();
     for (const auto& tensor : graph.initializer())

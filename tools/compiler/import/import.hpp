@@ -14,15 +14,15 @@
 
 namespace overtake::compiler {
 
-/// A wish of a configuration file for nodes.  If it is not fulfilled, a warning says what is done
-/// instead, unless it must be fulfilled.
+/// A wish of a configuration file for nodes.  If it is not fulfilled, a warning names the
+/// substitute, unless it must be fulfilled.
 struct NodeWish {
     enum class On { any, bpu, cpu };
     std::string name;  ///< of one node; empty: of all nodes of a kind
     std::string kind;  ///< an operator; empty, as the name: of all nodes
     std::string place; ///< begins warnings about it: FILE:LINE: warning: KEY
     On on = On::any;
-    std::string width; ///< of what it computes with: int8, int16 or float32; empty: any
+    std::string width; ///< of the numbers of its computation: int8, int16 or float32; empty: any
     bool must = false; ///< the network is refused if the BPU cannot run it
 };
 
@@ -90,7 +90,7 @@ struct Survey {
     Graph graph;         ///< whole if nothing is refused
 };
 
-/// Returns what import_onnx() does with each node, refused ones included.
+/// Returns the verdict of import_onnx() on each node, refused ones included.
 Survey survey_onnx(const std::string& path, const ImportOptions& options = {});
 
 /// Reads an ONNX file into a Graph.  Nodes that the device cannot run belong to the CPU.  So do

@@ -12,8 +12,8 @@
 namespace overtake::compiler {
 namespace {
 
-// Softmax turns a difference of x into a factor of e^x.  A constant beyond this, in one range with
-// what it is added to, leaves steps that are too coarse for that.
+// Softmax turns a difference of x into a factor of e^x.  A constant beyond this limit, in one range
+// with the tensor to which it is added, leaves steps that are too coarse for that.
 constexpr float greatest_bias = 16;
 // Elsewhere a constant this great is a mask.  Coordinates in pixels are smaller.
 constexpr float least_mask = 5000;

@@ -26,8 +26,8 @@ struct Masks {
 /// Called when all nodes have been imported once, to `placements`.
 Masks find_masks(const Context& context, const std::vector<Placement>& placements);
 
-/// If the device reads such a tensor as well, gives it a copy in 8 bits, so that the CPU reads what
-/// the CPU has written.  Called when the graph is complete.
+/// If the device reads such a tensor as well, gives it a copy in 8 bits, so that the CPU reads the
+/// numbers that the CPU has written.  Called when the graph is complete.
 void keep_exact(Context& context, const std::set<std::string>& tensors);
 
 } // namespace overtake::compiler

@@ -20,8 +20,8 @@ enum class RawType { none, float32, uint8 };
 struct InputOptions {
     std::string name;                      ///< of the network's input; may be empty if it has one
     std::string place;                     ///< FILE:LINE of the file that sets this; empty: none
-    InputKind trained = InputKind::tensor; ///< what the ONNX file takes: tensor, rgb, bgr, gray
-    InputKind given = InputKind::tensor;   ///< what the compiled model takes
+    InputKind trained = InputKind::tensor; ///< the kind of the ONNX file: tensor, rgb, bgr, gray
+    InputKind given = InputKind::tensor;   ///< the kind of the compiled model
     bool channels_last = false;            ///< whether the ONNX file takes pictures as (H, W, C)
     bool full_range = true;                ///< nv12: 0..255 rather than 16..235
     bool from_resizer = false; ///< nv12: a region of a picture, which the device resizes

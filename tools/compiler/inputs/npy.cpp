@@ -130,7 +130,7 @@ private:
     Header header_;
 };
 
-// Notes what the float32 of `element` has lost.
+// Notes the loss of `element` in float32.
 template <typename Element>
 void note_loss(Array& array, Element element, std::size_t index) {
     const auto describe = [index](auto number) {

@@ -17,8 +17,8 @@ namespace overtake::compiler {
 struct Array {
     std::vector<std::size_t> shape;
     std::vector<float> data;
-    /// What float32 cannot hold of the file, as text ("1e+300 at element 5"): the first number that
-    /// became infinite, and the first whole number that was rounded.  Empty if there is none.
+    /// The elements that float32 cannot hold, as text ("1e+300 at element 5"): the first number
+    /// that became infinite, and the first whole number that was rounded.  Empty if there is none.
     std::string became_infinite = {}, was_rounded = {};
 
     std::size_t elements() const { return data.size(); }

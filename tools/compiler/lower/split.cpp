@@ -175,8 +175,8 @@ private:
         now_ = first;
     }
 
-    // Makes so many FCs of so many cycles together.  Each takes what it can without leaving too
-    // little for the others.  Returns false if an FC is not full.
+    // Makes so many FCs of so many cycles together.  Each takes as many cycles as it can without
+    // leaving too few for the others.  Returns false if an FC is not full.
     bool make_full_fcs(std::size_t count, std::uint64_t cycles) {
         const std::uint64_t least = (max_cycles_ * full_tenths + 9) / 10;
         for (std::size_t others = count; others-- > 0;) {

@@ -200,7 +200,7 @@ Libonnx::Libonnx(std::string path, milliseconds patience)
     onnx::OpSchemaRegistry::Schema("Relu");
 }
 
-// Returns what a child has written until it closes its end or its time has passed.
+// Returns the bytes that a child has written until it closes its end or its time has passed.
 std::string Libonnx::result_of(pid_t child, int pipe) {
     bool is_late = false;
     std::string text = read_until(pipe, Clock::now() + clock_per_cpu * patience_, is_late);

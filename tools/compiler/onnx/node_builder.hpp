@@ -48,7 +48,7 @@ public:
     /// Returns the sum over `axes`, without these axes.
     std::string summed(const std::string& tensor, const std::vector<std::int64_t>& axes);
 
-    /// These return constants; a single real has no dimensions.
+    /// The next functions return constants; a single real has no dimensions.
     std::string real(float number);
     std::string reals(const std::vector<float>& numbers);
     std::string integers(const std::vector<std::int64_t>& numbers);

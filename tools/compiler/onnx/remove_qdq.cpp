@@ -239,7 +239,7 @@ private:
             round(source, target, quantisation);
     }
 
-    // target = source, clipped to what 8 bits of `quantisation` hold.
+    // Adds target = source, clipped to the range that 8 bits of `quantisation` hold.
     void round(const std::string& source, const std::string& target,
                const Quantisation& quantisation) {
         add_float_constant(target + ":low", {}, {quantisation.real(-128)});

@@ -83,7 +83,7 @@ void forget_shapes(onnx::GraphProto& graph) {
 void settle_ceil_mode(onnx::ModelProto& model, Libonnx& libonnx) {
     if (std::ranges::none_of(model.graph().node(), rounds_up))
         return;
-    // The file's shapes are right, and contradict what libonnx infers until then.
+    // The file's shapes are right, and contradict the shapes that libonnx infers until then.
     onnx::ModelProto inferred = model;
     for (bool is_changed = true; is_changed;) {
         is_changed = false;

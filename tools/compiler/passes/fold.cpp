@@ -160,7 +160,7 @@ private:
             return false;
         if (keeps_quantisation(*producer) && graph_.values[node.output].given)
             return false;
-        // This is not the intersection: clamping 5..6 to 0..1 gives 1.
+        // The result is not the intersection: clamping 5..6 to 0..1 gives 1.
         const float low = producer->clamp_low, high = producer->clamp_high;
         producer->clamp_low = std::clamp(low, node.clamp_low, node.clamp_high);
         producer->clamp_high = std::clamp(high, node.clamp_low, node.clamp_high);

@@ -268,7 +268,8 @@ void quantise_matrix_product(const Graph& graph, const Node& node, const op::Mat
         columns, fixed_scale(divided * first.scale * second.scale * product.factor / output.scale));
 }
 
-// Computes what an operator needs beside the quantisations of its values; most need nothing.
+// Computes the constants that an operator needs beside the quantisations of its values; most need
+// none.
 class NodeQuantiser {
 public:
     NodeQuantiser(const Graph& graph, const Node& node, const std::vector<Quantisation>& values,

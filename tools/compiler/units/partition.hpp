@@ -3,7 +3,7 @@
 // Divides operators into units: parts of a network that the same classes of processors support, and
 // that no path leaves and enters again.
 //
-// Of an operator, the partition knows only the classes that support it and the operators that it
+// The partition knows of an operator only the classes that support it and the operators that it
 // reads.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Where an axis of ONNX lies on the device, and parts of tensors along one.
+// The axis of the device for an axis of ONNX, and parts of tensors along an axis.
 #pragma once
 
 #include <array>
